@@ -176,7 +176,7 @@ fn an_order_shows_after_the_time_that_is_rendered_ahead() {
         words: menura::engine::host_events::Words::Order(order),
     };
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
-    let hosts = Conversation { start, said: vec![said] };
+    let hosts = Conversation { start, said: vec![said], is_cut_off: false };
     let folder = tempfile::tempdir().unwrap();
     repeated(&rig, Some(&hosts), folder.path());
     let truth = std::fs::read_to_string(folder.path().join("truth.csv")).unwrap();

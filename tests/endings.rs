@@ -155,7 +155,7 @@ fn no_command_panics_where_it_cannot_print() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = receiver.local_addr().unwrap().to_string();
     let commands: &[&[&str]] = &[
-        &["record", &rig, "--duration", "250ms", "--out", &recorded],
+        &["record", &rig, "--duration", "250ms", "--force", "--out", &recorded],
         &["--help"],
         &["--version"],
         &["run", "--help"],
@@ -270,6 +270,129 @@ fn a_run_that_cannot_start_leaves_files_as_they_were() {
     assert!(!Path::new(&new).exists(), "an empty report is none");
 }
 
+/// What `bash` runs with a limit of 512-byte blocks for files, so that a write fails as on a full disk.
+fn limited(blocks: u32, arguments: &[&str]) -> Output {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+    let mut command = Command::new("bash");
+    command.args(["-c", &script, "bash", env!("CARGO_BIN_EXE_menura")]).args(arguments);
+    command.env_remove("MENURA_LOG").output().expect("bash runs")
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_file_that_is_cut_off_never_has_the_name_that_was_asked_for() {
+    let mount = "mount = { translation_m = [0.0, 0.0, 1.5] }\n";
+    let bench = Bench::new(&format!("{}{mount}", refused_lidar()));
+    let recorded = bench.path("whole");
+    let rig = bench.rig();
+    let made = output(&["record", &rig, "--duration", "200ms", "--truth", "--out", &recorded]);
+    assert!(made.status.success(), "{}", stderr(&made));
+    let capture = format!("{recorded}/lidar.pcap");
+    let truth = format!("{recorded}/truth.mcap");
+    let folder = bench.path("cut");
+    fs::create_dir(&folder).unwrap();
+    let at = |name: &str| format!("{folder}/{name}");
+    let (las, csv, npz, svg, png) =
+        (at("a.las"), at("a.csv"), at("a.npz"), at("a.svg"), at("a.png"));
+    let (new, xml) = (at("new.toml"), at("c.xml"));
+    fs::write(&las, "precious").unwrap();
+    let commands: &[&[&str]] = &[
+        &["export", &capture, "--to", "las", "--out", &las],
+        &["join", &capture, &truth, "--out", &csv],
+        &["join", &capture, &truth, "--out", &npz],
+        &["inspect", &capture, "--plot", &svg],
+        &["scenes", "room", "--width", "64", "--plot", &png],
+        &["profiles", "velodyne-hdl64e-s2", "--calibration", &xml],
+        &["new", &new, "--device", "velodyne-vlp16-3.0"],
+    ];
+    for arguments in commands {
+        let ended = limited(1, arguments);
+        let told = stderr(&ended);
+        assert_eq!(ended.status.code(), Some(1), "{arguments:?}: {told}");
+        assert!(told.contains("cannot write ") && told.contains("File too large"), "{told}");
+        assert_eq!(names(Path::new(&folder)), ["a.las"], "{arguments:?}");
+    }
+    assert_eq!(fs::read_to_string(&las).unwrap(), "precious");
+
+    // A recording leaves what it has, and the name says that it is not whole.
+    let cut = bench.path("part");
+    let ended = limited(100, &["record", &rig, "--duration", "10s", "--truth", "--out", &cut]);
+    assert_eq!(ended.status.code(), Some(1), "{}", stderr(&ended));
+    assert!(stderr(&ended).contains("lidar.pcap.part: File too large"), "{}", stderr(&ended));
+    assert_eq!(names(Path::new(&cut)), ["lidar.pcap.part", "truth.csv.part", "truth.mcap.part"]);
+}
+
+#[test]
+fn a_run_names_every_file_that_it_could_not_write() {
+    let (_port, devices) = heard_lidar();
+    let bench = Bench::new(&devices);
+    let files = ["report.json", "timing.json", "truth.mcap"].map(|name| bench.path(name));
+    let ended = limited(
+        1,
+        &[
+            "run",
+            &bench.rig(),
+            "--duration",
+            "300ms",
+            "--report",
+            &files[0],
+            "--certificate",
+            &files[1],
+            "--truth",
+            &files[2],
+        ],
+    );
+    let told = stderr(&ended);
+    assert_eq!(ended.status.code(), Some(1), "{told}");
+    for file in &files {
+        assert!(told.contains(file) && !Path::new(file).exists(), "{file}: {told}");
+    }
+    assert_eq!(names(bench.0.path()), ["rig.toml", "truth.mcap.part"]);
+}
+
+#[test]
+fn a_recording_is_replaced_only_if_that_is_wanted() {
+    let bench = Bench::new(&refused_lidar());
+    let (rig, out) = (bench.rig(), bench.path("out"));
+    let words = ["record", &rig, "--duration", "10ms", "--out", &out];
+    assert!(output(&words).status.success());
+    let capture = Path::new(&out).join("lidar.pcap");
+    fs::write(&capture, "precious").unwrap();
+    let ended = output(&words);
+    assert_eq!(ended.status.code(), Some(2), "{}", stderr(&ended));
+    assert!(stderr(&ended).contains("add --force"), "{}", stderr(&ended));
+    assert_eq!(fs::read(&capture).unwrap(), b"precious");
+    let forced = [&words[..], &["--force"]].concat();
+    assert!(output(&forced).status.success());
+    assert!(fs::metadata(&capture).unwrap().len() > 100);
+
+    // Two files of a recording that are one.
+    fs::remove_file(&capture).unwrap();
+    std::os::unix::fs::symlink("truth.csv", &capture).unwrap();
+    let ended = output(&forced);
+    assert_eq!(ended.status.code(), Some(2), "{}", stderr(&ended));
+    assert!(stderr(&ended).contains("would overwrite"), "{}", stderr(&ended));
+
+    // A file that the rig names.
+    fs::remove_file(&capture).unwrap();
+    let driven = output(
+        &[
+            &forced[..],
+            &["--set", &format!("robot.trajectory={{kind=\"file\",path=\"{out}/truth.csv\"}}")],
+        ]
+        .concat(),
+    );
+    assert_eq!(driven.status.code(), Some(2), "{}", stderr(&driven));
+    assert!(stderr(&driven).contains("the file of the rig"), "{}", stderr(&driven));
+}
+
 // --- signals ---
 
 /// Whether a signal was delivered.
@@ -339,9 +462,9 @@ fn every_signal_that_ends_a_run_ends_it_in_order() {
             for _ in 0..200 {
                 port.recv(&mut [0; 2048]).unwrap();
             }
-        } else if name == "-HUP" {
-            // A terminal that closes may say so twice.
-            signal(&child, "-HUP");
+        } else {
+            // A terminal that closes, `timeout` and launchers may say so twice.
+            signal(&child, name);
         }
         signal(&child, name);
         let output = finish(child);
@@ -384,7 +507,7 @@ fn a_recording_that_is_stopped_holds_whole_packets_and_their_truth() {
     for name in ["-INT", "-HUP"] {
         let bench = Bench::new(&refused_lidar());
         let has_some = |out: &Path| {
-            fs::metadata(out.join("lidar.pcap")).is_ok_and(|file| file.len() > 2_000_000)
+            fs::metadata(out.join("lidar.pcap.part")).is_ok_and(|file| file.len() > 2_000_000)
         };
         let (status, told) = stopped_recording(name, "8000h", &bench, has_some);
         assert_eq!(status.code(), Some(1), "{name}: {status}: {told}");
@@ -410,8 +533,9 @@ fn a_recording_hears_signals_while_it_writes_the_truth() {
     let rig = fs::read_to_string(bench.rig()).unwrap();
     let scanners = idle_scanners(bench.0.path());
     fs::write(bench.rig(), format!("{rig}{scanners}")).unwrap();
-    let has_some =
-        |out: &Path| fs::metadata(out.join("truth.csv")).is_ok_and(|file| file.len() > 100_000);
+    let has_some = |out: &Path| {
+        fs::metadata(out.join("truth.csv.part")).is_ok_and(|file| file.len() > 100_000)
+    };
     let (status, told) = stopped_recording("-INT", "1h", &bench, has_some);
     assert_eq!(status.code(), Some(1), "{status}: {told}");
     assert_eq!(status.signal(), None);

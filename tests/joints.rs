@@ -211,7 +211,7 @@ fn recorded(rig: &Rig, seconds: f64, said: &[(u64, &str)]) -> BTreeMap<String, V
         words: Words::Bytes(text.as_bytes().to_vec()),
     });
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
-    let hosts = Conversation { start, said: said.collect() };
+    let hosts = Conversation { start, said: said.collect(), is_cut_off: false };
     let (world, stop) = (common::world(rig), AtomicBool::new(false));
     let duration = Duration::from_secs_f64(seconds);
     record(rig, &world, duration, Some(&hosts), folder.path(), &stop, |_| {}).unwrap();

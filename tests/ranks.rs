@@ -212,7 +212,7 @@ fn a_robot_that_is_driven_is_where_rank_0_knows_it_to_be() {
         }
     });
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
-    let hosts = Conversation { start, said: said.collect() };
+    let hosts = Conversation { start, said: said.collect(), is_cut_off: false };
     let duration = Duration::from_millis(1200);
     let rig = common::rig(DRIVEN, &[]);
     let world = common::world(&rig);

@@ -89,7 +89,8 @@ link = { udp = { to = "127.0.0.1:9", position_port = 10 }, web = "127.0.0.1:9" }
         }),
     };
     let said = vec![form(274, "rpm=300"), form(1304, "returns=Dual"), form(1904, "rpm=1200")];
-    let hosts = Conversation { start: "2026-06-01T12:00:00Z".parse().unwrap(), said };
+    let hosts =
+        Conversation { start: "2026-06-01T12:00:00Z".parse().unwrap(), said, is_cut_off: false };
     let of = |workers| {
         let rig = common::rig(PUCK, &[("engine.workers", workers)]);
         let folder = tempfile::tempdir().unwrap();

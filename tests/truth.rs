@@ -297,3 +297,50 @@ settings = {{ {settings} }}
         assert!(2 * nearest > counts.points, "{name}: {nearest} of {}", counts.points);
     }
 }
+
+#[test]
+fn one_flipped_bit_of_the_truth_is_found_before_a_label_is_wrong() {
+    let rig = common::rig(
+        r#"
+seed = 3
+start_utc = 2026-05-01T12:00:00Z
+[world]
+scene = "room"
+[robot]
+trajectory = { kind = "still" }
+[[device]]
+name = "lidar"
+profile = "velodyne-vlp16-3.0"
+mount = { translation_m = [0.0, 0.0, 1.2] }
+link = { udp = { to = "127.0.0.1:24010" } }
+settings = { beam = { shape = "ray" } }
+"#,
+        &[],
+    );
+    let folder = tempfile::tempdir().unwrap();
+    recorded(&rig, folder.path(), true, 10);
+    let (capture, path) = (folder.path().join("lidar.pcap"), folder.path().join("truth.mcap"));
+    let joined = || {
+        let mut rows = Vec::new();
+        let outcome = each_point(&capture, None, Some(&path), &mut |row, _| {
+            rows.push(*row);
+            Ok(())
+        });
+        outcome.map(|_| rows)
+    };
+    let whole = std::fs::read(&path).unwrap();
+    assert!(joined().unwrap().len() > 300);
+    // Also the first and the last bytes, and where records begin.
+    let steps = (0..120).map(|step| step * (whole.len() - 1) / 119);
+    for at in steps.chain(0..64) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &damaged).unwrap();
+        let error = joined().expect_err(&format!("bit {} of byte {at}", at % 8)).to_string();
+        assert!(error.contains("truth.mcap"), "{error}");
+    }
+    for end in [whole.len() / 2, whole.len() - 1] {
+        std::fs::write(&path, &whole[..end]).unwrap();
+        joined().expect_err("cut off");
+    }
+}

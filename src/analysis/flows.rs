@@ -220,6 +220,10 @@ pub struct Flow {
     pub udp_checksum: Steady<UdpChecksum>,
     /// IP headers with a wrong checksum.
     pub bad_ip_checksums: u64,
+    /// Whole datagrams with a wrong UDP checksum.
+    pub bad_udp_checksums: u64,
+    /// Datagrams of which the capture holds the beginning only.
+    pub cut_short: u64,
     /// Who may have sent them.
     pub senders: Senders,
     /// Of the data packets among them.
@@ -243,6 +247,8 @@ impl Flow {
             identification: Steady::new(ipv4.map(|fields| fields.identification)),
             udp_checksum: Steady::new(datagram.udp_checksum),
             bad_ip_checksums: 0,
+            bad_udp_checksums: 0,
+            cut_short: 0,
             senders,
             data: None,
             other_kinds: BTreeMap::new(),
@@ -268,6 +274,9 @@ impl Flow {
         self.identification.see(datagram.ipv4.map(|fields| fields.identification));
         self.udp_checksum.see(datagram.udp_checksum);
         self.bad_ip_checksums += u64::from(datagram.ipv4.is_some_and(|fields| !fields.checksum_ok));
+        let is_bad = datagram.missing == 0 && datagram.udp_checksum == UdpChecksum::Bad;
+        self.bad_udp_checksums += u64::from(is_bad);
+        self.cut_short += u64::from(datagram.missing > 0);
         self.senders.learn(datagram);
         let Some((sender, head)) = self.senders.of(ports_of(datagram), datagram.payload) else {
             return;

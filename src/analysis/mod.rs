@@ -3,6 +3,7 @@
 
 pub mod allan;
 pub mod capture;
+pub mod damage;
 pub mod data_flow;
 pub mod fit;
 pub mod flows;

@@ -1,11 +1,10 @@
 //! `--certificate` and `--require`: what `run` and `replay` prove about their timing.
 
-use std::path::PathBuf;
-
 use super::out_file::OutFile;
 use super::{CliError, all, certificate_page};
 use crate::engine::certificate::Certificate;
 use crate::engine::certificate::require::{self, Requirement};
+use crate::links::part_file::OutPath;
 use crate::time::duration::describe_us;
 
 /// Whether and how a run is certified.
@@ -15,7 +14,7 @@ pub struct CertifyArgs {
     ///
     /// The file is JSON, or a page with charts if the name ends in .html. May be repeated.
     #[arg(long, value_name = "FILE")]
-    certificate: Vec<PathBuf>,
+    certificate: Vec<OutPath>,
 
     /// Require conditions on timing, as in p99.9<100us,late=0; exit with code 3 if one is not met
     ///

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use super::console::say;
+use super::out_file::OutFile;
 use super::{CliError, join};
 use crate::analysis::truth::table::{Frame, PointTable};
 use crate::analysis::truth::write::{CloudFormat, write_cloud};
+use crate::links::part_file::OutPath;
 
 /// Arguments of `menura export`.
 #[derive(Debug, clap::Args)]
@@ -18,7 +20,7 @@ pub struct Cmd {
     to: CloudFormat,
     /// The file
     #[arg(long, value_name = "FILE")]
-    out: PathBuf,
+    out: OutPath,
     /// Add labels, objects and true ranges: the truth of the same run
     #[arg(long, value_name = "TRUTH.mcap")]
     truth: Option<PathBuf>,
@@ -38,10 +40,11 @@ impl Cmd {
             return Err(CliError::Input(text.into()));
         }
         let profile = join::named(self.profile.as_deref())?;
+        let file = OutFile::create("points", &self.out)?;
         let truth = self.truth.as_deref();
         let collected = PointTable::collect(&self.recording, profile.as_deref(), truth, self.frame);
         let (table, counts) = collected.map_err(|error| join::wrong(&self.recording, error))?;
-        join::save(&self.out, |out| write_cloud(&table, self.to, out))?;
+        file.write_with(|mut out| write_cloud(&table, self.to, &mut out))?;
         if truth.is_some() {
             join::tell(&counts);
         }

@@ -9,6 +9,7 @@ use super::out_file::{OutFile, write_plot};
 use super::{CliError, all, console};
 use crate::analysis::fit::{FitError, Form, Fragment, Log, inertial, position, ranges};
 use crate::devices::family::catalogue;
+use crate::links::part_file::OutPath;
 use crate::plot::{Figure, PlotFile};
 use crate::time::duration::parse_duration;
 
@@ -68,7 +69,7 @@ struct Options {
     json: bool,
     /// Write the result to this file as well
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    out: Option<OutPath>,
     /// Draw what was fitted
     #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PlotFile>,

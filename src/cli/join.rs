@@ -1,11 +1,11 @@
 //! `menura join`: what each point of a recording is of.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::console::{LongResult, say};
+use super::out_file::OutFile;
 use crate::analysis::ReportError;
 use crate::analysis::truth::file::Names;
 use crate::analysis::truth::table::{
@@ -14,6 +14,7 @@ use crate::analysis::truth::table::{
 use crate::analysis::truth::write::{CloudFormat, write_cloud};
 use crate::config::profile::Profile;
 use crate::devices::family::catalogue;
+use crate::links::part_file::OutPath;
 
 /// Arguments of `menura join`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,7 @@ pub struct Cmd {
     /// Write to this file: CSV, or NumPy arrays if its name ends with .npz [default: CSV on standard
     /// output]
     #[arg(long, value_name = "FILE.csv|npz")]
-    out: Option<PathBuf>,
+    out: Option<OutPath>,
 }
 
 /// Columns of the CSV table.
@@ -48,19 +49,29 @@ impl Cmd {
         let profile = profile.as_deref();
         let counts = match &self.out {
             Some(path) if path.extension().is_some_and(|extension| extension == "npz") => {
+                let file = OutFile::create("points", path)?;
                 let truth = Some(self.truth.as_path());
                 let collected = PointTable::collect(&self.recording, profile, truth, Frame::Sensor);
                 let (table, counts) = collected.map_err(|error| wrong(&self.recording, error))?;
-                save(path, |out| write_cloud(&table, CloudFormat::Npz, out))?;
+                file.write_with(|mut out| write_cloud(&table, CloudFormat::Npz, &mut out))?;
                 counts
             }
             Some(path) => {
-                let mut counts = Ok(JoinCounts::default());
-                save(path, |out| {
-                    counts = self.write_csv(profile, out);
+                let mut input = None;
+                let mut counts = JoinCounts::default();
+                let written = OutFile::create("points", path)?.write_with(|out| {
+                    match self.write_csv(profile, out) {
+                        Ok(joined) => counts = joined,
+                        Err(JoinFailure::Output(error)) => return Err(error),
+                        Err(JoinFailure::Input(error)) => {
+                            input = Some(error);
+                            return Err(std::io::ErrorKind::InvalidInput.into());
+                        }
+                    }
                     Ok(())
-                })?;
-                counts?
+                });
+                input.map_or(written, Err)?;
+                counts
             }
             None => {
                 let mut out = LongResult::new(false);
@@ -162,20 +173,6 @@ fn quoted(text: &str) -> String {
 /// The profile called `name`.
 pub fn named(name: Option<&str>) -> Result<Option<std::sync::Arc<Profile>>, CliError> {
     Ok(name.map(|name| catalogue().profile(name)).transpose()?)
-}
-
-/// Writes a file.
-pub fn save(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
-) -> Result<(), CliError> {
-    let shown = path.display();
-    let file = File::create(path)
-        .map_err(|error| CliError::Input(format!("error: cannot write {shown}: {error}")))?;
-    let mut out = BufWriter::new(file);
-    write(&mut out)
-        .and_then(|()| out.flush())
-        .map_err(|error| CliError::failed(format!("cannot write {shown}"), &error))
 }
 
 /// Why a recording cannot be joined.

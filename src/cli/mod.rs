@@ -20,6 +20,7 @@ mod join;
 mod new;
 mod onlookers;
 mod out_file;
+mod out_paths;
 #[cfg(feature = "packaging")]
 mod packaging;
 mod page;
@@ -39,6 +40,7 @@ mod status;
 mod stop;
 mod summary;
 mod test;
+mod truth_target;
 mod twin;
 mod validate;
 mod validation_page;
@@ -49,7 +51,7 @@ mod world_summary;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Emulate a robot's sensors on the wire: ray-traced lidar as the bytes real drivers expect.
 #[derive(Debug, Parser)]
@@ -167,8 +169,16 @@ fn all(outcomes: impl IntoIterator<Item = Result<(), CliError>>) -> Result<(), C
 /// The program: reads the command line, runs the command, turns its outcome into an exit code.
 pub fn main() -> ExitCode {
     console::start_log();
-    match Cli::try_parse() {
-        Ok(cli) => cli.run(),
+    let mut command = Cli::command();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os()).and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        Ok((cli, matches))
+    });
+    match parsed {
+        Ok((cli, matches)) => match out_paths::check(&command, &matches) {
+            Ok(()) => cli.run(),
+            Err(error) => ExitCode::from(error.tell()),
+        },
         Err(answer) => match console::print_answer(&answer) {
             Ok(()) => ExitCode::from(answer.exit_code() as u8),
             Err(error) => ExitCode::from(error.tell()),

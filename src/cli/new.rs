@@ -3,21 +3,21 @@
 mod ask;
 mod draft;
 
-use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{CliError, console};
 use crate::config::rig::Rig;
 use crate::config::rig::scenes::builtin;
 use crate::devices::family::catalogue;
+use crate::links::part_file::{OutPath, PartFile};
 use draft::{Draft, DraftDevice};
 
 /// Arguments of `menura new`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
     /// The file to write; one that is there already stays as it is
-    rig: PathBuf,
+    rig: OutPath,
 
     /// Add a device with this profile, as in velodyne-vlp16-3.0 or roof=velodyne-vlp16-3.0
     ///
@@ -60,10 +60,11 @@ impl Cmd {
         let folder = self.rig.parent().unwrap_or(Path::new(""));
         let shown = self.rig.display().to_string();
         Rig::parse(&shown, &text, folder, &[], catalogue())?;
-        let file = OpenOptions::new().write(true).create_new(true).open(&self.rig);
-        let mut file =
-            file.map_err(|error| input(format!("error: cannot write {shown}: {error}")))?;
-        file.write_all(text.as_bytes()).map_err(|error| CliError::failed(&shown, &error))?;
+        let mut file = PartFile::create(&self.rig)
+            .map_err(|error| input(format!("error: cannot write {shown}: {error}")))?;
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.finish_new())
+            .map_err(|error| CliError::failed(format!("cannot write {shown}"), &error))?;
         console::say(format_args!(
             "wrote {shown}; try `menura check {shown}` and `menura run {shown}`"
         ));

@@ -1,33 +1,25 @@
-//! Files that are written after the work, opened before it so that a wrong path stops it at once.
+//! Files that a command writes, opened before the work so that a wrong path stops it at once.
 
-use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::{CliError, console};
+use crate::links::part_file::{OutPath, PartFile, SharedPart};
 use crate::plot::{Figure, PlotFile};
 
-/// An open file. Until it is written it keeps what it holds; if it never is, and was not there before,
-/// it goes again.
+/// An open file. A file that was there keeps what it holds until the new one is whole.
 pub struct OutFile {
     path: PathBuf,
-    file: File,
-    goes_again: bool,
+    file: PartFile,
 }
 
 impl OutFile {
-    /// Opens the file, which messages call `what`, and creates it if it is not there.
-    pub fn create(what: &str, path: &Path) -> Result<Self, CliError> {
-        let goes_again = path.symlink_metadata().is_err();
-        let file = File::options().write(true).create(true).truncate(false).open(path).map_err(
-            |error| {
-                let shown = path.display();
-                CliError::Input(format!("error: cannot write the {what} {shown}: {error}"))
-            },
-        )?;
-        Ok(Self { path: path.to_owned(), file, goes_again })
+    /// Opens the file, which messages call `what`.
+    pub fn create(what: &str, path: &OutPath) -> Result<Self, CliError> {
+        let file = PartFile::create(path).map_err(|error| cannot_start(what, path, &error))?;
+        Ok(Self { path: path.to_path_buf(), file })
     }
 
     /// Whether its name says that it is a page for people.
@@ -44,31 +36,78 @@ impl OutFile {
     }
 
     /// Writes `text` in place of what the file held.
-    pub fn write(mut self, text: &str) -> Result<(), CliError> {
-        self.goes_again = false;
-        let is_regular = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
-        let emptied = if is_regular { self.file.set_len(0) } else { Ok(()) };
-        emptied.and_then(|()| self.file.write_all(text.as_bytes())).map_err(|error| {
-            CliError::failed(format!("cannot write {}", self.path.display()), &error)
+    pub fn write(self, text: &str) -> Result<(), CliError> {
+        self.write_with(|out| out.write_all(text.as_bytes()))
+    }
+
+    /// Writes what `write` does in place of what the file held.
+    pub fn write_with(
+        mut self,
+        write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<(), CliError> {
+        let mut out = BufWriter::new(&mut self.file);
+        let written = write(&mut out).and_then(|()| out.flush());
+        drop(out);
+        let Self { path, file } = self;
+        written.and_then(|()| file.finish().map(drop)).map_err(|error| cannot_write(&path, &error))
+    }
+}
+
+/// A file that grows while a run goes on. Once it is to be kept it stays under the name of an unfinished file if
+/// the process ends before, or if it could not be written to its end.
+pub struct GrowingFile {
+    what: &'static str,
+    path: PathBuf,
+    file: SharedPart,
+}
+
+impl GrowingFile {
+    /// Opens the file, which messages call `what`.
+    pub fn create(what: &'static str, path: &Path) -> Result<Self, CliError> {
+        let file = SharedPart::create(path).map_err(|error| cannot_start(what, path, &error))?;
+        Ok(Self::of(what, path, file))
+    }
+
+    /// A file whose stream, `file`, is open already.
+    pub fn of(what: &'static str, path: &Path, file: SharedPart) -> Self {
+        Self { what, path: path.to_owned(), file }
+    }
+
+    /// Where it is written.
+    pub fn writer(&self) -> Box<dyn Write + Send> {
+        Box::new(BufWriter::new(self.file.clone()))
+    }
+
+    /// From now on what is written stays, whatever happens.
+    pub fn keep(&self) {
+        self.file.keep();
+    }
+
+    /// Gives the file its name, now that all of it is written. Whoever wrote it reports what failed.
+    pub fn finish(self) -> Result<(), CliError> {
+        let finished = self.file.finish().map(drop);
+        finished.map_err(|error| {
+            cannot_write(&format!("the {} {}", self.what, self.path.display()), &error)
         })
     }
 }
 
-impl Drop for OutFile {
-    fn drop(&mut self) {
-        if self.goes_again {
-            // Something has gone wrong already, and that is told.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
+/// Writes `bytes` to the file at `path`.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    PartFile::write_whole(path, bytes).map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_start(what: &str, path: &Path, error: &std::io::Error) -> CliError {
+    CliError::Input(format!("error: cannot write the {what} {}: {error}", path.display()))
+}
+
+fn cannot_write(path: impl AsRef<Path>, error: &std::io::Error) -> CliError {
+    CliError::failed(format!("cannot write {}", path.as_ref().display()), error)
 }
 
 /// Writes a figure that shows `what` and says so.
 pub fn write_plot(figure: &Figure, file: &PlotFile, what: &str) -> Result<(), CliError> {
-    let shown = file.path().display();
-    figure
-        .write(file)
-        .map_err(|error| CliError::failed(format!("cannot write {shown}"), &error))?;
-    console::say(format_args!("drew {what} to {shown}"));
+    write_file(file.path(), &figure.bytes(file))?;
+    console::say(format_args!("drew {what} to {}", file.path().display()));
     Ok(())
 }

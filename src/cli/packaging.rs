@@ -8,13 +8,14 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::{Cli, CliError};
+use crate::links::part_file::OutPath;
 
 /// Writes completions for shells and a man page for each command.
 #[derive(Debug, clap::Args)]
 pub(super) struct Cmd {
     /// Folder to write to: `man1/`, `bash/`, `zsh/` and `fish/` below it
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    out: OutPath,
 }
 
 impl Cmd {

@@ -13,6 +13,7 @@ use crate::analysis::probe::compare::{Comparison, compare};
 use crate::analysis::probe::stream::StreamFigures;
 use crate::analysis::probe::{Probe, ProbeReport};
 use crate::engine::certificate::Certificate;
+use crate::links::part_file::OutPath;
 use crate::plot::{BLUE, escape};
 use crate::time::duration::{describe_us, describe_us_to, parse_duration};
 
@@ -42,7 +43,7 @@ pub struct Cmd {
 
     /// Write a page (.html) with charts of the arrivals
     #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    plot: Option<OutPath>,
 }
 
 /// A port of every interface, or an address with its port.
@@ -57,7 +58,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        let plot = self.plot.as_deref().map(|path| OutFile::create("plot", path)).transpose()?;
+        let plot = self.plot.as_ref().map(|path| OutFile::create("plot", path)).transpose()?;
         let stop = stop_on_signal()?;
         let mut probe =
             Probe::listen(&self.listen).map_err(|error| CliError::Failed(error.to_string()))?;

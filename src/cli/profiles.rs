@@ -1,13 +1,15 @@
 //! `menura profiles`: lists the firmware profiles, or shows one with its sources.
 
 use std::fmt::{Display, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::out_file::write_file;
 use super::{CliError, console};
 use crate::config::profile::Profile;
 use crate::devices::commands::{CommandRow, CommandTable, Conduct};
 use crate::devices::describe::Rows;
 use crate::devices::family::{catalogue, family_of};
+use crate::links::part_file::OutPath;
 
 /// Arguments of `menura profiles`.
 #[derive(Debug, clap::Args)]
@@ -18,7 +20,7 @@ pub struct Cmd {
     /// Write the profile's calibration: .xml for PCL, MRPT and VeloView, otherwise YAML for the
     /// ROS velodyne driver; - is standard output
     #[arg(long, value_name = "FILE", requires = "name")]
-    calibration: Option<PathBuf>,
+    calibration: Option<OutPath>,
 
     /// Print every command of the product's protocols and what Menura does with it; without a
     /// profile, the page docs/COMMANDS.md
@@ -51,8 +53,7 @@ fn write_calibration(profile: &Profile, path: &Path) -> Result<(), CliError> {
     if path == Path::new("-") {
         return console::print(text);
     }
-    std::fs::write(path, text)
-        .map_err(|error| CliError::failed(format!("cannot write {}", path.display()), &error))?;
+    write_file(path, text.as_bytes())?;
     console::say(format_args!("wrote {}", path.display()));
     Ok(())
 }

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::out_paths::spare_with;
 use super::rig_args::RigArgs;
 use super::{CliError, all, console, ranks, setup};
-use crate::engine::record::{Stretch, own_threads, record_by};
+use crate::config::rig::Rig;
+use crate::engine::record::{Stretch, file_names, own_threads, record_by};
 use crate::engine::workers::Casters;
+use crate::links::part_file::{OutPath, part_of};
 use crate::time::duration::parse_duration;
 
 /// Arguments of `menura record`.
@@ -21,7 +24,10 @@ pub struct Cmd {
     #[arg(long, value_parser = parse_duration)]
     duration: Duration,
 
-    /// Folder for the files; it is created if necessary, and existing files are overwritten
+    /// Folder for the files; it is created if necessary
+    ///
+    /// A file is called NAME.part until it is whole. A recording that is stopped keeps what it has; one that
+    /// fails leaves its files under those names.
     ///
     /// <device>.pcap for a device that sends datagrams (nanosecond timestamps, the product's own
     /// Ethernet, IP and UDP headers); <device>.bin with <device>.idx.csv for any other device;
@@ -29,7 +35,11 @@ pub struct Cmd {
     /// faults.csv with the effects of each [[fault]], if there are any. Recordings have no host;
     /// `--host-log` replays the commands of a run.
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    out: OutPath,
+
+    /// Replace the files of a recording that the folder holds
+    #[arg(long)]
+    force: bool,
 
     /// Write the truth of every packet, too: truth.mcap
     ///
@@ -55,7 +65,9 @@ impl Cmd {
         setup::refuse_feeds(&rig, "a recording")?;
         let hosts =
             self.host_log.as_ref().map(|path| setup::read_host_log(path, &rig)).transpose()?;
+        self.refuse_what_is_there(&rig)?;
         let mut world = setup::load_world(&rig)?;
+        spare_with("--out", self.files(&rig))?;
         world.keeps_truth = self.truth;
         setup::warn_of_hidden_sky(&rig, &world);
         let stop = ranks.stop()?;
@@ -80,7 +92,10 @@ impl Cmd {
                 bar.set_message(format!("{:.2} s", at.as_secs_f64()));
             }
         });
-        let recording = recording.map_err(|error| CliError::Failed(error.to_string()))?;
+        let recording = recording.map_err(|error| {
+            let text = "what was written to them is in files whose names end with .part";
+            CliError::Failed(format!("{error}; {text}"))
+        })?;
         bar.finish_and_clear();
         if ranks.workers().is_some() {
             console::say(ranks.summary().trim_end());
@@ -99,5 +114,24 @@ impl Cmd {
             false => Ok(()),
         };
         all([ranks.finish(), whole, printed])
+    }
+
+    /// The files that it is going to write.
+    fn files(&self, rig: &Rig) -> impl Iterator<Item = PathBuf> {
+        file_names(rig, self.truth).into_iter().map(|name| self.out.join(name))
+    }
+
+    /// Refuses to replace a recording, whole or not, unless that is wanted.
+    fn refuse_what_is_there(&self, rig: &Rig) -> Result<(), CliError> {
+        let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+        let mut files = self.files(rig).flat_map(|path| [part_of(&path), path]);
+        match files.find(is_there).filter(|_| !self.force) {
+            None => Ok(()),
+            Some(path) => Err(CliError::Input(format!(
+                "error: `--out` holds a recording already: {}\n  help: name another folder, or add --force to \
+                 replace its files",
+                path.display()
+            ))),
+        }
     }
 }

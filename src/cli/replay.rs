@@ -13,13 +13,14 @@ use super::run::tell_refusals;
 use super::stop::stop_on_signal;
 use super::{CliError, all, console, summary};
 use crate::analysis::capture::{CaptureReader, Source};
+use crate::analysis::damage::Damage;
 use crate::config::rig::{EngineConfig, Lead, SchedulerChoice, StampChoice};
 use crate::engine::certificate::{Account, Certificate, digest};
 use crate::engine::os::Grant;
 use crate::engine::replay::{Replay, ReplayPacket, ReplayRun};
+use crate::engine::replay_times::{JumpLimits, ReplayTimes};
 use crate::time::SimTime;
 use crate::time::duration::parse_duration;
-use crate::wire::ethernet::Content;
 
 /// Longest capture that is held in memory.
 const MAX_CAPTURE_BYTES: u64 = 4 << 30;
@@ -33,7 +34,7 @@ pub struct Cmd {
     capture: PathBuf,
 
     /// Write a serial device's recording to a pseudo-terminal with this name, once a program opens it
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["to", "port", "duration"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["to", "port", "duration", "certificate", "require"])]
     pty: Option<PathBuf>,
 
     /// Send to this address, or ADDRESS:PORT [default: as captured]
@@ -47,6 +48,16 @@ pub struct Cmd {
     /// Repeat the capture for this long: 10s, 2min [default: once]
     #[arg(long, value_parser = parse_duration)]
     duration: Option<Duration>,
+
+    /// Wait no longer than this where the capture has a pause or its clock jumps ahead
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    max_gap: Duration,
+
+    /// Take times of the capture that go back by more than this for a clock that was set
+    ///
+    /// Packets with times that go back less are sent with those before them.
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
+    max_back: Duration,
 
     /// Spin for this many microseconds before each due time instead of sleeping
     #[arg(long, value_name = "US", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=10_000))]
@@ -125,7 +136,8 @@ impl Cmd {
         match (&self.pty, is_serial) {
             (Some(pty), true) => {
                 let stop = stop_on_signal()?;
-                return super::replay_serial::replay(&self.capture, pty, &stop);
+                let times = ReplayTimes::new(self.limits());
+                return super::replay_serial::replay(&self.capture, pty, times, &stop);
             }
             (None, true) => {
                 let text = "error: a serial device's recording needs a terminal: write --pty PATH";
@@ -137,7 +149,7 @@ impl Cmd {
             }
             (None, false) => {}
         }
-        let replay = self.read()?;
+        let (replay, odd) = self.read()?;
         let names: Vec<_> = replay.streams.iter().map(|(name, _)| name.as_str()).collect();
         let certifier = self.certify.open(&names)?;
         let engine = EngineConfig {
@@ -171,13 +183,14 @@ impl Cmd {
         let elapsed = run.elapsed().min(end);
         let figures = run.figures(elapsed);
         let mut text = summary::summary(&figures, elapsed, None, &engine);
+        text.extend(odd.iter().map(|line| format!("not as captured: {line}\n")));
         let mut outcomes = Vec::new();
         let mut verdict = Ok(());
         if certifier.is_wanted() {
             let grants = grants.into_inner().expect("no holder panics");
             let certificate = Certificate::new(Account {
                 rig: self.capture.display().to_string(),
-                overrides: Vec::new(),
+                overrides: odd,
                 seed: 0,
                 start: run.host_start(),
                 host_start: run.host_start(),
@@ -199,7 +212,12 @@ impl Cmd {
         all(outcomes)
     }
 
-    fn read(&self) -> Result<Replay, CliError> {
+    fn limits(&self) -> JumpLimits {
+        JumpLimits { most_forward: self.max_gap, most_back: self.max_back }
+    }
+
+    /// The capture, and where its replay differs from it.
+    fn read(&self) -> Result<(Replay, Vec<String>), CliError> {
         let wrong = |why: String| {
             CliError::Input(format!("error: cannot replay {}: {why}", self.capture.display()))
         };
@@ -211,16 +229,14 @@ impl Cmd {
             CaptureReader::open(Source::File(&self.capture)).map_err(|e| wrong(e.to_string()))?;
         let mut streams: BTreeMap<SocketAddr, usize> = BTreeMap::new();
         let mut replay = Replay::default();
-        let mut first_ns = None;
-        let mut latest = SimTime::ZERO;
+        let mut times = ReplayTimes::new(self.limits());
+        let mut damage = Damage::default();
         while let Some(frame) = reader.next_frame() {
             let frame = frame.map_err(|error| wrong(error.to_string()))?;
-            let Ok(Content::Udp(datagram)) = Content::find(frame.link, frame.frame) else {
-                continue;
-            };
+            let Some(datagram) = damage.datagram(&frame) else { continue };
             let captured = datagram.destination;
             let is_chosen = self.port.is_empty() || self.port.contains(&captured.port());
-            if !is_chosen || datagram.missing > 0 || captured.port() == 0 {
+            if !is_chosen || captured.port() == 0 {
                 continue;
             }
             let to = self.to.map_or(captured, |target| {
@@ -236,15 +252,17 @@ impl Cmd {
                 }
                 replay.streams.push((to.to_string(), to));
             }
-            let since_ns = frame.unix_ns - *first_ns.get_or_insert(frame.unix_ns);
-            // A capture's times go back where the clock was set; the order is kept.
-            latest = latest.max(SimTime(u64::try_from(since_ns).unwrap_or(0)));
-            let payload = datagram.payload.to_vec();
-            replay.packets.push(ReplayPacket { stream, at: latest, payload });
+            let (at, payload) = (times.due(frame.unix_ns), datagram.payload.to_vec());
+            replay.packets.push(ReplayPacket { stream, at, payload });
         }
         if replay.packets.is_empty() {
             return Err(wrong("it holds no whole UDP datagrams of the ports asked for".into()));
         }
-        Ok(replay)
+        let mut odd = times.told();
+        odd.extend(damage.told());
+        for line in &odd {
+            console::say(format_args!("warning: {}: {line}", self.capture.display()));
+        }
+        Ok((replay, odd))
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{CliError, console};
+use crate::engine::replay_times::ReplayTimes;
 use crate::kit::clock;
 use crate::links::ByteLink;
 use crate::links::pty::PtyLink;
@@ -24,7 +25,12 @@ const TICK: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// The recording cannot be read, or the terminal cannot be made.
-pub fn replay(recording: &Path, path: &Path, stop: &AtomicBool) -> Result<(), CliError> {
+pub fn replay(
+    recording: &Path,
+    path: &Path,
+    mut times: ReplayTimes,
+    stop: &AtomicBool,
+) -> Result<(), CliError> {
     let wrong = |why: String| {
         CliError::Input(format!("error: cannot replay {}: {why}", recording.display()))
     };
@@ -34,15 +40,19 @@ pub fn replay(recording: &Path, path: &Path, stop: &AtomicBool) -> Result<(), Cl
     }
     let bytes = std::fs::read(recording).map_err(|error| wrong(error.to_string()))?;
     let index = SerialIndex::beside(recording).map_err(|error| wrong(error.to_string()))?;
-    let writes: Vec<_> = index.writes(bytes.len()).collect();
-    let Some((first_s, _)) = writes.first().cloned() else {
+    let due = |(time_s, range)| (Duration::from_nanos(times.due((time_s * 1e9) as i128).0), range);
+    let writes: Vec<_> = index.writes(bytes.len()).map(due).collect();
+    let Some((span, _)) = writes.last().cloned() else {
         return Err(wrong("its table of times, .idx.csv, is missing or empty".into()));
     };
+    for line in times.told() {
+        console::say(format_args!("warning: {}: {line}", recording.display()));
+    }
     let options =
         PtyOptions { path: path.to_owned(), strict_rate: false, rate_aliases: Vec::new() };
     let failed = |error: std::io::Error| CliError::failed(path.display(), &error);
     let link = PtyLink::open(options, LineSettings::eight_n_one(BAUD)).map_err(failed)?;
-    let span_s = index.span_s().unwrap_or(0.0);
+    let span_s = span.as_secs_f64();
     console::say(format_args!(
         "{}: {} bytes in {span_s:.3} s, on {} when a program opens it",
         recording.display(),
@@ -58,8 +68,8 @@ pub fn replay(recording: &Path, path: &Path, stop: &AtomicBool) -> Result<(), Cl
     }
     let begun = clock::now();
     let mut sent = 0;
-    for (time_s, range) in writes {
-        let due = begun + Duration::from_secs_f64((time_s - first_s).max(0.0));
+    for (since, range) in writes {
+        let due = begun + since;
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());

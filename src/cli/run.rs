@@ -1,10 +1,6 @@
 //! `menura run`: the rig in real time.
 
-use std::fs::File;
-use std::io::BufWriter;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,11 +8,13 @@ use serde::Serialize;
 
 use super::certify::CertifyArgs;
 use super::onlookers::OnlookerArgs;
-use super::out_file::OutFile;
+use super::out_file::{GrowingFile, OutFile};
+use super::out_paths::spare_with;
 use super::rig_args::RigArgs;
 use super::run_control::{ControlSocket, RunControl};
 use super::status::{Reader, StatusView};
 use super::summary::{self, Rendering};
+use super::truth_target::TruthTarget;
 use super::{CliError, all, console, ranks, setup};
 use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::engine::WorldSummary;
@@ -30,6 +28,7 @@ use crate::engine::run::{RealTimeRun, TruthOutcome};
 use crate::engine::stats::{self, DeviceFigures};
 use crate::engine::truth::log::{TruthFigures, TruthFile};
 use crate::engine::truth::stream::PoseStream;
+use crate::links::part_file::OutPath;
 use crate::time::duration::parse_duration;
 use crate::world::trajectory::feed::FeedCounts;
 
@@ -45,21 +44,21 @@ pub struct Cmd {
 
     /// Write the summary to this file as JSON
     #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
+    report: Option<OutPath>,
 
     /// Write the effects of each fault on each packet to this file as CSV: of [[fault]]s of the rig, and
     /// of those that `menura fault` begins while it runs
     #[arg(long, value_name = "FILE")]
-    fault_log: Option<PathBuf>,
+    fault_log: Option<OutPath>,
 
     /// Write the poses of a feed, and how long each was shown, to this file as CSV; poses of a
     /// moving object go to FILE-NAME beside it
     #[arg(long, value_name = "FILE")]
-    feed_log: Option<PathBuf>,
+    feed_log: Option<OutPath>,
 
     /// Write what hosts say, and when, to this file; `menura record --host-log` repeats it
     #[arg(long, value_name = "FILE")]
-    host_log: Option<PathBuf>,
+    host_log: Option<OutPath>,
 
     /// Print the status as a line of JSON a second to standard output; the summary goes to standard error
     #[arg(long)]
@@ -78,28 +77,6 @@ pub struct Cmd {
 
     #[command(flatten)]
     certify: CertifyArgs,
-}
-
-/// Where the truth goes.
-#[derive(Clone, Debug)]
-enum TruthTarget {
-    /// All of it.
-    File(PathBuf),
-    /// Poses, as datagrams.
-    Poses(SocketAddr),
-}
-
-impl FromStr for TruthTarget {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Some(address) = text.strip_prefix("udp:") else {
-            return Ok(Self::File(text.into()));
-        };
-        let found =
-            address.to_socket_addrs().map_err(|error| format!("{error}; it is udp:HOST:PORT"));
-        found?.next().map(Self::Poses).ok_or_else(|| "this host has no address".to_owned())
-    }
 }
 
 /// What `--report` writes. Keys are stable.
@@ -165,11 +142,13 @@ impl Cmd {
         let certifier = self.certify.open(&names)?;
         let report =
             self.report.as_ref().map(|path| OutFile::create("report", path)).transpose()?;
-        let fault_log = self.fault_log.as_ref().map(|path| open_log(path, &rig)).transpose()?;
-        let feed_logs =
-            self.feed_log.as_ref().map(|path| open_feed_logs(path, &rig)).transpose()?;
-        let host_log =
-            self.host_log.as_ref().map(|path| create_log("host log", path)).transpose()?;
+        let mut growing = Vec::new();
+        let fault_log = self.fault_log.as_ref().map(|path| open_log(path, &rig, &mut growing));
+        let fault_log = fault_log.transpose()?;
+        let feed_logs = self.feed_log.as_ref().map(|path| open_feed_logs(path, &rig, &mut growing));
+        let feed_logs = feed_logs.transpose()?;
+        let host_log = self.host_log.as_ref().map(|path| GrowingFile::create("host log", path));
+        let host_log = host_log.transpose()?;
         let onlookers = self.onlookers.open()?;
         let mut scene_sha256 = String::new();
         let mut world = setup::load_world_with(&rig, |scene| {
@@ -177,6 +156,16 @@ impl Cmd {
                 scene_sha256 = digest::of_scene(scene);
             }
         })?;
+        let feeds = rig
+            .world
+            .objects
+            .iter()
+            .filter(|object| matches!(object.motion.trajectory, TrajectoryConfig::Feed(_)));
+        let of_objects = self
+            .feed_log
+            .iter()
+            .flat_map(|path| feeds.clone().map(|object| beside(path, &object.name)));
+        spare_with("--feed-log", of_objects)?;
         let files = self.truth.iter().filter(|target| matches!(target, TruthTarget::File(_)));
         if files.count() > 1 {
             let text = "error: --truth names two files; the truth goes to one";
@@ -204,15 +193,18 @@ impl Cmd {
             run.log_feed(&name, log);
         }
         if let Some(file) = host_log {
-            let log = HostLog::new(&rig, run.epoch().start(), Box::new(BufWriter::new(file)))
+            let log = HostLog::new(&rig, run.epoch().start(), file.writer())
                 .map_err(|error| CliError::failed("cannot write the host log", &error))?;
+            growing.push(file);
             run.log_hosts(log);
         }
         for target in &self.truth {
             let wrong = |error: &dyn std::fmt::Display| CliError::Input(format!("error: {error}"));
             match target {
                 TruthTarget::File(path) => {
-                    run.log_truth(TruthFile::create(path).map_err(|error| wrong(&error))?);
+                    let (file, stream) = TruthFile::create(path).map_err(|error| wrong(&error))?;
+                    growing.push(GrowingFile::of("truth", path, stream));
+                    run.log_truth(file);
                 }
                 TruthTarget::Poses(to) => {
                     run.stream_poses(PoseStream::open(*to).map_err(|error| wrong(&error))?);
@@ -238,6 +230,7 @@ impl Cmd {
             .enable_time()
             .build()
             .map_err(|error| CliError::failed("cannot start the status view", &error))?;
+        growing.iter().for_each(GrowingFile::keep);
         std::thread::scope(|scope| {
             scope.spawn(|| runtime.block_on(show_status(&run, reader, &stop, &is_over)));
             if onlookers.are_expected() {
@@ -274,6 +267,7 @@ impl Cmd {
         if let Some(TruthOutcome { written: Err(error), .. }) = run.truth() {
             outcomes.push(Err(CliError::Failed(error.clone())));
         }
+        outcomes.extend(growing.into_iter().map(GrowingFile::finish));
         if let Some(report) = report {
             outcomes.push(report.write_json(&Report {
                 menura: env!("CARGO_PKG_VERSION"),
@@ -378,7 +372,11 @@ async fn show_status(
 }
 
 /// A log for each feed of the rig, with whose motion it is.
-fn open_feed_logs(path: &Path, rig: &Rig) -> Result<Vec<(String, FeedLog)>, CliError> {
+fn open_feed_logs(
+    path: &Path,
+    rig: &Rig,
+    growing: &mut Vec<GrowingFile>,
+) -> Result<Vec<(String, FeedLog)>, CliError> {
     let wrong = |path: &Path, problem: &dyn std::fmt::Display| {
         CliError::Input(format!("error: cannot write the feed log {}: {problem}", path.display()))
     };
@@ -392,8 +390,9 @@ fn open_feed_logs(path: &Path, rig: &Rig) -> Result<Vec<(String, FeedLog)>, CliE
             None => path.to_owned(),
             Some(name) => beside(path, name),
         };
-        let open = || FeedLog::new(Box::new(BufWriter::new(File::create(&path)?)));
-        let log = open().map_err(|error| wrong(&path, &error))?;
+        let file = GrowingFile::create("feed log", &path)?;
+        let log = FeedLog::new(file.writer()).map_err(|error| wrong(&path, &error))?;
+        growing.push(file);
         logs.push((object.map_or("robot", String::as_str).to_owned(), log));
     }
     if logs.is_empty() {
@@ -417,18 +416,12 @@ fn beside(path: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// A file that is written while the run goes on, opened before it so that a wrong path stops it at once.
-fn create_log(what: &str, path: &Path) -> Result<File, CliError> {
-    let shown = path.display();
-    File::create(path).map_err(|error| {
-        CliError::Input(format!("error: cannot write the {what} {shown}: {error}"))
-    })
-}
-
 /// The log of faults, opened before the run so that a wrong path stops it at once.
-fn open_log(path: &Path, rig: &Rig) -> Result<FaultLog, CliError> {
-    let open = || FaultLog::new(rig, Box::new(BufWriter::new(File::create(path)?)));
-    open().map_err(|error| {
+fn open_log(path: &Path, rig: &Rig, growing: &mut Vec<GrowingFile>) -> Result<FaultLog, CliError> {
+    let file = GrowingFile::create("fault log", path)?;
+    let log = FaultLog::new(rig, file.writer());
+    growing.push(file);
+    log.map_err(|error| {
         CliError::Input(format!("error: cannot write the fault log {}: {error}", path.display()))
     })
 }

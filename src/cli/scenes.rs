@@ -2,17 +2,21 @@
 
 mod camera;
 
+use std::ffi::OsString;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::Path;
 
 use glam::DVec3;
 
 use self::camera::{Camera, picture};
+use super::out_file::write_file;
+use super::out_paths::spare_what_was_read;
 use super::{CliError, console};
 use crate::config::rig::Rig;
 use crate::config::rig::scenes::{BUILTIN, BuiltinScene, builtin};
 use crate::config::toml::overrides::Override;
 use crate::devices::family::catalogue;
+use crate::links::part_file::OutPath;
 use crate::world::loaders::{self, MAX_COORDINATE_M};
 
 /// Arguments of `menura scenes`.
@@ -23,7 +27,7 @@ pub struct Cmd {
     scene: Option<String>,
     /// Draw the scene
     #[arg(long, value_name = "FILE.png", requires = "scene", value_parser = png)]
-    plot: Option<PathBuf>,
+    plot: Option<OutPath>,
     /// Set one key of the world of the picture, as in world.parameters.trees=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "plot")]
     set: Vec<Override>,
@@ -41,10 +45,10 @@ pub struct Cmd {
     width: u32,
 }
 
-fn png(name: &str) -> Result<PathBuf, &'static str> {
-    let path = PathBuf::from(name);
+fn png(name: &str) -> Result<OutPath, &'static str> {
+    let path = Path::new(name);
     let is_png = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"));
-    if is_png { Ok(path) } else { Err("the name of a picture ends in .png") }
+    if is_png { Ok(OsString::from(name).into()) } else { Err("the name of a picture ends in .png") }
 }
 
 fn place(text: &str) -> Result<DVec3, &'static str> {
@@ -88,6 +92,7 @@ impl Cmd {
         let rig = Rig::default_rig(&sets, catalogue())?;
         let scene = loaders::load(&rig.world.scene)
             .map_err(|error| CliError::Input(format!("error: {error}")))?;
+        spare_what_was_read()?;
         let [from_m, to_m] = match builtin(name) {
             Some(known) => known.view_m.map(Into::into),
             None => camera::view_of(&scene),
@@ -99,8 +104,7 @@ impl Cmd {
         let file =
             picture(scene, &camera).map_err(|error| CliError::Input(format!("error: {error}")))?;
         let shown = path.display();
-        std::fs::write(path, file)
-            .map_err(|error| CliError::failed(format!("cannot write {shown}"), &error))?;
+        write_file(path, &file)?;
         console::say(format_args!("drew {name} to {shown}"));
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::out_paths::spare_what_was_read;
 use super::{CliError, console};
 use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
@@ -69,7 +70,12 @@ pub fn read_host_log(path: &Path, rig: &Rig) -> Result<Conversation, CliError> {
         CliError::Input(format!("error: cannot repeat the host log {}: {problem}", path.display()))
     };
     let source = SourceFile::read("host log", path, MAX_HOST_LOG_BYTES).map_err(|e| wrong(&e))?;
-    host_log::read(&source.text, rig).map_err(|fault| wrong(&fault))
+    let hosts = host_log::read(&source.text, rig).map_err(|fault| wrong(&fault))?;
+    if hosts.is_cut_off {
+        let shown = path.display();
+        console::say(format_args!("warning: {shown}: its last line is cut off and was left out"));
+    }
+    Ok(hosts)
 }
 
 /// Loads and builds the world, with a spinner on a terminal.
@@ -85,7 +91,9 @@ pub fn load_world_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<LiveWorld
     spinner.enable_steady_tick(Duration::from_millis(100));
     let world = LiveWorld::load_with(rig, look);
     spinner.finish_and_clear();
-    world.map_err(|error| explain(rig, &error))
+    let world = world.map_err(|error| explain(rig, &error))?;
+    spare_what_was_read()?;
+    Ok(world)
 }
 
 /// Scenes of more stored triangles take long to build; `check` leaves their sky to `run`.

@@ -2,18 +2,25 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::CliError;
+use super::{CliError, console};
+use crate::kit::clock;
 
 /// `SIGHUP`'s bit among the signals of a process.
 const HANGUP_BIT: u64 = 1;
 /// What a shell shows of a command that was interrupted.
 const INTERRUPTED: i32 = 130;
 
+/// Signals within this time after the first are the same wish: `timeout`, shells and launchers send one to the
+/// process and one to its group.
+const SAME_WISH: Duration = Duration::from_millis(500);
+
 /// A flag that Ctrl-C, `SIGTERM` and `SIGHUP` set: a terminal that is closed ends a run in order, too,
-/// unless it was started to outlive it (`nohup`). A second Ctrl-C or `SIGTERM` ends the process at once.
+/// unless it was started to outlive it (`nohup`). A Ctrl-C or `SIGTERM` more than half a second after the first
+/// signal ends the process at once.
 pub fn stop_on_signal() -> Result<Arc<AtomicBool>, CliError> {
     listen_for_signals(true)
 }
@@ -23,7 +30,7 @@ pub fn stop_on_launchers_signal() -> Result<Arc<AtomicBool>, CliError> {
     listen_for_signals(false)
 }
 
-/// `terminates` is whether a second `SIGTERM` ends the process at once.
+/// `terminates` is whether a later `SIGTERM` ends the process at once.
 fn listen_for_signals(terminates: bool) -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
@@ -43,6 +50,7 @@ fn listen_for_signals(terminates: bool) -> Result<Arc<AtomicBool>, CliError> {
     };
     std::thread::spawn(move || {
         runtime.block_on(async {
+            let mut first = None;
             loop {
                 let is_impatient = tokio::select! {
                     _ = interrupt.recv() => true,
@@ -50,13 +58,23 @@ fn listen_for_signals(terminates: bool) -> Result<Arc<AtomicBool>, CliError> {
                     // A terminal that closes may say so twice.
                     () = next(&mut hangup) => false,
                 };
-                if flag.swap(true, Ordering::Relaxed) && is_impatient {
+                flag.store(true, Ordering::Relaxed);
+                let now = clock::now();
+                let first = *first.get_or_insert(now);
+                if is_impatient && is_another_wish(first, now) {
+                    console::say(
+                        "ended at once by a second signal: no summary; unfinished files end with .part",
+                    );
                     std::process::exit(INTERRUPTED);
                 }
             }
         });
     });
     Ok(stop)
+}
+
+fn is_another_wish(first: Instant, now: Instant) -> bool {
+    now.duration_since(first) > SAME_WISH
 }
 
 async fn next(signal: &mut Option<Signal>) {
@@ -73,4 +91,18 @@ fn ignores_hangups() -> bool {
     ignored
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .is_some_and(|mask| mask & HANGUP_BIT != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_that_follow_at_once_are_one_wish() {
+        let first = clock::now();
+        for (after_ms, is_another) in [(0, false), (20, false), (500, false), (501, true)] {
+            let now = first + Duration::from_millis(after_ms);
+            assert_eq!(is_another_wish(first, now), is_another, "{after_ms} ms");
+        }
+    }
 }

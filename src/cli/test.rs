@@ -7,6 +7,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::out_file::OutFile;
+use super::out_paths::{spare_what_was_read, spare_within};
 use super::stop::stop_on_signal;
 use super::{CliError, all, console};
 use crate::config::rig::Rig;
@@ -24,6 +25,7 @@ use crate::kit::rig_source::RigSource;
 use crate::kit::runner::{Plan, Progress};
 use crate::kit::suite::Suite;
 use crate::kit::verdict::{Outcome, Verdict};
+use crate::links::part_file::OutPath;
 
 /// Arguments of `menura test`.
 #[derive(Debug, clap::Args)]
@@ -67,15 +69,15 @@ pub struct Cmd {
 
     /// Leave capture, truth, logs and the command that repeats them of each failed case in this folder
     #[arg(long, value_name = "DIR")]
-    keep: Option<PathBuf>,
+    keep: Option<OutPath>,
 
     /// Write the verdicts to this file as JUnit XML
     #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
+    junit: Option<OutPath>,
 
     /// Write the verdicts to this file as an HTML page
     #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    html: Option<OutPath>,
 
     /// List the suites, or the cases of one
     #[arg(long)]
@@ -127,6 +129,9 @@ impl Cmd {
         let folder = Folder::open(self.keep.as_deref())?;
         let plan = self.plan(&suite, adapter, &folder)?;
         plan.check().map_err(|why| CliError::Input(format!("error: {why}")))?;
+        // Each case starts with an empty folder.
+        spare_within("--keep", cases.iter().map(|case| folder.path.join(&case.name)))?;
+        spare_what_was_read()?;
         let device = &plan.rig.devices[plan.device];
         let subject = Subject {
             suite: name.clone(),

@@ -14,6 +14,7 @@ use super::out_file::write_plot;
 use super::setup;
 use super::{CliError, all, console};
 use crate::analysis::capture::{CaptureReader, Source};
+use crate::analysis::damage::Damage;
 use crate::analysis::twin::{Figures, table};
 use crate::config::rig::Rig;
 use crate::devices::decoder::Hints;
@@ -92,10 +93,14 @@ fn read(path: &Path, decoder: Box<dyn DatagramDecoder>) -> Result<Figures, CliEr
     let told = |error| CliError::Input(format!("error: {}: {error}", path.display()));
     let mut reader = CaptureReader::open(Source::File(path)).map_err(told)?;
     let mut figures = Figures::new(decoder);
+    let mut damage = Damage::default();
     while let Some(frame) = reader.next_frame() {
         let frame = frame.map_err(told)?;
-        figures.see(frame.unix_ns, frame.link, frame.frame);
+        if damage.datagram(&frame).is_some() {
+            figures.see(frame.unix_ns, frame.link, frame.frame);
+        }
     }
+    damage.warn(path);
     Ok(figures)
 }
 

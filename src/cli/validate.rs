@@ -1,12 +1,13 @@
 //! `menura validate`: the experiments of [`validation`](crate::validation).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::out_file::write_plot;
+use super::out_file::{write_file, write_plot};
 use super::validation_page::{Outcome, validation_page};
 use super::{CliError, all, console};
+use crate::links::part_file::OutPath;
 use crate::plot::PlotFile;
 use crate::validation::{EXPERIMENTS, Experiment, ExperimentError, Findings, Plot, Scope};
 
@@ -22,7 +23,7 @@ pub struct Cmd {
     /// Of each experiment write NAME.json, NAME.svg and NAME.png into this folder, and index.html
     /// with all of them
     #[arg(long, value_name = "DIR", requires = "all")]
-    out: Option<PathBuf>,
+    out: Option<OutPath>,
     /// Run the short forms, which take seconds
     #[arg(long, requires = "all")]
     short: bool,
@@ -40,7 +41,7 @@ struct Output {
     /// Write the numbers (.json) and all plots (.svg, .png) into this folder, named after the
     /// experiment
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    out: Option<OutPath>,
     /// Run the short form, which takes seconds
     #[arg(long)]
     short: bool,
@@ -154,11 +155,6 @@ fn write(experiment: &Experiment, findings: &Findings, folder: &Path) -> Result<
         write_file(&path(stem, "png"), &figure.png())?;
     }
     Ok(())
-}
-
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    std::fs::write(path, bytes)
-        .map_err(|error| CliError::failed(format!("cannot write {}", path.display()), &error))
 }
 
 impl From<ExperimentError> for CliError {

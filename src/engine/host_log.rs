@@ -178,6 +178,9 @@ pub struct Conversation {
     pub start: jiff::Timestamp,
     /// What hosts said, in the order of time.
     pub said: Vec<Said>,
+    /// Whether the last line ended within its text and was left out, as in the log of a run whose process was
+    /// killed.
+    pub is_cut_off: bool,
 }
 
 /// Why a log cannot be repeated with a rig.
@@ -192,9 +195,9 @@ pub struct LogFault {
 ///
 /// # Errors
 /// The first line that is wrong, and what is.
-pub fn read(text: &str, rig: &Rig) -> Result<Conversation, LogFault> {
+pub fn read(whole: &str, rig: &Rig) -> Result<Conversation, LogFault> {
     let at = |line: usize| move |problem: String| LogFault { line: line + 1, problem };
-    let mut lines = text.lines().enumerate();
+    let mut lines = whole.lines().enumerate();
     let first = lines.next().map_or("", |(_, text)| text);
     let head: Head = serde_json::from_str(first)
         .map_err(|error| at(0)(format!("not the head of a host log: {error}")))?;
@@ -209,16 +212,22 @@ pub fn read(text: &str, rig: &Rig) -> Result<Conversation, LogFault> {
     let start = head.start_utc.parse();
     let start = start.map_err(|error| at(0)(format!("`start_utc` is no instant: {error}")))?;
     let mut said: Vec<Said> = Vec::new();
+    let mut is_cut_off = false;
     for (number, text) in lines {
-        let line: Line =
-            serde_json::from_str(text).map_err(|error| at(number)(error.to_string()))?;
+        let line: Line = match serde_json::from_str(text) {
+            Err(error) if error.is_eof() && whole.ends_with(text) => {
+                is_cut_off = true;
+                break;
+            }
+            read => read.map_err(|error| at(number)(error.to_string()))?,
+        };
         let next = line.said(rig).map_err(at(number))?;
         if said.last().is_some_and(|last| next.at < last.at) {
             return Err(at(number)("earlier than the line before it".to_owned()));
         }
         said.push(next);
     }
-    Ok(Conversation { start, said })
+    Ok(Conversation { start, said, is_cut_off })
 }
 
 impl Line {

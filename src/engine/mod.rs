@@ -35,6 +35,7 @@ pub mod record;
 pub mod refusal;
 pub mod render;
 pub mod replay;
+pub mod replay_times;
 pub mod responses;
 pub mod run;
 pub mod sky;

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +26,7 @@ use crate::config::profile::Profile;
 use crate::config::profile::network::DatagramPort;
 use crate::config::rig::{DeviceConfig, DeviceId, Rig};
 use crate::devices::{Built, Output, PacketTruth, Transmit};
+use crate::links::part_file::{PartFile, SharedPart};
 use crate::links::pcap::PcapRecorder;
 use crate::links::serial_record::SerialRecorder;
 use crate::time::SimTime;
@@ -59,6 +59,9 @@ pub enum RecordError {
     /// The truth.
     #[error(transparent)]
     Truth(#[from] TruthError),
+    /// More than one file.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Several(Vec<RecordError>),
 }
 
 impl RecordError {
@@ -98,6 +101,22 @@ pub fn record(
     record_by(own_threads(rig), stretch, hosts, folder, progress)
 }
 
+/// The names of the files that a recording of `rig` writes from its start, and `truth.mcap` if it
+/// `keeps_truth`.
+pub fn file_names(rig: &Rig, keeps_truth: bool) -> Vec<String> {
+    let mut names = vec!["truth.csv".to_owned()];
+    names.extend(rig.world.objects.iter().map(|object| format!("truth-{}.csv", object.name)));
+    for DeviceConfig { name, profile, .. } in &rig.devices {
+        match Framer::new(profile) {
+            Some(_) => names.push(format!("{name}.pcap")),
+            None => names.extend([format!("{name}.bin"), format!("{name}.idx.csv")]),
+        }
+    }
+    names.extend((!rig.faults.is_empty()).then(|| "faults.csv".to_owned()));
+    names.extend(keeps_truth.then(|| "truth.mcap".to_owned()));
+    names
+}
+
 /// As [`record`], with rays cast by `casters`. A recording of a log without `rig.start_utc` starts when that
 /// did.
 pub fn record_by(
@@ -121,13 +140,14 @@ pub fn record_by(
 
     let log_path = folder.join("faults.csv");
     let log = (!rig.faults.is_empty()).then(|| {
-        let file = File::create(&log_path)?;
-        FaultLog::new(rig, Box::new(BufWriter::new(file)))
+        let file = SharedPart::create(&log_path)?;
+        file.keep();
+        Ok((FaultLog::new(rig, Box::new(BufWriter::new(file.clone())))?, file))
     });
     let mut log = log.transpose().map_err(RecordError::at(&log_path))?;
     let mut log_outcome = Ok(());
     let mut note = |row: Row| {
-        if let (Some(log), Ok(())) = (&mut log, &log_outcome) {
+        if let (Some((log, _)), Ok(())) = (&mut log, &log_outcome) {
             log_outcome = log.note(row);
         }
     };
@@ -144,10 +164,11 @@ pub fn record_by(
     let run = Stretch { rig, world, duration, start: Some(epoch.start()), stop };
     let truth_path = folder.join("truth.mcap");
     let full_truth = world.keeps_truth.then(|| {
-        let file = TruthFile::create(&truth_path)?;
-        TruthLog::new(file, rig, world, epoch)
+        let (file, stream) = TruthFile::create(&truth_path)?;
+        stream.keep();
+        Ok((TruthLog::new(file, rig, world, epoch)?, stream))
     });
-    let full_truth = full_truth.transpose()?;
+    let full_truth = full_truth.transpose().map_err(|error: TruthError| error)?;
     let mut sink = |unit: usize, unix_ns: i128, due, output: &Output| {
         if due > reached {
             reached = due;
@@ -161,13 +182,14 @@ pub fn record_by(
     };
     let (rendered, full_truth) = match full_truth {
         None => (render_telling(casters, run, hosts, &mut note, None, &mut sink), None),
-        Some(log) => std::thread::scope(|scope| {
+        Some((log, stream)) => std::thread::scope(|scope| {
             let (teller, events) = TruthSender::new(true);
             let log = scope.spawn(move || log.keep(&events, None));
             let telling = Some(&teller);
             let rendered = render_telling(casters, run, hosts, &mut note, telling, &mut sink);
             drop(teller);
-            (rendered, Some(log.join().expect("the truth's thread does not panic")))
+            let log = log.join().expect("the truth's thread does not panic");
+            (rendered, Some((log, stream)))
         }),
     };
     // Nobody waits for a robot to move on after a recording that was stopped.
@@ -177,11 +199,25 @@ pub fn record_by(
     }
     let truth_written = truths.iter_mut().try_for_each(|truth| truth.write_until(past_last, stop));
 
-    // Whatever went wrong with one file, the others hold what there is.
+    // What could not be rendered or written to its end stays under the names of unfinished files.
+    let log_written = log_outcome.map_err(RecordError::at(&log_path));
+    let mut failures: Vec<_> =
+        [rendered, truth_written, log_written].into_iter().filter_map(Result::err).collect();
+    let full_truth = match full_truth {
+        Some((Ok(figures), stream)) => Some((figures, stream)),
+        Some((Err(error), _)) => {
+            failures.push(error.into());
+            None
+        }
+        None => None,
+    };
+    if !failures.is_empty() {
+        return Err(RecordError::Several(failures));
+    }
     let is_cut_short = stop.load(Ordering::Relaxed);
     let log_end = if is_cut_short { reached.min(end) } else { end };
-    let log = log.map(|log| {
-        let finished = log_outcome.and_then(|()| log.finish(log_end));
+    let log = log.map(|(log, file)| {
+        let finished = log.finish(log_end).and_then(|rows| file.finish().map(|_| rows));
         finished.map(|rows| (log_path.clone(), rows)).map_err(RecordError::at(&log_path))
     });
     let mut finished = Vec::new();
@@ -193,11 +229,16 @@ pub fn record_by(
     }
     finished.extend(truths.into_iter().map(Truth::finish));
     finished.extend(log);
-    finished.extend(full_truth.map(|written| {
-        written.map(|figures| (truth_path, figures.messages)).map_err(RecordError::from)
+    finished.extend(full_truth.map(|(figures, stream)| {
+        stream.finish().map_err(RecordError::at(&truth_path))?;
+        Ok((truth_path, figures.messages))
     }));
-    rendered.and(truth_written)?;
-    let files = finished.into_iter().collect::<Result<_, _>>()?;
+    let (files, failures): (Vec<_>, Vec<_>) = finished.into_iter().partition(Result::is_ok);
+    if !failures.is_empty() {
+        let failures = failures.into_iter().filter_map(Result::err);
+        return Err(RecordError::Several(failures.collect()));
+    }
+    let files = files.into_iter().flatten().collect();
     Ok(Recording { files, is_cut_short })
 }
 
@@ -524,7 +565,7 @@ const LONGEST_PACKET_NS: u64 = 1_000_000;
 /// The poses of a motion at the rig's truth rate, from the first instant to past the last firing.
 struct Truth<'a> {
     path: PathBuf,
-    writer: TruthWriter<BufWriter<File>>,
+    writer: TruthWriter<BufWriter<PartFile>>,
     trajectory: &'a Trajectory,
     period_s: f64,
     rows: u64,
@@ -539,7 +580,8 @@ impl<'a> Truth<'a> {
         folder: &Path,
     ) -> Result<Self, RecordError> {
         let path = folder.join(name);
-        let create = || TruthWriter::new(BufWriter::new(File::create(&path)?), world.origin);
+        let create =
+            || TruthWriter::new(BufWriter::new(PartFile::create_growing(&path)?), world.origin);
         let writer = create().map_err(RecordError::at(&path))?;
         Ok(Self { path, writer, trajectory, period_s: 1.0 / rig.engine.truth_rate_hz, rows: 0 })
     }
@@ -561,7 +603,9 @@ impl<'a> Truth<'a> {
 
     /// The file, and how many rows it holds.
     fn finish(self) -> Result<(PathBuf, u64), RecordError> {
-        self.writer.finish().map_err(RecordError::at(&self.path))?;
+        let file = self.writer.finish();
+        file.and_then(|file| file.into_inner().map_err(|error| error.into_error())?.finish())
+            .map_err(RecordError::at(&self.path))?;
         Ok((self.path, self.rows))
     }
 }

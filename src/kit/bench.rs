@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::kit::clock;
 use crate::kit::group::Group;
+use crate::links::part_file::part_of;
 
 /// How long a rig may take to load its world and to send its first byte.
 const LOADING: Duration = Duration::from_secs(60);
@@ -171,10 +172,12 @@ impl Bench {
 
     fn record_arguments(&self, stretch: &Stretch, out: &Path) -> Vec<String> {
         let mut arguments = self.arguments("record", stretch);
-        arguments.extend(["--truth".into(), "--out".into(), out.display().to_string()]);
+        let force = ["--truth".into(), "--force".into()];
+        arguments.extend(force.into_iter().chain(["--out".into(), out.display().to_string()]));
         let hosts = self.file(stretch, "hosts", "csv");
-        // A run whose power was cut may not have come to write it.
-        if std::fs::metadata(&hosts).is_ok_and(|about| about.len() > 0) {
+        // A run whose power was cut has not come to finish it.
+        let is_there = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
+        if let Some(hosts) = [part_of(&hosts), hosts].into_iter().find(is_there) {
             arguments.extend(["--host-log".into(), hosts.display().to_string()]);
         }
         arguments
@@ -274,7 +277,7 @@ mod tests {
         assert_eq!(
             bench.record_command(&stretch, Path::new("out")),
             "menura record 'a rig.toml' --set seed=3 --set device.a.settings.b=1 --set start_utc=2026-06-01T12:00:00Z \
-             --set 'fault=[{ kind = \"link-down\" }]' --duration 2.500s --truth --out out"
+             --set 'fault=[{ kind = \"link-down\" }]' --duration 2.500s --truth --force --out out"
         );
         assert_eq!(quoted("it's"), "'it'\\''s'");
     }

@@ -22,6 +22,7 @@ use crate::kit::stranger::{self, Timed};
 use crate::kit::truth::Truth;
 use crate::kit::verdict::{Complaint, Outcome, Verdict};
 use crate::kit::web;
+use crate::links::part_file::PartFile;
 
 /// How long a recording for the evidence may take.
 const RECORDING: Duration = Duration::from_secs(90);
@@ -470,10 +471,17 @@ impl CaseRun<'_> {
         if self.keep {
             let lines: Vec<_> =
                 said.iter().map(|(at_s, text)| format!("{at_s:9.3}  {text}\n")).collect();
-            let _ = std::fs::write(self.bench.folder.join("driver.log"), lines.concat());
             let script = format!("#!/bin/sh\n# The same bytes again.\n{repeat}\n");
-            let _ = std::fs::write(self.bench.folder.join("repeat.sh"), script);
-            let _ = std::fs::write(self.bench.folder.join("evidence.txt"), &outcome.evidence);
+            for (name, text) in [
+                ("driver.log", &lines.concat()),
+                ("repeat.sh", &script),
+                ("evidence.txt", &outcome.evidence),
+            ] {
+                let path = self.bench.folder.join(name);
+                if let Err(error) = PartFile::write_whole(&path, text.as_bytes()) {
+                    outcome.notes.push(format!("cannot write {}: {error}", path.display()));
+                }
+            }
             let shown = self.bench.folder.display();
             outcome.notes.push(format!("files of this case: {shown}"));
             outcome.repeat = repeat;

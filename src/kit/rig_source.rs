@@ -47,8 +47,13 @@ impl RigSource {
                 let name = file.rsplit('/').next().unwrap_or(file);
                 let path = folder.join(name);
                 // Cases that run side by side may want the same one, whole.
-                if std::fs::read_to_string(&path).is_ok_and(|there| there == *text) {
-                    return Ok(path);
+                match std::fs::read(&path) {
+                    Ok(there) if there == text.as_bytes() => return Ok(path),
+                    Ok(_) => {
+                        let text = format!("{} is another file", path.display());
+                        return Err(std::io::Error::new(std::io::ErrorKind::AlreadyExists, text));
+                    }
+                    Err(_) => {}
                 }
                 let part = folder.join(format!("{name}.{:?}", std::thread::current().id()));
                 std::fs::write(&part, text)?;

@@ -20,6 +20,7 @@ use crate::kit::links::{self, Ports};
 use crate::kit::stranger::Timed;
 use crate::kit::truth::Truth;
 use crate::kit::verdict::{Outcome, Verdict};
+use crate::links::part_file::PartFile;
 
 /// When cases begin that do not say when.
 const START: &str = "2026-06-01T12:00:00Z";
@@ -370,7 +371,7 @@ fn calibration(rig: &Rig, device: usize, folder: &Path) -> std::io::Result<Optio
     for extension in ["yaml", "csv", "dat"] {
         if let Some(text) = family_of(profile).calibration_file(profile, extension) {
             let path = folder.join(format!("calibration.{extension}"));
-            std::fs::write(&path, text)?;
+            PartFile::write_whole(&path, text.as_bytes())?;
             return Ok(Some(path));
         }
     }

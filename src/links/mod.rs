@@ -10,6 +10,7 @@ mod low_latency;
 #[allow(clippy::disallowed_methods)]
 // how long a host is silent is told by the host's clock, not the run's
 mod often;
+pub mod part_file;
 pub mod pcap;
 pub mod pty;
 mod pty_name;

@@ -1,13 +1,13 @@
 //! Recordings of network devices: pcap files with nanosecond stamps and whole Ethernet frames.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 
+use super::part_file::PartFile;
 use crate::wire::ethernet::FrameHeader;
 
 /// Bytes kept back before they are written.
@@ -19,16 +19,17 @@ const SNAP_LEN: u32 = 262_144;
 #[derive(Debug)]
 pub struct PcapRecorder {
     path: PathBuf,
-    writer: PcapWriter<BufWriter<File>>,
+    writer: PcapWriter<BufWriter<PartFile>>,
     header: FrameHeader,
     frame: Vec<u8>,
     packets: u64,
 }
 
 impl PcapRecorder {
-    /// Creates the file, or empties it, and writes its header. Errors name the file.
+    /// Creates the file, which is called `PATH.part` until it is finished, and writes its header. Errors name
+    /// the file.
     pub fn create(path: &Path, header: FrameHeader) -> io::Result<Self> {
-        let file = File::create(path).map_err(|error| {
+        let file = PartFile::create_growing(path).map_err(|error| {
             io::Error::new(error.kind(), format!("cannot create {}: {error}", path.display()))
         })?;
         let file_header = PcapHeader {
@@ -39,10 +40,10 @@ impl PcapRecorder {
             endianness: Endianness::Little,
             ..PcapHeader::default()
         };
+        let path = file.path().to_owned();
         let writer =
             PcapWriter::with_header(BufWriter::with_capacity(BUFFER_BYTES, file), file_header)
-                .map_err(|error| failed(path, error))?;
-        let path = path.to_owned();
+                .map_err(|error| failed(&path, error))?;
         Ok(Self { path, writer, header, frame: Vec::with_capacity(2048), packets: 0 })
     }
 
@@ -85,10 +86,11 @@ impl PcapRecorder {
         Ok(())
     }
 
-    /// Writes what is still kept back and closes the file; how many packets it holds.
+    /// Writes what is still kept back and gives the file its name; how many packets it holds.
     pub fn finish(self) -> io::Result<u64> {
-        let mut file = self.writer.into_writer();
-        file.flush().map_err(|error| failed(&self.path, PcapError::IoError(error)))?;
+        let file = self.writer.into_writer().into_inner().map_err(|error| error.into_error());
+        file.and_then(PartFile::finish)
+            .map_err(|error| failed(&self.path, PcapError::IoError(error)))?;
         Ok(self.packets)
     }
 }

@@ -4,11 +4,14 @@
 //! `time_s` after the run's first instant (nine decimals, exact), `offset` into the `.bin` and
 //! `length`, bytes.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::part_file::PartFile;
 use crate::time::SimTime;
+
+/// Later than any recording ends, seconds: a thousand years.
+const MAX_TIME_S: f64 = 3.2e10;
 
 /// When the writes of a recording began.
 #[derive(Debug, Default)]
@@ -26,11 +29,29 @@ impl SerialIndex {
         }
         let read = || -> csv::Result<Vec<(u64, f64)>> {
             let mut reader = csv::Reader::from_path(&path)?;
+            let mut end = 0;
             let rows = reader.deserialize::<(f64, u64, u64)>();
-            rows.map(|row| row.map(|(time_s, offset, _)| (offset, time_s))).collect()
+            let rows = rows.enumerate().map(|(row, read)| {
+                let (time_s, offset, length) = read?;
+                let is_time = (0.0..MAX_TIME_S).contains(&time_s);
+                if !is_time || offset != end {
+                    let (line, what) = (row + 2, if is_time { "offset" } else { "time_s" });
+                    let text =
+                        format!("line {line}: `{what}` does not follow from the rows before");
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, text).into());
+                }
+                end = offset.saturating_add(length);
+                Ok((offset, time_s))
+            });
+            let rows = rows.collect::<csv::Result<_>>()?;
+            let length = bytes_path.metadata()?.len();
+            if length != end {
+                let shown = bytes_path.display();
+                tracing::warn!("{shown}: its index is of {end} bytes, it has {length}");
+            }
+            Ok(rows)
         };
-        let mut rows = read().map_err(|error| told("read", &path, &error.into()))?;
-        rows.sort_by_key(|(offset, _)| *offset);
+        let rows = read().map_err(|error| told("read", &path, &error.into()))?;
         Ok(Self { rows })
     }
 
@@ -60,22 +81,25 @@ impl SerialIndex {
 pub struct SerialRecorder {
     bytes_path: PathBuf,
     index_path: PathBuf,
-    bytes: BufWriter<File>,
-    index: BufWriter<File>,
+    bytes: BufWriter<PartFile>,
+    index: BufWriter<PartFile>,
     offset: u64,
 }
 
 impl SerialRecorder {
-    /// Creates `<device>.bin` and `<device>.idx.csv` in `folder`, or empties them. Errors name
-    /// the file.
+    /// Creates `<device>.bin` and `<device>.idx.csv` in `folder`, whose names end with `.part` until they are
+    /// finished. Errors name the file.
     pub fn create(folder: &Path, device: &str) -> io::Result<Self> {
         let bytes_path = folder.join(format!("{device}.bin"));
         let index_path = folder.join(format!("{device}.idx.csv"));
         let create = |path: &Path| {
-            File::create(path).map(BufWriter::new).map_err(|error| told("create", path, &error))
+            let file = PartFile::create_growing(path);
+            file.map(BufWriter::new).map_err(|error| told("create", path, &error))
         };
         let bytes = create(&bytes_path)?;
         let mut index = create(&index_path)?;
+        let bytes_path = bytes.get_ref().path().to_owned();
+        let index_path = index.get_ref().path().to_owned();
         writeln!(index, "time_s,offset,length")
             .map_err(|error| told("write", &index_path, &error))?;
         Ok(Self { bytes_path, index_path, bytes, index, offset: 0 })
@@ -91,15 +115,13 @@ impl SerialRecorder {
         Ok(())
     }
 
-    /// Writes what is still kept back.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.bytes.flush().map_err(|error| told("write", &self.bytes_path, &error))?;
-        self.index.flush().map_err(|error| told("write", &self.index_path, &error))
-    }
-
-    /// Writes what is still kept back and closes the files; how many bytes were recorded.
-    pub fn finish(mut self) -> io::Result<u64> {
-        self.flush()?;
+    /// Writes what is still kept back and gives the files their names; how many bytes were recorded.
+    pub fn finish(self) -> io::Result<u64> {
+        // The index first, so that no bytes are found without it.
+        for (file, path) in [(self.index, self.index_path), (self.bytes, self.bytes_path)] {
+            let file = file.into_inner().map_err(|error| error.into_error());
+            file.and_then(PartFile::finish).map_err(|error| told("write", &path, &error))?;
+        }
         Ok(self.offset)
     }
 }
@@ -140,6 +162,23 @@ mod tests {
         std::fs::write(bytes.with_extension("idx.csv"), "time_s,offset,length\n1,x,2\n").unwrap();
         let error = SerialIndex::beside(&bytes).unwrap_err().to_string();
         assert!(error.contains("gnss.idx.csv"), "{error}");
+        std::fs::write(&bytes, "12345").unwrap();
+        for (rows, told) in [
+            ("0,0,2\n1,2,3\n", None),
+            ("0,0,2\n1,3,2\n", Some("line 3: `offset`")),
+            ("0,0,2\n1e300,2,3\n", Some("line 3: `time_s`")),
+            ("NaN,0,5\n", Some("line 2: `time_s`")),
+            ("-1,0,5\n", Some("line 2: `time_s`")),
+            ("0,0,18446744073709551615\n0,18446744073709551615,9\n", None),
+        ] {
+            let text = format!("time_s,offset,length\n{rows}");
+            std::fs::write(bytes.with_extension("idx.csv"), text).unwrap();
+            let read = SerialIndex::beside(&bytes).map(drop).map_err(|error| error.to_string());
+            match told {
+                None => assert_eq!(read, Ok(()), "{rows}"),
+                Some(told) => assert!(read.unwrap_err().contains(told), "{rows}"),
+            }
+        }
     }
 
     #[test]

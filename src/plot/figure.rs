@@ -1,6 +1,5 @@
 //! A figure: its title, its legend and its panels.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -90,14 +89,11 @@ impl Figure {
         self.panels.iter().map(|(area, _)| area.top + area.height).fold(0.0, f64::max)
     }
 
-    /// Writes it in the form that the file's name says.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub fn write(&self, file: &PlotFile) -> io::Result<()> {
+    /// The contents of `file`, in the form that its name says.
+    pub fn bytes(&self, file: &PlotFile) -> Vec<u8> {
         match file.form {
-            Form::Svg => std::fs::write(&file.path, self.svg()),
-            Form::Png => std::fs::write(&file.path, self.png()),
+            Form::Svg => self.svg().into_bytes(),
+            Form::Png => self.png(),
         }
     }
 
@@ -212,12 +208,7 @@ mod tests {
 
     #[test]
     fn the_name_of_the_file_says_the_form() {
-        let folder = tempfile::tempdir().unwrap();
-        let written = |name: &str| {
-            let file: PlotFile = folder.path().join(name).to_str().unwrap().parse().unwrap();
-            figure().write(&file).unwrap();
-            std::fs::read(file.path()).unwrap()
-        };
+        let written = |name: &str| figure().bytes(&name.parse().unwrap());
         assert!(written("a.svg").starts_with(b"<svg"));
         assert!(written("a.PNG").starts_with(b"\x89PNG"));
         assert!("a.jpg".parse::<PlotFile>().is_err() && "png".parse::<PlotFile>().is_err());

@@ -79,7 +79,7 @@ def run(menura, seconds):
         if any("contact" in line or "touches" in line for line in said.splitlines()):
             sys.exit(f"it ran into something:\n{said}")
         out = folder / "again"
-        subprocess.run([menura, "record", rig, "--duration", f"{seconds + 3}s", "--host-log", log,
+        subprocess.run([menura, "record", "--force", rig, "--duration", f"{seconds + 3}s", "--host-log", log,
                         "--out", str(out)], check=True, capture_output=True)
         return json.loads(program.stdout.splitlines()[-1]), truth(out)
 

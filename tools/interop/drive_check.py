@@ -370,7 +370,7 @@ def menura_runs(menura, folder, rig):
 
 def truth(menura, folder, rig, seconds):
     """The rows of truth.csv of the same run, moved again by its host log."""
-    words = [menura, "record", str(rig), "--host-log", str(folder / "host.log"), "--out", str(folder / "again"),
+    words = [menura, "record", "--force", str(rig), "--host-log", str(folder / "host.log"), "--out", str(folder / "again"),
              "--duration", f"{seconds:.1f}s"]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:

@@ -121,7 +121,7 @@ def check_wireshark(menura):
     plugin = f"lua_script:{EXAMPLES / 'wireshark/menura.lua'}"
     with tempfile.TemporaryDirectory() as folder:
         rig = EXAMPLES / "ros-bench.toml"
-        subprocess.run([menura, "record", rig, "--duration", "1100ms", "--out", folder], check=True,
+        subprocess.run([menura, "record", "--force", rig, "--duration", "1100ms", "--out", folder], check=True,
                        capture_output=True)
         shown = subprocess.run(
             ["tshark", "-r", f"{folder}/roof-lidar.pcap", "-X", plugin, "-T", "fields", "-e", "frame.len",

@@ -68,7 +68,7 @@ class Bench:
             rig = Path(folder) / "rig.toml"
             rig.write_text(flat_scanner.rig_of(profile, link, "", where(place)))
             out = Path(folder) / "out"
-            subprocess.run([menura, "record", rig, "--duration", f"{LONGEST_S}s", "--out", out], check=True,
+            subprocess.run([menura, "record", "--force", rig, "--duration", f"{LONGEST_S}s", "--out", out], check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
             truth = room.Truth(out / "truth.csv")
         if np.any(truth.rotation[:, :2]) or np.ptp(truth.position[:, 2]):

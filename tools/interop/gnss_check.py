@@ -103,7 +103,7 @@ def check_recordings(menura, folder):
     ]
     path = rig(folder, devices, '{ kind = "circle", radius_m = 10.0, speed_m_s = 1.5 }')
     out = Path(folder) / "recording"
-    subprocess.run([menura, "record", path, "--duration", "65s", "--out", out], check=True,
+    subprocess.run([menura, "record", "--force", path, "--duration", "65s", "--out", out], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for name, profile, _ in devices:
         data = (out / f"{name}.bin").read_bytes()

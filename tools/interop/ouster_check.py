@@ -268,7 +268,7 @@ class Bench:
         still = self.folder / "still.toml"
         # The motion is the same whatever the lidar does; an idle one casts no rays.
         still.write_text(self.rig.read_text() + 'operating_mode = "STANDBY"\n')
-        done = subprocess.run([self.arguments.menura, "record", str(still), "--duration", f"{seconds}s",
+        done = subprocess.run([self.arguments.menura, "record", "--force", str(still), "--duration", f"{seconds}s",
                                "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             raise subprocess.SubprocessError(f"menura record failed:\n{done.stdout}")

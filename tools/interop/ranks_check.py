@@ -149,7 +149,7 @@ def recordings(menura, scratch, title, *words):
     folders = []
     for ranks in (1, 2, 4):
         folder = scratch / f"{title}-{ranks}"
-        text = run(menura, ranks, "record", *words, "--set", "engine.workers=1", "--out", folder)
+        text = run(menura, ranks, "record", "--force", *words, "--set", "engine.workers=1", "--out", folder)
         asked = sum(int(line.split(": ")[1].split()[0]) for line in text.splitlines() if " back, " in line)
         require((asked > 100) == (ranks > 1), f"{title}: {ranks} ranks, {asked} requests\n{text}")
         folders.append(folder)
@@ -264,14 +264,15 @@ def check_killed(menura, scratch, which, extra=()):
     MPI then delivers nothing from anybody, all of whom nothing is heard are, and the launcher says which it was.
     """
     rig, folder = scratch / "moving.toml", scratch / f"killed-{which}{len(extra)}"
-    words = ["record", rig, "--duration", "1h", "--set", "engine.workers=1", "--out", folder]
+    words = ["record", "--force", rig, "--duration", "1h", "--set", "engine.workers=1", "--out", folder]
     arguments = command(menura, 3, *words)
     arguments[1:1] = extra
     process = subprocess.Popen(arguments, env=environment(), text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT)
     capture = folder / "roof.pcap"
     deadline = time.monotonic() + 120
-    while not (capture.exists() and capture.stat().st_size > 500_000):
+    growing = folder / "roof.pcap.part"
+    while not (growing.exists() and growing.stat().st_size > 500_000):
         require(process.poll() is None and time.monotonic() < deadline, "the recording does not begin")
         time.sleep(0.05)
     os.kill(rank_pids(process.pid)[which], signal.SIGKILL)
@@ -288,7 +289,7 @@ def check_refusals(menura, plain, scratch):
     process = launch(plain, 2, "run", "--duration", "1s")
     text = output_of(process)
     require(process.returncode == 2 and "menura-mpi" in text, f"exit {process.returncode}\n{text}")
-    process = launch(menura, 3, "record", "--set", "world.scene=no-such-scene", "--duration", "1s", "--out", scratch / "none")
+    process = launch(menura, 3, "record", "--force", "--set", "world.scene=no-such-scene", "--duration", "1s", "--out", scratch / "none")
     text = output_of(process)
     require(process.returncode == 2 and text.count("no-such-scene") < 3, f"exit {process.returncode}\n{text}")
     print("refused: the program without MPI, a rig that is wrong")

@@ -25,7 +25,7 @@ class Traffic:
         rig = folder / "rig.toml"
         rig.write_text(rig_for(receiver.port))
         duration = f"{seconds}s"
-        self.run("record", rig, "--duration", duration, "--out", folder / "out")
+        self.run("record", "--force", rig, "--duration", duration, "--out", folder / "out")
         self.pcap = folder / "out" / "lidar.pcap"
         # Position packets stand in the same file.
         frames = [frame for frame in vd.util.iter_pcap(str(self.pcap)) if len(frame[1]) == DATA_BYTES]

@@ -95,7 +95,7 @@ link = {link}
 settings = {{ {settings} }}
 """
         (out / "rig.toml").write_text(rig)
-        run("record", out / "rig.toml", "--duration", f"{seconds}s", "--out", out, "--truth")
+        run("record", "--force", out / "rig.toml", "--duration", f"{seconds}s", "--out", out, "--truth")
         recording = next(file for file in (out / "lidar.pcap", out / "lidar.bin") if file.exists())
         run("join", recording, out / "truth.mcap", "--profile", profile, "--out", out / "joined.npz")
         joined = np.load(out / "joined.npz")
@@ -161,7 +161,7 @@ def main():
         (folder / "rig.toml").write_text(RIG)
         run = lambda *words: subprocess.run(
             [arguments.menura, *map(str, words)], check=True, capture_output=True, text=True)
-        run("record", folder / "rig.toml", "--duration", "1s", "--out", folder, "--truth")
+        run("record", "--force", folder / "rig.toml", "--duration", "1s", "--out", folder, "--truth")
         capture, truth = folder / "lidar.pcap", folder / "truth.mcap"
 
         with open(truth, "rb") as file:

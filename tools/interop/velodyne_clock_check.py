@@ -42,7 +42,7 @@ def main():
         folder = Path(folder)
         (folder / "rig.toml").write_text(RIG)
         done = subprocess.run(
-            [arguments.menura, "record", folder / "rig.toml", "--duration", f"{SECONDS}s", "--out",
+            [arguments.menura, "record", "--force", folder / "rig.toml", "--duration", f"{SECONDS}s", "--out",
              folder / "out"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             print(f"menura record failed:\n{done.stdout}", file=sys.stderr)

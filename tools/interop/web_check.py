@@ -70,7 +70,7 @@ def check(menura, folder, listener):
     rig = folder / "rig.toml"
     rig.write_text(text.replace(f'{listener.port}" }} }}', f'{listener.port}" }}, web = "127.0.0.1:{web}" }}'))
     out = folder / "out"
-    record = [menura, "record", rig, "--duration", f"{SECONDS}s", "--out", out]
+    record = [menura, "record", "--force", rig, "--duration", f"{SECONDS}s", "--out", out]
     subprocess.run(record, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
     truth = room.Truth(out / "truth.csv")
     told = []

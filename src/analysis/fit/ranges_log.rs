@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 
 use super::{FitError, Log};
 use crate::analysis::capture::{CaptureReader, Source};
+use crate::analysis::damage::Damage;
 use crate::analysis::flows::ports_of;
 use crate::analysis::stream::sends_streams;
 use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::DATA;
 use crate::devices::family::family_of;
-use crate::wire::ethernet::Content;
 
 /// Directions that are within this of one another are fitted by one straight line, degrees.
 pub const CELL_DEG: f64 = 0.5;
@@ -135,9 +135,10 @@ fn read_capture(log: &Log<'_>) -> Result<RangeLog, FitError> {
     let mut found = RangeLog::default();
     let mut flow: Option<(SocketAddr, SocketAddr)> = None;
     let (mut start_ns, mut packets) = (None, 0u64);
+    let mut damage = Damage::default();
     while let Some(frame) = reader.next_frame() {
         let frame = frame.map_err(told)?;
-        let Ok(Content::Udp(datagram)) = Content::find(frame.link, frame.frame) else { continue };
+        let Some(datagram) = damage.datagram(&frame) else { continue };
         let head = decoder.head(ports_of(&datagram), datagram.payload);
         if head.is_none_or(|head| head.kind != DATA) {
             continue;
@@ -163,6 +164,7 @@ fn read_capture(log: &Log<'_>) -> Result<RangeLog, FitError> {
                 .map_err(FitError::Log)?;
         }
     }
+    damage.warn(log.path);
     if let Some(misfit) = decoder.misfits().into_iter().find(|misfit| misfit.is_other_product) {
         let name = &log.profile.name;
         return Err(FitError::Log(format!("this is no recording of {name}: {}", misfit.text)));

@@ -119,6 +119,8 @@ fn flow_of(flow: &Flow) -> Value {
         "udp_checksum": words::udp_checksum(flow.udp_checksum.first),
         "udp_checksum_changes": flow.udp_checksum.changes,
         "bad_ip_checksums": flow.bad_ip_checksums,
+        "bad_udp_checksums": flow.bad_udp_checksums,
+        "cut_short": flow.cut_short,
         "data": sender.zip(flow.data.as_ref()).map(|(sender, data)| data_flow(flow, sender, data)),
     }));
     for kind in flow.senders.other_kinds() {

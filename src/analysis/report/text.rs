@@ -131,6 +131,12 @@ fn ip_words(flow: &Flow) -> String {
     if flow.bad_ip_checksums > 0 {
         parts.push(format!("{} wrong IP header checksums", flow.bad_ip_checksums));
     }
+    if flow.bad_udp_checksums > 0 {
+        parts.push(format!("{} wrong UDP checksums", flow.bad_udp_checksums));
+    }
+    if flow.cut_short > 0 {
+        parts.push(format!("{} datagrams cut short", flow.cut_short));
+    }
     parts.join(", ")
 }
 

@@ -21,8 +21,13 @@ pub enum TruthFileError {
     #[error("{0}")]
     Io(#[from] io::Error),
     /// It is no MCAP file, or a broken one.
-    #[error("this is no whole MCAP file: {0}")]
+    #[error(
+        "this is no whole MCAP file: {0}\n  help: repeat the run, or save what can be read with `mcap recover`"
+    )]
     Mcap(#[from] mcap::McapError),
+    /// Nothing says that its data are whole.
+    #[error("this is no whole MCAP file: its data have no end")]
+    NoDataEnd,
     /// A message about a packet that is none.
     #[error("a message of it is not the truth of a packet: {0}")]
     Message(#[from] crate::wire::ParseError),
@@ -75,6 +80,7 @@ pub struct TruthReader {
     topics: HashMap<u16, String>,
     schemas: HashMap<u16, String>,
     names: Names,
+    has_data_end: bool,
 }
 
 impl TruthReader {
@@ -83,13 +89,19 @@ impl TruthReader {
     /// # Errors
     /// The system's.
     pub fn open(path: &Path) -> Result<Self, TruthFileError> {
-        let options = LinearReaderOptions::default().with_record_length_limit(MAX_RECORD);
+        let options = LinearReaderOptions::default()
+            .with_record_length_limit(MAX_RECORD)
+            .with_prevalidate_chunk_crcs(true)
+            .with_validate_data_section_crc(true)
+            .with_validate_summary_section_crc(true)
+            .with_check_finishes_after_end_magic(true);
         Ok(Self {
             input: BufReader::new(File::open(path)?),
             reader: LinearReader::new_with_options(options),
             topics: HashMap::new(),
             schemas: HashMap::new(),
             names: Names::default(),
+            has_data_end: false,
         })
     }
 
@@ -129,9 +141,20 @@ impl TruthReader {
                         return Ok(Some((topic.clone(), PacketRecord::parse(&data)?)));
                     }
                 }
+                Record::DataEnd(_) => self.has_data_end = true,
                 _ => {}
             }
         }
-        Ok(None)
+        if self.has_data_end { Ok(None) } else { Err(TruthFileError::NoDataEnd) }
+    }
+
+    /// Reads what is left, which only then is known to be whole: a damaged record may have been taken for one
+    /// of another kind.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn check_rest(&mut self) -> Result<(), TruthFileError> {
+        while self.next_packet()?.is_some() {}
+        Ok(())
     }
 }

@@ -111,6 +111,15 @@ impl Joiner {
         }
     }
 
+    /// Reads what is left of the truth, so that all of it is checked.
+    ///
+    /// # Errors
+    /// The truth is damaged.
+    pub fn check_rest(&mut self) -> Result<(), TruthFileError> {
+        self.is_over = true;
+        self.reader.check_rest()
+    }
+
     /// Reads the next packet with firings; whether there was one.
     fn read_one(&mut self) -> Result<bool, TruthFileError> {
         while !self.is_over {

@@ -11,12 +11,12 @@ use glam::DVec3;
 
 use crate::analysis::ReportError;
 use crate::analysis::capture::{CaptureReader, Source};
+use crate::analysis::damage::Damage;
 use crate::analysis::flows::Analysis;
 use crate::analysis::stream::{RecordedStream, sends_streams};
 use crate::config::profile::Profile;
 use crate::devices::decoder::datagram::{CloudPoint, DATA, PointSource};
 use crate::devices::decoder::{Hints, Scan};
-use crate::wire::ethernet::Content;
 
 /// A decoded return.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -142,12 +142,11 @@ fn each_datagram(
     let mut sources: HashMap<(SocketAddr, SocketAddr), PointSource> = HashMap::new();
     let mut reader = open()?;
     let mut number = 0;
+    let mut damage = Damage::default();
     let mut cloud: Vec<CloudPoint> = Vec::new();
     while let Some(captured) = reader.next_frame() {
         let captured = captured.map_err(|error| input(error.to_string()))?;
-        let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame) else {
-            continue;
-        };
+        let Some(datagram) = damage.datagram(&captured) else { continue };
         let Some((sender, head)) = analysis.sender(&datagram) else { continue };
         if head.kind != DATA {
             continue;
@@ -173,6 +172,7 @@ fn each_datagram(
         see(PointPacket { number: number - 1, at_ns, bytes, points: points.collect() })
             .map_err(input)?;
     }
+    damage.warn(path);
     match number {
         0 => Err(input("there are no points in it: no lidar's data packets".into())),
         _ => Ok(()),

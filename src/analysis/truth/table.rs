@@ -109,6 +109,9 @@ pub fn each_point(
         let rest = first.drain(..).try_for_each(|packet| one(packet, &mut joiner));
         rest.map_err(ReportError::Input)?;
     }
+    if let (Some(joiner), Some(path)) = (&mut joiner, truth) {
+        joiner.check_rest().map_err(|error| ReportError::Input(told(path, &error)))?;
+    }
     let names = joiner.map(|joiner| joiner.names().clone()).unwrap_or_default();
     Ok((counts, names))
 }

@@ -8,13 +8,18 @@ use serde_json::{Map, Value};
 use crate::cli::{CliError, console};
 use crate::engine::faults::log::COLUMNS;
 use crate::engine::live_faults::{TOLD, toml_of};
+use crate::links::part_file::part_of;
 
 /// Prints the sections for the log at `path`.
 pub fn print(path: &Path) -> Result<(), CliError> {
     let wrong = |problem: String| {
         CliError::Input(format!("error: {} is no fault log: {problem}", path.display()))
     };
-    let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let part = part_of(path);
+    let text = std::fs::read(path).map_err(|error| match part.exists() {
+        true => wrong(format!("{error}; its run has not ended: so far it is {}", part.display())),
+        false => wrong(error.to_string()),
+    })?;
     let sections = sections(&text).map_err(wrong)?;
     if sections.is_empty() {
         console::say("no fault of this log began while the rig ran");

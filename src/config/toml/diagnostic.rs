@@ -59,6 +59,7 @@ impl SourceFile {
             return Ok(Self::new(name, text, base_dir));
         }
         let file = std::fs::File::open(path).map_err(cannot)?;
+        read_files::note_read(path);
         let mut text = String::new();
         file.take(max_bytes + 1).read_to_string(&mut text).map_err(cannot)?;
         if text.len() as u64 > max_bytes {

@@ -4,7 +4,22 @@
 //! it, not to each reader in between.
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Every file that this process has read for a rig.
+static READ: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Notes that `path` is read for a rig: its text, or a file that it names.
+pub fn note_read(path: &Path) {
+    READ.lock().expect("no holder panics").insert(path.to_owned());
+}
+
+/// The paths of all files that this process has read for rigs, so that it does not write over one.
+pub fn files_read() -> Vec<PathBuf> {
+    READ.lock().expect("no holder panics").iter().cloned().collect()
+}
 
 thread_local! {
     static LISTS: RefCell<Lists> = const { RefCell::new(Lists { noted: None, given: None }) };

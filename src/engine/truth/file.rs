@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use mcap::{Attachment, Compression, McapError, WriteOptions, Writer};
 
 use super::Told;
 use super::kinds::Kind;
+use crate::links::part_file::SharedPart;
 use crate::wire::truth as wire;
 
 /// Compressed together. Larger ones compress hardly better.
@@ -46,18 +46,20 @@ pub struct TruthFigures {
 pub struct TruthFile {
     path: PathBuf,
     /// Does not seek: a chunk is written at once when it is whole, and to a pipe as well.
-    out: Writer<NoSeek<BufWriter<File>>>,
+    out: Writer<NoSeek<BufWriter<SharedPart>>>,
     channels: BTreeMap<String, u16>,
     sequence: u32,
     figures: TruthFigures,
 }
 
 impl TruthFile {
-    /// Creates the file, or empties it.
+    /// Creates the file, which is called `PATH.part` until the stream is finished that comes with it.
     ///
     /// # Errors
     /// The system's.
-    pub fn create(path: &Path) -> Result<Self, TruthError> {
+    pub fn create(path: &Path) -> Result<(Self, SharedPart), TruthError> {
+        let stream = SharedPart::create(path).map_err(|error| wrong(path, error.into()))?;
+        let file = stream.clone();
         let create = || {
             let options = WriteOptions::new()
                 .compression(Some(Compression::Lz4))
@@ -65,16 +67,17 @@ impl TruthFile {
                 .disable_seeking(true)
                 .profile("")
                 .library(concat!("menura ", env!("CARGO_PKG_VERSION")));
-            options.create(NoSeek::new(BufWriter::new(File::create(path)?)))
+            options.create(NoSeek::new(BufWriter::new(file)))
         };
         let out = create().map_err(|error| wrong(path, error))?;
-        Ok(Self {
+        let file = Self {
             path: path.to_owned(),
             out,
             channels: BTreeMap::new(),
             sequence: 0,
             figures: TruthFigures::default(),
-        })
+        };
+        Ok((file, stream))
     }
 
     /// An error of this file.
@@ -170,7 +173,7 @@ impl TruthFile {
         finish().map_err(|error| wrong(&self.path, error))?;
         let file =
             self.out.into_inner().into_inner().into_inner().map_err(|error| error.into_error());
-        let size = file.and_then(|file| Ok(file.metadata()?.len()));
+        let size = file.and_then(|file| file.length());
         let file_bytes = size.map_err(|error| wrong(&self.path, error.into()))?;
         Ok(TruthFigures { file_bytes, ..self.figures })
     }

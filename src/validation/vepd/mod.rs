@@ -47,6 +47,7 @@ use self::groups::{Comparison, Distance, Drives, Group, read_recorded, read_vari
 use self::metrics::Drive;
 use self::variant::{Preset, Stated, Variant};
 use super::{ExperimentError, Findings, Plot, Run, Scope};
+use crate::links::part_file::OutPath;
 use crate::time::duration::parse_duration;
 
 /// Drives of each course in the short form.
@@ -122,7 +123,7 @@ pub(super) struct Vepd {
     ramp: f64,
     /// Write the simulated drives, in the form that --recorded reads, a folder for each error model
     #[arg(long, value_name = "DIR")]
-    write_drives: Option<PathBuf>,
+    write_drives: Option<OutPath>,
 }
 
 /// What the judge gets.

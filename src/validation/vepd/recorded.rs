@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::course::Course;
 use super::metrics::{Drive, Series};
+use crate::links::part_file::PartFile;
 
 /// No file has more rows.
 const MAX_ROWS: usize = 10_000_000;
@@ -73,7 +74,7 @@ pub fn read(path: &Path) -> Result<Vec<(Course, Drive)>, String> {
 /// # Errors
 /// When the file cannot be written.
 pub fn write(path: &Path, drive: &Drive) -> std::io::Result<()> {
-    let mut to = csv::Writer::from_path(path)?;
+    let mut to = csv::Writer::from_writer(Vec::new());
     to.write_record(COLUMNS)?;
     let cell = |series: &Series, row: usize| {
         let at = series.times_s.get(row).map_or(String::new(), |t| format!("{t:.6}"));
@@ -83,7 +84,8 @@ pub fn write(path: &Path, drive: &Drive) -> std::io::Result<()> {
     for row in 0..drive.truth.times_s.len().max(drive.estimated.times_s.len()) {
         to.write_record([cell(&drive.estimated, row), cell(&drive.truth, row)].as_flattened())?;
     }
-    to.flush()
+    let bytes = to.into_inner().map_err(csv::IntoInnerError::into_error)?;
+    PartFile::write_whole(path, &bytes)
 }
 
 /// What a file's name says.

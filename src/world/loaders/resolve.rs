@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::config::toml::read_files::note_read;
+
 /// Reads the files that a scene's file names.
 pub trait Resolver {
     /// The whole file at `path`.
@@ -33,6 +35,7 @@ impl Resolver for Disk {
         if about.len() > MAX_FILE_BYTES {
             return Err(io::Error::other("it is larger than 4 GiB"));
         }
+        note_read(path);
         std::fs::read(path)
     }
 

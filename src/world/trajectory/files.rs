@@ -32,6 +32,7 @@ use glam::{DQuat, DVec3};
 
 use super::error::FileFault;
 use super::truth::truth_header;
+use crate::config::toml::read_files::note_read;
 use crate::frames::{GeoOrigin, quat_from_rpy};
 
 pub use gpx::parse_gpx;
@@ -245,6 +246,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<Pose>, FileFault> {
 fn read_text(path: &Path) -> Result<String, FileFault> {
     let cannot = |e: io::Error| FileFault::whole(format!("cannot be read: {e}"));
     let file = std::fs::File::open(path).map_err(cannot)?;
+    note_read(path);
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {

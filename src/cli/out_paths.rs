@@ -1,0 +1,291 @@
+//! Which files a command reads and writes: none that it reads is written, and none is written twice.
+
+use std::any::TypeId;
+use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
+
+use super::CliError;
+use super::truth_target::TruthTarget;
+use crate::config::toml::overrides::Override;
+use crate::config::toml::read_files::files_read;
+use crate::links::part_file::{OutPath, part_of, resolved};
+use crate::plot::PlotFile;
+
+/// What the command line asks to write.
+static WRITTEN: OnceLock<Vec<Named>> = OnceLock::new();
+
+/// A path with the option that names it.
+#[derive(Clone, Debug)]
+struct Named {
+    option: String,
+    path: PathBuf,
+}
+
+/// What a path leads to, whatever it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Target {
+    /// Device and number of a file or a folder that exists.
+    There(u64, u64),
+    /// A file to be created.
+    New(PathBuf),
+}
+
+/// What an option's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Written,
+    Read,
+    /// `KEY=VALUE` of a rig.
+    Set,
+    Neither,
+}
+
+impl Role {
+    fn of(arg: &Arg) -> Self {
+        let is_one_of = |types: &[TypeId]| {
+            let of_value = arg.get_value_parser().type_id();
+            types.iter().any(|known| of_value == *known)
+        };
+        let written =
+            [TypeId::of::<OutPath>(), TypeId::of::<PlotFile>(), TypeId::of::<TruthTarget>()];
+        // Names of profiles, scenes and suites may be paths.
+        let read = [TypeId::of::<PathBuf>(), TypeId::of::<String>()];
+        if is_one_of(&written) {
+            Self::Written
+        } else if is_one_of(&read) {
+            Self::Read
+        } else if is_one_of(&[TypeId::of::<Override>()]) {
+            Self::Set
+        } else {
+            Self::Neither
+        }
+    }
+}
+
+/// Refuses a command line of `command` that writes a file twice, or one that it reads.
+pub fn check(command: &Command, matches: &ArgMatches) -> Result<(), CliError> {
+    let (mut written, mut read) = (Vec::new(), Vec::new());
+    collect(command, matches, &mut written, &mut read);
+    let written = WRITTEN.get_or_init(|| written);
+    refuse_same(written, &read)
+}
+
+/// Refuses to write a file of the command line that was read for the rig meanwhile.
+pub fn spare_what_was_read() -> Result<(), CliError> {
+    spare_with("", [])
+}
+
+/// As [`spare_what_was_read`], where `files` are written as well, as `option` asks for.
+pub fn spare_with(option: &str, files: impl IntoIterator<Item = PathBuf>) -> Result<(), CliError> {
+    let files = files.into_iter().map(|path| Named { option: option.to_owned(), path });
+    let written: Vec<_> = WRITTEN.get().into_iter().flatten().cloned().chain(files).collect();
+    let read = files_read().into_iter().map(|path| Named { option: "the rig".into(), path });
+    refuse_same(&written, &read.collect::<Vec<_>>())
+}
+
+/// Refuses to empty a folder that holds a file which was read; `option` names where the folders are.
+pub fn spare_within(
+    option: &str,
+    folders: impl IntoIterator<Item = PathBuf>,
+) -> Result<(), CliError> {
+    let read: Vec<_> = files_read().iter().filter_map(|path| path.canonicalize().ok()).collect();
+    for folder in folders.into_iter().filter_map(|folder| folder.canonicalize().ok()) {
+        if let Some(file) = read.iter().find(|file| file.starts_with(&folder)) {
+            return Err(CliError::Input(format!(
+                "error: {option} would empty {}, which holds {}\n  help: name another folder",
+                folder.display(),
+                file.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn collect(
+    command: &Command,
+    matches: &ArgMatches,
+    written: &mut Vec<Named>,
+    read: &mut Vec<Named>,
+) {
+    for arg in command.get_arguments() {
+        let role = Role::of(arg);
+        let id = arg.get_id().as_str();
+        let is_given = matches.try_contains_id(id).is_ok()
+            && matches.value_source(id) == Some(ValueSource::CommandLine);
+        if role == Role::Neither || !is_given {
+            continue;
+        }
+        let option = match arg.get_long() {
+            Some(long) => format!("--{long}"),
+            None => arg.get_value_names().into_iter().flatten().map(ToString::to_string).collect(),
+        };
+        for value in matches.get_raw(id).into_iter().flatten() {
+            let Some(path) = path_of(value, role) else { continue };
+            let list = if role == Role::Written { &mut *written } else { &mut *read };
+            list.push(Named { option: option.clone(), path });
+        }
+    }
+    if let Some((name, matches)) = matches.subcommand()
+        && let Some(command) = command.find_subcommand(name)
+    {
+        collect(command, matches, written, read);
+    }
+}
+
+/// The path in the value of an option, if there is one.
+fn path_of(value: &OsStr, role: Role) -> Option<PathBuf> {
+    let Some(text) = value.to_str() else { return Some(value.into()) };
+    let read = match role {
+        Role::Written => return (text != "-" && !text.starts_with("udp:")).then(|| text.into()),
+        Role::Read => text,
+        Role::Set => text.split_once('=')?.1.trim_matches(['"', '\'']),
+        Role::Neither => return None,
+    };
+    Some(PathBuf::from(read)).filter(|path| path.exists())
+}
+
+fn refuse_same(written: &[Named], read: &[Named]) -> Result<(), CliError> {
+    for (place, one) in written.iter().enumerate() {
+        let others = written[..place].iter().chain(read);
+        let Some(other) = others.into_iter().find(|other| is_same(one, other)) else { continue };
+        let shown = one.path.display();
+        let as_well = match other.path == one.path {
+            true => String::new(),
+            false => format!(", which is {}", other.path.display()),
+        };
+        return Err(CliError::Input(format!(
+            "error: {} would overwrite the file of {}: {shown}{as_well}\n  help: name another file",
+            one.option, other.option
+        )));
+    }
+    Ok(())
+}
+
+/// Whether writing `one` would change `other`.
+fn is_same(one: &Named, other: &Named) -> bool {
+    let [to, from] = [&one.path, &other.path].map(|path| resolved(path).ok());
+    let (Some(to), Some(from)) = (to, from) else { return false };
+    let (to, from) = (targets(to), targets(from));
+    to.iter().any(|target| from.contains(target))
+}
+
+/// What is written for the file at `path`: it, and what it is called until it is whole. Nothing for a device or
+/// a pipe, which may have any number of writers.
+fn targets(path: PathBuf) -> Vec<Target> {
+    let is_special = std::fs::metadata(&path).is_ok_and(|at| !at.is_file() && !at.is_dir());
+    let paths = if is_special { vec![] } else { vec![part_of(&path), path] };
+    let target = |path: PathBuf| match std::fs::metadata(&path) {
+        Ok(about) => Target::There(about.dev(), about.ino()),
+        Err(_) => Target::New(path),
+    };
+    paths.into_iter().map(target).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::CommandFactory;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn checked(words: &[&str]) -> Result<(), CliError> {
+        let command = Cli::command();
+        let matches = command.clone().try_get_matches_from(words).unwrap();
+        let (mut written, mut read) = (Vec::new(), Vec::new());
+        collect(&command, &matches, &mut written, &mut read);
+        refuse_same(&written, &read)
+    }
+
+    #[test]
+    fn no_command_writes_what_it_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        fs::write(at("x"), "x").unwrap();
+        fs::write(at("x.svg"), "x").unwrap();
+        fs::hard_link(at("x"), at("hard")).unwrap();
+        symlink("x", at("soft")).unwrap();
+        symlink("nothing", at("dangling")).unwrap();
+        let (x, hard, soft) = (at("x"), at("hard"), at("soft"));
+        let (svg, nothing, dangling) = (at("x.svg"), at("nothing"), at("dangling"));
+        let part = at("nothing.part");
+        let detour = format!("{}/../{}/x", folder.path().display(), {
+            folder.path().file_name().unwrap().to_str().unwrap()
+        });
+        let set = format!("world.scene=\"{x}\"");
+        let refused: &[&[&str]] = &[
+            &["menura", "export", &x, "--to", "las", "--out", &x],
+            &["menura", "export", &x, "--to", "las", "--out", &hard],
+            &["menura", "export", &soft, "--to", "las", "--out", &detour],
+            &["menura", "join", &x, &soft, "--out", &hard],
+            &["menura", "run", &x, "--certificate", &x],
+            &["menura", "run", "--certificate", &nothing, "--report", &dangling],
+            &["menura", "run", "--certificate", &nothing, "--certificate", &nothing],
+            &["menura", "run", "--truth", &nothing, "--fault-log", &part],
+            &["menura", "run", "--set", &set, "--host-log", &x],
+            &["menura", "replay", &x, "--certificate", &hard],
+            &["menura", "inspect", &svg, "--plot", &svg],
+            &["menura", "fit", "gnss", &x, "--profile", "p", "--out", &x],
+            &["menura", "twin", &svg, "--profile", "p", "--plot", &svg],
+            &["menura", "probe", "--listen", "1", "--compare", &x, "--plot", &x],
+            &["menura", "profiles", &x, "--calibration", &x],
+            &["menura", "test", &x, "--junit", &x],
+            &["menura", "test", "lidar", "--rig", &x, "--html", &x],
+        ];
+        for words in refused {
+            let Err(CliError::Input(text)) = checked(words) else { panic!("{words:?}") };
+            assert!(text.contains(" would overwrite the file of "), "{text}");
+        }
+        // A name that looks like a key with a value.
+        let named = format!("a={nothing}");
+        let allowed: &[&[&str]] = &[
+            &["menura", "export", &x, "--to", "las", "--out", &nothing],
+            &["menura", "run", "--certificate", "/dev/null", "--report", "/dev/null"],
+            &["menura", "run", &x, "--truth", "udp:127.0.0.1:9", "--truth", &nothing],
+            &["menura", "run", "--set", &format!("seed={nothing}"), "--report", &named],
+            &["menura", "profiles", &nothing, "--calibration", &nothing],
+            &[
+                "menura",
+                "run",
+                "--report",
+                "/no/such/folder/a",
+                "--certificate",
+                "/no/such/folder/b",
+            ],
+        ];
+        for words in allowed {
+            checked(words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+        }
+    }
+
+    /// Options whose names say that they write, of every command; the type of each is one that is looked for.
+    #[test]
+    fn every_option_that_writes_a_file_is_known() {
+        fn look(command: &Command, found: &mut Vec<String>) {
+            for arg in command.get_arguments() {
+                let option = format!("{} --{}", command.get_name(), arg.get_id());
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                let writes =
+                    ["Write", "Draw", "Leave capture", "Folder", "The file", "Save", "Picture"];
+                let takes = arg.get_action().takes_values();
+                // A link that replaces no file.
+                let takes = takes && option != "replay --pty";
+                if takes
+                    && writes.iter().any(|word| help.contains(word))
+                    && Role::of(arg) != Role::Written
+                {
+                    found.push(format!("{option}: {help}"));
+                }
+            }
+            command.get_subcommands().for_each(|command| look(command, found));
+        }
+        let mut found = Vec::new();
+        look(&Cli::command(), &mut found);
+        assert!(found.is_empty(), "{found:#?}");
+    }
+}

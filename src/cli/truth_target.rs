@@ -1,0 +1,27 @@
+//! `--truth`: a file, or an address for poses.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Where the truth goes.
+#[derive(Clone, Debug)]
+pub enum TruthTarget {
+    /// All of it.
+    File(PathBuf),
+    /// Poses, as datagrams.
+    Poses(SocketAddr),
+}
+
+impl FromStr for TruthTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(address) = text.strip_prefix("udp:") else {
+            return Ok(Self::File(text.into()));
+        };
+        let found =
+            address.to_socket_addrs().map_err(|error| format!("{error}; it is udp:HOST:PORT"));
+        found?.next().map(Self::Poses).ok_or_else(|| "this host has no address".to_owned())
+    }
+}

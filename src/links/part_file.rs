@@ -1,0 +1,382 @@
+//! Result files: a file is called `NAME.part` until it is whole, and only then `NAME`.
+//!
+//! Whoever finds `NAME` therefore finds all of it, whatever became of the disk or of the process.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::ops::Deref;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::told;
+
+/// What the name of an unfinished file ends with.
+const SUFFIX: &str = ".part";
+/// Paths that name something open rather than a file of a folder.
+const OPEN_ALREADY: [&str; 4] = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
+/// Symbolic links that are followed to a file, as many as Linux follows.
+const MOST_LINKS: usize = 40;
+/// Attempts to open a file that other processes finish at the same moment.
+const ATTEMPTS: usize = 8;
+
+/// A file that is being written. It is not buffered.
+///
+/// A pipe, a device or `/dev/stdout` is written in place.
+#[derive(Debug)]
+pub struct PartFile {
+    file: File,
+    /// What it is called until it is whole.
+    part: PathBuf,
+    /// What it is called then; `None` if it is written in place.
+    target: Option<PathBuf>,
+    is_kept: bool,
+    has_failed: bool,
+    is_finished: bool,
+}
+
+impl PartFile {
+    /// Creates `PATH.part` in the folder of `path`, or of the file to which `path` is a symbolic link. It is
+    /// deleted if it is dropped before [`PartFile::finish`].
+    ///
+    /// # Errors
+    /// The system's, also if an existing file at `path` must not be written; or it is being written
+    /// already.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let there = std::fs::metadata(path).ok();
+        let is_open_already = OPEN_ALREADY.iter().any(|start| path.starts_with(start));
+        if is_open_already || there.as_ref().is_some_and(|about| !about.is_file()) {
+            let file = OpenOptions::new().write(true).truncate(is_open_already).open(path)?;
+            return Ok(Self::of(file, path.to_owned(), None));
+        }
+        if there.is_some() {
+            // A name in a folder may be replaced although the file must not be written.
+            OpenOptions::new().write(true).open(path)?;
+        }
+        let target = resolved(path)?;
+        let part = part_of(&target);
+        let file = lock(&part)?;
+        if let Some(about) = there {
+            file.set_permissions(about.permissions())?;
+        }
+        Ok(Self::of(file, part, Some(target)))
+    }
+
+    /// As [`PartFile::create`], for a stream: what is written stays as `PATH.part` if it is never finished.
+    ///
+    /// # Errors
+    /// As those of [`PartFile::create`].
+    pub fn create_growing(path: &Path) -> io::Result<Self> {
+        let mut file = Self::create(path)?;
+        file.is_kept = true;
+        Ok(file)
+    }
+
+    fn of(file: File, part: PathBuf, target: Option<PathBuf>) -> Self {
+        Self { file, part, target, is_kept: false, has_failed: false, is_finished: false }
+    }
+
+    /// What the file is called now.
+    pub fn path(&self) -> &Path {
+        &self.part
+    }
+
+    /// Whether something could not be written.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// Waits until the disk has everything and gives the file its name; its length, bytes.
+    ///
+    /// # Errors
+    /// The system's, and a write that failed before.
+    pub fn finish(self) -> io::Result<u64> {
+        self.finish_by(|part, target| std::fs::rename(part, target))
+    }
+
+    /// As [`PartFile::finish`]; a file that has the name by now stays as it is.
+    ///
+    /// # Errors
+    /// As those of [`PartFile::finish`], and such a file.
+    pub fn finish_new(self) -> io::Result<u64> {
+        self.finish_by(|part, target| {
+            match renameat_with(CWD, part, CWD, target, RenameFlags::NOREPLACE) {
+                // Some file systems cannot do both at once.
+                Err(Errno::INVAL | Errno::NOSYS) if !target.exists() => {
+                    std::fs::rename(part, target)
+                }
+                outcome => Ok(outcome?),
+            }
+        })
+    }
+
+    fn finish_by(mut self, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> io::Result<u64> {
+        if self.has_failed {
+            return Err(io::Error::other("an earlier write failed"));
+        }
+        let length = self.file.metadata()?.len();
+        if let Some(target) = &self.target {
+            self.file.sync_all().map_err(|error| told(&error, "sync"))?;
+            rename(&self.part, target)
+                .map_err(|error| told(&error, &format!("cannot rename {}", self.part.display())))?;
+        }
+        self.is_finished = true;
+        Ok(length)
+    }
+
+    /// Writes `bytes` to the file `path`.
+    ///
+    /// # Errors
+    /// The system's; a file that was at `path` is as it was then.
+    pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut file = Self::create(path)?;
+        file.write_all(bytes)?;
+        file.finish().map(drop)
+    }
+}
+
+impl Write for PartFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes);
+        self.has_failed |= matches!(&written, Err(error) if error.kind() != ErrorKind::Interrupted);
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for PartFile {
+    fn drop(&mut self) {
+        if !self.is_finished && !self.is_kept && self.target.is_some() {
+            // Whoever drops it reports why.
+            let _ = std::fs::remove_file(&self.part);
+        }
+    }
+}
+
+/// A stream that one writes and another finishes.
+#[derive(Clone, Debug)]
+pub struct SharedPart(Arc<Mutex<Option<PartFile>>>);
+
+impl SharedPart {
+    /// As [`PartFile::create`].
+    ///
+    /// # Errors
+    /// As those of [`PartFile::create`].
+    pub fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self(Arc::new(Mutex::new(Some(PartFile::create(path)?)))))
+    }
+
+    /// From now on what is written stays, as with [`PartFile::create_growing`].
+    pub fn keep(&self) {
+        if let Some(file) = &mut *self.0.lock().expect("no holder panics") {
+            file.is_kept = true;
+        }
+    }
+
+    /// As [`PartFile::finish`]; `None` if a write has failed, of which the writer knows, or it is finished.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn finish(&self) -> io::Result<Option<u64>> {
+        let file = self.0.lock().expect("no holder panics").take();
+        file.filter(|file| !file.has_failed).map(PartFile::finish).transpose()
+    }
+
+    /// Its length so far, bytes.
+    ///
+    /// # Errors
+    /// The system's, or it is finished.
+    pub fn length(&self) -> io::Result<u64> {
+        self.with(|file| Ok(file.file.metadata()?.len()))
+    }
+
+    fn with<T>(&self, does: impl FnOnce(&mut PartFile) -> io::Result<T>) -> io::Result<T> {
+        let mut file = self.0.lock().expect("no holder panics");
+        does(file.as_mut().ok_or(ErrorKind::BrokenPipe)?)
+    }
+}
+
+impl Write for SharedPart {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.with(|file| file.flush())
+    }
+}
+
+/// A path that a command is asked to write. Options that name one have this type, so that the command line
+/// knows them.
+#[derive(Clone, Debug)]
+pub struct OutPath(PathBuf);
+
+impl From<OsString> for OutPath {
+    fn from(path: OsString) -> Self {
+        Self(path.into())
+    }
+}
+
+impl Deref for OutPath {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// What a file is called until it is whole.
+pub fn part_of(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(SUFFIX);
+    name.into()
+}
+
+/// The file that `path` names, in the folder that holds it, whether it exists or not.
+///
+/// # Errors
+/// There is no such folder, no name, or too many symbolic links.
+pub fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
+        let found = folder.join(name);
+        match found.read_link() {
+            Ok(next) => path = folder.join(next),
+            Err(_) => return Ok(found),
+        }
+    }
+    Err(Errno::LOOP.into())
+}
+
+/// Opens a file for this process alone and empties it.
+fn lock(path: &Path) -> io::Result<File> {
+    for _ in 0..ATTEMPTS {
+        let flags = OFlags::NOFOLLOW.bits() as i32;
+        let options = OpenOptions::new().write(true).create(true).custom_flags(flags).to_owned();
+        let file = options.open(path).map_err(|error| told(&error, &shown(path)))?;
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Err(io::Error::other(format!("{}: not a file", path.display())));
+        }
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                let text = format!("{} is being written already", path.display());
+                return Err(io::Error::new(ErrorKind::ResourceBusy, text));
+            }
+            // A file system without locks.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        // Whoever had it before may have given it its name meanwhile.
+        let is_same = std::fs::symlink_metadata(path)
+            .is_ok_and(|now| (now.dev(), now.ino()) == (about.dev(), about.ino()));
+        if is_same {
+            file.set_len(0)?;
+            return Ok(file);
+        }
+    }
+    Err(io::Error::new(ErrorKind::ResourceBusy, format!("{} comes and goes", path.display())))
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_has_its_name_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let mut file = PartFile::create(&path).unwrap();
+        file.write_all(b"new and longer").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(folder.path()), ["report.json", "report.json.part"]);
+        assert_eq!(file.finish().unwrap(), 14);
+        assert_eq!(names(folder.path()), ["report.json"]);
+        assert_eq!(fs::read(&path).unwrap(), b"new and longer");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn what_is_never_finished_goes_and_a_stream_stays_under_its_other_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        drop(PartFile::create(&path).unwrap());
+        assert!(names(folder.path()).is_empty());
+        let mut stream = PartFile::create_growing(&path).unwrap();
+        stream.write_all(b"some").unwrap();
+        drop(stream);
+        assert_eq!(names(folder.path()), ["x.part"]);
+        // It is in nobody's way.
+        PartFile::write_whole(&path, b"y").unwrap();
+        assert_eq!(
+            (names(folder.path()), fs::read(&path).unwrap()),
+            (vec!["x".into()], b"y".into())
+        );
+    }
+
+    #[test]
+    fn links_lead_to_the_file_that_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("far")).unwrap();
+        symlink("far/data", at("link")).unwrap();
+        PartFile::write_whole(&at("link"), b"1").unwrap();
+        assert_eq!(fs::read(at("far/data")).unwrap(), b"1");
+        assert!(at("link").is_symlink());
+        symlink("circle", at("circle")).unwrap();
+        assert!(PartFile::create(&at("circle")).is_err());
+        // Nobody makes this write elsewhere by a link under the other name.
+        symlink("far/data", at("trap.part")).unwrap();
+        assert!(PartFile::create(&at("trap")).is_err());
+        assert_eq!(fs::read(at("far/data")).unwrap(), b"1");
+    }
+
+    #[test]
+    fn two_writers_of_one_file_do_not_mix() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let first = PartFile::create(&path).unwrap();
+        let error = PartFile::create(&path).unwrap_err();
+        assert!(error.to_string().contains("is being written already"), "{error}");
+        first.finish().unwrap();
+        let again = PartFile::create(&path).unwrap();
+        let error = again.finish_new().unwrap_err();
+        assert!(error.to_string().contains("exists"), "{error}");
+        assert_eq!(names(folder.path()), ["x"]);
+    }
+
+    #[test]
+    fn a_failed_write_is_told_and_gives_no_name() {
+        let mut full = PartFile::create(Path::new("/dev/full")).unwrap();
+        assert!(full.write_all(b"x").is_err() && full.has_failed());
+        assert!(full.finish().is_err());
+        let missing = PartFile::create(Path::new("/no/such/folder/x")).unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
+        assert!(PartFile::create(Path::new("/tmp")).is_err(), "a folder");
+    }
+}
