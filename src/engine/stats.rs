@@ -43,6 +43,23 @@ pub struct DeviceStats {
     shown_on_wire_ns: Mutex<Histogram<u64>>,
     fired_to_wire_ns: Mutex<Histogram<u64>>,
     lead_ns: AtomicU64,
+    /// When the latest packet was handed to the system; 0 for never.
+    last_sent_ns: AtomicU64,
+}
+
+/// How much a device has sent up to an instant, and what was missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets sent, late ones too.
+    pub packets: u64,
+    /// Packets sent after their deadline.
+    pub sent_late: u64,
+    /// Packets not sent because they were too late.
+    pub dropped: u64,
+    /// Packets the system refused to send.
+    pub send_errors: u64,
+    /// When the latest packet was handed to the system; `None` before the first.
+    pub last_sent: Option<SimTime>,
 }
 
 /// Counters of the workers.
@@ -237,6 +254,7 @@ impl Default for DeviceStats {
             fired_to_wire_ns: Mutex::new(lateness.clone()),
             lateness_ns: Mutex::new(lateness),
             lead_ns: AtomicU64::new(0),
+            last_sent_ns: AtomicU64::new(0),
         }
     }
 }
@@ -276,6 +294,30 @@ impl DeviceStats {
     /// Records how late a packet was that was sent.
     pub fn record_lateness(&self, lateness: Duration) {
         record(&self.lateness_ns, lateness);
+    }
+
+    /// Notes when a packet was handed to the system.
+    pub fn note_sent(&self, at: SimTime) {
+        self.last_sent_ns.fetch_max(at.0.max(1), Ordering::Relaxed);
+    }
+
+    /// What has been counted so far, without locks.
+    pub fn counters(&self) -> Counters {
+        let last_ns = self.last_sent_ns.load(Ordering::Relaxed);
+        Counters {
+            packets: self.sent.load(Ordering::Relaxed),
+            sent_late: self.sent_late.load(Ordering::Relaxed),
+            dropped: self.dropped.load(Ordering::Relaxed),
+            send_errors: self.send_errors.load(Ordering::Relaxed),
+            last_sent: (last_ns > 0).then_some(SimTime(last_ns)),
+        }
+    }
+
+    /// How many packets had which lateness so far: nanoseconds, ascending, and packets.
+    pub fn lateness_counts(&self) -> Vec<(u64, u64)> {
+        let lateness = self.lateness_ns.lock().expect("no holder panics");
+        let recorded = lateness.iter_recorded();
+        recorded.map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect()
     }
 
     /// Notes why a packet was refused; what `explain` says if nobody knew that yet.

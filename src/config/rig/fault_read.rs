@@ -7,7 +7,9 @@ use super::wire_fault_read::{WireKind, details};
 use super::{DeviceConfig, Rig};
 use crate::profile::{Catalogue, DeviceFaultKind, Interface, Profile};
 use crate::toml::diagnostic::{Diagnostics, SourceFile};
+use crate::toml::explore::explore;
 use crate::toml::reader::{Faults, Field, TableReader, Text, parse_toml};
+use crate::toml::spec::TableSpec;
 
 /// Most faults of a rig; one that repeats has a schedule.
 const MAX_FAULTS: usize = 1000;
@@ -90,6 +92,17 @@ pub fn faults(
 pub fn kinds_of(device: &DeviceConfig, catalogue: &Catalogue) -> Vec<&'static str> {
     let fitting = kinds(catalogue).into_iter().filter(|(_, kind)| kind.fits(device));
     fitting.map(|(word, _)| word).collect()
+}
+
+/// The keys that a fault of this kind has when `device` has it, with the limits of its firmware: those of
+/// this kind alone, and `stream`. `None` if the device cannot have it.
+pub fn keys_of(device: &DeviceConfig, word: &str, catalogue: &Catalogue) -> Option<TableSpec> {
+    let (_, kind) =
+        kinds(catalogue).into_iter().find(|(known, kind)| *known == word && kind.fits(device))?;
+    Some(explore(|survey| {
+        let told = Faults::default();
+        read_kind(kind, &mut TableReader::surveyed(survey, &told), Some(&device.profile));
+    }))
 }
 
 /// Reads a fault that begins while a rig runs from its keys in TOML: those of `[[fault]]` without
@@ -175,18 +188,7 @@ fn fault(
         return None;
     };
     let profile = device.map(|(_, device)| &*device.profile);
-    let sends_datagrams = |kind: WireKind| {
-        let interface = profile.map(|profile| profile.product.interface);
-        kind.is_of_packets() && interface.is_none_or(|known| known == Interface::Datagrams)
-    };
-    let stream = match kind {
-        Kind::Wire(kind) if sends_datagrams(kind) => stream(&table.optional("stream"), profile),
-        _ => None,
-    };
-    let (word, kind) = match kind {
-        Kind::Wire(kind) => (kind.word(), details(kind, &mut table).map(FaultKind::Wire)),
-        Kind::Device(kind) => (kind.word, (kind.read)(&mut table, profile).map(FaultKind::Device)),
-    };
+    let (word, kind, stream) = read_kind(kind, &mut table, profile);
     table.finish();
     Some(FaultConfig {
         name,
@@ -198,6 +200,27 @@ fn fault(
         word,
         place: device_name?.place,
     })
+}
+
+/// Reads the keys that depend on the kind: its word, what it is, and the only port that it concerns.
+fn read_kind(
+    kind: Kind,
+    table: &mut TableReader<'_>,
+    profile: Option<&Profile>,
+) -> (&'static str, Option<FaultKind>, Option<usize>) {
+    let sends_datagrams = |kind: WireKind| {
+        let interface = profile.map(|profile| profile.product.interface);
+        kind.is_of_packets() && interface.is_none_or(|known| known == Interface::Datagrams)
+    };
+    let stream = match kind {
+        Kind::Wire(kind) if sends_datagrams(kind) => stream(&table.optional("stream"), profile),
+        _ => None,
+    };
+    let (word, kind) = match kind {
+        Kind::Wire(kind) => (kind.word(), details(kind, table).map(FaultKind::Wire)),
+        Kind::Device(kind) => (kind.word, (kind.read)(table, profile).map(FaultKind::Device)),
+    };
+    (word, kind, stream)
 }
 
 /// The place of the port that is named, among those of the product.

@@ -203,6 +203,7 @@ impl SendLog<'_> {
             Outcome::Dropped => return,
         }
         self.stats[record.device.0].record_lateness(record.at.saturating_since(record.due));
+        self.stats[record.device.0].note_sent(record.at);
         if let Some(pose) = record.marks.pose {
             self.stats[record.device.0].count_pose(record.at.saturating_since(pose.arrived));
         }
