@@ -123,6 +123,13 @@ fn who_takes_nothing_holds_up_neither_packets_nor_others() {
         let status = asked(&view, "/api/status");
         assert!(status.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&status));
     }
+    // The figures of the last second, and what the page's form of a fault is made of.
+    let has = |path: &str, text: &str| {
+        let answer = String::from_utf8_lossy(&asked(&view, path)).into_owned();
+        assert!(answer.contains(text), "{path} has no {text}: {answer}");
+    };
+    has("/api/status", r#""recent":{"activity":"sends","rate_hz":"#);
+    has("/api/rig", r#"{"kind":"link-down","keys":[]}"#);
     // There are frames of points, which those who take nothing have been sent as well. On a busy machine they come late.
     let mut clouds = (0..100).map(|_| {
         hear(350);

@@ -3,6 +3,8 @@
 //! The page asks again and again for what is new, and gets the newest; so a slow one misses frames of the
 //! cloud and holds up nobody. Everything is served from the binary.
 
+mod fields;
+mod recent;
 mod scene;
 
 use std::net::SocketAddr;
@@ -15,15 +17,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use self::fields::{FaultForm, fault_forms};
+use self::recent::{Recent, RecentFigures};
 pub use self::scene::Viewers;
-use self::scene::{NamedValue, Shown};
+use self::scene::{NamedValue, Pose, Poses, Shown, Wishes};
 use super::access::Access;
-use super::run_control::{DeviceKinds, Listing, RunControl};
+use super::run_control::{Listing, RunControl};
 use super::{CliError, console};
+use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
+use crate::config::rig::{DeviceId, TrajectoryConfig};
 use crate::engine::live_faults::LiveFault;
 use crate::engine::run::RealTimeRun;
 use crate::engine::stats::{DeviceFigures, LatenessBin};
 use crate::engine::truth::labels::Labels;
+use crate::frames::Transform;
 use crate::links::http::HttpServer;
 use crate::time::SimTime;
 use crate::wire::drive_order::DriveOrder;
@@ -38,6 +45,8 @@ const LOOK: Duration = Duration::from_millis(100);
 /// From one point of the path to the next, metres, and most of them.
 const PATH_STEP_M: f64 = 0.2;
 const MOST_PATH: usize = 20_000;
+/// The height that a robot is drawn with if its rig names none, metres.
+const USUAL_HEIGHT_M: f64 = 0.5;
 /// The fastest that the page may order: forward, m/s, and turning, rad/s.
 const FASTEST: (f64, f64) = (20.0, 6.3);
 
@@ -58,9 +67,17 @@ const HEADERS: &[(&str, &str)] = &[
 const FILES: &[(&str, &str, &str)] = &[
     ("/", "text/html; charset=utf-8", include_str!("view/page.html")),
     ("/view.css", "text/css; charset=utf-8", include_str!("view/view.css")),
-    ("/view.js", "text/javascript; charset=utf-8", include_str!("view/view.js")),
-    ("/cloud.js", "text/javascript; charset=utf-8", include_str!("view/cloud.js")),
+    ("/cloud.js", SCRIPT, include_str!("view/cloud.js")),
+    ("/lines.js", SCRIPT, include_str!("view/lines.js")),
+    ("/pick.js", SCRIPT, include_str!("view/pick.js")),
+    ("/pace.js", SCRIPT, include_str!("view/pace.js")),
+    ("/timeline.js", SCRIPT, include_str!("view/timeline.js")),
+    ("/cards.js", SCRIPT, include_str!("view/cards.js")),
+    ("/faults.js", SCRIPT, include_str!("view/faults.js")),
+    ("/drive.js", SCRIPT, include_str!("view/drive.js")),
+    ("/view.js", SCRIPT, include_str!("view/view.js")),
 ];
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// A port that is open for viewers.
 pub struct ViewServer {
@@ -86,10 +103,25 @@ impl ViewServer {
     }
 }
 
-/// The robot's pose in the world: metres, and a quaternion x, y, z, w.
-type Pose = ([f64; 3], [f64; 4]);
+/// What does not change while a rig runs.
+#[derive(Serialize)]
+struct Facts {
+    rig: String,
+    fault_log: Option<PathBuf>,
+    /// The robot's length, width and height, metres.
+    robot_size_m: [f64; 3],
+    is_driven: bool,
+    devices: Vec<DeviceFacts>,
+}
 
-/// What the page is told.
+#[derive(Serialize)]
+struct DeviceFacts {
+    name: String,
+    /// What can go wrong with it.
+    faults: Vec<FaultForm>,
+}
+
+/// What the page is told again and again.
 #[derive(Serialize)]
 struct Status<'a> {
     time_s: f64,
@@ -97,15 +129,14 @@ struct Status<'a> {
     is_driven: bool,
     contacts: Option<u64>,
     pose: Pose,
-    /// East and north, metres.
+    /// Where the sensors are, by device.
+    sensors: Vec<Pose>,
+    /// East, north and up, metres.
     path: Vec<[f32; 3]>,
     path_length: usize,
     devices: Vec<DeviceStatus<'a>>,
-    rig: String,
-    fault_log: Option<PathBuf>,
+    rig: &'a str,
     faults: Vec<LiveFault>,
-    /// What can go wrong with each device.
-    kinds: Vec<DeviceKinds>,
     /// Names of labels by their numbers, for who asks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     labels: Option<&'a [String]>,
@@ -115,6 +146,7 @@ struct Status<'a> {
 struct DeviceStatus<'a> {
     #[serde(flatten)]
     figures: DeviceFigures,
+    recent: RecentFigures,
     lateness: &'a [LatenessBin],
     values: &'a [NamedValue],
     hosts: Vec<String>,
@@ -133,6 +165,8 @@ pub struct View<'a> {
     server: &'a ViewServer,
     shown: Shown,
     path: Mutex<Vec<[f32; 3]>>,
+    /// By device.
+    recent: Mutex<Vec<Recent>>,
     /// When a page last asked for anything, and when the robot was last told to move: time of the run,
     /// nanoseconds; 0 for never.
     seen_ns: AtomicU64,
@@ -156,6 +190,7 @@ impl<'a> View<'a> {
             server,
             shown: Shown::default(),
             path: Mutex::default(),
+            recent: Mutex::new(run.rig().devices.iter().map(|_| Recent::default()).collect()),
             seen_ns: AtomicU64::new(0),
             driven_ns: AtomicU64::new(0),
             labels_ns: AtomicU64::new(0),
@@ -164,10 +199,13 @@ impl<'a> View<'a> {
     }
 
     /// Who is to be shown what devices send.
-    pub fn viewers(&self) -> Viewers<'_, impl Fn() -> bool, impl Fn() -> bool> {
-        let is_there = || self.is_within(&self.seen_ns, VIEWER_PATIENCE);
-        let wants_labels = || self.is_within(&self.labels_ns, VIEWER_PATIENCE);
-        Viewers::new(&self.shown, self.run.rig().devices.len(), is_there, wants_labels)
+    pub fn viewers(&self) -> Viewers<'_> {
+        let wishes = Wishes {
+            is_there: Box::new(|| self.is_within(&self.seen_ns, VIEWER_PATIENCE)),
+            labels: Box::new(|| self.is_within(&self.labels_ns, VIEWER_PATIENCE)),
+            poses: Box::new(|at| self.poses(at)),
+        };
+        Viewers::new(&self.shown, self.run.rig().devices.len(), wishes)
     }
 
     /// Serves the page until `over` is set.
@@ -207,7 +245,7 @@ impl<'a> View<'a> {
         since > 0 && self.now_ns() <= since.saturating_add(patience.as_nanos() as u64)
     }
 
-    /// Notes the path, and stops a robot that nobody drives any more.
+    /// Notes the path and what devices have done, and stops a robot that nobody drives any more.
     fn look_after(&self, is_over: impl Fn() -> bool) {
         while !is_over() {
             std::thread::park_timeout(LOOK);
@@ -218,6 +256,7 @@ impl<'a> View<'a> {
                     self.driven_ns.store(0, Ordering::Relaxed);
                 }
             }
+            self.note_recent();
             let ([x, y, z], _) = self.pose();
             let mut path = self.path.lock().expect("no holder panics");
             let is_far = path.last().is_none_or(|last| {
@@ -230,9 +269,31 @@ impl<'a> View<'a> {
         }
     }
 
+    fn note_recent(&self) {
+        let (now, counters) = (SimTime(self.now_ns()), self.run.counters());
+        let mut recent = self.recent.lock().expect("no holder panics");
+        for (recent, counters) in recent.iter_mut().zip(counters) {
+            recent.note(now, counters);
+        }
+        if recent.iter().any(|recent| recent.wants_lateness(now)) {
+            for (recent, lateness) in recent.iter_mut().zip(self.run.lateness_counts()) {
+                recent.note_lateness(now, lateness);
+            }
+        }
+    }
+
     fn pose(&self) -> Pose {
-        let pose = self.run.world().trajectory.pose(SimTime(self.now_ns()));
-        (pose.translation.to_array(), pose.rotation.to_array())
+        pose_of(&self.run.world().trajectory.pose(SimTime(self.now_ns())))
+    }
+
+    fn poses(&self, at: SimTime) -> Poses {
+        let world = self.run.world();
+        let devices = self.run.rig().devices.iter().enumerate();
+        let sensors = devices.map(|(index, device)| {
+            let surroundings = world.surroundings_of(DeviceId(index), &device.body_from_sensor);
+            pose_of(&surroundings.world_from_sensor(at))
+        });
+        Poses { robot: pose_of(&world.trajectory.pose(at)), sensors: sensors.collect() }
     }
 
     fn answer(&self, request: &HttpRequest) -> HttpResponse {
@@ -250,6 +311,7 @@ impl<'a> View<'a> {
                 let labels = (number("labels") > 0).then(|| self.label_names());
                 self.status(number("path") as usize, labels)
             }
+            (HttpMethod::Get, "/api/rig") => json_response(200, &json!(self.facts())),
             (HttpMethod::Get, "/api/cloud") => self.cloud(number("after")),
             (HttpMethod::Post, "/api/fault") => {
                 let answer = self.control.answer(&request.body);
@@ -274,17 +336,47 @@ impl<'a> View<'a> {
         self.labels.get_or_init(|| Labels::of(rig, world).names().to_vec())
     }
 
+    fn facts(&self) -> Facts {
+        let rig = self.run.rig();
+        let Listing { rig: name, fault_log, .. } = self.control.listing();
+        let [length_m, width_m] = rig.robot.footprint_m;
+        let height_m = match &rig.robot.trajectory {
+            TrajectoryConfig::Drive(drive) => drive.body.height_m,
+            _ => USUAL_HEIGHT_M,
+        };
+        let devices = rig
+            .devices
+            .iter()
+            .map(|device| DeviceFacts { name: device.name.clone(), faults: fault_forms(device) });
+        Facts {
+            rig: name,
+            fault_log,
+            robot_size_m: [length_m, width_m, height_m],
+            is_driven: self.run.contacts().is_some(),
+            devices: devices.collect(),
+        }
+    }
+
     fn status(&self, from: usize, labels: Option<&[String]>) -> HttpResponse {
         let elapsed = self.run.elapsed();
+        let now = SimTime(elapsed.as_nanos() as u64);
         let (lateness, values) = (self.run.lateness(), self.shown.values());
+        let (counters, counts) = (self.run.counters(), self.run.lateness_counts());
+        let recent = self.recent.lock().expect("no holder panics");
         let devices = self.run.figures(elapsed).into_iter().zip(self.run.hosts()).enumerate();
         let devices = devices.map(|(index, (figures, hosts))| DeviceStatus {
+            recent: recent[index].figures(
+                now,
+                counters[index],
+                &counts[index],
+                figures.nominal_rate_hz,
+                self.is_down(DeviceId(index), now),
+            ),
             figures,
             lateness: &lateness[index],
             values: values.get(index).map_or(&[], Vec::as_slice),
             hosts: hosts.iter().map(ToString::to_string).collect(),
         });
-        let Listing { rig, fault_log, faults, devices: kinds, .. } = self.control.listing();
         let path = self.path.lock().expect("no holder panics");
         let status = Status {
             time_s: elapsed.as_secs_f64(),
@@ -292,26 +384,35 @@ impl<'a> View<'a> {
             is_driven: self.run.contacts().is_some(),
             contacts: self.run.contacts(),
             pose: self.pose(),
+            sensors: self.poses(now).sensors,
             path: path.get(from..).unwrap_or_default().to_vec(),
             path_length: path.len(),
             devices: devices.collect(),
-            rig,
-            fault_log,
-            faults,
-            kinds,
+            rig: &self.run.rig().name,
+            faults: self.run.fault_desk().faults(),
             labels,
         };
         json_response(200, &json!(status))
     }
 
+    /// Whether a fault has cut the link of `device`, one of the rig or one that began since.
+    fn is_down(&self, device: DeviceId, now: SimTime) -> bool {
+        let mut faults = self.run.rig().faults.iter();
+        let cuts = |fault: &FaultConfig| matches!(fault.kind, FaultKind::Wire(WireFault::LinkDown));
+        self.run.fault_desk().is_down(device, now)
+            || faults.any(|fault| {
+                fault.device == device.0 && cuts(fault) && fault.schedule.window_at(now).is_some()
+            })
+    }
+
     /// The frame after that of this number; nothing if there is none yet.
     fn cloud(&self, seen: u64) -> HttpResponse {
         match self.shown.frame_after(seen) {
-            Some((number, points)) => {
-                let mut body = number.to_le_bytes().to_vec();
-                body.extend_from_slice(&points);
-                HttpResponse { status: 200, content_type: "application/octet-stream", body }
-            }
+            Some((_, frame)) => HttpResponse {
+                status: 200,
+                content_type: "application/octet-stream",
+                body: frame.to_vec(),
+            },
             None => HttpResponse::text(204, ""),
         }
     }
@@ -334,6 +435,10 @@ impl<'a> View<'a> {
         self.driven_ns.store(if stands { 0 } else { self.now_ns().max(1) }, Ordering::Relaxed);
         json_response(200, &json!({ "ok": null }))
     }
+}
+
+fn pose_of<A, B>(pose: &Transform<A, B>) -> Pose {
+    (pose.translation.to_array(), pose.rotation.to_array())
 }
 
 fn json_response(status: u16, value: &Value) -> HttpResponse {

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Opens the live view of a running rig in headless Chromium and does what a user does.
 
-Points must be drawn (pixels of the canvas), a fault that is started by its button must be in the fault log and
-end by its button, the keyboard must reach the cloud, a page of another site and another name must be
-refused, a view for others must ask for its token, and a driven robot must move while an arrow is held, and stand
-afterwards; labels must be shown with their names. With --pictures DIR the page is kept as PNG: dark, light, and as a tablet shows it.
+Points must be drawn (pixels of the canvas) and described under the pointer, layers must hide, and a pause must reach
+back. A fault that is started by its button must be in the fault log and end by its button. A dead link must look dead, and
+recover. The keyboard must reach the cloud. A page of another site and another name must be refused, and a view for
+others must ask for its token. A driven robot must move while an arrow is held, as button or as key, and stand afterwards.
+Labels must be shown with their names. With --pictures DIR the page is kept as PNG: dark, light, and as a tablet and a phone
+show it.
 
 Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not run.
 """
@@ -102,6 +104,9 @@ class Browser:
             more = {"text": text} if text and kind == "keyDown" else {}
             self.do("Input.dispatchKeyEvent", type=kind, key=name, code=name, **more)
 
+    def press(self, kind, name):
+        self.do("Input.dispatchKeyEvent", type=kind, key=name, code=name)
+
     def close(self):
         self.socket.close()
         self.process.terminate()
@@ -142,7 +147,7 @@ class Run:
 # The share of the canvas's pixels that have a colour, as points have and the ground has not.
 COLOURED = """(() => {
   const gl = view.gl, w = view.canvas.width, h = view.canvas.height, p = new Uint8Array(4 * w * h);
-  view.wanted = true; view.draw(); gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, p);
+  view.wanted = true; view.draw(performance.now(), true); gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, p);
   let n = 0;
   for (let i = 0; i < p.length; i += 4)
     if (Math.max(p[i], p[i + 1], p[i + 2]) - Math.min(p[i], p[i + 1], p[i + 2]) > 60) n++;
@@ -189,7 +194,7 @@ def default_rig(arguments, browser, folder):
         browser.value(f"""(() => {{ const d = document.getElementById('fault-device'), k = document.getElementById('fault-kind');
             d.value = {json.dumps(lidar)}; d.dispatchEvent(new Event('change'));
             k.value = 'packet-loss'; k.dispatchEvent(new Event('change'));
-            document.getElementById('fault-keys').value = 'probability=0.5';
+            document.querySelector('#fault-keys [name=probability]').value = '0.5';
             document.getElementById('fault-start').click(); }})()""")
         browser.until("status.faults.length === 1 && status.time_s * 1e9 > status.faults[0].begins_ns + 5e8")
         faulted = browser.until(f"status.devices.find(d => d.name === {json.dumps(lidar)}).faulted")
@@ -199,10 +204,13 @@ def default_rig(arguments, browser, folder):
         browser.value("document.querySelector('#fault-list button').click()")
         browser.until("status.faults[0].ends_ns !== null && status.time_s * 1e9 > status.faults[0].ends_ns")
         fine.append(check("and ends by its button", True))
-        browser.value("""(() => { document.getElementById('fault-keys').value = 'probability=7';
-            document.getElementById('fault-start').click(); })()""")
+        limits = browser.value("""(() => { const f = document.querySelector('#fault-keys [name=probability]');
+            f.value = '7'; return [f.min, f.max, f.checkValidity()]; })()""")
+        fine.append(check("a field has its limits", limits == ["0", "1", False], limits))
+        browser.value(f"faults.tell({{start: {{device: {json.dumps(lidar)}, kind: 'packet-loss', probability: 7}}}}).then(() => 1)")
         wrong = browser.until("!document.getElementById('fault-error').hidden && document.getElementById('fault-error').textContent")
         fine.append(check("what is wrong is told", "probability" in wrong and "0 to 1" in wrong, wrong.splitlines()[0]))
+        fine += pause_and_point(browser) + dead_link(browser, lidar)
 
         order = {"start": {"device": lidar, "kind": "link-down", "duration_s": 1}}
         for what, headers, wanted in (
@@ -219,7 +227,7 @@ def default_rig(arguments, browser, folder):
             .then(a => a.status, () => 'refused')""")
         fine.append(check("another origin in the browser is refused", told == "refused", told))
         told = json.loads(run.ask("POST", "/api/fault", "list")[1])
-        fine.append(check("and has begun nothing", len(told["ok"]["faults"]) == 1))
+        fine.append(check("and has begun nothing", len(told["ok"]["faults"]) == 2))
         serious = [line for line in browser.log if "Content Security Policy" not in line and "/api/fault" not in line]
         fine.append(check("the page logs no error", not serious, serious[:2]))
     finally:
@@ -227,15 +235,71 @@ def default_rig(arguments, browser, folder):
     rows = list(csv.DictReader(log.open()))
     lost = sum(row["effect"] == "lost" for row in rows)
     ends = [row["effect"] for row in rows if row["effect"] in ("begins", "ends")]
-    fine.append(check("the fault log has it", lost > 0 and ends == ["begins", "ends"], f"{lost} packets lost"))
+    fine.append(check("the fault log has it", lost > 0 and ends == 2 * ["begins", "ends"], f"{lost} packets lost"))
     fine.append(check("the run ends well", code == 0, code))
+    return fine
+
+
+# Where the nearest point of those that are shown is on the screen.
+A_POINT = """(() => {
+  const m = view.matrix(), box = view.canvas.getBoundingClientRect();
+  const at = (x, y, z, row) => m[row] * x + m[4 + row] * y + m[8 + row] * z + m[12 + row];
+  for (const { frame, first, count } of view.shown()) for (let i = first; i < first + count; i += view.pace.every) {
+    const [x, y, z] = frame.values.slice(5 * i, 5 * i + 3), w = at(x, y, z, 3);
+    const px = box.x + box.width / 2 * (1 + at(x, y, z, 0) / w), py = box.y + box.height / 2 * (1 - at(x, y, z, 1) / w);
+    if (w > 1 && document.elementFromPoint(px, py) === view.canvas) return [px, py];
+  }
+})()"""
+
+
+def pause_and_point(browser):
+    waits = browser.value("document.getElementById('notices').textContent")
+    fine = [check("a device without a driver says so", "front-scanner waits for a driver" in waits, waits)]
+    curves = browser.value("[...cards.card('imu').curves].filter(([, points]) => points.length > 2).map(([name]) => name)")
+    fine.append(check("values have curves", "rate" in curves and "angular rate" in curves, curves))
+    browser.value("document.getElementById('pause').click()")
+    time.sleep(0.3)
+    before = browser.value("[view.time, view.frames.length]")
+    browser.value("""(() => { const s = document.getElementById('scrub'); s.value = -2;
+        s.dispatchEvent(new Event('input')); })()""")
+    after = browser.value("[view.time, view.frames.length, view.count(), timeline.shown().time_s, status.time_s]")
+    # The card's own status is at most a quarter of a second, times five on a strained machine, before what is shown.
+    fine.append(check("a pause reaches back", abs(before[0] - after[0] - 2) < 0.01 and after[1] == before[1]
+                      and after[2] > 0 and after[3] <= after[0] + 0.1 < after[4], after))
+    x, y = browser.value(A_POINT)
+    browser.do("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    tip = browser.until("!document.getElementById('tip').hidden && document.getElementById('tip').textContent")
+    fine.append(check("a point is described", all(word in tip for word in ("range", "east", "intensity", "ring", "object")), tip))
+    browser.value("document.querySelector('#clouds input').click()")
+    hidden = browser.value("view.count()")
+    browser.value("document.querySelector('#clouds input').click()")
+    fine.append(check("a layer hides", hidden == 0 < browser.value("view.count()"), hidden))
+    browser.value("document.getElementById('pause').click()")
+    slow = browser.value("""(() => { const p = new Pace(true), all = [];
+        for (let s = 0; s < 9; s++) { p.drew(1e3 * s, 80); p.hear(2e3 * s, 100 * s, 5 * s, 0); }
+        all.push(p.period, p.every, p.strain);
+        for (let s = 9; s < 99; s++) { p.drew(1e3 * s, 2); p.hear(2e3 * s, 100 * s, 40, 0); }
+        return [...all, p.period, p.every, p.strain]; })()""")
+    fine.append(check("a slow page draws less, and more again", slow[:3] == [500, 5, 4] and slow[3:] == [16, 1, 0], slow))
+    return fine
+
+
+def dead_link(browser, lidar):
+    """Its figures, the card and the cloud must show that nothing comes any more; and that it comes again."""
+    browser.value(f"faults.tell({{start: {{device: {json.dumps(lidar)}, kind: 'link-down', duration_s: 4}}}}).then(() => 1)")
+    of_lidar = f"status.devices.find(d => d.name === {json.dumps(lidar)}).recent"
+    dead = browser.until(f"""{of_lidar}.activity === 'silent' && {of_lidar}.rate_hz === 0 && view.count() === 0
+        && document.querySelector('.card dd.bad')?.textContent""", 15)
+    fine = [check("a dead link looks dead", "silent" in dead and "link-down" in dead, dead)]
+    rate = browser.until(f"{of_lidar}.activity === 'sends' && view.count() > 0 && {of_lidar}.rate_hz", 15)
+    fine.append(check("and recovers", rate > 100, rate))
     return fine
 
 
 def pictures(browser, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for name, scheme, width, height in (("dark", "dark", 1280, 800), ("light", "light", 1280, 800),
-                                        ("tablet", "light", 820, 1180)):
+                                        ("tablet", "light", 820, 1180), ("phone", "dark", 420, 900)):
         browser.do("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         browser.do("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                    mobile=False)
@@ -273,22 +337,35 @@ def driven(arguments, browser, folder):
             [...document.querySelectorAll('#labels:not([hidden]) li')].map(e => e.textContent))""")
         share = browser.value(COLOURED)
         labelled = check("colour shows labels, which are named", share > 0, names)
+        rows = browser.value("""[...document.querySelectorAll('#drive button')].map(b => b.getBoundingClientRect())
+            .map(r => [r.x, r.y])""")
+        (ux, uy), (lx, ly), (sx, sy), (rx, ry), (dx, dy) = rows
+        pad = check("the pad is a cross", ux == sx == dx and ly == sy == ry and uy < sy < dy and lx < sx < rx, rows)
         place = "status.pose[0].slice(0, 2)"
         start = browser.value(place)
         box = browser.value("(() => { const r = document.querySelector('#drive button').getBoundingClientRect();"
                             " return [r.x + r.width / 2, r.y + r.height / 2]; })()")
         at = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
         browser.do("Input.dispatchMouseEvent", type="mousePressed", **at)
-        time.sleep(2.5)
-        browser.do("Input.dispatchMouseEvent", type="mouseReleased", **at)
         time.sleep(2)
+        browser.do("Input.dispatchMouseEvent", type="mouseReleased", **at)
+        there = browser.value(place)
+        way = sum((a - b) ** 2 for a, b in zip(start, there)) ** 0.5
+        # The keys drive although the cloud has the focus; with Shift they turn it.
+        browser.value("document.getElementById('cloud').focus()")
+        before = browser.value("[status.pose[1][2], view.turn]")
+        browser.press("keyDown", "ArrowLeft")
+        time.sleep(1)
+        browser.press("keyUp", "ArrowLeft")
+        after = browser.value("[status.pose[1][2], view.turn]")
+        time.sleep(1.5)
         there = browser.value(place)
         time.sleep(1)
         still = browser.value(place)
-        way = sum((a - b) ** 2 for a, b in zip(start, there)) ** 0.5
         rest = sum((a - b) ** 2 for a, b in zip(there, still)) ** 0.5
-        fine = [labelled, check("the robot moves while an arrow is held", way > 0.5, f"{way:.2f} m"),
-                check("and stands afterwards", rest < 0.05, f"{rest:.3f} m")]
+        fine = [labelled, pad, check("the robot moves while an arrow is held", way > 0.4, f"{way:.2f} m"),
+                check("arrow keys drive it", after[0] != before[0] and after[1] == before[1], [before, after]),
+                check("and it stands afterwards", rest < 0.05, f"{rest:.3f} m")]
         # Who says once "forward" and is gone.
         run.ask("POST", "/api/drive", {"forward_m_s": 0.5, "turn_rad_s": 0})
         time.sleep(3)

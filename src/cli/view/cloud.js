@@ -1,11 +1,16 @@
 "use strict";
-// Draws points, the robot, its path and the ground with WebGL. World axes: x east, y north, z up.
+// Keeps the frames of the last seconds and draws them with WebGL. World axes: x east, y north, z up.
 
 const POINT_BYTES = 20;
 // The ranges that the last colour may stand for, metres.
 const REACHES = [5, 10, 20, 50, 100, 200];
 // The mode in which colour shows the label.
 const LABELS = 5;
+// Frames are kept for so long, seconds, and up to so many bytes.
+const HISTORY_S = 10;
+const HISTORY_BYTES = 128e6;
+// Points of a device that sends no more are shown for so long, seconds.
+const HOLD_S = 1;
 
 const POINT_SHADER = `
 attribute vec3 at;
@@ -57,15 +62,25 @@ const LINE_COLOUR = "precision mediump float; uniform vec4 colour; void main() {
 class CloudView {
   constructor(canvas) {
     this.canvas = canvas;
-    this.gl = canvas.getContext("webgl", { antialias: true, preserveDrawingBuffer: true });
+    const software = isSoftware(document.createElement("canvas").getContext("webgl"));
+    this.gl = canvas.getContext("webgl", { antialias: !software });
+    this.pace = new Pace(software);
+    // Oldest first.
     this.frames = [];
-    this.keep = 3;
+    this.bytes = 0;
+    // Seconds of points that are shown.
+    this.keep = 0.3;
+    // The run's time now, and the time that is shown; `null` shows what is newest.
+    this.now = 0;
+    this.at = null;
     this.mode = 0;
     this.size = 2;
     this.reach = REACHES[0];
     this.lasers = 1;
-    this.robot = [0, 0, 0];
-    this.quaternion = [0, 0, 0, 1];
+    this.hidden = new Set();
+    this.layers = { grid: true, path: true, robot: true, frames: true, names: true };
+    this.robotSize = [0.6, 0.5, 0.5];
+    this.poses = { robot: [[0, 0, 0], [0, 0, 0, 1]], sensors: [] };
     this.path = [];
     this.follow = true;
     this.home();
@@ -81,6 +96,11 @@ class CloudView {
     this.tilt = 0.5;
     this.distance = 34;
     this.centre = [0, 0, 3];
+    this.wanted = true;
+  }
+
+  fromAbove() {
+    [this.turn, this.tilt] = [-Math.PI / 2, 1.55];
     this.wanted = true;
   }
 
@@ -107,17 +127,58 @@ class CloudView {
     return { program, names };
   }
 
-  // A frame of the cloud, as the server sends it: points of POINT_BYTES bytes.
-  add(bytes) {
-    const gl = this.gl;
-    if (!gl || bytes.byteLength === 0) return;
-    const buffer = gl.createBuffer();
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    gl.bufferData(gl.ARRAY_BUFFER, bytes, gl.STATIC_DRAW);
-    this.frames.push({ buffer, count: bytes.byteLength / POINT_BYTES, labels: this.labelsOf(bytes) });
-    this.fitColours(bytes);
-    this.forget();
+  // A frame as the server sends it: number, length of the head, head, points.
+  add(body) {
+    const length = new DataView(body).getUint32(8, true);
+    const head = JSON.parse(new TextDecoder().decode(new Uint8Array(body, 12, length)));
+    const bytes = new Uint8Array(body, 12 + length);
+    const frame = { ...head, bytes, values: new Float32Array(body, 12 + length, bytes.length / 4), buffer: null,
+      pathLength: this.path.length };
+    frame.labels = this.labelsOf(bytes);
+    this.frames.push(frame);
+    this.bytes += bytes.length;
+    while (this.frames[0].time_s < frame.time_s - HISTORY_S || this.bytes > HISTORY_BYTES) this.drop();
+    this.now = Math.max(this.now, frame.time_s);
+    if (bytes.length > 0) this.fitColours(bytes);
     this.wanted = true;
+  }
+
+  drop() {
+    const frame = this.frames.shift();
+    this.bytes -= frame.bytes.length;
+    if (frame.buffer) this.gl.deleteBuffer(frame.buffer);
+  }
+
+  // The instant that is shown, and the poses then.
+  get time() { return this.at ?? this.now; }
+
+  // The path up to the time that is shown.
+  get pathShown() {
+    return this.at === null ? this.path : this.path.slice(0, this.frameAt(this.at)?.pathLength);
+  }
+
+  frameAt(time) {
+    return this.frames.findLast((frame) => frame.time_s <= time + 1e-6) || this.frames[0];
+  }
+
+  // Which points are shown: frames, with the places of the first and of how many points in each.
+  shown() {
+    const time = this.time;
+    const parts = [];
+    const devices = this.frames.at(-1)?.points.length || 0;
+    for (let device = 0; device < devices; device++) {
+      if (this.hidden.has(device)) continue;
+      const own = this.frames.filter((frame) => frame.points[device] > 0 && frame.time_s <= time + 1e-6);
+      const newest = own.at(-1)?.time_s;
+      // A slow scanner has a new scan only now and then.
+      const gap = own.length > 1 ? newest - own.at(-2).time_s : 0;
+      if (newest === undefined || time - newest > Math.max(HOLD_S, 2.5 * gap)) continue;
+      for (const frame of own.filter((frame) => frame.time_s > newest - this.keep + 0.05 || frame.time_s === newest)) {
+        const first = frame.points.slice(0, device).reduce((sum, count) => sum + count, 0);
+        parts.push({ frame, device, first, count: frame.points[device] });
+      }
+    }
+    return parts;
   }
 
   // Colours reach as far as the points do: to the last laser, and to the range that most points are within.
@@ -125,9 +186,9 @@ class CloudView {
     const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const ranges = [];
     const step = POINT_BYTES * Math.max(1, Math.floor(bytes.byteLength / POINT_BYTES / 2000));
-    for (let at = 0; at + POINT_BYTES <= bytes.byteLength; at += POINT_BYTES) {
+    for (let at = 0; at + POINT_BYTES <= bytes.byteLength; at += step) {
       this.lasers = Math.max(this.lasers, data.getUint16(at + 14, true) + 1);
-      if (at % step === 0) ranges.push(Math.hypot(...[0, 1, 2].map((i) => data.getFloat32(at + 4 * i, true) - this.robot[i])));
+      ranges.push(data.getUint16(at + 18, true) / 100);
     }
     const most = ranges.sort((a, b) => a - b)[Math.floor(0.9 * ranges.length)];
     const fitting = REACHES.find((reach) => reach >= most) || REACHES[REACHES.length - 1];
@@ -149,16 +210,12 @@ class CloudView {
 
   labels() {
     const all = new Map();
-    for (const { labels } of this.frames)
-      for (const [label, count] of labels) all.set(label, (all.get(label) || 0) + count);
+    for (const frame of new Set(this.shown().map(({ frame }) => frame)))
+      for (const [label, count] of frame.labels) all.set(label, (all.get(label) || 0) + count);
     return all;
   }
 
-  forget() {
-    while (this.frames.length > this.keep) this.gl.deleteBuffer(this.frames.shift().buffer);
-  }
-
-  count() { return this.frames.reduce((sum, frame) => sum + frame.count, 0); }
+  count() { return this.shown().reduce((sum, { count }) => sum + count, 0); }
 
   listen() {
     const canvas = this.canvas;
@@ -193,9 +250,10 @@ class CloudView {
         ArrowLeft: () => this.orbit(0.1, 0), ArrowRight: () => this.orbit(-0.1, 0),
         ArrowUp: () => this.orbit(0, 0.08), ArrowDown: () => this.orbit(0, -0.08),
         "+": () => this.zoom(0.85), "=": () => this.zoom(0.85), "-": () => this.zoom(1.18),
-        Home: () => this.home(),
+        Home: () => this.home(), t: () => this.fromAbove(),
       };
-      if (!keys[event.key]) return;
+      // Somebody who drives the robot has the arrows; the page has handled those.
+      if (!keys[event.key] || event.defaultPrevented || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       keys[event.key]();
     });
@@ -222,7 +280,7 @@ class CloudView {
 
   matrix() {
     const aspect = this.canvas.width / Math.max(1, this.canvas.height);
-    const target = [0, 1, 2].map((i) => this.centre[i] + (this.follow ? this.robot[i] : 0));
+    const target = [0, 1, 2].map((i) => this.centre[i] + (this.follow ? this.poses.robot[0][i] : 0));
     const [ct, st] = [Math.cos(this.tilt), Math.sin(this.tilt)];
     const back = [Math.cos(this.turn) * ct, Math.sin(this.turn) * ct, st];
     const right = [-Math.sin(this.turn), Math.cos(this.turn), 0];
@@ -231,11 +289,10 @@ class CloudView {
     const eye = target.map((c, i) => c + back[i] * this.distance);
     const dot = (a) => -(a[0] * eye[0] + a[1] * eye[1] + a[2] * eye[2]);
     const [near, far] = [0.1, 2000];
-    const f = 1 / Math.tan(0.45);
     const [p, q] = [(far + near) / (near - far), (2 * far * near) / (near - far)];
     const rows = [
-      [...right, dot(right)].map((v) => (v * f) / aspect),
-      [...up, dot(up)].map((v) => v * f),
+      [...right, dot(right)].map((v) => (v * FOCAL) / aspect),
+      [...up, dot(up)].map((v) => v * FOCAL),
       [...back, dot(back)].map((v) => v * p),
       [...back, dot(back)].map((v) => -v),
     ];
@@ -243,82 +300,96 @@ class CloudView {
     return new Float32Array([0, 1, 2, 3].flatMap((column) => rows.map((row) => row[column])));
   }
 
-  rotated([x, y, z]) {
-    const [a, b, c, w] = this.quaternion;
-    const t = [2 * (b * z - c * y), 2 * (c * x - a * z), 2 * (a * y - b * x)];
-    return [x + w * t[0] + b * t[2] - c * t[1], y + w * t[1] + c * t[0] - a * t[2], z + w * t[2] + a * t[1] - b * t[0]]
-      .map((v, i) => v + this.robot[i]);
-  }
-
-  draw() {
+  // Draws if something has changed and there is time for it; whether it has drawn.
+  draw(now = performance.now(), always = false) {
     const gl = this.gl;
-    const scale = Math.min(window.devicePixelRatio || 1, 2);
+    const scale = this.pace.software ? 1 : Math.min(window.devicePixelRatio || 1, 2);
     const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight].map((v) => Math.round(v * scale));
     if (width !== this.canvas.width || height !== this.canvas.height) {
       Object.assign(this.canvas, { width, height });
-      this.wanted = true;
+      this.wanted = always = true;
     }
-    if (!gl || !this.wanted) return;
+    if (!gl || !this.wanted || !(always || this.pace.isReady(now))) return false;
     this.wanted = false;
-    const style = getComputedStyle(document.documentElement);
-    const rgb = (name) => {
-      const text = style.getPropertyValue(name).trim();
-      return [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16) / 255);
-    };
+    const frame = this.frameAt(this.time);
+    // Without frames, poses are those of the status.
+    if (frame && (this.at !== null || frame.time_s > this.now - HOLD_S)) this.poses = frame.poses;
     gl.viewport(0, 0, width, height);
-    gl.clearColor(...rgb("--ground"), 1);
+    gl.clearColor(...this.colour("--ground"), 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.enable(gl.DEPTH_TEST);
     const view = this.matrix();
-    this.drawLines(view, rgb);
+    this.drawLines(view);
+    this.drawPoints(view, scale);
+    // Reading a pixel waits until all is drawn: only so is it known what that costs.
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+    this.pace.drew(now, performance.now() - now);
+    return true;
+  }
+
+  drawPoints(view, scale) {
+    const gl = this.gl;
     const { program, names } = this.points;
     gl.useProgram(program);
     gl.uniformMatrix4fv(names.view, false, view);
-    gl.uniform3fv(names.robot, this.robot);
-    const low = this.robot[2] - 0.5;
+    gl.uniform3fv(names.robot, this.poses.robot[0]);
+    const { every } = this.pace;
+    const low = this.poses.robot[0][2] - 0.5;
     for (const [name, value] of Object.entries({
-      size: this.size * scale, mode: this.mode, reach: this.reach, low, lasers: this.lasers, shade: this.shade() }))
+      size: this.size * scale * (1 + 0.1 * (every - 1)), mode: this.mode, reach: this.reach, low, lasers: this.lasers,
+      shade: isDark() ? 1 : 0.82 }))
       gl.uniform1f(names[name], value);
-    gl.enableVertexAttribArray(names.at);
-    gl.enableVertexAttribArray(names.marks);
-    gl.enableVertexAttribArray(names.label);
-    for (const { buffer, count } of this.frames) {
-      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-      gl.vertexAttribPointer(names.at, 3, gl.FLOAT, false, POINT_BYTES, 0);
-      gl.vertexAttribPointer(names.marks, 4, gl.UNSIGNED_BYTE, true, POINT_BYTES, 12);
-      gl.vertexAttribPointer(names.label, 1, gl.UNSIGNED_SHORT, false, POINT_BYTES, 16);
-      gl.drawArrays(gl.POINTS, 0, count);
+    const attributes = [names.at, names.marks, names.label];
+    attributes.forEach((place) => gl.enableVertexAttribArray(place));
+    const shown = this.shown();
+    for (const { frame, first, count } of shown) {
+      this.upload(frame);
+      const [from, step] = [first * POINT_BYTES, POINT_BYTES * every];
+      gl.vertexAttribPointer(names.at, 3, gl.FLOAT, false, step, from);
+      gl.vertexAttribPointer(names.marks, 4, gl.UNSIGNED_BYTE, true, step, from + 12);
+      gl.vertexAttribPointer(names.label, 1, gl.UNSIGNED_SHORT, false, step, from + 16);
+      gl.drawArrays(gl.POINTS, 0, Math.floor(count / every));
     }
-    gl.disableVertexAttribArray(names.marks);
-    gl.disableVertexAttribArray(names.label);
+    attributes.slice(1).forEach((place) => gl.disableVertexAttribArray(place));
+    const inUse = new Set(shown.map(({ frame }) => frame));
+    for (const frame of this.frames) {
+      if (!frame.buffer || inUse.has(frame)) continue;
+      gl.deleteBuffer(frame.buffer);
+      frame.buffer = null;
+    }
   }
 
-  // On light ground, bright yellow and green are hard to see.
-  shade() { return matchMedia("(prefers-color-scheme: dark)").matches ? 1 : 0.82; }
+  upload(frame) {
+    const gl = this.gl;
+    const isNew = !frame.buffer;
+    if (isNew) frame.buffer = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, frame.buffer);
+    if (isNew) gl.bufferData(gl.ARRAY_BUFFER, frame.bytes, gl.STATIC_DRAW);
+  }
 
-  drawLines(view, rgb) {
+  drawLines(view) {
     const gl = this.gl;
     const { program, names } = this.lines;
     gl.useProgram(program);
     gl.uniformMatrix4fv(names.view, false, view);
     gl.enableVertexAttribArray(names.at);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.lineBuffer);
-    const line = (corners, mode, colour) => {
+    drawThings(this, gl, (corners, mode, colour, shade) => {
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(corners), gl.STREAM_DRAW);
       gl.vertexAttribPointer(names.at, 3, gl.FLOAT, false, 0, 0);
-      gl.uniform4f(names.colour, ...rgb(colour), 1);
+      gl.uniform4f(names.colour, ...this.colour(colour).map((v) => v * shade), 1);
       gl.drawArrays(mode, 0, corners.length / 3);
-    };
-    const [x, y, z] = this.robot;
-    const [gx, gy] = [Math.round(x / 5) * 5, Math.round(y / 5) * 5];
-    const grid = [];
-    for (let i = -50; i <= 50; i += 5)
-      grid.push(gx + i, gy - 50, z, gx + i, gy + 50, z, gx - 50, gy + i, z, gx + 50, gy + i, z);
-    line(grid, gl.LINES, "--line");
-    if (this.path.length > 1) line([...this.path.flat(), x, y, z], gl.LINE_STRIP, "--accent");
-    const corner = (fx, ly, uz) => this.rotated([fx, ly, uz]);
-    const [front, left, right, top] = [corner(0.9, 0, 0.1), corner(-0.5, 0.45, 0.1), corner(-0.5, -0.45, 0.1), corner(-0.3, 0, 0.6)];
-    line([front, left, top, front, right, top, left, right, top].flat(), gl.TRIANGLES, "--accent");
+    });
+  }
+
+  // A colour of the page's style, red, green and blue from 0 to 1.
+  colour(name) {
+    this.colours ??= new Map();
+    if (!this.colours.has(name)) {
+      const text = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+      this.colours.set(name, [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16) / 255));
+    }
+    return this.colours.get(name);
   }
 
   ramp(canvas) {
@@ -330,10 +401,16 @@ class CloudView {
   }
 }
 
-// The colour of the shader's ramp at `share` of it.
+// Half of the field of view is 0.45 rad high.
+const FOCAL = 1 / Math.tan(0.45);
+
+function isDark() { return matchMedia("(prefers-color-scheme: dark)").matches; }
+
+// The colour of the shader's ramp at `share` of it. On light ground, bright yellow and green are hard to see.
 function turbo(share) {
   const t = 0.04 + 0.92 * share;
-  const poly = (c) => Math.round(255 * Math.min(1, Math.max(0, c.reduceRight((sum, a) => sum * t + a, 0))));
+  const shade = isDark() ? 255 : 0.82 * 255;
+  const poly = (c) => Math.round(shade * Math.min(1, Math.max(0, c.reduceRight((sum, a) => sum * t + a, 0))));
   const red = poly([0.13572138, 4.6153926, -42.66032258, 132.13108234, -152.94239396, 59.28637943]);
   const green = poly([0.09140261, 2.19418839, 4.84296658, -14.18503333, 4.27729857, 2.82956604]);
   const blue = poly([0.1066733, 12.64194608, -60.58204836, 110.36276771, -89.90310912, 27.34824973]);

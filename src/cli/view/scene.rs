@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::super::watch::{Audience, Seen, What};
 use crate::config::rig::DeviceId;
@@ -13,12 +14,14 @@ use crate::time::SimTime;
 
 /// Frames that a viewer may be behind; one that is further behind goes on with the newest.
 const FRAMES_KEPT: usize = 4;
+/// East, north, up (`f32`), device, intensity, laser (`u16`), label (`u16`), range in centimetres (`u16`).
+const POINT_BYTES: usize = 20;
 /// Most of a device's latest values that are shown, and letters of one of them.
 const MOST_VALUES: usize = 10;
 const MOST_LETTERS: usize = 60;
 
 /// The latest values of a device by their names. What is told in words comes after what is told as quantities.
-type Latest = BTreeMap<(Told, String), String>;
+type Latest = BTreeMap<(Told, String), Value>;
 
 /// How something is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,12 +38,35 @@ pub struct Shown {
 }
 
 /// A value of a device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NamedValue {
     /// What.
     pub name: String,
     /// How much, for people.
+    #[serde(flatten)]
+    pub value: Value,
+}
+
+/// How much of something there is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Value {
+    /// For people.
     pub text: String,
+    /// What a curve can show of it: one number, or those of three axes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<f64>,
+}
+
+/// A pose in the world: metres, and a quaternion x, y, z, w.
+pub type Pose = ([f64; 3], [f64; 4]);
+
+/// Where everything is at an instant.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Poses {
+    /// The robot.
+    pub robot: Pose,
+    /// The sensors, by device.
+    pub sensors: Vec<Pose>,
 }
 
 impl Shown {
@@ -56,85 +82,115 @@ impl Shown {
         self.values.lock().expect("no holder panics").clone()
     }
 
-    fn show(&self, number: u64, points: Vec<u8>, values: Vec<Vec<NamedValue>>) {
+    fn show(&self, number: u64, frame: Vec<u8>, values: Vec<Vec<NamedValue>>) {
         let mut frames = self.frames.lock().expect("no holder panics");
         if frames.len() == FRAMES_KEPT {
             frames.pop_front();
         }
-        frames.push_back((number, Arc::new(points)));
+        frames.push_back((number, Arc::new(frame)));
         *self.values.lock().expect("no holder panics") = values;
     }
 }
 
 /// Whoever looks at the page.
-pub struct Viewers<'a, F, G> {
+pub struct Viewers<'a> {
     shown: &'a Shown,
-    is_there: F,
-    wants_labels: G,
+    wishes: Wishes<'a>,
     /// Frames so far.
     number: u64,
-    points: Vec<u8>,
+    /// By device.
+    points: Vec<Vec<u8>>,
     latest: Vec<Latest>,
 }
 
-impl<'a, F: Fn() -> bool, G: Fn() -> bool> Viewers<'a, F, G> {
+/// What those who look at the page want, and what they cannot know from packets.
+pub struct Wishes<'a> {
+    /// Whether anybody is there.
+    pub is_there: Box<dyn Fn() -> bool + 'a>,
+    /// Whether labels of points are wanted.
+    pub labels: Box<dyn Fn() -> bool + 'a>,
+    /// Where everything is.
+    pub poses: Box<dyn Fn(SimTime) -> Poses + 'a>,
+}
+
+impl<'a> Viewers<'a> {
     /// Those of a rig with so many devices, who are shown `shown` while they are there.
-    pub fn new(shown: &'a Shown, devices: usize, is_there: F, wants_labels: G) -> Self {
+    pub fn new(shown: &'a Shown, devices: usize, wishes: Wishes<'a>) -> Self {
         let latest = vec![Latest::new(); devices];
-        Self { shown, is_there, wants_labels, number: 0, points: Vec::new(), latest }
+        Self { shown, wishes, number: 0, points: vec![Vec::new(); devices], latest }
+    }
+
+    /// A frame as it is served: its number, the length of its head, the head, and the points.
+    fn frame(&mut self, at: SimTime) -> Vec<u8> {
+        let counts: Vec<_> = self.points.iter().map(|points| points.len() / POINT_BYTES).collect();
+        let poses = (self.wishes.poses)(at);
+        let time_s = at.as_secs_f64();
+        let head = json!({ "time_s": time_s, "poses": poses, "points": counts }).to_string();
+        // Spaces behind the head bring the points to a multiple of four bytes.
+        let length = head.len().next_multiple_of(4);
+        let mut bytes = self.number.to_le_bytes().to_vec();
+        bytes.extend((length as u32).to_le_bytes());
+        bytes.extend(format!("{head:length$}").as_bytes());
+        for points in &mut self.points {
+            bytes.append(points);
+        }
+        bytes
     }
 }
 
-impl<F: Fn() -> bool, G: Fn() -> bool> Audience for Viewers<'_, F, G> {
+impl Audience for Viewers<'_> {
     fn is_there(&self) -> bool {
-        (self.is_there)()
+        (self.wishes.is_there)()
     }
 
     fn wants(&self, _device: DeviceId) -> bool {
-        (self.is_there)()
+        (self.wishes.is_there)()
     }
 
     fn wants_labels(&self) -> bool {
-        (self.wants_labels)()
+        (self.wishes.labels)()
     }
 
     fn take(&mut self, seen: &Seen<'_>) {
         let latest = &mut self.latest[seen.device.0];
         match &seen.what {
             What::Points { points, world_from_sensor } => {
+                let bytes = &mut self.points[seen.device.0];
                 for point in *points {
-                    // Three coordinates, device, intensity, laser, label, nothing: 20 bytes.
                     for value in world_from_sensor.point(point.position_m).as_vec3().to_array() {
-                        self.points.extend(value.to_le_bytes());
+                        bytes.extend(value.to_le_bytes());
                     }
                     let [low, high] = point.laser.to_le_bytes();
-                    self.points.extend([seen.device.0 as u8, point.intensity, low, high]);
-                    let [low, high] = point.label.to_le_bytes();
-                    self.points.extend([low, high, 0, 0]);
+                    bytes.extend([seen.device.0 as u8, point.intensity, low, high]);
+                    // Ranges up to 655 m; what is farther counts as this.
+                    let range_cm = (point.position_m.length() * 100.0).round() as u16;
+                    bytes.extend(point.label.to_le_bytes());
+                    bytes.extend(range_cm.to_le_bytes());
                 }
             }
             What::Frame(kind, content) => note(latest, *kind, *content),
             What::Message(kind, text) => {
-                keep(latest, Told::Words, kind, (*text).to_owned());
+                keep(latest, Told::Words, kind, (*text).to_owned(), &[]);
             }
         }
     }
 
-    fn end_frame(&mut self, _at: SimTime) {
+    fn end_frame(&mut self, at: SimTime) {
         self.number += 1;
+        let frame = self.frame(at);
         let values = self.latest.iter().map(|latest| {
-            let value = |((_, name), text): (&(Told, String), &String)| NamedValue {
+            let value = |((_, name), value): (&(Told, String), &Value)| NamedValue {
                 name: name.clone(),
-                text: text.clone(),
+                value: value.clone(),
             };
             latest.iter().take(MOST_VALUES).map(value).collect()
         });
-        self.shown.show(self.number, std::mem::take(&mut self.points), values.collect());
+        self.shown.show(self.number, frame, values.collect());
     }
 }
 
 /// Keeps a value. Of those that are told in words no more than are shown: a host may have asked for any number.
-fn keep(latest: &mut Latest, told: Told, name: &str, mut text: String) {
+fn keep(latest: &mut Latest, told: Told, name: &str, mut text: String, numbers: &[f64]) {
     let key = (told, name.to_owned());
     if told == Told::Words && latest.len() >= MOST_VALUES && !latest.contains_key(&key) {
         return;
@@ -143,37 +199,90 @@ fn keep(latest: &mut Latest, told: Told, name: &str, mut text: String) {
         text.truncate(end);
         text.push('…');
     }
-    latest.insert(key, text);
+    latest.insert(key, Value { text, numbers: numbers.to_vec() });
 }
 
 /// Keeps what a frame says.
 fn note(latest: &mut Latest, kind: Option<&str>, content: &dyn Content) {
-    let mut quantity = |name: &str, text: String| keep(latest, Told::Quantity, name, text);
+    let mut quantity = |name: &str, text: String, numbers: &[f64]| {
+        keep(latest, Told::Quantity, name, text, numbers);
+    };
     let fix = content.fix();
     let inertial = content.inertial();
     if let Some(fix) = &fix {
         let place = fix.position;
         let (latitude, longitude) = (place.latitude_deg, place.longitude_deg);
-        quantity("position", format!("{latitude:.7}°, {longitude:.7}°, {:.2} m", place.altitude_m));
+        let text = format!("{latitude:.7}°, {longitude:.7}°, {:.2} m", place.altitude_m);
+        quantity("position", text, &[]);
         if let Some(grade) = fix.grade {
-            quantity("fix", format!("{grade:?}"));
+            quantity("fix", format!("{grade:?}"), &[]);
         }
     }
     if let Some(inertial) = &inertial {
         let three = |v: glam::DVec3| format!("{:.3}, {:.3}, {:.3}", v.x, v.y, v.z);
         if let Some(gyro) = inertial.gyro_rad_s {
-            quantity("angular rate", format!("{} rad/s", three(gyro)));
+            quantity("angular rate", format!("{} rad/s", three(gyro)), &gyro.to_array());
         }
         if let Some(accel) = inertial.accel_m_s2 {
-            quantity("specific force", format!("{} m/s²", three(accel)));
+            quantity("specific force", format!("{} m/s²", three(accel)), &accel.to_array());
         }
         if let Some(attitude) = inertial.attitude {
             let (roll, pitch, yaw) = rpy_from_quat(attitude);
-            let [roll, pitch, yaw] = [roll, pitch, yaw].map(f64::to_degrees);
-            quantity("roll, pitch, yaw", format!("{roll:.2}°, {pitch:.2}°, {yaw:.2}°"));
+            let angles = [roll, pitch, yaw].map(f64::to_degrees);
+            let [roll, pitch, yaw] = angles;
+            quantity("roll, pitch, yaw", format!("{roll:.2}°, {pitch:.2}°, {yaw:.2}°"), &angles);
         }
     }
     if let (None, None, Some(kind)) = (fix, inertial, kind) {
-        keep(latest, Told::Words, kind, content.text().trim().to_owned());
+        keep(latest, Told::Words, kind, content.text().trim().to_owned(), &[]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::watch::SeenPoint;
+    use super::*;
+    use crate::frames::Transform;
+
+    #[test]
+    fn a_frame_has_its_time_poses_and_the_points_of_each_device() {
+        let shown = Shown::default();
+        let pose = ([1.0, 2.0, 3.0], [0.0, 0.0, 0.0, 1.0]);
+        let poses = move |_| Poses { robot: pose, sensors: vec![pose; 2] };
+        let wishes = Wishes {
+            is_there: Box::new(|| true),
+            labels: Box::new(|| true),
+            poses: Box::new(poses),
+        };
+        let mut viewers = Viewers::new(&shown, 2, wishes);
+        let point = |x: f64| SeenPoint {
+            position_m: glam::DVec3::new(x, 0.0, 0.0),
+            intensity: 9,
+            laser: 300,
+            label: 7,
+        };
+        for (device, points) in [(1, vec![point(2.5)]), (0, vec![point(1.0), point(9000.0)])] {
+            let world_from_sensor =
+                Transform::from_rpy(glam::DVec3::new(10.0, 0.0, 0.0), 0.0, 0.0, 0.0);
+            let what = What::Points { points: &points, world_from_sensor };
+            viewers.take(&Seen { device: DeviceId(device), due: SimTime(5), what });
+        }
+        viewers.end_frame(SimTime(1_500_000_000));
+        let (number, bytes) = shown.frame_after(0).unwrap();
+        let length = u32::from_le_bytes(bytes[8..12].try_into().unwrap()) as usize;
+        let head: serde_json::Value = serde_json::from_slice(&bytes[12..12 + length]).unwrap();
+        assert_eq!((number, &bytes[..8]), (1, &1_u64.to_le_bytes()[..]));
+        assert_eq!((&head["time_s"], &head["points"]), (&json!(1.5), &json!([2, 1])));
+        assert_eq!(head["poses"]["sensors"][1][0], json!([1.0, 2.0, 3.0]));
+        let points = &bytes[12 + length..];
+        assert_eq!((points.len(), length % 4), (3 * POINT_BYTES, 0));
+        let last = &points[2 * POINT_BYTES..];
+        assert_eq!(last[..4], 12.5_f32.to_le_bytes());
+        assert_eq!(last[12..], [1, 9, 44, 1, 7, 0, 250, 0]);
+        assert_eq!(points[POINT_BYTES + 18..2 * POINT_BYTES], [255, 255]);
+        viewers.end_frame(SimTime(1_600_000_000));
+        let (_, bytes) = shown.frame_after(1).unwrap();
+        let length = u32::from_le_bytes(bytes[8..12].try_into().unwrap()) as usize;
+        assert_eq!(bytes.len(), 12 + length, "a frame without points is a frame as well");
     }
 }
