@@ -251,6 +251,58 @@ fn a_receiver_without_a_sky_is_warned_of_before_it_is_waited_for() {
     assert!(!stderr(&open).contains("warning"), "{}", stderr(&open));
 }
 
+/// Two lidars whose datagrams go to one port are one stream to a host, unless their addresses differ.
+#[test]
+fn check_reports_two_lidars_at_one_port() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = folder.path().join("rig.toml");
+    let device = |name: &str, more: &str| {
+        format!(
+            "[[device]]\nname = \"{name}\"\nprofile = \"velodyne-vlp16-3.0\"\n\
+             mount = {{ translation_m = [0, 0, 1] }}\nlink = {{ udp = {{ to = \"127.0.0.1:2368\"{more} }} }}\n"
+        )
+    };
+    let checked = |more: [&str; 2]| {
+        let head = "[world]\nscene = \"room\"\n[robot]\ntrajectory = { kind = \"still\" }\n";
+        let text = [head, &device("left", more[0]), &device("right", more[1])].concat();
+        std::fs::write(&rig, text).unwrap();
+        let output = output(&["check", rig.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let same = checked(["", ""]);
+    let line = "  warning: left and right send to 127.0.0.1:2368; give each another port in `to`, or a \
+                source address of its own with `from`";
+    assert!(same.lines().any(|l| l == line), "{same}");
+    let apart = checked([", from = \"127.0.0.2:2368\"", ", from = \"127.0.0.3:2368\""]);
+    let line =
+        "  left and right send to 127.0.0.1:2368; hosts tell them apart by their source addresses";
+    assert!(apart.lines().any(|l| l == line), "{apart}");
+}
+
+/// A word of a product's name leads to the profiles that hold it.
+#[test]
+fn an_unknown_profile_leads_to_those_that_hold_the_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = folder.path().join("rig.toml");
+    let told = |word: &str| {
+        let refused = output(&["new", rig.to_str().unwrap(), "--device", word]);
+        assert_eq!(refused.status.code(), Some(2), "{word}");
+        stderr(&refused)
+    };
+    assert!(told("vlp16").contains("did you mean `velodyne-vlp16-3.0`, a spinning lidar?"));
+    assert!(told("VLP-16").contains("did you mean `velodyne-vlp16-3.0`, a spinning lidar?"));
+    let several = told("phone");
+    assert!(
+        several.contains(
+            "profiles with this in their names: a receiver: phone-gnss; an IMU: phone-imu"
+        ),
+        "{several}"
+    );
+    let none = told("sonar");
+    assert!(none.contains("allowed: ") && none.contains("a drive base: "), "{none}");
+}
+
 /// `check` says what a person asks first: how large, which way up, where to, and what looks wrong.
 #[test]
 fn check_tells_the_scene_and_the_way() {

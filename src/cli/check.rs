@@ -1,12 +1,14 @@
 //! `menura check`: reads and validates a rig and everything it names; sends nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::bench::estimate;
 use super::rig_args::RigArgs;
 use super::{CliError, all, console, setup, world_summary};
-use crate::config::rig::{DeviceConfig, DeviceId, Rig};
+use crate::config::rig::{DeviceConfig, DeviceId, LinkConfig, Rig};
 use crate::devices::family::family_of;
 use crate::engine::bench::bench;
 use crate::engine::{LiveWorld, load_scene};
@@ -35,7 +37,8 @@ impl Cmd {
             setup::refuse_feeds(&rig, "an estimate")?;
         }
         let loaded = load_scene(&rig).map_err(|error| setup::explain(&rig, &error))?;
-        let lines = world_summary::lines(&rig, &loaded).into_iter().chain(summary(&rig));
+        let world = world_summary::lines(&rig, &loaded).into_iter();
+        let lines = world.chain(summary(&rig)).chain(shared_destinations(&rig));
         let lines: String = lines.map(|line| format!("  {line}\n")).collect();
         let printed = console::print(format_args!("{}: ok\n{lines}", rig.name));
         if !self.speed {
@@ -53,6 +56,34 @@ impl Cmd {
 /// One line a device.
 fn summary(rig: &Rig) -> impl Iterator<Item = String> {
     rig.devices.iter().map(|unit| device(rig, unit))
+}
+
+/// One line for each address that datagrams of several devices go to.
+fn shared_destinations(rig: &Rig) -> Vec<String> {
+    let mut senders: BTreeMap<SocketAddr, Vec<(&str, Option<IpAddr>)>> = BTreeMap::new();
+    for device in &rig.devices {
+        let LinkConfig::Udp(udp) = &device.link else { continue };
+        let host = udp.host();
+        for port in host.ports {
+            let from = udp.from.map(|from| from.ip());
+            senders.entry((host.ip, port).into()).or_default().push((&device.name, from));
+        }
+    }
+    let shared = senders.into_iter().filter(|(_, devices)| devices.len() > 1);
+    shared.map(|(to, devices)| shared_destination(to, &devices)).collect()
+}
+
+fn shared_destination(to: SocketAddr, devices: &[(&str, Option<IpAddr>)]) -> String {
+    let mut names: Vec<&str> = devices.iter().map(|(name, _)| *name).collect();
+    names.dedup();
+    let sources: BTreeSet<IpAddr> = devices.iter().filter_map(|(_, from)| *from).collect();
+    let sent = format!("{} send to {to}", names.join(" and "));
+    if sources.len() == devices.len() {
+        return format!("{sent}; hosts tell them apart by their source addresses");
+    }
+    format!(
+        "warning: {sent}; give each another port in `to`, or a source address of its own with `from`"
+    )
 }
 
 fn device(rig: &Rig, device: &DeviceConfig) -> String {

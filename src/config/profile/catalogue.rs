@@ -91,12 +91,25 @@ impl Catalogue {
         self.profiles().iter().find(|profile| profile.name == name).cloned()
     }
 
-    /// What to write instead of an unknown name.
+    /// What to write instead of an unknown name: the profiles whose names hold it, by kind, or else all.
     pub fn suggestion(&self, name: &str) -> String {
-        let names: Vec<_> = self.profiles().iter().map(|profile| profile.name.as_str()).collect();
-        let near = nearest(name, names.iter().copied());
+        let compact = |text: &str| -> String {
+            let kept = text.chars().filter(|c| c.is_ascii_alphanumeric());
+            kept.map(|c| c.to_ascii_lowercase()).collect()
+        };
+        let word = compact(name);
+        let holds =
+            |profile: &&Arc<Profile>| word.len() > 1 && compact(&profile.name).contains(&word);
+        let held: Vec<_> = self.profiles().iter().filter(holds).collect();
+        match held.as_slice() {
+            [] => {}
+            [one] => return format!("did you mean `{}`, {}?", one.name, one.product.noun),
+            several => return format!("profiles with this in their names: {}", by_kind(several)),
+        }
+        let all: Vec<_> = self.profiles().iter().collect();
+        let near = nearest(name, all.iter().map(|profile| &*profile.name));
         let mean = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-        format!("{mean}allowed: {}, or the path of a .toml file", names.join(", "))
+        format!("{mean}allowed: {}; or the path of a .toml file", by_kind(&all))
     }
 
     /// Reads the profile at `path`, which messages call `file`.
@@ -117,4 +130,19 @@ impl Catalogue {
     pub fn parse_profile(&self, file: &str, text: &str) -> Result<Profile, Diagnostics> {
         read::parse(&SourceFile::new(file, text, ""), &self.families)
     }
+}
+
+/// `a spinning lidar: A, B; an IMU: C`, in the order in which kinds occur.
+fn by_kind(profiles: &[&Arc<Profile>]) -> String {
+    let mut kinds: Vec<(&str, Vec<&str>)> = Vec::new();
+    for profile in profiles {
+        let noun = profile.product.noun;
+        match kinds.iter_mut().find(|(known, _)| *known == noun) {
+            Some((_, names)) => names.push(&profile.name),
+            None => kinds.push((noun, vec![&profile.name])),
+        }
+    }
+    let lines: Vec<_> =
+        kinds.iter().map(|(noun, names)| format!("{noun}: {}", names.join(", "))).collect();
+    lines.join("; ")
 }

@@ -2,18 +2,64 @@
 
 /// No known word is longer.
 const LONGEST_WORD: usize = 100;
+/// Shorter texts occur in too many words by chance.
+const SHORTEST_PART: usize = 3;
 
-/// The word of `known` that `written` is most like, if any is like it at all.
+/// The word of `known` that `written` is most like, if any is like it at all: by its letters, else because
+/// parts of the word are those of `written`, as `rpm` is a part of `rotation_rate_rpm`.
 pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     // Comparing takes as long as the product of the lengths.
-    if written.len() > LONGEST_WORD {
+    if written.is_empty() || written.len() > LONGEST_WORD {
         return None;
     }
-    known
-        .map(|word| (strsim::damerau_levenshtein(written, word), word))
+    let known: Vec<&str> = known.collect();
+    let by_letters = known
+        .iter()
+        .map(|word| (strsim::damerau_levenshtein(written, word), *word))
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, word)| {
             *distance <= written.len().max(word.len()) / 3 || word.starts_with(written)
-        })
-        .map(|(_, word)| word)
+        });
+    by_letters.map(|(_, word)| word).or_else(|| by_parts(written, &known))
+}
+
+/// The shortest word that has all parts of `written`, or else that holds its letters.
+fn by_parts<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
+    let written = written.to_ascii_lowercase();
+    let parts = |text: &str| -> Vec<String> {
+        let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
+        parts.map(str::to_ascii_lowercase).collect()
+    };
+    let wanted = parts(&written);
+    let has_all = |word: &&&str| {
+        let own = parts(word);
+        !wanted.is_empty() && wanted.iter().all(|part| own.contains(part))
+    };
+    let holds = |word: &&&str| {
+        written.len() >= SHORTEST_PART && word.to_ascii_lowercase().contains(&written)
+    };
+    let shortest = |word: &&&str| word.len();
+    let whole = known.iter().filter(has_all).min_by_key(shortest);
+    whole.or_else(|| known.iter().filter(holds).min_by_key(shortest)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_go_before_parts_and_parts_before_nothing() {
+        let known = ["rotation_rate_rpm", "return_mode", "noise", "field_of_view_deg", "rate_hz"];
+        let near = |written| nearest(written, known.into_iter());
+        assert_eq!(near("retrun_mode"), Some("return_mode"));
+        assert_eq!(near("rpm"), Some("rotation_rate_rpm"));
+        assert_eq!(near("RPM"), Some("rotation_rate_rpm"));
+        assert_eq!(near("fov_deg"), None);
+        assert_eq!(near("view"), Some("field_of_view_deg"));
+        assert_eq!(near("rate"), Some("rate_hz"));
+        assert_eq!(near("rpm_rate"), Some("rotation_rate_rpm"));
+        assert_eq!(near("otation"), Some("rotation_rate_rpm"));
+        assert_eq!(near("hue"), None);
+        assert_eq!(near(""), None);
+    }
 }

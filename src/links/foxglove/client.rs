@@ -6,8 +6,9 @@ use std::time::Duration;
 use axum::extract::ws::{Message, WebSocket};
 use tokio::time::timeout;
 
+use super::FAREWELL;
 use super::hub::Hub;
-use super::outbox::{Item, Outbox};
+use super::outbox::{Ending, Item, Outbox};
 use crate::wire::foxglove::{Level, status};
 
 /// A client that takes nothing for so long is no longer there.
@@ -38,7 +39,7 @@ impl Client {
         loop {
             tokio::select! {
                 item = self.outbox.next() => {
-                    let is_end = matches!(item, Item::Close);
+                    let is_end = matches!(item, Item::Close(_));
                     let sent = timeout(PATIENCE, socket.send(item.into_message())).await;
                     if is_end || !matches!(sent, Ok(Ok(()))) {
                         return;
@@ -51,7 +52,13 @@ impl Client {
                         self.outbox.put(Item::Text(status(Level::Warning, text).into()));
                     }
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                    Some(Err(_)) => {
+                        // Of a connection that broke off, this fails at once.
+                        let end = socket.send(Ending::WrongMessage.message());
+                        let _ = timeout(FAREWELL, end).await;
+                        return;
+                    }
+                    Some(Ok(Message::Close(_))) | None => return,
                 },
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::outbox::{Item, Outbox};
+use super::outbox::{Ending, Item, Outbox};
 use crate::wire::foxglove::{
     Channel, ClientMessage, Level, ServerInfo, Subscription, advertise, status,
 };
@@ -103,7 +103,8 @@ impl Hub {
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
-        state.clients.values().for_each(|client| client.outbox.put(Item::Close));
+        let end = || Item::Close(Ending::RunOver);
+        state.clients.values().for_each(|client| client.outbox.put(end()));
     }
 
     /// Lets a client in, if there is room, and tells it what there is.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use axum::extract::ws::Message;
+use axum::extract::ws::{CloseFrame, Message, close_code};
 use tokio::sync::Notify;
 
 use crate::wire::foxglove::{DATA_HEAD_LEN, Level, data_head, status};
@@ -12,6 +12,31 @@ use crate::wire::foxglove::{DATA_HEAD_LEN, Level, data_head, status};
 const MOST_BYTES: usize = 16 << 20;
 /// Messages that wait for a client.
 const MOST_MESSAGES: usize = 1024;
+
+/// Why a conversation ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The run is over.
+    RunOver,
+    /// The client does not even take what is not data.
+    TooSlow,
+    /// The client sent what is no message of the protocol.
+    WrongMessage,
+}
+
+impl Ending {
+    /// The last message of a conversation (RFC 6455, section 7.4.1).
+    pub(super) fn message(self) -> Message {
+        let (code, reason) = match self {
+            Self::RunOver => (close_code::AWAY, "the run has ended"),
+            Self::TooSlow => (close_code::POLICY, "this client reads too slowly"),
+            Self::WrongMessage => {
+                (close_code::PROTOCOL, "this client sent a message that cannot be read")
+            }
+        };
+        Message::Close(Some(CloseFrame { code, reason: reason.into() }))
+    }
+}
 
 /// Something on its way to a client.
 #[derive(Clone, Debug)]
@@ -28,7 +53,7 @@ pub(super) enum Item {
         payload: Arc<[u8]>,
     },
     /// The end.
-    Close,
+    Close(Ending),
 }
 
 impl Item {
@@ -36,7 +61,7 @@ impl Item {
         match self {
             Self::Text(text) => text.len(),
             Self::Data { payload, .. } => DATA_HEAD_LEN + payload.len(),
-            Self::Close => 0,
+            Self::Close(_) => 0,
         }
     }
 
@@ -54,7 +79,7 @@ impl Item {
                 bytes.extend_from_slice(&payload);
                 Message::binary(bytes)
             }
-            Self::Close => Message::Close(None),
+            Self::Close(ending) => ending.message(),
         }
     }
 }
@@ -86,7 +111,7 @@ impl Outbox {
             while waiting.bytes > MOST_BYTES || waiting.items.len() > MOST_MESSAGES {
                 let Some(oldest) = waiting.items.iter().position(Item::is_data) else {
                     waiting.items.clear();
-                    waiting.items.push_back(Item::Close);
+                    waiting.items.push_back(Item::Close(Ending::TooSlow));
                     waiting.bytes = 0;
                     break;
                 };
@@ -150,7 +175,9 @@ mod tests {
         for _ in 0..=MOST_MESSAGES {
             outbox.put(Item::Text("news".into()));
         }
-        assert!(matches!(outbox.take(), Some(Item::Close)));
+        let Some(Item::Close(ending)) = outbox.take() else { panic!("the end") };
+        let Message::Close(Some(frame)) = ending.message() else { panic!("{ending:?}") };
+        assert_eq!((frame.code, &*frame.reason), (1008, "this client reads too slowly"));
         assert!(outbox.take().is_none());
     }
 }

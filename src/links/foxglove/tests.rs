@@ -293,3 +293,30 @@ fn who_does_not_read_holds_up_nobody() {
         assert!(told && numbers.len() < 160 && numbers.is_sorted(), "{numbers:?}");
     });
 }
+
+/// The code and the text of a message that ends a conversation, after all else.
+fn farewell(guest: &mut Guest) -> (u16, String) {
+    loop {
+        let (code, bytes) = guest.hear().expect("a message before the connection ends");
+        if code == 8 {
+            let text = String::from_utf8(bytes[2..].to_vec()).unwrap();
+            return (u16::from_be_bytes([bytes[0], bytes[1]]), text);
+        }
+    }
+}
+
+#[test]
+fn a_conversation_ends_with_its_reason() {
+    let hub = hub();
+    let mut stays = None;
+    with_server(&hub, |address| {
+        let mut wrong = Guest::come(address);
+        wrong.send(0x81, MAX_CLIENT_MESSAGE as u64 + 1, b"");
+        let (code, text) = farewell(&mut wrong);
+        assert_eq!((code, &*text), (1002, "this client sent a message that cannot be read"));
+        let mut guest = Guest::come(address);
+        guest.text();
+        stays = Some(guest);
+    });
+    assert_eq!(farewell(&mut stays.unwrap()), (1001, "the run has ended".to_owned()));
+}

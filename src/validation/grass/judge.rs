@@ -12,9 +12,9 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
         count if count >= 10_000 => 0.0,
         count => kolmogorov_limit(count.max(100)),
     };
-    let because = match chance > 0.0 {
-        true => format!(", and {chance:.3} since pulses are few"),
-        false => String::new(),
+    let near = |what: String, paper, ours, found: f64, limit: f64, why| {
+        let (limit, why) = allowed(limit, why, chance);
+        Comparison::judged(what, paper, ours, why, found <= limit)
     };
     let of = |scanner: usize| cases.iter().map(move |case| case.fit(scanner));
     let nearer =
@@ -37,12 +37,13 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
         (false, 0.14, "the beam is as wide as the stems, which the gamma law does not know"),
     ] {
         let found = largest(thick);
-        all.push(Comparison::judged(
+        all.push(near(
             format!("distance from the gamma law, {} stems", if thick { "20 mm" } else { "10 mm" }),
             "drawn as near, not printed",
             format!("at most {found:.3} (Kolmogorov)"),
-            format!("{limit}: {why}{because}"),
-            found <= limit + chance,
+            found,
+            limit,
+            why,
         ));
     }
     let off = |thick: bool| {
@@ -66,32 +67,35 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
         .map(|case| case.fit(CAST).mean_m * case.stand.rate_per_m() - 1.0)
         .collect();
     let mean_off = most(&mut means.iter().map(|off| off.abs()));
-    all.push(Comparison::judged(
-        "mean depth, 20 mm stems",
+    all.push(near(
+        "mean depth, 20 mm stems".to_owned(),
         "1 / (lambda d), whatever the distance",
-        format!("off by {:.1} % at most", 100.0 * mean_off),
-        format!("8 %: the beam is wider than a ray{because}"),
-        mean_off <= 0.08 + chance,
+        format!("off by a share of {mean_off:.3} at most"),
+        mean_off,
+        0.08,
+        "the beam is wider than a ray",
     ));
     let thin = |case: &Case| kolmogorov(case.depths(SINGLE), 0.0, |x| case.stand.thin(x));
     let single = most(&mut cases.iter().map(thin));
-    all.push(Comparison::judged(
-        "one thin ray: distance from equation (2) with a = 0",
+    all.push(near(
+        "one thin ray: distance from equation (2) with a = 0".to_owned(),
         "0, the law is exact",
         format!("at most {single:.3}"),
-        format!("0.015: chance of 20,000 pulses{because}"),
-        single <= 0.015 + chance,
+        single,
+        0.015,
+        "chance of 20,000 pulses",
     ));
     for (name, scanner, share) in
         [("as MAVS casts it", NEAREST, CAST_SHARE), ("as printed", NEAREST_PRINTED, PRINTED_SHARE)]
     {
         let derived = most(&mut cases.iter().map(|case| case.nearest(scanner, share)[0]));
-        all.push(Comparison::judged(
+        all.push(near(
             format!("nearest ray, spot {name}: distance from equation (2), a with 1 / d"),
             "0, the law is exact",
             format!("at most {derived:.3}"),
-            format!("0.02: chance, and three columns of rays for a solid beam{because}"),
-            derived <= 0.02 + chance,
+            derived,
+            0.02,
+            "chance, and three columns of rays for a solid beam",
         ));
     }
     let printed =
@@ -135,4 +139,29 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
         "swept, since text and simulator differ; 20 m, 50 stems a square metre",
     ));
     all
+}
+
+/// The limit that is applied when few pulses add `chance`, and its words.
+fn allowed(limit: f64, why: &str, chance: f64) -> (f64, String) {
+    let applied = limit + chance;
+    let text = match chance > 0.0 {
+        true => {
+            format!("{applied:.3} = {limit} + {chance:.3}: {why}; few pulses add the second part")
+        }
+        false => format!("{limit}: {why}"),
+    };
+    (applied, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_that_is_applied_is_printed() {
+        let (limit, text) = allowed(0.03, "why", 0.047);
+        assert!((limit - 0.077).abs() < 1e-12);
+        assert_eq!(text, "0.077 = 0.03 + 0.047: why; few pulses add the second part");
+        assert_eq!(allowed(0.03, "why", 0.0).1, "0.03: why");
+    }
 }
