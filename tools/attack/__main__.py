@@ -9,7 +9,8 @@ another. A witness, a process of its own, receives the lidar's datagrams with th
 each must be the next one of a recording of the same rig.
 
 The exit code is 0 when every stream was exact, memory stayed bounded, nothing panicked and hosts that
-behave were served; 1 when not; 2 when Menura did not run. Lateness is reported and never judged. A
+behave were served; 1 when not; 2 when Menura did not run. Lateness is reported and never judged, and so are
+misses: those of the attacked rig stand beside those of the same rig that nobody attacks meanwhile. A
 datagram that the witness itself lost, by the kernel's account or by Menura's, is said to be, and judged
 as if it had arrived.
 Only the standard library is needed.
@@ -17,17 +18,20 @@ Only the standard library is needed.
 
 import argparse
 import ipaddress
+import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from attacks import ATTACKS  # noqa: E402
 from bench import Bench  # noqa: E402
+from ends import ENDS  # noqa: E402
 from offline import OFFLINE  # noqa: E402
 
 # What an attack may leave behind, and what all together may: buffers of clients, arenas of threads.
@@ -87,15 +91,23 @@ def attack(arguments, folder):
         lines += live
         faults += wrong
     recording = record(arguments.menura, folder)
-    for name, run in OFFLINE.items():
-        if arguments.only and arguments.only not in name:
-            continue
+    count = arguments.files if arguments.files is not None else int(20 * arguments.seconds)
+    chosen = {name: run for name, run in (OFFLINE | ENDS).items() if not arguments.only or arguments.only in name}
+
+    def outcome_of(name):
         dice = random.Random(f"{arguments.seed}/{name}")
-        count = arguments.files if arguments.files is not None else int(20 * arguments.seconds)
-        outcome = run(Path(arguments.menura).resolve(), dice, folder, count, recording)
+        own = folder / f"offline-{list(chosen).index(name)}"
+        own.mkdir()
+        return chosen[name](Path(arguments.menura).resolve(), dice, own, count, recording)
+
+    # What is tried here has no timing to measure, so that several can go on at a time.
+    with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 1)) as pool:
+        outcomes = list(zip(chosen, pool.map(outcome_of, chosen)))
+    for name, outcome in outcomes:
         if outcome.most_kib > OFFLINE_KIB:
             outcome.faults.append(f"{outcome.most_kib} KiB of memory")
-        verdict = "FAILED" if outcome.faults else f"{outcome.files} files, {outcome.refused} refused, no panic"
+        unit = "runs" if name in ENDS else "files"
+        verdict = "FAILED" if outcome.faults else f"{outcome.files} {unit}, {outcome.refused} refused, no panic"
         lines.append(COLUMNS.format(name, outcome.bytes >> 10, "-", "-", "-", "-", "-",
                                     f"at most {outcome.most_kib >> 10}", verdict))
         faults += [f"{name}: {fault}" for fault in outcome.faults]
@@ -114,7 +126,13 @@ def record(menura, folder):
 
 def attack_ports(arguments, chosen, folder):
     limit_s = int(60 + len(chosen) * (arguments.seconds + 60))
-    bench = Bench(arguments.menura, arguments.address, folder, limit_s)
+    bench = Bench(arguments.menura, arguments.address, folder / "attacked", limit_s)
+    # The same rig, at the same time, on the same machine: what it misses is the machine's.
+    try:
+        alone = Bench(arguments.menura, arguments.address, folder / "alone", limit_s)
+    except (OSError, RuntimeError):
+        bench.stop()
+        raise
     rows, faults, at_first = [], [], bench.rss_kib()
     try:
         for name, run in chosen.items():
@@ -142,10 +160,14 @@ def attack_ports(arguments, chosen, folder):
                 break
     finally:
         code = bench.stop()
+        code_alone = alone.stop()
     said = bench.said()
     if code != 0 or "panicked" in said:
         faults.append(f"the run ended with exit code {code}:\n{said[-2000:]}")
+    if code_alone != 0 or "panicked" in alone.said():
+        faults.append(f"the run that nobody attacked ended with exit code {code_alone}:\n{alone.said()[-2000:]}")
     lines, wrong = judge(bench, rows)
+    lines.append(f"attacked rig: {bench.misses()}; the same rig that nobody attacked: {alone.misses()}")
     return lines, faults + wrong
 
 

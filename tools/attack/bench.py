@@ -92,6 +92,7 @@ class Bench:
 
     def __init__(self, menura, address, folder, limit_s):
         self.menura, self.address, self.folder = menura, address, Path(folder)
+        self.folder.mkdir(exist_ok=True)
         self.sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sink.bind((address, 0))
         self.sink_port = self.sink.getsockname()[1]
@@ -175,6 +176,17 @@ class Bench:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
         frames = recorded(self.folder / "recorded" / "witness.pcap", WITNESS_BYTES)
         return compare(rows, frames)
+
+    def misses(self):
+        """In words, how many packets of all devices left late or were dropped, by the report; None if there is none."""
+        try:
+            devices = json.loads(self.report.read_text())["devices"]
+            packets, late, dropped = (sum(device[key] for device in devices) for key in ("packets", "sent_late", "dropped"))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        all_packets = packets + dropped
+        share = 100 * (late + dropped) / max(1, all_packets)
+        return f"{share:.2f} % misses ({late} late, {dropped} dropped of {all_packets} packets)"
 
     def lost_by_witness(self):
         return max((lost for _, lost, _ in self.witness.rows), default=0)
