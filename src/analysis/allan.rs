@@ -60,7 +60,7 @@ pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point>
 
 /// The three terms whose sum is the Allan variance of a [`TriadErrors`], for unit coefficients:
 /// white noise, bias instability with its correlation time, random walk.
-fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
+pub(crate) fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
     let t = correlation_s.max(1e-9);
     let x = tau_s / t;
     // For short times the closed form loses all digits; its limit is 2 x / 3.

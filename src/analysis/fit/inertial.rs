@@ -3,12 +3,12 @@
 use glam::DVec3;
 use serde_json::{Value, json};
 
+use super::drift::{self, Drift, Told};
 use super::fragment::{Fragment, Table, figure};
 pub use super::inertial_log::{InertialLog, parse_csv};
 use super::{FitError, Log, median};
-use crate::analysis::allan::{
-    Fitted, Point, averaging_samples, correlation_times_s, fit_terms, of_axes,
-};
+use crate::analysis::allan::{Coefficients, Fitted, Point, averaging_samples, of_axes};
+use crate::devices::imu::profile::ImuProfile;
 
 const DEG: f64 = std::f64::consts::PI / 180.0;
 const UG: f64 = 9.806_65e-6;
@@ -20,8 +20,8 @@ const SHORTEST_S: f64 = 10.0;
 const MOVED_RAD_S: f64 = 0.02;
 /// The same of the acceleration's size, m/s².
 const MOVED_M_S2: f64 = 0.3;
-/// The correlation time that profiles have where a fit finds none, seconds.
-const USUAL_CORRELATION_S: f64 = 100.0;
+/// The correlation time of products that have none, seconds.
+pub const USUAL_CORRELATION_S: f64 = 100.0;
 
 /// One of the unit's sensors.
 #[derive(Clone, Debug)]
@@ -34,8 +34,12 @@ pub struct Triad {
     pub unit: (&'static str, f64),
     /// What the log says, SI.
     pub points: Vec<Point>,
-    /// What was fitted to it, SI.
+    /// What was fitted to it, SI; of its terms, `told` says which the log carries.
     pub fitted: Fitted,
+    /// What the log says of noise density, bias instability and random walk.
+    pub told: [Told; 3],
+    /// The correlation time that an instability is taken to have if none was found.
+    usual_correlation_s: f64,
 }
 
 /// Everything that was fitted.
@@ -58,17 +62,29 @@ pub struct InertialFit {
 pub fn fit(log: &Log<'_>, shortest_s: f64) -> Result<InertialFit, FitError> {
     let found = super::inertial_log::read(log)?;
     let identity = log.identity()?;
-    let mut fit = fit_samples(&found, shortest_s)?;
+    let usual_s = log.profile.data::<ImuProfile>().map_or([USUAL_CORRELATION_S; 3], |imu| {
+        let model = &imu.defaults.model;
+        [model.gyro, model.accel, model.mag].map(|triad| match triad.bias_correlation_s {
+            time_s if time_s > 0.0 => time_s,
+            _ => USUAL_CORRELATION_S,
+        })
+    });
+    let mut fit = fit_samples(&found, shortest_s, usual_s)?;
     fit.source =
         format!("{identity}, {:.0} s at standstill, {:.4} Hz", fit.duration_s, fit.rate_hz);
     Ok(fit)
 }
 
-/// As [`fit`], of samples at hand.
+/// As [`fit`], of samples in memory. `usual_correlation_s` is that of the product's gyro, accelerometer and
+/// magnetometer, from which the length follows that a log needs.
 ///
 /// # Errors
 /// The log is too short, or the unit was moved.
-pub fn fit_samples(log: &InertialLog, shortest_s: f64) -> Result<InertialFit, FitError> {
+pub fn fit_samples(
+    log: &InertialLog,
+    shortest_s: f64,
+    usual_correlation_s: [f64; 3],
+) -> Result<InertialFit, FitError> {
     let duration_s = log.samples() as f64 / log.rate_hz;
     if duration_s < SHORTEST_S {
         let text = format!(
@@ -112,10 +128,12 @@ pub fn fit_samples(log: &InertialLog, shortest_s: f64) -> Result<InertialFit, Fi
     ];
     let triads: Vec<Triad> = parts
         .into_iter()
-        .filter(|(_, samples, ..)| samples.len() as f64 > SHORTEST_S * log.rate_hz / 2.0)
-        .filter_map(|(name, samples, unit, keys)| {
-            let (points, fitted) = fit_triad(samples, log.rate_hz, shortest_s)?;
-            Some(Triad { name, keys, unit, points, fitted })
+        .zip(usual_correlation_s)
+        .filter(|((_, samples, ..), _)| samples.len() as f64 > SHORTEST_S * log.rate_hz / 2.0)
+        .filter_map(|((name, samples, unit, keys), usual_correlation_s)| {
+            let (points, drift) = fit_triad(samples, log.rate_hz, shortest_s, usual_correlation_s)?;
+            let Drift { fitted, told, .. } = drift;
+            Some(Triad { name, keys, unit, points, fitted, told, usual_correlation_s })
         })
         .collect();
     if triads.is_empty() {
@@ -126,18 +144,17 @@ pub fn fit_samples(log: &InertialLog, shortest_s: f64) -> Result<InertialFit, Fi
 }
 
 /// The curve of one sensor and what fits it best; `None` if it does not vary.
-fn fit_triad(samples: &[DVec3], rate_hz: f64, shortest_s: f64) -> Option<(Vec<Point>, Fitted)> {
+fn fit_triad(
+    samples: &[DVec3],
+    rate_hz: f64,
+    shortest_s: f64,
+    usual_correlation_s: f64,
+) -> Option<(Vec<Point>, Drift)> {
     let averages = averaging_samples(samples.len(), PER_DECADE);
     let mut points = of_axes(samples, rate_hz.recip(), &averages);
     points.retain(|point| point.tau_s >= shortest_s * 0.999 && point.deviation > 0.0);
-    let (first, last) = (points.first()?.tau_s, points.last()?.tau_s);
-    // The curve of a bias instability has its top at 1.89 times its correlation time.
-    let times = correlation_times_s(10.0 * first, 0.6 * last);
-    let fits = times.into_iter().map(|time_s| fit_terms(&points, time_s, [true; 3]));
-    let best = fits.min_by(|a, b| a.misfit.total_cmp(&b.misfit));
-    let usual = || fit_terms(&points, USUAL_CORRELATION_S, [true; 3]);
-    let fitted = best.filter(|best| best.is_seen[1]).unwrap_or_else(usual);
-    Some((points, fitted))
+    let drift = drift::fit(&points, samples.len(), rate_hz.recip(), usual_correlation_s)?;
+    Some((points, drift))
 }
 
 /// Refuses a log of a unit that was moved.
@@ -176,6 +193,12 @@ impl InertialFit {
             "Behind the numbers: one standard error. A term that is not seen may be as large as said."
                 .to_owned(),
         ];
+        let is_short = |told: &Told| matches!(told, Told::TooShort(_));
+        if self.triads.iter().any(|triad| triad.told.iter().any(is_short)) {
+            let text =
+                "Terms that this log is too short for are left out; the profile's stay in force.";
+            remarks.push(text.to_owned());
+        }
         if self.missing > 0 {
             remarks.push(format!("{} samples are missing by their times.", self.missing));
         }
@@ -196,8 +219,14 @@ impl InertialFit {
                     .terms()
                     .into_iter()
                     .map(|(key, term)| {
-                        let value = json!({ "found": term.found, "standard_error": term.error,
-                                            "at_most": term.at_most, "is_seen": term.is_seen });
+                        let (found, needed_s) = match term.told {
+                            Told::Found => (Some((term.found, term.error)), None),
+                            Told::NotSeen => (None, None),
+                            Told::TooShort(needed_s) => (None, Some(needed_s)),
+                        };
+                        let value = json!({ "found": found.map(|of| of.0),
+                                            "standard_error": found.map(|of| of.1),
+                                            "at_most": term.at_most, "needs_s": needed_s });
                         (key.to_owned(), value)
                     })
                     .collect();
@@ -225,14 +254,12 @@ struct Term {
     found: f64,
     error: f64,
     at_most: f64,
-    is_seen: bool,
+    told: Told,
 }
 
 impl Triad {
     fn terms(&self) -> [(&'static str, Term); 3] {
-        let of = |c: &crate::analysis::allan::Coefficients| {
-            [c.noise_density, c.bias_instability, c.random_walk]
-        };
+        let of = |c: &Coefficients| [c.noise_density, c.bias_instability, c.random_walk];
         let fitted = &self.fitted;
         let [found, error, at_most] =
             [&fitted.found, &fitted.standard_error, &fitted.at_most].map(of);
@@ -242,7 +269,7 @@ impl Triad {
                 found: found[i] / scale,
                 error: error[i] / scale,
                 at_most: at_most[i] / scale,
-                is_seen: fitted.is_seen[i],
+                told: self.told[i],
             };
             (key, term)
         })
@@ -251,19 +278,36 @@ impl Triad {
     fn table(&self) -> Table {
         let name = self.name.to_owned();
         let mut table = Table { in_profile: name.clone(), in_rig: name, lines: Vec::new() };
-        for (key, term) in self.terms() {
-            if term.is_seen {
-                table.number(key, term.found, format!("± {}", figure(term.error)));
-            } else {
-                let most = figure(term.at_most);
-                table.number(key, 0.0, format!("not seen in this log: at most {most}"));
+        let usual_s = figure(self.usual_correlation_s);
+        for (i, (key, term)) in self.terms().into_iter().enumerate() {
+            let most = figure(term.at_most);
+            match term.told {
+                Told::Found => table.number(key, term.found, format!("± {}", figure(term.error))),
+                Told::NotSeen if i == 1 => {
+                    let most = format!("at most {most} with a correlation time of {usual_s} s");
+                    table.number(key, 0.0, format!("not seen in this log: {most}"));
+                }
+                Told::NotSeen => {
+                    table.number(key, 0.0, format!("not seen in this log: at most {most}"));
+                }
+                Told::TooShort(needed_s) => {
+                    table.remark(format!("{key}: needs a log of at least {}", duration(needed_s)));
+                }
             }
         }
-        let time_s = self.fitted.correlation_s;
-        if self.fitted.is_seen[1] {
+        if self.told[1] == Told::Found {
+            let time_s = self.fitted.correlation_s;
             table.number("bias_correlation_s", time_s, "within a factor of 1.5 or so");
         }
         table
+    }
+}
+
+/// `67 min`, `4.0 h`.
+fn duration(time_s: f64) -> String {
+    match time_s {
+        time_s if time_s < 7200.0 => format!("{:.0} min", (time_s / 60.0).ceil()),
+        time_s => format!("{:.1} h", (time_s / 360.0).ceil() / 10.0),
     }
 }
 
@@ -294,7 +338,7 @@ mod tests {
             ..TriadErrors::NONE
         };
         for seed in 0..5 {
-            let fit = fit_samples(&gyro(&asked, seed, 200_000), 0.0).unwrap();
+            let fit = fit_samples(&gyro(&asked, seed, 200_000), 0.0, [20.0; 3]).unwrap();
             let [triad] = &fit.triads[..] else { panic!("a gyro alone") };
             let (found, error) = (triad.fitted.found, triad.fitted.standard_error);
             let off = (found.noise_density - 2e-4).abs();
@@ -308,10 +352,51 @@ mod tests {
         }
     }
 
+    /// The terms of a VN-100's gyro in logs of several lengths: each estimate lies within three of its
+    /// standard errors, or the term is not printed and its length is.
+    #[test]
+    fn a_log_gives_no_term_that_it_is_too_short_for() {
+        let asked = TriadErrors {
+            noise_density: 6.1e-5,
+            bias_instability: 4.85e-5,
+            bias_correlation_s: 100.0,
+            ..TriadErrors::NONE
+        };
+        for (minutes, seeds) in [(2, 8), (5, 8), (20, 4), (90, 2), (240, 2)] {
+            for seed in 0..seeds {
+                let name = NoiseSource::new(seed, "imu/gyro");
+                let mut unit = errors::Triad::new(&asked, name, 0.1);
+                let gyro = (0..minutes * 600).map(|i| unit.step(i, DVec3::ZERO, &STILL).value);
+                let log = InertialLog { rate_hz: 10.0, gyro: gyro.collect(), ..Default::default() };
+                let fit = fit_samples(&log, 0.0, [100.0; 3]).unwrap();
+                let [triad] = &fit.triads[..] else { panic!("a gyro alone") };
+                let wanted = [asked.noise_density, asked.bias_instability, 0.0];
+                for ((key, term), wanted) in triad.terms().into_iter().zip(wanted) {
+                    let wanted = wanted / triad.keys.iter().find(|(k, _)| *k == key).unwrap().1;
+                    if term.told == Told::Found {
+                        let off = (term.found - wanted).abs() / term.error;
+                        assert!(off < 3.0, "{minutes} min, {key}: {} is off by {off}", term.found);
+                    }
+                }
+                let [noise, instability, walk] = triad.told;
+                assert_eq!(noise, Told::Found);
+                let text = fit.fragment().text(super::super::Form::Profile);
+                if minutes < 60 {
+                    let short = |told| matches!(told, Told::TooShort(_));
+                    assert!(short(instability) && short(walk), "{minutes} min: {text}");
+                    let said = "# bias_instability_deg_h: needs a log of at least 67 min";
+                    assert!(minutes > 5 || text.contains(said), "{text}");
+                    assert!(!text.contains("\nrandom_walk") && !text.contains("\nbias_"), "{text}");
+                }
+                assert!(minutes < 200 || instability == Told::Found, "{text}");
+            }
+        }
+    }
+
     #[test]
     fn a_unit_that_moved_and_a_short_log_are_refused() {
         let asked = TriadErrors { noise_density: 2e-4, ..TriadErrors::NONE };
-        let refused = |log: &InertialLog| fit_samples(log, 0.0).unwrap_err().to_string();
+        let refused = |log: &InertialLog| fit_samples(log, 0.0, [20.0; 3]).unwrap_err().to_string();
         let mut moved = gyro(&asked, 1, 5000);
         for sample in &mut moved.gyro[1000..1100] {
             sample.z += 0.3;
