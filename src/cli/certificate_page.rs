@@ -3,8 +3,11 @@
 
 use std::fmt::Write;
 
+use serde_json::Value;
+
+use super::percentiles;
 use crate::engine::certificate::{Certificate, DeviceTiming};
-use crate::engine::timing::{ErrorFigures, Window};
+use crate::engine::timing::{ErrorFigures, Window, is_maximum};
 use crate::plot::{Axis, BLUE, Colour, Figure, ORANGE, Panel, escape};
 use crate::time::duration::describe_us;
 
@@ -121,6 +124,7 @@ fn section(device: &DeviceTiming, threshold: &str, html: &mut String) {
         "<table><tr><th></th><th>p50</th><th>p99</th><th>p99.9</th><th>p99.99</th>\
          <th>max</th><th>early</th><th>drift, us/s</th></tr>\n",
     );
+    let mut notes_of_few = Vec::new();
     for (name, figures) in rows {
         let _ = writeln!(
             html,
@@ -134,8 +138,13 @@ fn section(device: &DeviceTiming, threshold: &str, html: &mut String) {
             figures.early,
             figures.drift_us_per_s,
         );
+        let few = percentiles::few(figures.count, ["50", "99", "99.9", "99.99"].into_iter());
+        if !few.is_empty() {
+            notes_of_few.push(format!("<p class=\"note\">{name}: {few}.</p>\n"));
+        }
     }
     html.push_str("</table>\n");
+    html.extend(notes_of_few);
     notes(device, html);
     html.push_str("<h3>How late: packets by size of the error</h3>\n");
     html.push_str(&match device.departed.count {
@@ -222,12 +231,14 @@ pub fn histogram(series: &[(&str, &ErrorFigures, Colour)]) -> String {
     }
     if let Some((_, figures, colour)) = series.last() {
         let marks = [
-            ("p50", figures.p50_us),
-            ("p99", figures.p99_us),
-            ("p99.9", figures.p99_9_us),
-            ("max", figures.max_us),
+            ("p50", 0.5, figures.p50_us),
+            ("p99", 0.99, figures.p99_us),
+            ("p99.9", 0.999, figures.p99_9_us),
+            ("max", 0.0, figures.max_us),
         ];
-        for (row, (name, value)) in marks.into_iter().enumerate() {
+        // What few values make the maximum is marked as that alone.
+        let marks = marks.into_iter().filter(|(_, share, _)| !is_maximum(*share, figures.count));
+        for (row, (name, _, value)) in marks.enumerate() {
             panel.rule(value, format!("{name} {value:.1}"), row, *colour);
         }
     }
@@ -318,12 +329,9 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
         row("--set", setting.clone());
     }
     for (name, value) in certificate.host.as_object().into_iter().flatten() {
-        let value = match value {
-            serde_json::Value::String(text) => text.clone(),
-            serde_json::Value::Null => continue,
-            other => other.to_string(),
-        };
-        row(&name.replace('_', " "), value);
+        if let Some((name, text)) = fact(name, value) {
+            row(&name, text);
+        }
     }
     html.push_str("<h2>How it ran</h2><table class=\"facts\">\n");
     for (name, value) in rows {
@@ -342,9 +350,80 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
     html.push_str("</table>\n");
 }
 
+/// Units at the end of a key, and how they stand behind a number.
+const UNITS: [(&str, &str); 5] =
+    [("_mbit_s", "Mbit/s"), ("_bytes", "bytes"), ("_us", "us"), ("_ms", "ms"), ("_ns", "ns")];
+
+/// The name and the value of a fact of the host in words; `None` if it is not known.
+fn fact(key: &str, value: &Value) -> Option<(String, String)> {
+    let text = plainly(value)?;
+    let unit = UNITS.iter().find_map(|(suffix, unit)| Some((key.strip_suffix(suffix)?, unit)));
+    let (key, text) = match unit {
+        Some((key, unit)) => (key, format!("{text} {unit}")),
+        None => (key, text),
+    };
+    let key = key.strip_prefix("has_").or(key.strip_prefix("is_")).unwrap_or(key);
+    Some((key.replace('_', " "), text))
+}
+
+/// A value in words; `None` if it is not known or there is nothing to list.
+fn plainly(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) if text.is_empty() => return None,
+        Value::String(text) => text.clone(),
+        Value::Array(all) => joined(all.iter().filter_map(plainly), "; ")?,
+        Value::Object(parts) => {
+            let part = |(key, value): (&String, &Value)| {
+                let (name, value) = fact(key, value)?;
+                Some(if name == "name" { value } else { format!("{name} {value}") })
+            };
+            let (names, rest): (Vec<_>, Vec<_>) = parts.iter().partition(|(key, _)| *key == "name");
+            joined(names.into_iter().chain(rest).filter_map(part), ", ")?
+        }
+    })
+}
+
+fn joined(parts: impl Iterator<Item = String>, between: &str) -> Option<String> {
+    let parts: Vec<_> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join(between))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::host::{HostFacts, InterfaceFacts};
+
+    #[test]
+    fn facts_of_a_host_are_words_and_no_json() {
+        let interface = |name: &str| InterfaceFacts {
+            name: name.into(),
+            speed_mbit_s: Some(1000),
+            has_clock: true,
+        };
+        let facts = HostFacts {
+            governors: ["powersave".to_owned()].into(),
+            interfaces: vec![interface("eth0"), interface("eth1")],
+            ..HostFacts::default()
+        };
+        let facts = serde_json::to_value(&facts).unwrap();
+        let shown = |key: &str| plainly(&facts[key]);
+        let ports = "eth0, speed 1000 Mbit/s, clock yes; eth1, speed 1000 Mbit/s, clock yes";
+        assert_eq!(shown("interfaces").as_deref(), Some(ports));
+        assert_eq!(shown("governors").as_deref(), Some("powersave"));
+        assert!(
+            shown("rights").unwrap().starts_with("real time no, locked memory no, "),
+            "{:?}",
+            shown("rights")
+        );
+        assert_eq!((shown("adapters"), shown("load")), (None, None));
+        for (key, value) in facts.as_object().unwrap() {
+            let text = plainly(value).unwrap_or_default();
+            assert!(!text.contains(['{', '[', '"']), "{key}: {text}");
+        }
+    }
 
     #[test]
     fn histograms_are_gathered_by_tenths_of_decades() {

@@ -1,11 +1,10 @@
 //! `--certificate` and `--require`: what `run` and `replay` prove about their timing.
 
 use super::out_file::OutFile;
-use super::{CliError, all, certificate_page};
+use super::{CliError, all, certificate_page, percentiles};
 use crate::engine::certificate::Certificate;
 use crate::engine::certificate::require::{self, Requirement};
 use crate::links::part_file::OutPath;
-use crate::time::duration::describe_us;
 
 /// Whether and how a run is certified.
 #[derive(Debug, clap::Args)]
@@ -74,12 +73,13 @@ impl Certifier {
         let mut text: String = unmet.iter().map(|verdict| format!("{verdict}\n")).collect();
         for device in certificate.devices.iter().filter(|device| device.departed.count > 0) {
             let departed = &device.departed;
-            let times = [departed.p50_us, departed.p99_us, departed.p99_9_us, departed.max_us];
-            let [p50, p99, p99_9, max] = times.map(describe_us);
+            let shares =
+                [("50", departed.p50_us), ("99", departed.p99_us), ("99.9", departed.p99_9_us)];
             text += &format!(
-                "{}: departed p50 {p50} p99 {p99} p99.9 {p99_9} max {max} after they were due, drift \
-                 {:.3} us/s; {} of {} packets without timestamp\n",
+                "{}: departed {} after they were due, drift {:.3} us/s; {} of {} packets without \
+                 timestamp\n",
                 device.name,
+                percentiles::describe(departed.count, &shares, departed.max_us),
                 departed.drift_us_per_s,
                 device.packets.saturating_sub(departed.count),
                 device.packets,

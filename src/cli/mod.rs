@@ -24,6 +24,7 @@ mod out_paths;
 #[cfg(feature = "packaging")]
 mod packaging;
 mod page;
+mod percentiles;
 mod probe;
 pub mod profiles;
 mod ranks;

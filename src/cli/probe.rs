@@ -8,8 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::out_file::OutFile;
 use super::stop::stop_on_signal;
-use super::{CliError, all, certificate_page, console};
-use crate::analysis::probe::compare::{Comparison, compare};
+use super::{CliError, all, certificate_page, console, percentiles as shown};
+use crate::analysis::probe::compare::{Comparison, Spread, compare};
 use crate::analysis::probe::stream::StreamFigures;
 use crate::analysis::probe::{Probe, ProbeReport};
 use crate::engine::certificate::Certificate;
@@ -162,7 +162,7 @@ fn describe(stream: &StreamFigures) -> String {
     let jitter = &stream.jitter;
     text += &format!(
         "\n  arrival jitter {}",
-        percentiles([jitter.p50_us, jitter.p99_us, jitter.p99_9_us, jitter.max_us]),
+        percentiles(jitter.count, [jitter.p50_us, jitter.p99_us, jitter.p99_9_us, jitter.max_us]),
     );
     if let (Some(lost), Some(gaps)) = (stream.lost, stream.gaps) {
         text += &format!(
@@ -207,15 +207,18 @@ fn describe_comparison(comparison: &Comparison) -> String {
     format!(
         "{device} at {at}: {sent} sent, {received} received, {missing} missing\n  spread of \
          departures {}\n  spread of arrivals {}\n  the sender's clock: {}",
-        percentiles([departed.p50_us, departed.p99_us, departed.p99_9_us, departed.max_us]),
-        percentiles([arrived.p50_us, arrived.p99_us, arrived.p99_9_us, arrived.max_us]),
+        spread(departed),
+        spread(arrived),
         comparison.sender_clock,
     )
 }
 
-fn percentiles(of_us: [f64; 4]) -> String {
-    let [p50, p99, p99_9, max] = of_us.map(describe_us);
-    format!("p50 {p50} p99 {p99} p99.9 {p99_9} max {max}")
+fn spread(of: &Spread) -> String {
+    percentiles(of.count, [of.p50_us, of.p99_us, of.p99_9_us, of.max_us])
+}
+
+fn percentiles(count: u64, [p50, p99, p99_9, max]: [f64; 4]) -> String {
+    shown::describe(count, &[("50", p50), ("99", p99), ("99.9", p99_9)], max)
 }
 
 /// The arrivals as a page.

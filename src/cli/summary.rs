@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::CliError;
+use super::{CliError, percentiles};
 use crate::config::rig::{EngineConfig, LatePolicy};
 use crate::engine::responses::ResponseFigures;
 use crate::engine::run::TruthOutcome;
@@ -161,7 +161,7 @@ fn device(figure: &DeviceFigures, has_points: bool) -> String {
         figure.rate_hz,
         match figure.packets {
             0 => String::new(),
-            _ => format!(", lateness {}", percentiles(&figure.lateness_us)),
+            _ => format!(", lateness {}", shown(figure.packets, &figure.lateness_us)),
         },
         figure.misses,
         figure.sent_late,
@@ -171,10 +171,9 @@ fn device(figure: &DeviceFigures, has_points: bool) -> String {
     )
 }
 
-/// Percentiles that a line has room for.
-pub fn percentiles(lateness: &Lateness) -> String {
-    let [p50, p99, max] = [lateness.p50, lateness.p99, lateness.max].map(describe_us);
-    format!("p50 {p50} p99 {p99} max {max}")
+/// Percentiles of `count` values that a line has room for.
+fn shown(count: u64, lateness: &Lateness) -> String {
+    percentiles::describe(count, &[("50", lateness.p50), ("99", lateness.p99)], lateness.max)
 }
 
 /// What is to be said of a run in which devices were behind at the end.
@@ -264,7 +263,7 @@ pub fn responses(responses: &[ResponseFigures]) -> String {
     let line = |response: &ResponseFigures| {
         let after = match (response.min_us, &response.latency_us) {
             (Some(min_us), Some(latency)) => {
-                format!("; after min {} {}", describe_us(min_us), percentiles(latency))
+                format!("; after min {} {}", describe_us(min_us), shown(response.answered, latency))
             }
             _ => String::new(),
         };

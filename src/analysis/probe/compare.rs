@@ -34,6 +34,9 @@ pub struct Comparison {
 /// How far instants are spread, microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
+    /// Instants.
+    #[serde(default)]
+    pub count: u64,
     /// Half are no larger.
     pub p50_us: f64,
     /// 99 %.
@@ -52,6 +55,7 @@ impl Spread {
         let least_us = if figures.count == 0 || figures.early > 0 { 0.0 } else { least_us };
         let over = |us: f64| (us - least_us).max(0.0);
         Self {
+            count: figures.count,
             p50_us: over(figures.p50_us),
             p99_us: over(figures.p99_us),
             p99_9_us: over(figures.p99_9_us),

@@ -4,10 +4,10 @@ use std::io;
 
 use serde::Serialize;
 
+use crate::cli::percentiles;
 use crate::engine::host::{AdapterFacts, HostFacts, InterfaceFacts};
 use crate::engine::launch;
 use crate::engine::wakeups::WakeUps;
-use crate::time::duration::describe_us;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -331,9 +331,9 @@ pub fn of_queue(interface: &str, tc: io::Result<String>) -> Finding {
 /// What was measured.
 pub fn of_wake_ups(wake_ups: &WakeUps) -> Finding {
     let WakeUps { count, p50_ns, p99_ns, p99_9_ns, max_ns, .. } = wake_ups;
-    let [p50, p99, p99_9, max] =
-        [p50_ns, p99_ns, p99_9_ns, max_ns].map(|ns| describe_us(*ns as f64 / 1e3));
-    let found = format!("late by p50 {p50}, p99 {p99}, p99.9 {p99_9}, at most {max}, of {count}");
+    let [p50, p99, p99_9, max] = [p50_ns, p99_ns, p99_9_ns, max_ns].map(|ns| *ns as f64 / 1e3);
+    let shares = [("50", p50), ("99", p99), ("99.9", p99_9)];
+    let found = format!("late by {}, of {count}", percentiles::describe(*count, &shares, max));
     if wake_ups.p99_9_ns <= WANTED_P99_9_NS {
         return good("wake-ups", found);
     }

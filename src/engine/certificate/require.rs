@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::DeviceTiming;
+use crate::engine::timing::is_maximum;
 use crate::time::duration::describe_us_to;
 
 /// One condition.
@@ -59,6 +60,9 @@ pub struct Verdict {
     pub unit: String,
     /// Whether the requirement is met.
     pub is_met: bool,
+    /// How many values there were, if `measured` is a percentile that is their maximum because they are few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximum_of: Option<u64>,
     /// Why it is not, where what was measured does not say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -209,7 +213,11 @@ impl Requirement {
         } else {
             Ok(is_met)
         };
-        self.verdict(device.name.clone(), measured, verdict)
+        let count = device.evidence().count;
+        let is_few = matches!(self.metric, Metric::Percentile(share)
+            if share < 100.0 && is_maximum(share / 100.0, count));
+        let verdict = self.verdict(device.name.clone(), measured, verdict);
+        Verdict { maximum_of: is_few.then_some(count), ..verdict }
     }
 
     fn verdict(
@@ -223,6 +231,7 @@ impl Requirement {
             device,
             measured,
             unit: self.metric.unit().to_owned(),
+            maximum_of: None,
             is_met: is_met.unwrap_or(false),
             why: is_met.err().map(str::to_owned),
         }
@@ -235,7 +244,12 @@ impl Verdict {
     pub fn measured_text(&self) -> String {
         match (&self.why, self.unit.as_str()) {
             (Some(why), _) => why.clone(),
-            (None, "us") => describe_us_to(self.measured, 6),
+            (None, "us") => match self.maximum_of {
+                None => describe_us_to(self.measured, 6),
+                Some(count) => {
+                    format!("{}, the maximum of {count}", describe_us_to(self.measured, 6))
+                }
+            },
             (None, unit) => format!("{} {unit}", (self.measured * 1000.0).round() / 1000.0),
         }
     }
@@ -316,6 +330,11 @@ mod tests {
         assert_eq!(verdicts("p50<1s", &[unrecorded]), [false]);
         let verdict = &parse_list("p50<400us").unwrap()[0].judge(&devices)[0];
         assert_eq!(verdict.to_string(), "NOT MET: p50<400us: a has 500.223 us");
+        let few = [device("a", &[1; 72])];
+        let verdict = &parse_list("p99.9<400us").unwrap()[0].judge(&few)[0];
+        assert_eq!(verdict.to_string(), "met: p99.9<400us: a has 1 us, the maximum of 72");
+        let verdict = &parse_list("max<400us").unwrap()[0].judge(&few)[0];
+        assert_eq!(verdict.to_string(), "met: max<400us: a has 1 us");
     }
 
     #[test]

@@ -131,6 +131,13 @@ impl ErrorRecord {
     }
 }
 
+/// Whether the value that a share `quantile` (0 to 1) of `count` values does not exceed is their maximum,
+/// because there are too few of them.
+pub fn is_maximum(quantile: f64, count: u64) -> bool {
+    // Shares such as 0.999 are no exact numbers.
+    count > 0 && (1.0 - quantile) * (count as f64) < 1.0 - 1e-9
+}
+
 impl ErrorFigures {
     /// The size that a share `quantile` (0 to 1) of the errors does not exceed, microseconds, from
     /// the histogram.

@@ -5,4 +5,4 @@ pub mod drift;
 pub mod errors;
 
 pub use drift::{Timeline, Window};
-pub use errors::{ErrorFigures, ErrorRecord, Worst};
+pub use errors::{ErrorFigures, ErrorRecord, Worst, is_maximum};
