@@ -83,6 +83,27 @@ fn a_recording_is_recognised_drawn_and_repeated() {
     }
 }
 
+/// A capture that begins within a turn of 512 columns at 20 Hz: figures of the first turn are not mixed with
+/// those of the others.
+#[test]
+fn a_turn_of_512_columns_is_not_taken_for_half_of_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = folder.path().join("os.pcap");
+    let files = recorded(&[
+        ("device.os.settings.lidar_mode", "512x20"),
+        ("device.os.settings.udp_profile_lidar", "RNG19_RFL8_SIG16_NIR16"),
+    ]);
+    fs::write(&capture, &files["os.pcap"]).unwrap();
+    let text = menura(&["inspect", capture.to_str().unwrap()]);
+    let line = |name: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(name));
+        line.unwrap_or_else(|| panic!("no {name} in\n{text}"))
+    };
+    assert!(line("rotation").contains(" 1199.99 rpm, zero passed 7 times"), "{text}");
+    assert!(line("azimuth step").ends_with("0.7033 deg (0.70 to 0.71)"), "{text}");
+    assert!(line("model").contains("512 columns"), "{text}");
+}
+
 #[test]
 fn bytes_do_not_depend_on_threads_and_faults_are_logged() {
     let one = recorded(&[("engine.workers", "1")]);

@@ -222,3 +222,21 @@ fn a_described_profile_names_everything_a_user_needs() {
         }
     }
 }
+
+/// A heading such as `settings.acquisition` is the key that a rig has.
+#[test]
+fn headings_of_settings_are_keys_of_a_rig() {
+    let spec = menura::config::rig::spec(catalogue());
+    let device = spec.key("device").unwrap().item().unwrap().table().unwrap();
+    let cases: Vec<_> = device.variants.iter().flat_map(|variants| &variants.cases).collect();
+    for profile in catalogue().profiles() {
+        let mut own = cases.iter().filter(|case| case.word.as_ref() == Some(&profile.name));
+        let settings = own.find_map(|case| case.keys.iter().find(|(name, _)| name == "settings"));
+        let settings = settings.and_then(|(_, key)| key.as_ref()?.table());
+        let settings = settings.unwrap_or_else(|| panic!("{} has no settings", profile.name));
+        for (heading, _) in family_of(profile).describe(profile) {
+            let Some(path) = heading.strip_prefix("settings.") else { continue };
+            assert!(settings.key(path).is_some(), "{}: no key {heading}", profile.name);
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The data packets of one sender: how fast, how complete, where they look.
 
 use super::gaps::{DEVICE_TOLERANCE, Gaps};
-use crate::devices::decoder::datagram::{Head, Stamp, Sweep};
+use crate::devices::decoder::datagram::{Head, Stamp, Sweep, TurnSteps};
 
 /// Issues kept as examples.
 const MAX_EXAMPLES: usize = 3;
@@ -82,6 +82,8 @@ pub struct DataFlow {
     last_azimuth: Option<u16>,
     rotor_centideg: u64,
     rotor_ns: i128,
+    /// What the last packet's azimuths were computed with.
+    turn: Option<TurnSteps>,
 }
 
 impl DataFlow {
@@ -107,6 +109,13 @@ impl DataFlow {
         self.dual_packets += u64::from(sweep.is_dual);
         self.points += sweep.returns.len() as u64;
         self.zero_points += sweep.returns.iter().filter(|point| point.is_empty).count() as u64;
+        if let (Some(old), Some(new)) = (self.turn, sweep.turn)
+            && old.is_guess
+            && old.count != new.count
+        {
+            self.count_azimuths_anew(old.count, new.count);
+        }
+        self.turn = sweep.turn;
         self.see_azimuths(&sweep.azimuths_centideg);
         let step = self.step_to(head.stamp, sweep, unix_ns);
         if let Some(step) = &step {
@@ -119,6 +128,20 @@ impl DataFlow {
             }
         }
         step
+    }
+
+    /// Azimuths so far were computed with a wrong number of steps a turn: figures of them begin anew, from
+    /// where the last ones were in truth.
+    fn count_azimuths_anew(&mut self, guessed: u16, steps: u16) {
+        self.azimuth_step = Range::default();
+        self.azimuth_back = 0;
+        (self.rotor_centideg, self.rotor_ns) = (0, 0);
+        let truly = |azimuth: u16| {
+            let steps = u32::from(steps.max(1));
+            (u32::from(azimuth) * u32::from(guessed) / steps % FULL_TURN_CENTIDEG as u32) as u16
+        };
+        self.last_azimuth = self.last_azimuth.map(truly);
+        self.last_packet = self.last_packet.map(|(unix_ns, azimuth)| (unix_ns, truly(azimuth)));
     }
 
     fn see_azimuths(&mut self, azimuths_centideg: &[u16]) {

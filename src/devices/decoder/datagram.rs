@@ -159,6 +159,17 @@ pub struct Sweep {
     pub is_dual: bool,
     /// What no unit sends.
     pub issues: Vec<String>,
+    /// What azimuths were computed with; `None` where the wire has them.
+    pub turn: Option<TurnSteps>,
+}
+
+/// The steps of a turn, for packets that count steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnSteps {
+    /// How many.
+    pub count: u16,
+    /// Whether that is a guess, because no packet so far has told.
+    pub is_guess: bool,
 }
 
 /// A return as the wire has it.

@@ -10,8 +10,8 @@ pub(super) fn sections(driver: &GnssProfile) -> Vec<Section> {
     vec![
         ("device", device_rows(driver)),
         ("settings of a rig, with their defaults", settings_rows(driver)),
-        ("settings.receiver.acquisition", acquisition_rows(d)),
-        ("settings.receiver.sky", sky_rows(d)),
+        ("settings.acquisition", acquisition_rows(d)),
+        ("settings.sky", sky_rows(d)),
         ("settings.pulse", pulse_rows(d)),
         (
             "accuracy by kind of fix (settings errors, uere_m, velocity_std_m_s replace all)",

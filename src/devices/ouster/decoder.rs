@@ -17,7 +17,7 @@ use super::profile::OusterProfile;
 use super::words::LidarMode;
 use crate::config::profile::Profile;
 use crate::decoder::datagram::{
-    DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep, Twin,
+    DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep, TurnSteps, Twin,
 };
 use crate::decoder::{Misfit, object_of};
 use crate::wire::ouster::format::{COLUMNS, ENCODER_TICKS, LidarFormat};
@@ -51,6 +51,8 @@ struct Told {
     pixels: usize,
     /// Columns of a turn.
     turn: u16,
+    /// Whether packets have told them: by their encoder or by the end of a turn.
+    is_turn_told: bool,
     /// Of the first packet of this format, and of the last.
     headers: [Header; 2],
     /// The last packet's first column.
@@ -110,21 +112,26 @@ impl OusterDecoder {
         let by_encoder = packet.encoder().filter(|_| first.measurement_id > 0);
         let mut turn = known.map_or_else(|| usual_turn(period_ns), |told| told.turn);
         turn = turn.max(least_turn(last.measurement_id));
+        let mut is_turn_told = known.is_some_and(|told| told.is_turn_told);
         if let Some(encoder) = by_encoder {
             let ticks = (encoder / u32::from(first.measurement_id)).max(1);
             turn = (ENCODER_TICKS / ticks).clamp(512, 4096) as u16;
+            is_turn_told = true;
         } else if let Some(told) = known
             && first.measurement_id == 0
             && header.frame_id != told.headers[1].frame_id
         {
             // The turn before ended with a whole one of fewer columns.
             let end = told.last.measurement_id + COLUMNS as u16;
-            turn = if matches!(end, 512 | 1024 | 2048 | 4096) { end } else { turn };
+            if matches!(end, 512 | 1024 | 2048 | 4096) {
+                (turn, is_turn_told) = (end, true);
+            }
         }
         self.told = Some(Told {
             format: packet.format(),
             pixels: packet.pixels(),
             turn,
+            is_turn_told,
             headers: [known.map_or(header, |told| told.headers[0]), header],
             last: first,
             footer: packet.footer(),
@@ -188,7 +195,12 @@ impl DatagramDecoder for OusterDecoder {
     fn sweep(&self, payload: &[u8]) -> Sweep {
         let Some(packet) = self.lidar_packet(payload) else { return Sweep::default() };
         let (format, turn) = (packet.format(), u32::from(self.turn()));
-        let mut sweep = Sweep { is_dual: format.returns() == 2, ..Sweep::default() };
+        let is_guess = self.told.is_none_or(|told| !told.is_turn_told);
+        let mut sweep = Sweep {
+            is_dual: format.returns() == 2,
+            turn: Some(TurnSteps { count: self.turn(), is_guess }),
+            ..Sweep::default()
+        };
         for (column, pixels) in packet.columns().filter(|(column, _)| column.is_valid) {
             let id = u32::from(column.measurement_id);
             let centideg = (id * 36_000 + turn / 2) / turn % 36_000;

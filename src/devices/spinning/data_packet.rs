@@ -53,6 +53,7 @@ pub(crate) fn sweep(payload: &[u8]) -> Sweep {
         returns: points.map(raw).collect(),
         is_dual: packet.is_dual_return(),
         issues: packet.check().iter().map(ToString::to_string).collect(),
+        turn: None,
     }
 }
 

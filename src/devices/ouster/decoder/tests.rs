@@ -80,3 +80,19 @@ fn formats_and_turns_are_found_in_the_packets() {
     assert!(lidar_packet(None, &[0; 12_544]).is_none());
     assert!(imu_packet(&[0; 48]).is_none() && imu_packet(&[0xff; 48]).is_none());
 }
+
+/// 512 columns at 20 Hz follow one another as fast as 1024 at 10 Hz: the end of a turn tells them apart.
+#[test]
+fn the_columns_of_the_first_turn_are_a_guess() {
+    let mut decoder = OusterDecoder::default();
+    let mut seen = Vec::new();
+    for (frame_id, first) in [(7, 480), (7, 496), (8, 0), (8, 16)] {
+        let format = LidarFormat::Single;
+        let mut bytes = packet(format, first, 512);
+        // The number of the frame, before the checksum: bytes 2 and 3.
+        bytes[2..4].copy_from_slice(&u16::to_le_bytes(frame_id));
+        decoder.learn(&bytes);
+        seen.extend(decoder.sweep(&bytes).turn.map(|turn| (turn.count, turn.is_guess)));
+    }
+    assert_eq!(seen, [(1024, true), (1024, true), (512, false), (512, false)]);
+}
