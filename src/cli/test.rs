@@ -31,7 +31,7 @@ use crate::links::part_file::OutPath;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Cmd {
-    /// The suite: all, lidar, scanner, gnss, imu, or the path of a file that ends in .toml
+    /// The suite: all, lidar, scanner, gnss, imu, base, or the path of a file that ends in .toml
     #[arg(required_unless_present = "list")]
     suite: Option<String>,
 

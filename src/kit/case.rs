@@ -1,6 +1,7 @@
 //! One case of a suite: what happens to a sensor, and what is expected of its driver.
 
 use std::fmt::Write;
+use std::net::SocketAddr;
 
 use crate::kit::expectation::Expectation;
 use crate::kit::rig_source::RigSource;
@@ -119,8 +120,12 @@ pub struct Stranger {
     pub start_s: f64,
     /// For how long, seconds.
     pub duration_s: f64,
-    /// Datagrams a second; a twin sends at its own rate if there is none.
+    /// Datagrams of garbage a second; a twin sends at its own rate.
     pub rate_hz: f64,
+    /// Bytes of each datagram of garbage; random if there is none.
+    pub size_bytes: Option<u16>,
+    /// Where the datagrams come from, an address of this machine; port 0 is any.
+    pub from: SocketAddr,
     /// Of a twin: keys of the rig that are different there.
     pub set: Vec<String>,
 }
@@ -128,7 +133,7 @@ pub struct Stranger {
 /// What a stranger sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sends {
-    /// Bytes without sense, of random lengths.
+    /// Bytes without sense, of random lengths or of one.
     Garbage,
     /// What another unit of the same product sends.
     Twin,

@@ -1,7 +1,10 @@
 //! Reads what happens in a case: faults, power cuts, strangers, forms for a web interface.
 
-use crate::config::toml::reader::{Limit, TableReader};
+use std::net::{Ipv4Addr, SocketAddr};
+
+use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::kit::case::{CaseFault, ClockStep, PowerCut, Sends, Stranger, WebPost};
+use crate::kit::stranger::{ADDRESS, LONGEST};
 use crate::kit::toml_fields::{FORMAT, pairs, seconds, toml_of};
 
 /// Reads a fault. Its own keys are for the reader of rigs to judge: which there are depends on the kind.
@@ -64,9 +67,34 @@ pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
     let sends = table.required("sends").choice(&words, FORMAT);
     let start_s = table.required("start_s").number(&seconds(0.0));
     let duration_s = table.required("duration_s").number(&seconds(0.01));
-    let rate = Limit::new(1.0..=100_000.0, "Hz", FORMAT);
+    let rate = Limit::new(0.01..=100_000.0, "Hz", FORMAT);
     let rate_hz = table.optional("rate_hz").number_or(&rate, 1000.0);
+    let size = table.optional("size_bytes");
+    let size_bytes = match size.is_written() {
+        true => size.integer(&Limit::new(0..=LONGEST.into(), "bytes", FORMAT)),
+        false => None,
+    };
+    let from = stranger_address(&table.optional("from"));
     let set = pairs(&table.optional("set"), "keys of the rig, each \"KEY=VALUE\"");
     table.finish();
-    Some(Stranger { sends: sends?, start_s: start_s?, duration_s: duration_s?, rate_hz, set })
+    let (sends, start_s, duration_s) = (sends?, start_s?, duration_s?);
+    Some(Stranger { sends, start_s, duration_s, rate_hz, size_bytes, from: from?, set })
+}
+
+/// `"ADDRESS"` or `"ADDRESS:PORT"` of the loopback interface.
+fn stranger_address(field: &Field<'_>) -> Option<SocketAddr> {
+    if !field.is_written() {
+        return Some((ADDRESS, 0).into());
+    }
+    const ALLOWED: &str =
+        "an address in 127.0.0.0/8 with or without a port, such as \"127.0.0.70:2368\"";
+    let text = field.text(ALLOWED)?;
+    let address: Option<SocketAddr> =
+        text.value.parse().ok().or_else(|| Some((text.value.parse::<Ipv4Addr>().ok()?, 0).into()));
+    let address = address.filter(|address| address.is_ipv4() && address.ip().is_loopback());
+    if address.is_none() {
+        let title = format!("a stranger cannot send from \"{}\"", text.value);
+        field.fault(text.place.fault(title, format!("allowed: {ALLOWED}")));
+    }
+    address
 }

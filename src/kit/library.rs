@@ -47,7 +47,10 @@ mod tests {
 
     #[test]
     fn embedded_suites_and_rigs_are_sound() {
-        assert_eq!(suite_names().collect::<Vec<_>>(), ["all", "gnss", "imu", "lidar", "scanner"]);
+        assert_eq!(
+            suite_names().collect::<Vec<_>>(),
+            ["all", "base", "gnss", "imu", "lidar", "scanner"]
+        );
         for name in suite_names() {
             let suite = Suite::load(name).unwrap_or_else(|faults| panic!("{faults}"));
             assert!(!suite.cases.is_empty() && suite.rig.is_some(), "{name}");

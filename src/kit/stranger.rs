@@ -14,10 +14,10 @@ use crate::kit::case::{Sends, Stranger};
 use crate::kit::clock;
 use crate::wire::ethernet::Content;
 
-/// The stranger's address: another one of the loopback interface.
+/// The stranger's address if the case names none: another one of the loopback interface.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
 /// The longest datagram of garbage.
-const LONGEST: u64 = 1500;
+pub const LONGEST: u16 = 1500;
 /// Datagrams of a twin that are kept.
 const MOST: usize = 200_000;
 
@@ -59,7 +59,7 @@ pub fn send(
     seed: u64,
     over: &AtomicBool,
 ) -> std::io::Result<u64> {
-    let socket = UdpSocket::bind((ADDRESS, 0))?;
+    let socket = UdpSocket::bind(stranger.from)?;
     let begins = zero + Duration::from_secs_f64(stranger.start_s);
     let ends = begins + Duration::from_secs_f64(stranger.duration_s);
     let period = Duration::from_secs_f64(1.0 / stranger.rate_hz);
@@ -75,7 +75,8 @@ pub fn send(
         Sends::Garbage => {
             let mut buffer = [0; LONGEST as usize];
             while wait(begins + period * sent as u32) {
-                let length = (draws.next_u64() % (LONGEST + 1)) as usize;
+                let any = draws.next_u64() % (u64::from(LONGEST) + 1);
+                let length = stranger.size_bytes.map_or(any as usize, usize::from);
                 draws.fill_bytes(&mut buffer[..length]);
                 let _ = socket.send_to(&buffer[..length], to);
                 sent += 1;
@@ -122,6 +123,8 @@ mod tests {
             start_s: 0.0,
             duration_s: 0.2,
             rate_hz: 500.0,
+            size_bytes: None,
+            from: (ADDRESS, 0).into(),
             set: Vec::new(),
         };
         let heard = |seed| {
@@ -142,5 +145,27 @@ mod tests {
         };
         assert_eq!(heard(1), heard(1));
         assert_ne!(heard(1), heard(2));
+    }
+    #[test]
+    fn a_slow_stranger_of_one_size_comes_from_where_the_case_says() {
+        let stranger = Stranger {
+            sends: Sends::Garbage,
+            start_s: 0.0,
+            duration_s: 0.3,
+            rate_hz: 10.0,
+            size_bytes: Some(1206),
+            from: "127.0.0.71:0".parse().unwrap(),
+            set: Vec::new(),
+        };
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let to = socket.local_addr().unwrap();
+        let sent = send(&stranger, &[], to, clock::now(), 1, &AtomicBool::new(false)).unwrap();
+        assert!((1..=3).contains(&sent), "{sent}");
+        let mut buffer = [0; 2000];
+        for _ in 0..sent {
+            let (length, from) = socket.recv_from(&mut buffer).unwrap();
+            assert_eq!((length, from.ip()), (1206, stranger.from.ip()));
+        }
     }
 }

@@ -69,7 +69,7 @@ GOOD = {
                ["motor-stall", "state-error", "state-pollution-warning", "late-telegrams", "dirty-window"]),
     "vn100": ("imu", (), ["{pty}"],
               LINES + ["motion", "half-frames", "samples-lost", "mode-imu", "mode-acc", "slow-line"]),
-    "roboclaw": ("all", ("--rig", "roboclaw"), ["{pty}"], ["sensor-first", "driver-first"]),
+    "roboclaw": ("base", (), ["{pty}"], ["sensor-first", "driver-first", "counter-through-zero"]),
 }
 
 # The cases that are meant for each fault.

@@ -15,7 +15,15 @@ table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:4px 12px
 border-bottom:1px solid var(--line)}th{font-weight:600}td.v,td:first-child{white-space:nowrap}.passed{color:var(--good)}\
 .failed,.bench{color:var(--bad);font-weight:600}.not{color:var(--dim)}.dim{color:var(--dim)}a{color:var(--link)}\
 pre{background:var(--box);padding:8px;font-size:12px;overflow-x:auto}section{border-top:2px solid var(--line);\
-margin-top:22px}code{word-break:break-all}@media print{pre{white-space:pre-wrap}tr,section{break-inside:avoid}}";
+margin-top:22px}code{word-break:break-all}\
+input[name=show]{margin:10px 4px 6px 0}label{margin-right:16px}#bad:checked~table tr.fine,#bad:checked~section.fine,\
+#run:checked~table tr.not,#run:checked~section.not{display:none}\
+@media print{pre{white-space:pre-wrap}tr,section{break-inside:avoid}}";
+
+/// What is shown: cases are hidden by style alone, since pages have no scripts.
+const FILTER: &str = "<input type=\"radio\" name=\"show\" id=\"all\" checked><label for=\"all\">all cases</label>\
+<input type=\"radio\" name=\"show\" id=\"bad\"><label for=\"bad\">failures only</label>\
+<input type=\"radio\" name=\"show\" id=\"run\"><label for=\"run\">without those that are not applicable</label>\n";
 
 /// The page.
 pub fn html(subject: &Subject, outcomes: &[Outcome]) -> String {
@@ -23,7 +31,7 @@ pub fn html(subject: &Subject, outcomes: &[Outcome]) -> String {
     let _ = write!(
         body,
         "<h1>Driver test: {}</h1>\n<p><b>{}</b> in {:.0} s.</p>\n<p class=\"dim\">Driver: <code>{}</code><br>\
-         Sensor: {} of {}<br>Menura {}, {}</p>\n<table><tr><th>case</th><th>verdict</th><th>what happens</th></tr>\n",
+         Sensor: {} of {}<br>Menura {}, {}</p>\n{FILTER}<table><tr><th>case</th><th>verdict</th><th>what happens</th></tr>\n",
         escape(&subject.suite),
         Counts::of(outcomes).line(),
         subject.took_s,
@@ -33,10 +41,14 @@ pub fn html(subject: &Subject, outcomes: &[Outcome]) -> String {
         env!("CARGO_PKG_VERSION"),
         subject.begun.strftime("%Y-%m-%d %H:%M UTC"),
     );
-    for outcome in outcomes {
+    // What needs work comes first.
+    let (bad, fine): (Vec<_>, Vec<_>) = outcomes.iter().partition(|o| !o.verdict.is_fine());
+    let ordered: Vec<&Outcome> = bad.into_iter().chain(fine).collect();
+    for outcome in &ordered {
         let _ = writeln!(
             body,
-            "<tr><td><a href=\"#{case}\">{case}</a></td><td class=\"v {}\">{}</td><td>{}{}</td></tr>",
+            "<tr class=\"{}\"><td><a href=\"#{case}\">{case}</a></td><td class=\"v {}\">{}</td><td>{}{}</td></tr>",
+            shown(&outcome.verdict),
             class(&outcome.verdict),
             outcome.verdict.word(),
             escape(&outcome.title),
@@ -48,9 +60,7 @@ pub fn html(subject: &Subject, outcomes: &[Outcome]) -> String {
         );
     }
     body += "</table>\n";
-    // What needs work comes first.
-    let (bad, fine): (Vec<_>, Vec<_>) = outcomes.iter().partition(|o| !o.verdict.is_fine());
-    bad.into_iter().chain(fine).for_each(|outcome| section(outcome, &mut body));
+    ordered.into_iter().for_each(|outcome| section(outcome, &mut body));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\"><title>Driver test: {}</title>\
@@ -68,12 +78,22 @@ fn class(verdict: &Verdict) -> &'static str {
     }
 }
 
+/// What the filter knows of a case.
+fn shown(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::NotApplicable(_) => "fine not",
+        verdict if verdict.is_fine() => "fine",
+        _ => "bad",
+    }
+}
+
 fn section(outcome: &Outcome, body: &mut String) {
     let case = escape(&outcome.case);
     let _ = write!(
         body,
-        "<section id=\"{case}\"><h2>{case}: <span class=\"{}\">{}</span></h2>\n<p>{}.</p>\n\
+        "<section id=\"{case}\" class=\"{}\"><h2>{case}: <span class=\"{}\">{}</span></h2>\n<p>{}.</p>\n\
          <p class=\"dim\">Real sensors: {}<br>A good driver: {}</p>\n",
+        shown(&outcome.verdict),
         class(&outcome.verdict),
         outcome.verdict.word(),
         escape(outcome.title.trim_end_matches('.')),
@@ -111,9 +131,18 @@ mod tests {
 
     #[test]
     fn what_failed_comes_first_and_nothing_is_markup() {
-        let outcomes = [outcome("a", Verdict::Passed), outcome("b", Verdict::Failed)];
+        let none = Verdict::NotApplicable("it has none".into());
+        let outcomes =
+            [outcome("a", Verdict::Passed), outcome("b", Verdict::Failed), outcome("c", none)];
         let page = html(&subject(), &outcomes);
         assert!(page.find("id=\"b\"").unwrap() < page.find("id=\"a\"").unwrap());
+        // In the table as well, and the filter finds the cases that it hides.
+        assert!(page.find("href=\"#b\"").unwrap() < page.find("href=\"#a\"").unwrap());
+        assert!(
+            page.contains("<tr class=\"bad\"><td><a href=\"#b\"") && page.contains("id=\"bad\"")
+        );
+        assert!(page.contains("<section id=\"a\" class=\"fine\">"), "{page}");
+        assert!(page.contains("<section id=\"c\" class=\"fine not\">"), "{page}");
         assert!(page.contains("A &lt;title&gt;.") && !page.contains("<title>."), "{page}");
         assert!(page.contains("prefers-color-scheme:dark"));
         assert!(!page.contains("http://") && !page.contains("https://"), "it needs nothing else");
