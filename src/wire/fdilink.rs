@@ -2,8 +2,8 @@
 //!
 //! `FC | type | length | sequence | CRC8 | CRC16 high, low | payload | FD`. Numbers are least
 //! significant byte first, but for the CRC16. The CRC8 covers the first four bytes, the CRC16 the
-//! payload. Source: the maker's ROS driver `fdilink_ahrs`; the product only talks, it is never
-//! asked anything.
+//! payload. Source: the maker's ROS driver `fdilink_ahrs`. Hosts send no frames; they configure the
+//! product by lines of text.
 
 use super::ParseError;
 use super::checksum::{crc8_maxim, crc16_xmodem};

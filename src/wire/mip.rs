@@ -22,6 +22,8 @@ pub mod set {
     pub const THREE_DM: u8 = 0x0c;
     /// Commands of the estimation filter.
     pub const FILTER: u8 = 0x0d;
+    /// Commands to the processor that talks to the host.
+    pub const SYSTEM: u8 = 0x7f;
     /// Measurements of the inertial sensors.
     pub const SENSOR_DATA: u8 = 0x80;
     /// The estimation filter's results.

@@ -31,9 +31,11 @@ pub mod log {
     pub const UTC_TIME: u8 = 2;
     pub const IMU_DATA: u8 = 3;
     pub const MAG: u8 = 4;
+    pub const MAG_CALIB: u8 = 5;
     pub const EKF_EULER: u8 = 6;
     pub const EKF_QUAT: u8 = 7;
     pub const EKF_NAV: u8 = 8;
+    pub const SHIP_MOTION: u8 = 9;
     pub const GPS1_VEL: u8 = 13;
     pub const GPS1_POS: u8 = 14;
     pub const GPS1_HDT: u8 = 15;
@@ -53,6 +55,8 @@ pub mod command {
     pub const MAGNETOMETER_MODEL_ID: u8 = 11;
     pub const MAGNETOMETER_REJECT_MODE: u8 = 12;
     pub const SET_MAG_CALIB: u8 = 13;
+    pub const START_MAG_CALIB: u8 = 14;
+    pub const COMPUTE_MAG_CALIB: u8 = 15;
     pub const GNSS_1_MODEL_ID: u8 = 17;
     pub const GNSS_1_LEVER_ARM_ALIGNMENT: u8 = 18;
     pub const GNSS_1_REJECT_MODES: u8 = 19;
@@ -60,12 +64,23 @@ pub mod command {
     pub const ODO_LEVER_ARM: u8 = 21;
     pub const ODO_REJECT_MODE: u8 = 22;
     pub const UART_CONF: u8 = 23;
+    pub const CAN_BUS_CONF: u8 = 24;
+    pub const CAN_OUTPUT_CONF: u8 = 25;
     pub const SYNC_IN_CONF: u8 = 26;
     pub const SYNC_OUT_CONF: u8 = 27;
+    pub const NMEA_TALKER_ID: u8 = 29;
     pub const OUTPUT_CONF: u8 = 30;
     pub const ADVANCED_CONF: u8 = 32;
+    pub const FEATURES: u8 = 33;
     pub const OUTPUT_CLASS_ENABLE: u8 = 35;
     pub const VALIDITY_THRESHOLDS: u8 = 38;
+    pub const DVL_MODEL_ID: u8 = 39;
+    pub const DVL_INSTALLATION: u8 = 40;
+    pub const DVL_REJECT_MODES: u8 = 41;
+    pub const AIRDATA_MODEL_ID: u8 = 42;
+    pub const AIRDATA_LEVER_ARM: u8 = 43;
+    pub const AIRDATA_REJECT_MODES: u8 = 44;
+    pub const ODO_CAN_CONF: u8 = 45;
     pub const GNSS_1_INSTALLATION: u8 = 46;
 }
 
@@ -156,6 +171,10 @@ pub enum Log {
     ImuShort(ImuShort),
     /// Magnetic field, 30 bytes.
     Mag(Mag),
+    /// Data of the magnetometer's calibration, 22 bytes.
+    MagCalib(MagCalib),
+    /// Heave of a ship, 46 bytes.
+    ShipMotion(ShipMotion),
     /// Attitude in angles, 32 bytes, or 40 with declination and inclination.
     EkfEuler(EkfEuler),
     /// Attitude as a quaternion, 36 bytes, or 44 with declination and inclination.
@@ -262,6 +281,33 @@ record! {
         mag: [f32; 3],
         /// m/s².
         accel_m_s2: [f32; 3],
+    }
+    /// See [`Log::MagCalib`].
+    #[derive(Copy, Default, Eq, serde::Serialize)]
+    MagCalib: Le 22 {
+        /// us.
+        timestamp_us: u32,
+        /// Reserved.
+        reserved: u16,
+        /// For the maker's programs; its contents are not published.
+        buffer: [u8; 16],
+    }
+    /// See [`Log::ShipMotion`].
+    #[derive(Copy, Default, serde::Serialize)]
+    ShipMotion: Le 46 {
+        /// us.
+        timestamp_us: u32,
+        /// Of the waves, s; 0: not known.
+        period_s: f32,
+        /// Surge, sway, heave: forward, right, down, m.
+        motion_m: [f32; 3],
+        /// Forward, right, down, m/s².
+        accel_m_s2: [f32; 3],
+        /// Forward, right, down, m/s.
+        velocity_m_s: [f32; 3],
+        /// Bit 0: heave is valid; bit 1: aided by velocity; bit 2: with surge and sway; bit 3: with a
+        /// period; bit 4: the period is valid.
+        status: u16,
     }
     /// See [`Log::EkfEuler`].
     #[derive(Copy, Default, serde::Serialize)]
@@ -400,6 +446,8 @@ impl Log {
             Log::ImuData(_) => log::IMU_DATA,
             Log::ImuShort(_) => log::IMU_SHORT,
             Log::Mag(_) => log::MAG,
+            Log::MagCalib(_) => log::MAG_CALIB,
+            Log::ShipMotion(_) => log::SHIP_MOTION,
             Log::EkfEuler(_) => log::EKF_EULER,
             Log::EkfQuat(_) => log::EKF_QUAT,
             Log::EkfNav(_) => log::EKF_NAV,
@@ -417,6 +465,8 @@ impl Log {
             Log::ImuData(log) => log.to_bytes(),
             Log::ImuShort(log) => log.to_bytes(),
             Log::Mag(log) => log.to_bytes(),
+            Log::MagCalib(log) => log.to_bytes(),
+            Log::ShipMotion(log) => log.to_bytes(),
             Log::EkfEuler(log) => log.to_bytes(),
             Log::EkfQuat(log) => log.to_bytes(),
             Log::EkfNav(log) => log.to_bytes(),
@@ -442,6 +492,8 @@ impl Log {
             log::IMU_DATA => ImuData::parse(data).map(Log::ImuData),
             log::IMU_SHORT => ImuShort::parse(data).map(Log::ImuShort),
             log::MAG => Mag::parse(data).map(Log::Mag),
+            log::MAG_CALIB => MagCalib::parse(data).map(Log::MagCalib),
+            log::SHIP_MOTION => ShipMotion::parse(data).map(Log::ShipMotion),
             log::EKF_EULER => EkfEuler::parse(data).map(Log::EkfEuler),
             log::EKF_QUAT => EkfQuat::parse(data).map(Log::EkfQuat),
             log::EKF_NAV => EkfNav::parse(data).map(Log::EkfNav),

@@ -18,7 +18,9 @@ pub const MAX_DATA: usize = 2048;
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod mid {
     pub const REQ_DID: u8 = 0x00;
+    pub const INIT_MT: u8 = 0x02;
     pub const SET_PERIOD: u8 = 0x04;
+    pub const REQ_DATA_LENGTH: u8 = 0x0a;
     pub const REQ_CONFIGURATION: u8 = 0x0c;
     pub const RESTORE_FACTORY_DEF: u8 = 0x0e;
     pub const GO_TO_MEASUREMENT: u8 = 0x10;
@@ -42,12 +44,19 @@ pub mod mid {
     pub const SET_FILTER_PROFILE: u8 = 0x64;
     pub const SET_LAT_LON_ALT: u8 = 0x6e;
     pub const SET_LOCATION_ID: u8 = 0x84;
+    pub const ICC_COMMAND: u8 = 0x74;
+    pub const SET_EXT_OUTPUT_MODE: u8 = 0x86;
+    pub const STORE_FILTER_STATE: u8 = 0x8a;
     pub const SET_STRING_OUTPUT_TYPE: u8 = 0x8e;
+    pub const REQ_EMTS: u8 = 0x90;
     pub const RESET_ORIENTATION: u8 = 0xa4;
+    pub const ADJUST_UTC_TIME: u8 = 0xa8;
     pub const SET_OUTPUT_CONFIGURATION: u8 = 0xc0;
     pub const SET_OUTPUT_MODE: u8 = 0xd0;
     pub const SET_OUTPUT_SETTINGS: u8 = 0xd2;
+    pub const SET_OUTPUT_SKIP_FACTOR: u8 = 0xd4;
     pub const SET_ERROR_MODE: u8 = 0xda;
+    pub const SET_TRANSMIT_DELAY: u8 = 0xdc;
     pub const SET_ALIGNMENT_ROTATION: u8 = 0xec;
 }
 
@@ -169,11 +178,18 @@ impl Xdi {
     pub const DELTA_V: Self = Self(0x4010);
     pub const ACCELERATION: Self = Self(0x4020);
     pub const FREE_ACCELERATION: Self = Self(0x4030);
+    pub const ACCELERATION_HR: Self = Self(0x4040);
     pub const RATE_OF_TURN: Self = Self(0x8020);
     pub const DELTA_Q: Self = Self(0x8030);
+    pub const RATE_OF_TURN_HR: Self = Self(0x8040);
+    pub const RAW_SENSORS: Self = Self(0xa010);
+    pub const RAW_GYRO_TEMPERATURES: Self = Self(0xa020);
     pub const MAGNETIC_FIELD: Self = Self(0xc020);
+    pub const CORRECTED_MAGNETIC_FIELD: Self = Self(0xc030);
     pub const STATUS_BYTE: Self = Self(0xe010);
     pub const STATUS_WORD: Self = Self(0xe020);
+    pub const DEVICE_ID: Self = Self(0xe080);
+    pub const LOCATION_ID: Self = Self(0xe090);
 }
 
 /// How an item's numbers are written.
@@ -366,8 +382,12 @@ record! {
         output_mode: u16,
         /// Legacy output settings.
         output_settings: u32,
-        /// Zeros.
-        reserved2: [u8; 8],
+        /// The filter profile in force.
+        filter_profile: u16,
+        /// Major, minor and revision of the firmware.
+        firmware: [u8; 3],
+        /// Zeros: kind and version of the filter.
+        reserved2: [u8; 3],
     }
 }
 
@@ -386,7 +406,9 @@ impl Default for Configuration {
             data_length: 0,
             output_mode: 0,
             output_settings: 0,
-            reserved2: [0; 8],
+            filter_profile: 0,
+            firmware: [0; 3],
+            reserved2: [0; 3],
         }
     }
 }

@@ -261,6 +261,8 @@ fn sbg_frame(frame: &sbg_ecom::Frame) -> Told {
             Log::Gps1Vel(l) => ("gps1-vel".into(), object(l)),
             Log::Gps1Pos(l) => ("gps1-pos".into(), object(l)),
             Log::Gps1Hdt(l) => ("gps1-hdt".into(), object(l)),
+            Log::MagCalib(l) => ("mag-calib".into(), object(l)),
+            Log::ShipMotion(l) => ("ship-motion".into(), object(l)),
         },
         _ => {
             let what = if frame.class == class::COMMAND { "command" } else { "log" };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::profile::{ImuProfile, ImuProtocol, ImuSettings};
 use super::{Imu, decoder, describe, profile_read};
 use crate::Built;
+use crate::commands::CommandTable;
 use crate::config::profile::{Product, Profile};
 use crate::config::toml::reader::TableReader;
 use crate::decoder::StreamDecoder;
@@ -57,6 +58,18 @@ impl Family for ImuFamily {
 
     fn summary(&self, _profile: &ImuProfile, settings: &ImuSettings) -> String {
         format!("{} Hz, {} baud", settings.rate_hz, settings.baud_rate)
+    }
+
+    fn commands(&self, _profile: &ImuProfile) -> Vec<CommandTable> {
+        let (title, text) = match self.0 {
+            ImuProtocol::FdiLink => ("FDILink", include_str!("fdilink.csv")),
+            ImuProtocol::VectorNav => ("VectorNav registers", include_str!("vectornav.csv")),
+            ImuProtocol::Xbus => ("Xbus messages", include_str!("xbus.csv")),
+            ImuProtocol::Mip => ("MIP commands", include_str!("mip.csv")),
+            ImuProtocol::SbgEcom => ("sbgECom commands", include_str!("sbg_ecom.csv")),
+            ImuProtocol::Phone => return Vec::new(),
+        };
+        vec![CommandTable::parse(title, text)]
     }
 
     fn stream_decoder(&self, _profile: Option<&ImuProfile>) -> Option<Box<dyn StreamDecoder>> {

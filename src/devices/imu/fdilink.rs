@@ -1,13 +1,14 @@
-//! The Wheeltec N100: it only talks.
+//! The Wheeltec N100: frames of fixed content, and a text console to set their rates.
 //!
 //! The maker's driver publishes when an AHRS frame comes and takes the acceleration from the
-//! latest IMU frame, so IMU frames go first. Bytes from the host are ignored: the driver sends
-//! none, and the configuration commands of the maker's tool are not documented.
+//! latest IMU frame, so IMU frames go first.
 
+use super::fdilink_console::{Console, Rates, Reaction};
 use super::output::{Measured, Stream, f32s, frd, ned, ned_from_frd, roll_pitch_yaw, wxyz};
 use super::{Protocol, Unit};
 use crate::sensors::imu::Sample;
 use crate::sensors::imu::environment::pressure_altitude_m;
+use crate::time::SimTime;
 use crate::wire::fdilink::{Ahrs, Frame, GeodeticPosition, Imu, InsGps, Packet};
 
 /// What the unit can send, by its name in profiles, in the order it is sent.
@@ -15,26 +16,28 @@ pub const MESSAGES: [&str; 4] = ["imu", "ahrs", "ins-gps", "geodetic-position"];
 
 /// See the module.
 pub struct FdiLinkUnit {
-    stream: Stream,
-    messages: Vec<&'static str>,
+    /// One for each of [`MESSAGES`] that is sent.
+    streams: [Option<Stream>; 4],
+    console: Console,
+    silent_until: SimTime,
     sequence: u8,
-    rate_hz: f64,
+    sample_rate_hz: f64,
 }
 
 impl FdiLinkUnit {
     /// A unit that talks from the start.
     pub fn new(unit: &Unit) -> Self {
-        let divisor = unit.divisor(unit.settings.rate_hz);
-        let is_sent = |name: &&str| {
-            unit.settings.is_streaming && unit.settings.messages.iter().any(|m| m == name)
-        };
-        let messages: Vec<_> = MESSAGES.into_iter().filter(is_sent).collect();
-        let frames = messages.len() as f64;
+        let rates = MESSAGES.map(|name| {
+            let is_sent =
+                unit.settings.is_streaming && unit.settings.messages.iter().any(|m| m == name);
+            if is_sent { unit.settings.rate_hz } else { 0 }
+        });
         Self {
-            stream: Stream::every(divisor),
-            messages,
+            streams: streams(rates, unit),
+            console: Console::new(rates),
+            silent_until: SimTime::ZERO,
             sequence: 0,
-            rate_hz: frames * f64::from(unit.profile.sample_rate_hz) / divisor as f64,
+            sample_rate_hz: f64::from(unit.profile.sample_rate_hz),
         }
     }
 
@@ -81,13 +84,23 @@ impl FdiLinkUnit {
     }
 }
 
+/// The streams of messages at these rates.
+fn streams(rates: Rates, unit: &Unit) -> [Option<Stream>; 4] {
+    rates.map(|rate_hz| (rate_hz > 0).then(|| Stream::every(unit.divisor(rate_hz))))
+}
+
 impl Protocol for FdiLinkUnit {
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
         let decimation = unit.profile.decimation;
-        let Some(measured) = self.stream.step(sample, unit.dt_s(), decimation) else { return };
-        let measured = measured.in_frd();
-        let timestamp_us = (unit.clock_ns(sample) / 1000) as i64;
-        for name in &self.messages {
+        let is_heard = !self.console.is_open() && sample.truth.at >= self.silent_until;
+        for (name, stream) in MESSAGES.iter().zip(&mut self.streams) {
+            let Some(stream) = stream else { continue };
+            let Some(measured) = stream.step(sample, unit.dt_s(), decimation) else { continue };
+            if !is_heard {
+                continue;
+            }
+            let measured = measured.in_frd();
+            let timestamp_us = (unit.clock_ns(sample) / 1000) as i64;
             let mut packet = Self::packet(name, sample, &measured, timestamp_us);
             if let Packet::GeodeticPosition(p) = &mut packet {
                 let std_m = unit.settings.model.navigation.position_std_m as f32;
@@ -100,7 +113,32 @@ impl Protocol for FdiLinkUnit {
         }
     }
 
+    fn on_input(&mut self, now: SimTime, bytes: &[u8], unit: &mut Unit) {
+        for byte in bytes {
+            if now < self.silent_until {
+                return;
+            }
+            match self.console.take(now, *byte) {
+                None => {}
+                Some(Reaction::Say(text)) => unit.reply(now, text.into_bytes()),
+                Some(Reaction::Restart(rates)) => {
+                    self.streams = streams(rates, unit);
+                    self.sequence = 0;
+                    self.silent_until = SimTime(now.0 + unit.profile.boot_ns);
+                    unit.restart(self.silent_until);
+                }
+            }
+        }
+    }
+
     fn rate_hz(&self) -> f64 {
-        self.rate_hz
+        if self.console.is_open() {
+            return 0.0;
+        }
+        let sent = self.streams.iter().flatten();
+        sent.map(|stream| self.sample_rate_hz / stream.divisor() as f64).sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,7 @@ pub(crate) mod decoder;
 mod describe;
 mod family;
 pub mod fdilink;
+mod fdilink_console;
 mod gps_time;
 mod measured;
 pub mod mip;

@@ -1,6 +1,7 @@
 //! What all units have in common; conversations are in `tests/dialogues/imu`.
 
-use crate::family::catalogue;
+use crate::commands::{CommandRow, Conduct};
+use crate::family::{catalogue, family_of};
 use crate::imu::profile::ImuProfile;
 use glam::DVec3;
 use proptest::prelude::*;
@@ -58,15 +59,23 @@ pub(crate) fn shaken(at: SimTime) -> InertialTruth {
     made
 }
 
-/// What `docs/IMU.md` says of a product's settings that are stored and change nothing.
-pub(crate) fn documented_as_stored_only(product: &str, name: &str) -> bool {
-    let page = include_str!("../../../docs/IMU.md");
-    let chapter = page.split("\n## ").find(|part| part.starts_with(product));
-    let chapter = chapter.unwrap_or_else(|| panic!("docs/IMU.md has no chapter {product}"));
-    let list = chapter.split("\n### Stored only\n").nth(1);
-    let list =
-        list.unwrap_or_else(|| panic!("{product}: no list of settings that are stored only"));
-    list.contains(&format!("`{name}`"))
+/// Bytes that are written in hex with blanks.
+pub(crate) fn hex(text: &str) -> Vec<u8> {
+    text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+/// Every command that a product's protocol knows.
+pub(crate) fn rows(name: &str) -> Vec<CommandRow> {
+    let profile = catalogue().profile(name).unwrap();
+    let tables = family_of(&profile).commands(&profile);
+    assert_eq!(tables.len(), 1, "{name}");
+    tables.into_iter().flat_map(|table| table.rows).collect()
+}
+
+/// What the table of a product says that a command does.
+pub(crate) fn conduct(name: &str, code: &str) -> Conduct {
+    let found = rows(name).into_iter().find(|row| row.code == code);
+    found.unwrap_or_else(|| panic!("{name} has no row {code}")).conduct
 }
 
 /// A perfect sample of a truth.
@@ -376,7 +385,7 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
         xbus_wire::Message::new(mid, data).emit(&mut bytes);
         bytes
     });
-    let packet = (prop::sample::select(vec![1u8, 12, 13]), any::<u8>(), data()).prop_map(
+    let packet = (prop::sample::select(vec![1u8, 12, 13, 127]), any::<u8>(), data()).prop_map(
         |(set, descriptor, data)| {
             let mut bytes = Vec::new();
             mip_wire::Packet::new(set, [mip_wire::Field::new(descriptor, data)]).emit(&mut bytes);

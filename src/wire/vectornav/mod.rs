@@ -128,19 +128,33 @@ pub enum Format {
 }
 
 impl Format {
+    /// Characters of a usual number.
+    pub fn width(self) -> usize {
+        match self {
+            Format::Temperature => 5,
+            Format::Acceleration => 7,
+            Format::Angle | Format::Magnetic | Format::Pressure => 8,
+            Format::Quaternion | Format::Seconds => 9,
+            Format::AngularRate => 10,
+        }
+    }
+
+    /// Digits behind the point.
+    fn digits(self) -> usize {
+        match self {
+            Format::Temperature => 1,
+            Format::Angle | Format::Acceleration | Format::Pressure => 3,
+            Format::Magnetic => 4,
+            Format::AngularRate | Format::Quaternion | Format::Seconds => 6,
+        }
+    }
+
     /// Appends `,` and the number for each of `values`.
     pub fn put(self, body: &mut String, values: &[f64]) {
         for value in values {
             // Writing to a string cannot fail.
-            let _ = match self {
-                Format::Angle => write!(body, ",{value:+08.3}"),
-                Format::Magnetic => write!(body, ",{value:+08.4}"),
-                Format::Acceleration => write!(body, ",{value:+07.3}"),
-                Format::AngularRate => write!(body, ",{value:+010.6}"),
-                Format::Quaternion | Format::Seconds => write!(body, ",{value:+09.6}"),
-                Format::Temperature => write!(body, ",{value:+05.1}"),
-                Format::Pressure => write!(body, ",{value:+08.3}"),
-            };
+            let (width, digits) = (self.width(), self.digits());
+            let _ = write!(body, ",{value:+0width$.digits$}");
         }
     }
 }

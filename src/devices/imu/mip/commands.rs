@@ -3,13 +3,15 @@
 use crate::wire::mip::set;
 
 /// Commands that are answered besides [`super::settings::SETTINGS`], as "descriptors" lists them.
-pub const COMMANDS: [(u8, u8); 34] = [
+pub const COMMANDS: [(u8, u8); 38] = [
     (set::BASE, base::PING),
     (set::BASE, base::IDLE),
     (set::BASE, base::DEVICE_INFO),
     (set::BASE, base::DESCRIPTORS),
     (set::BASE, base::BUILT_IN_TEST),
     (set::BASE, base::RESUME),
+    (set::BASE, base::EXTENDED_DESCRIPTORS),
+    (set::BASE, base::GPS_TIME),
     (set::BASE, base::RESET),
     (set::THREE_DM, dm::POLL_SENSOR),
     (set::THREE_DM, dm::POLL_FILTER),
@@ -28,6 +30,7 @@ pub const COMMANDS: [(u8, u8); 34] = [
     (set::THREE_DM, dm::SENSOR_RANGE),
     (set::THREE_DM, dm::CALIBRATED_RANGES),
     (set::THREE_DM, dm::LOW_PASS),
+    (set::THREE_DM, dm::DEVICE_STATUS),
     (set::FILTER, filter::RESET),
     (set::FILTER, filter::INITIAL_ATTITUDE),
     (set::FILTER, filter::INITIAL_HEADING),
@@ -38,6 +41,7 @@ pub const COMMANDS: [(u8, u8); 34] = [
     (set::FILTER, filter::ZERO_ANGULAR_RATE),
     (set::FILTER, filter::CAPTURE_IRON),
     (set::FILTER, filter::SENSOR_TO_VEHICLE),
+    (set::SYSTEM, system::COM_MODE),
 ];
 
 /// Commands of [`set::BASE`].
@@ -49,10 +53,13 @@ pub mod base {
     pub const DESCRIPTORS: u8 = 0x04;
     pub const BUILT_IN_TEST: u8 = 0x05;
     pub const RESUME: u8 = 0x06;
+    pub const EXTENDED_DESCRIPTORS: u8 = 0x07;
+    pub const GPS_TIME: u8 = 0x72;
     pub const RESET: u8 = 0x7e;
     pub const INFO_REPLY: u8 = 0x81;
     pub const DESCRIPTORS_REPLY: u8 = 0x82;
     pub const TEST_REPLY: u8 = 0x83;
+    pub const EXTENDED_REPLY: u8 = 0x86;
 }
 
 /// Commands of [`set::THREE_DM`].
@@ -81,6 +88,7 @@ pub mod dm {
     pub const SENSOR_RANGE: u8 = 0x52;
     pub const CALIBRATED_RANGES: u8 = 0x53;
     pub const LOW_PASS: u8 = 0x54;
+    pub const DEVICE_STATUS: u8 = 0x64;
     pub const SENSOR_FORMAT_REPLY: u8 = 0x80;
     pub const FILTER_FORMAT_REPLY: u8 = 0x82;
     pub const SENSOR_RATE_REPLY: u8 = 0x83;
@@ -89,6 +97,7 @@ pub mod dm {
     pub const FILTER_RATE_REPLY: u8 = 0x8a;
     pub const RATE_REPLY: u8 = 0x8e;
     pub const FORMAT_REPLY: u8 = 0x8f;
+    pub const STATUS_REPLY: u8 = 0x90;
     pub const GYRO_BIAS_REPLY: u8 = 0x9b;
     pub const RANGE_REPLY: u8 = 0xd2;
     pub const RANGES_REPLY: u8 = 0xd3;
@@ -113,6 +122,14 @@ pub mod filter {
     pub const DECLINATION: u8 = 0x43;
 }
 
+/// Commands of [`set::SYSTEM`].
+#[allow(missing_docs, reason = "the names are those of the protocol's documents")]
+pub mod system {
+    pub const COM_MODE: u8 = 0x10;
+    pub const COM_MODE_REPLY: u8 = 0x90;
+    pub const NORMAL: u8 = 1;
+}
+
 /// What a command does with its setting.
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod function {
@@ -122,11 +139,6 @@ pub mod function {
     pub const LOAD: u8 = 4;
     pub const DEFAULT: u8 = 5;
 }
-
-/// Commands that are acknowledged and change nothing, because no filter runs here: besides the
-/// settings without effect of [`super::settings::SETTINGS`].
-pub const WITHOUT_EFFECT: [(u8, u8); 2] =
-    [(set::FILTER, filter::ZERO_ANGULAR_RATE), (set::FILTER, filter::CAPTURE_IRON)];
 
 /// The sensor's rotation to the vehicle.
 pub const VEHICLE: (u8, u8) = (set::FILTER, filter::SENSOR_TO_VEHICLE);

@@ -1,18 +1,21 @@
 //! Fields of data: what the unit says about a sample.
 
 use glam::{DMat3, DQuat, DVec3};
+use libm::atan2;
 
 use super::estimator::Solution;
 use super::state::LowPass;
 use crate::imu::Unit;
 use crate::imu::answers::MipAnswers;
 use crate::imu::output::{Measured, f32s, ned_from_frd, roll_pitch_yaw, wxyz};
+use crate::sensors::imu::environment::pressure_altitude_m;
 use crate::sensors::imu::{Sample, earth};
+use crate::time::SimTime;
 use crate::wire::mip::{Field, set};
 
 /// Fields of [`set::SENSOR_DATA`] and [`set::FILTER_DATA`] the unit can send, by their names in
 /// profiles.
-pub const DATA: [(&str, u8, u8); 20] = [
+pub const DATA: [(&str, u8, u8); 29] = [
     ("accel", set::SENSOR_DATA, 0x04),
     ("gyro", set::SENSOR_DATA, 0x05),
     ("mag", set::SENSOR_DATA, 0x06),
@@ -23,6 +26,9 @@ pub const DATA: [(&str, u8, u8); 20] = [
     ("ticks", set::SENSOR_DATA, 0x0e),
     ("gps-time", set::SENSOR_DATA, 0x12),
     ("pressure", set::SENSOR_DATA, 0x17),
+    ("matrix", set::SENSOR_DATA, 0x09),
+    ("stabilised-north", set::SENSOR_DATA, 0x10),
+    ("stabilised-up", set::SENSOR_DATA, 0x11),
     ("filter-quaternion", set::FILTER_DATA, 0x03),
     ("filter-matrix", set::FILTER_DATA, 0x04),
     ("filter-euler", set::FILTER_DATA, 0x05),
@@ -33,6 +39,12 @@ pub const DATA: [(&str, u8, u8); 20] = [
     ("filter-gravity", set::FILTER_DATA, 0x13),
     ("filter-heading-update", set::FILTER_DATA, 0x14),
     ("filter-acceleration", set::FILTER_DATA, 0x1c),
+    ("filter-gyro-bias", set::FILTER_DATA, 0x06),
+    ("filter-euler-uncertainty", set::FILTER_DATA, 0x0a),
+    ("filter-gyro-bias-uncertainty", set::FILTER_DATA, 0x0b),
+    ("filter-gravity-magnitude", set::FILTER_DATA, 0x0f),
+    ("filter-magnetic-model", set::FILTER_DATA, 0x15),
+    ("filter-pressure-altitude", set::FILTER_DATA, 0x21),
 ];
 
 /// A sample and what the unit makes of it.
@@ -52,6 +64,8 @@ pub struct Moment {
     pub low_pass: [LowPass; 4],
     /// Whether increments are corrected for coning and sculling.
     pub is_coning_on: bool,
+    /// By which the host has set GPS time forward.
+    pub gps_ahead_ns: i128,
 }
 
 /// A field about a sample, or `None` for a descriptor the unit does not have.
@@ -89,13 +103,25 @@ pub fn field(
         (set::SENSOR_DATA, 0x06) => of(&f32s(scaled(2, m.mag))),
         (set::SENSOR_DATA, 0x07) => of(&f32s(m.delta_angle - coning)),
         (set::SENSOR_DATA, 0x08) => of(&g(m.delta_velocity - sculling)),
+        (set::SENSOR_DATA, 0x09) => {
+            // Sensor from north-east-down, row by row.
+            of(&DMat3::from_quat(complementary).to_cols_array().map(|x| x as f32))
+        }
+        // The field and the force that the older filter expects at its attitude.
+        (set::SENSOR_DATA, 0x10) => {
+            of(&f32s(complementary.conjugate() * model_gauss(sample, unit)))
+        }
+        (set::SENSOR_DATA, 0x11) => {
+            let down = complementary.conjugate() * DVec3::Z * gravity;
+            of(&g(-down))
+        }
         (set::SENSOR_DATA, 0x0a) => of(&wxyz(complementary)),
         (set::SENSOR_DATA, 0x0c) => of(&f32s(roll_pitch_yaw(complementary))),
         (set::SENSOR_DATA, 0x0e) => {
             let ticks = unit.clock_ns(sample) / 1000;
             raw((ticks as u32).to_be_bytes().to_vec())
         }
-        (set::SENSOR_DATA, 0x12) | (set::FILTER_DATA, 0x11) => raw(gps_time(sample, unit)),
+        (set::SENSOR_DATA, 0x12) | (set::FILTER_DATA, 0x11) => raw(gps_time(moment, unit)),
         (set::SENSOR_DATA, _) => of(&[(moment.passed[3].x / 100.0) as f32]),
         (_, 0x03) => valid(&wxyz(attitude)),
         (_, 0x04) => {
@@ -104,6 +130,21 @@ pub fn field(
             valid(&columns.map(|x| x as f32))
         }
         (_, 0x05) => valid(&f32s(roll_pitch_yaw(attitude))),
+        // No filter runs: what it compensates is the host's bias alone.
+        (_, 0x06 | 0x0b) => valid(&[0.0; 3]),
+        (_, 0x0a) => {
+            let errors = &unit.settings.model.attitude;
+            let level = errors.roll_pitch_std_rad as f32;
+            valid(&[level, level, errors.heading_std_rad as f32])
+        }
+        (_, 0x0f) => valid(&[gravity as f32]),
+        (_, 0x15) => {
+            let field = model_gauss(sample, unit);
+            let inclination = atan2(field.z, field.truncate().length());
+            let angles = [inclination, atan2(field.y, field.x)].map(|x| x as f32);
+            valid(&[&f32s(field)[..], &angles].concat())
+        }
+        (_, 0x21) => valid(&[pressure_altitude_m(sample.pressure_pa) as f32]),
         (_, 0x0d) => valid(&f32s(m.accel + down)),
         (_, 0x0e) => valid(&f32s(m.gyro)),
         (_, 0x10) => {
@@ -125,15 +166,26 @@ pub fn field(
     })
 }
 
+/// The World Magnetic Model at the unit's place, north, east, down, gauss.
+fn model_gauss(sample: &Sample, unit: &Unit) -> DVec3 {
+    let date = unit.epoch.civil(sample.truth.at).date();
+    earth::world_magnetic_field_gauss(&sample.truth.place, date)
+}
+
 /// Time of week, week, all valid.
-fn gps_time(sample: &Sample, unit: &Unit) -> Vec<u8> {
+fn gps_time(moment: &Moment, unit: &Unit) -> Vec<u8> {
+    let (week, second) = gps_time_of(moment.sample.truth.at, moment.gps_ahead_ns, unit);
+    let mut data = second.to_be_bytes().to_vec();
+    data.extend(week.to_be_bytes());
+    data.extend([0, 7]);
+    data
+}
+
+/// GPS week and second of the week on a clock that the host has set forward.
+pub(super) fn gps_time_of(at: SimTime, ahead_ns: i128, unit: &Unit) -> (u16, f64) {
     const GPS_EPOCH_UNIX_NS: i128 = 315_964_800_000_000_000;
     const LEAP_NS: i128 = 18_000_000_000;
     const WEEK_NS: i128 = 604_800_000_000_000;
-    let since = unit.epoch.unix_ns(sample.truth.at) - GPS_EPOCH_UNIX_NS + LEAP_NS;
-    let time_of_week_s = since.rem_euclid(WEEK_NS) as f64 * 1e-9;
-    let mut data = time_of_week_s.to_be_bytes().to_vec();
-    data.extend((since.div_euclid(WEEK_NS) as u16).to_be_bytes());
-    data.extend([0, 7]);
-    data
+    let since = unit.epoch.unix_ns(at) + ahead_ns - GPS_EPOCH_UNIX_NS + LEAP_NS;
+    (since.div_euclid(WEEK_NS) as u16, since.rem_euclid(WEEK_NS) as f64 * 1e-9)
 }

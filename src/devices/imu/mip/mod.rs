@@ -7,6 +7,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `commands` | descriptors of commands |
+//! | `base` | commands of the sets base and system, and the device's status |
 //! | `settings` | values that are written, read, saved, loaded and reset by one rule |
 //! | `streams` | formats, streams on and off |
 //! | `low_pass` | the filters of scaled quantities |
@@ -18,6 +19,7 @@
 //! A sample passes the user's biases and iron compensation (sensor axes), then the rotation to the
 //! vehicle, then the low-passes.
 
+mod base;
 pub mod commands;
 mod estimator;
 mod fields;
@@ -30,12 +32,12 @@ mod streams;
 
 use glam::DVec3;
 
-use self::commands::{COMMANDS, VEHICLE, base, dm, function};
+use self::commands::{VEHICLE, dm, function};
 pub use self::fields::DATA as MESSAGES;
 use self::fields::{DATA, Moment, field};
-use self::identity::{device_info, range};
+use self::identity::range;
 use self::low_pass::Filters;
-use self::settings::{Memory, SETTINGS, Values};
+use self::settings::{Memory, Values};
 use self::state::{LowPass, MipSettings};
 use self::streams::{DataStream, MAX_FIELDS, place_of};
 use super::conditioning::{Conditioning, Correction};
@@ -71,6 +73,12 @@ pub struct MipUnit {
     estimator: Estimator,
     filters: Filters,
     capture: Option<Capture>,
+    /// By which the host has set GPS time forward.
+    gps_ahead_ns: i128,
+    /// Bytes that came from the host since the start.
+    bytes_read: u32,
+    /// Samples since the start.
+    samples: u32,
     latest: Option<(Moment, Measured)>,
     every: Stream,
     silent_until: SimTime,
@@ -116,6 +124,9 @@ impl MipUnit {
             estimator: Estimator::running(is_magnetic),
             filters: Filters::default(),
             capture: None,
+            gps_ahead_ns: 0,
+            bytes_read: 0,
+            samples: 0,
             latest: None,
             every: Stream::every(divisor),
             silent_until: SimTime::ZERO,
@@ -141,7 +152,7 @@ impl MipUnit {
             let outcome = match settings::find(set, command.descriptor) {
                 Some(setting) => self.memory.obey(setting, &command.data),
                 None => match set {
-                    set::BASE => self.base(now, command, unit),
+                    set::BASE => self.obey_base(now, command, unit),
                     set::THREE_DM => match self.dm(now, command, &mut polled, unit) {
                         // The answer comes when the mean is known.
                         Ok(None) => continue,
@@ -149,6 +160,7 @@ impl MipUnit {
                         Err(code) => Err(code),
                     },
                     set::FILTER => self.obey_filter(now, command, unit),
+                    set::SYSTEM => base::system(command),
                     _ => Err(reply::UNKNOWN_COMMAND),
                 },
             };
@@ -171,46 +183,6 @@ impl MipUnit {
         }
         if let Some(baud) = self.next_baud.take() {
             unit.port.change_rate(now, baud);
-        }
-    }
-
-    fn base(&mut self, now: SimTime, command: &Field, unit: &mut Unit) -> Answer {
-        match command.descriptor {
-            base::PING => {}
-            base::IDLE => self.is_idle = true,
-            base::RESUME => self.is_idle = false,
-            base::DEVICE_INFO => return Ok(vec![Field::new(base::INFO_REPLY, device_info(unit))]),
-            base::DESCRIPTORS => {
-                let mut commands: Vec<_> =
-                    COMMANDS.into_iter().chain(SETTINGS.iter().map(|s| s.command)).collect();
-                commands.sort_unstable();
-                commands.dedup();
-                let data = DATA.iter().map(|(_, s, d)| (*s, *d));
-                let list: Vec<u8> =
-                    commands.into_iter().chain(data).flat_map(|(s, d)| [s, d]).collect();
-                return Ok(vec![Field::new(base::DESCRIPTORS_REPLY, list)]);
-            }
-            base::BUILT_IN_TEST => {
-                let result = self.answers.built_in_test.to_be_bytes();
-                return Ok(vec![Field::new(base::TEST_REPLY, result)]);
-            }
-            base::RESET => self.restart(now, unit),
-            _ => return Err(reply::UNKNOWN_COMMAND),
-        }
-        Ok(Vec::new())
-    }
-
-    fn restart(&mut self, now: SimTime, unit: &mut Unit) {
-        self.current = self.saved.clone();
-        self.memory.current = self.memory.saved.clone();
-        self.is_idle = false;
-        self.latest = None;
-        self.capture = None;
-        self.silent_until = SimTime(now.0 + unit.profile.boot_ns);
-        self.estimator.reset(self.silent_until);
-        unit.restart(self.silent_until);
-        if self.saved.baud_rate != unit.port.line().baud {
-            self.next_baud = Some(self.saved.baud_rate);
         }
     }
 
@@ -269,6 +241,7 @@ impl MipUnit {
                 [function::SAVE | function::LOAD | function::DEFAULT, 0..=3] => Ok(Vec::new()),
                 _ => Err(reply::BAD_PARAMETER),
             },
+            dm::DEVICE_STATUS => self.device_status(data, unit).map(|field| vec![field]),
             dm::CALIBRATED_RANGES => match data {
                 [sensor] => {
                     let most = (range(*sensor, unit)? as f32).to_be_bytes();
@@ -424,6 +397,7 @@ impl MipUnit {
             passed: self.filters.last(),
             low_pass: self.current.low_pass,
             is_coning_on: values.byte(dm(dm::CONING)) == 1,
+            gps_ahead_ns: self.gps_ahead_ns,
             sample: conditioned,
         }
     }
@@ -433,6 +407,7 @@ impl Protocol for MipUnit {
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
         let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
         self.step_capture(sample, unit);
+        self.samples = self.samples.wrapping_add(1);
         let moment = self.moment(sample, unit);
         let is_heard = !self.is_idle && sample.truth.at >= self.silent_until;
         for (data, is_on) in self.data.iter_mut().zip(self.current.is_on) {
@@ -460,6 +435,7 @@ impl Protocol for MipUnit {
         if now < self.silent_until {
             return;
         }
+        self.bytes_read = self.bytes_read.wrapping_add(bytes.len() as u32);
         for packet in self.framer.frames(bytes) {
             self.on_packet(now, &packet, unit);
             if now < self.silent_until {

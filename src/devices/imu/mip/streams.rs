@@ -7,7 +7,7 @@ use crate::imu::output::Stream;
 use crate::wire::mip::{Field, reply, set};
 
 /// Most fields of a format.
-pub const MAX_FIELDS: usize = 16;
+pub const MAX_FIELDS: usize = 32;
 
 /// One of the two streams.
 #[derive(Clone, Debug)]

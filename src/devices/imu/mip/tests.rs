@@ -1,11 +1,12 @@
-//! Every command of a 3DM has its effect, or is a setting that the documents say is stored only.
+//! Every command of a 3DM does what its table says.
 
 use glam::DVec3;
 
-use super::commands::{COMMANDS, WITHOUT_EFFECT, dm, filter};
+use super::commands::{COMMANDS, dm, filter};
 use super::settings::SETTINGS;
 use crate::Output;
-use crate::imu::tests::{Bench, documented_as_stored_only, shaken};
+use crate::commands::{Conduct, variants};
+use crate::imu::tests::{Bench, conduct, hex, shaken};
 use crate::wire::framer::Framer;
 use crate::wire::mip::{Field, Mip, Packet, reply, set};
 
@@ -82,9 +83,9 @@ enum Proof {
     Answer,
     /// The line runs at another rate.
     Line,
-    /// Read back as written, and the documents say that it is stored only.
+    /// Read back as written; the table says that it is kept.
     StoredOnly,
-    /// Acknowledged; the documents say that it does nothing.
+    /// Acknowledged; the table says that the answer never changes.
     Nothing,
 }
 
@@ -123,7 +124,10 @@ fn rows() -> Vec<Row> {
         base(0x04, Answer),
         base(0x05, Answer),
         Row { before: vec![idle()], ..base(0x06, Stream) },
+        base(0x07, Answer),
+        row(set::BASE, 0x72, vec![1, 1, 0, 0, 9, 0x8d], Stream),
         base(0x7e, Stream),
+        row(set::SYSTEM, 0x10, vec![1, 1], Nothing),
         dm(0x01, vec![0, 0], Answer),
         dm(0x03, vec![0, 0], Answer),
         dm(0x06, vec![], Answer),
@@ -146,6 +150,7 @@ fn rows() -> Vec<Row> {
         dm(0x51, [&[1, 0, 1][..], &20f32.to_be_bytes(), &30f32.to_be_bytes()].concat(), StoredOnly),
         dm(0x52, vec![2, 1], Answer),
         dm(0x53, vec![2], Answer),
+        dm(0x64, vec![0x18, 0x6d, 2], Answer),
         dm(0x54, [&[1, 0x80, 0x05, 1, 1][..], &5f32.to_be_bytes()].concat(), Stream),
         filter(0x01, vec![], Stream),
         filter(0x11, write(&[0.1, 0.2, 0.3]), Stream),
@@ -189,7 +194,7 @@ fn rows() -> Vec<Row> {
 }
 
 #[test]
-fn every_command_has_its_effect_or_is_documented_as_stored_only() {
+fn every_command_has_its_effect_or_is_kept() {
     let known: Vec<(u8, u8)> =
         COMMANDS.into_iter().chain(SETTINGS.iter().map(|s| s.command)).collect();
     let rows = rows();
@@ -234,7 +239,7 @@ fn every_command_has_its_effect_or_is_documented_as_stored_only() {
             Proof::Line => assert_eq!(lines, [230_400], "{name}"),
             Proof::StoredOnly => {
                 assert_eq!(packets, without.3, "{name} changes the stream");
-                assert!(documented_as_stored_only("MicroStrain 3DM-GX5-25", &name), "{name}");
+                assert_eq!(conduct("microstrain-3dmgx5", &name), Conduct::Kept, "{name}");
                 let setting = super::settings::find(row.command.0, row.command.1).unwrap();
                 assert!(!setting.has_effect, "{name}");
                 let read = ask(&mut bench, row.command, &[READ]);
@@ -242,9 +247,8 @@ fn every_command_has_its_effect_or_is_documented_as_stored_only() {
             }
             Proof::Nothing => {
                 assert_eq!(packets, without.3, "{name} changes the stream");
-                if row.command != (set::BASE, 0x01) {
-                    assert!(WITHOUT_EFFECT.contains(&row.command), "{name}");
-                    assert!(documented_as_stored_only("MicroStrain 3DM-GX5-25", &name), "{name}");
+                if !matches!(row.command, (set::BASE, 0x01) | (set::SYSTEM, _)) {
+                    assert_eq!(conduct("microstrain-3dmgx5", &name), Conduct::Constant, "{name}");
                 }
             }
         }
@@ -379,4 +383,121 @@ fn the_filter_initialises_and_its_heading_counts_from_its_source() {
     bench.run(200);
     let manual = heading(&stream(&mut bench, 300));
     assert!((manual - magnetic - 0.5).abs() < 1e-5, "{manual} {magnetic}");
+}
+
+/// The answer to a request in hex: descriptor set, descriptor, data.
+fn ask_hex(bench: &mut Bench, bytes: &[u8]) -> Vec<Field> {
+    ask(bench, (bytes[0], bytes[1]), &bytes[2..])
+}
+
+#[test]
+fn every_row_of_the_table_is_what_the_unit_does() {
+    for row in crate::imu::tests::rows("microstrain-3dmgx5") {
+        let bytes = hex(row.request);
+        let mut bench = unit();
+        // A capture answers after its time; start values and headings need their source.
+        let needs_source = matches!(row.code, "0x0D 0x17" | "0x0D 0x1F");
+        if needs_source || matches!(row.code, "0x0D 0x02" | "0x0D 0x03" | "0x0D 0x04") {
+            ask(&mut bench, (set::FILTER, filter::AUTO_INIT), &[1, 0]);
+            ask(&mut bench, (set::FILTER, filter::HEADING_SOURCE), &[1, 3]);
+            ask(&mut bench, (set::FILTER, filter::RESET), &[]);
+        }
+        let mut answer = ask_hex(&mut bench, &bytes);
+        if row.code == "0x0C 0x39" {
+            bench.run(1100);
+            let packets = Framer::new(Mip).frames(&bench.bytes());
+            let mut of_dm = packets.into_iter().filter(|p| p.descriptor_set == set::THREE_DM);
+            answer = of_dm.next().unwrap().fields;
+        }
+        let wanted = match row.conduct {
+            Conduct::Refused | Conduct::NotMade if row.code >= "0x80" => reply::BAD_PARAMETER,
+            Conduct::Refused | Conduct::NotMade => reply::UNKNOWN_COMMAND,
+            _ => reply::OK,
+        };
+        assert_eq!(answer.first(), Some(&Field::ack(bytes[1], wanted)), "{}", row.code);
+        match row.conduct {
+            Conduct::Kept => {
+                let read = ask(&mut bench, (bytes[0], bytes[1]), &[READ]);
+                assert_eq!(read[1].data, bytes[3..], "{}", row.code);
+            }
+            Conduct::Constant if row.code < "0x80" => {
+                bench.run(20);
+                assert_eq!(ask_hex(&mut bench, &bytes), answer, "{}", row.code);
+            }
+            Conduct::Acts | Conduct::Constant if row.code >= "0x80" => {
+                let descriptor = u8::from_str_radix(&row.code[7..], 16).unwrap();
+                let packets = stream(&mut bench, 210);
+                let wanted = u8::from_str_radix(&row.code[2..4], 16).unwrap();
+                let of_set = packets.iter().filter(|p| p.descriptor_set == wanted);
+                let field = of_set.flat_map(|p| &p.fields).find(|f| f.descriptor == descriptor);
+                let field = field.unwrap_or_else(|| panic!("{} is not sent", row.code));
+                let is_zero = field.data.split_last().unwrap().1.iter().all(|byte| *byte == 0);
+                // A unit without errors is certain of its angles.
+                let wants_zero = row.conduct == Conduct::Constant || row.code == "0x82 0x0A";
+                assert_eq!(is_zero, wants_zero, "{}", row.code);
+            }
+            _ => {}
+        }
+        for data in variants(&bytes[2..]) {
+            bench.sent.clear();
+            bench.say(&request(bytes[0], bytes[1], &data));
+            bench.run(8);
+            assert!(bench.bytes().len() < 2000, "{}", row.code);
+        }
+        bench.run(if row.code == "0x01 0x7E" { 600 } else { 10 });
+        let info = ask(&mut bench, (set::BASE, 0x03), &[]);
+        assert_eq!(info[0], Field::ack(0x03, reply::OK), "{}", row.code);
+    }
+}
+
+/// The host sets GPS time, as the maker's ROS driver does every second.
+#[test]
+fn gps_time_comes_from_outside() {
+    let mut bench = unit();
+    bench.sent.clear();
+    // Week 2445.
+    bench.say(&hex("75 65 01 08 08 72 01 01 00 00 09 8d f5 2d"));
+    bench.run(60);
+    let answers = Framer::new(Mip).frames(&bench.bytes());
+    assert!(
+        answers.contains(&Packet::new(set::BASE, [Field::ack(0x72, reply::OK)])),
+        "{answers:?}"
+    );
+    // Second 1000 of the week.
+    let second = [&[1, 2][..], &1000u32.to_be_bytes()].concat();
+    assert_eq!(ask(&mut bench, (set::BASE, 0x72), &second), [Field::ack(0x72, reply::OK)]);
+    let time = |packets: &[Packet], wanted: u8, descriptor: u8| {
+        let of_set = packets.iter().filter(|p| p.descriptor_set == wanted);
+        let field = of_set.flat_map(|p| &p.fields).rfind(|f| f.descriptor == descriptor).unwrap();
+        let second = f64::from_be_bytes(*field.data.first_chunk().unwrap());
+        (u16::from_be_bytes([field.data[8], field.data[9]]), second)
+    };
+    let packets = stream(&mut bench, 300);
+    for (wanted, descriptor) in [(set::SENSOR_DATA, 0x12), (set::FILTER_DATA, 0x11)] {
+        let (week, second) = time(&packets, wanted, descriptor);
+        assert_eq!(week, 2445);
+        assert!((1000.0..1001.5).contains(&second), "{second}");
+    }
+    // No such field; a week of eight days; no such function.
+    for data in [vec![1, 3, 0, 0, 0, 1], vec![1, 2, 0, 9, 0x3a, 0x80], vec![2, 1]] {
+        let answer = ask(&mut bench, (set::BASE, 0x72), &data);
+        assert_eq!(answer, [Field::ack(0x72, reply::BAD_PARAMETER)], "{data:?}");
+    }
+}
+
+#[test]
+fn the_status_of_the_device_is_what_the_makers_library_reads() {
+    let mut bench = unit();
+    bench.run(300);
+    let status = |bench: &mut Bench, data: &[u8]| ask(bench, (set::THREE_DM, 0x64), data);
+    let basic = status(&mut bench, &[0x18, 0x6d, 1]);
+    assert_eq!((basic[1].descriptor, basic[1].data.len()), (0x90, 13));
+    let full = status(&mut bench, &[0x18, 0x6d, 2]);
+    assert_eq!(full[1].data.len(), 13 + 2 + 9 * 4);
+    // Both streams are on; hosts have sent some bytes.
+    assert_eq!(full[1].data[13..15], [1, 1]);
+    assert!(u32::from_be_bytes(*full[1].data[27..].first_chunk().unwrap()) > 50);
+    // The model of another product.
+    let refused = status(&mut bench, &[0x18, 0x6c, 1]);
+    assert_eq!(refused, [Field::ack(0x64, reply::BAD_PARAMETER)]);
 }

@@ -9,23 +9,55 @@ use crate::imu::{Unit, believed_place};
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::sbg_ecom::{
-    EkfEuler, EkfNav, EkfQuat, ImuData, ImuShort, Log, Mag, Status, UtcTime, log,
+    EkfEuler, EkfNav, EkfQuat, ImuData, ImuShort, Log, Mag, MagCalib, ShipMotion, Status, UtcTime,
+    log,
 };
 
 /// What the unit can send, by its name in profiles, in the order it is sent.
-pub const MESSAGES: [(&str, u8); 11] = [
+pub const MESSAGES: [(&str, u8); 13] = [
     ("status", log::STATUS),
     ("utc-time", log::UTC_TIME),
     ("imu-data", log::IMU_DATA),
     ("imu-short", log::IMU_SHORT),
     ("mag", log::MAG),
+    ("mag-calib", log::MAG_CALIB),
     ("ekf-euler", log::EKF_EULER),
     ("ekf-quat", log::EKF_QUAT),
     ("ekf-nav", log::EKF_NAV),
+    ("ship-motion", log::SHIP_MOTION),
     ("gps1-vel", log::GPS1_VEL),
     ("gps1-pos", log::GPS1_POS),
     ("gps1-hdt", log::GPS1_HDT),
 ];
+
+/// Logs that the firmware knows and a unit without these sensors never sends: of a second receiver, an
+/// odometer, events at the pins, a velocity log and air data.
+pub const NEVER_SENT: [u8; 16] = [16, 17, 18, 19, 24, 25, 26, 27, 28, 29, 30, 36, 37, 38, 45, 46];
+
+/// Heave is valid and aided by velocity.
+const HEAVE_STATUS: u16 = 0x3;
+/// Slower motions are no heave, s.
+const HEAVE_TIME_S: f64 = 10.0;
+
+/// The motion of the waves: velocity and height, down, without what is slower.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Heave {
+    velocity_before_m_s: f64,
+    velocity_m_s: f64,
+    heave_m: f64,
+}
+
+impl Heave {
+    /// Follows a sample.
+    pub fn step(&mut self, sample: &Sample, dt_s: f64) {
+        let velocity = -(sample.truth.velocity_m_s.z + sample.velocity_error_m_s.z);
+        let change = velocity - self.velocity_before_m_s;
+        self.velocity_before_m_s = velocity;
+        let kept = libm::exp(-dt_s / HEAVE_TIME_S);
+        self.velocity_m_s = kept * (self.velocity_m_s + change);
+        self.heave_m = kept * (self.heave_m + self.velocity_m_s * dt_s);
+    }
+}
 
 const ACCEL_RANGE_OK: u16 = 1 << 8;
 const GYRO_RANGE_OK: u16 = 1 << 9;
@@ -38,6 +70,7 @@ pub fn log(
     sample: &Sample,
     m: &Measured,
     settings: &Settings,
+    heave: &Heave,
     answers: &SbgAnswers,
     unit: &Unit,
 ) -> Log {
@@ -78,6 +111,16 @@ pub fn log(
             status: healthy.mag,
             mag: f32s(m.mag / unit.profile.magnetic_unit_gauss),
             accel_m_s2: f32s(m.accel),
+        }),
+        log::MAG_CALIB => Log::MagCalib(MagCalib { timestamp_us, ..MagCalib::default() }),
+        // An Ellipse finds heave alone: surge and sway stay zero.
+        log::SHIP_MOTION => Log::ShipMotion(ShipMotion {
+            timestamp_us,
+            motion_m: [0.0, 0.0, heave.heave_m as f32],
+            accel_m_s2: [0.0, 0.0, -sample.truth.acceleration_m_s2.z as f32],
+            velocity_m_s: [0.0, 0.0, heave.velocity_m_s as f32],
+            status: HEAVE_STATUS,
+            ..ShipMotion::default()
         }),
         log::EKF_EULER => Log::EkfEuler(EkfEuler {
             timestamp_us,

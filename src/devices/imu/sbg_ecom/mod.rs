@@ -7,18 +7,21 @@
 //! |---|---|
 //! | `settings` | what hosts set, and what it asks for |
 //! | `logs`, `gnss` | what the unit says about a sample |
+//! | `magnetic` | the calibration of the magnetometer on board |
 
 mod gnss;
 mod logs;
+mod magnetic;
 pub mod settings;
 
 use std::collections::BTreeMap;
 
 pub use self::logs::MESSAGES;
-use self::logs::log as log_of;
+use self::logs::{Heave, NEVER_SENT, log as log_of};
+use self::magnetic::MagneticCalibration;
 use self::settings::Settings;
 use super::conditioning::{Conditioning, Correction};
-use super::output::Stream;
+use super::output::{Stream, frd};
 use super::{Protocol, Unit};
 use crate::imu::answers::SbgAnswers;
 use crate::sensors::imu::Sample;
@@ -30,6 +33,16 @@ use crate::wire::sbg_ecom::{Frame, OUTPUT_DIVISORS, SbgEcom, class, code, comman
 const WITH_PULSE: u16 = 10_000;
 const WITH_NEW_DATA: u16 = 10_001;
 
+/// The receiver: a NovAtel OEM617D.
+const GNSS_TYPE: u8 = 5;
+/// GPS L1 and L2, GLONASS L1 and L2.
+const GNSS_SIGNALS: u32 = 0x1b;
+/// It finds a heading by two antennas.
+const GNSS_DUAL_ANTENNA: u32 = 1;
+/// Output ports: the line, and a second one to which nothing is wired.
+const PORT_A: u8 = 0;
+const PORT_E: u8 = 4;
+
 /// See the module.
 pub struct SbgUnit {
     /// What it says when it is well.
@@ -39,7 +52,13 @@ pub struct SbgUnit {
     divisors: BTreeMap<u8, u16>,
     streams: BTreeMap<u8, Stream>,
     is_class_on: bool,
+    /// What hosts have set of outputs that never leave: by port, class and message, and of classes by
+    /// port.
+    other_outputs: BTreeMap<(u8, u8, u8), u16>,
+    other_classes: BTreeMap<(u8, u8), bool>,
     settings: Settings,
+    magnetic: MagneticCalibration,
+    heave: Heave,
     silent_until: SimTime,
     saved: (BTreeMap<u8, u16>, Settings),
     sample_rate_hz: f64,
@@ -61,7 +80,11 @@ impl SbgUnit {
             divisors: divisors.clone(),
             streams: BTreeMap::new(),
             is_class_on: unit.settings.is_streaming,
+            other_outputs: BTreeMap::new(),
+            other_classes: BTreeMap::new(),
             settings: settings.clone(),
+            magnetic: MagneticCalibration::default(),
+            heave: Heave::default(),
             silent_until: SimTime::ZERO,
             saved: (divisors, settings),
             sample_rate_hz: f64::from(unit.profile.sample_rate_hz),
@@ -98,6 +121,20 @@ impl SbgUnit {
         }
     }
 
+    /// The mode of a log's output; `None` for logs that the unit does not have.
+    fn output(&self, port: u8, class: u8, id: u8) -> Option<u16> {
+        let is_known = self.divisors.contains_key(&id) || NEVER_SENT.contains(&id);
+        if class != class::LOG || !is_known {
+            return None;
+        }
+        let other = || self.other_outputs.get(&(port, class, id)).copied().unwrap_or(0);
+        match port {
+            PORT_A => Some(self.divisors.get(&id).copied().unwrap_or_else(other)),
+            PORT_E => Some(other()),
+            _ => None,
+        }
+    }
+
     fn say(unit: &mut Unit, now: SimTime, frame: &Frame) {
         let mut bytes = Vec::new();
         frame.emit(&mut bytes);
@@ -110,31 +147,50 @@ impl SbgUnit {
         let mut restarts = false;
         let reply = match (message, frame.data.as_slice()) {
             (command::INFO, []) => answer(info(unit)),
-            (command::OUTPUT_CONF, &[port, id, class]) => match self.divisors.get(&id) {
-                Some(loops) if port == 0 && class == class::LOG => {
-                    answer([&[port, id, class][..], &loops.to_le_bytes()].concat())
-                }
-                _ => Frame::ack(message, code::INVALID_PARAMETER),
+            (command::FEATURES, []) => answer(features(&self.answers)),
+            (command::OUTPUT_CONF, &[port, id, class]) => match self.output(port, class, id) {
+                Some(loops) => answer([&[port, id, class][..], &loops.to_le_bytes()].concat()),
+                None => Frame::ack(message, code::INVALID_PARAMETER),
             },
             (command::OUTPUT_CONF, &[port, id, class, low, high]) => {
                 let loops = u16::from_le_bytes([low, high]);
-                let is_known = port == 0 && class == class::LOG && self.divisors.contains_key(&id);
-                let is_mode = matches!(loops, 0 | WITH_PULSE | WITH_NEW_DATA);
-                if is_known && (is_mode || OUTPUT_DIVISORS.contains(&loops)) {
-                    self.divisors.insert(id, loops);
-                    self.retime(unit);
+                let is_mode = matches!(loops, 0 | WITH_PULSE | WITH_NEW_DATA)
+                    || OUTPUT_DIVISORS.contains(&loops);
+                if is_mode && self.output(port, class, id).is_some() {
+                    if port == PORT_A && self.divisors.contains_key(&id) {
+                        self.divisors.insert(id, loops);
+                        self.retime(unit);
+                    } else {
+                        self.other_outputs.insert((port, class, id), loops);
+                    }
                     Frame::ack(message, code::NO_ERROR)
                 } else {
                     Frame::ack(message, code::INVALID_PARAMETER)
                 }
             }
-            (command::OUTPUT_CLASS_ENABLE, &[0, class::LOG]) => {
-                answer(vec![0, class::LOG, self.is_class_on.into()])
+            (command::OUTPUT_CLASS_ENABLE, &[PORT_A, class::LOG]) => {
+                answer(vec![PORT_A, class::LOG, self.is_class_on.into()])
             }
-            (command::OUTPUT_CLASS_ENABLE, &[0, class::LOG, on @ (0 | 1)]) => {
+            (command::OUTPUT_CLASS_ENABLE, &[PORT_A, class::LOG, on @ (0 | 1)]) => {
                 self.is_class_on = on == 1;
                 Frame::ack(message, code::NO_ERROR)
             }
+            (command::OUTPUT_CLASS_ENABLE, &[port @ (PORT_A | PORT_E), class @ 0..=4]) => {
+                let is_on = self.other_classes.get(&(port, class)).copied().unwrap_or(true);
+                answer(vec![port, class, is_on.into()])
+            }
+            (
+                command::OUTPUT_CLASS_ENABLE,
+                &[port @ (PORT_A | PORT_E), class @ 0..=4, on @ (0 | 1)],
+            ) => {
+                self.other_classes.insert((port, class), on == 1);
+                Frame::ack(message, code::NO_ERROR)
+            }
+            (command::START_MAG_CALIB, data) => {
+                let code = self.magnetic.start(data).err();
+                Frame::ack(message, code.unwrap_or(code::NO_ERROR))
+            }
+            (command::COMPUTE_MAG_CALIB, []) => answer(self.magnetic.result()),
             (command::UART_CONF, &[0]) => {
                 // Port A in main mode.
                 answer([&[0][..], &unit.port.line().baud.to_le_bytes(), &[1]].concat())
@@ -171,10 +227,24 @@ impl SbgUnit {
         if restarts {
             (self.divisors, self.settings) = self.saved.clone();
             self.retime(unit);
+            self.magnetic = MagneticCalibration::default();
+            self.heave = Heave::default();
             self.silent_until = SimTime(now.0 + unit.profile.boot_ns);
             unit.restart(self.silent_until);
         }
     }
+}
+
+/// What the unit and its receiver can do: 110 bytes, as the library reads them.
+fn features(answers: &SbgAnswers) -> Vec<u8> {
+    // IMU, attitude, navigation, ship motion.
+    let mut data = 0xf_u32.to_le_bytes().to_vec();
+    data.extend([GNSS_TYPE, answers.gnss_rate_hz.min(255) as u8]);
+    data.extend(GNSS_SIGNALS.to_le_bytes());
+    data.extend(GNSS_DUAL_ANTENNA.to_le_bytes());
+    // Product code, serial number and firmware of the receiver: not known.
+    data.extend([0; 3 * 32]);
+    data
 }
 
 /// Product code, serial number, calibration and revisions: 52 bytes, as the library reads them.
@@ -203,6 +273,8 @@ impl Protocol for SbgUnit {
         let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
         let is_heard = self.is_class_on && sample.truth.at >= self.silent_until;
         let usual = unit.profile.magnetic_unit_gauss;
+        self.magnetic.step(frd(sample.mag.value) / usual);
+        self.heave.step(sample, dt_s);
         let mag = self.settings.magnetometer();
         let conditioning = Conditioning {
             mag: Correction { offset: mag.offset * usual, ..mag },
@@ -216,7 +288,8 @@ impl Protocol for SbgUnit {
             if is_heard {
                 let mut bytes = Vec::new();
                 let measured = measured.in_frd();
-                let log = log_of(id, sample, &measured, &self.settings, &self.answers, unit);
+                let log =
+                    log_of(id, sample, &measured, &self.settings, &self.heave, &self.answers, unit);
                 log.frame().emit(&mut bytes);
                 unit.report(sample, bytes);
             }

@@ -9,21 +9,27 @@ use crate::imu::Unit;
 use crate::imu::conditioning::Correction;
 use crate::wire::sbg_ecom::{code, command};
 
-/// Settings that are stored and change nothing, because no filter runs and no sensor but those of the
-/// unit is wired.
-pub const STORED_ONLY: [u8; 11] = [
-    command::INIT_PARAMETERS,
-    command::MOTION_PROFILE_ID,
-    command::AIDING_ASSIGNMENT,
-    command::MAGNETOMETER_MODEL_ID,
-    command::GNSS_1_MODEL_ID,
-    command::ODO_CONF,
-    command::ODO_LEVER_ARM,
-    command::ODO_REJECT_MODE,
-    command::SYNC_IN_CONF,
-    command::SYNC_OUT_CONF,
-    command::ADVANCED_CONF,
+/// Settings that profiles do not list: command, how many pins, channels or ports it has one for, what the
+/// factory set. Nothing that they serve is wired to the unit.
+const MORE: [(u8, u8, &[u8]); 10] = [
+    // Port A is the line itself; the others are off.
+    (command::UART_CONF, 5, &[0x00, 0xc2, 0x01, 0x00, 0x00]),
+    (command::CAN_BUS_CONF, 0, &[0; 3]),
+    (command::NMEA_TALKER_ID, 5, b"GP"),
+    (command::DVL_MODEL_ID, 0, &[0; 4]),
+    (command::DVL_INSTALLATION, 0, &[0; 25]),
+    (command::DVL_REJECT_MODES, 0, &[1; 2]),
+    (command::AIRDATA_MODEL_ID, 0, &[0; 4]),
+    (command::AIRDATA_LEVER_ARM, 0, &[0; 12]),
+    (command::AIRDATA_REJECT_MODES, 0, &[1; 2]),
+    (command::ODO_CAN_CONF, 2, &[0; 24]),
 ];
+/// Bytes of the advanced settings since firmware 2.3: time, options of GNSS and of NMEA.
+const ADVANCED_LEN: usize = 9;
+/// Bytes of the aiding assignment; what follows in older notes is reserved.
+const AIDING_LEN: usize = 11;
+/// Messages on the CAN bus.
+const CAN_MESSAGES: std::ops::RangeInclusive<u16> = 0x100..=0x2ff;
 
 /// Bits of the solution's status.
 mod solution {
@@ -48,6 +54,8 @@ const PINS: [(u8, u8); 2] = [(command::SYNC_IN_CONF, 2), (command::SYNC_OUT_CONF
 pub struct Settings {
     /// By command and pin; 0 for commands that name none.
     stored: BTreeMap<(u8, u8), Vec<u8>>,
+    /// Mode, identifier and length of messages on the CAN bus that a host has changed.
+    can: BTreeMap<u16, [u8; 7]>,
     /// Vehicle from sensor, forward, right, down.
     vehicle_from_sensor: DQuat,
     /// Of the magnetometer, in units of the usual field.
@@ -62,7 +70,17 @@ impl Settings {
             let pins = PINS.iter().find(|(known, _)| known == id).map_or(1, |(_, pins)| *pins);
             stored.extend((0..pins).map(|pin| ((*id, pin), value.clone())));
         }
-        let mut made = Self { stored, vehicle_from_sensor: DQuat::IDENTITY, mag: Correction::NONE };
+        for (id, pins, value) in MORE {
+            stored.extend((0..pins.max(1)).map(|pin| ((id, pin), value.to_vec())));
+        }
+        for (id, length) in
+            [(command::ADVANCED_CONF, ADVANCED_LEN), (command::AIDING_ASSIGNMENT, AIDING_LEN)]
+        {
+            stored.entry((id, 0)).or_default().resize(length, 0);
+        }
+        let can = BTreeMap::new();
+        let mut made =
+            Self { stored, can, vehicle_from_sensor: DQuat::IDENTITY, mag: Correction::NONE };
         made.vehicle_from_sensor =
             rotation(made.raw(command::IMU_ALIGNMENT_LEVER_ARM)).unwrap_or_default();
         made
@@ -79,7 +97,8 @@ impl Settings {
     pub fn obey(&mut self, id: u8, data: &[u8]) -> Result<Option<Vec<u8>>, u16> {
         if id == command::SET_MAG_CALIB {
             let values = floats(data);
-            if data.len() != 48 || !values.iter().all(|x| x.is_finite()) {
+            // Newer hosts add the mode, 2-D or 3-D.
+            if !matches!(data.len(), 48 | 49) || !values.iter().all(|x| x.is_finite()) {
                 return Err(code::INVALID_FRAME);
             }
             let rows: [f64; 9] = std::array::from_fn(|i| values[3 + i]);
@@ -87,7 +106,11 @@ impl Settings {
             self.mag = Correction { matrix, offset: DVec3::from_slice(&values[..3]) };
             return Ok(None);
         }
-        let has_pin = PINS.iter().any(|(known, _)| *known == id);
+        if id == command::CAN_OUTPUT_CONF {
+            return self.can_output(data);
+        }
+        let has_pin = PINS.iter().any(|(known, _)| *known == id)
+            || MORE.iter().any(|(known, pins, _)| *known == id && *pins > 0);
         let (pin, value) = match data {
             [pin, value @ ..] if has_pin => (*pin, value),
             [] if has_pin => return Err(code::INVALID_FRAME),
@@ -98,6 +121,14 @@ impl Settings {
             let head = if has_pin { vec![pin] } else { Vec::new() };
             return Ok(Some([&head[..], stored.as_slice()].concat()));
         }
+        let value = match id {
+            // Older hosts leave the options as they are, or add reserved bytes.
+            command::ADVANCED_CONF if matches!(value.len(), 1 | 2 | 5) => {
+                &[value, &stored[value.len()..]].concat()
+            }
+            command::AIDING_ASSIGNMENT if value.len() == 16 => &value[..AIDING_LEN],
+            _ => value,
+        };
         if value.len() != stored.len() {
             return Err(code::INVALID_FRAME);
         }
@@ -119,6 +150,28 @@ impl Settings {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// `message`, or `message, mode, identifier, is extended`.
+    fn can_output(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>, u16> {
+        let Some((message, rest)) = data.split_first_chunk() else {
+            return Err(code::INVALID_FRAME);
+        };
+        let number = u16::from_le_bytes(*message);
+        if !CAN_MESSAGES.contains(&number) {
+            return Err(code::INVALID_PARAMETER);
+        }
+        if let Ok(wanted) = <[u8; 7]>::try_from(rest) {
+            self.can.insert(number, wanted);
+            return Ok(None);
+        }
+        if !rest.is_empty() {
+            return Err(code::INVALID_FRAME);
+        }
+        // Off, with its own number as identifier.
+        let factory = [0, 0, message[0], message[1], 0, 0, 0];
+        let stored = self.can.get(&number).copied().unwrap_or(factory);
+        Ok(Some([&message[..], &stored].concat()))
     }
 
     fn copy_arm(&mut self, from: &[u8], to: u8) {
@@ -212,9 +265,17 @@ fn is_allowed(id: u8, value: &[u8]) -> bool {
     let is_mode = |mode: &u8| *mode <= 2;
     match id {
         command::IMU_ALIGNMENT_LEVER_ARM => rotation(value).is_some(),
-        command::MAGNETOMETER_REJECT_MODE | command::ODO_REJECT_MODE => is_mode(&value[0]),
-        command::GNSS_1_REJECT_MODES => value.iter().all(is_mode),
-        command::GNSS_1_LEVER_ARM_ALIGNMENT | command::VALIDITY_THRESHOLDS => is_finite(0),
+        command::MAGNETOMETER_REJECT_MODE
+        | command::ODO_REJECT_MODE
+        | command::GNSS_1_REJECT_MODES
+        | command::DVL_REJECT_MODES
+        | command::AIRDATA_REJECT_MODES => value.iter().all(is_mode),
+        command::GNSS_1_LEVER_ARM_ALIGNMENT
+        | command::VALIDITY_THRESHOLDS
+        | command::AIRDATA_LEVER_ARM => is_finite(0),
+        command::DVL_INSTALLATION => {
+            floats(&value[..24]).iter().all(|x| x.is_finite()) && value[24] <= 1
+        }
         command::GNSS_1_INSTALLATION => {
             let arms = [&value[..12], &value[13..25]];
             arms.iter().all(|arm| floats(arm).iter().all(|x| x.is_finite())) && value[25] <= 4

@@ -1,12 +1,14 @@
-//! Every command of an Ellipse has its effect, or is documented as stored only.
+//! Every command of an Ellipse does what its table says.
 
 use glam::DVec3;
 
-use super::settings::STORED_ONLY;
 use crate::Output;
+use crate::commands::{Conduct, variants};
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::imu::answers::SBG_SETTINGS;
-use crate::imu::tests::{Bench, documented_as_stored_only, shaken, truth};
+use crate::imu::tests::{Bench, conduct, hex, rows as table, shaken, truth};
+use crate::sensors::imu::InertialTruth;
+use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::sbg_ecom::{Frame, Log, SbgEcom, class, code, command, log};
 
@@ -69,7 +71,7 @@ enum Proof {
     Stream,
     /// It answers a question.
     Answer,
-    /// Read back as written; the documents say that it is stored only.
+    /// Read back as written; the table says that it is kept.
     StoredOnly,
     /// The line runs at another rate.
     Line,
@@ -96,7 +98,7 @@ fn rows() -> Vec<(u8, Vec<u8>, Proof)> {
         (command::VALIDITY_THRESHOLDS, floats(&[0.1, 0.1, 0.1, 0.1]), Stream),
         (command::INIT_PARAMETERS, vec![1; 28], StoredOnly),
         (command::MOTION_PROFILE_ID, vec![2, 0, 0, 0], StoredOnly),
-        (command::AIDING_ASSIGNMENT, vec![1; 16], StoredOnly),
+        (command::AIDING_ASSIGNMENT, vec![1; 11], StoredOnly),
         (command::MAGNETOMETER_MODEL_ID, vec![202, 0, 0, 0], StoredOnly),
         (command::GNSS_1_MODEL_ID, vec![102, 0, 0, 0], StoredOnly),
         (command::ODO_CONF, [&floats(&[100.0])[..], &[5, 1]].concat(), StoredOnly),
@@ -104,12 +106,12 @@ fn rows() -> Vec<(u8, Vec<u8>, Proof)> {
         (command::ODO_REJECT_MODE, vec![2], StoredOnly),
         (command::SYNC_IN_CONF, vec![1, 2, 5, 0, 0, 0], StoredOnly),
         (command::SYNC_OUT_CONF, vec![0, 0, 1, 0, 1, 9, 0, 0, 0], StoredOnly),
-        (command::ADVANCED_CONF, vec![1, 0], StoredOnly),
+        (command::ADVANCED_CONF, vec![1, 0, 0, 0, 0, 2, 0, 0, 0], StoredOnly),
     ]
 }
 
 #[test]
-fn every_command_has_its_effect_or_is_documented_as_stored_only() {
+fn every_command_has_its_effect_or_is_kept() {
     for (_, id, _) in SBG_SETTINGS {
         assert!(rows().iter().any(|(row, ..)| *row == id), "{id} has no row");
     }
@@ -138,8 +140,7 @@ fn every_command_has_its_effect_or_is_documented_as_stored_only() {
             Proof::Line => assert_eq!(baud, Some(230_400)),
             Proof::StoredOnly => {
                 assert_eq!(said, without.3, "{id} changes the stream");
-                assert!(STORED_ONLY.contains(&id), "{id}");
-                assert!(documented_as_stored_only("SBG Ellipse2-D", &id.to_string()), "{id}");
+                assert_eq!(conduct("sbg-ellipse2d", &id.to_string()), Conduct::Kept, "{id}");
             }
         }
         if SBG_SETTINGS.iter().any(|(_, known, _)| *known == id) {
@@ -154,14 +155,17 @@ fn every_command_has_its_effect_or_is_documented_as_stored_only() {
 fn what_is_not_possible_is_refused() {
     let mut bench = unit();
     for (id, data, error) in [
-        // Both axes forward; a rejection mode that there is not; a pin that there is not; no
-        // sensor for this log; a command of other products.
+        // Both axes forward; a rejection mode that there is not; a pin that there is not; a log of
+        // other products; a command of later firmware.
         (command::IMU_ALIGNMENT_LEVER_ARM, alignment(0, 1, [0.0; 3]), code::INVALID_PARAMETER),
         (command::GNSS_1_REJECT_MODES, vec![3, 1, 0, 1], code::INVALID_PARAMETER),
         (command::SYNC_IN_CONF, vec![2, 2, 5, 0, 0, 0], code::INVALID_PARAMETER),
-        (command::OUTPUT_CONF, vec![0, 19, 0, 40, 0], code::INVALID_PARAMETER),
+        (command::OUTPUT_CONF, vec![0, 47, 0, 40, 0], code::INVALID_PARAMETER),
+        (command::OUTPUT_CONF, vec![2, 4, 0, 40, 0], code::INVALID_PARAMETER),
         (command::ODO_CONF, vec![0; 5], code::INVALID_FRAME),
-        (39, vec![0; 4], code::INVALID_PARAMETER),
+        (command::START_MAG_CALIB, vec![3, 2], code::INVALID_PARAMETER),
+        (command::CAN_OUTPUT_CONF, vec![0, 0], code::INVALID_PARAMETER),
+        (48, vec![0; 4], code::INVALID_PARAMETER),
     ] {
         assert_eq!(ask(&mut bench, id, &data), Frame::ack(id, error), "{id} {data:?}");
     }
@@ -213,4 +217,132 @@ fn the_receiver_tells_the_antennas_place_and_the_axes_are_the_vehicles() {
     let Log::EkfEuler(euler) = last(&said, log::EKF_EULER) else { panic!() };
     // The vehicle's forward is the sensor's left: 60 - 90 degrees.
     assert!((euler.rpy_rad[2].to_degrees() + 30.0).abs() < 1.0, "{euler:?}");
+}
+
+#[test]
+fn every_row_of_the_table_is_what_the_unit_does() {
+    let error = |frame: &Frame| {
+        let is_ack = frame.message == command::ACK;
+        is_ack.then(|| u16::from_le_bytes([frame.data[2], frame.data[3]]))
+    };
+    for row in table("sbg-ellipse2d") {
+        let bytes = hex(row.request);
+        let [_, id, data @ ..] = bytes.as_slice() else { continue };
+        let mut bench = unit();
+        let answer = ask(&mut bench, *id, data);
+        let is_refused = error(&answer).is_some_and(|code| code != code::NO_ERROR);
+        let wants_refusal = matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
+        assert_eq!(is_refused, wants_refusal, "{}: {answer:?}", row.code);
+        let is_log = row.code.starts_with("log");
+        match row.conduct {
+            Conduct::Kept => {
+                let keyed = matches!(*id, command::NMEA_TALKER_ID | command::ODO_CAN_CONF)
+                    || matches!(*id, command::SYNC_IN_CONF | command::SYNC_OUT_CONF);
+                let question = match *id {
+                    command::OUTPUT_CONF => &data[..3],
+                    command::CAN_OUTPUT_CONF => &data[..2],
+                    _ if keyed => &data[..1],
+                    _ => &[],
+                };
+                assert_eq!(ask(&mut bench, *id, question).data, data, "{}", row.code);
+            }
+            Conduct::Constant if !is_log => {
+                bench.run(100);
+                assert_eq!(ask(&mut bench, *id, data), answer, "{}", row.code);
+            }
+            _ => {}
+        }
+        if is_log {
+            let message: u8 = row.code.rsplit('/').next().unwrap().parse().unwrap();
+            let is_sent = matches!(row.conduct, Conduct::Acts | Conduct::Constant);
+            let said = stream(&mut bench, 250);
+            let found = said.iter().find(|f| f.message == message && row.code.contains(" 0/"));
+            assert_eq!(found.is_some(), is_sent, "{}", row.code);
+            if row.conduct == Conduct::Constant {
+                assert!(found.unwrap().data[4..].iter().all(|byte| *byte == 0), "{}", row.code);
+            }
+        }
+        for data in variants(data) {
+            let mut bytes = Vec::new();
+            Frame { message: *id, class: class::COMMAND, data }.emit(&mut bytes);
+            bench.sent.clear();
+            bench.say(&bytes);
+            bench.run(20);
+            assert!(bench.bytes().len() < 3000, "{}", row.code);
+        }
+        bench.run(if *id == command::SETTINGS_ACTION { 1200 } else { 10 });
+        assert_eq!(ask(&mut bench, command::INFO, &[]).message, command::INFO, "{}", row.code);
+    }
+}
+
+/// The field turns once in three seconds about a tilted axis; hard iron is added.
+fn turned_field(at: SimTime) -> InertialTruth {
+    let mut made = truth(at);
+    let (sin, cos) = libm::sincos(at.as_secs_f64() * 2.1);
+    let (up, level) = libm::sincos(at.as_secs_f64() * 0.7);
+    let field = DVec3::new(cos * level, sin * level, up) * 0.5;
+    made.magnetic_field_gauss = field + DVec3::new(0.05, -0.1, 0.025);
+    made
+}
+
+#[test]
+fn the_magnetometer_is_calibrated_on_board() {
+    let mut bench = Bench::new("sbg-ellipse2d", |_, _| {});
+    bench.truth = turned_field;
+    bench.run(50);
+    let result = |bench: &mut Bench| ask(bench, command::COMPUTE_MAG_CALIB, &[]).data;
+    let float = |data: &[u8], at: usize| f32::from_le_bytes(data[at..at + 4].try_into().unwrap());
+    // Not started: invalid, no points.
+    let nothing = result(&mut bench);
+    assert_eq!((nothing.len(), nothing[0], nothing[2], nothing[40]), (92, 3, 1, 0));
+    // In three dimensions.
+    let started = Frame::ack(command::START_MAG_CALIB, code::NO_ERROR);
+    assert_eq!(ask(&mut bench, command::START_MAG_CALIB, &[2, 2]), started);
+    bench.run(9500);
+    let data = result(&mut bench);
+    assert_eq!(data[..4], [0, 0, 0, 0], "{data:?}");
+    // Forward, right, down, in units of half a gauss.
+    for (at, wanted) in [(44, 0.1), (48, 0.2), (52, -0.05)] {
+        assert!((float(&data, at) - wanted).abs() < 0.005, "{} {wanted}", float(&data, at));
+    }
+    assert!(float(&data, 4) > 0.05 && float(&data, 16) < 0.01, "before and after");
+    // What it found corrects the log.
+    let matrix: Vec<f32> = (0..12).map(|i| float(&data, 44 + 4 * i)).collect();
+    ask(&mut bench, command::SET_MAG_CALIB, &[&floats(&matrix)[..], &[2]].concat());
+    ask(&mut bench, command::OUTPUT_CONF, &[0, log::MAG, 0, 40, 0]);
+    let Log::Mag(mag) = last(&stream(&mut bench, 500), log::MAG) else { panic!() };
+    let length = mag.mag.iter().map(|x| x * x).sum::<f32>().sqrt();
+    assert!((length - 1.0).abs() < 0.01, "{mag:?}");
+    // A unit at rest does not show enough.
+    bench.truth = truth;
+    ask(&mut bench, command::START_MAG_CALIB, &[1, 2]);
+    bench.run(500);
+    assert_eq!(result(&mut bench)[..4], [3, 2, 1, 0]);
+}
+
+#[test]
+fn heave_follows_the_waves() {
+    let mut bench = Bench::new("sbg-ellipse2d", |_, _| {});
+    // One metre up and down in four seconds.
+    bench.truth = |at| {
+        let mut made = truth(at);
+        let rate = std::f64::consts::TAU / 4.0;
+        let (sin, cos) = libm::sincos(rate * at.as_secs_f64());
+        made.velocity_m_s.z = rate * cos;
+        made.acceleration_m_s2.z = -rate * rate * sin;
+        made
+    };
+    bench.run(50);
+    ask(&mut bench, command::OUTPUT_CONF, &[0, log::SHIP_MOTION, 0, 10, 0]);
+    bench.run(12_000);
+    let said = stream(&mut bench, 4000);
+    let heaves = said.iter().filter(|f| f.message == log::SHIP_MOTION).map(|frame| {
+        let Some(Ok(Log::ShipMotion(motion))) = Log::parse(frame) else { panic!() };
+        assert_eq!(motion.status, 3);
+        motion.motion_m[2]
+    });
+    let heaves: Vec<f32> = heaves.collect();
+    let (least, most) =
+        heaves.iter().fold((f32::MAX, f32::MIN), |(a, b), x| (a.min(*x), b.max(*x)));
+    assert!((most - least - 2.0).abs() < 0.3, "{least} {most}");
 }

@@ -23,7 +23,7 @@ use glam::DQuat;
 pub use self::names::MESSAGES;
 use self::packets::binary;
 use self::registers::{MEASUREMENTS, Registers, Started};
-use self::text::{suffix, text};
+use self::text::{line_len, suffix, text};
 use self::view::{Chain, Increments, Processed, View, ViewStream};
 use super::{Protocol, Unit};
 use crate::sensors::imu::Sample;
@@ -122,10 +122,11 @@ impl VectorNavUnit {
         match command {
             "VNRRG" => {
                 let id = register_number(values.first())?;
-                if values.len() > 1 {
-                    return Err(error::TOO_MANY_PARAMETERS);
-                }
-                let content = self.read(id, unit).ok_or(error::INVALID_REGISTER)?;
+                let content = match values[1..] {
+                    [] => self.read(id, unit).ok_or(error::INVALID_REGISTER)?,
+                    [port] => format!("{},{port}", self.registers.read_of_port(id, port)?),
+                    _ => return Err(error::TOO_MANY_PARAMETERS),
+                };
                 Ok(Some(format!("VNRRG,{id:02},{content}")))
             }
             "VNWRG" => {
@@ -223,11 +224,10 @@ impl VectorNavUnit {
     }
 
     fn bytes_per_second(&self) -> f64 {
-        let line = match self.registers.text_type {
-            0 => 0.0,
-            // The longest line, quaternion, field, acceleration and rate, has 145 bytes.
-            _ => 145.0 * f64::from(self.registers.text_rate_hz),
-        };
+        let registers = &self.registers;
+        let appended = registers.effects().appended;
+        let line_len = line_len(registers.text_type, appended, registers.has_long_checksum());
+        let line = line_len as f64 * f64::from(registers.text_rate_hz);
         let packets = self.registers.binary.iter().map(|output| match output.layout {
             Some(layout) if output.is_on() => {
                 layout.packet_len() as f64 * self.sample_rate_hz / f64::from(output.divisor)

@@ -1,7 +1,7 @@
 //! What a VN-100 remembers.
 //!
 //! Contents and counts of values after VectorNav's library (`registers.h`) and the user manual; factory
-//! values are the profile's. [`STORED_ONLY`] change nothing here.
+//! values are the profile's. What each register does here is in `vectornav.csv`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,12 +32,19 @@ pub const MEASUREMENTS: [(u8, u8); 12] = [
     (240, 17),
 ];
 
-/// Registers that are stored and change nothing, because no filter runs here: the filter's modes and
-/// tuning, hard and soft iron calibration in the field, velocity compensation.
-pub const STORED_ONLY: [u8; 6] = [35, 36, 38, 44, 50, 51];
+/// Tuning of the attitude filter that profiles do not list, with factory values: advanced tuning of
+/// magnetometer and accelerometer, tuning of the gyro, indoor heading, state of the velocity
+/// compensation. Layouts after VectorNav's library; it does not publish the values.
+const TUNING: [(u8, &str); 5] = [
+    (37, "0,0,0,0,0,0,0,0,0"),
+    (39, "0,0,0,0,0,0,0,0,0"),
+    (40, "0,0,0,0,0,0,0,0,0"),
+    (48, "0"),
+    (52, "0,0,0,0,0,0,0,0"),
+];
 
 /// What the unit finds by itself: hosts may only read it.
-const READ_ONLY: [u8; 1] = [47];
+const READ_ONLY: [u8; 2] = [47, 52];
 
 /// Identity, written in the factory.
 const IDENTITY: [u8; 4] = [1, 2, 3, 4];
@@ -82,6 +89,8 @@ pub struct Registers {
     pub sync_out_count: u32,
     /// The host has told of a magnetic disturbance, of an acceleration.
     pub known_disturbances: [bool; 2],
+    /// Registers 5 to 7 of the second port, to which nothing is wired.
+    second_port: [u32; 3],
     stored: BTreeMap<u8, String>,
     /// Registers that a host has written since the factory.
     written: BTreeSet<u8>,
@@ -156,7 +165,10 @@ pub struct Appended {
 
 impl Registers {
     /// As the factory, or the rig, set them; `stored` are those that change nothing here.
-    pub fn factory(unit: &Unit, stored: BTreeMap<u8, String>) -> Self {
+    pub fn factory(unit: &Unit, mut stored: BTreeMap<u8, String>) -> Self {
+        for (id, content) in TUNING {
+            stored.entry(id).or_insert_with(|| content.to_owned());
+        }
         let identity = &unit.profile.identity;
         let text_type = unit
             .settings
@@ -179,6 +191,7 @@ impl Registers {
             binary: [off.clone(), off.clone(), off],
             sync_out_count: 0,
             known_disturbances: [false; 2],
+            second_port: [unit.settings.baud_rate, u32::from(text_type), unit.settings.rate_hz],
             stored,
             written: BTreeSet::new(),
             effects: Effects::default(),
@@ -329,6 +342,19 @@ impl Registers {
         })
     }
 
+    /// The content of register 5, 6 or 7 for a port that the host names.
+    ///
+    /// # Errors
+    /// A code of `$VNERR`.
+    pub fn read_of_port(&self, id: u8, port: &str) -> Result<String, u8> {
+        match (id, port) {
+            (5..=7, "1") => self.read(id).ok_or(error::INVALID_REGISTER),
+            (5..=7, "2") => Ok(self.second_port[usize::from(id) - 5].to_string()),
+            (5..=7, _) => Err(error::INVALID_PARAMETER),
+            _ => Err(error::TOO_MANY_PARAMETERS),
+        }
+    }
+
     /// Writes a register.
     ///
     /// # Errors
@@ -358,12 +384,23 @@ impl Registers {
                     self.sync_out_count = 0;
                 }
             }
-            5 => self.baud_rate = one_of(values, &profile.baud_rates)?,
-            6 => {
-                let codes: Vec<u32> = MESSAGES.iter().map(|(_, code)| u32::from(*code)).collect();
-                self.text_type = one_of(values, &codes)? as u8;
+            5..=7 => {
+                let codes = MESSAGES.map(|(_, code)| u32::from(code));
+                let allowed = match id {
+                    5 => profile.baud_rates.as_slice(),
+                    6 => &codes,
+                    _ => &TEXT_RATES_HZ,
+                };
+                let value = one_of(values, allowed)?;
+                match id {
+                    _ if values.get(1) == Some(&"2") => {
+                        self.second_port[usize::from(id) - 5] = value;
+                    }
+                    5 => self.baud_rate = value,
+                    6 => self.text_type = value as u8,
+                    _ => self.text_rate_hz = value,
+                }
             }
-            7 => self.text_rate_hz = one_of(values, &TEXT_RATES_HZ)?,
             75..=77 => self.binary[usize::from(id) - 75] = binary_output(values)?,
             _ => {
                 let stored = self.stored.get_mut(&id).ok_or(error::INVALID_REGISTER)?;
@@ -428,7 +465,7 @@ fn count(found: usize, least: usize, most: usize) -> Result<(), u8> {
 /// A value that must be in a list, and perhaps the number of a port after it: 1 is this one.
 fn one_of(values: &[&str], allowed: &[u32]) -> Result<u32, u8> {
     count(values.len(), 1, 2)?;
-    if values.get(1).is_some_and(|port| !matches!(*port, "1" | "2" | "3")) {
+    if values.get(1).is_some_and(|port| !matches!(*port, "1" | "2")) {
         return Err(error::INVALID_PARAMETER);
     }
     let value = values[0].parse().map_err(|_| error::INVALID_PARAMETER)?;

@@ -1,11 +1,13 @@
-//! Every register and command of a VN-100 has its effect, or is documented as stored only.
+//! Every register and command of a VN-100 does what its table says.
 
 use glam::DVec3;
 
-use super::registers::{MEASUREMENTS, STORED_ONLY};
+use super::registers::MEASUREMENTS;
+use super::text::line_len;
 use crate::Output;
+use crate::commands::{Conduct, variants};
 use crate::imu::answers::VECTORNAV_REGISTERS;
-use crate::imu::tests::{Bench, documented_as_stored_only, shaken, truth};
+use crate::imu::tests::{Bench, conduct, rows, shaken, truth};
 use crate::wire::framer::Framer;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav};
 
@@ -73,7 +75,7 @@ enum Proof {
     Stream,
     /// The answer tells something else than without it.
     ReadBack,
-    /// Read back as written; the documents say that it is stored only.
+    /// Read back as written; the table says that it is kept.
     StoredOnly,
     /// The line runs at another rate.
     Line,
@@ -118,7 +120,7 @@ const ROWS: [(&str, &[&str], Proof); 33] = [
 ];
 
 #[test]
-fn every_command_has_its_effect_or_is_documented_as_stored_only() {
+fn every_command_has_its_effect_or_is_kept() {
     // Register 47 is the unit's own; 33 and 75 to 77 are no texts.
     let written =
         |id: u8| ROWS.iter().any(|(body, ..)| body.starts_with(&format!("VNWRG,{id:02}")));
@@ -172,8 +174,7 @@ fn every_command_has_its_effect_or_is_documented_as_stored_only() {
             Proof::Line => assert_eq!(baud, Some(230_400), "{body}"),
             Proof::StoredOnly => {
                 assert_eq!(said, without.3, "{body} changes the stream");
-                assert!(STORED_ONLY.contains(&id.parse().unwrap()), "{body}");
-                assert!(documented_as_stored_only("VectorNav VN-100", id), "{body}");
+                assert_eq!(conduct("vectornav-vn100", id), Conduct::Kept, "{body}");
             }
         }
         if body.starts_with("VNWRG") && id != "33" {
@@ -325,4 +326,114 @@ fn counters_and_status_stand_behind_lines() {
     bench.sent.clear();
     bench.run(500);
     assert!(lines(&bench).is_empty());
+}
+
+#[test]
+fn every_row_of_the_table_is_what_the_unit_does() {
+    for row in rows("vectornav-vn100") {
+        let body = row.request.replace(' ', ",");
+        let mut bench = unit();
+        let answer = ask(&mut bench, &body);
+        let is_refused = answer.starts_with("VNERR");
+        let wants_refusal = matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
+        assert_eq!(is_refused, wants_refusal, "{}: {answer}", row.code);
+        match row.conduct {
+            Conduct::Kept => {
+                let (_, written) = body.split_once(',').unwrap();
+                let id = written.split(',').next().unwrap();
+                let read = ask(&mut bench, &format!("VNRRG,{id}"));
+                assert_eq!(read, format!("VNRRG,{written}"));
+            }
+            Conduct::Constant if body.starts_with("VNRRG") => {
+                bench.run(200);
+                assert_eq!(ask(&mut bench, &body), answer);
+            }
+            Conduct::Constant => {
+                let sent = stream(&mut bench, 1100).into_iter().rev();
+                let mut packets = sent.filter_map(|frame| match frame {
+                    Frame::Packet(packet) => Some(packet),
+                    Frame::Line(_) => None,
+                });
+                let packet = packets.next().expect("a packet");
+                assert!(packet.payload.iter().all(|byte| *byte == 0), "{}: {packet:?}", row.code);
+            }
+            _ => {}
+        }
+        for bytes in variants(body.as_bytes()) {
+            bench.sent.clear();
+            bench.say(&request(std::str::from_utf8(&bytes).unwrap()));
+            bench.run(20);
+            assert!(bench.bytes().len() < 1000, "{}", row.code);
+        }
+        bench.run(if matches!(row.code, "VNRST" | "VNRFS") { 400 } else { 10 });
+        assert_eq!(ask(&mut bench, "VNRRG,01"), "VNRRG,01,VN-100T-CR", "{}", row.code);
+    }
+}
+
+#[test]
+fn a_text_output_counts_as_long_as_its_line_is() {
+    let mut bench = Bench::new("vectornav-vn100", |_, _| {});
+    bench.truth = truth;
+    for (_, code) in super::MESSAGES {
+        for register_30 in ["0,0,0,0,1,0,1", "1,1,0,0,1,0,1", "0,2,0,0,3,0,1"] {
+            bench.run(50);
+            ask(&mut bench, &format!("VNWRG,30,{register_30}"));
+            assert!(ask(&mut bench, &format!("VNWRG,06,{code}")).starts_with("VNWRG"), "{code}");
+            bench.sent.clear();
+            bench.run(60);
+            let sent = bench.bytes().len();
+            let one = frames(&bench).len();
+            let appended = crate::imu::vectornav::registers::Appended {
+                counter: register_30[..1].parse().unwrap(),
+                status: register_30[2..3].parse().unwrap(),
+            };
+            let length = line_len(code, appended, register_30[8..9] == *"3");
+            assert_eq!(sent, one * length, "{code} {register_30}");
+        }
+    }
+    // The shortest lines at the highest rate that a line of 115200 baud carries.
+    let mut bench = Bench::new("vectornav-vn100", |_, _| {});
+    bench.run(50);
+    for body in ["VNWRG,06,1", "VNWRG,07,100", "VNWRG,07,200"] {
+        assert_eq!(ask(&mut bench, body), body);
+    }
+    // 135 bytes of VNQMR two hundred times a second are too many.
+    assert_eq!(ask(&mut bench, "VNWRG,06,8"), "VNERR,0C");
+    assert_eq!(ask(&mut bench, "VNRRG,06"), "VNRRG,06,1");
+}
+
+#[test]
+fn each_port_has_its_own_output_registers() {
+    let mut bench = unit();
+    for body in ["VNWRG,06,0,2", "VNWRG,05,9600,2", "VNWRG,07,1,2"] {
+        assert_eq!(ask(&mut bench, body), body);
+        let read = body.replace("VNWRG", "VNRRG");
+        assert_eq!(ask(&mut bench, &format!("{},2", &read[..8])), read);
+    }
+    assert_eq!(ask(&mut bench, "VNRRG,06"), "VNRRG,06,14", "the first port goes on");
+    assert_eq!(ask(&mut bench, "VNRRG,06,1"), "VNRRG,06,14,1");
+    assert_eq!(ask(&mut bench, "VNRRG,06,3"), "VNERR,07");
+}
+
+/// What ArduPilot's driver of external attitude references says to a VN-100 at 50 Hz.
+#[test]
+fn the_opening_of_ardupilot_is_answered() {
+    let mut bench = Bench::new("vectornav-vn100", |_, _| {});
+    bench.run(50);
+    for body in ["VNASY,0", "VNWRG,06,1", "VNWRG,06,2"] {
+        assert_eq!(ask(&mut bench, body), body);
+    }
+    assert_eq!(ask(&mut bench, "VNRRG,01"), "VNRRG,01,VN-100T-CR");
+    for body in ["VNWRG,75,3,16,14,073E,0004", "VNASY,1"] {
+        assert_eq!(ask(&mut bench, body), body);
+    }
+    let packets = stream(&mut bench, 1000).into_iter().filter_map(|frame| match frame {
+        Frame::Packet(packet) => Some(packet.layout.packet_len()),
+        Frame::Line(_) => None,
+    });
+    let lengths: Vec<usize> = packets.collect();
+    assert!(
+        lengths.len().abs_diff(50) <= 1 && lengths.iter().all(|len| *len == 104),
+        "{lengths:?}"
+    );
 }

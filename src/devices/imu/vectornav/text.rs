@@ -63,6 +63,44 @@ pub fn text(code: u8, view: &View) -> Option<String> {
     Some(body)
 }
 
+/// Numbers of a line of text output by their formats; empty for type 0.
+fn formats(code: u8) -> &'static [(Format, usize)] {
+    use Format::*;
+    match code {
+        1 => &[(Angle, 3)],
+        2 => &[(Quaternion, 4)],
+        8 => &[(Quaternion, 4), (Magnetic, 3), (Acceleration, 3), (AngularRate, 3)],
+        10 => &[(Magnetic, 3)],
+        11 => &[(Acceleration, 3)],
+        12 => &[(AngularRate, 3)],
+        13 => &[(Magnetic, 3), (Acceleration, 3), (AngularRate, 3)],
+        14 => &[(Angle, 3), (Magnetic, 3), (Acceleration, 3), (AngularRate, 3)],
+        16 | 17 => &[(Angle, 3), (Acceleration, 3), (AngularRate, 3)],
+        19 => {
+            &[(Magnetic, 3), (Acceleration, 3), (AngularRate, 3), (Temperature, 1), (Pressure, 1)]
+        }
+        30 => &[(Seconds, 1), (Angle, 6)],
+        _ => &[],
+    }
+}
+
+/// Bytes of a line of text output on the wire, numbers in their usual width; 0 for type 0.
+pub fn line_len(code: u8, appended: Appended, has_long_checksum: bool) -> usize {
+    let formats = formats(code);
+    if formats.is_empty() {
+        return 0;
+    }
+    let numbers: usize = formats.iter().map(|(format, count)| (1 + format.width()) * count).sum();
+    let status = if appended.status > 0 { ",S0000".len() } else { 0 };
+    let counter = match appended.counter {
+        0 => 0,
+        3 => ",T4294967295".len(),
+        _ => ",T0".len(),
+    };
+    let around = if has_long_checksum { "$VNYPR*XXXX\r\n" } else { "$VNYPR*XX\r\n" };
+    around.len() + numbers + status + counter
+}
+
 /// What register 30 has behind a line: the status first, then the counter.
 pub fn suffix(appended: Appended, view: &View) -> String {
     let mut text = String::new();

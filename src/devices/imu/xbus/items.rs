@@ -11,7 +11,7 @@ use crate::time::{Epoch, SimTime};
 use crate::wire::xbus::{Item, LocalFrame, Xdi};
 
 /// What the unit can send, by its name in profiles.
-pub const MESSAGES: [(&str, Xdi); 18] = [
+pub const MESSAGES: [(&str, Xdi); 25] = [
     ("packet-counter", Xdi::PACKET_COUNTER),
     ("utc-time", Xdi::UTC_TIME),
     ("itow", Xdi::ITOW),
@@ -30,6 +30,13 @@ pub const MESSAGES: [(&str, Xdi); 18] = [
     ("magnetic-field", Xdi::MAGNETIC_FIELD),
     ("status-byte", Xdi::STATUS_BYTE),
     ("status-word", Xdi::STATUS_WORD),
+    ("acceleration-hr", Xdi::ACCELERATION_HR),
+    ("rate-of-turn-hr", Xdi::RATE_OF_TURN_HR),
+    ("raw-sensors", Xdi::RAW_SENSORS),
+    ("raw-gyro-temperatures", Xdi::RAW_GYRO_TEMPERATURES),
+    ("corrected-magnetic-field", Xdi::CORRECTED_MAGNETIC_FIELD),
+    ("device-id", Xdi::DEVICE_ID),
+    ("location-id", Xdi::LOCATION_ID),
 ];
 
 /// Ticks a second of the fine sample time.
@@ -52,6 +59,12 @@ pub struct Moment {
     pub told_place: Option<Geodetic>,
     /// 3 while the gyro's bias is found, 2 when the unit turned meanwhile, 0 otherwise.
     pub no_rotation: u32,
+    /// A representative motion is recorded.
+    pub is_motion_recorded: bool,
+    /// Latest readings in the sensor's axes, for what is not calibrated.
+    pub raw: Sample,
+    /// The unit's id and the location that the host has given it.
+    pub ids: (u32, u16),
 }
 
 /// The epoch of a clock that the host has set forward.
@@ -112,6 +125,7 @@ pub fn item(xdi: Xdi, now: &Moment, m: &Measured, unit: &Unit) -> Item {
         Xdi::PRESSURE => raw((sample.pressure_pa.round() as u32).to_be_bytes().to_vec()),
         Xdi::DELTA_V => reals(&m.delta_velocity.to_array()),
         Xdi::ACCELERATION => reals(&m.accel.to_array()),
+        Xdi::ACCELERATION_HR => reals(&sample.accel.value.to_array()),
         Xdi::FREE_ACCELERATION => {
             let place = now.told_place.unwrap_or(sample.truth.place);
             let gravity = DVec3::Z * earth::normal_gravity_m_s2(&place);
@@ -119,24 +133,56 @@ pub fn item(xdi: Xdi, now: &Moment, m: &Measured, unit: &Unit) -> Item {
             reals(&(to_local * free).to_array())
         }
         Xdi::RATE_OF_TURN => reals(&m.gyro.to_array()),
+        Xdi::RATE_OF_TURN_HR => reals(&sample.gyro.value.to_array()),
+        Xdi::RAW_SENSORS => raw(raw_sensors(&now.raw, unit)),
+        Xdi::RAW_GYRO_TEMPERATURES => raw([degrees_256(now.raw.temperature_c); 3].concat()),
+        Xdi::DEVICE_ID => raw(now.ids.0.to_be_bytes().to_vec()),
+        Xdi::LOCATION_ID => raw(now.ids.1.to_be_bytes().to_vec()),
         Xdi::DELTA_Q => {
             let angle = m.delta_angle.length();
             let axis = if angle > 0.0 { m.delta_angle / angle } else { DVec3::X };
             let q = crate::frames::quat_about(axis, angle);
             reals(&[q.w, q.x, q.y, q.z])
         }
-        Xdi::MAGNETIC_FIELD => reals(&(m.mag / unit.profile.magnetic_unit_gauss).to_array()),
-        Xdi::STATUS_BYTE => raw(vec![status(m, now.no_rotation) as u8]),
-        _ => raw(status(m, now.no_rotation).to_be_bytes().to_vec()),
+        // The calibration in the run finds nothing to correct.
+        Xdi::MAGNETIC_FIELD | Xdi::CORRECTED_MAGNETIC_FIELD => {
+            reals(&(m.mag / unit.profile.magnetic_unit_gauss).to_array())
+        }
+        Xdi::STATUS_BYTE => raw(vec![status(m, now) as u8]),
+        _ => raw(status(m, now).to_be_bytes().to_vec()),
     }
 }
 
-/// Self test passed, filter valid, bits 3 and 4 the update without rotation, ranges that ended: bits 8
-/// to 16 accelerometer, gyro and magnetometer x, y, z; bit 19 any of them.
-fn status(m: &Measured, no_rotation: u32) -> u32 {
+/// A temperature in 1/256 degree.
+fn degrees_256(temperature_c: f64) -> [u8; 2] {
+    ((temperature_c * 256.0).round() as i16).to_be_bytes()
+}
+
+/// Counts of the converters: acceleration, rate and field over their ranges with zero in the middle, then
+/// the temperature.
+fn raw_sensors(sample: &Sample, unit: &Unit) -> Vec<u8> {
+    let model = &unit.profile.defaults.model;
+    let readings = [
+        (sample.accel.value, model.accel.range),
+        (sample.gyro.value, model.gyro.range),
+        (sample.mag.value, model.mag.range),
+    ];
+    let counts = readings.into_iter().flat_map(|(value, range)| {
+        let count = move |x: f64| (32_768.0 * (1.0 + x / range)).round() as u16;
+        value.to_array().map(count)
+    });
+    let mut data: Vec<u8> = counts.flat_map(u16::to_be_bytes).collect();
+    data.extend(degrees_256(sample.temperature_c));
+    data
+}
+
+/// Self test passed, filter valid, bits 3 and 4 the update without rotation, bit 5 a representative
+/// motion, ranges that ended: bits 8 to 16 accelerometer, gyro and magnetometer x, y, z; bit 19 any of
+/// them.
+fn status(m: &Measured, now: &Moment) -> u32 {
     let axes = [m.clipped.accel, m.clipped.gyro, m.clipped.mag];
     let bits = axes.iter().flatten().enumerate();
     let clipped = bits.fold(0u32, |word, (bit, on)| word | u32::from(*on) << (8 + bit));
     let any = u32::from(clipped != 0) << 19;
-    0x3 | no_rotation << 3 | clipped | any
+    0x3 | now.no_rotation << 3 | u32::from(now.is_motion_recorded) << 5 | clipped | any
 }

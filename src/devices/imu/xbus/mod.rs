@@ -9,11 +9,13 @@
 //! world; sensor axes stay forward, left, up.
 
 mod alignment;
+mod compass;
 mod items;
 
 use std::collections::BTreeMap;
 
 use self::alignment::Alignment;
+use self::compass::Compass;
 pub use self::items::MESSAGES;
 use self::items::{Moment, item, utc};
 use super::output::Stream;
@@ -32,21 +34,22 @@ const WAKE_UP_WAIT_NS: u64 = 500_000_000;
 const MAX_ITEMS: usize = 32;
 /// The rate of items that come with every message.
 const EVERY_MESSAGE: u16 = 0xffff;
+/// A tick of a correction of UTC: 0.1 ms.
+const UTC_TICK_NS: i128 = 100_000;
 /// An option flag: the unit stays in configuration after a start.
 const DISABLE_AUTO_MEASUREMENT: u8 = 0x02;
 
-/// Settings that are stored and change nothing here: outputs of older firmware, lines of other
-/// products, filters, pins that nothing is wired to.
-pub const STORED_ONLY: [u8; 8] = [
-    mid::SET_PERIOD,
-    mid::SET_FILTER_PROFILE,
-    mid::SET_LOCATION_ID,
-    mid::SET_STRING_OUTPUT_TYPE,
-    mid::SET_OUTPUT_MODE,
-    mid::SET_OUTPUT_SETTINGS,
-    mid::SET_ERROR_MODE,
-    mid::SET_SYNC_SETTINGS,
+/// Settings that profiles do not list, with their factory values: an output mode of the line, a skip factor
+/// of strings, a delay on a shared line.
+const STORED: [(u8, &[u8]); 3] = [
+    (mid::SET_EXT_OUTPUT_MODE, &[0, 0]),
+    (mid::SET_OUTPUT_SKIP_FACTOR, &[0, 0]),
+    (mid::SET_TRANSMIT_DELAY, &[0, 0]),
 ];
+/// Bytes of the extended settings (eMTS). Their contents are encrypted and not published.
+const EMTS_BYTES: usize = 1024;
+/// Of a sync setting: the function "send the latest" on the line "`ReqData`".
+const SEND_LATEST_ON_REQUEST: [u8; 2] = [8, 6];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -69,6 +72,9 @@ pub struct XbusUnit {
     /// Settings that are stored and read back, by message id.
     stored: BTreeMap<u8, Vec<u8>>,
     alignment: Alignment,
+    compass: Compass,
+    /// The latest measurement, for hosts that ask for it.
+    latest_data: Vec<u8>,
     /// By which the host has set UTC forward.
     utc_ahead_ns: i128,
     latest: Option<Sample>,
@@ -83,7 +89,11 @@ fn takes(id: u8, length: usize) -> bool {
         mid::SET_OPTION_FLAGS => length == 8,
         // Twelve bytes for each of up to ten.
         mid::SET_SYNC_SETTINGS => length.is_multiple_of(12) && length <= 120,
-        _ => XBUS_SETTINGS.iter().any(|(_, known, bytes)| (*known, *bytes) == (id, length)),
+        _ => {
+            let listed = XBUS_SETTINGS.iter().map(|(_, known, bytes)| (*known, *bytes));
+            let more = STORED.iter().map(|(known, value)| (*known, value.len()));
+            listed.chain(more).any(|known| known == (id, length))
+        }
     }
 }
 
@@ -97,7 +107,7 @@ fn counter_at_start(unit: &Unit) -> u16 {
 impl XbusUnit {
     /// A unit that measures, unless the rig has it wait.
     pub fn new(unit: &Unit, answers: XbusAnswers) -> Self {
-        let stored = answers.stored.clone();
+        let stored = factory_settings(&answers);
         let mut made = Self {
             answers,
             framer: Framer::new(Xbus),
@@ -106,6 +116,8 @@ impl XbusUnit {
             streams: BTreeMap::new(),
             stored,
             alignment: Alignment::default(),
+            compass: Compass::default(),
+            latest_data: Vec::new(),
             utc_ahead_ns: 0,
             latest: None,
             counter: counter_at_start(unit),
@@ -190,6 +202,15 @@ impl XbusUnit {
                 unit.forget_held();
                 self.state = State::Booting(SimTime(now.0 + unit.profile.boot_ns));
             }
+            mid::ICC_COMMAND => match self.compass.obey(&message.data) {
+                Ok(data) => Self::say(unit, now, ack, data),
+                Err(code) => Self::say(unit, now, mid::ERROR, [code]),
+            },
+            mid::REQ_DATA if is_streaming => {
+                if !self.latest_data.is_empty() {
+                    Self::say(unit, now, mid::MT_DATA2, self.latest_data.clone());
+                }
+            }
             mid::SET_NO_ROTATION | mid::RESET_ORIENTATION => {
                 let done = match (message.mid, message.data.as_slice()) {
                     (mid::SET_NO_ROTATION, [high, low]) => {
@@ -226,10 +247,15 @@ impl XbusUnit {
         let data = &message.data;
         let identity = unit.profile.identity.clone();
         Ok(match message.mid {
-            mid::REQ_DID => device_id(&identity.serial).to_be_bytes().to_vec(),
+            // Older masters of a bus expect it; a unit without a bus has nothing to start.
+            mid::REQ_DID | mid::INIT_MT => device_id(&identity.serial).to_be_bytes().to_vec(),
             mid::REQ_PRODUCT_CODE => format!("{:<20.20}", identity.model).into_bytes(),
             mid::REQ_FW_REV => version(&identity.firmware, 3),
             mid::REQ_HARDWARE_VERSION => version(&identity.hardware, 2),
+            // Of legacy measurements, which are not sent.
+            mid::REQ_DATA_LENGTH => vec![0, 0],
+            mid::REQ_EMTS if data.len() <= 2 => vec![0; EMTS_BYTES],
+            mid::STORE_FILTER_STATE => Vec::new(),
             mid::REQ_CONFIGURATION => self.configuration(unit).to_bytes(),
             mid::SET_OUTPUT_CONFIGURATION => {
                 if !data.is_empty() {
@@ -244,7 +270,7 @@ impl XbusUnit {
             mid::SET_BAUDRATE => return self.baud_rate(data, unit),
             mid::RESTORE_FACTORY_DEF => {
                 self.restore_output(unit);
-                self.stored = self.answers.stored.clone();
+                self.stored = factory_settings(&self.answers);
                 self.alignment = Alignment::default();
                 Vec::new()
             }
@@ -261,6 +287,11 @@ impl XbusUnit {
             mid::SET_UTC_TIME => {
                 let wanted = time_of(data).ok_or(error::PARAMETER)?;
                 self.utc_ahead_ns = wanted.as_nanosecond() - unit.epoch.unix_ns(now);
+                Vec::new()
+            }
+            mid::ADJUST_UTC_TIME => {
+                let ticks = data.as_array().copied().map(i32::from_be_bytes);
+                self.utc_ahead_ns += i128::from(ticks.ok_or(error::PARAMETER)?) * UTC_TICK_NS;
                 Vec::new()
             }
             mid::SET_ALIGNMENT_ROTATION => match data.as_slice() {
@@ -289,7 +320,8 @@ impl XbusUnit {
                 return Err(error::PARAMETER);
             }
             id => {
-                let is_known = XBUS_SETTINGS.iter().any(|(_, known, _)| *known == id);
+                let is_known = XBUS_SETTINGS.iter().any(|(_, known, _)| *known == id)
+                    || STORED.iter().any(|(known, _)| *known == id);
                 if !is_known && id != mid::SET_SYNC_SETTINGS {
                     return Err(error::MESSAGE);
                 }
@@ -331,6 +363,18 @@ impl XbusUnit {
         }
     }
 
+    /// A stored setting of two bytes.
+    fn stored_word(&self, id: u8) -> u16 {
+        let bytes = self.stored.get(&id).and_then(|data| data.first_chunk().copied());
+        bytes.map_or(0, u16::from_be_bytes)
+    }
+
+    /// Whether measurements are sent when the host asks only.
+    fn waits_for_request(&self) -> bool {
+        let settings = self.stored.get(&mid::SET_SYNC_SETTINGS).map_or(&[][..], Vec::as_slice);
+        settings.chunks(12).any(|setting| setting.starts_with(&SEND_LATEST_ON_REQUEST))
+    }
+
     fn next_baud(&self, unit: &Unit) -> u32 {
         let stored = self.stored.get(&mid::SET_BAUDRATE).and_then(|b| b.first_chunk().copied());
         stored.map_or(unit.port.line().baud, u32::from_be_bytes)
@@ -353,9 +397,17 @@ impl XbusUnit {
                 start.second()
             )),
             device_id: id,
+            filter_profile: self.stored_word(mid::SET_FILTER_PROFILE),
+            firmware: version(&unit.profile.identity.firmware, 3).try_into().unwrap_or_default(),
             ..Configuration::default()
         }
     }
+}
+
+/// Settings as the factory made them, by message id.
+fn factory_settings(answers: &XbusAnswers) -> BTreeMap<u8, Vec<u8>> {
+    let more = STORED.iter().map(|(id, value)| (*id, value.to_vec()));
+    answers.stored.clone().into_iter().chain(more).collect()
 }
 
 /// A time in 12 bytes: ns, year, month, day, hour, minute, second, flags.
@@ -401,6 +453,7 @@ impl Protocol for XbusUnit {
         let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
         self.alignment.step(sample);
         self.latest = Some(*sample);
+        self.compass.step(sample);
         let (made, attitude) = self.alignment.apply(sample);
         let mut ready = BTreeMap::new();
         for (divisor, stream) in &mut self.streams {
@@ -422,6 +475,9 @@ impl Protocol for XbusUnit {
             utc_ahead_ns: self.utc_ahead_ns,
             told_place: told.and_then(|data| told_place(data)),
             no_rotation: self.alignment.update_status(),
+            is_motion_recorded: self.compass.is_recording(),
+            raw: *sample,
+            ids: (device_id(&unit.profile.identity.serial), self.stored_word(mid::SET_LOCATION_ID)),
         };
         let mut data = Vec::new();
         for output in &self.output {
@@ -435,6 +491,10 @@ impl Protocol for XbusUnit {
             }
         }
         self.counter = self.counter.wrapping_add(1);
+        self.latest_data.clone_from(&data);
+        if self.waits_for_request() {
+            return;
+        }
         let mut bytes = Vec::new();
         Message::new(mid::MT_DATA2, data).emit(&mut bytes);
         unit.report(sample, bytes);
@@ -466,6 +526,8 @@ impl Protocol for XbusUnit {
             self.counter = 0;
             self.utc_ahead_ns = 0;
             self.alignment.restart();
+            self.compass = Compass::default();
+            self.latest_data.clear();
             let mut bytes = Vec::new();
             Message::new(mid::WAKE_UP, []).emit(&mut bytes);
             unit.port.send(until, bytes);
@@ -481,7 +543,7 @@ impl Protocol for XbusUnit {
     }
 
     fn rate_hz(&self) -> f64 {
-        if self.state != State::Measurement {
+        if self.state != State::Measurement || self.waits_for_request() {
             return 0.0;
         }
         // Streams share messages at the instants they have in common; the fastest makes most.

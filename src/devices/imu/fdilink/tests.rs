@@ -1,0 +1,100 @@
+//! The console of an N100 does what its table says.
+
+use crate::commands::{Conduct, variants};
+use crate::imu::tests::{Bench, rows};
+use crate::wire::fdilink::{FdiLink, Frame, Packet};
+use crate::wire::framer::Framer;
+
+fn bench() -> Bench {
+    let mut bench = Bench::new("wheeltec-n100", |_, _| {});
+    bench.run(50);
+    bench
+}
+
+/// What the unit says within half a second, and waits until the next command is taken.
+fn ask(bench: &mut Bench, text: &str) -> String {
+    bench.sent.clear();
+    bench.say(format!("{text}\r\n").as_bytes());
+    bench.run(1000);
+    String::from_utf8_lossy(&bench.bytes()).into_owned()
+}
+
+fn count(bench: &mut Bench, wanted: fn(&Packet) -> bool) -> usize {
+    bench.sent.clear();
+    bench.run(1000);
+    let frames: Vec<Frame> = Framer::new(FdiLink).frames(&bench.bytes());
+    frames.iter().filter(|frame| wanted(&frame.packet)).count()
+}
+
+#[test]
+fn every_row_of_the_table_is_what_the_unit_does() {
+    for row in rows("wheeltec-n100").into_iter().filter(|row| !row.request.is_empty()) {
+        let mut bench = bench();
+        bench.say(b"#fconfig\r\n");
+        bench.run(1000);
+        let answer = ask(&mut bench, row.request);
+        let is_refused = answer == "*#ERROR\r\n";
+        let wants_refusal = matches!(row.conduct, Conduct::NotMade | Conduct::Refused);
+        assert_eq!(is_refused, wants_refusal, "{}: {answer}", row.code);
+        assert!(!answer.is_empty(), "{}", row.code);
+        bench.say(b"n\r\n");
+        bench.run(1000);
+        if row.conduct == Conduct::Constant {
+            bench.say(b"#fconfig\r\n");
+            bench.run(1000);
+            assert_eq!(ask(&mut bench, row.request), answer, "{}", row.code);
+        }
+        for bytes in variants(row.request.as_bytes()) {
+            bench.sent.clear();
+            bench.say(&[&bytes[..], b"\r\n"].concat());
+            bench.run(20);
+            assert!(bench.bytes().len() < 1000, "{}", row.code);
+        }
+        bench.run(4000);
+        bench.say(b"n\r\n");
+        bench.run(1000);
+        bench.say(b"#fconfig\r\n");
+        bench.run(1000);
+        assert_eq!(ask(&mut bench, "#fparam get MSG_IMU"), "MSG_IMU=7\r\n", "{}", row.code);
+    }
+}
+
+#[test]
+fn rates_are_rungs_that_a_restart_puts_in_force() {
+    let mut bench = bench();
+    let is_imu = |packet: &Packet| matches!(packet, Packet::Imu(_));
+    assert_eq!(count(&mut bench, is_imu), 100);
+    // Outside of configuration it listens to nothing else.
+    bench.sent.clear();
+    bench.say(b"#fparam set MSG_IMU 4\r\n");
+    bench.run(20);
+    assert!(!bench.bytes().starts_with(b"*#"));
+    bench.say(b"#fconfig\r\n");
+    bench.run(1000);
+    assert_eq!(count(&mut bench, |_| true), 0, "no frames in configuration");
+    let listed = ask(&mut bench, "#fmsg");
+    assert!(listed.contains("MSG_IMU[40]   100.0Hz\r\n"), "{listed}");
+    assert_eq!(ask(&mut bench, "#fparam get MSG_IMU"), "MSG_IMU=7\r\n");
+    assert_eq!(ask(&mut bench, "#fparam"), "*#ERROR\r\n");
+    assert_eq!(ask(&mut bench, "#fparam set MSG_IMU 10"), "*#ERROR\r\n", "no such rung");
+    assert_eq!(ask(&mut bench, "#fparam set MSG_IMU 4"), "*#OK\r\n");
+    // A command that comes too soon.
+    bench.sent.clear();
+    bench.say(b"#fparam get MSG_IMU\r\n#fparam get MSG_IMU\r\n");
+    bench.run(1000);
+    assert_eq!(bench.bytes(), b"MSG_IMU=4\r\n*#ERROR\r\n");
+    assert_eq!(ask(&mut bench, "#fdeconfig")[..6], *"*#OK\r\n");
+    assert_eq!(count(&mut bench, is_imu), 100, "not before a restart");
+    for (text, wanted) in [("#fconfig", "*#OK"), ("#fsave", "*#OK"), ("#freboot", "(y/n)")] {
+        assert!(ask(&mut bench, text).contains(wanted), "{text}");
+    }
+    bench.say(b"y\r\n");
+    bench.run(4000);
+    assert_eq!(count(&mut bench, is_imu), 10);
+    for text in ["#fconfig", "#freset"] {
+        ask(&mut bench, text);
+    }
+    bench.say(b"y\r\n");
+    bench.run(4000);
+    assert_eq!(count(&mut bench, is_imu), 100, "as the factory set it");
+}

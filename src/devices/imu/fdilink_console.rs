@@ -1,0 +1,168 @@
+//! The text console of an N100: `#fconfig` stops its frames, `#f…` commands are answered in words,
+//! `#fdeconfig` or a restart puts it back on the air.
+//!
+//! Answers are those that a public driver has recorded from a module: `*#OK`, `*#ERROR`,
+//! `MSG_IMU=7`, `MSG_IMU[40]   100.0Hz`. A rate is the place in a ladder of rates, it is written to a
+//! table, `#fsave` stores the table, and a restart puts the stored one in force. A command that comes
+//! within a second of the last one is refused.
+
+use crate::time::SimTime;
+
+/// The rates of a message by their number, Hz; 0: not sent.
+pub const LADDER_HZ: [u32; 10] = [0, 1, 2, 5, 10, 20, 50, 100, 200, 400];
+/// Parameters of the messages' rates with the types of the messages.
+pub const PARAMETERS: [(&str, u8); 4] =
+    [("MSG_IMU", 0x40), ("MSG_AHRS", 0x41), ("MSG_INSGPS", 0x42), ("MSG_GEODETIC_POS", 0x5c)];
+
+/// Between two commands at least: a module refused all at 0.9 s and took all at 1 s.
+const COMMAND_GAP_NS: u64 = 950_000_000;
+/// Longest command; what is longer is dropped.
+const MOST_LINE: usize = 96;
+const OK: &str = "*#OK\r\n";
+const ERROR: &str = "*#ERROR\r\n";
+const CONFIRM: &str = "(y/n)\r\n";
+
+/// Rates of the messages, Hz.
+pub type Rates = [u32; 4];
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Console {
+    line: Vec<u8>,
+    is_open: bool,
+    /// A restart, or a reset to the factory's rates, waits for a `y`.
+    asks: Option<Asked>,
+    last_command: Option<SimTime>,
+    /// What `#fparam` writes, what `#fsave` has stored, what the factory set.
+    table: Rates,
+    saved: Rates,
+    factory: Rates,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Asked {
+    Restart,
+    Factory,
+}
+
+/// What a command asks of the unit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reaction {
+    /// To say this.
+    Say(String),
+    /// To start anew with these rates.
+    Restart(Rates),
+}
+
+impl Console {
+    /// Of a unit with these rates.
+    pub fn new(rates: Rates) -> Self {
+        Self {
+            line: Vec::new(),
+            is_open: false,
+            asks: None,
+            last_command: None,
+            table: rates,
+            saved: rates,
+            factory: rates,
+        }
+    }
+
+    /// Whether the unit is configured and sends no frames.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Takes a byte from the host at `now`; a line's end brings a reaction.
+    pub fn take(&mut self, now: SimTime, byte: u8) -> Option<Reaction> {
+        if !matches!(byte, b'\r' | b'\n') {
+            // The mark of a longer line stays, so that its end is no command.
+            self.line.truncate(MOST_LINE);
+            self.line.push(byte);
+            return None;
+        }
+        let line = std::mem::take(&mut self.line);
+        let text = std::str::from_utf8(&line).ok().filter(|text| text.len() <= MOST_LINE)?.trim();
+        (!text.is_empty()).then(|| self.obey(now, text))?
+    }
+
+    fn obey(&mut self, now: SimTime, text: &str) -> Option<Reaction> {
+        if let Some(asked) = self.asks.take() {
+            if text != "y" {
+                return Some(Reaction::Say(OK.to_owned()));
+            }
+            if asked == Asked::Factory {
+                self.saved = self.factory;
+            }
+            (self.table, self.is_open) = (self.saved, false);
+            return Some(Reaction::Restart(self.saved));
+        }
+        // Outside of configuration a module listens to one command only.
+        if !self.is_open && text != "#fconfig" {
+            return None;
+        }
+        let is_early =
+            self.last_command.is_some_and(|last| now.0 < last.0 + COMMAND_GAP_NS) && self.is_open;
+        self.last_command = Some(now);
+        if is_early {
+            return Some(Reaction::Say(ERROR.to_owned()));
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let answer = match words.as_slice() {
+            ["#fconfig"] => {
+                self.is_open = true;
+                OK.to_owned()
+            }
+            ["#fdeconfig"] => {
+                self.is_open = false;
+                OK.to_owned()
+            }
+            ["#fmsg"] => self.messages(),
+            // A module acknowledges it and keeps its rates.
+            ["#fmsg", _, _] => OK.to_owned(),
+            ["#fparam", "get", name] => match place_of(name) {
+                Some(place) => format!("{name}={}\r\n", rung_of(self.table[place])),
+                None => ERROR.to_owned(),
+            },
+            ["#fparam", "set", name, value] => {
+                let rung = value.parse::<f64>().ok().filter(|rung| rung.fract() == 0.0);
+                let rate = rung.and_then(|rung| LADDER_HZ.get(rung as usize));
+                match (place_of(name), rate) {
+                    (Some(place), Some(rate)) => {
+                        self.table[place] = *rate;
+                        OK.to_owned()
+                    }
+                    _ => ERROR.to_owned(),
+                }
+            }
+            ["#fsave"] => {
+                self.saved = self.table;
+                OK.to_owned()
+            }
+            ["#freboot"] => {
+                self.asks = Some(Asked::Restart);
+                CONFIRM.to_owned()
+            }
+            ["#freset"] => {
+                self.asks = Some(Asked::Factory);
+                CONFIRM.to_owned()
+            }
+            _ => ERROR.to_owned(),
+        };
+        Some(Reaction::Say(answer))
+    }
+
+    fn messages(&self) -> String {
+        let rates = PARAMETERS.iter().zip(self.table);
+        rates.map(|((name, kind), hz)| format!("{name}[{kind:02x}]   {hz}.0Hz\r\n")).collect()
+    }
+}
+
+fn place_of(name: &str) -> Option<usize> {
+    PARAMETERS.iter().position(|(known, _)| *known == name)
+}
+
+/// The number of a rate, or of the next slower one.
+fn rung_of(rate_hz: u32) -> usize {
+    LADDER_HZ.iter().rposition(|known| *known <= rate_hz).unwrap_or(0)
+}

@@ -1,0 +1,156 @@
+//! The calibration of the magnetometer on board: points of the field while the host turns the unit, then
+//! the sphere (or circle) that fits them.
+
+use glam::{DMat4, DVec3, DVec4};
+
+use crate::wire::sbg_ecom::code;
+
+/// Most points that are kept.
+const MOST_POINTS: usize = 1000;
+/// Fewer points tell nothing.
+const LEAST_POINTS: usize = 20;
+/// A point is taken when the field has turned by this angle since the last one, as a cosine: 4 degrees.
+const TURNED_COS: f64 = 0.9976;
+/// Points along an axis must reach over this share of the sphere's radius.
+const SPREAD: f64 = 1.0;
+
+/// A turn on the spot.
+const MODE_2D: u8 = 1;
+/// Turns about all axes.
+const MODE_3D: u8 = 2;
+
+/// Bits of the advanced status.
+mod issue {
+    pub const POINTS: u16 = 1;
+    pub const DISTORTION: u16 = 1 << 1;
+    /// Axes x, y and z from this bit on.
+    pub const MOTION: u16 = 1 << 2;
+    pub const MOTION_Z: u16 = 1 << 4;
+}
+
+/// See the module; in units of the usual field, sensor axes forward, right, down.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MagneticCalibration {
+    /// 0: not started.
+    mode: u8,
+    points: Vec<DVec3>,
+}
+
+/// What fits the points.
+struct Fit {
+    offset: DVec3,
+    radius: f64,
+}
+
+impl MagneticCalibration {
+    /// Starts anew: `mode, bandwidth`.
+    ///
+    /// # Errors
+    /// A code of [`code`].
+    pub fn start(&mut self, data: &[u8]) -> Result<(), u16> {
+        match *data {
+            [mode @ (MODE_2D | MODE_3D), 0..=2] => {
+                *self = Self { mode, points: Vec::new() };
+                Ok(())
+            }
+            [_, _] => Err(code::INVALID_PARAMETER),
+            _ => Err(code::INVALID_FRAME),
+        }
+    }
+
+    /// Follows the field.
+    pub fn step(&mut self, field: DVec3) {
+        let is_new = self
+            .points
+            .last()
+            .is_none_or(|last| last.dot(field) < TURNED_COS * last.length() * field.length());
+        if self.mode != 0 && is_new && self.points.len() < MOST_POINTS {
+            self.points.push(field);
+        }
+    }
+
+    /// The answer to `COMPUTE_MAG_CALIB`, 92 bytes as the library reads them.
+    pub fn result(&self) -> Vec<u8> {
+        let axes = if self.mode == MODE_3D { DVec3::ONE } else { DVec3::new(1.0, 1.0, 0.0) };
+        let fit = self.fit(axes);
+        let issues = self.issues(axes, fit.as_ref());
+        let Fit { offset, radius } =
+            fit.filter(|_| issues == 0).unwrap_or(Fit { offset: DVec3::ZERO, radius: 1.0 });
+        let before = self.errors(axes, DVec3::ZERO, 1.0);
+        let after = self.errors(axes, offset, radius);
+        let quality = match after[2] {
+            _ if issues != 0 => 3,
+            worst if worst < 0.02 => 0,
+            worst if worst < 0.05 => 1,
+            _ => 2,
+        };
+        let confidence = match self.points.len() {
+            _ if issues != 0 => 2,
+            0..50 => 1,
+            _ => 0,
+        };
+        let mut data = vec![quality, confidence];
+        data.extend(issues.to_le_bytes());
+        // Expected accuracy of the heading, rad: as far as the field is off its circle.
+        for value in [before, after, after].concat() {
+            data.extend((value as f32).to_le_bytes());
+        }
+        for count in [self.points.len(), MOST_POINTS] {
+            data.extend((count as u16).to_le_bytes());
+        }
+        let diagonal = (1.0 / radius) as f32;
+        let mut matrix = [0.0; 9];
+        (matrix[0], matrix[4], matrix[8]) = (diagonal, diagonal, diagonal);
+        let offset = offset.to_array().map(|x| x as f32);
+        for value in offset.iter().chain(&matrix) {
+            data.extend(value.to_le_bytes());
+        }
+        data
+    }
+
+    /// Least squares of `|p|² = 2 p·c + k` over the axes that count.
+    fn fit(&self, axes: DVec3) -> Option<Fit> {
+        let mut normal = DMat4::ZERO;
+        let mut right = DVec4::ZERO;
+        for point in &self.points {
+            let point = *point * axes;
+            let row = (2.0 * point).extend(1.0);
+            normal += DMat4::from_cols(row * row.x, row * row.y, row * row.z, row * row.w);
+            right += row * point.length_squared();
+        }
+        if axes.z == 0.0 {
+            normal.z_axis.z = 1.0;
+        }
+        if normal.determinant().abs() < 1e-9 {
+            return None;
+        }
+        let found = normal.inverse() * right;
+        let offset = found.truncate();
+        let radius = (found.w + offset.length_squared()).max(0.0).sqrt();
+        (radius.is_finite() && radius > 1e-3).then_some(Fit { offset, radius })
+    }
+
+    fn issues(&self, axes: DVec3, fit: Option<&Fit>) -> u16 {
+        if self.points.len() < LEAST_POINTS {
+            return issue::POINTS;
+        }
+        let Some(fit) = fit else { return issue::DISTORTION };
+        let least = self.points.iter().fold(DVec3::INFINITY, |least, p| least.min(*p));
+        let most = self.points.iter().fold(DVec3::NEG_INFINITY, |most, p| most.max(*p));
+        let spread = (most - least) / fit.radius;
+        let counts = axes.to_array().into_iter().zip(spread.to_array()).enumerate();
+        let lacking = counts.filter(|(_, (counts, spread))| *counts > 0.0 && *spread < SPREAD);
+        lacking.fold(0, |issues, (axis, _)| {
+            issues | if axes.z == 0.0 { issue::MOTION_Z } else { issue::MOTION << axis }
+        })
+    }
+
+    /// Mean, standard deviation and greatest of the distances of the points from the sphere.
+    fn errors(&self, axes: DVec3, offset: DVec3, radius: f64) -> [f64; 3] {
+        let count = self.points.len().max(1) as f64;
+        let off = |p: &DVec3| (((*p - offset) * axes).length() / radius - 1.0).abs();
+        let mean = self.points.iter().map(off).sum::<f64>() / count;
+        let square = self.points.iter().map(|p| (off(p) - mean).powi(2)).sum::<f64>() / count;
+        [mean, square.sqrt(), self.points.iter().map(off).fold(0.0, f64::max)]
+    }
+}

@@ -1,0 +1,96 @@
+//! The calibration of the compass in the run (ICC): the host says when a representative motion begins
+//! and ends, and asks how well it was observed. The field of the unit needs no correction here.
+
+use glam::DVec3;
+
+use crate::sensors::imu::Sample;
+use crate::wire::xbus::error;
+
+/// The data of `IccCommand`.
+mod command {
+    pub const START: u8 = 0;
+    pub const STOP: u8 = 1;
+    pub const STORE: u8 = 2;
+    pub const STATE: u8 = 3;
+}
+
+/// The motion does not tell enough.
+const NOT_ENOUGH_DATA: u8 = 0x02;
+/// An axis counts as turned when the field along it changed by this share of the whole field.
+const TURNED: f64 = 1.0;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Compass {
+    motion: Option<Motion>,
+}
+
+/// What a motion has shown so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Motion {
+    least: DVec3,
+    most: DVec3,
+    /// Sums of the field's strength and its square, gauss.
+    strength: [f64; 2],
+    count: u32,
+}
+
+impl Compass {
+    /// Whether a representative motion is recorded.
+    pub fn is_recording(&self) -> bool {
+        self.motion.is_some()
+    }
+
+    /// Follows a sample.
+    pub fn step(&mut self, sample: &Sample) {
+        let Some(motion) = &mut self.motion else { return };
+        let (field, strength) = (sample.mag.value, sample.mag.value.length());
+        motion.least = motion.least.min(field);
+        motion.most = motion.most.max(field);
+        motion.strength[0] += strength;
+        motion.strength[1] += strength * strength;
+        motion.count += 1;
+    }
+
+    /// The data of the answer to `IccCommand`.
+    ///
+    /// # Errors
+    /// A code of [`error`].
+    pub fn obey(&mut self, data: &[u8]) -> Result<Vec<u8>, u8> {
+        match data {
+            [command::START] => {
+                self.motion = Some(Motion {
+                    least: DVec3::INFINITY,
+                    most: DVec3::NEG_INFINITY,
+                    strength: [0.0; 2],
+                    count: 0,
+                });
+                Ok(data.to_vec())
+            }
+            [command::STOP] => {
+                let motion = self.motion.take().ok_or(error::PARAMETER)?;
+                let (residual, dimension, status) = motion.result();
+                Ok([&[command::STOP][..], &residual.to_be_bytes(), &[dimension, status]].concat())
+            }
+            [command::STORE] => Ok(data.to_vec()),
+            [command::STATE] => Ok(vec![command::STATE, self.is_recording().into()]),
+            _ => Err(error::PARAMETER),
+        }
+    }
+}
+
+impl Motion {
+    /// Spread of the field's strength as a share of it, number of dimensions of the motion (2 or 3),
+    /// status.
+    fn result(&self) -> (f32, u8, u8) {
+        let mean = self.strength[0] / f64::from(self.count.max(1));
+        if self.count == 0 || mean == 0.0 {
+            return (0.0, 2, NOT_ENOUGH_DATA);
+        }
+        let variance = self.strength[1] / f64::from(self.count) - mean * mean;
+        let turned = ((self.most - self.least) / mean).to_array();
+        let axes = turned.iter().filter(|change| **change >= TURNED).count();
+        let status = if axes < 2 { NOT_ENOUGH_DATA } else { 0 };
+        ((variance.max(0.0).sqrt() / mean) as f32, axes.clamp(2, 3) as u8, status)
+    }
+}
