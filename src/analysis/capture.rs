@@ -1,5 +1,10 @@
-//! Capture files as a stream of frames: pcap of any precision and byte order, and pcapng.
+//! Captures as a stream of frames: pcap of any precision and byte order, pcapng, and bags of ROS 2 with raw
+//! packets. IP fragments are put together, so that every command gets whole datagrams.
 
+mod fragments;
+mod messages;
+
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
@@ -11,6 +16,10 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::pcapng::{Block, PcapNgReader};
 use pcap_file::{PcapError, TsResolution};
 
+use self::fragments::{Fragments, Outcome};
+use self::messages::Datagrams;
+pub(super) use self::messages::frame_id;
+use super::bag::{Bag, BagError};
 use crate::wire::ethernet::LinkType;
 
 /// A pcapng section with more interfaces than this is no capture of this world.
@@ -47,6 +56,12 @@ pub enum CaptureError {
     /// Some other kind of file.
     #[error("this is not a capture: {0}")]
     NotACapture(&'static str),
+    /// A bag that cannot be read, or not to its end.
+    #[error(transparent)]
+    Bag(#[from] BagError),
+    /// Read to its end, but for a part of it.
+    #[error("{0} cannot be used")]
+    Lost(String),
     /// A capture with a fault.
     #[error("{what}, after {packets} whole packets")]
     Broken {
@@ -63,6 +78,7 @@ pub struct CaptureReader<'a> {
     packets: u64,
     /// The frame at hand.
     frame: Vec<u8>,
+    fragments: Fragments,
 }
 
 type Input<'a> = Box<dyn Read + 'a>;
@@ -70,6 +86,13 @@ type Input<'a> = Box<dyn Read + 'a>;
 enum Inner<'a> {
     Pcap { reader: PcapReader<Input<'a>>, link: LinkType, fraction_ns: u32 },
     PcapNg(PcapNgReader<Input<'a>>),
+    Bag { format: &'static str, datagrams: Box<Datagrams<'a>> },
+}
+
+/// Whether a file is a capture by its extension.
+pub fn is_capture(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    ["pcap", "pcapng", "db3", "mcap"].iter().any(|known| extension == *known)
 }
 
 impl<'a> CaptureReader<'a> {
@@ -85,16 +108,31 @@ impl<'a> CaptureReader<'a> {
             Source::Bytes(bytes) => Box::new(bytes),
         };
         let mut magic = Vec::new();
-        input.by_ref().take(4).read_to_end(&mut magic)?;
+        input.by_ref().take(16).read_to_end(&mut magic)?;
         let not = |why| Err(CaptureError::NotACapture(why));
+        let bag = |format, bag| Inner::Bag { format, datagrams: Box::new(Datagrams::new(bag)) };
+        let opened = |inner| {
+            let (frame, fragments) = Default::default();
+            Ok(Self { inner, packets: 0, frame, fragments })
+        };
         let pcapng = match magic[..] {
-            [0xa1, 0xb2, 0xc3, 0xd4] | [0xd4, 0xc3, 0xb2, 0xa1] => false,
-            [0xa1, 0xb2, 0x3c, 0x4d] | [0x4d, 0x3c, 0xb2, 0xa1] => false,
-            [0x0a, 0x0d, 0x0d, 0x0a] => true,
+            [0xa1, 0xb2, 0xc3, 0xd4, ..] | [0xd4, 0xc3, 0xb2, 0xa1, ..] => false,
+            [0xa1, 0xb2, 0x3c, 0x4d, ..] | [0x4d, 0x3c, 0xb2, 0xa1, ..] => false,
+            [0x0a, 0x0d, 0x0d, 0x0a, ..] => true,
+            [0x89, b'M', b'C', b'A', b'P', ..] => {
+                let input = Box::new(Cursor::new(magic).chain(input));
+                return opened(bag("MCAP", Bag::mcap(input)?));
+            }
+            _ if magic == *b"SQLite format 3\0" => {
+                let Source::File(path) = source else {
+                    return not("a bag in SQLite is read from a file only");
+                };
+                return opened(bag("ROS 2 bag", Bag::sqlite(path)?));
+            }
             [0x1f, 0x8b, ..] => return not("it is compressed by gzip; unpack it first"),
             [0x28, 0xb5, 0x2f, 0xfd] => return not("it is compressed by zstd; unpack it first"),
             [] => return not("it is empty"),
-            _ => return not("it begins like neither pcap nor pcapng"),
+            _ => return not("it begins like neither pcap, pcapng, MCAP nor a ROS 2 bag"),
         };
         let input: Input<'a> = Box::new(Cursor::new(magic).chain(input));
         let inner = if pcapng {
@@ -110,33 +148,82 @@ impl<'a> CaptureReader<'a> {
             let link = LinkType(u32::from(header.datalink) & 0xffff);
             Inner::Pcap { reader, link, fraction_ns }
         };
-        Ok(Self { inner, packets: 0, frame: Vec::new() })
+        opened(inner)
     }
 
-    /// `pcap` or `pcapng`.
+    /// Whether it holds messages.
+    pub fn is_bag(&self) -> bool {
+        matches!(self.inner, Inner::Bag { .. })
+    }
+
+    /// `pcap`, `pcapng`, `MCAP` or `ROS 2 bag`.
     pub fn format(&self) -> &'static str {
         match self.inner {
             Inner::Pcap { .. } => "pcap",
             Inner::PcapNg(_) => "pcapng",
+            Inner::Bag { format, .. } => format,
         }
     }
 
     /// The next frame; `None` at the end. After an error there is no next one.
     pub fn next_frame(&mut self) -> Option<Result<Captured<'_>, CaptureError>> {
-        self.frame.clear();
-        let found = match &mut self.inner {
-            Inner::Pcap { reader, link, fraction_ns } => {
-                next_of_pcap(reader, &mut self.frame, *fraction_ns).map(|at| (*link, at))
-            }
-            Inner::PcapNg(reader) => next_of_pcapng(reader, &mut self.frame),
+        loop {
+            self.frame.clear();
+            let found = match &mut self.inner {
+                Inner::Pcap { reader, link, fraction_ns } => {
+                    next_of_pcap(reader, &mut self.frame, *fraction_ns).map(|at| (*link, at))
+                }
+                Inner::PcapNg(reader) => next_of_pcapng(reader, &mut self.frame),
+                Inner::Bag { datagrams, .. } => match datagrams.next_into(&mut self.frame) {
+                    Ok(at) => Ok((LinkType::ETHERNET, at)),
+                    Err(error) => return Some(Err(error.into())),
+                },
+            };
+            let (link, unix_ns) = match found {
+                Ok((link, Some(unix_ns))) => (link, unix_ns),
+                Ok((_, None)) => {
+                    self.fragments.finish();
+                    return None;
+                }
+                Err(error) => return Some(Err(broken(error, Some(self.packets)))),
+            };
+            self.packets += 1;
+            let link = match self.fragments.take(link, unix_ns, &self.frame) {
+                Outcome::Whole => link,
+                Outcome::Kept => continue,
+                Outcome::Completed(link, frame) => {
+                    self.frame = frame;
+                    link
+                }
+            };
+            return Some(Ok(Captured { number: self.packets, unix_ns, link, frame: &self.frame }));
+        }
+    }
+
+    /// What was read and belongs to no datagram that could be given, at the end; `None` if nothing.
+    pub fn lost(&self) -> Option<CaptureError> {
+        let noun = |count: u64, one: &str| match count {
+            1 => format!("1 {one}"),
+            _ => format!("{count} {one}s"),
         };
-        match found {
-            Ok((link, Some(unix_ns))) => {
-                self.packets += 1;
-                Some(Ok(Captured { number: self.packets, unix_ns, link, frame: &self.frame }))
-            }
-            Ok((_, None)) => None,
-            Err(error) => Some(Err(broken(error, Some(self.packets)))),
+        let mut lost = Vec::new();
+        if self.fragments.lost > 0 {
+            let count = noun(self.fragments.lost, "IP fragment");
+            lost.push(format!("{count} without the rest of the datagram"));
+        }
+        if let Inner::Bag { datagrams, .. } = &self.inner
+            && datagrams.unreadable > 0
+        {
+            lost.push(noun(datagrams.unreadable, "broken message"));
+        }
+        (!lost.is_empty()).then(|| CaptureError::Lost(lost.join(" and ")))
+    }
+
+    /// Messages of a bag that hold no packets, by their type.
+    pub fn others(&self) -> BTreeMap<String, u64> {
+        match &self.inner {
+            Inner::Bag { datagrams, .. } => datagrams.others.clone(),
+            _ => BTreeMap::new(),
         }
     }
 }
@@ -303,6 +390,61 @@ mod tests {
         }
     }
 
+    /// A datagram of `len` bytes in IP fragments of `step` bytes, in frames of a pcap.
+    fn fragmented(len: usize, step: usize, order: &[usize]) -> Vec<u8> {
+        let payload: Vec<u8> = (0..len).map(|at| at as u8).collect();
+        let udp_len = (8 + len) as u16;
+        let mut whole = [7502u16.to_be_bytes(), 7502u16.to_be_bytes()].concat();
+        whole.extend([udp_len.to_be_bytes(), [0, 0]].concat());
+        whole.extend(&payload);
+        let mut file = vec![0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        file.extend([0, 0, 4, 0, 101, 0, 0, 0]);
+        let parts: Vec<_> = whole.chunks(step).collect();
+        for (nth, part) in order.iter().enumerate() {
+            let more = u16::from(*part + 1 < parts.len()) << 13;
+            let flags = more | (part * step / 8) as u16;
+            let total = (20 + parts[*part].len()) as u16;
+            let mut ip = vec![0x45, 0];
+            ip.extend(total.to_be_bytes());
+            ip.extend([[0x12, 0x34], flags.to_be_bytes(), [64, 17], [0, 0]].concat());
+            ip.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+            ip.extend(parts[*part]);
+            let length = (ip.len() as u32).to_le_bytes();
+            let fraction = (nth as u32).to_le_bytes();
+            file.extend([[1, 0, 0, 0], fraction, length, length].concat());
+            file.extend(ip);
+        }
+        file
+    }
+
+    #[test]
+    fn fragments_become_their_datagram_in_any_order() {
+        use crate::wire::ethernet::Content;
+        for order in [&[0, 1, 2][..], &[2, 0, 1], &[1, 1, 2, 0]] {
+            let file = fragmented(4000, 1480, order);
+            let mut reader = CaptureReader::open(Source::Bytes(&file)).unwrap();
+            let captured = reader.next_frame().unwrap().unwrap();
+            assert_eq!(captured.unix_ns, 1_000_000_000 + order.len() as i128 - 1);
+            let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame) else {
+                panic!("no datagram")
+            };
+            assert_eq!((datagram.payload.len(), datagram.missing), (4000, 0));
+            assert!(datagram.payload.iter().enumerate().all(|(at, byte)| *byte == at as u8));
+            assert!(datagram.ipv4.unwrap().checksum_ok);
+            assert!(reader.next_frame().is_none());
+            assert!(reader.lost().is_none());
+        }
+    }
+
+    #[test]
+    fn fragments_without_their_rest_are_counted() {
+        let file = fragmented(4000, 1480, &[0, 2]);
+        let mut reader = CaptureReader::open(Source::Bytes(&file)).unwrap();
+        assert!(reader.next_frame().is_none());
+        let lost = "2 IP fragments without the rest of the datagram cannot be used";
+        assert_eq!(reader.lost().unwrap().to_string(), lost);
+    }
+
     #[test]
     fn other_files_are_named() {
         let text = |bytes: &[u8]| match CaptureReader::open(Source::Bytes(bytes)) {
@@ -311,6 +453,6 @@ mod tests {
         };
         assert_eq!(text(b""), "this is not a capture: it is empty");
         assert!(text(b"\x1f\x8b\x08\0").contains("gzip"));
-        assert!(text(b"hello, world").contains("neither pcap nor pcapng"));
+        assert!(text(b"hello, world").contains("neither pcap, pcapng"));
     }
 }

@@ -30,7 +30,7 @@ pub struct Analysis {
     /// Datagrams of flows beyond the number that is looked into.
     pub crowded_out: u64,
     /// Packets that are not UDP, by name.
-    pub others: BTreeMap<&'static str, u64>,
+    pub others: BTreeMap<String, u64>,
     /// Packets whose headers make no sense.
     pub broken: u64,
     /// Who may have sent a flow that is not looked into yet.
@@ -66,7 +66,7 @@ impl Analysis {
                     None => self.crowded_out += 1,
                 }
             }
-            Ok(Content::Other(name)) => *self.others.entry(name).or_default() += 1,
+            Ok(Content::Other(name)) => *self.others.entry(name.to_owned()).or_default() += 1,
             Err(_) => self.broken += 1,
         }
     }

@@ -2,7 +2,9 @@
 //! implementation for live streams and recordings.
 
 pub mod allan;
+pub mod bag;
 pub mod capture;
+pub mod convert;
 pub mod damage;
 pub mod data_flow;
 pub mod fit;

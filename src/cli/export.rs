@@ -12,7 +12,7 @@ use crate::links::part_file::OutPath;
 /// Arguments of `menura export`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// A capture of a lidar (pcap or pcapng), or the recorded bytes of a scanner (.bin)
+    /// A capture of a lidar (pcap, pcapng or a ROS 2 bag with raw packets), or the recorded bytes of a scanner (.bin)
     #[arg(value_name = "RECORDING")]
     recording: PathBuf,
     /// Format of the file
@@ -49,6 +49,6 @@ impl Cmd {
             join::tell(&counts);
         }
         say(format_args!("wrote {} points to {}", table.len, self.out.display()));
-        Ok(())
+        join::whole(&self.recording, &counts)
     }
 }

@@ -80,6 +80,8 @@ struct Fitted {
     fragment: Fragment,
     report: serde_json::Value,
     figure: Figure,
+    /// What of the log could not be used.
+    lost: Option<String>,
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -96,18 +98,28 @@ impl Cmd {
                 options.run(*rate, |log| {
                     let fit = inertial::fit(log, shortest_s)?;
                     let figure = plot::inertial(&options.title(), &fit);
-                    Ok(Fitted { fragment: fit.fragment(), report: fit.report(), figure })
+                    Ok(Fitted {
+                        fragment: fit.fragment(),
+                        report: fit.report(),
+                        figure,
+                        lost: None,
+                    })
                 })
             }
             What::Gnss { options } => options.run(None, |log| {
                 let fit = position::fit(log)?;
                 let figure = plot::position(&options.title(), &fit);
-                Ok(Fitted { fragment: fit.fragment(), report: fit.report(), figure })
+                Ok(Fitted { fragment: fit.fragment(), report: fit.report(), figure, lost: None })
             }),
             What::Lidar { options } => options.run(None, |log| {
                 let fit = ranges::fit(log)?;
                 let figure = plot::ranges(&options.title(), &fit);
-                Ok(Fitted { fragment: fit.fragment(), report: fit.report(), figure })
+                Ok(Fitted {
+                    fragment: fit.fragment(),
+                    report: fit.report(),
+                    figure,
+                    lost: fit.lost,
+                })
             }),
         }
     }
@@ -146,6 +158,9 @@ impl Options {
         let written = out.map_or(Ok(()), |out| out.write(&text));
         let draw = |file| write_plot(&fitted.figure, file, "the fit");
         let drawn = self.plot.as_ref().map_or(Ok(()), draw);
-        all([written, drawn, console::print(text)])
+        let whole = fitted.lost.map_or(Ok(()), |lost| {
+            Err(CliError::Input(format!("error: {}: {lost}", self.log.display())))
+        });
+        all([written, drawn, console::print(text), whole])
     }
 }

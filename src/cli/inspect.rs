@@ -12,7 +12,7 @@ use super::console::{LongResult, say};
 use super::out_file::write_plot;
 use super::{CliError, all};
 use crate::analysis::ReportError;
-use crate::analysis::capture::Source;
+use crate::analysis::capture::{Source, is_capture};
 use crate::analysis::flows::Analysis;
 use crate::analysis::report::{Options, report};
 use crate::analysis::rotation::Rotation;
@@ -25,7 +25,7 @@ use crate::plot::PlotFile;
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// A capture (pcap or pcapng), or the recorded bytes of a serial device (.bin, with --profile)
+    /// A capture (pcap or pcapng), a ROS 2 bag with raw packets (.db3 or .mcap), or the recorded bytes of a serial device (.bin, with --profile)
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Print one JSON object a line: the packets, then a summary
@@ -60,8 +60,7 @@ impl Cmd {
         let profile = self.profile.as_deref().map(|name| catalogue().profile(name)).transpose()?;
         let profile = profile.as_deref();
         let extension = self.file.extension().unwrap_or_default();
-        let is_capture = extension == "pcap" || extension == "pcapng";
-        if extension == "bin" || !is_capture && profile.is_some_and(sends_streams) {
+        if extension == "bin" || !is_capture(&self.file) && profile.is_some_and(sends_streams) {
             return self.run_stream(profile);
         }
         self.run_capture(profile)

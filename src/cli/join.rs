@@ -19,7 +19,7 @@ use crate::links::part_file::OutPath;
 /// Arguments of `menura join`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// A capture of a lidar (pcap or pcapng), or the recorded bytes of a scanner (.bin)
+    /// A capture of a lidar (pcap, pcapng or a ROS 2 bag with raw packets), or the recorded bytes of a scanner (.bin)
     #[arg(value_name = "RECORDING")]
     recording: PathBuf,
     /// The truth of the same run: the file of `--truth`
@@ -85,7 +85,7 @@ impl Cmd {
             }
         };
         tell(&counts);
-        Ok(())
+        whole(&self.recording, &counts)
     }
 
     fn write_csv(
@@ -180,9 +180,15 @@ pub fn wrong(recording: &Path, error: ReportError) -> CliError {
     CliError::Input(format!("error: {}: {error}", recording.display()))
 }
 
+/// Refuses a recording of which a part could not be used, when the rest is done.
+pub fn whole(recording: &Path, counts: &JoinCounts) -> Result<(), CliError> {
+    let lost = |lost: &String| Err(wrong(recording, ReportError::Input(lost.clone())));
+    counts.lost.as_ref().map_or(Ok(()), lost)
+}
+
 /// Says what became of all points.
 pub fn tell(counts: &JoinCounts) {
-    let JoinCounts { packets, unknown_packets, points, unknown_points } = counts;
+    let JoinCounts { packets, unknown_packets, points, unknown_points, .. } = counts;
     say(format_args!(
         "{points} points of {packets} packets; {unknown_points} points have no truth, \
          {unknown_packets} packets are not in it"

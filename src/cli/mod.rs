@@ -10,6 +10,7 @@ mod certificate_page;
 mod certify;
 mod check;
 mod console;
+mod convert;
 mod doctor;
 mod export;
 mod fault;
@@ -78,6 +79,8 @@ enum Verb {
     Inspect(inspect::Cmd),
     /// Send the datagrams of a capture again with their original timing
     Replay(replay::Cmd),
+    /// Write a capture in another form: pcap, MCAP or a ROS 2 bag in SQLite
+    Convert(convert::Cmd),
     /// Receive on the robot's computer and measure jitter, gaps and losses
     Probe(probe::Cmd),
     /// Compare an emulated stream with a capture of a real device
@@ -204,6 +207,7 @@ impl Cli {
             Verb::Profiles(cmd) => cmd.run(),
             Verb::Inspect(cmd) => cmd.run(),
             Verb::Replay(cmd) => cmd.run(),
+            Verb::Convert(cmd) => cmd.run(),
             Verb::Probe(cmd) => cmd.run(),
             Verb::Twin(cmd) => cmd.run(),
             Verb::Fault(cmd) => cmd.run(),

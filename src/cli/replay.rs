@@ -30,7 +30,7 @@ const MOST_STREAMS: usize = 256;
 /// Arguments of `menura replay`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// A pcap or pcapng file, of which the UDP datagrams are sent, or a serial device's recording, .bin
+    /// A pcap or pcapng file or a ROS 2 bag (.db3 or .mcap), of which the UDP datagrams are sent, or a serial device's recording, .bin
     capture: PathBuf,
 
     /// Write a serial device's recording to a pseudo-terminal with this name, once a program opens it
@@ -149,7 +149,11 @@ impl Cmd {
             }
             (None, false) => {}
         }
-        let (replay, odd) = self.read()?;
+        let (replay, odd, left_out) = self.read()?;
+        let whole = left_out.map_or(Ok(()), |left_out| {
+            let name = self.capture.display();
+            Err(CliError::Input(format!("error: {name}: not sent: {left_out}")))
+        });
         let names: Vec<_> = replay.streams.iter().map(|(name, _)| name.as_str()).collect();
         let certifier = self.certify.open(&names)?;
         let engine = EngineConfig {
@@ -208,7 +212,7 @@ impl Cmd {
             text += &certified.text;
             verdict = certified.verdict;
         }
-        outcomes.extend([console::print(text), summary::all_sent(&figures), verdict]);
+        outcomes.extend([console::print(text), summary::all_sent(&figures), verdict, whole]);
         all(outcomes)
     }
 
@@ -216,8 +220,8 @@ impl Cmd {
         JumpLimits { most_forward: self.max_gap, most_back: self.max_back }
     }
 
-    /// The capture, and where its replay differs from it.
-    fn read(&self) -> Result<(Replay, Vec<String>), CliError> {
+    /// The datagrams, where their replay differs from the capture, and what of it cannot be sent.
+    fn read(&self) -> Result<(Replay, Vec<String>, Option<String>), CliError> {
         let wrong = |why: String| {
             CliError::Input(format!("error: cannot replay {}: {why}", self.capture.display()))
         };
@@ -263,6 +267,10 @@ impl Cmd {
         for line in &odd {
             console::say(format_args!("warning: {}: {line}", self.capture.display()));
         }
-        Ok((replay, odd))
+        let cut = (damage.cut_short > 0)
+            .then(|| format!("{} datagrams of which the capture left out the end", damage.cut_short));
+        let lost = reader.lost().map(|lost| lost.to_string());
+        let left_out: Vec<_> = cut.into_iter().chain(lost).collect();
+        Ok((replay, odd, (!left_out.is_empty()).then(|| left_out.join("; "))))
     }
 }

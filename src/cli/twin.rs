@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::out_file::write_plot;
 use super::setup;
 use super::{CliError, all, console};
-use crate::analysis::capture::{CaptureReader, Source};
+use crate::analysis::capture::{CaptureError, CaptureReader, Source};
 use crate::analysis::damage::Damage;
 use crate::analysis::twin::{Figures, table};
 use crate::config::rig::Rig;
@@ -31,8 +31,8 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Arguments of `menura twin`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// Capture of the real device, pcap or pcapng
-    #[arg(value_name = "CAPTURE.pcap")]
+    /// Capture of the real device: pcap, pcapng, or a ROS 2 bag with raw packets (.db3 or .mcap)
+    #[arg(value_name = "CAPTURE")]
     capture: PathBuf,
     /// Profile of the emulated device
     #[arg(long, value_name = "NAME")]
@@ -59,7 +59,7 @@ impl Cmd {
             return Err(CliError::Input(text));
         };
         let capture = self.capture.display();
-        let real = read(&self.capture, decoder.boxed_clone())?;
+        let (real, lost) = read(&self.capture, decoder.boxed_clone())?;
         let Some(span) = real.span_unix_ns else {
             let text = format!("error: {capture} has no data packets of this product's family");
             return Err(CliError::Input(text));
@@ -85,11 +85,16 @@ impl Cmd {
         let draw = |file| write_plot(&plot::draw(&title, &real, &ours), file, "both streams");
         let drawn = self.plot.as_ref().map_or(Ok(()), draw);
         let text = format!("{title}, {}\n{}", twin.title, table(&real, &ours));
-        all([drawn, console::print(text)])
+        let whole =
+            lost.map_or(Ok(()), |lost| Err(CliError::Input(format!("error: {capture}: {lost}"))));
+        all([drawn, console::print(text), whole])
     }
 }
 
-fn read(path: &Path, decoder: Box<dyn DatagramDecoder>) -> Result<Figures, CliError> {
+fn read(
+    path: &Path,
+    decoder: Box<dyn DatagramDecoder>,
+) -> Result<(Figures, Option<CaptureError>), CliError> {
     let told = |error| CliError::Input(format!("error: {}: {error}", path.display()));
     let mut reader = CaptureReader::open(Source::File(path)).map_err(told)?;
     let mut figures = Figures::new(decoder);
@@ -101,7 +106,8 @@ fn read(path: &Path, decoder: Box<dyn DatagramDecoder>) -> Result<Figures, CliEr
         }
     }
     damage.warn(path);
-    Ok(figures)
+    // What a capture lacks is said when the figures are.
+    Ok((figures, reader.lost()))
 }
 
 fn emulate(

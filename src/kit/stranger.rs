@@ -43,6 +43,9 @@ pub fn twin(recording: &Path) -> Result<Vec<Timed>, String> {
             ports.entry(datagram.destination.port()).or_default().push(timed);
         }
     }
+    if let Some(lost) = reader.lost() {
+        return Err(lost.to_string());
+    }
     Ok(ports.into_values().max_by_key(Vec::len).unwrap_or_default())
 }
 

@@ -217,32 +217,10 @@ impl<'a> Content<'a> {
     ///
     /// Errors: the frame ends within its headers, or they contradict themselves.
     pub fn find(link: LinkType, frame: &'a [u8]) -> Result<Self, ParseError> {
-        let header_len = |need| ParseError::Length { what: "link header", need, got: frame.len() };
-        let by_ether_type = |at: usize, len: usize| {
-            let kind = frame.get(at..at + 2).ok_or_else(|| header_len(len))?;
-            let rest = frame.get(len..).ok_or_else(|| header_len(len))?;
-            let kind = EtherType(u16::from_be_bytes([kind[0], kind[1]]));
-            Ok(LaxSlicedPacket::from_ether_type(kind, rest))
-        };
-        let bare_ip = |at: usize| {
-            let packet = frame.get(at..).ok_or_else(|| header_len(at))?;
-            LaxSlicedPacket::from_ip(packet).map_err(|_| ParseError::Length {
-                what: "IP header",
-                need: IP_HEADER_LEN,
-                got: packet.len(),
-            })
-        };
-        let sliced = match link {
-            LinkType::ETHERNET => {
-                LaxSlicedPacket::from_ethernet(frame).map_err(|_| header_len(14))?
-            }
-            LinkType::LINUX_SLL => by_ether_type(14, 16)?,
-            LinkType::LINUX_SLL2 => by_ether_type(0, 20)?,
-            LinkType::RAW | LinkType::RAW_BSD | LinkType::IPV4 | LinkType::IPV6 => bare_ip(0)?,
-            LinkType::NULL | LinkType::LOOP => bare_ip(4)?,
-            _ => return Ok(Content::Other("unknown link type")),
-        };
-        Self::of(&sliced)
+        match sliced(link, frame)? {
+            Some(sliced) => Self::of(&sliced),
+            None => Ok(Content::Other("unknown link type")),
+        }
     }
 
     fn of(sliced: &LaxSlicedPacket<'a>) -> Result<Self, ParseError> {
@@ -316,6 +294,37 @@ impl<'a> Content<'a> {
             missing,
         }))
     }
+}
+
+/// The headers of a captured frame; `None` for a link type that is not known.
+///
+/// # Errors
+/// The frame ends within its headers.
+pub fn sliced(link: LinkType, frame: &[u8]) -> Result<Option<LaxSlicedPacket<'_>>, ParseError> {
+    let header_len = |need| ParseError::Length { what: "link header", need, got: frame.len() };
+    let by_ether_type = |at: usize, len: usize| {
+        let kind = frame.get(at..at + 2).ok_or_else(|| header_len(len))?;
+        let rest = frame.get(len..).ok_or_else(|| header_len(len))?;
+        let kind = EtherType(u16::from_be_bytes([kind[0], kind[1]]));
+        Ok(LaxSlicedPacket::from_ether_type(kind, rest))
+    };
+    let bare_ip = |at: usize| {
+        let packet = frame.get(at..).ok_or_else(|| header_len(at))?;
+        LaxSlicedPacket::from_ip(packet).map_err(|_| ParseError::Length {
+            what: "IP header",
+            need: IP_HEADER_LEN,
+            got: packet.len(),
+        })
+    };
+    let sliced = match link {
+        LinkType::ETHERNET => LaxSlicedPacket::from_ethernet(frame).map_err(|_| header_len(14))?,
+        LinkType::LINUX_SLL => by_ether_type(14, 16)?,
+        LinkType::LINUX_SLL2 => by_ether_type(0, 20)?,
+        LinkType::RAW | LinkType::RAW_BSD | LinkType::IPV4 | LinkType::IPV6 => bare_ip(0)?,
+        LinkType::NULL | LinkType::LOOP => bare_ip(4)?,
+        _ => return Ok(None),
+    };
+    Ok(Some(sliced))
 }
 
 /// Names a frame without an IP header, or says why there is none.

@@ -28,6 +28,7 @@ pub mod port;
 pub mod protobuf;
 pub mod record;
 pub mod roboclaw;
+pub mod ros2;
 pub mod sabertooth;
 pub mod sbg_ecom;
 pub mod scip;

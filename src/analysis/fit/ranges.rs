@@ -44,6 +44,8 @@ pub struct RangeFit {
     pub unfitted: Vec<u16>,
     source: String,
     has_others: bool,
+    /// What of the log could not be used.
+    pub lost: Option<String>,
 }
 
 /// Fits a log.
@@ -89,7 +91,14 @@ pub fn fit_ranges(log: &RangeLog) -> Result<RangeFit, FitError> {
         return Err(FitError::Log(text));
     }
     let has_others = log.has_others;
-    Ok(RangeFit { lasers, range_std_m, unfitted, source: String::new(), has_others })
+    Ok(RangeFit {
+        lasers,
+        range_std_m,
+        unfitted,
+        source: String::new(),
+        has_others,
+        lost: log.lost.clone(),
+    })
 }
 
 fn of_laser<'a>(laser: u16, cells: impl Iterator<Item = &'a Cell>) -> Option<LaserNoise> {

@@ -80,6 +80,8 @@ pub struct RangeLog {
     pub duration_s: f64,
     /// Whether other flows of lidar data were passed over.
     pub has_others: bool,
+    /// What of the log could not be used.
+    pub lost: Option<String>,
 }
 
 impl RangeLog {
@@ -177,5 +179,6 @@ fn read_capture(log: &Log<'_>) -> Result<RangeLog, FitError> {
         let text = format!("ranges of {} cannot be told apart by laser yet", log.profile.name);
         return Err(FitError::Log(text));
     }
+    found.lost = reader.lost().map(|lost| lost.to_string());
     Ok(found)
 }

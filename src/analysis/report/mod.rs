@@ -105,6 +105,10 @@ pub fn report(
             }
         }
     }
+    for (name, count) in reader.others() {
+        *analysis.others.entry(name).or_default() += count;
+    }
+    fault = fault.or_else(|| reader.lost());
     if !options.anyway
         && let Some(why) = analysis.other_product()
     {

@@ -10,7 +10,7 @@ use std::path::Path;
 use glam::DVec3;
 
 use crate::analysis::ReportError;
-use crate::analysis::capture::{CaptureReader, Source};
+use crate::analysis::capture::{CaptureReader, Source, is_capture};
 use crate::analysis::damage::Damage;
 use crate::analysis::flows::Analysis;
 use crate::analysis::stream::{RecordedStream, sends_streams};
@@ -61,7 +61,8 @@ pub struct PointPacket {
     pub points: Vec<SensorPoint>,
 }
 
-/// Calls `see` with every packet that can hold points, in the order of the recording.
+/// Calls `see` with every packet that can hold points, in the order of the recording; says what of the recording
+/// could not be used.
 ///
 /// # Errors
 /// The recording cannot be read, holds no points, or what `see` says.
@@ -69,11 +70,10 @@ pub fn each_packet(
     path: &Path,
     profile: Option<&Profile>,
     see: &mut dyn FnMut(PointPacket) -> Result<(), String>,
-) -> Result<(), ReportError> {
+) -> Result<Option<String>, ReportError> {
     let extension = path.extension().unwrap_or_default();
-    let is_capture = extension == "pcap" || extension == "pcapng";
-    if extension == "bin" || !is_capture && profile.is_some_and(sends_streams) {
-        each_telegram(path, profile, see)
+    if extension == "bin" || !is_capture(path) && profile.is_some_and(sends_streams) {
+        each_telegram(path, profile, see).map(|()| None)
     } else {
         each_datagram(path, profile, see)
     }
@@ -126,7 +126,7 @@ fn each_datagram(
     path: &Path,
     profile: Option<&Profile>,
     see: &mut dyn FnMut(PointPacket) -> Result<(), String>,
-) -> Result<(), ReportError> {
+) -> Result<Option<String>, ReportError> {
     let input = |text: String| ReportError::Input(text);
     let hints = Hints { profile, anyway: false, calibration: None };
     let source = Source::File(path);
@@ -175,6 +175,6 @@ fn each_datagram(
     damage.warn(path);
     match number {
         0 => Err(input("there are no points in it: no lidar's data packets".into())),
-        _ => Ok(()),
+        _ => Ok(reader.lost().map(|lost| lost.to_string())),
     }
 }

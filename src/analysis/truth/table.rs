@@ -26,7 +26,7 @@ pub struct PointRow {
 }
 
 /// What became of all points.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinCounts {
     /// Packets with points.
     pub packets: u64,
@@ -36,6 +36,8 @@ pub struct JoinCounts {
     pub points: u64,
     /// Those without truth.
     pub unknown_points: u64,
+    /// What of the recording could not be used.
+    pub lost: Option<String>,
 }
 
 /// Calls `see` with every point of `recording`, joined with `truth`, and the names of the truth.
@@ -92,7 +94,7 @@ pub fn each_point(
             )),
         }
     };
-    each_packet(recording, profile, &mut |packet| {
+    let lost = each_packet(recording, profile, &mut |packet| {
         if has_begun {
             return one(packet, &mut joiner);
         }
@@ -113,6 +115,7 @@ pub fn each_point(
         joiner.check_rest().map_err(|error| ReportError::Input(told(path, &error)))?;
     }
     let names = joiner.map(|joiner| joiner.names().clone()).unwrap_or_default();
+    counts.lost = lost;
     Ok((counts, names))
 }
 

@@ -1,0 +1,299 @@
+//! Recordings of ROS 2: the messages of a bag in SQLite (`.db3`) or MCAP, one after another.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read};
+use std::path::Path;
+
+use mcap::records::Record;
+use mcap::sans_io::decompressor::{DecompressResult, Decompressor};
+use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
+use mcap::{McapError, McapResult};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+use ruzstd::decoding::FrameDecoder;
+
+/// The largest message and the largest chunk that is read.
+const MAX_RECORD: usize = 256 << 20;
+/// A block of zstd with its headers, as the decoder wants them.
+const ZSTD_BLOCK: usize = 128 * 1024 + 64;
+
+/// Why a bag cannot be read, or not to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum BagError {
+    /// The system's.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// It is no bag, or a broken one.
+    #[error("this is no whole ROS 2 bag in SQLite: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// It is no MCAP file, or a broken one.
+    #[error("this is no whole MCAP file: {0}")]
+    Mcap(#[from] McapError),
+}
+
+/// A topic of a bag.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topic {
+    /// Its name.
+    pub name: String,
+    /// The type of its messages.
+    pub type_name: String,
+    /// How its messages are encoded; `cdr`.
+    pub encoding: String,
+    /// The offered quality of service, as the bag has it.
+    pub qos: String,
+    /// The definition of the type, where the bag has it.
+    pub definition: Vec<u8>,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The number of its topic, as [`Bag::topic`] has them.
+    pub topic: u64,
+    /// When it was recorded, nanoseconds of POSIX time.
+    pub unix_ns: i128,
+    /// Its bytes.
+    pub data: Vec<u8>,
+}
+
+/// A bag that is read from front to back; no more of it than a message or a chunk is in memory.
+pub struct Bag<'a> {
+    inner: Inner<'a>,
+    topics: HashMap<u64, Topic>,
+}
+
+enum Inner<'a> {
+    Sqlite { connection: Connection, last: i64 },
+    Mcap(Box<Mcap<'a>>),
+}
+
+struct Mcap<'a> {
+    input: Box<dyn Read + 'a>,
+    reader: LinearReader,
+    schemas: HashMap<u16, (String, Vec<u8>)>,
+}
+
+impl<'a> Bag<'a> {
+    /// Opens a bag in SQLite or MCAP.
+    ///
+    /// # Errors
+    /// The file is none.
+    pub fn open(path: &Path) -> Result<Self, BagError> {
+        let mut file = File::open(path)?;
+        let mut magic = Vec::new();
+        file.by_ref().take(1).read_to_end(&mut magic)?;
+        match magic == [0x89] {
+            true => Self::mcap(Box::new(BufReader::new(Cursor::new(magic).chain(file)))),
+            false => Self::sqlite(path),
+        }
+    }
+
+    /// Opens a bag in SQLite.
+    ///
+    /// # Errors
+    /// The file is no bag.
+    pub fn sqlite(path: &Path) -> Result<Self, BagError> {
+        // Nothing is written beside the file, which may be in a folder that cannot be written to; what a
+        // recorder has not merged yet is read where it is.
+        let text = std::path::absolute(path)?.to_string_lossy().into_owned();
+        let encoded: String = text
+            .bytes()
+            .map(|byte| match byte {
+                b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+                    char::from(byte).to_string()
+                }
+                other => format!("%{other:02X}"),
+            })
+            .collect();
+        let log = path.with_file_name(format!(
+            "{}-wal",
+            path.file_name().unwrap_or_default().to_string_lossy()
+        ));
+        let mode = if log.exists() { "mode=ro" } else { "mode=ro&immutable=1" };
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(format!("file:{encoded}?{mode}"), flags)?;
+        let mut topics = HashMap::new();
+        {
+            let has_definitions = connection
+                .query_row(
+                    "SELECT 1 FROM sqlite_master WHERE name = 'message_definitions'",
+                    [],
+                    |_| Ok(()),
+                )
+                .optional()?
+                .is_some();
+            let mut definitions: HashMap<String, Vec<u8>> = HashMap::new();
+            if has_definitions {
+                let mut rows = connection.prepare(
+                    "SELECT topic_type, encoded_message_definition FROM message_definitions",
+                )?;
+                let mut rows = rows.query([])?;
+                while let Some(row) = rows.next()? {
+                    definitions.insert(row.get(0)?, row.get::<_, String>(1)?.into_bytes());
+                }
+            }
+            let mut rows = connection.prepare(
+                "SELECT id, name, type, serialization_format, offered_qos_profiles FROM topics",
+            )?;
+            let mut rows = rows.query([])?;
+            while let Some(row) = rows.next()? {
+                let type_name: String = row.get(2)?;
+                let topic = Topic {
+                    name: row.get(1)?,
+                    encoding: row.get(3)?,
+                    qos: row.get(4)?,
+                    definition: definitions.get(&type_name).cloned().unwrap_or_default(),
+                    type_name,
+                };
+                topics.insert(row.get::<_, i64>(0)?.cast_unsigned(), topic);
+            }
+        }
+        Ok(Self { inner: Inner::Sqlite { connection, last: i64::MIN }, topics })
+    }
+
+    /// Reads MCAP.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn mcap(input: Box<dyn Read + 'a>) -> Result<Self, BagError> {
+        let options = LinearReaderOptions::default()
+            .with_record_length_limit(MAX_RECORD)
+            .with_prevalidate_chunk_crcs(true);
+        let mut reader = LinearReader::new_with_options(options);
+        reader.add_decompressor(Zstd::default())?;
+        let mcap = Mcap { input, reader, schemas: HashMap::new() };
+        Ok(Self { inner: Inner::Mcap(Box::new(mcap)), topics: HashMap::new() })
+    }
+
+    /// The topic of a message that was read.
+    pub fn topic(&self, number: u64) -> Option<&Topic> {
+        self.topics.get(&number)
+    }
+
+    /// The next message; `None` at the end.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn next_message(&mut self) -> Result<Option<Message>, BagError> {
+        match &mut self.inner {
+            Inner::Sqlite { connection, last } => {
+                let mut next = connection.prepare_cached(
+                    "SELECT id, topic_id, timestamp, data FROM messages WHERE id > ?1 \
+                     ORDER BY id LIMIT 1",
+                )?;
+                let found = next.query_row([*last], |row| {
+                    let data = row.get_ref(3)?.as_blob()?.to_vec();
+                    let topic = row.get::<_, i64>(1)?.cast_unsigned();
+                    let unix_ns = row.get::<_, i64>(2)?.into();
+                    Ok((row.get(0)?, Message { topic, unix_ns, data }))
+                });
+                let Some((id, message)) = found.optional()? else { return Ok(None) };
+                *last = id;
+                Ok(Some(message))
+            }
+            Inner::Mcap(mcap) => mcap.next_message(&mut self.topics),
+        }
+    }
+}
+
+impl Mcap<'_> {
+    fn next_message(
+        &mut self,
+        topics: &mut HashMap<u64, Topic>,
+    ) -> Result<Option<Message>, BagError> {
+        while let Some(event) = self.reader.next_event() {
+            let (opcode, data) = match event? {
+                LinearReadEvent::ReadRequest(hint) => {
+                    let read = self.input.read(self.reader.insert(hint))?;
+                    self.reader.notify_read(read);
+                    continue;
+                }
+                LinearReadEvent::Record { data, opcode } => (opcode, data),
+            };
+            match mcap::parse_record(opcode, data)? {
+                Record::Schema { header, data } => {
+                    self.schemas.insert(header.id, (header.name, data.into_owned()));
+                }
+                Record::Channel(channel) => {
+                    let schema = self.schemas.get(&channel.schema_id).cloned();
+                    let (type_name, definition) = schema.unwrap_or_default();
+                    let qos = channel.metadata.get("offered_qos_profiles").cloned();
+                    let topic = Topic {
+                        name: channel.topic,
+                        type_name,
+                        encoding: channel.message_encoding,
+                        qos: qos.unwrap_or_default(),
+                        definition,
+                    };
+                    topics.insert(channel.id.into(), topic);
+                }
+                Record::Message { header, data } => {
+                    return Ok(Some(Message {
+                        topic: header.channel_id.into(),
+                        unix_ns: header.log_time.into(),
+                        data: data.into_owned(),
+                    }));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Chunks that zstd has compressed.
+#[derive(Default)]
+struct Zstd(FrameDecoder);
+
+impl Decompressor for Zstd {
+    fn next_read_size(&self) -> usize {
+        ZSTD_BLOCK
+    }
+
+    fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> McapResult<DecompressResult> {
+        let failed = |error: String| McapError::DecompressionError(error);
+        let (consumed, wrote) =
+            self.0.decode_from_to(src, dst).map_err(|error| failed(error.to_string()))?;
+        Ok(DecompressResult { consumed, wrote })
+    }
+
+    fn reset(&mut self) -> McapResult<()> {
+        self.0 = FrameDecoder::new();
+        Ok(())
+    }
+
+    fn name(&self) -> &'static str {
+        "zstd"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_that_zstd_has_compressed_are_read_in_pieces() {
+        let whole: Vec<u8> = (0..300_000u32).map(|at| (at / 7 % 251) as u8).collect();
+        let packed = ruzstd::encoding::compress_to_vec(
+            &whole[..],
+            ruzstd::encoding::CompressionLevel::Fastest,
+        );
+        let mut zstd = Zstd::default();
+        for _ in 0..2 {
+            let (mut at, mut found) = (0, Vec::<u8>::new());
+            let mut space = [0; 777];
+            while found.len() < whole.len() {
+                let end = packed.len().min(at + zstd.next_read_size());
+                let step = zstd.decompress(&packed[at..end], &mut space).unwrap();
+                assert!(step.consumed + step.wrote > 0, "no progress at {at}");
+                at += step.consumed;
+                found.extend(&space[..step.wrote]);
+            }
+            assert!(found == whole);
+            zstd.reset().unwrap();
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! IP datagrams that were captured in fragments, made whole.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use etherparse::defrag::IpDefragBuf;
+use etherparse::{
+    IpFragOffset, IpNumber, Ipv4Header, Ipv6ExtensionSlice, Ipv6Header, LaxNetSlice,
+    LaxSlicedPacket,
+};
+
+use crate::wire::ethernet::{LinkType, sliced};
+
+/// Datagrams that wait for the rest of their fragments, at most 64 kB each.
+const MOST_WAITING: usize = 64;
+/// Linux gives fragments up after this long.
+const PATIENCE_NS: i128 = 30_000_000_000;
+const ETHERNET_LEN: usize = 14;
+
+/// What fragments of one datagram have in common.
+type Id = (IpAddr, IpAddr, u32, IpNumber);
+
+struct Waiting {
+    id: Id,
+    unix_ns: i128,
+    buffer: IpDefragBuf,
+    /// Fragments so far.
+    count: u64,
+}
+
+/// Datagrams of which fragments have been captured.
+#[derive(Default)]
+pub(super) struct Fragments {
+    waiting: VecDeque<Waiting>,
+    /// Fragments that became part of no datagram.
+    pub lost: u64,
+}
+
+/// What becomes of a frame.
+pub(super) enum Outcome {
+    /// It holds no fragment.
+    Whole,
+    /// It waits for others, or is lost.
+    Kept,
+    /// It was the last: the frame of the whole datagram.
+    Completed(LinkType, Vec<u8>),
+}
+
+impl Fragments {
+    /// Takes the next frame.
+    pub fn take(&mut self, link: LinkType, unix_ns: i128, frame: &[u8]) -> Outcome {
+        let Ok(Some(sliced)) = sliced(link, frame) else {
+            return Outcome::Whole;
+        };
+        let Some(fragment) = Fragment::of(&sliced) else { return Outcome::Whole };
+        while self.waiting.front().is_some_and(|first| unix_ns - first.unix_ns > PATIENCE_NS) {
+            self.give_up_first();
+        }
+        let place = self.waiting.iter().position(|waiting| waiting.id == fragment.id);
+        let place = place.unwrap_or_else(|| {
+            if self.waiting.len() == MOST_WAITING {
+                self.give_up_first();
+            }
+            let buffer = IpDefragBuf::new(fragment.id.3, Vec::new(), Vec::new());
+            self.waiting.push_back(Waiting { id: fragment.id, unix_ns, buffer, count: 0 });
+            self.waiting.len() - 1
+        });
+        let own = &mut self.waiting[place];
+        own.count += 1;
+        if own.buffer.add(fragment.offset, fragment.more, fragment.payload).is_err() {
+            own.count -= 1;
+            self.lost += 1;
+            return Outcome::Kept;
+        }
+        if !own.buffer.is_complete() {
+            return Outcome::Kept;
+        }
+        let Some(done) = self.waiting.remove(place) else { return Outcome::Kept };
+        let (payload, _) = done.buffer.take_bufs();
+        let whole = fragment.header(payload.len()).map(|header| [header, payload].concat());
+        let Some(whole) = whole else {
+            self.lost += done.count;
+            return Outcome::Kept;
+        };
+        match frame.get(..ETHERNET_LEN).filter(|_| link == LinkType::ETHERNET) {
+            Some(head) => {
+                let kind: [u8; 2] = if fragment.id.0.is_ipv4() { [8, 0] } else { [0x86, 0xdd] };
+                let head = [&head[..ETHERNET_LEN - 2], &kind, &whole].concat();
+                Outcome::Completed(link, head)
+            }
+            None => Outcome::Completed(LinkType::RAW, whole),
+        }
+    }
+
+    /// No frame comes any more.
+    pub fn finish(&mut self) {
+        while !self.waiting.is_empty() {
+            self.give_up_first();
+        }
+    }
+
+    fn give_up_first(&mut self) {
+        self.lost += self.waiting.pop_front().map_or(0, |waiting| waiting.count);
+    }
+}
+
+struct Fragment<'a> {
+    id: Id,
+    offset: IpFragOffset,
+    more: bool,
+    payload: &'a [u8],
+    header: Header,
+}
+
+enum Header {
+    V4(Ipv4Header),
+    V6(Ipv6Header),
+}
+
+impl<'a> Fragment<'a> {
+    fn of(sliced: &LaxSlicedPacket<'a>) -> Option<Self> {
+        match &sliced.net {
+            Some(LaxNetSlice::Ipv4(ip)) => {
+                let header = ip.header();
+                header.is_fragmenting_payload().then(|| Self {
+                    id: (
+                        header.source_addr().into(),
+                        header.destination_addr().into(),
+                        header.identification().into(),
+                        ip.payload().ip_number,
+                    ),
+                    offset: header.fragments_offset(),
+                    more: header.more_fragments(),
+                    payload: ip.payload().payload,
+                    header: Header::V4(header.to_header()),
+                })
+            }
+            Some(LaxNetSlice::Ipv6(ip)) => {
+                let own =
+                    ip.extensions().clone().into_iter().find_map(|extension| match extension {
+                        Ipv6ExtensionSlice::Fragment(fragment) => Some(fragment.to_header()),
+                        _ => None,
+                    });
+                let own = own.filter(|own| own.is_fragmenting_payload())?;
+                let header = ip.header();
+                Some(Self {
+                    id: (
+                        header.source_addr().into(),
+                        header.destination_addr().into(),
+                        own.identification,
+                        ip.payload().ip_number,
+                    ),
+                    offset: own.fragment_offset,
+                    more: own.more_fragments,
+                    payload: ip.payload().payload,
+                    header: Header::V6(header.to_header()),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The header of the whole datagram; `None` if it is too long for one.
+    fn header(&self, payload_len: usize) -> Option<Vec<u8>> {
+        match &self.header {
+            Header::V4(header) => {
+                let mut header = header.clone();
+                header.more_fragments = false;
+                header.fragment_offset = IpFragOffset::ZERO;
+                header.set_payload_len(payload_len).ok()?;
+                header.header_checksum = header.calc_header_checksum();
+                Some(header.to_bytes().to_vec())
+            }
+            Header::V6(header) => {
+                let mut header = header.clone();
+                header.next_header = self.id.3;
+                header.set_payload_length(payload_len).ok()?;
+                Some(header.to_bytes().to_vec())
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The packets of a bag's messages as datagrams in frames.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use super::super::bag::{Bag, BagError};
+use crate::wire::ethernet::FrameHeader;
+use crate::wire::ros2::Kind;
+
+/// Messages have no addresses. Those of a document, RFC 5737: the sender's ends with the topic's number.
+const DOCUMENTED: [u8; 3] = [192, 0, 2];
+const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
+
+/// See the module.
+pub(super) struct Datagrams<'a> {
+    bag: Bag<'a>,
+    waiting: VecDeque<(i128, FrameHeader, Vec<u8>)>,
+    /// Messages that hold no packets, by their type.
+    pub others: BTreeMap<String, u64>,
+    /// Messages that should hold packets and do not parse.
+    pub unreadable: u64,
+}
+
+impl<'a> Datagrams<'a> {
+    pub fn new(bag: Bag<'a>) -> Self {
+        let (waiting, others) = Default::default();
+        Self { bag, waiting, others, unreadable: 0 }
+    }
+
+    /// Puts the next datagram into `frame`; its time, `None` at the end.
+    pub fn next_into(&mut self, frame: &mut Vec<u8>) -> Result<Option<i128>, BagError> {
+        loop {
+            while let Some((unix_ns, header, payload)) = self.waiting.pop_front() {
+                match header.emit(&payload, frame) {
+                    Ok(()) => return Ok(Some(unix_ns)),
+                    Err(_) => self.unreadable += 1,
+                }
+            }
+            let Some(message) = self.bag.next_message()? else { return Ok(None) };
+            let topic = self.bag.topic(message.topic).cloned().unwrap_or_default();
+            let Some(kind) = Kind::of(&topic.type_name) else {
+                *self.others.entry(format!("message of {}", topic.type_name)).or_default() += 1;
+                continue;
+            };
+            let Ok(read) = kind.parse(&message.data) else {
+                self.unreadable += 1;
+                continue;
+            };
+            let told = addresses(&read.frame_id);
+            self.waiting.extend(read.packets.into_iter().map(|packet| {
+                let port = kind.usual_port(&packet.payload);
+                let [a, b, c] = DOCUMENTED;
+                let own = Ipv4Addr::new(a, b, c, (message.topic % 253) as u8);
+                let ends = told.unwrap_or_else(|| {
+                    [SocketAddrV4::new(own, port), SocketAddrV4::new(RECEIVER, port)]
+                });
+                let unix_ns = packet.unix_ns.filter(|ns| *ns != 0).unwrap_or(message.unix_ns);
+                (unix_ns, header(ends), packet.payload)
+            }));
+        }
+    }
+}
+
+/// The name of a frame of reference that says where a datagram went from and to.
+pub fn frame_id(source: std::net::SocketAddr, destination: std::net::SocketAddr) -> String {
+    format!("{source}>{destination}")
+}
+
+fn addresses(frame_id: &str) -> Option<[SocketAddrV4; 2]> {
+    let (source, destination) = frame_id.split_once('>')?;
+    Some([source.parse().ok()?, destination.parse().ok()?])
+}
+
+fn header([source, destination]: [SocketAddrV4; 2]) -> FrameHeader {
+    FrameHeader {
+        source_mac: [0; 6],
+        destination_mac: [0; 6],
+        source_ip: *source.ip(),
+        destination_ip: *destination.ip(),
+        source_port: source.port(),
+        destination_port: destination.port(),
+        ttl: 64,
+        dont_fragment: false,
+        identification: 0,
+        udp_checksum: false,
+    }
+}

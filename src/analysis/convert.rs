@@ -1,0 +1,398 @@
+//! Captures in another form: pcap, MCAP and bags of ROS 2 in SQLite, with every byte and time of their packets.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mcap::records::MessageHeader;
+use mcap::{Compression, McapError, WriteOptions, Writer};
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
+use rusqlite::{Connection, params};
+
+use super::bag::{Bag, BagError, Message, Topic};
+use super::capture::{CaptureError, CaptureReader, Source, frame_id};
+use crate::wire::ParseError;
+use crate::wire::ethernet::{Content, LinkType};
+use crate::wire::ros2::{NEBULA_DEFINITION, NEBULA_TYPE, nebula_packet};
+
+/// Most frames that a pcap file announces to have.
+const SNAP_LEN: u32 = 262_144;
+/// Tables of a bag in SQLite, as ROS 2 makes them.
+const TABLES: &str = "
+    CREATE TABLE schema(schema_version INTEGER PRIMARY KEY, ros_distro TEXT NOT NULL);
+    CREATE TABLE metadata(id INTEGER PRIMARY KEY, metadata_version INTEGER NOT NULL, metadata TEXT NOT NULL);
+    CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT NOT NULL, type TEXT NOT NULL,
+        serialization_format TEXT NOT NULL, offered_qos_profiles TEXT NOT NULL);
+    CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT NOT NULL, encoding TEXT NOT NULL,
+        encoded_message_definition TEXT NOT NULL, type_description_hash TEXT NOT NULL);
+    CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER NOT NULL, timestamp INTEGER NOT NULL,
+        data BLOB NOT NULL);
+    CREATE INDEX timestamp_idx ON messages (timestamp ASC);
+    INSERT INTO schema VALUES (3, 'menura');
+";
+
+/// Why a capture was not converted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// The capture.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The bag.
+    #[error(transparent)]
+    Bag(#[from] BagError),
+    /// The file that is written.
+    #[error("cannot write {}: {why}", path.display())]
+    Output {
+        /// Its path.
+        path: PathBuf,
+        /// The system's or the library's word.
+        why: String,
+    },
+}
+
+/// What was converted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Converted {
+    /// Datagrams or, from bag to bag, messages.
+    pub written: u64,
+    /// What was not, by its kind.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+/// Writes what `from` holds to the new file `to`, in the form of its extension: pcap, mcap or db3.
+///
+/// # Errors
+/// The capture cannot be read to its end, or the file cannot be written or exists already.
+pub fn convert(from: &Path, to: &Path) -> Result<Converted, ConvertError> {
+    let output = |why: String| ConvertError::Output { path: to.to_owned(), why };
+    let extension = to.extension().unwrap_or_default();
+    if extension != "pcap" && extension != "mcap" && extension != "db3" {
+        return Err(output("its name must end in .pcap, .mcap or .db3".into()));
+    }
+    let mut reader = CaptureReader::open(Source::File(from))?;
+    // An existing file stays as it is.
+    let file = File::create_new(to).map_err(|error| output(error.to_string()))?;
+    let written = write(&mut reader, from, to, file);
+    if written.is_err() {
+        // Half a recording is none.
+        let _ = std::fs::remove_file(to);
+    }
+    written
+}
+
+fn write(
+    reader: &mut CaptureReader<'_>,
+    from: &Path,
+    to: &Path,
+    file: File,
+) -> Result<Converted, ConvertError> {
+    let output = |why: String| ConvertError::Output { path: to.to_owned(), why };
+    let extension = to.extension().unwrap_or_default();
+    let is_bag = reader.is_bag();
+    if extension == "pcap" {
+        return to_pcap(reader, file, &output);
+    }
+    let mut sink = match extension == "mcap" {
+        true => Sink::mcap(file).map_err(|error| output(error.to_string()))?,
+        false => Sink::sqlite(to).map_err(|error| output(error.to_string()))?,
+    };
+    let converted = match is_bag {
+        true => copy_messages(Bag::open(from)?, &mut sink, &output)?,
+        false => wrap_datagrams(reader, &mut sink, &output)?,
+    };
+    sink.finish().map_err(|error| output(error.to_string()))?;
+    Ok(converted)
+}
+
+fn to_pcap(
+    reader: &mut CaptureReader<'_>,
+    file: File,
+    output: &dyn Fn(String) -> ConvertError,
+) -> Result<Converted, ConvertError> {
+    let mut converted = Converted::default();
+    let mut file = Some(file);
+    let mut writer: Option<(LinkType, PcapWriter<BufWriter<File>>)> = None;
+    while let Some(captured) = reader.next_frame() {
+        let captured = captured?;
+        if let Some(file) = file.take() {
+            let header = PcapHeader {
+                snaplen: SNAP_LEN,
+                datalink: DataLink::from(captured.link.0),
+                ts_resolution: TsResolution::NanoSecond,
+                endianness: Endianness::Little,
+                ..PcapHeader::default()
+            };
+            let opened = PcapWriter::with_header(BufWriter::new(file), header);
+            writer = Some((captured.link, opened.map_err(|error| output(error.to_string()))?));
+        }
+        let Some((link, writer)) = &mut writer else { continue };
+        let time = u64::try_from(captured.unix_ns).ok().map(Duration::from_nanos);
+        let time = time.filter(|time| u32::try_from(time.as_secs()).is_ok());
+        let (Some(time), true) = (time, *link == captured.link) else {
+            let kind =
+                if time.is_none() { "time that pcap cannot hold" } else { "other link type" };
+            *converted.left_out.entry(kind.to_owned()).or_default() += 1;
+            continue;
+        };
+        let length = captured.frame.len() as u32;
+        let packet = PcapPacket::new(time, length, captured.frame);
+        writer.write_packet(&packet).map_err(|error: PcapError| output(error.to_string()))?;
+        converted.written += 1;
+    }
+    if let Some((_, writer)) = writer {
+        writer.into_writer().flush().map_err(|error| output(error.to_string()))?;
+    }
+    finish(reader, converted)
+}
+
+/// A bag's messages as they are.
+fn copy_messages(
+    mut bag: Bag<'_>,
+    sink: &mut Sink,
+    output: &dyn Fn(String) -> ConvertError,
+) -> Result<Converted, ConvertError> {
+    let mut converted = Converted::default();
+    while let Some(message) = bag.next_message()? {
+        let topic = bag.topic(message.topic).cloned().unwrap_or_default();
+        sink.write(&topic, &message).map_err(|error| output(error.to_string()))?;
+        converted.written += 1;
+    }
+    Ok(converted)
+}
+
+/// Datagrams as messages of one packet each, a topic for each flow.
+fn wrap_datagrams(
+    reader: &mut CaptureReader<'_>,
+    sink: &mut Sink,
+    output: &dyn Fn(String) -> ConvertError,
+) -> Result<Converted, ConvertError> {
+    let mut converted = Converted::default();
+    while let Some(captured) = reader.next_frame() {
+        let captured = captured?;
+        let mut skip = |kind: &str| *converted.left_out.entry(kind.to_owned()).or_default() += 1;
+        let datagram = match Content::find(captured.link, captured.frame) {
+            Ok(Content::Udp(datagram)) if datagram.missing == 0 => datagram,
+            Ok(Content::Udp(_)) => {
+                skip("datagram without its end");
+                continue;
+            }
+            Ok(Content::Other(name)) => {
+                skip(name);
+                continue;
+            }
+            Err(_) => {
+                skip("broken frame");
+                continue;
+            }
+        };
+        let frame_id = frame_id(datagram.source, datagram.destination);
+        let data = match nebula_packet(&frame_id, captured.unix_ns, datagram.payload) {
+            Ok(data) => data,
+            Err(ParseError::Value { .. }) => {
+                skip("time that ROS 2 cannot hold");
+                continue;
+            }
+            Err(error) => return Err(output(error.to_string())),
+        };
+        let name: String = format!("/udp/{frame_id}")
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '/' { c } else { '_' })
+            .collect();
+        let topic = Topic {
+            name,
+            type_name: NEBULA_TYPE.to_owned(),
+            encoding: "cdr".to_owned(),
+            qos: String::new(),
+            definition: NEBULA_DEFINITION.as_bytes().to_vec(),
+        };
+        let message = Message { topic: 0, unix_ns: captured.unix_ns, data };
+        sink.write(&topic, &message).map_err(|error| output(error.to_string()))?;
+        converted.written += 1;
+    }
+    finish(reader, converted)
+}
+
+fn finish(reader: &CaptureReader<'_>, mut converted: Converted) -> Result<Converted, ConvertError> {
+    for (name, count) in reader.others() {
+        *converted.left_out.entry(name).or_default() += count;
+    }
+    if let Some(lost) = reader.lost() {
+        converted.left_out.insert(lost.to_string(), 1);
+    }
+    Ok(converted)
+}
+
+/// A bag that is written.
+enum Sink {
+    Mcap { writer: Box<Writer<BufWriter<File>>>, channels: HashMap<String, u16> },
+    Sqlite { connection: Connection, topics: HashMap<String, i64> },
+}
+
+/// Why a bag cannot be written.
+#[derive(Debug, thiserror::Error)]
+enum SinkError {
+    #[error("{0}")]
+    Mcap(#[from] McapError),
+    #[error("{0}")]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("a time before 1970, or after 2262 in SQLite")]
+    Time,
+}
+
+impl Sink {
+    fn mcap(file: File) -> Result<Self, SinkError> {
+        let options = WriteOptions::new()
+            .compression(Some(Compression::Lz4))
+            .profile("ros2")
+            .library(concat!("menura ", env!("CARGO_PKG_VERSION")));
+        let writer = Box::new(Writer::with_options(BufWriter::new(file), options)?);
+        Ok(Self::Mcap { writer, channels: HashMap::new() })
+    }
+
+    fn sqlite(path: &Path) -> Result<Self, SinkError> {
+        let connection = Connection::open(path)?;
+        // One transaction: half a bag is none.
+        connection.execute_batch(&format!("BEGIN;{TABLES}"))?;
+        Ok(Self::Sqlite { connection, topics: HashMap::new() })
+    }
+
+    fn write(&mut self, topic: &Topic, message: &Message) -> Result<(), SinkError> {
+        match self {
+            Self::Mcap { writer, channels } => {
+                let time = u64::try_from(message.unix_ns).map_err(|_| SinkError::Time)?;
+                let channel_id = match channels.get(&topic.name) {
+                    Some(known) => *known,
+                    None => {
+                        let schema =
+                            writer.add_schema(&topic.type_name, "ros2msg", &topic.definition)?;
+                        let qos = ("offered_qos_profiles".to_owned(), topic.qos.clone());
+                        let encoding = match &*topic.encoding {
+                            "" => "cdr",
+                            encoding => encoding,
+                        };
+                        let metadata = BTreeMap::from([qos]);
+                        let id = writer.add_channel(schema, &topic.name, encoding, &metadata)?;
+                        channels.insert(topic.name.clone(), id);
+                        id
+                    }
+                };
+                let header =
+                    MessageHeader { channel_id, sequence: 0, log_time: time, publish_time: time };
+                writer.write_to_known_channel(&header, &message.data)?;
+            }
+            Self::Sqlite { connection, topics } => {
+                let time = i64::try_from(message.unix_ns).map_err(|_| SinkError::Time)?;
+                let id = match topics.get(&topic.name) {
+                    Some(known) => *known,
+                    None => {
+                        let Topic { name, type_name, encoding, qos, definition } = topic;
+                        connection.execute(
+                            "INSERT INTO topics (name, type, serialization_format, \
+                             offered_qos_profiles) VALUES (?1, ?2, ?3, ?4)",
+                            params![name, type_name, encoding, qos],
+                        )?;
+                        let id = connection.last_insert_rowid();
+                        if !definition.is_empty() {
+                            connection.execute(
+                                "INSERT INTO message_definitions (topic_type, encoding, \
+                                 encoded_message_definition, type_description_hash) \
+                                 VALUES (?1, 'ros2msg', ?2, '')",
+                                params![type_name, String::from_utf8_lossy(definition)],
+                            )?;
+                        }
+                        topics.insert(name.clone(), id);
+                        id
+                    }
+                };
+                let mut insert = connection.prepare_cached(
+                    "INSERT INTO messages (topic_id, timestamp, data) VALUES (?1, ?2, ?3)",
+                )?;
+                insert.execute(params![id, time, message.data])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), SinkError> {
+        match self {
+            Self::Mcap { mut writer, .. } => {
+                writer.finish()?;
+                writer.into_inner().flush()?;
+            }
+            Self::Sqlite { connection, .. } => connection.execute_batch("COMMIT")?,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::links::pcap::PcapRecorder;
+    use crate::wire::ethernet::FrameHeader;
+
+    type Seen = (i128, String, Vec<u8>);
+
+    fn datagrams(path: &Path) -> Vec<Seen> {
+        let mut reader = CaptureReader::open(Source::File(path)).unwrap();
+        let mut seen = Vec::new();
+        while let Some(captured) = reader.next_frame() {
+            let captured = captured.unwrap();
+            let found = Content::find(captured.link, captured.frame);
+            let Ok(Content::Udp(datagram)) = found else { panic!("{found:?}") };
+            let ends = frame_id(datagram.source, datagram.destination);
+            seen.push((captured.unix_ns, ends, datagram.payload.to_vec()));
+        }
+        assert!(reader.lost().is_none());
+        seen
+    }
+
+    #[test]
+    fn every_form_becomes_every_other_with_all_bytes_and_times() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let header = FrameHeader {
+            source_mac: [2; 6],
+            destination_mac: [4; 6],
+            source_ip: [192, 168, 1, 201].into(),
+            destination_ip: [192, 168, 1, 100].into(),
+            source_port: 10_000,
+            destination_port: 2368,
+            ttl: 64,
+            dont_fragment: true,
+            identification: 7,
+            udp_checksum: true,
+        };
+        let mut recorder = PcapRecorder::create(&path("a.pcap"), header).unwrap();
+        for (at, len) in [(1_700_000_000_000_000_001, 1206), (1_700_000_000_000_000_777, 0)] {
+            recorder.write(at, &vec![len as u8; len]).unwrap();
+        }
+        recorder.write(1_700_000_000_000_000_778, &vec![9; 33_024]).unwrap();
+        recorder.finish().unwrap();
+        let expected = datagrams(&path("a.pcap"));
+        assert_eq!(expected.len(), 3);
+        for (from, to) in [
+            ("a.pcap", "b.db3"),
+            ("b.db3", "c.mcap"),
+            ("c.mcap", "d.db3"),
+            ("a.pcap", "e.mcap"),
+            ("d.db3", "f.pcap"),
+            ("e.mcap", "g.pcap"),
+        ] {
+            let converted = convert(&path(from), &path(to)).unwrap();
+            assert_eq!((converted.written, converted.left_out.len()), (3, 0), "{from} to {to}");
+            assert_eq!(datagrams(&path(to)), expected, "{to}");
+        }
+        let again = convert(&path("a.pcap"), &path("b.db3")).unwrap_err().to_string();
+        assert!(again.contains("exists"), "{again}");
+        assert_eq!(datagrams(&path("b.db3")), expected, "an existing file stays");
+        let other = convert(&path("a.pcap"), &path("a.txt")).unwrap_err().to_string();
+        assert!(other.ends_with("its name must end in .pcap, .mcap or .db3"), "{other}");
+        assert!(!path("a.txt").exists());
+    }
+}
