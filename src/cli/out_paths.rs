@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use clap::parser::ValueSource;

@@ -267,8 +267,9 @@ impl Cmd {
         for line in &odd {
             console::say(format_args!("warning: {}: {line}", self.capture.display()));
         }
-        let cut = (damage.cut_short > 0)
-            .then(|| format!("{} datagrams of which the capture left out the end", damage.cut_short));
+        let cut = (damage.cut_short > 0).then(|| {
+            format!("{} datagrams of which the capture left out the end", damage.cut_short)
+        });
         let lost = reader.lost().map(|lost| lost.to_string());
         let left_out: Vec<_> = cut.into_iter().chain(lost).collect();
         Ok((replay, odd, (!left_out.is_empty()).then(|| left_out.join("; "))))

@@ -211,7 +211,7 @@ pub fn extras(figure: &DeviceFigures) -> String {
     ];
     for (what, latency) in latencies {
         if let Some(latency) = latency {
-            text.push_str(&format!(", {what} to wire {}", percentiles(&latency)));
+            text.push_str(&format!(", {what} to wire {}", shown(figure.packets, &latency)));
         }
     }
     text

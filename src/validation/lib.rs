@@ -7,6 +7,6 @@ pub mod validation;
 
 use menura_config as config;
 use menura_devices as devices;
-use menura_engine::{analysis, engine, plot};
+use menura_engine::{analysis, engine, links, plot};
 use menura_world::{sensors, world};
 use wire::{frames, time};
