@@ -87,7 +87,7 @@ impl GrowingFile {
     pub fn finish(self) -> Result<(), CliError> {
         let finished = self.file.finish().map(drop);
         finished.map_err(|error| {
-            cannot_write(&format!("the {} {}", self.what, self.path.display()), &error)
+            cannot_write(format!("the {} {}", self.what, self.path.display()), &error)
         })
     }
 }

@@ -104,7 +104,7 @@ fn after(at: SimTime, step_ns: i128) -> SimTime {
 mod tests {
     use super::*;
 
-    const S: i128 = 1_000_000_000;
+    const S: f64 = 1e9;
 
     /// Due times, seconds, of packets captured at these seconds, and what is told.
     fn due(captured_s: &[f64]) -> (Vec<f64>, Vec<String>) {
@@ -113,7 +113,7 @@ mod tests {
             most_back: Duration::from_millis(100),
         };
         let mut times = ReplayTimes::new(limits);
-        let due = captured_s.iter().map(|s| times.due((s * S as f64) as i128).as_secs_f64());
+        let due = captured_s.iter().map(|s| times.due((s * S) as i128).0 as f64 / S);
         (due.collect(), times.told())
     }
 

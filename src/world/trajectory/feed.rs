@@ -298,6 +298,7 @@ impl Feed {
             state.counts.strangers += 1;
             return Err(FeedRefusal::Stranger);
         }
+        let jumps = state.counts.clock_jumps;
         let newest_ns = i128::from(arrived.0) - i128::from(read.time_ns);
         let limit_ns = i128::from(self.config.hold_after_ns);
         let follows = |sender: &Sender| {
@@ -325,7 +326,6 @@ impl Feed {
             state.counts.outdated += 1;
             return Err(FeedRefusal::Outdated);
         }
-        let jumps = state.counts.clock_jumps;
         let ahead_ns = match known {
             None => newest_ns,
             Some(known) => {
@@ -344,8 +344,8 @@ impl Feed {
         let at = (i128::from(read.time_ns) + ahead_ns).clamp(0, arrived.0.into()) as u64;
         let turn = DQuat::from_array(read.orientation_xyzw);
         let event = match known {
+            _ if state.counts.clock_jumps > jumps => FeedEvent::Jump,
             None => FeedEvent::First,
-            Some(_) if state.counts.clock_jumps > jumps => FeedEvent::Jump,
             Some(_) => FeedEvent::Pose,
         };
         let sample = Arc::new(Sample {

@@ -185,7 +185,9 @@ fn a_sender_that_restarts_or_sets_its_clock_is_followed_from_its_second_datagram
     take(&feed, 40, pose(2, 20)).unwrap();
     assert_eq!(feed.counts().clock_jumps, 0);
     assert_eq!(take(&feed, 50, pose(3, 60_000)), Err(FeedRefusal::Stray));
+    feed.keep_log();
     take(&feed, 60, pose(4, 60_010)).unwrap();
+    assert_eq!(feed.take_log(true)[0].event, FeedEvent::Jump);
     let FeedCounts { poses, missing, strays, clock_jumps, .. } = feed.counts();
     assert_eq!((poses, missing, strays, clock_jumps), (5, 0, 2, 1));
 }
@@ -205,8 +207,9 @@ fn a_copy_shows_the_same_and_says_for_how_long() {
     }
     bring();
     // The sender's clock jumps: what came before holds no longer.
-    take(&original, 160, pose(4, 90_000)).unwrap();
-    take(&original, 180, pose(5, 90_020)).unwrap();
+    assert_eq!(take(&original, 150, pose(4, 89_990)), Err(FeedRefusal::Stray));
+    take(&original, 160, pose(5, 90_000)).unwrap();
+    take(&original, 180, pose(6, 90_020)).unwrap();
     bring();
     assert_eq!(original.news_since(told), None);
     for at_ms in [0, 100, 130, 165, 180, 190, 900] {
