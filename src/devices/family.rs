@@ -21,6 +21,7 @@ use crate::config::rig::DeviceConfig;
 use crate::config::rig::faults::DeviceFaults;
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
+use crate::sensors::imu::settings::TriadErrors;
 use crate::sensors::noise::NoiseSource;
 use crate::time::Epoch;
 
@@ -109,6 +110,11 @@ pub trait Family: Sync + 'static {
         None
     }
 
+    /// The errors of gyro, accelerometer and magnetometer of an IMU; `None` for other products.
+    fn inertial_errors(&self, _profile: &Self::Profile) -> Option<[TriadErrors; 3]> {
+        None
+    }
+
     /// Every command of the product's protocols, with what a unit of this firmware does with it.
     fn commands(&self, _profile: &Self::Profile) -> Vec<CommandTable> {
         Vec::new()
@@ -164,6 +170,9 @@ pub trait AnyFamily: FamilyReader {
 
     /// As [`Family::calibration_file`].
     fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String>;
+
+    /// As [`Family::inertial_errors`].
+    fn inertial_errors(&self, profile: &Profile) -> Option<[TriadErrors; 3]>;
 
     /// As [`Family::commands`].
     fn commands(&self, profile: &Profile) -> Vec<CommandTable>;
@@ -254,6 +263,10 @@ impl<F: Family> AnyFamily for Erased<F> {
 
     fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String> {
         Family::calibration_file(&self.0, own(&*profile.data), extension)
+    }
+
+    fn inertial_errors(&self, profile: &Profile) -> Option<[TriadErrors; 3]> {
+        Family::inertial_errors(&self.0, own(&*profile.data))
     }
 
     fn commands(&self, profile: &Profile) -> Vec<CommandTable> {

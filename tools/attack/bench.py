@@ -172,7 +172,8 @@ class Bench:
         rig = self.folder / "witness.toml"
         rig.write_text(WORLD.format(objects="") + self.witness_text())
         seconds = len(rows) // 700 + 2
-        command = [self.menura, "record", rig, "--duration", f"{seconds}s", "--out", self.folder / "recorded"]
+        command = [self.menura, "record", rig, "--duration", f"{seconds}s", "--out", self.folder / "recorded",
+                   "--force"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
         frames = recorded(self.folder / "recorded" / "witness.pcap", WITNESS_BYTES)
         return compare(rows, frames)

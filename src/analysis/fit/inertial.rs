@@ -8,7 +8,7 @@ use super::fragment::{Fragment, Table, figure};
 pub use super::inertial_log::{InertialLog, parse_csv};
 use super::{FitError, Log, median};
 use crate::analysis::allan::{Coefficients, Fitted, Point, averaging_samples, of_axes};
-use crate::devices::imu::profile::ImuProfile;
+use crate::devices::family::family_of;
 
 const DEG: f64 = std::f64::consts::PI / 180.0;
 const UG: f64 = 9.806_65e-6;
@@ -22,6 +22,9 @@ const MOVED_RAD_S: f64 = 0.02;
 const MOVED_M_S2: f64 = 0.3;
 /// The correlation time of products that have none, seconds.
 pub const USUAL_CORRELATION_S: f64 = 100.0;
+/// Times the bandwidth of the unit's own low-pass, an averaging time from which on its noise is white within
+/// half a percent.
+const FILTERED: f64 = 40.0;
 
 /// One of the unit's sensors.
 #[derive(Clone, Debug)]
@@ -62,11 +65,17 @@ pub struct InertialFit {
 pub fn fit(log: &Log<'_>, shortest_s: f64) -> Result<InertialFit, FitError> {
     let found = super::inertial_log::read(log)?;
     let identity = log.identity()?;
-    let usual_s = log.profile.data::<ImuProfile>().map_or([USUAL_CORRELATION_S; 3], |imu| {
-        let model = &imu.defaults.model;
-        [model.gyro, model.accel, model.mag].map(|triad| match triad.bias_correlation_s {
+    let triads = family_of(log.profile).inertial_errors(log.profile);
+    let usual_s = triads.map_or([USUAL_CORRELATION_S; 3], |triads| {
+        triads.map(|triad| match triad.bias_correlation_s {
             time_s if time_s > 0.0 => time_s,
             _ => USUAL_CORRELATION_S,
+        })
+    });
+    let shortest_s = triads.map_or([shortest_s; 3], |triads| {
+        triads.map(|triad| match triad.bandwidth_hz {
+            bandwidth_hz if bandwidth_hz > 0.0 => shortest_s.max(FILTERED / bandwidth_hz),
+            _ => shortest_s,
         })
     });
     let mut fit = fit_samples(&found, shortest_s, usual_s)?;
@@ -75,14 +84,15 @@ pub fn fit(log: &Log<'_>, shortest_s: f64) -> Result<InertialFit, FitError> {
     Ok(fit)
 }
 
-/// As [`fit`], of samples in memory. `usual_correlation_s` is that of the product's gyro, accelerometer and
-/// magnetometer, from which the length follows that a log needs.
+/// As [`fit`], of samples in memory. Both arrays are of gyro, accelerometer and magnetometer: averaging times
+/// below `shortest_s` are left out, and from the product's `usual_correlation_s` follows the length that a log
+/// needs.
 ///
 /// # Errors
 /// The log is too short, or the unit was moved.
 pub fn fit_samples(
     log: &InertialLog,
-    shortest_s: f64,
+    shortest_s: [f64; 3],
     usual_correlation_s: [f64; 3],
 ) -> Result<InertialFit, FitError> {
     let duration_s = log.samples() as f64 / log.rate_hz;
@@ -128,9 +138,9 @@ pub fn fit_samples(
     ];
     let triads: Vec<Triad> = parts
         .into_iter()
-        .zip(usual_correlation_s)
+        .zip(shortest_s.into_iter().zip(usual_correlation_s))
         .filter(|((_, samples, ..), _)| samples.len() as f64 > SHORTEST_S * log.rate_hz / 2.0)
-        .filter_map(|((name, samples, unit, keys), usual_correlation_s)| {
+        .filter_map(|((name, samples, unit, keys), (shortest_s, usual_correlation_s))| {
             let (points, drift) = fit_triad(samples, log.rate_hz, shortest_s, usual_correlation_s)?;
             let Drift { fitted, told, .. } = drift;
             Some(Triad { name, keys, unit, points, fitted, told, usual_correlation_s })
@@ -338,7 +348,7 @@ mod tests {
             ..TriadErrors::NONE
         };
         for seed in 0..5 {
-            let fit = fit_samples(&gyro(&asked, seed, 200_000), 0.0, [20.0; 3]).unwrap();
+            let fit = fit_samples(&gyro(&asked, seed, 200_000), [0.0; 3], [20.0; 3]).unwrap();
             let [triad] = &fit.triads[..] else { panic!("a gyro alone") };
             let (found, error) = (triad.fitted.found, triad.fitted.standard_error);
             let off = (found.noise_density - 2e-4).abs();
@@ -368,7 +378,7 @@ mod tests {
                 let mut unit = errors::Triad::new(&asked, name, 0.1);
                 let gyro = (0..minutes * 600).map(|i| unit.step(i, DVec3::ZERO, &STILL).value);
                 let log = InertialLog { rate_hz: 10.0, gyro: gyro.collect(), ..Default::default() };
-                let fit = fit_samples(&log, 0.0, [100.0; 3]).unwrap();
+                let fit = fit_samples(&log, [0.0; 3], [100.0; 3]).unwrap();
                 let [triad] = &fit.triads[..] else { panic!("a gyro alone") };
                 let wanted = [asked.noise_density, asked.bias_instability, 0.0];
                 for ((key, term), wanted) in triad.terms().into_iter().zip(wanted) {
@@ -396,7 +406,8 @@ mod tests {
     #[test]
     fn a_unit_that_moved_and_a_short_log_are_refused() {
         let asked = TriadErrors { noise_density: 2e-4, ..TriadErrors::NONE };
-        let refused = |log: &InertialLog| fit_samples(log, 0.0, [20.0; 3]).unwrap_err().to_string();
+        let refused =
+            |log: &InertialLog| fit_samples(log, [0.0; 3], [20.0; 3]).unwrap_err().to_string();
         let mut moved = gyro(&asked, 1, 5000);
         for sample in &mut moved.gyro[1000..1100] {
             sample.z += 0.3;

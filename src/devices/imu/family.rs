@@ -11,6 +11,7 @@ use crate::config::toml::reader::TableReader;
 use crate::decoder::StreamDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
+use crate::sensors::imu::settings::TriadErrors;
 
 /// An IMU that speaks this protocol, whose word is the driver's.
 #[derive(Debug)]
@@ -54,6 +55,11 @@ impl Family for ImuFamily {
 
     fn describe(&self, profile: &ImuProfile) -> Vec<Section> {
         describe::sections(profile)
+    }
+
+    fn inertial_errors(&self, profile: &ImuProfile) -> Option<[TriadErrors; 3]> {
+        let model = &profile.defaults.model;
+        Some([model.gyro, model.accel, model.mag])
     }
 
     fn summary(&self, _profile: &ImuProfile, settings: &ImuSettings) -> String {
