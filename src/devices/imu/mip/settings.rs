@@ -24,7 +24,7 @@ pub struct Setting {
     length: usize,
     check: Check,
     /// Whether the stream follows it. The others are stored for the host and change nothing, as no
-    /// filter runs here; `docs/IMU.md` names them.
+    /// filter runs here; `mip.csv` says `kept` of them.
     pub has_effect: bool,
 }
 
