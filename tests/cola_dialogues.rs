@@ -13,6 +13,7 @@
 //! | `bytewise TIME TEXT` | as `send`, a byte each TIME |
 //! | `sleep TIME` | time passes |
 //! | `reply TIME TEXT` | the next telegram that is no scan arrives within TIME, in the dialect of the last command and with nothing behind it for a millisecond; written as CoLa-A it is TEXT; a final `*` stands for any rest |
+//! | `event TIME TEXT` | the next telegram is this event, in CoLa-A |
 //! | `no-reply TIME` | nothing arrives |
 //! | `until-ready TIME` | `SCdevicestate` becomes 1 |
 //! | `scans COUNT TIME values=N start=DEG step=DEG channels=LIST` | so many scans arrive, each within TIME of the one before, with these channels (`/8`: of 8 bits); their ranges are those of the room |
@@ -149,6 +150,14 @@ impl Bench {
         assert!(fits, "{text} instead of {pattern}");
     }
 
+    fn event(&mut self, within: u64, wanted: &str) {
+        let came = self.run(self.now + within, |bench| !bench.unread.is_empty());
+        assert!(came, "nothing instead of {wanted}");
+        let (_, dialect, content) = self.unread.pop_front().unwrap();
+        let telegram = Telegram::parse(dialect, &content).unwrap();
+        assert_eq!(String::from_utf8(telegram.emit(Dialect::A)).unwrap(), wanted);
+    }
+
     fn until_ready(&mut self, within: u64) {
         let end = self.now + within;
         while self.now < end {
@@ -259,6 +268,7 @@ fn play(text: &str) {
                 bench.run(bench.now + time_ns(first), |_| false);
             }
             "reply" => bench.reply(time_ns(first), after),
+            "event" => bench.event(time_ns(first), after),
             "no-reply" => {
                 let came = bench.run(bench.now + time_ns(first), |b| !b.unread.is_empty());
                 assert!(!came, "{:?}", bench.unread);

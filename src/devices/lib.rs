@@ -25,6 +25,7 @@ mod inertial_series;
 pub mod joint_encoder;
 pub mod motor_stall;
 pub mod ouster;
+mod power_cycle;
 pub mod sick_lms1xx;
 pub mod sick_lms2xx;
 pub mod spinning;

@@ -20,19 +20,40 @@ const MIN_LENGTH: u8 = OVERHEAD as u8 - 3;
 /// Types of frames.
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod kind {
+    pub const SET_PLATFORM_NAME: u16 = 0x0002;
+    pub const SET_PLATFORM_TIME: u16 = 0x0005;
+    pub const SET_SAFETY: u16 = 0x0010;
     pub const SET_WHEEL_SPEEDS: u16 = 0x0200;
+    pub const SET_GAINS: u16 = 0x0201;
+    pub const SET_WHEEL_OUTPUTS: u16 = 0x0202;
+    pub const SET_VELOCITY: u16 = 0x0204;
+    pub const SET_TURN: u16 = 0x0205;
     pub const SET_MAX_SPEED: u16 = 0x0210;
     pub const SET_MAX_ACCEL: u16 = 0x0211;
+    pub const RESET: u16 = 0x2000;
+    pub const RESTORE_SETTINGS: u16 = 0x2001;
+    pub const STORE_SETTINGS: u16 = 0x2002;
     /// From here on requests, to [`DATA`].
     pub const REQUEST: u16 = 0x4000;
     /// From here on data; a request's type plus 4000.
     pub const DATA: u16 = 0x8000;
+    pub const ECHO: u16 = 0x8000;
     pub const PLATFORM_INFO: u16 = 0x8001;
+    pub const PLATFORM_NAME: u16 = 0x8002;
+    pub const FIRMWARE_INFO: u16 = 0x8003;
     pub const SYSTEM_STATUS: u16 = 0x8004;
     pub const POWER_STATUS: u16 = 0x8005;
+    pub const PROCESSOR_STATUS: u16 = 0x8006;
     pub const SAFETY_STATUS: u16 = 0x8010;
     pub const WHEEL_SPEEDS: u16 = 0x8200;
+    pub const GAINS: u16 = 0x8201;
+    pub const WHEEL_OUTPUTS: u16 = 0x8202;
+    pub const VELOCITY: u16 = 0x8204;
+    pub const TURN: u16 = 0x8205;
+    pub const MAX_SPEED: u16 = 0x8210;
+    pub const MAX_ACCEL: u16 = 0x8211;
     pub const ENCODERS: u16 = 0x8800;
+    pub const RAW_ENCODERS: u16 = 0x8801;
 }
 
 /// Codes of an acknowledgement.
@@ -157,6 +178,50 @@ record! {
         /// Backward, the same.
         reverse: i16,
     }
+    /// 0202 and 8202: shares of full output.
+    #[derive(Copy, serde::Serialize)]
+    WheelOutputs: Le 4 {
+        /// Left and right, hundredths of a percent.
+        output: [i16; 2],
+    }
+    /// 0204 and 8204, and as a turn 0205 and 8205.
+    #[derive(Copy, serde::Serialize)]
+    Velocity: Le 6 {
+        /// Forward, cm/s.
+        speed_cm_s: i16,
+        /// Left positive, hundredths of rad/s; of a turn its radius, cm.
+        turn: i16,
+        /// cm/s².
+        accel_cm_s2: i16,
+    }
+    /// 0201 and 8201: gains of the speed controllers.
+    #[derive(Copy, serde::Serialize)]
+    Gains: Le 24 {
+        /// Proportional, integral, differential gain, feed-forward, stiction and limit of the integral,
+        /// in hundredths, of the left side.
+        left: [i16; 6],
+        /// The same of the right side.
+        right: [i16; 6],
+    }
+    /// 8003
+    #[derive(Copy, serde::Serialize)]
+    FirmwareInfo: Le 8 {
+        /// Major and minor version of the firmware.
+        firmware: [u8; 2],
+        /// The same of the protocol.
+        protocol: [u8; 2],
+        /// When it was written: minute, from bit 6 the hour, 11 the day, 17 the month, 21 the year
+        /// since 2000.
+        written: u32,
+    }
+    /// 8801, of two wheels.
+    #[derive(Copy, serde::Serialize)]
+    RawEncoders: Le 9 {
+        /// 2.
+        count: u8,
+        /// Left and right, ticks.
+        ticks: [i32; 2],
+    }
     /// 8800, of two wheels.
     #[derive(Copy, serde::Serialize)]
     Encoders: Le 13 {
@@ -206,6 +271,11 @@ pub fn platform_info(model: &str, revision: u8, serial: u32) -> Vec<u8> {
     out.push(revision);
     out.extend(serial.to_le_bytes());
     out
+}
+
+/// 0002 and 8002: what the platform is called; at most 115 bytes.
+pub fn platform_name(name: &[u8]) -> Vec<u8> {
+    [&[name.len() as u8], name].concat()
 }
 
 /// The frame's payload as a `T`.

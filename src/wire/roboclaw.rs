@@ -18,6 +18,8 @@ pub const ACK: u8 = 0xff;
 pub mod command {
     pub const M1_FORWARD: u8 = 0;
     pub const M1_BACKWARD: u8 = 1;
+    pub const MIN_MAIN_VOLTAGE: u8 = 2;
+    pub const MAX_MAIN_VOLTAGE: u8 = 3;
     pub const M2_FORWARD: u8 = 4;
     pub const M2_BACKWARD: u8 = 5;
     pub const M1_7_BIT: u8 = 6;
@@ -40,6 +42,8 @@ pub mod command {
     pub const SET_ENCODER_M2: u8 = 23;
     pub const READ_MAIN_BATTERY: u8 = 24;
     pub const READ_LOGIC_BATTERY: u8 = 25;
+    pub const MIN_LOGIC_VOLTAGE: u8 = 26;
+    pub const MAX_LOGIC_VOLTAGE: u8 = 27;
     pub const SET_VELOCITY_PID_M1: u8 = 28;
     pub const SET_VELOCITY_PID_M2: u8 = 29;
     pub const READ_RAW_SPEED_M1: u8 = 30;
@@ -53,63 +57,203 @@ pub mod command {
     pub const SPEED_ACCEL_M1: u8 = 38;
     pub const SPEED_ACCEL_M2: u8 = 39;
     pub const SPEED_ACCEL: u8 = 40;
+    pub const SPEED_DISTANCE_M1: u8 = 41;
+    pub const SPEED_DISTANCE_M2: u8 = 42;
+    pub const SPEED_DISTANCE: u8 = 43;
+    pub const SPEED_ACCEL_DISTANCE_M1: u8 = 44;
+    pub const SPEED_ACCEL_DISTANCE_M2: u8 = 45;
+    pub const SPEED_ACCEL_DISTANCE: u8 = 46;
     pub const READ_BUFFERS: u8 = 47;
     pub const READ_PWMS: u8 = 48;
     pub const READ_CURRENTS: u8 = 49;
     pub const SPEED_TWO_ACCELS: u8 = 50;
+    pub const SPEED_TWO_ACCELS_DISTANCE: u8 = 51;
     pub const DUTY_ACCEL_M1: u8 = 52;
     pub const DUTY_ACCEL_M2: u8 = 53;
     pub const DUTY_TWO_ACCELS: u8 = 54;
     pub const READ_VELOCITY_PID_M1: u8 = 55;
     pub const READ_VELOCITY_PID_M2: u8 = 56;
+    pub const SET_MAIN_VOLTAGES: u8 = 57;
+    pub const SET_LOGIC_VOLTAGES: u8 = 58;
+    pub const READ_MAIN_VOLTAGES: u8 = 59;
+    pub const READ_LOGIC_VOLTAGES: u8 = 60;
+    pub const SET_POSITION_PID_M1: u8 = 61;
+    pub const SET_POSITION_PID_M2: u8 = 62;
+    pub const READ_POSITION_PID_M1: u8 = 63;
+    pub const READ_POSITION_PID_M2: u8 = 64;
+    pub const SPEED_ACCEL_DECEL_POSITION_M1: u8 = 65;
+    pub const SPEED_ACCEL_DECEL_POSITION_M2: u8 = 66;
+    pub const SPEED_ACCEL_DECEL_POSITION: u8 = 67;
+    pub const SET_DEFAULT_ACCEL_M1: u8 = 68;
+    pub const SET_DEFAULT_ACCEL_M2: u8 = 69;
+    pub const SET_DEFAULT_SPEED_M1: u8 = 70;
+    pub const SET_DEFAULT_SPEED_M2: u8 = 71;
+    pub const READ_DEFAULT_SPEEDS: u8 = 72;
+    pub const READ_ALL_STATUS: u8 = 73;
+    pub const SET_PIN_FUNCTIONS: u8 = 74;
+    pub const READ_PIN_FUNCTIONS: u8 = 75;
+    pub const SET_DEAD_BAND: u8 = 76;
+    pub const READ_DEAD_BAND: u8 = 77;
     pub const READ_ENCODERS: u8 = 78;
     pub const READ_RAW_SPEEDS: u8 = 79;
+    pub const RESTORE_DEFAULTS: u8 = 80;
+    pub const READ_DEFAULT_ACCELS: u8 = 81;
     pub const READ_TEMPERATURE: u8 = 82;
     pub const READ_TEMPERATURE_2: u8 = 83;
     pub const READ_STATUS: u8 = 90;
     pub const READ_ENCODER_MODES: u8 = 91;
+    pub const SET_ENCODER_MODE_M1: u8 = 92;
+    pub const SET_ENCODER_MODE_M2: u8 = 93;
+    pub const WRITE_SETTINGS: u8 = 94;
+    pub const READ_SETTINGS: u8 = 95;
+    pub const SET_SERIAL_NUMBER: u8 = 96;
+    pub const READ_SERIAL_NUMBER: u8 = 97;
+    pub const SET_CONFIG: u8 = 98;
+    pub const READ_CONFIG: u8 = 99;
     pub const READ_VOLTAGES: u8 = 100;
     pub const READ_TEMPERATURES: u8 = 101;
+    pub const SET_AUX_DUTIES: u8 = 102;
+    pub const READ_ENCODER_STATUS: u8 = 103;
+    pub const READ_AUX_DUTIES: u8 = 104;
+    pub const SET_AUTO_HOME_M1: u8 = 105;
+    pub const SET_AUTO_HOME_M2: u8 = 106;
+    pub const READ_AUTO_HOME: u8 = 107;
     pub const READ_AVERAGE_SPEEDS: u8 = 108;
+    pub const SET_SPEED_ERROR_LIMITS: u8 = 109;
+    pub const READ_SPEED_ERROR_LIMITS: u8 = 110;
+    pub const READ_SPEED_ERRORS: u8 = 111;
+    pub const SET_POSITION_ERROR_LIMITS: u8 = 112;
+    pub const READ_POSITION_ERROR_LIMITS: u8 = 113;
+    pub const READ_POSITION_ERRORS: u8 = 114;
+    pub const SET_VOLTAGE_OFFSETS: u8 = 115;
+    pub const READ_VOLTAGE_OFFSETS: u8 = 116;
+    pub const SET_CURRENT_BLANKING: u8 = 117;
+    pub const READ_CURRENT_BLANKING: u8 = 118;
+    pub const POSITION_M1: u8 = 119;
+    pub const POSITION_M2: u8 = 120;
+    pub const POSITION: u8 = 121;
+    pub const SPEED_POSITION_M1: u8 = 122;
+    pub const SPEED_POSITION_M2: u8 = 123;
+    pub const SPEED_POSITION: u8 = 124;
+    pub const PERCENT_POSITION_M1: u8 = 125;
+    pub const PERCENT_POSITION_M2: u8 = 126;
+    pub const PERCENT_POSITION: u8 = 127;
+    pub const SET_INDUCTANCE_M1: u8 = 128;
+    pub const SET_INDUCTANCE_M2: u8 = 129;
+    pub const READ_INDUCTANCE_M1: u8 = 130;
+    pub const READ_INDUCTANCE_M2: u8 = 131;
+    pub const SET_MAX_CURRENT_M1: u8 = 133;
+    pub const SET_MAX_CURRENT_M2: u8 = 134;
+    pub const READ_MAX_CURRENT_M1: u8 = 135;
+    pub const READ_MAX_CURRENT_M2: u8 = 136;
+    pub const SET_PRIORITY: u8 = 139;
+    pub const READ_PRIORITY: u8 = 140;
+    pub const SET_ADDRESS_MIXED: u8 = 141;
+    pub const READ_ADDRESS_MIXED: u8 = 142;
+    pub const SET_PWM_MODE: u8 = 148;
+    pub const READ_PWM_MODE: u8 = 149;
+    pub const SET_NODE_ID: u8 = 150;
+    pub const READ_NODE_ID: u8 = 151;
+    pub const SET_PWM_IDLE: u8 = 160;
+    pub const READ_PWM_IDLE: u8 = 161;
+    pub const RESET_EMERGENCY_STOP: u8 = 200;
+    pub const SET_EMERGENCY_STOP_LOCK: u8 = 201;
+    pub const READ_EMERGENCY_STOP_LOCK: u8 = 202;
+    pub const READ_EEPROM: u8 = 252;
+    pub const WRITE_EEPROM: u8 = 253;
 }
 
-/// Writes with the length of their data, bytes.
-const WRITES: [(u8, usize); 31] = [
-    (command::M1_FORWARD, 1),
-    (command::M1_BACKWARD, 1),
-    (command::M2_FORWARD, 1),
-    (command::M2_BACKWARD, 1),
-    (command::M1_7_BIT, 1),
-    (command::M2_7_BIT, 1),
-    (command::MIXED_FORWARD, 1),
-    (command::MIXED_BACKWARD, 1),
-    (command::MIXED_RIGHT, 1),
-    (command::MIXED_LEFT, 1),
-    (command::MIXED_DRIVE_7_BIT, 1),
-    (command::MIXED_TURN_7_BIT, 1),
-    (command::SET_SERIAL_TIMEOUT, 1),
-    (command::RESET_ENCODERS, 0),
-    (command::SET_ENCODER_M1, 4),
-    (command::SET_ENCODER_M2, 4),
-    (command::SET_VELOCITY_PID_M1, 16),
-    (command::SET_VELOCITY_PID_M2, 16),
-    (command::DUTY_M1, 2),
-    (command::DUTY_M2, 2),
-    (command::DUTY, 4),
-    (command::SPEED_M1, 4),
-    (command::SPEED_M2, 4),
-    (command::SPEED, 8),
-    (command::SPEED_ACCEL_M1, 8),
-    (command::SPEED_ACCEL_M2, 8),
-    (command::SPEED_ACCEL, 12),
-    (command::SPEED_TWO_ACCELS, 16),
-    (command::DUTY_ACCEL_M1, 6),
-    (command::DUTY_ACCEL_M2, 6),
-    (command::DUTY_TWO_ACCELS, 12),
-];
+/// The lengths that the data of a write can have, bytes: where firmwares differ, the shorter one
+/// first. `None` for what is no write. Sources: the manual of firmware 4.1.34, and the maker's
+/// Python libraries `roboclaw_3` and `basicmicro` 2.0.10, whose layouts are the longer ones.
+fn lengths(command: u8) -> Option<&'static [usize]> {
+    Some(match command {
+        command::RESET_ENCODERS | command::READ_SETTINGS | command::RESET_EMERGENCY_STOP => &[0],
+        command::RESTORE_DEFAULTS | command::WRITE_SETTINGS => &[0, 4],
+        command::M1_FORWARD
+        | command::M1_BACKWARD
+        | command::MIN_MAIN_VOLTAGE
+        | command::MAX_MAIN_VOLTAGE
+        | command::M2_FORWARD
+        | command::M2_BACKWARD
+        | command::M1_7_BIT
+        | command::M2_7_BIT
+        | command::MIXED_FORWARD
+        | command::MIXED_BACKWARD
+        | command::MIXED_RIGHT
+        | command::MIXED_LEFT
+        | command::MIXED_DRIVE_7_BIT
+        | command::MIXED_TURN_7_BIT
+        | command::SET_SERIAL_TIMEOUT
+        | command::MIN_LOGIC_VOLTAGE
+        | command::MAX_LOGIC_VOLTAGE
+        | command::SET_ENCODER_MODE_M1
+        | command::SET_ENCODER_MODE_M2
+        | command::SET_NODE_ID
+        | command::SET_EMERGENCY_STOP_LOCK => &[1],
+        command::SET_PWM_MODE => &[1, 2],
+        command::DUTY_M1
+        | command::DUTY_M2
+        | command::SET_DEFAULT_SPEED_M1
+        | command::SET_DEFAULT_SPEED_M2
+        | command::SET_CONFIG
+        | command::SET_VOLTAGE_OFFSETS
+        | command::SET_CURRENT_BLANKING
+        | command::SET_ADDRESS_MIXED
+        | command::SET_PWM_IDLE => &[2],
+        command::SET_DEAD_BAND => &[2, 24],
+        command::PERCENT_POSITION_M1
+        | command::PERCENT_POSITION_M2
+        | command::SET_PRIORITY
+        | command::WRITE_EEPROM => &[3],
+        command::SET_PIN_FUNCTIONS => &[3, 5],
+        command::SET_ENCODER_M1
+        | command::SET_ENCODER_M2
+        | command::DUTY
+        | command::SPEED_M1
+        | command::SPEED_M2
+        | command::SET_LOGIC_VOLTAGES
+        | command::SET_AUTO_HOME_M1
+        | command::SET_AUTO_HOME_M2
+        | command::SET_SPEED_ERROR_LIMITS
+        | command::SET_POSITION_ERROR_LIMITS => &[4],
+        command::SET_MAIN_VOLTAGES => &[4, 5],
+        command::SET_DEFAULT_ACCEL_M1 | command::SET_DEFAULT_ACCEL_M2 => &[4, 8],
+        command::POSITION_M1 | command::POSITION_M2 | command::PERCENT_POSITION => &[5],
+        command::DUTY_ACCEL_M1 | command::DUTY_ACCEL_M2 => &[6],
+        command::SPEED
+        | command::SPEED_ACCEL_M1
+        | command::SPEED_ACCEL_M2
+        | command::SET_INDUCTANCE_M1
+        | command::SET_INDUCTANCE_M2
+        | command::SET_MAX_CURRENT_M1
+        | command::SET_MAX_CURRENT_M2 => &[8],
+        command::SPEED_DISTANCE_M1
+        | command::SPEED_DISTANCE_M2
+        | command::POSITION
+        | command::SPEED_POSITION_M1
+        | command::SPEED_POSITION_M2 => &[9],
+        command::SET_AUX_DUTIES => &[10],
+        command::SPEED_ACCEL | command::DUTY_TWO_ACCELS => &[12],
+        command::SPEED_ACCEL_DISTANCE_M1 | command::SPEED_ACCEL_DISTANCE_M2 => &[13],
+        command::SET_VELOCITY_PID_M1 | command::SET_VELOCITY_PID_M2 | command::SPEED_TWO_ACCELS => {
+            &[16]
+        }
+        command::SPEED_DISTANCE
+        | command::SPEED_ACCEL_DECEL_POSITION_M1
+        | command::SPEED_ACCEL_DECEL_POSITION_M2
+        | command::SPEED_POSITION => &[17],
+        command::SPEED_ACCEL_DISTANCE => &[21],
+        command::SPEED_TWO_ACCELS_DISTANCE => &[25],
+        command::SET_POSITION_PID_M1 | command::SET_POSITION_PID_M2 => &[28],
+        command::SPEED_ACCEL_DECEL_POSITION => &[33],
+        command::SET_SERIAL_NUMBER => &[37],
+        _ => return None,
+    })
+}
 
 /// Commands that only read.
-const READS: [u8; 24] = [
+const READS: [u8; 54] = [
     command::READ_SERIAL_TIMEOUT,
     command::READ_ENCODER_M1,
     command::READ_ENCODER_M2,
@@ -125,15 +269,45 @@ const READS: [u8; 24] = [
     command::READ_CURRENTS,
     command::READ_VELOCITY_PID_M1,
     command::READ_VELOCITY_PID_M2,
+    command::READ_MAIN_VOLTAGES,
+    command::READ_LOGIC_VOLTAGES,
+    command::READ_POSITION_PID_M1,
+    command::READ_POSITION_PID_M2,
+    command::READ_DEFAULT_SPEEDS,
+    command::READ_ALL_STATUS,
+    command::READ_PIN_FUNCTIONS,
+    command::READ_DEAD_BAND,
     command::READ_ENCODERS,
     command::READ_RAW_SPEEDS,
+    command::READ_DEFAULT_ACCELS,
     command::READ_TEMPERATURE,
     command::READ_TEMPERATURE_2,
     command::READ_STATUS,
     command::READ_ENCODER_MODES,
+    command::READ_SERIAL_NUMBER,
+    command::READ_CONFIG,
     command::READ_VOLTAGES,
     command::READ_TEMPERATURES,
+    command::READ_ENCODER_STATUS,
+    command::READ_AUX_DUTIES,
+    command::READ_AUTO_HOME,
     command::READ_AVERAGE_SPEEDS,
+    command::READ_SPEED_ERROR_LIMITS,
+    command::READ_SPEED_ERRORS,
+    command::READ_POSITION_ERROR_LIMITS,
+    command::READ_POSITION_ERRORS,
+    command::READ_VOLTAGE_OFFSETS,
+    command::READ_CURRENT_BLANKING,
+    command::READ_INDUCTANCE_M1,
+    command::READ_INDUCTANCE_M2,
+    command::READ_MAX_CURRENT_M1,
+    command::READ_MAX_CURRENT_M2,
+    command::READ_PRIORITY,
+    command::READ_ADDRESS_MIXED,
+    command::READ_PWM_MODE,
+    command::READ_NODE_ID,
+    command::READ_PWM_IDLE,
+    command::READ_EMERGENCY_STOP_LOCK,
 ];
 
 /// What a host says.
@@ -145,6 +319,15 @@ pub enum Item {
         address: u8,
         /// See [`command`].
         command: u8,
+    },
+    /// `address | command | argument`: a read of one of several values.
+    ReadOf {
+        /// Of whom.
+        address: u8,
+        /// See [`command`].
+        command: u8,
+        /// Of which value.
+        argument: u8,
     },
     /// `address | command | data | CRC16`.
     Write {
@@ -178,7 +361,7 @@ impl Item {
     pub fn is_sound(&self) -> bool {
         match self {
             Self::Write { address, command, data, crc } => *crc == crc_of(*address, *command, data),
-            Self::Read { .. } | Self::Unknown { .. } => true,
+            Self::Read { .. } | Self::ReadOf { .. } | Self::Unknown { .. } => true,
         }
     }
 
@@ -186,6 +369,7 @@ impl Item {
     pub fn address(&self) -> u8 {
         match self {
             Self::Read { address, .. }
+            | Self::ReadOf { address, .. }
             | Self::Write { address, .. }
             | Self::Unknown { address, .. } => *address,
         }
@@ -196,6 +380,9 @@ impl Item {
         match self {
             Self::Read { address, command } | Self::Unknown { address, command } => {
                 out.extend([*address, *command]);
+            }
+            Self::ReadOf { address, command, argument } => {
+                out.extend([*address, *command, *argument]);
             }
             Self::Write { address, command, data, crc } => {
                 out.extend([*address, *command]);
@@ -230,7 +417,7 @@ impl Framing for RoboClaw {
     type Frame = Item;
 
     fn max_len(&self) -> usize {
-        4 + 16
+        4 + 37
     }
 
     fn begins(&self, byte: u8) -> bool {
@@ -242,14 +429,24 @@ impl Framing for RoboClaw {
         if READS.contains(&command) {
             return Ok((Item::Read { address, command }, 2));
         }
-        let Some((_, length)) = WRITES.iter().find(|(known, _)| *known == command) else {
+        if command == command::READ_EEPROM {
+            let [address, command, argument] = head(bytes)?;
+            return Ok((Item::ReadOf { address, command, argument }, 3));
+        }
+        let Some(lengths) = lengths(command) else {
             return Ok((Item::Unknown { address, command }, 2));
         };
-        let packet = whole(bytes, 4 + length)?;
-        let (data, crc) = packet.split_last_chunk().ok_or(NoFrame::Incomplete)?;
-        let data = data[2..].to_vec();
-        let crc = u16::from_be_bytes(*crc);
-        Ok((Item::Write { address, command, data, crc }, packet.len()))
+        // The CRC tells which length it is.
+        for (place, length) in lengths.iter().enumerate() {
+            let packet = whole(bytes, 4 + length)?;
+            let (data, crc) = packet.split_last_chunk().ok_or(NoFrame::Incomplete)?;
+            let (data, crc) = (data[2..].to_vec(), u16::from_be_bytes(*crc));
+            let item = Item::Write { address, command, data, crc };
+            if item.is_sound() || place + 1 == lengths.len() {
+                return Ok((item, packet.len()));
+            }
+        }
+        Err(NoFrame::Refused)
     }
 }
 
@@ -299,10 +496,20 @@ mod tests {
     }
 
     #[test]
+    fn a_write_has_the_length_that_its_crc_says() {
+        for data in ["01 02 03", "01 02 03 04 05"] {
+            let mut bytes = Vec::new();
+            let item = Item::write(0x80, command::SET_PIN_FUNCTIONS, hex(data));
+            item.emit(&mut bytes);
+            assert_eq!(Framer::new(RoboClaw).frames(&bytes), [item], "{data}");
+        }
+    }
+
+    #[test]
     fn a_wrong_crc_is_told_and_an_unknown_command_is_no_write() {
-        let items = Framer::new(RoboClaw).frames(&hex("80 14 49 2E 81 C8"));
+        let items = Framer::new(RoboClaw).frames(&hex("80 14 49 2E 81 FF"));
         assert!(!items[0].is_sound());
-        assert_eq!(items[1], Item::Unknown { address: 0x81, command: 200 });
+        assert_eq!(items[1], Item::Unknown { address: 0x81, command: 255 });
         assert_eq!(read_answer(0x80, 24, &hex("00 F1 C8 C5")), None);
         assert_eq!(read_answer(0x80, 24, &[1]), None);
     }

@@ -1,7 +1,7 @@
 //! Packet serial of Dimension Engineering's Sabertooth motor drivers.
 //!
 //! `address | command | value | sum`: only the address has its highest bit set, the sum is that of the
-//! three bytes before it, modulo 128. A driver never answers. Source: the Sabertooth user's guides.
+//! three bytes before it, modulo 128. A packet is never answered. Source: the Sabertooth user's guides.
 
 use super::framer::{Framing, NoFrame, require, whole};
 

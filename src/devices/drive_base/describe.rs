@@ -76,6 +76,8 @@ fn own(dialect: &Dialect) -> Section {
                 ("signed_speeds", s.has_signed_speeds.to_string()),
                 ("pid_order", s.pid_order.word().to_owned()),
                 ("velocity_gains", gains.join(", ")),
+                ("position_gain", shortest(s.position_gain)),
+                ("layout", s.layout.word().to_owned()),
             ];
             ("settings.roboclaw", rows)
         }
@@ -84,6 +86,8 @@ fn own(dialect: &Dialect) -> Section {
                 ("wheel_base_mm", shortest(s.wheel_base_m * 1e3)),
                 ("stream_period_ms", ms(s.stream_period_ns)),
                 ("sleep_after_s", shortest(s.sleep_after_ns as f64 / 1e9)),
+                ("distance_scale", shortest(s.distance_scale)),
+                ("angle_scale", shortest(s.angle_scale)),
                 ("boot_text", format!("{:?}", s.boot_text)),
             ];
             ("settings.create", rows)
@@ -116,6 +120,7 @@ fn own(dialect: &Dialect) -> Section {
                 ("revision", s.revision.to_string()),
                 ("timeout_ms", ms(s.timeout_ns)),
                 ("max_accel_m_s2", shortest(s.max_accel_m_s2)),
+                ("track_mm", shortest(s.track_m * 1e3)),
                 ("max_rate_hz", s.max_rate_hz.to_string()),
                 ("max_subscriptions", s.max_subscriptions.to_string()),
             ];

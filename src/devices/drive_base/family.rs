@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::faults::{FAULTS, FAULTS_OF_MUTE};
 use super::profile::{BaseProfile, BaseProtocol, BaseSettings};
-use super::{DriveBase, decoder, describe, profile_read};
+use super::{DriveBase, commands, decoder, describe, profile_read};
 use crate::Built;
+use crate::commands::CommandTable;
 use crate::config::profile::{DeviceFaultKind, Product, Profile};
 use crate::config::toml::reader::TableReader;
 use crate::decoder::StreamDecoder;
@@ -66,5 +67,9 @@ impl Family for BaseFamily {
 
     fn stream_decoder(&self, _profile: Option<&BaseProfile>) -> Option<Box<dyn StreamDecoder>> {
         Some(decoder::decoder(self.0))
+    }
+
+    fn commands(&self, profile: &BaseProfile) -> Vec<CommandTable> {
+        commands::tables(profile)
     }
 }

@@ -18,6 +18,7 @@
 //! millisecond at or before T. If that has not been measured yet the device waits for it, so that a
 //! run and a recording of what its host said have the same bytes.
 
+mod commands;
 mod create_oi;
 pub(crate) mod decoder;
 mod describe;
@@ -136,7 +137,7 @@ impl DriveBase {
                 if self.unit.port.line().baud != baud {
                     self.unit.port.change_rate(at, baud);
                 }
-                self.protocol = protocol_of(&self.unit);
+                self.protocol = self.protocol.switched_on(at, &mut self.unit);
             }
             _ => {}
         }
@@ -166,7 +167,7 @@ impl DriveBase {
 
 fn protocol_of(unit: &Unit) -> Box<dyn Protocol> {
     match unit.settings.dialect.clone() {
-        Dialect::RoboClaw(own) => Box::new(roboclaw::RoboClawUnit::new(own)),
+        Dialect::RoboClaw(own) => Box::new(roboclaw::RoboClawUnit::new(own, unit)),
         Dialect::CreateOi(own) => Box::new(create_oi::CreateUnit::new(own)),
         Dialect::Kangaroo(own) => Box::new(kangaroo::KangarooUnit::new(own)),
         Dialect::Sabertooth(own) => Box::new(sabertooth::SabertoothUnit::new(own)),

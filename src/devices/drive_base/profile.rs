@@ -136,6 +136,18 @@ pub enum PidOrder {
 
 words!(PidOrder: "pid" => Pid, "dpi" => Dpi);
 
+/// How long the answers of a RoboClaw are where firmwares differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RoboClawLayout {
+    /// As in the manual of firmware 4.1.34 and the maker's library `roboclaw_3`.
+    #[default]
+    Classic,
+    /// As in the maker's library `basicmicro` 2.
+    Extended,
+}
+
+words!(RoboClawLayout: "classic" => Classic, "extended" => Extended);
+
 /// Of a RoboClaw.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoboClawSettings {
@@ -155,6 +167,10 @@ pub struct RoboClawSettings {
     pub pid_order: PidOrder,
     /// Proportional, integral, differential gain before a host sets them, times 65536.
     pub velocity_gains: [f64; 3],
+    /// Proportional gain of the position controller before a host sets it, 1/s.
+    pub position_gain: f64,
+    /// Of the answers to commands 59, 75, 77, 81 and 149.
+    pub layout: RoboClawLayout,
 }
 
 /// Of a Create.
@@ -166,6 +182,10 @@ pub struct CreateSettings {
     pub stream_period_ns: u64,
     /// It falls asleep in passive mode when no command has come for so long; 0: never. Nanoseconds.
     pub sleep_after_ns: u64,
+    /// What it tells of the true distance and angle: 1, but for early firmware.
+    pub distance_scale: f64,
+    /// See [`Self::distance_scale`].
+    pub angle_scale: f64,
     /// What it prints after a reset.
     pub boot_text: String,
 }
@@ -237,8 +257,10 @@ pub struct HorizonSettings {
     pub revision: u8,
     /// Motors stop when no speed was commanded for so long; 0: never. Nanoseconds.
     pub timeout_ns: u64,
-    /// Of speeds before a host sets it, m/s.
+    /// Highest acceleration before a host sets another, m/s².
     pub max_accel_m_s2: f64,
+    /// Between left and right wheels, metres: what it takes for turning rates and radii.
+    pub track_m: f64,
     /// Highest rate of a subscription, Hz.
     pub max_rate_hz: u32,
     /// Subscriptions at a time.

@@ -2,8 +2,8 @@
 
 use super::profile::{
     BaseIdentity, BaseProfile, BaseProtocol, BaseSettings, Channels, CreateSettings, Dialect,
-    HorizonSettings, KangarooSettings, PidOrder, PowerSettings, RoboClawSettings, SabertoothMode,
-    SabertoothSettings, StatusWidth, WheelSettings,
+    HorizonSettings, KangarooSettings, PidOrder, PowerSettings, RoboClawLayout, RoboClawSettings,
+    SabertoothMode, SabertoothSettings, StatusWidth, WheelSettings,
 };
 use crate::config::profile::{Profile, baud_rate};
 use crate::config::toml::keys::Keys;
@@ -158,6 +158,10 @@ fn roboclaw(mut keys: Keys<'_>, all: &mut RoboClawSettings) -> Option<()> {
     let gain = Limit::new(0.0..=65_535.0, "", "RoboClaw's packet serial: 16 bits before the point");
     let default = all.velocity_gains.to_vec();
     keys.with_default("velocity_gains", default, &mut all.velocity_gains, |f| f.numbers(&gain));
+    let gain =
+        Limit::new(0.0..=4_000_000.0, "1/s", "RoboClaw's packet serial: 22 bits before the point");
+    keys.number("position_gain", &gain, &mut all.position_gain);
+    keys.choice("layout", &RoboClawLayout::WORDS, PROFILES, &mut all.layout);
     keys.finish()
 }
 
@@ -165,6 +169,8 @@ fn create(mut keys: Keys<'_>, all: &mut CreateSettings) -> Option<()> {
     keys.scaled("wheel_base_mm", &limit(10.0, 10_000.0, "mm"), 1e-3, &mut all.wheel_base_m);
     keys.time_ns("stream_period_ms", &limit(5.0, 10_000.0, "ms"), 1e6, &mut all.stream_period_ns);
     keys.time_ns("sleep_after_s", &limit(0.0, 1e6, "s"), 1e9, &mut all.sleep_after_ns);
+    keys.number("distance_scale", &limit(-100.0, 100.0, ""), &mut all.distance_scale);
+    keys.number("angle_scale", &limit(-100.0, 100.0, ""), &mut all.angle_scale);
     keys.with_default("boot_text", all.boot_text.clone(), &mut all.boot_text, |field| {
         let text = field.text("what it prints after a reset")?;
         if text.value.is_ascii() && text.value.len() <= 1024 {
@@ -206,6 +212,7 @@ fn horizon(mut keys: Keys<'_>, all: &mut HorizonSettings) -> Option<()> {
     keys.time_ns("timeout_ms", &limit(0.0, 60_000.0, "ms"), 1e6, &mut all.timeout_ns);
     let accel = Limit::new(0.01..=300.0, "m/s²", "Horizon: hundredths in 16 bits");
     keys.number("max_accel_m_s2", &accel, &mut all.max_accel_m_s2);
+    keys.scaled("track_mm", &limit(10.0, 10_000.0, "mm"), 1e-3, &mut all.track_m);
     keys.integer("max_rate_hz", &whole(1, 1000, "Hz", PROFILES), &mut all.max_rate_hz);
     keys.integer("max_subscriptions", &whole(1, 7, "", PROFILES), &mut all.max_subscriptions);
     keys.finish()

@@ -6,29 +6,29 @@ use crate::config::rig::schedule::Schedule;
 use crate::family::catalogue;
 use proptest::prelude::*;
 
-const MS: u64 = 1_000_000;
-const NOTHING: [u8; 0] = [];
+pub(super) const MS: u64 = 1_000_000;
+pub(super) const NOTHING: [u8; 0] = [];
 
-fn hex(text: &str) -> Vec<u8> {
+pub(super) fn hex(text: &str) -> Vec<u8> {
     text.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
 /// A base whose treads do at once what they are told.
-struct Bench {
-    base: DriveBase,
-    now: SimTime,
-    wheels: WheelState,
-    is_stopped: bool,
-    sent: Vec<(SimTime, Vec<u8>)>,
-    told: Vec<Actuation>,
+pub(super) struct Bench {
+    pub(super) base: DriveBase,
+    pub(super) now: SimTime,
+    pub(super) wheels: WheelState,
+    pub(super) is_stopped: bool,
+    pub(super) sent: Vec<(SimTime, Vec<u8>)>,
+    pub(super) told: Vec<Actuation>,
 }
 
 impl Bench {
-    fn new(profile: &str, change: impl FnOnce(&mut BaseSettings)) -> Self {
+    pub(super) fn new(profile: &str, change: impl FnOnce(&mut BaseSettings)) -> Self {
         Self::with_faults(profile, Vec::new(), change)
     }
 
-    fn with_faults(
+    pub(super) fn with_faults(
         profile: &str,
         faults: Vec<Timed<BaseFault>>,
         change: impl FnOnce(&mut BaseSettings),
@@ -51,7 +51,7 @@ impl Bench {
         bench
     }
 
-    fn collect(&mut self) {
+    pub(super) fn collect(&mut self) {
         while let Some(Transmit { due, output, .. }) = self.base.poll_transmit() {
             match output {
                 Output::Bytes(bytes) => self.sent.push((due, bytes)),
@@ -71,7 +71,7 @@ impl Bench {
     }
 
     /// Lets time pass.
-    fn wait(&mut self, ms: u64) {
+    pub(super) fn wait(&mut self, ms: u64) {
         for _ in 0..ms {
             while let Some(request) = self.base.poll_request(SimTime(self.now.0 + 10 * MS)) {
                 let Subject::Series { count, period_ns } = request.subject else { panic!() };
@@ -94,31 +94,31 @@ impl Bench {
         }
     }
 
-    fn say(&mut self, bytes: &[u8]) {
+    pub(super) fn say(&mut self, bytes: &[u8]) {
         self.base.handle_input(self.now, bytes);
         self.collect();
     }
 
     /// What is answered within 20 ms.
-    fn ask(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn ask(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.sent.clear();
         self.say(bytes);
         self.wait(20);
         self.sent.iter().flat_map(|(_, bytes)| bytes.clone()).collect()
     }
 
-    fn treads(&self) -> [f64; 2] {
+    pub(super) fn treads(&self) -> [f64; 2] {
         self.wheels.setpoint_m_s
     }
 }
 
 #[track_caller]
-fn assert_near(found: [f64; 2], wanted: [f64; 2], within: f64) {
+pub(super) fn assert_near(found: [f64; 2], wanted: [f64; 2], within: f64) {
     let is_near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() <= within);
     assert!(is_near, "{found:?}, wanted {wanted:?}");
 }
 
-fn timed(kind: BaseFault, start_ms: u64, duration_ms: u64) -> Timed<BaseFault> {
+pub(super) fn timed(kind: BaseFault, start_ms: u64, duration_ms: u64) -> Timed<BaseFault> {
     let schedule = Schedule {
         start: SimTime(start_ms * MS),
         duration_ns: Some(duration_ms * MS),
@@ -127,11 +127,11 @@ fn timed(kind: BaseFault, start_ms: u64, duration_ms: u64) -> Timed<BaseFault> {
     Timed { fault: 0, schedule, kind }
 }
 
-const ROBOCLAW: &str = "basicmicro-roboclaw-2x15a-4.1.34";
-const CREATE: &str = "irobot-create2";
-const KANGAROO: &str = "dimension-engineering-kangaroo-x2";
-const SABERTOOTH: &str = "dimension-engineering-sabertooth-2x32";
-const HUSKY: &str = "clearpath-husky-a200";
+pub(super) const ROBOCLAW: &str = "basicmicro-roboclaw-2x15a-4.1.34";
+pub(super) const CREATE: &str = "irobot-create2";
+pub(super) const KANGAROO: &str = "dimension-engineering-kangaroo-x2";
+pub(super) const SABERTOOTH: &str = "dimension-engineering-sabertooth-2x32";
+pub(super) const HUSKY: &str = "clearpath-husky-a200";
 
 #[test]
 fn roboclaw_answers_as_the_makers_library_expects() {
@@ -218,7 +218,7 @@ fn roboclaw_ramps() {
 fn an_unknown_command_is_discarded_with_what_follows() {
     let mut bench = Bench::new(ROBOCLAW, |_| ());
     bench.wait(1);
-    assert_eq!(bench.ask(&hex("80 2A 00 00 80 18 80 18")), NOTHING);
+    assert_eq!(bench.ask(&hex("80 FF 00 00 80 18 80 18")), NOTHING);
     bench.wait(60);
     assert_eq!(bench.ask(&hex("80 18")), hex("00 F1 C8 C4"));
     // A packet with a pause in it is no packet.
@@ -380,7 +380,7 @@ fn create_falls_asleep_and_boots() {
     bench.say(&hex("07 80"));
     bench.wait(1100);
     assert_eq!(bench.sent.len(), 1);
-    assert_eq!(bench.sent[0].1, b"bl-start\r\n");
+    assert!(bench.sent[0].1.starts_with(b"bl-start\r\n"));
     assert_eq!(bench.ask(&hex("8E 23")), NOTHING);
 }
 

@@ -31,6 +31,11 @@ pub trait Protocol: Send {
         unit.stop(at);
     }
 
+    /// The unit as it is when power is back, with what it keeps without power.
+    fn switched_on(&self, _at: SimTime, unit: &mut Unit) -> Box<dyn Protocol> {
+        super::protocol_of(unit)
+    }
+
     /// Messages a second that nobody asks for one by one.
     fn rate_hz(&self) -> f64 {
         0.0
@@ -191,6 +196,11 @@ impl Unit {
         self.ramps.iter().any(Option::is_some) || self.setpoint_m_s.iter().any(|x| *x != 0.0)
     }
 
+    /// Whether a motor's speed is still on its way to what it was told.
+    pub fn is_ramping(&self, motor: usize) -> bool {
+        self.ramps[motor].is_some()
+    }
+
     /// What a motor is told, m/s.
     pub fn setpoint_m_s(&self, motor: usize) -> f64 {
         self.setpoint_m_s[motor]
@@ -216,7 +226,8 @@ impl Unit {
         self.zero[motor] = self.all_counts(motor) - counts;
     }
 
-    fn all_counts(&self, motor: usize) -> i64 {
+    /// What a motor's counter has counted since the run began, whatever it was set to.
+    pub fn all_counts(&self, motor: usize) -> i64 {
         let side = self.side_of(motor);
         let travel_m = self.sign_of(motor) * self.encoders.travel_m(side);
         let counts = (travel_m * self.settings.wheels.counts_per_m).floor();

@@ -1,5 +1,6 @@
 //! The hosts that are connected, and what they have said and not been answered yet.
 
+use super::states::EVENTS;
 use crate::time::SimTime;
 use crate::waiting::WaitingRequests;
 use crate::wire::cola::Dialect;
@@ -23,6 +24,8 @@ pub struct Client {
     pub stream: Option<Dialect>,
     /// The first scan of the subscription.
     pub stream_from: u64,
+    /// The dialects in which it has subscribed to the other events, in the order of [`EVENTS`].
+    pub events: [Option<Dialect>; EVENTS.len()],
     /// The only dialect that is heard from it.
     only: Option<Dialect>,
     framer: Framer<Cola>,
@@ -39,6 +42,7 @@ impl Client {
             level: 0,
             stream,
             stream_from: 0,
+            events: [None; EVENTS.len()],
             only,
             framer: Framer::new(Cola { max_content: LONGEST_COMMAND }),
             heard: SimTime::ZERO,

@@ -2,23 +2,59 @@
 
 use super::scans::DataConfig;
 use super::{Phase, SickLms1xx};
-use crate::sick_lms1xx::profile::{EchoFilter, ScanMode, ScannerStatus};
+use crate::commands::{CommandTable, Conduct};
+use crate::sick_lms1xx::profile::{EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile};
 use crate::time::SimTime;
+use crate::wire::cola::scan_data::ClockTime;
 use crate::wire::cola::telegram::{Kind, Telegram, Value};
 use crate::wire::cola::{Dialect, Refusal};
 
 /// The level from which settings may be changed.
 const CLIENT: u8 = 3;
 
-/// Variables that are stored and change nothing: a mean filter that the physics does not have, an
-/// encoder that is not connected, outputs that nobody reads.
-pub const STORED: [(&str, &[Value]); 5] = [
+/// Variables that are stored and change nothing: filters that the physics does not have, an encoder that
+/// is not connected, what inputs and outputs mean, network and time server.
+pub const STORED: [(&str, &[Value]); 21] = [
     ("LFPmeanfilter", &[Value::U8(0), Value::U16(2), Value::U8(0)]),
     ("LICencset", &[Value::U8(0)]),
     ("LICsrc", &[Value::U8(0)]),
     ("LICencres", &[Value::Real(0x3f80_0000)]),
     ("DO3And4Fnc", &[Value::U8(0)]),
+    ("DO6Fnc", &[Value::U8(0)]),
+    ("DI3Fnc", &[Value::U8(0)]),
+    ("LFPparticle", &[Value::U8(0), Value::U16(500)]),
+    ("LFPmedianfilter", &[Value::U8(0), Value::U16(3)]),
+    ("LICFixVel", &[Value::Real(0)]),
+    ("LICSpTh", &[Value::Real(0)]),
+    ("TSCRole", &[Value::U8(0)]),
+    ("TSCTCInterface", &[Value::U8(0)]),
+    ("TSCTCSrvAddr", &[Value::U8(192), Value::U8(168), Value::U8(0), Value::U8(2)]),
+    ("TSCTCtimezone", &[Value::U8(0)]),
+    ("TSCTCupdatetime", &[Value::U32(600)]),
+    ("TSCTCmaxoffset", &[Value::Real(0)]),
+    ("TSCTCdelay", &[Value::Real(0)]),
+    ("EIIpAddr", &[Value::U8(192), Value::U8(168), Value::U8(0), Value::U8(1)]),
+    ("EIgate", &[Value::U8(0), Value::U8(0), Value::U8(0), Value::U8(0)]),
+    ("EImask", &[Value::U8(255), Value::U8(255), Value::U8(255), Value::U8(0)]),
 ];
+
+/// Those that only an LMS5xx has, which is the one with an echo filter.
+const OF_LMS5XX: [&str; 3] = ["FREchoFilter", "DO6Fnc", "DI3Fnc"];
+
+/// OPcurtmpdev, degrees C.
+const TEMPERATURE_C: f32 = 35.0;
+
+/// Every command, with what a scanner of this firmware does with it.
+pub fn table(profile: &SickLms1xxProfile) -> CommandTable {
+    let mut table = CommandTable::parse("CoLa", include_str!("commands.csv"));
+    for row in &mut table.rows {
+        let name = row.code.split(' ').nth(1).unwrap_or_default();
+        if OF_LMS5XX.contains(&name) && !profile.has_echo_filter {
+            row.conduct = Conduct::Refused;
+        }
+    }
+    table
+}
 
 /// What a command is answered.
 pub enum Answer {
@@ -62,26 +98,38 @@ impl SickLms1xx {
 
     fn read(&self, now: SimTime, name: &str) -> Result<Answer, Refusal> {
         let profile = &self.profile;
+        if OF_LMS5XX.contains(&name) && !profile.has_echo_filter {
+            return Err(Refusal::UnknownVariable);
+        }
         let values = match name {
             "LMDscandata" => return self.read_scan(),
             "DeviceIdent" | "0" => profile.ident.iter().map(|text| Value::text(text)).collect(),
             "FirmwareVersion" => vec![Value::text(&profile.firmware_version)],
             "SerialNumber" => vec![Value::text(&self.settings.serial_number.to_string())],
-            "LocationName" => vec![Value::Text(self.location_name.clone())],
+            "LocationName" => vec![Value::Text(self.now.location_name.clone())],
             "SCdevicestate" => vec![Value::U8(self.device_state(now))],
             "ODoprh" => vec![Value::U32(self.operating_time_tenth_h(now))],
-            "ODpwrc" => vec![Value::U32(profile.power_on_count)],
+            "ODpwrc" => vec![Value::U32(profile.power_on_count.wrapping_add(self.boots))],
+            "DIornr" | "OrdNum" => vec![Value::text(&profile.order[0])],
+            "DItype" => vec![Value::text(&profile.order[1])],
+            "OPcurtmpdev" => vec![Value::Real(TEMPERATURE_C.to_bits())],
+            "LCMstate" => vec![Value::U8(match self.condition(now) {
+                ScannerStatus::PollutionWarning => 1,
+                ScannerStatus::PollutionError => 2,
+                ScannerStatus::Ok | ScannerStatus::Error => 0,
+            })],
             "STlms" => self.status(now),
             "LMPscancfg" => self.scan_config(),
             "LMPoutputRange" => self.output_range(),
-            "LMDscandatacfg" => data_config(&self.data),
-            "LIDinputstate" => vec![Value::U16(0), Value::U32(0), Value::U16(0), Value::U32(0)],
-            "EIHstCola" => vec![Value::U8(u8::from(self.host_dialect == Dialect::B))],
-            "FREchoFilter" if profile.has_echo_filter => vec![Value::U8(self.echo_filter as u8)],
-            "FREchoFilter" => return Err(Refusal::UnknownVariable),
+            "LMDscandatacfg" => data_config(&self.now.data),
+            "EIHstCola" => vec![Value::U8(u8::from(self.now.host_dialect == Dialect::B))],
+            "FREchoFilter" => vec![Value::U8(self.now.echo_filter as u8)],
             // No field is configured.
             _ if name.starts_with("field") => vec![Value::U8(0)],
-            _ => self.stored.get(name).cloned().ok_or(Refusal::UnknownVariable)?,
+            _ => {
+                let stored = || self.now.stored.get(name).cloned();
+                self.state_of(name).or_else(stored).ok_or(Refusal::UnknownVariable)?
+            }
         };
         Ok(Answer::Telegram(Telegram::new(Kind::ReadAnswer, name, values)))
     }
@@ -112,7 +160,7 @@ impl SickLms1xx {
     fn status(&self, now: SimTime) -> Vec<Value> {
         let state = match self.phase {
             Phase::Stalled { .. } => self.profile.stalled_state,
-            Phase::Starting { .. } => 1,
+            Phase::Off { .. } | Phase::Starting { .. } => 1,
             Phase::Stopped => 3,
             Phase::Standby => 4,
             Phase::Preparing { .. } => 5,
@@ -130,19 +178,19 @@ impl SickLms1xx {
     fn scan_config(&self) -> Vec<Value> {
         let [start, stop] = self.profile.field;
         vec![
-            Value::U32(self.mode.frequency_centihz),
+            Value::U32(self.now.mode.frequency_centihz),
             Value::U16(1),
-            Value::U32(self.mode.resolution),
+            Value::U32(self.now.mode.resolution),
             Value::I32(start),
             Value::I32(stop),
         ]
     }
 
     fn output_range(&self) -> Vec<Value> {
-        let directions = self.mirror.directions(self.output_range);
+        let directions = self.mirror.directions(self.now.output_range);
         vec![
             Value::U16(1),
-            Value::U32(self.mode.resolution),
+            Value::U32(self.now.mode.resolution),
             Value::I32(self.mirror.angle(directions.start)),
             Value::I32(self.mirror.angle(directions.end - 1)),
         ]
@@ -152,8 +200,8 @@ impl SickLms1xx {
         let Telegram { name, values, .. } = telegram;
         let is_known = match name.as_str() {
             "EIHstCola" | "LocationName" | "LMPoutputRange" | "LMDscandatacfg" => true,
-            "FREchoFilter" => self.profile.has_echo_filter,
-            name => self.stored.contains_key(name),
+            name if OF_LMS5XX.contains(&name) => self.profile.has_echo_filter,
+            name => self.now.stored.contains_key(name),
         };
         let is_read_only = !is_known && self.read(self.clock, &name).is_ok();
         if is_read_only || (is_known && self.clients[client].level < CLIENT) {
@@ -161,7 +209,7 @@ impl SickLms1xx {
         }
         match (name.as_str(), &values[..]) {
             ("EIHstCola", [Value::U8(dialect)]) => {
-                self.host_dialect = match dialect {
+                self.now.host_dialect = match dialect {
                     0 => Dialect::A,
                     1 => Dialect::B,
                     _ => return Err(Refusal::InvalidData),
@@ -172,22 +220,22 @@ impl SickLms1xx {
                 if text.len() > 64 || !text.iter().all(is_printable) {
                     return Err(Refusal::InvalidData);
                 }
-                self.location_name = text.clone();
+                self.now.location_name = text.clone();
             }
             ("LMPoutputRange", values) => self.set_output_range(values)?,
             ("LMDscandatacfg", values) => {
                 let config = data_config_of(values).filter(DataConfig::is_valid);
-                self.data = config.ok_or(Refusal::InvalidData)?;
+                self.now.data = config.ok_or(Refusal::InvalidData)?;
             }
             ("FREchoFilter", [Value::U8(filter)]) if is_known => {
-                self.echo_filter = match filter {
+                self.now.echo_filter = match filter {
                     0 => EchoFilter::First,
                     1 => EchoFilter::All,
                     2 => EchoFilter::Last,
                     _ => return Err(Refusal::InvalidData),
                 };
             }
-            (name, _) => match self.stored.get_mut(name) {
+            (name, _) => match self.now.stored.get_mut(name).filter(|_| is_known) {
                 Some(stored) => *stored = values,
                 None => return Err(Refusal::UnknownVariable),
             },
@@ -210,8 +258,8 @@ impl SickLms1xx {
             // What an LMS111 answered to -90 to 270 degrees.
             return Err(Refusal::LocalConditionFailed);
         }
-        if self.output_range != [*start, *stop] {
-            self.output_range = [*start, *stop];
+        if self.now.output_range != [*start, *stop] {
+            self.now.output_range = [*start, *stop];
             self.begin_anew();
         }
         Ok(())
@@ -219,20 +267,52 @@ impl SickLms1xx {
 
     fn call(&mut self, now: SimTime, client: usize, call: Telegram) -> Result<Answer, Refusal> {
         let level = self.clients[client].level;
-        let needs_login = !matches!(call.name.as_str(), "SetAccessMode" | "Run");
+        let needs_login = !matches!(call.name.as_str(), "SetAccessMode" | "CheckPassword" | "Run");
         if needs_login && level < CLIENT {
             return Err(Refusal::AccessDenied);
         }
         let values = match (call.name.as_str(), &call.values[..]) {
             ("SetAccessMode", [Value::U8(level), Value::U32(hash)]) => {
-                let known = |password: &&crate::sick_lms1xx::profile::Password| {
-                    (password.level, password.hash) == (*level, *hash)
-                };
-                let is_right = self.profile.passwords.iter().find(known).is_some();
+                let is_right = self.is_password(*level, *hash);
                 if is_right {
                     self.clients[client].level = *level;
                 }
                 vec![Value::U8(is_right.into())]
+            }
+            ("CheckPassword", [Value::U8(level), Value::U32(hash)]) => {
+                vec![Value::U8(self.is_password(*level, *hash).into())]
+            }
+            ("SetPassword", [Value::U8(level), Value::U32(hash)]) => {
+                let passwords = self.now.passwords.iter_mut();
+                // Nobody gives a password to those above.
+                let own = self.clients[client].level;
+                let known = passwords.filter(|known| known.level <= own);
+                let known = known.into_iter().find(|known| known.level == *level);
+                let is_set = known.map(|known| known.hash = *hash).is_some();
+                vec![Value::U8(is_set.into())]
+            }
+            ("LSPsetdatetime", values) => {
+                let shown = clock_time_of(values).ok_or(Refusal::InvalidData)?;
+                let is_set = self.clocks.set(now, &shown).is_some();
+                vec![Value::U8(is_set.into())]
+            }
+            ("mDOSetOutput", [Value::U8(number), Value::U8(state)]) => {
+                let changed = self.outputs.set(*number, *state);
+                self.outputs_changed |= changed.unwrap_or(false);
+                vec![Value::U8(changed.is_some().into())]
+            }
+            ("LIDrstoutpcnt", _) => {
+                self.outputs.reset_changes();
+                self.outputs_changed = true;
+                vec![Value::U8(1)]
+            }
+            ("mSCloadfacdef" | "mSCloadappdef", _) => {
+                self.adopt(now, self.factory.clone());
+                Vec::new()
+            }
+            ("mSCreboot", _) => {
+                self.reboots = true;
+                Vec::new()
             }
             ("Run", _) => {
                 self.clients[client].level = 0;
@@ -255,11 +335,17 @@ impl SickLms1xx {
                 self.enter(now, Phase::Standby);
                 vec![Value::U8(0)]
             }
-            // Stored settings live as long as the run.
-            ("mEEwriteall", _) => vec![Value::U8(1)],
+            ("mEEwriteall", _) => {
+                self.saved = self.now.clone();
+                vec![Value::U8(1)]
+            }
             _ => return Err(Refusal::UnknownMethod),
         };
         Ok(Answer::Telegram(Telegram::new(Kind::CallAnswer, &call.name, values)))
+    }
+
+    fn is_password(&self, level: u8, hash: u32) -> bool {
+        self.now.passwords.iter().any(|known| (known.level, known.hash) == (level, hash))
     }
 
     /// Changes the scan mode; a result of mLMPsetscancfg.
@@ -302,9 +388,26 @@ impl SickLms1xx {
                 self.clients[client].stream_from = self.mirror.first_from(self.clock);
             }
         }
+        self.subscribe_event(client, &telegram.name, wanted.then_some(dialect));
         let values = vec![Value::U8(wanted.into())];
         Answer::Telegram(Telegram::new(Kind::SubscribeAnswer, &telegram.name, values))
     }
+}
+
+fn clock_time_of(values: &[Value]) -> Option<ClockTime> {
+    let [
+        Value::U16(year),
+        Value::U8(month),
+        Value::U8(day),
+        Value::U8(hour),
+        Value::U8(minute),
+        Value::U8(second),
+        Value::U32(microsecond),
+    ] = *values
+    else {
+        return None;
+    };
+    Some(ClockTime { year, month, day, hour, minute, second, microsecond })
 }
 
 fn data_config(config: &DataConfig) -> Vec<Value> {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::profile::{SickLms1xxProfile, SickLms1xxSettings};
-use super::{SickLms1xx, decoder, describe, profile_read};
+use super::{SickLms1xx, commands, decoder, describe, profile_read};
 use crate::Built;
+use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, Interface, LidarTraits, Product, Profile};
 use crate::config::toml::reader::TableReader;
@@ -12,6 +13,7 @@ use crate::decoder::StreamDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
+use crate::power_cycle::POWER_CYCLE;
 use crate::sensors::optics_fault::WINDOW_DIRTY;
 
 /// `sick-lms1xx`
@@ -53,7 +55,7 @@ impl Family for SickLms1xxFamily {
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
-        &[WINDOW_DIRTY, MOTOR_STALL]
+        &[WINDOW_DIRTY, MOTOR_STALL, POWER_CYCLE]
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
@@ -77,5 +79,9 @@ impl Family for SickLms1xxFamily {
         _profile: Option<&SickLms1xxProfile>,
     ) -> Option<Box<dyn StreamDecoder>> {
         Some(Box::new(decoder::ColaDecoder::new()))
+    }
+
+    fn commands(&self, profile: &SickLms1xxProfile) -> Vec<CommandTable> {
+        vec![commands::table(profile)]
     }
 }

@@ -5,6 +5,7 @@
 //!                  ^  ^-----> STANDBY      LMCstandby, LMCstartmeas
 //!                  +--------- PREPARING    while the motor starts or changes its speed
 //!                                ^------- STALLED    a fault of the rig holds the motor
+//!   OFF --> STARTING         a fault of the rig cuts the power; mSCreboot
 //! ```
 //!
 //! Hosts are told apart: each has a login, a dialect and a subscription of its own. Commands are in
@@ -20,23 +21,28 @@ mod commands;
 pub(crate) mod decoder;
 mod describe;
 mod family;
+mod power;
 pub mod profile;
 mod profile_read;
 mod scanning;
 mod scans;
+mod states;
 #[cfg(test)]
 mod tests;
 
 pub use self::family::SickLms1xxFamily;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use self::clients::Client;
 use self::commands::{Answer, STORED};
+use self::power::Parameters;
 use self::scanning::Mirror;
 use self::scans::{Clocks, DataConfig, Scan, Telegrams};
+use self::states::Outputs;
 use super::{Device, Output, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::motor_stall::{MotorStall, before};
+use crate::power_cycle::{PowerCycle, back_at};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
@@ -46,7 +52,7 @@ use crate::sick_lms1xx::profile::{
     AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
 use crate::time::{Epoch, SimTime};
-use crate::wire::cola::telegram::{Telegram, Value};
+use crate::wire::cola::telegram::Telegram;
 use crate::wire::cola::{Dialect, frame};
 use crate::wire::port::Peer;
 
@@ -60,14 +66,21 @@ pub struct SickLms1xx {
     mirror: Mirror,
     clients: Vec<Client>,
 
-    // What commands change.
-    mode: ScanMode,
-    output_range: [i32; 2],
-    data: DataConfig,
-    echo_filter: EchoFilter,
-    host_dialect: Dialect,
-    location_name: Vec<u8>,
-    stored: BTreeMap<&'static str, Vec<Value>>,
+    /// What commands change.
+    now: Parameters,
+    /// What survives power-off: as mEEwriteall has left it.
+    saved: Parameters,
+    /// What mSCloadfacdef and mSCloadappdef bring back.
+    factory: Parameters,
+    outputs: Outputs,
+    /// Times that it has been switched on within the run.
+    boots: u32,
+    /// mSCreboot has been called; the answer leaves before.
+    reboots: bool,
+    /// An output has another state, which subscribers are told behind the answer.
+    outputs_changed: bool,
+    /// Subscriptions, by host and event, whose first telegram is due behind the answer.
+    happened: Vec<(usize, usize)>,
 
     /// Whether scans are asked for.
     is_measuring: bool,
@@ -83,6 +96,7 @@ pub struct SickLms1xx {
     ready: VecDeque<Transmit>,
     optics_faults: Vec<Timed<LidarFault>>,
     stalls: Vec<Timed<MotorStall>>,
+    cuts: Vec<Timed<PowerCycle>>,
     /// What falls due before this has been done.
     done_to: SimTime,
 }
@@ -90,6 +104,8 @@ pub struct SickLms1xx {
 /// What the motor and the laser do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
+    /// Without power, until it comes back.
+    Off { until: Option<SimTime> },
     /// Hears nothing.
     Starting { until: SimTime },
     /// The motor stands.
@@ -107,6 +123,7 @@ enum Phase {
 /// What happens next by itself.
 #[derive(Clone, Copy, Debug)]
 enum Event {
+    PowerCut,
     PhaseOver,
     Held,
     ScanOver,
@@ -130,18 +147,7 @@ impl SickLms1xx {
         } else {
             Phase::Starting { until: SimTime(settings.start_up_ns) }
         };
-        Self {
-            noise,
-            clocks: Clocks { uptime_ns, clock: settings.clock, epoch },
-            phase,
-            mirror: Mirror::new(
-                profile,
-                settings.lag_ns,
-                mode,
-                SimTime(settings.start_up_ns),
-                turned as u64,
-            ),
-            clients: Vec::new(),
+        let parameters = Parameters {
             mode,
             output_range: settings.output_range,
             data: DataConfig::new(settings),
@@ -152,7 +158,30 @@ impl SickLms1xx {
             },
             host_dialect: settings.host_dialect,
             location_name: settings.location_name.clone().into_bytes(),
+            passwords: profile.passwords.clone(),
             stored: STORED.iter().map(|(name, values)| (*name, values.to_vec())).collect(),
+        };
+        let on_since = SimTime::ZERO;
+        Self {
+            noise,
+            clocks: Clocks { uptime_ns, clock: settings.clock, epoch, on_since, set: None },
+            phase,
+            mirror: Mirror::new(
+                profile,
+                settings.lag_ns,
+                mode,
+                SimTime(settings.start_up_ns),
+                turned as u64,
+            ),
+            clients: Vec::new(),
+            now: parameters.clone(),
+            saved: parameters.clone(),
+            factory: parameters,
+            outputs: Outputs::new(profile),
+            boots: 0,
+            reboots: false,
+            outputs_changed: false,
+            happened: Vec::new(),
             is_measuring: false,
             next_request: 0,
             next_revolution: 0,
@@ -164,6 +193,7 @@ impl SickLms1xx {
             ready: VecDeque::new(),
             optics_faults: Vec::new(),
             stalls: Vec::new(),
+            cuts: Vec::new(),
             done_to: SimTime::ZERO,
             profile: profile.clone(),
             settings: settings.clone(),
@@ -174,6 +204,7 @@ impl SickLms1xx {
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stalls = faults.kind();
+        self.cuts = faults.kind();
     }
 
     /// What it says of itself at `at`: the rig's word, or what the window looks like.
@@ -197,6 +228,7 @@ impl SickLms1xx {
         while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.clock) {
             self.done_to = self.done_to.max(at);
             match event {
+                Event::PowerCut => self.switch_off(at),
                 Event::PhaseOver => self.end_phase(at),
                 Event::Held => self.hold(at),
                 Event::ScanOver => self.give_out_scan(at),
@@ -252,9 +284,12 @@ impl SickLms1xx {
             Phase::Starting { until } | Phase::Preparing { until } => {
                 Some((until, Event::PhaseOver))
             }
-            Phase::Stalled { until, .. } => until.map(|until| (until, Event::PhaseOver)),
+            Phase::Off { until } | Phase::Stalled { until, .. } => {
+                until.map(|until| (until, Event::PhaseOver))
+            }
             Phase::Stopped | Phase::Standby | Phase::Measuring => None,
         };
+        let cut = self.next_cut().map(|at| (at, Event::PowerCut));
         let held = self.next_hold().map(|at| (at, Event::Held));
         let scan =
             self.ahead.front().map(|scan| (self.mirror.transmission(scan.number), Event::ScanOver));
@@ -262,11 +297,12 @@ impl SickLms1xx {
         let answers = answers.filter_map(|(client, host)| {
             Some((host.waiting.next_answer()?, Event::AnswerDue { client }))
         });
-        [phase, held, scan].into_iter().flatten().chain(answers).min_by_key(|(at, _)| *at)
+        [cut, phase, held, scan].into_iter().flatten().chain(answers).min_by_key(|(at, _)| *at)
     }
 
     fn end_phase(&mut self, at: SimTime) {
         match self.phase {
+            Phase::Off { .. } => self.boot(at),
             Phase::Stalled { standby: true, .. } => self.enter(at, Phase::Standby),
             Phase::Stalled { standby: false, .. } => {
                 let until = SimTime(at.0 + self.profile.start_ns);
@@ -288,7 +324,7 @@ impl SickLms1xx {
 
     /// The mirror in the present scan mode, at its zero index at `since`.
     fn mirror_from(&self, since: SimTime, first: u64) -> Mirror {
-        Mirror::new(&self.profile, self.settings.lag_ns, self.mode, since, first)
+        Mirror::new(&self.profile, self.settings.lag_ns, self.now.mode, since, first)
     }
 
     /// Enters a phase in which there are no scans.
@@ -303,7 +339,10 @@ impl SickLms1xx {
 
     fn start_measuring(&mut self, now: SimTime) {
         let delay_ns = match self.phase {
-            Phase::Starting { .. } | Phase::Preparing { .. } | Phase::Measuring => return,
+            Phase::Off { .. }
+            | Phase::Starting { .. }
+            | Phase::Preparing { .. }
+            | Phase::Measuring => return,
             Phase::Stalled { until, .. } => {
                 self.phase = Phase::Stalled { until, standby: false };
                 return;
@@ -315,16 +354,20 @@ impl SickLms1xx {
     }
 
     fn change_mode(&mut self, now: SimTime, mode: ScanMode) {
-        if mode == self.mode {
+        if mode == self.now.mode {
             return;
         }
-        self.mode = mode;
+        self.now.mode = mode;
         match self.phase {
             Phase::Measuring | Phase::Preparing { .. } => {
                 let until = SimTime(now.0 + self.profile.settle_ns);
                 self.enter(now, Phase::Preparing { until });
             }
-            Phase::Starting { .. } | Phase::Stopped | Phase::Standby | Phase::Stalled { .. } => {}
+            Phase::Off { .. }
+            | Phase::Starting { .. }
+            | Phase::Stopped
+            | Phase::Standby
+            | Phase::Stalled { .. } => {}
         }
         // Numbers go on from the next revolution, in whatever mode it is.
         let next = self.mirror.first_from(now);
@@ -355,18 +398,19 @@ impl SickLms1xx {
             profile: &self.profile,
             settings: &self.settings,
             status: self.condition(self.mirror.zero(scan.number)),
-            config: self.data,
-            echo_filter: self.echo_filter,
-            location_name: &self.location_name,
+            config: self.now.data,
+            echo_filter: self.now.echo_filter,
+            location_name: &self.now.location_name,
             mirror: &self.mirror,
             clocks: self.clocks,
+            digital_outputs: self.outputs.bits,
         }
     }
 
     /// The oldest scan is over: subscribers get it, and who has been waiting for one.
     fn give_out_scan(&mut self, at: SimTime) {
         let Some(scan) = self.ahead.pop_front() else { return };
-        if self.data.wants(scan.number) {
+        if self.now.data.wants(scan.number) {
             let (data, points) = self.telegrams(&scan).scan_data(&scan, true);
             for dialect in [Dialect::A, Dialect::B] {
                 let wants = |client: &&Client| {
@@ -426,6 +470,15 @@ impl SickLms1xx {
         self.clients[client].waiting.answered(at, reply_ns);
         let output = Output::BytesTo(peer, frame::emit(dialect, &content));
         self.send(at, points, output, &fault_effects, &truth);
+        for (client, event) in std::mem::take(&mut self.happened) {
+            self.tell_event(at, event, Some(client));
+        }
+        if std::mem::take(&mut self.outputs_changed) {
+            self.tell_event(at, 1, None);
+        }
+        if std::mem::take(&mut self.reboots) {
+            self.boot(at);
+        }
     }
 
     fn send(
@@ -453,7 +506,7 @@ impl Device for SickLms1xx {
         if !self.is_measuring {
             return None;
         }
-        let directions = self.mirror.directions(self.output_range);
+        let directions = self.mirror.directions(self.now.output_range);
         let number = self.next_revolution;
         let request = self.mirror.request(self.next_request, number, directions);
         (request.start < horizon).then(|| {
@@ -476,7 +529,7 @@ impl Device for SickLms1xx {
             }
             self.asked.pop_front();
             if index == request.index {
-                let first_direction = self.mirror.directions(self.output_range).start;
+                let first_direction = self.mirror.directions(self.now.output_range).start;
                 let (echoes, fault_effects) = (echoes.clone(), fault_effects.clone());
                 let truth = truth.as_ref().into();
                 let scan = Scan { number, first_direction, echoes, fault_effects, truth };
@@ -489,9 +542,12 @@ impl Device for SickLms1xx {
     fn handle_peer(&mut self, now: SimTime, peer: Peer, connected: bool) {
         self.run(now);
         self.clients.retain(|client| client.peer != peer);
-        if connected {
+        if connected && matches!(self.phase, Phase::Off { .. }) {
+            let at = self.clock;
+            self.send(at, 0, Output::Disconnect(peer), &[], &PacketTruth::default());
+        } else if connected {
             let only = (self.settings.accepted_dialects == AcceptedDialects::Configured)
-                .then_some(self.host_dialect);
+                .then_some(self.now.host_dialect);
             self.clients.push(Client::new(peer, only, self.settings.power_on_stream));
         }
         self.start_or_stop_asking();
@@ -515,6 +571,9 @@ impl Device for SickLms1xx {
 
     fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
         self.set_faults(faults);
+        if let Phase::Off { .. } = self.phase {
+            self.phase = Phase::Off { until: back_at(&self.cuts, before(at)) };
+        }
         if let Phase::Stalled { standby, .. } = self.phase {
             let until = self.let_go(before(at));
             self.phase = Phase::Stalled { until, standby };

@@ -107,6 +107,8 @@ pub struct SickLms1xxProfile {
     pub leave_standby_ns: u64,
     /// Until it measures in a new scan mode, nanoseconds.
     pub settle_ns: u64,
+    /// From power-on, or a reboot, until it hears hosts, nanoseconds.
+    pub boot_ns: u64,
     /// What STlms tells while the motor is held.
     pub stalled_state: u16,
     /// Echoes that it tells apart.
@@ -121,6 +123,12 @@ pub struct SickLms1xxProfile {
     pub run_result: u8,
     /// Outputs of a scanner whose fields are free.
     pub digital_outputs: [u8; 2],
+    /// Outputs that it has, at most 6.
+    pub outputs: u8,
+    /// Changes that each output has counted at the first instant.
+    pub output_changes: u32,
+    /// Order number and type.
+    pub order: [String; 2],
     /// Who may log in.
     pub passwords: Vec<Password>,
     /// Values a rig may override.

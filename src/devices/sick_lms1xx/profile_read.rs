@@ -70,6 +70,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
         start_ns: motor.start_ns,
         leave_standby_ns: motor.leave_standby_ns,
         settle_ns: motor.settle_ns,
+        boot_ns: motor.boot_ns,
         stalled_state: motor.stalled_state,
         echoes,
         has_echo_filter,
@@ -77,12 +78,16 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
         reply_ns: protocol.reply_ns,
         run_result: protocol.run_result,
         digital_outputs: protocol.digital_outputs,
+        outputs: protocol.outputs,
+        output_changes: protocol.output_changes,
+        order: identity.order,
         passwords: protocol.passwords,
         defaults,
     })
 }
 
 struct Identity {
+    order: [String; 2],
     ident: [String; 2],
     firmware_version: String,
     serial_number: u32,
@@ -96,6 +101,7 @@ fn identity(mut table: TableReader<'_>) -> Option<Identity> {
     let name = text(&table.required("name"));
     let version = text(&table.required("version"));
     let firmware_version = text(&table.required("firmware_version"));
+    let order = ["order_number", "type"].map(|key| text(&table.required(key)));
     let serial_number = table.required("serial_number").integer(&four_bytes());
     let location_name = text(&table.required("location_name"));
     let device_number = table.required("device_number").integer(&two_bytes());
@@ -103,7 +109,9 @@ fn identity(mut table: TableReader<'_>) -> Option<Identity> {
     let operating_hours = table.required("operating_hours").number(&hours);
     let power_on_count = table.required("power_on_count").integer(&four_bytes());
     table.finish();
+    let [number, kind] = order;
     Some(Identity {
+        order: [number?, kind?],
         ident: [name?, version?],
         firmware_version: firmware_version?,
         serial_number: serial_number?,
@@ -188,6 +196,7 @@ fn scan_mode(frequency_hz: f64, resolution_deg: f64) -> ScanMode {
 }
 
 struct Motor {
+    boot_ns: u64,
     start_ns: u64,
     leave_standby_ns: u64,
     settle_ns: u64,
@@ -196,12 +205,13 @@ struct Motor {
 
 fn motor(mut table: TableReader<'_>) -> Option<Motor> {
     let limit = seconds_limit();
-    let [start, leave_standby, settle] = ["start_s", "leave_standby_s", "settle_s"]
+    let [boot, start, leave_standby, settle] = ["boot_s", "start_s", "leave_standby_s", "settle_s"]
         .map(|key| table.required(key).number(&limit).map(to_ns));
     let states = Limit::new(0..=7, "", "STlms: the states of LMS1xx and LMS5xx");
     let stalled = table.required("stalled_state").integer(&states);
     table.finish();
     Some(Motor {
+        boot_ns: boot?,
         start_ns: start?,
         leave_standby_ns: leave_standby?,
         settle_ns: settle?,
@@ -232,6 +242,8 @@ struct Protocol {
     reply_ns: u64,
     run_result: u8,
     digital_outputs: [u8; 2],
+    outputs: u8,
+    output_changes: u32,
     passwords: Vec<Password>,
 }
 
@@ -244,6 +256,9 @@ fn protocol(mut table: TableReader<'_>) -> Option<Protocol> {
     let run_result = table.required("run_result").integer(&Limit::new(0..=1, "", PROTOCOL));
     let byte = Limit::new(0.0..=255.0, "", "the wire format: a bit an output");
     let outputs = table.required("digital_outputs").numbers::<2>(&byte);
+    let count = Limit::new(0..=6, "", "LIDoutputstate: six outputs");
+    let output_count = table.required("outputs").integer(&count);
+    let output_changes = table.required("output_changes").integer(&four_bytes());
     let keys = [("maintenance_hash", 2), ("client_hash", 3), ("service_hash", 4)];
     let hashes = keys.map(|(key, level)| {
         let hash = table.required(key).integer(&four_bytes());
@@ -258,6 +273,8 @@ fn protocol(mut table: TableReader<'_>) -> Option<Protocol> {
         reply_ns: (reply_ms? * 1e6).round() as u64,
         run_result: run_result?,
         digital_outputs: outputs?.map(|byte| byte as u8),
+        outputs: output_count?,
+        output_changes: output_changes?,
         passwords: passwords?,
     })
 }

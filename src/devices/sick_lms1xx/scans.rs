@@ -98,6 +98,8 @@ pub struct Telegrams<'a> {
     pub mirror: &'a Mirror,
     /// Time since power-on and the clock.
     pub clocks: Clocks,
+    /// A bit an output.
+    pub digital_outputs: [u8; 2],
 }
 
 /// The scanner's two clocks.
@@ -109,20 +111,46 @@ pub struct Clocks {
     pub clock: ScannerClock,
     /// UTC of the first instant.
     pub epoch: Epoch,
+    /// When it was last switched on within the run.
+    pub on_since: SimTime,
+    /// The time that a host has set, as that of the first instant.
+    pub set: Option<Epoch>,
 }
 
 impl Clocks {
+    /// Time since power-on, nanoseconds.
+    fn since_power_on_ns(&self, at: SimTime) -> u64 {
+        self.uptime_ns + at.0.saturating_sub(self.on_since.0)
+    }
+
     /// Time since power-on, microseconds; wraps after 71 minutes.
     pub fn uptime_us(&self, at: SimTime) -> u32 {
-        ((self.uptime_ns + at.0) / 1000) as u32
+        (self.since_power_on_ns(at) / 1000) as u32
+    }
+
+    /// The clock shows `shown` at `at` and goes on from there; `None` if that is no time.
+    pub fn set(&mut self, at: SimTime, shown: &ClockTime) -> Option<()> {
+        let ClockTime { year, month, day, hour, minute, second, microsecond } = *shown;
+        let [month, day, hour, minute, second] =
+            [month, day, hour, minute, second].map(|part| i8::try_from(part).unwrap_or(-1));
+        let nanosecond = i32::try_from(microsecond).ok()?.checked_mul(1000)?;
+        let year = i16::try_from(year).ok()?;
+        let civil =
+            jiff::civil::DateTime::new(year, month, day, hour, minute, second, nanosecond).ok()?;
+        let shown = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+        let start = shown.as_nanosecond() - i128::from(at.0);
+        self.set = Some(Epoch::new(jiff::Timestamp::from_nanosecond(start).ok()?));
+        Some(())
     }
 
     /// What the clock shows.
     pub fn time(&self, at: SimTime) -> ClockTime {
-        let civil = match self.clock {
-            ScannerClock::Utc => self.epoch.civil(at),
-            ScannerClock::SincePowerOn => {
-                Epoch::new(jiff::Timestamp::UNIX_EPOCH).civil(SimTime(self.uptime_ns + at.0))
+        let civil = match (self.set, self.clock) {
+            (Some(set), _) => set.civil(at),
+            (None, ScannerClock::Utc) => self.epoch.civil(at),
+            (None, ScannerClock::SincePowerOn) => {
+                let since = SimTime(self.since_power_on_ns(at));
+                Epoch::new(jiff::Timestamp::UNIX_EPOCH).civil(since)
             }
         };
         ClockTime {
@@ -174,7 +202,7 @@ impl Telegrams<'_> {
             start_us: self.clocks.uptime_us(zero),
             transmission_us: self.clocks.uptime_us(mirror.transmission(scan.number)),
             digital_inputs: [0; 2],
-            digital_outputs: self.profile.digital_outputs,
+            digital_outputs: self.digital_outputs,
             layer_angle: 0,
             scan_frequency_centihz: mirror.mode().frequency_centihz,
             measurement_frequency_hundred_hz: mirror.measurement_frequency_hundred_hz(),

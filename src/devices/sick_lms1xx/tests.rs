@@ -13,7 +13,9 @@ use proptest::prelude::*;
 
 const PEER: Peer = Peer { connection: 0, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
+mod commands;
 mod faults;
+mod power;
 
 const LOGIN: &str = "sMN SetAccessMode 03 F4724744";
 
@@ -26,6 +28,8 @@ struct Bench {
     telegrams: Vec<(SimTime, Option<Peer>, Dialect, Vec<u8>)>,
     last_due: SimTime,
     asked: u64,
+    /// Whose connections the scanner has ended.
+    hung_up: Vec<Peer>,
 }
 
 impl Bench {
@@ -48,6 +52,7 @@ impl Bench {
             telegrams: Vec::new(),
             last_due: SimTime::ZERO,
             asked: 0,
+            hung_up: Vec::new(),
         }
     }
 
@@ -87,6 +92,10 @@ impl Bench {
             let (peer, bytes) = match output {
                 Output::BytesTo(peer, bytes) => (Some(peer), bytes),
                 Output::Bytes(bytes) => (None, bytes),
+                Output::Disconnect(peer) => {
+                    self.hung_up.push(peer);
+                    continue;
+                }
                 other => panic!("{other:?}"),
             };
             let nobody = Peer { connection: u64::MAX, port: 9, ..PEER };
@@ -179,7 +188,7 @@ fn it_says_who_it_is_in_both_dialects() {
     }
     assert_eq!(bench.ask(peer, "sRN nothing"), "sFA 3");
     assert_eq!(bench.ask(peer, "sRN FREchoFilter"), "sFA 3");
-    assert_eq!(bench.ask(peer, "sMN mSCreboot"), "sFA 2");
+    assert_eq!(bench.ask(peer, "sMN mSCreboot"), "sFA 1");
     assert_eq!(bench.ask(peer, "sEN nothing 1"), "sFA F");
     assert_eq!(bench.ask(peer, "sXX nothing"), "sFA C");
 }

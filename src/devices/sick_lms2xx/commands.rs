@@ -1,6 +1,8 @@
 //! What each command does.
 
 use super::{Capture, Format, Pattern, SickLms2xx, Task};
+use crate::commands::{CommandTable, Conduct};
+use crate::sick_lms2xx::profile::SickLms2xxProfile;
 use crate::time::SimTime;
 use crate::wire::sick_lms2xx::command::{Command, Mode};
 use crate::wire::sick_lms2xx::configuration::Configuration;
@@ -12,6 +14,19 @@ use crate::wire::sick_lms2xx::{LineRate, Variant};
 
 /// What the status telegram says of the maker.
 const MANUFACTURER: [u8; 8] = *b"SICK AG\0";
+
+/// Every command, with what a scanner of this firmware does with it.
+pub fn table(profile: &SickLms2xxProfile) -> CommandTable {
+    let mut table = CommandTable::parse("LMS 2xx telegrams", include_str!("commands.csv"));
+    for row in &mut table.rows {
+        let is_reflectivity = matches!(row.code, "44" | "20 50") && !profile.has_reflectivity;
+        let is_variant = row.code == "3B" && !profile.can_switch_variant;
+        if is_reflectivity || is_variant {
+            row.conduct = Conduct::Refused;
+        }
+    }
+    table
+}
 
 impl SickLms2xx {
     /// Carries out a command that was acknowledged, and replies.
@@ -33,7 +48,7 @@ impl SickLms2xx {
             Command::Errors => Body::Errors(self.errors(at)),
             Command::OperatingData => Body::OperatingData {
                 operating_time: self.profile.operating_time,
-                power_on_count: self.profile.power_on_count,
+                power_on_count: self.profile.power_on_count.wrapping_add(self.boots),
             },
             Command::Type => Body::Type { text: self.type_text() },
             Command::SwitchVariant(variant) => self.switch_variant(variant),
@@ -51,18 +66,11 @@ impl SickLms2xx {
 
     fn reset(&mut self, at: SimTime) {
         self.send(at, Body::ResetConfirmed);
-        let rate = self.power_on_rate();
-        self.change_rate(rate);
-        self.starting = Some(SimTime(self.uart.free_at().0 + self.settings.restart_ns));
-        self.mode = Mode::OnRequest;
-        self.stream = None;
-        self.task = None;
-        self.telegrams = 0;
-        self.hearing.clear();
+        self.start(at);
     }
 
     /// Changes the line's rate when all before has gone out.
-    fn change_rate(&mut self, rate: LineRate) {
+    pub(super) fn change_rate(&mut self, rate: LineRate) {
         if rate != self.rate {
             self.rate = rate;
             self.uart.change_rate(self.uart.free_at(), rate.baud());

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::faults::NAK;
 use super::profile::{SickLms2xxProfile, SickLms2xxSettings};
-use super::{SickLms2xx, decoder, describe, profile_read};
+use super::{SickLms2xx, commands, decoder, describe, profile_read};
 use crate::Built;
+use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, LidarTraits, Product, Profile};
 use crate::config::toml::reader::TableReader;
@@ -13,6 +14,7 @@ use crate::decoder::StreamDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
+use crate::power_cycle::POWER_CYCLE;
 use crate::sensors::optics_fault::WINDOW_DIRTY;
 
 /// `sick-lms2xx`
@@ -52,7 +54,7 @@ impl Family for SickLms2xxFamily {
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
-        &[WINDOW_DIRTY, MOTOR_STALL, NAK]
+        &[WINDOW_DIRTY, MOTOR_STALL, NAK, POWER_CYCLE]
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
@@ -76,5 +78,9 @@ impl Family for SickLms2xxFamily {
         profile: Option<&SickLms2xxProfile>,
     ) -> Option<Box<dyn StreamDecoder>> {
         Some(Box::new(decoder::LmsDecoder::new(profile)))
+    }
+
+    fn commands(&self, profile: &SickLms2xxProfile) -> Vec<CommandTable> {
+        vec![commands::table(profile)]
     }
 }

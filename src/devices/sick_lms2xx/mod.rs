@@ -7,6 +7,8 @@
 //!                            +---- installation (password)
 //! ```
 //!
+//! A fault of the rig may cut the power at any time; when it is back the scanner starts, too.
+//!
 //! Every command is acknowledged by a single byte and then answered; while it is, no scan is sent.
 //! Which commands there are is in `commands`, which scans are sent in `stream`, when the mirror
 //! looks where in `mirror`, and what measured values become in `telegrams`.
@@ -37,6 +39,8 @@ use self::hearing::{Heard, Hearing};
 use self::mirror::{Mirror, Pattern};
 use self::stream::Stream;
 use self::telegrams::{Encoder, Format};
+use super::motor_stall::before;
+use super::power_cycle::{PowerCycle, back_at, next_cut};
 use super::uart::Uart;
 use super::{Device, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
@@ -82,6 +86,13 @@ pub struct SickLms2xx {
     clock: SimTime,
     optics_faults: Vec<Timed<LidarFault>>,
     refusals: Vec<Timed<Refusal>>,
+    cuts: Vec<Timed<PowerCycle>>,
+    /// Without power, and until when if it ever comes back.
+    off: Option<Option<SimTime>>,
+    /// Resets and power cycles.
+    boots: u16,
+    /// What falls due before this has been done.
+    done_to: SimTime,
 }
 
 /// What survives power-off.
@@ -107,6 +118,8 @@ enum Task {
 /// What happens next by itself.
 #[derive(Clone, Copy, Debug)]
 enum Event {
+    PowerCut,
+    PowerBack,
     Started,
     TelegramGivenUp,
     CommandTaken,
@@ -149,6 +162,10 @@ impl SickLms2xx {
             clock: SimTime::ZERO,
             optics_faults: Vec::new(),
             refusals: Vec::new(),
+            cuts: Vec::new(),
+            off: None,
+            boots: 0,
+            done_to: SimTime::ZERO,
         };
         if settings.start_up_ns > 0 {
             unit.starting = Some(SimTime(settings.start_up_ns));
@@ -162,6 +179,7 @@ impl SickLms2xx {
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.refusals = faults.kind();
+        self.cuts = faults.kind();
         self.mirror.set_stalls(&faults.kind());
     }
 
@@ -218,7 +236,13 @@ impl SickLms2xx {
     fn run(&mut self, until: SimTime) {
         self.clock = self.clock.max(until);
         while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.clock) {
+            self.done_to = self.done_to.max(at);
             match event {
+                Event::PowerCut => self.switch_off(at),
+                Event::PowerBack => {
+                    self.off = None;
+                    self.start(at);
+                }
                 Event::Started => self.started(at),
                 Event::TelegramGivenUp => self.hearing.give_up(at),
                 Event::CommandTaken => self.take_command(at),
@@ -226,11 +250,42 @@ impl SickLms2xx {
                 Event::ScanDue => self.send_scan(at),
             }
         }
+        self.done_to = self.clock;
+    }
+
+    fn switch_off(&mut self, at: SimTime) {
+        self.forget();
+        self.starting = None;
+        self.off = Some(back_at(&self.cuts, at));
+    }
+
+    /// Forgets all that power-off does not survive.
+    fn forget(&mut self) {
+        self.mode = Mode::OnRequest;
+        self.stream = None;
+        self.task = None;
+        self.telegrams = 0;
+        self.hearing.clear();
+    }
+
+    /// Starts anew at `at`, when the line is free, at the rate of power-on.
+    fn start(&mut self, at: SimTime) {
+        self.forget();
+        self.boots = self.boots.wrapping_add(1);
+        let rate = self.power_on_rate();
+        self.change_rate(rate);
+        let free_at = self.uart.free_at().max(at);
+        self.starting = Some(SimTime(free_at.0 + self.settings.restart_ns));
     }
 
     fn next_event(&self) -> Option<(SimTime, Event)> {
+        if let Some(until) = self.off {
+            return until.map(|until| (until, Event::PowerBack));
+        }
+        let cut = next_cut(&self.cuts, self.done_to).map(|at| (at, Event::PowerCut));
         if let Some(until) = self.starting {
-            return Some((until, Event::Started));
+            let started = Some((until, Event::Started));
+            return [cut, started].into_iter().flatten().min_by_key(|(at, _)| *at);
         }
         let given_up = self.hearing.patience_ends().map(|at| (at, Event::TelegramGivenUp));
         let task = match &self.task {
@@ -245,7 +300,7 @@ impl SickLms2xx {
         let scan = self.stream.as_ref().filter(|_| self.task.is_none());
         let scan = scan.and_then(|stream| stream.next_due(&self.mirror, self.uart.free_at()));
         let scan = scan.map(|at| (at, Event::ScanDue));
-        [given_up, task, scan].into_iter().flatten().min_by_key(|(at, _)| *at)
+        [cut, given_up, task, scan].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     fn take_command(&mut self, now: SimTime) {
@@ -449,7 +504,7 @@ impl Device for SickLms2xx {
     fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
         let now = now.max(self.clock);
         self.run(now);
-        if self.starting.is_none() {
+        if self.starting.is_none() && self.off.is_none() {
             self.hearing.push(now, bytes);
             self.run(now);
         }
@@ -459,8 +514,11 @@ impl Device for SickLms2xx {
         self.run(now);
     }
 
-    fn change_faults(&mut self, _at: SimTime, faults: &DeviceFaults) {
+    fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
         self.set_faults(faults);
+        if self.off.is_some() {
+            self.off = Some(back_at(&self.cuts, before(at)));
+        }
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

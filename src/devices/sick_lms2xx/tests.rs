@@ -17,6 +17,8 @@ use crate::wire::sick_lms2xx::data::{MeasuringMode, Unit};
 use crate::wire::sick_lms2xx::frame::{Item, Telegrams};
 use crate::wire::sick_lms2xx::reply::SwitchResult;
 
+mod commands;
+
 const MS: u64 = 1_000_000;
 
 /// A scanner, its clock, and what it has sent. The world is two metres away on the right and a

@@ -154,7 +154,27 @@ const VARIABLES: &[(&str, &[Type])] = &[
     ("LMPoutputRange", &[U16, U32, I32, I32]),
     // Channels (2), remission, 16 bit, unit, encoder (2), position, name, comment, time, interval.
     ("LMDscandatacfg", &[U8, U8, U8, U8, U8, U8, U8, U8, U8, U8, U8, U16]),
-    ("LIDinputstate", &[U16, U32, U16, U32]),
+    // Version, counter, four inputs, no time.
+    ("LIDinputstate", &[U16, U32, U8, U8, U8, U8, U16]),
+    // Version, counter, state and changes of six outputs and of eight on an extension, no time. State: 0
+    // low, 1 high, 2 not there.
+    (
+        "LIDoutputstate",
+        &[
+            U16, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8,
+            U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U16,
+        ],
+    ),
+    // The number of evaluation fields, none of which is configured.
+    ("LFErec", &[U16]),
+    // 0 clean, 1 warning, 2 error.
+    ("LCMstate", &[U8]),
+    // Order number and type.
+    ("DIornr", &[Text]),
+    ("DItype", &[Text]),
+    ("OrdNum", &[Text]),
+    // Temperature, degrees C.
+    ("OPcurtmpdev", &[Real]),
     // 0 CoLa-A, 1 CoLa-B.
     ("EIHstCola", &[U8]),
     // 0 first, 1 all, 2 last.
@@ -164,6 +184,23 @@ const VARIABLES: &[(&str, &[Type])] = &[
     ("LICsrc", &[U8]),
     ("LICencres", &[Real]),
     ("DO3And4Fnc", &[U8]),
+    ("DO6Fnc", &[U8]),
+    ("DI3Fnc", &[U8]),
+    ("LFPparticle", &[U8, U16]),
+    ("LFPmedianfilter", &[U8, U16]),
+    ("LICFixVel", &[Real]),
+    ("LICSpTh", &[Real]),
+    // Time server: role, interface, address, zone, s, s, s.
+    ("TSCRole", &[U8]),
+    ("TSCTCInterface", &[U8]),
+    ("TSCTCSrvAddr", &[U8, U8, U8, U8]),
+    ("TSCTCtimezone", &[U8]),
+    ("TSCTCupdatetime", &[U32]),
+    ("TSCTCmaxoffset", &[Real]),
+    ("TSCTCdelay", &[Real]),
+    ("EIIpAddr", &[U8, U8, U8, U8]),
+    ("EIgate", &[U8, U8, U8, U8]),
+    ("EImask", &[U8, U8, U8, U8]),
 ];
 
 /// Methods with the types of their parameters and results.
@@ -177,6 +214,17 @@ const METHODS: &[(&str, &[Type], &[Type])] = &[
     ("LMCstandby", &[], &[U8]),
     ("Run", &[], &[U8]),
     ("mEEwriteall", &[], &[U8]),
+    ("mSCloadfacdef", &[], &[]),
+    ("mSCloadappdef", &[], &[]),
+    ("mSCreboot", &[], &[]),
+    // Year, month, day, hour, minute, second, microsecond.
+    ("LSPsetdatetime", &[U16, U8, U8, U8, U8, U8, U32], &[U8]),
+    // Number and state.
+    ("mDOSetOutput", &[U8, U8], &[U8]),
+    ("LIDrstoutpcnt", &[], &[U8]),
+    // As SetAccessMode.
+    ("CheckPassword", &[U8, U32], &[U8]),
+    ("SetPassword", &[U8, U32], &[U8]),
 ];
 
 /// Events that can be subscribed to.
@@ -205,8 +253,8 @@ fn types(kind: Kind, name: &str) -> Result<&'static [Type], Refusal> {
         Kind::CallAnswer => method().map(|(_, _, types)| *types),
         Kind::Subscribe | Kind::SubscribeAnswer => is_event.then_some(&[U8][..]),
         Kind::Refused => Some(&[U16][..]),
-        // What happened has a format of its own.
-        Kind::Happened => None,
+        // Scans have a format of their own.
+        Kind::Happened => variable().filter(|_| is_event),
     };
     found.ok_or(kind.unknown())
 }

@@ -11,6 +11,8 @@
 //! | `text` | lines of text |
 
 mod channel;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use self::channel::{Channel, Goal, error};

@@ -5,7 +5,11 @@
 //! passive mode and move nothing. What no wheel can know reads 0: bumpers, cliffs, walls, buttons,
 //! chargers. The Open Interface has no emergency stop; a base whose motors' power is cut is one that
 //! somebody holds up: both wheels are dropped (packet 7), which ends safe mode.
+//! Songs are stored and take their time; other actuators show nothing.
 //! A robot that sleeps is woken by 128; a real one needs its BRC pin low, which is not on this line.
+
+#[cfg(test)]
+mod tests;
 
 use super::profile::CreateSettings;
 use super::unit::{Protocol, Unit};
@@ -21,6 +25,9 @@ const MAX_PWM: f64 = 255.0;
 /// The rates of command 129 by its value.
 const BAUD_RATES: [u32; 12] =
     [300, 600, 1200, 2400, 4800, 9600, 14_400, 19_200, 28_800, 38_400, 57_600, 115_200];
+/// Songs that it stores, and the unit of their notes' durations, nanoseconds.
+const SONGS: usize = 5;
+const NOTE_UNIT_NS: u64 = 1_000_000_000 / 64;
 /// The robot's motors: 0 is left.
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
@@ -48,7 +55,11 @@ pub struct CreateUnit {
     stream: Vec<u8>,
     is_paused: bool,
     next_frame: SimTime,
+    /// The song that is playing or has played, and until when.
     song: u8,
+    song_until: SimTime,
+    /// How long each song is, nanoseconds; 0: there is none.
+    songs: [u64; SONGS],
     /// It has been reset and says so when it is up.
     boots: bool,
 }
@@ -76,6 +87,8 @@ impl CreateUnit {
             is_paused: false,
             next_frame: SimTime::ZERO,
             song: 0,
+            song_until: SimTime::ZERO,
+            songs: [0; SONGS],
             boots: false,
         }
     }
@@ -143,10 +156,16 @@ impl CreateUnit {
                 });
                 self.wheels(at, left, right, unit);
             }
-            (op::PLAY, &[song]) => self.song = song,
+            (op::SONG, [number, _, notes @ ..]) => {
+                let units: u64 = notes.chunks_exact(2).map(|note| u64::from(note[1])).sum();
+                if let Some(song) = self.songs.get_mut(usize::from(*number)) {
+                    *song = units * NOTE_UNIT_NS;
+                }
+            }
+            (op::PLAY, &[song]) => self.play(at, song),
             (op::SENSORS | op::QUERY_LIST, _) => {
                 let ids = if command.opcode == op::SENSORS { arguments } else { &arguments[1..] };
-                let data: Vec<u8> = ids.iter().flat_map(|id| self.answer(*id, unit)).collect();
+                let data: Vec<u8> = ids.iter().flat_map(|id| self.answer(at, *id, unit)).collect();
                 if !data.is_empty() {
                     unit.reply(at, data);
                 }
@@ -188,6 +207,16 @@ impl CreateUnit {
         self.requested.radius_mm = radius_mm;
     }
 
+    /// Plays a song that there is, unless one is playing.
+    fn play(&mut self, at: SimTime, song: u8) {
+        let length_ns = self.songs.get(usize::from(song)).copied().unwrap_or(0);
+        let obeys = matches!(self.mode, Mode::Safe | Mode::Full);
+        if obeys && length_ns > 0 && at >= self.song_until {
+            self.song = song;
+            self.song_until = SimTime(at.0 + length_ns);
+        }
+    }
+
     fn wheels(&mut self, at: SimTime, left_mm_s: f64, right_mm_s: f64, unit: &mut Unit) {
         if !matches!(self.mode, Mode::Safe | Mode::Full) {
             return;
@@ -201,11 +230,11 @@ impl CreateUnit {
     }
 
     /// The bytes of a packet, or of a group of packets.
-    fn answer(&mut self, id: u8, unit: &Unit) -> Vec<u8> {
-        packets(id).flat_map(|packet| self.packet(packet, unit)).collect()
+    fn answer(&mut self, at: SimTime, id: u8, unit: &Unit) -> Vec<u8> {
+        packets(id).flat_map(|packet| self.packet(at, packet, unit)).collect()
     }
 
-    fn packet(&mut self, id: u8, unit: &Unit) -> Vec<u8> {
+    fn packet(&mut self, at: SimTime, id: u8, unit: &Unit) -> Vec<u8> {
         let power = &unit.settings.power;
         let byte = |value: u8| vec![value];
         let word = |value: f64| {
@@ -225,6 +254,7 @@ impl CreateUnit {
             26 => unsigned(capacity_mah),
             35 => byte(self.mode as u8),
             36 => byte(self.song),
+            37 => byte((at < self.song_until).into()),
             38 => byte(self.stream.len() as u8),
             39 => self.requested.velocity_mm_s.to_be_bytes().to_vec(),
             40 => self.requested.radius_mm.to_be_bytes().to_vec(),
@@ -243,8 +273,8 @@ impl CreateUnit {
     fn since_told(&mut self, which: usize, unit: &Unit) -> Vec<u8> {
         let [left_m, right_m] = [LEFT, RIGHT].map(|side| unit.metres(unit.counts(side) as f64));
         let total = match which {
-            0 => (left_m + right_m) * 500.0,
-            _ => ((right_m - left_m) / self.own.wheel_base_m).to_degrees(),
+            0 => (left_m + right_m) * 500.0 * self.own.distance_scale,
+            _ => ((right_m - left_m) / self.own.wheel_base_m).to_degrees() * self.own.angle_scale,
         };
         let since = total as i64 - self.told[which];
         let told = since.clamp(i16::MIN.into(), i16::MAX.into());
@@ -291,7 +321,7 @@ impl Protocol for CreateUnit {
         }
         if self.is_streaming() && at >= self.next_frame {
             let ids = self.stream.clone();
-            let parts = ids.into_iter().map(|id| (id, self.answer(id, unit))).collect();
+            let parts = ids.into_iter().map(|id| (id, self.answer(at, id, unit))).collect();
             let mut bytes = Vec::new();
             StreamFrame { parts }.emit(&mut bytes);
             unit.report(at, bytes);

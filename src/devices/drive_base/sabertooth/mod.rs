@@ -1,8 +1,13 @@
-//! A Sabertooth by itself: it takes duties and never answers.
+//! A Sabertooth by itself: it takes duties, and answers questions in plain text only.
 //!
 //! A share of full duty becomes the same share of `max_speed_m_s`. Limits of the battery's voltage and
 //! ramps are taken and change nothing.
 
+#[cfg(test)]
+mod tests;
+mod text;
+
+use self::text::{Lines, Said, Target};
 use super::mixer::{Mixer, around_64, seven_bits};
 use super::profile::{SabertoothMode, SabertoothSettings};
 use super::unit::{Protocol, Unit};
@@ -19,6 +24,9 @@ const TIMEOUT_UNIT_NS: u64 = 100_000_000;
 pub struct SabertoothUnit {
     own: SabertoothSettings,
     framer: Framer<Sabertooth>,
+    lines: Lines,
+    /// Motors that plain text has shut down.
+    is_shut_down: [bool; 2],
     mixer: Mixer,
     timeout_ns: u64,
     fed_at: SimTime,
@@ -32,6 +40,8 @@ impl SabertoothUnit {
             timeout_ns: own.timeout_ns,
             own,
             framer: Framer::new(Sabertooth),
+            lines: Lines::default(),
+            is_shut_down: [false; 2],
             mixer: Mixer::default(),
             fed_at: SimTime::ZERO,
             deaf_until: SimTime::ZERO,
@@ -47,7 +57,7 @@ impl SabertoothUnit {
         let mut motor = |index: usize, share: f64| {
             let mut motors = [None; 2];
             motors[index] = Some(share * most);
-            unit.drive(at, motors);
+            go(self.is_shut_down, at, motors, unit);
         };
         match packet.command {
             command::M1_FORWARD => motor(0, seven_bits(value)),
@@ -76,7 +86,55 @@ impl SabertoothUnit {
         let is_mixed =
             (command::MIXED_FORWARD..=command::MIXED_TURN_7_BIT).contains(&packet.command);
         if let Some(shares) = self.mixer.motors().filter(|_| is_mixed) {
-            unit.drive(at, shares.map(|share| Some(share * most)));
+            go(self.is_shut_down, at, shares.map(|share| Some(share * most)), unit);
+        }
+    }
+
+    fn on_line(&mut self, at: SimTime, line: &[u8], unit: &mut Unit) {
+        let Some((target, said)) = text::parse(line) else { return };
+        self.fed_at = at;
+        let motors = match target {
+            Target::Motor(motor) => motor..motor + 1,
+            Target::Both | Target::Drive | Target::Turn => 0..2,
+        };
+        let most = unit.settings.wheels.max_speed_m_s;
+        match said {
+            Said::Set(share) => {
+                match target {
+                    Target::Drive => self.mixer.drive = Some(share),
+                    Target::Turn => self.mixer.turn = Some(share),
+                    Target::Motor(_) | Target::Both => {
+                        let mut speeds = [None; 2];
+                        speeds[motors].fill(Some(share * most));
+                        return go(self.is_shut_down, at, speeds, unit);
+                    }
+                }
+                if let Some(shares) = self.mixer.motors() {
+                    go(self.is_shut_down, at, shares.map(|share| Some(share * most)), unit);
+                }
+            }
+            Said::Shutdown => {
+                let mut speeds = [None; 2];
+                speeds[motors.clone()].fill(Some(0.0));
+                unit.drive(at, speeds);
+                self.is_shut_down[motors].fill(true);
+            }
+            Said::Startup => self.is_shut_down[motors].fill(false),
+            Said::Keep => {}
+            Said::Get | Said::Battery | Said::Current | Said::Temperature => {
+                for motor in motors {
+                    let tenths = |value: f64| (value * 10.0).round() as i32;
+                    let power = &unit.settings.power;
+                    let (letter, value) = match said {
+                        Said::Battery => ("B", tenths(unit.battery_v())),
+                        Said::Current => ("C", tenths(unit.current_a(motor))),
+                        Said::Temperature => ("T", power.temperature_c.round() as i32),
+                        _ => ("", text::output(unit.setpoint_m_s(motor) / most)),
+                    };
+                    let answer = format!("M{}:{letter}{value}\r\n", motor + 1);
+                    unit.reply(at, answer.into_bytes());
+                }
+            }
         }
     }
 
@@ -93,6 +151,14 @@ impl SabertoothUnit {
     }
 }
 
+/// Sets the speeds of motors that are not shut down.
+fn go(is_shut_down: [bool; 2], at: SimTime, mut motors_m_s: [Option<f64>; 2], unit: &mut Unit) {
+    for (speed, _) in motors_m_s.iter_mut().zip(is_shut_down).filter(|(_, is)| *is) {
+        *speed = None;
+    }
+    unit.drive(at, motors_m_s);
+}
+
 impl Protocol for SabertoothUnit {
     fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit) {
         if at < self.deaf_until {
@@ -102,6 +168,11 @@ impl Protocol for SabertoothUnit {
             SabertoothMode::Packet => {
                 for packet in self.framer.frames(bytes) {
                     self.on_packet(at, packet, unit);
+                }
+                for byte in bytes {
+                    if let Some(line) = self.lines.push(*byte) {
+                        self.on_line(at, &line, unit);
+                    }
                 }
             }
             SabertoothMode::Simplified => {

@@ -1,0 +1,184 @@
+//! A motor's moves by a distance and to a position, which wait for one another.
+//!
+//! A distance runs at its speed until the counter has gone so far; then the next move begins. If there is
+//! none the motor slows down with the move's acceleration, or within a second. A position is approached
+//! as fast as the move's deceleration and the gain of the position controller allow.
+
+use std::collections::VecDeque;
+
+use super::super::unit::Unit;
+use super::settings::Values;
+use crate::time::SimTime;
+
+/// Moves that wait; more are not taken.
+const WAITING: usize = 64;
+/// What command 47 says of a queue without a move.
+pub const EMPTY: u8 = 0x80;
+/// Between two looks at the counter, nanoseconds.
+pub const STEP_NS: u64 = 1_000_000;
+/// Between two speeds on the way to a position.
+const CONTROL_NS: u64 = 10_000_000;
+/// With a higher gain the vehicle's lag would let it swing.
+const HIGHEST_GAIN_HZ: f64 = 8.0;
+/// A position is reached within so many counts, if the dead zone is not larger.
+const REACHED_COUNTS: u32 = 2;
+
+/// Where a move ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// After so many counts in the direction of the speed.
+    Distance(u32),
+    /// At this count; approached with this deceleration, counts/s², 0: none.
+    Position(i64, f64),
+}
+
+/// A move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Move {
+    /// Counts/s²; 0: at once.
+    pub accel_counts_s2: f64,
+    /// Counts a second; the sign is that of a distance.
+    pub speed_counts_s: f64,
+    /// Where it ends.
+    pub goal: Goal,
+}
+
+/// The moves of a motor.
+#[derive(Clone, Debug, Default)]
+pub struct Moves {
+    current: Option<Running>,
+    waiting: VecDeque<Move>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    order: Move,
+    /// What the counter had counted when it began, whatever it showed.
+    from_counts: i64,
+    controlled_at: Option<SimTime>,
+}
+
+impl Moves {
+    /// Takes a move; `is_now`: in the place of all others.
+    pub fn put(&mut self, order: Move, is_now: bool) {
+        if is_now {
+            self.clear();
+        }
+        if self.waiting.len() < WAITING {
+            self.waiting.push_back(order);
+        }
+    }
+
+    /// Forgets all moves.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether there is a move.
+    pub fn is_active(&self) -> bool {
+        self.current.is_some() || !self.waiting.is_empty()
+    }
+
+    /// What command 47 says.
+    pub fn depth(&self) -> u8 {
+        if self.is_active() { self.waiting.len() as u8 } else { EMPTY }
+    }
+
+    /// Distance from the position that is approached, counts.
+    pub fn error_counts(&self, motor: usize, unit: &Unit) -> i64 {
+        match self.current.map(|running| running.order.goal) {
+            Some(Goal::Position(target, _)) => target - unit.counts(motor),
+            _ => 0,
+        }
+    }
+
+    /// Does what is due at `at`.
+    pub fn step(&mut self, at: SimTime, motor: usize, values: &Values, unit: &mut Unit) {
+        let mut ended = None;
+        while let Some(running) = &mut self.current {
+            if !running.step(at, motor, values, unit) {
+                return;
+            }
+            ended = Some(running.order);
+            self.current = None;
+            self.begin(at, motor, unit);
+        }
+        self.begin(at, motor, unit);
+        if let (None, Some(order)) = (&self.current, ended) {
+            let accel = match order.goal {
+                Goal::Distance(_) if order.accel_counts_s2 > 0.0 => order.accel_counts_s2,
+                Goal::Distance(_) => order.speed_counts_s.abs(),
+                Goal::Position(..) => 0.0,
+            };
+            unit.ramp(at, motor, 0.0, unit.metres(accel));
+        }
+    }
+
+    fn begin(&mut self, at: SimTime, motor: usize, unit: &mut Unit) {
+        if self.current.is_some() {
+            return;
+        }
+        let Some(order) = self.waiting.pop_front() else { return };
+        let from_counts = unit.all_counts(motor);
+        self.current = Some(Running { order, from_counts, controlled_at: None });
+        if let Goal::Distance(_) = order.goal {
+            let accel_m_s2 = unit.metres(order.accel_counts_s2);
+            unit.ramp(at, motor, unit.metres(order.speed_counts_s), accel_m_s2);
+        }
+    }
+}
+
+impl Running {
+    /// Goes on; true: it is over.
+    fn step(&mut self, at: SimTime, motor: usize, values: &Values, unit: &mut Unit) -> bool {
+        match self.order.goal {
+            Goal::Distance(counts) => {
+                let speed = self.order.speed_counts_s;
+                if counts == 0 || speed == 0.0 {
+                    return !unit.is_ramping(motor);
+                }
+                let gone = (unit.all_counts(motor) - self.from_counts) as f64 * speed.signum();
+                gone >= f64::from(counts)
+            }
+            Goal::Position(target, decel) => self.approach(at, motor, target, decel, values, unit),
+        }
+    }
+
+    fn approach(
+        &mut self,
+        at: SimTime,
+        motor: usize,
+        target: i64,
+        decel_counts_s2: f64,
+        values: &Values,
+        unit: &mut Unit,
+    ) -> bool {
+        let (gain_hz, dead_zone, _) = values.position(motor);
+        let left = (target - unit.counts(motor)) as f64;
+        if left.abs() <= f64::from(dead_zone.max(REACHED_COUNTS)) {
+            return true;
+        }
+        if self.controlled_at.is_some_and(|last| at.0 < last.0 + CONTROL_NS) {
+            return false;
+        }
+        let step_s = CONTROL_NS as f64 * 1e-9;
+        self.controlled_at = Some(at);
+        let mut speed = (gain_hz.min(HIGHEST_GAIN_HZ) * left.abs()).min(self.order.speed_counts_s);
+        if decel_counts_s2 > 0.0 {
+            speed = speed.min((2.0 * decel_counts_s2 * left.abs()).sqrt());
+        }
+        let mut wanted = speed.copysign(left);
+        if self.order.accel_counts_s2 > 0.0 {
+            let now = unit.setpoint_m_s(motor) * unit.settings.wheels.counts_per_m;
+            let most = self.order.accel_counts_s2 * step_s;
+            // A higher speed is reached by and by; a lower one is the deceleration's affair.
+            if wanted.abs() > now.abs() || wanted.signum() != now.signum() {
+                wanted = wanted.clamp(now - most, now + most);
+            }
+        }
+        let mut motors = [None; 2];
+        motors[motor] = Some(unit.metres(wanted));
+        unit.drive(at, motors);
+        false
+    }
+}

@@ -1,0 +1,227 @@
+use super::super::commands::tests::{has_requests, request, walk};
+use super::super::profile::{BaseSettings, Dialect, RoboClawLayout};
+use super::super::tests::{Bench, MS, NOTHING, ROBOCLAW, assert_near, hex};
+use super::settings::read_of;
+use crate::commands::{CommandTable, Conduct};
+use crate::wire::roboclaw::{Item, answer, command as c, read_answer};
+
+fn table() -> CommandTable {
+    CommandTable::parse("RoboClaw", include_str!("commands.csv"))
+}
+
+fn thousand(settings: &mut BaseSettings) {
+    settings.wheels.counts_per_m = 1000.0;
+}
+
+fn write(command: u8, data: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Item::write(0x80, command, data).emit(&mut bytes);
+    bytes
+}
+
+fn numbers(all: &[i32]) -> Vec<u8> {
+    all.iter().flat_map(|number| number.to_be_bytes()).collect()
+}
+
+impl Bench {
+    fn read(&mut self, command: u8) -> Vec<u8> {
+        let said = self.ask(&[0x80, command]);
+        let data = read_answer(0x80, command, &said);
+        data.unwrap_or_else(|| panic!("{command}: {said:02x?}")).to_vec()
+    }
+
+    fn write(&mut self, command: u8, data: &[u8]) {
+        assert_eq!(self.ask(&write(command, data)), [0xff], "{command}");
+    }
+}
+
+#[test]
+fn every_command_does_what_the_table_says() {
+    has_requests(&table());
+    let answers = |row: &crate::commands::CommandRow, said: &[u8]| match row.conduct {
+        Conduct::NotMade | Conduct::Refused => said.is_empty(),
+        _ => said == [0xff] || said.len() >= 3,
+    };
+    walk(ROBOCLAW, &table(), |_| (), answers, &hex("80 18"), 60);
+    // What is not made has no request: nothing comes of it, and the next packet after a pause is heard.
+    for row in table().rows.iter().filter(|row| row.conduct == Conduct::NotMade) {
+        let mut bench = Bench::new(ROBOCLAW, |_| ());
+        assert_eq!(bench.ask(&[0x80, row.code.parse().unwrap(), 1, 2, 3]), NOTHING, "{row:?}");
+        bench.wait(60);
+        assert_eq!(bench.ask(&hex("80 18")).len(), 4, "{row:?}");
+    }
+}
+
+#[test]
+fn what_is_kept_is_read_back_as_it_was_written() {
+    for layout in [RoboClawLayout::Classic, RoboClawLayout::Extended] {
+        for row in table().rows.iter().filter(|row| row.conduct == Conduct::Kept) {
+            let bytes = request(row);
+            let (command, data) = (bytes[1], &bytes[2..bytes.len() - 2]);
+            let Some(read) = read_of(command) else { continue };
+            let mut bench = Bench::new(ROBOCLAW, |s| {
+                let Dialect::RoboClaw(own) = &mut s.dialect else { panic!() };
+                own.layout = layout;
+            });
+            bench.write(command, data);
+            assert!(bench.read(read).starts_with(data), "{row:?}");
+        }
+    }
+    let mut bench = Bench::new(ROBOCLAW, |_| ());
+    // Gains are set as D, P, I and read as P, I, D.
+    bench.write(c::SET_POSITION_PID_M2, &numbers(&[1, 2, 3, 4, 5, 6, 7]));
+    assert_eq!(bench.read(c::READ_POSITION_PID_M2), numbers(&[2, 3, 1, 4, 5, 6, 7]));
+    bench.write(c::SET_ENCODER_MODE_M2, &[1]);
+    assert_eq!(bench.read(c::READ_ENCODER_MODES), [0, 1]);
+    bench.write(c::WRITE_EEPROM, &[5, 0x12, 0x34]);
+    let said = answer(0x80, c::READ_EEPROM, &[5, 0x12, 0x34]);
+    assert_eq!(bench.ask(&[0x80, c::READ_EEPROM, 5]), said[1..]);
+}
+
+#[test]
+fn answers_have_the_layout_of_the_manual_or_of_the_library() {
+    let mut bench = Bench::new(ROBOCLAW, |_| ());
+    assert_eq!(bench.read(c::READ_PIN_FUNCTIONS), [0; 3]);
+    assert_eq!(bench.read(c::READ_DEAD_BAND), [25, 25]);
+    assert_eq!(bench.read(c::READ_PWM_MODE), [0]);
+    assert_eq!(bench.read(c::READ_MAIN_VOLTAGES), hex("00 3c 01 54"));
+    let mut bench = Bench::new(ROBOCLAW, |s| {
+        let Dialect::RoboClaw(own) = &mut s.dialect else { panic!() };
+        own.layout = RoboClawLayout::Extended;
+    });
+    bench.write(c::SET_PIN_FUNCTIONS, &[1, 2, 3, 4, 5]);
+    assert_eq!(bench.read(c::READ_PIN_FUNCTIONS), [1, 2, 3, 4, 5]);
+    assert_eq!(bench.read(c::READ_DEAD_BAND).len(), 24);
+    bench.write(c::SET_DEFAULT_ACCEL_M1, &numbers(&[7]));
+    assert_eq!(bench.read(c::READ_DEFAULT_ACCELS), numbers(&[7, 7, 0, 0]));
+}
+
+#[test]
+fn a_driver_that_moves_by_distances_alone_moves() {
+    // Speed 500 and -500, 1000 and 500 counts, acceleration 1000, at once.
+    let data = [numbers(&[1000, 500, 1000, -500, 500]), vec![1]].concat();
+    let mut bench = Bench::new(ROBOCLAW, thousand);
+    assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
+    bench.write(c::SPEED_ACCEL_DISTANCE, &data);
+    assert_eq!(bench.read(c::READ_BUFFERS), [0, 0]);
+    bench.wait(1000);
+    assert_near(bench.treads(), [0.5, -0.5], 0.011);
+    bench.wait(400);
+    assert_eq!(bench.read(c::READ_BUFFERS), [0, 0x80], "M2 is over first");
+    bench.wait(3000);
+    assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+    // Half a second from 500 to 0 counts a second after the distance.
+    assert_near(bench.wheels.travel_m, [1.125, -0.625], 0.01);
+}
+
+#[test]
+fn buffered_moves_run_in_their_order() {
+    let mut bench = Bench::new(ROBOCLAW, thousand);
+    let distance = |speed, counts| [numbers(&[speed, counts]), vec![0]].concat();
+    bench.write(c::SPEED_DISTANCE_M1, &distance(500, 250));
+    bench.write(c::SPEED_DISTANCE_M1, &distance(-250, 100));
+    bench.write(c::SPEED_ACCEL_DISTANCE_M1, &[numbers(&[1000, 0, 0]), vec![0]].concat());
+    assert_eq!(bench.read(c::READ_BUFFERS), [2, 0x80]);
+    assert_near(bench.treads(), [0.5, 0.0], 0.0);
+    bench.wait(500);
+    assert_near(bench.treads(), [-0.25, 0.0], 0.0);
+    bench.wait(800);
+    assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+    // A speed ends all moves.
+    bench.write(c::SPEED_DISTANCE_M1, &distance(500, 100_000));
+    bench.write(c::SPEED_M1, &numbers(&[100]));
+    assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
+    // More than 64 are not kept.
+    for _ in 0..70 {
+        bench.say(&write(c::SPEED_DISTANCE_M2, &distance(500, 100_000)));
+    }
+    assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 64]);
+}
+
+#[test]
+fn positions_are_reached_and_held() {
+    let mut bench = Bench::new(ROBOCLAW, thousand);
+    let order = [2000, 500, 2000];
+    let data = [numbers(&order), numbers(&[800]), numbers(&order), numbers(&[-400]), vec![1]];
+    bench.write(c::SPEED_ACCEL_DECEL_POSITION, &data.concat());
+    bench.wait(4000);
+    assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
+    assert_near(bench.wheels.travel_m, [0.8, -0.4], 0.004);
+    // The position controller's gain acts: without one the motor stands.
+    let mut bench = Bench::new(ROBOCLAW, thousand);
+    bench.write(c::SET_POSITION_PID_M1, &numbers(&[0; 7]));
+    bench.write(c::POSITION_M1, &[numbers(&[800]), vec![1]].concat());
+    bench.wait(1000);
+    assert_near(bench.wheels.travel_m, [0.0; 2], 0.0);
+    // And its range.
+    bench.write(c::SET_POSITION_PID_M1, &numbers(&[0, 5120, 0, 0, 0, -100, 300]));
+    bench.write(c::POSITION_M1, &[numbers(&[800]), vec![1]].concat());
+    bench.wait(3000);
+    assert_near(bench.wheels.travel_m, [0.3, 0.0], 0.004);
+    bench.write(c::PERCENT_POSITION_M1, &[0x80, 0x01, 1]);
+    bench.wait(3000);
+    assert_near(bench.wheels.travel_m, [-0.1, 0.0], 0.004);
+}
+
+#[test]
+fn duties_take_the_default_acceleration() {
+    let mut bench = Bench::new(ROBOCLAW, thousand);
+    bench.write(c::SET_DEFAULT_ACCEL_M1, &numbers(&[32_767]));
+    bench.write(c::DUTY, &[0x7f, 0xff, 0x7f, 0xff]);
+    bench.wait(480);
+    assert_near(bench.treads(), [1.0, 2.0], 0.03);
+}
+
+#[test]
+fn voltage_limits_act() {
+    let mut bench = Bench::new(ROBOCLAW, thousand);
+    // 25 to 34 V, with a battery of 24.1 V.
+    bench.write(c::SET_MAIN_VOLTAGES, &hex("00 fa 01 54"));
+    assert_eq!(bench.read(c::READ_STATUS), hex("00 08 40 00"));
+    bench.write(c::SPEED_M1, &numbers(&[500]));
+    assert_near(bench.treads(), [0.0; 2], 0.0);
+    bench.write(c::MIN_MAIN_VOLTAGE, &[0]);
+    assert_eq!(bench.read(c::READ_MAIN_VOLTAGES), hex("00 3c 01 54"));
+    assert_eq!(bench.read(c::READ_STATUS), [0; 4]);
+    bench.write(c::SPEED_M1, &numbers(&[500]));
+    assert_near(bench.treads(), [0.5, 0.0], 0.0);
+}
+
+#[test]
+fn settings_survive_power_off_once_they_are_written() {
+    use super::super::faults::BaseFault;
+    use super::super::tests::timed;
+    for is_written in [false, true] {
+        let cut = timed(BaseFault::PowerCycle, 200, 100);
+        let mut bench = Bench::with_faults(ROBOCLAW, vec![cut], |_| ());
+        bench.write(c::SET_PIN_FUNCTIONS, &[1, 2, 3]);
+        if is_written {
+            // A wrong key writes nothing.
+            bench.write(c::WRITE_SETTINGS, &numbers(&[1]));
+            bench.write(c::WRITE_SETTINGS, &hex("e2 2e ab 7a"));
+        }
+        bench.write(c::SET_PIN_FUNCTIONS, &[9, 9, 9]);
+        bench.wait(1000);
+        let wanted = if is_written { [1, 2, 3] } else { [0; 3] };
+        assert_eq!(bench.read(c::READ_PIN_FUNCTIONS), wanted);
+        bench.write(c::SET_PIN_FUNCTIONS, &[9, 9, 9]);
+        bench.write(c::READ_SETTINGS, &[]);
+        assert_eq!(bench.read(c::READ_PIN_FUNCTIONS), wanted);
+        bench.write(c::RESTORE_DEFAULTS, &[]);
+        assert_eq!(bench.read(c::READ_PIN_FUNCTIONS), [0; 3]);
+    }
+}
+
+#[test]
+fn the_configuration_sets_address_and_rate() {
+    let mut bench = Bench::new(ROBOCLAW, |_| ());
+    // Packet serial, 115200 baud, address 0x82.
+    assert_eq!(bench.read(c::READ_CONFIG), [0, 0x63]);
+    bench.write(c::SET_CONFIG, &[0x02, 0xa3]);
+    assert_eq!(bench.base.unit.port.line().baud, 115_200);
+    assert_eq!(bench.ask(&hex("80 18")), NOTHING);
+    assert_eq!(bench.ask(&hex("82 18")).len(), 4);
+    assert!(bench.now.0 > 20 * MS);
+}

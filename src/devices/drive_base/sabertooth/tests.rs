@@ -1,0 +1,63 @@
+use super::super::commands::tests::{has_requests, request};
+use super::super::profile::{Dialect, SabertoothMode};
+use super::super::tests::{Bench, NOTHING, SABERTOOTH, assert_near, hex};
+use crate::commands::{CommandTable, Conduct, variants};
+
+#[test]
+fn every_command_does_what_the_tables_say() {
+    let packets = CommandTable::parse("packets", include_str!("packets.csv"));
+    has_requests(&packets);
+    for row in packets.rows.iter().filter(|row| !row.request.is_empty()) {
+        for (place, bytes) in variants(&request(row)).iter().enumerate() {
+            let mut bench = Bench::new(SABERTOOTH, |_| ());
+            // Mixed commands act once both have come.
+            bench.say(&hex("80 08 00 08 80 0a 00 0a"));
+            assert_eq!(bench.ask(bytes), NOTHING, "{row:?}");
+            let code: u8 = row.code.parse().unwrap();
+            let moves = row.conduct == Conduct::Acts && code < 14;
+            let is_moving = bench.treads() != [0.0; 2];
+            assert!(place == 1 || is_moving == moves, "{row:?}: {:?}", bench.treads());
+            bench.wait(300);
+            bench.ask(&hex("80 00 7f 7f 80 04 7f 03"));
+            let most = bench.base.unit.settings.wheels.max_speed_m_s;
+            assert_near(bench.treads(), [most; 2], 1e-12);
+        }
+    }
+    let bytes = CommandTable::parse("bytes", include_str!("bytes.csv"));
+    for (row, wanted) in bytes.rows.iter().zip([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]) {
+        let mut bench = Bench::new(SABERTOOTH, |s| {
+            let Dialect::Sabertooth(own) = &mut s.dialect else { panic!() };
+            own.mode = SabertoothMode::Simplified;
+        });
+        assert_eq!(bench.ask(&request(row)), NOTHING);
+        let most = bench.base.unit.settings.wheels.max_speed_m_s;
+        assert_near(bench.treads(), wanted.map(|share| share * most), 1e-12);
+    }
+}
+
+#[test]
+fn plain_text_is_obeyed_and_answered() {
+    let table = CommandTable::parse("text", include_str!("text.csv"));
+    has_requests(&table);
+    for row in &table.rows {
+        for (place, bytes) in variants(&request(row)).iter().enumerate() {
+            let mut bench = Bench::new(SABERTOOTH, |_| ());
+            let is_asked = row.conduct == Conduct::Acts && row.code.contains("get");
+            let said = bench.ask(bytes);
+            assert!(place > 0 || is_asked != said.is_empty(), "{row:?}: {said:02x?}");
+            assert!(!bench.ask(b"\rM2: getb\r").is_empty(), "{row:?}");
+        }
+    }
+    let mut bench = Bench::new(SABERTOOTH, |_| ());
+    let most = bench.base.unit.settings.wheels.max_speed_m_s;
+    bench.say(b"M1: 2047\r\nm2:-2047\n");
+    assert_near(bench.treads(), [most, -most], 1e-12);
+    assert_eq!(bench.ask(b"M*: get\r\n"), b"M1:2047\r\nM2:-2047\r\n");
+    bench.say(b"M1: shutdown\r\nM*: 1000\r\n");
+    assert_near(bench.treads(), [0.0, most * 1000.0 / 2047.0], 1e-12);
+    bench.say(b"M1: startup\r\nMD: 1000\r\nMT: 500\r\n");
+    assert_near(bench.treads(), [1500.0, 500.0].map(|n| most * n / 2047.0), 1e-12);
+    // Packets between lines are packets.
+    bench.say(&hex("4d 31 80 00 00 00 4d 32 3a 30 0d"));
+    assert_near(bench.treads(), [0.0; 2], 0.0);
+}

@@ -1,0 +1,35 @@
+//! The fault that a device has no power, and starts anew when the fault ends.
+
+use std::sync::Arc;
+
+use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
+use crate::config::rig::faults::Timed;
+use crate::config::toml::reader::TableReader;
+use crate::time::SimTime;
+
+/// No power while the window is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerCycle;
+
+/// `power-cycle`.
+pub const POWER_CYCLE: DeviceFaultKind = DeviceFaultKind { word: "power-cycle", read };
+
+fn read(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    Some(Arc::new(PowerCycle))
+}
+
+/// When power is next cut at `from` or later.
+pub fn next_cut(cuts: &[Timed<PowerCycle>], from: SimTime) -> Option<SimTime> {
+    let next = |cut: &Timed<PowerCycle>| match cut.is_on(from) {
+        true => Some(from),
+        false => cut.schedule.next_opening(from),
+    };
+    cuts.iter().filter_map(next).min()
+}
+
+/// When power is back that is cut at `at`: after the last of the windows that are open. `None`: never.
+pub fn back_at(cuts: &[Timed<PowerCycle>], at: SimTime) -> Option<SimTime> {
+    let ends =
+        cuts.iter().filter_map(|cut| Some(cut.schedule.window(cut.schedule.window_at(at)?).1));
+    ends.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten()
+}

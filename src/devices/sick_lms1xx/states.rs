@@ -1,0 +1,113 @@
+//! Events besides scans: evaluation fields, inputs and outputs.
+//!
+//! A host that subscribes is told the present state at once, as a log of an LMS511 shows, and every
+//! change from then on.
+
+use super::SickLms1xx;
+use crate::Output;
+use crate::sick_lms1xx::profile::SickLms1xxProfile;
+use crate::time::SimTime;
+use crate::wire::cola::telegram::{Kind, Telegram, Value};
+use crate::wire::cola::{Dialect, frame};
+
+/// Their names.
+pub const EVENTS: [&str; 3] = ["LFErec", "LIDoutputstate", "LIDinputstate"];
+/// Outputs on the scanner and on an extension that is not connected.
+const OUTPUTS: usize = 6;
+const EXTERNAL: usize = 8;
+/// The state of an output that is not there.
+const ABSENT: u8 = 2;
+
+/// The outputs: state, and how often each has changed.
+#[derive(Clone, Debug)]
+pub struct Outputs {
+    states: [u8; OUTPUTS],
+    changes: [u32; OUTPUTS],
+    /// The bits of LMDscandata.
+    pub bits: [u8; 2],
+}
+
+impl Outputs {
+    /// As they are when power comes.
+    pub fn new(profile: &SickLms1xxProfile) -> Self {
+        let is_there = |output: usize| output < usize::from(profile.outputs);
+        Self {
+            states: std::array::from_fn(|output| if is_there(output) { 0 } else { ABSENT }),
+            changes: std::array::from_fn(
+                |output| {
+                    if is_there(output) { profile.output_changes } else { 0 }
+                },
+            ),
+            bits: profile.digital_outputs,
+        }
+    }
+
+    /// Sets an output, counted from 1; `None` if there is no such output or state.
+    pub fn set(&mut self, number: u8, state: u8) -> Option<bool> {
+        let output = usize::from(number).checked_sub(1)?;
+        let known = self.states.get_mut(output).filter(|known| **known != ABSENT && state <= 1)?;
+        let is_other = *known != state;
+        *known = state;
+        self.changes[output] = self.changes[output].wrapping_add(is_other.into());
+        // A field output that is low is a set bit.
+        let bit = 1 << output;
+        self.bits[0] = if state == 0 { self.bits[0] | bit } else { self.bits[0] & !bit };
+        Some(is_other)
+    }
+
+    /// Counts changes from 0 again.
+    pub fn reset_changes(&mut self) {
+        self.changes = [0; OUTPUTS];
+    }
+
+    fn values(&self) -> Vec<Value> {
+        let own = self.states.iter().copied().zip(self.changes);
+        let pairs = own.chain([(ABSENT, 0); EXTERNAL]);
+        let pairs = pairs.flat_map(|(state, changes)| [Value::U8(state), Value::U32(changes)]);
+        [Value::U16(0), Value::U32(0)].into_iter().chain(pairs).chain([Value::U16(0)]).collect()
+    }
+}
+
+impl SickLms1xx {
+    /// The values of an event, and of the variable of the same name.
+    pub(super) fn state_of(&self, event: &str) -> Option<Vec<Value>> {
+        Some(match event {
+            // No field is configured.
+            "LFErec" => vec![Value::U16(0)],
+            "LIDoutputstate" => self.outputs.values(),
+            "LIDinputstate" => {
+                let inputs = [const { Value::U8(0) }; 4];
+                let head = [Value::U16(0), Value::U32(0)].into_iter();
+                head.chain(inputs).chain([Value::U16(0)]).collect()
+            }
+            _ => return None,
+        })
+    }
+
+    /// Tells one host, or all that have subscribed to it, that an event has happened. The telegram stands
+    /// apart from the answer before it, as drivers read an answer alone.
+    pub(super) fn tell_event(&mut self, at: SimTime, event: usize, only: Option<usize>) {
+        let Some(values) = self.state_of(EVENTS[event]) else { return };
+        let telegram = Telegram::new(Kind::Happened, EVENTS[event], values);
+        let subscribed: Vec<_> = self
+            .clients
+            .iter()
+            .enumerate()
+            .filter(|(client, _)| only.is_none_or(|only| only == *client))
+            .filter_map(|(_, host)| Some((host.peer, host.events[event]?)))
+            .collect();
+        let at = SimTime(at.0 + self.profile.reply_ns);
+        for (peer, dialect) in subscribed {
+            let bytes = frame::emit(dialect, &telegram.emit(dialect));
+            self.send(at, 0, Output::BytesTo(peer, bytes), &[], &Default::default());
+        }
+    }
+
+    /// Subscribes a host to an event, or no longer.
+    pub(super) fn subscribe_event(&mut self, client: usize, event: &str, to: Option<Dialect>) {
+        if let Some(place) = EVENTS.iter().position(|known| *known == event) {
+            self.clients[client].events[place] = to;
+            self.happened.extend(to.map(|_| (client, place)));
+        }
+    }
+}
