@@ -146,10 +146,14 @@ pub mod command {
     pub const SET_MAX_CURRENT_M2: u8 = 134;
     pub const READ_MAX_CURRENT_M1: u8 = 135;
     pub const READ_MAX_CURRENT_M2: u8 = 136;
+    pub const READ_DIGITAL_OUTPUTS: u8 = 138;
     pub const SET_PRIORITY: u8 = 139;
     pub const READ_PRIORITY: u8 = 140;
     pub const SET_ADDRESS_MIXED: u8 = 141;
     pub const READ_ADDRESS_MIXED: u8 = 142;
+    pub const READ_SIGNALS: u8 = 144;
+    pub const READ_STREAMS: u8 = 146;
+    pub const READ_SIGNAL_DATA: u8 = 147;
     pub const SET_PWM_MODE: u8 = 148;
     pub const READ_PWM_MODE: u8 = 149;
     pub const SET_NODE_ID: u8 = 150;
@@ -159,6 +163,8 @@ pub mod command {
     pub const RESET_EMERGENCY_STOP: u8 = 200;
     pub const SET_EMERGENCY_STOP_LOCK: u8 = 201;
     pub const READ_EMERGENCY_STOP_LOCK: u8 = 202;
+    pub const SET_SCRIPT_AUTORUN: u8 = 246;
+    pub const READ_SCRIPT_AUTORUN: u8 = 247;
     pub const READ_EEPROM: u8 = 252;
     pub const WRITE_EEPROM: u8 = 253;
 }
@@ -213,6 +219,7 @@ fn lengths(command: u8) -> Option<&'static [usize]> {
         | command::SPEED_M1
         | command::SPEED_M2
         | command::SET_LOGIC_VOLTAGES
+        | command::SET_SCRIPT_AUTORUN
         | command::SET_AUTO_HOME_M1
         | command::SET_AUTO_HOME_M2
         | command::SET_SPEED_ERROR_LIMITS
@@ -253,7 +260,12 @@ fn lengths(command: u8) -> Option<&'static [usize]> {
 }
 
 /// Commands that only read.
-const READS: [u8; 54] = [
+const READS: [u8; 59] = [
+    command::READ_DIGITAL_OUTPUTS,
+    command::READ_SIGNALS,
+    command::READ_STREAMS,
+    command::READ_SIGNAL_DATA,
+    command::READ_SCRIPT_AUTORUN,
     command::READ_SERIAL_TIMEOUT,
     command::READ_ENCODER_M1,
     command::READ_ENCODER_M2,

@@ -449,6 +449,11 @@ impl RoboClawUnit {
             command::READ_POSITION_ERRORS => {
                 [0, 1].map(|motor| self.position_error(motor, unit).to_be_bytes()).concat()
             }
+            // There are none.
+            command::READ_DIGITAL_OUTPUTS
+            | command::READ_SIGNALS
+            | command::READ_STREAMS
+            | command::READ_SIGNAL_DATA => vec![0],
             command::READ_ALL_STATUS => self.all_status(at, unit),
             _ => self.values.answer(command, &self.own).unwrap_or_default(),
         }

@@ -14,7 +14,7 @@ const PACKET_SERIAL: u16 = 3;
 
 /// A read with the writes whose values it answers with, and how many bytes of each in the classic and in
 /// the extended layout.
-const READS: [(u8, &[u8], [usize; 2]); 24] = [
+const READS: [(u8, &[u8], [usize; 2]); 25] = [
     (c::READ_MAIN_VOLTAGES, &[c::SET_MAIN_VOLTAGES], [4, 5]),
     (c::READ_LOGIC_VOLTAGES, &[c::SET_LOGIC_VOLTAGES], [4, 4]),
     (c::READ_DEFAULT_SPEEDS, &[c::SET_DEFAULT_SPEED_M1, c::SET_DEFAULT_SPEED_M2], [2, 2]),
@@ -35,6 +35,7 @@ const READS: [(u8, &[u8], [usize; 2]); 24] = [
     (c::READ_MAX_CURRENT_M1, &[c::SET_MAX_CURRENT_M1], [8, 8]),
     (c::READ_MAX_CURRENT_M2, &[c::SET_MAX_CURRENT_M2], [8, 8]),
     (c::READ_PRIORITY, &[c::SET_PRIORITY], [3, 3]),
+    (c::READ_SCRIPT_AUTORUN, &[c::SET_SCRIPT_AUTORUN], [4, 4]),
     (c::READ_PWM_MODE, &[c::SET_PWM_MODE], [1, 2]),
     (c::READ_NODE_ID, &[c::SET_NODE_ID], [1, 1]),
     (c::READ_PWM_IDLE, &[c::SET_PWM_IDLE], [2, 2]),
