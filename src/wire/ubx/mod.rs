@@ -30,7 +30,9 @@ macro_rules! message {
 
 pub mod cfg;
 pub mod mon;
+pub mod mon_more;
 pub mod nav;
+pub mod nav_more;
 pub mod rxm;
 
 use serde::Serialize;
@@ -234,13 +236,38 @@ messages! {
     "MON-RF" mon MonRf,
     "MON-COMMS" mon MonComms,
     "TIM-TP" mon TimTp,
+    "NAV-TIMEGLO" nav_more NavTimeglo,
+    "NAV-TIMEBDS" nav_more NavTimebds,
+    "NAV-TIMEGAL" nav_more NavTimegal,
+    "NAV-TIMEQZSS" nav_more NavTimeqzss,
+    "NAV-ODO" nav_more NavOdo,
+    "NAV-AOPSTATUS" nav_more NavAopstatus,
+    "NAV-PL" nav_more NavPl,
+    "NAV-ORB" nav_more NavOrb,
+    "NAV-SBAS" nav_more NavSbas,
+    "NAV-DGPS" nav_more NavDgps,
+    "NAV-SLAS" nav_more NavSlas,
+    "NAV-GEOFENCE" nav_more NavGeofence,
+    "MON-GNSS" mon_more MonGnss,
+    "MON-HW2" mon_more MonHw2,
+    "MON-MSGPP" mon_more MonMsgpp,
+    "MON-RXBUF" mon_more MonRxbuf,
+    "MON-TXBUF" mon_more MonTxbuf,
+    "MON-RXR" mon_more MonRxr,
+    "MON-PATCH" mon_more MonPatch,
+    "MON-SYS" mon_more MonSys,
+    "MON-HW3" mon_more MonHw3,
+    "MON-IO" mon_more MonIo,
+    "SEC-UNIQID" mon_more SecUniqid,
+    "SEC-SIG" mon_more SecSig,
+    "MGA-ACK-DATA0" mon_more MgaAck,
+    "RXM-RTCM" rxm RxmRtcm,
+    "RXM-COR" rxm RxmCor,
 }
 
 /// Names of messages whose payload stays bytes.
 const OTHER_NAMES: &[(MessageId, &str)] = &[
-    (MessageId::new(0x01, 0x32), "NAV-SBAS"),
     (MessageId::new(0x02, 0x13), "RXM-SFRBX"),
-    (MessageId::new(0x02, 0x32), "RXM-RTCM"),
     (MessageId::new(0x04, 0x00), "INF-ERROR"),
     (MessageId::new(0x04, 0x01), "INF-WARNING"),
     (MessageId::new(0x04, 0x02), "INF-NOTICE"),
@@ -255,7 +282,6 @@ const OTHER_NAMES: &[(MessageId, &str)] = &[
     (MessageId::new(0x06, 0x70), "CFG-DGNSS"),
     (MessageId::new(0x06, 0x71), "CFG-TMODE3"),
     (MessageId::new(0x09, 0x14), "UPD-SOS"),
-    (MessageId::new(0x27, 0x03), "SEC-UNIQID"),
 ];
 
 #[cfg(test)]

@@ -1,10 +1,42 @@
-//! RXM messages: raw measurements.
+//! RXM messages: raw measurements, and corrections that came in.
 
 use serde::Serialize;
 
 use super::{MessageId, Payload};
 use crate::ParseError;
 use crate::record::{Reader, Record, put_le, record};
+
+message! {
+    /// An RTCM message came in, version 2.
+    RxmRtcm 0x02 0x32 8 {
+        /// Of the message, 2.
+        version: u8,
+        /// Bit 0 checksum wrong, 1-2 used: 0 unknown, 1 not, 2 yes.
+        flags: u8,
+        /// Of message 4072.
+        sub_type: u16,
+        /// The base station.
+        station: u16,
+        /// RTCM's number of it.
+        message: u16,
+    }
+    /// A message with corrections came in, version 1.
+    RxmCor 0x02 0x34 12 {
+        /// Of the message, 1.
+        version: u8,
+        /// Of a satellite link, 0.125 dB.
+        ebno: u8,
+        /// Reserved.
+        reserved1: [u8; 2],
+        /// Bits 0-4 protocol (1 RTCM 3), 5-6 errors (1 none), 7-8 used (1 not, 2 yes), 9-24 station,
+        /// 25 number valid, 26 sub type valid, 27 input handled, 28-29 encrypted (1 not), 30-31 decrypted.
+        status: u32,
+        /// Its number.
+        message: u16,
+        /// Its sub type.
+        sub_type: u16,
+    }
+}
 
 record! {
     /// One signal of [`RxmRawx`].

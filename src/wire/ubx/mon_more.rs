@@ -1,0 +1,223 @@
+//! MON and SEC messages about ports, processor, radio and chip.
+
+use serde::Serialize;
+
+use super::{MessageId, Payload};
+use crate::record::record;
+
+message! {
+    /// The satellite systems of the receiver: bit 0 GPS, 1 GLONASS, 2 BeiDou, 3 Galileo.
+    MonGnss 0x0a 0x28 8 {
+        /// Of the message, 0.
+        version: u8,
+        /// Those it has.
+        supported: u8,
+        /// Those of the factory.
+        factory: u8,
+        /// Those that are on.
+        enabled: u8,
+        /// Most that can be on at a time.
+        simultaneous: u8,
+        /// Reserved.
+        reserved1: [u8; 3],
+    }
+    /// State of the radio, generation 8.
+    MonHw2 0x0a 0x0b 28 {
+        /// Offset of the I part.
+        offset_i: i8,
+        /// Magnitude of the I part.
+        magnitude_i: u8,
+        /// Offset of the Q part.
+        offset_q: i8,
+        /// Magnitude of the Q part.
+        magnitude_q: u8,
+        /// 114 ROM, 111 OTP, 112 pins, 102 flash.
+        config_source: u8,
+        /// Reserved.
+        reserved1: [u8; 3],
+        /// Low-level configuration.
+        low_level: u32,
+        /// Reserved.
+        reserved2: [u8; 8],
+        /// Self-test.
+        post_status: u32,
+        /// Reserved.
+        reserved3: [u8; 4],
+    }
+    /// Messages of each port, by eight protocols; I2C, UART1, UART2, USB, SPI, reserved.
+    MonMsgpp 0x0a 0x06 120 {
+        /// Messages received.
+        messages: [[u16; 8]; 6],
+        /// Bytes that were no message.
+        skipped: [u32; 6],
+    }
+    /// Receive buffers of the ports.
+    MonRxbuf 0x0a 0x07 24 {
+        /// Bytes that wait.
+        pending: [u16; 6],
+        /// Now.
+        usage_percent: [u8; 6],
+        /// At most so far.
+        peak_percent: [u8; 6],
+    }
+    /// Transmit buffers of the ports.
+    MonTxbuf 0x0a 0x08 28 {
+        /// Bytes that wait.
+        pending: [u16; 6],
+        /// Now.
+        usage_percent: [u8; 6],
+        /// At most so far.
+        peak_percent: [u8; 6],
+        /// Of all ports, now.
+        total_percent: u8,
+        /// Of all ports, at most so far.
+        total_peak_percent: u8,
+        /// Bits 0-5 limit of the port reached, 6 memory, 7 allocation.
+        errors: u8,
+        /// Reserved.
+        reserved1: u8,
+    }
+    /// Whether the receiver is awake.
+    MonRxr 0x0a 0x21 1 {
+        /// Bit 0 awake.
+        flags: u8,
+    }
+    /// Processor and memory.
+    MonSys 0x0a 0x39 24 {
+        /// Of the message, 1.
+        version: u8,
+        /// 1 cold start, 2 watchdog, 3 hardware reset, 4 hardware backup, 5 software backup, 6 software reset.
+        boot: u8,
+        /// Now.
+        cpu_percent: u8,
+        /// At most so far.
+        cpu_peak_percent: u8,
+        /// Now.
+        memory_percent: u8,
+        /// At most so far.
+        memory_peak_percent: u8,
+        /// Now.
+        io_percent: u8,
+        /// At most so far.
+        io_peak_percent: u8,
+        /// Since the start.
+        runtime_s: u32,
+        /// Texts so far: notices, warnings, errors.
+        texts: [u16; 3],
+        /// Of the chip.
+        temperature_c: i8,
+        /// Reserved.
+        reserved1: [u8; 5],
+    }
+    /// An aiding message was taken or not.
+    MgaAck 0x13 0x60 8 {
+        /// 0 not used, 1 accepted.
+        kind: u8,
+        /// Of the message, 0.
+        version: u8,
+        /// 0 accepted, 2 unknown version, 3 wrong size, 6 unknown kind.
+        code: u8,
+        /// Id of the aiding message.
+        id: u8,
+        /// The head of its payload.
+        head: [u8; 4],
+    }
+}
+
+record! {
+    /// Bytes and errors of one port.
+    #[derive(Copy, Default, Serialize)]
+    PortErrors: Le 20 {
+        /// Received.
+        rx_bytes: u32,
+        /// Sent.
+        tx_bytes: u32,
+        /// Parity errors in the last 100 ms.
+        parity: u16,
+        /// Framing errors in the last 100 ms.
+        framing: u16,
+        /// Overruns in the last 100 ms.
+        overrun: u16,
+        /// Breaks in the last 100 ms.
+        breaks: u16,
+        /// Whether the receiver works.
+        rx_busy: u8,
+        /// Whether the transmitter works.
+        tx_busy: u8,
+        /// Reserved.
+        reserved1: [u8; 2],
+    }
+    /// Patches of the firmware.
+    #[derive(Default, Serialize)]
+    MonPatch: Le {
+        /// Of the message, 1.
+        version: u16,
+        /// How many patches follow.
+        count: u16,
+        /// State, number, address and data of each.
+        patches: Vec<[u32; 4]>,
+    }
+    /// Pins, generation 9.
+    #[derive(Default, Serialize)]
+    MonHw3: Le {
+        /// Of the message, 0.
+        version: u8,
+        /// How many pins follow.
+        count: u8,
+        /// Bit 0 clock calibrated, 1 safe boot, 2 no crystal.
+        flags: u8,
+        /// Text padded with zero bytes.
+        hardware: [u8; 10],
+        /// Reserved.
+        reserved1: [u8; 9],
+        /// One block of each pin.
+        pins: Vec<[u8; 6]>,
+    }
+    /// Number of the chip: five bytes before generation 10, which has six.
+    #[derive(Default, Serialize)]
+    SecUniqid: Le {
+        /// Of the message, 1.
+        version: u8,
+        /// Reserved.
+        reserved1: [u8; 3],
+        /// Number.
+        id: Vec<u8>,
+    }
+    /// Jamming and spoofing.
+    #[derive(Default, Serialize)]
+    SecSig: Le {
+        /// Of the message, 1 or 2.
+        version: u8,
+        /// Version 1: reserved; version 2: flags, reserved, blocks that follow.
+        head: [u8; 3],
+        /// Version 1: bit 0 of the first byte jamming looked for, 1-2 state (1 none, 2 warning,
+        /// 3 critical); bit 0 of the fifth spoofing looked for, 1-3 state (1 none, 2 indicated).
+        states: Vec<u8>,
+    }
+    /// Bytes and errors of the ports.
+    #[derive(Default, Serialize)]
+    MonIo: Le {
+        /// I2C, UART1, UART2, USB, SPI, reserved.
+        ports: Vec<PortErrors>,
+    }
+}
+
+impl Payload for MonIo {
+    const ID: MessageId = MessageId::new(0x0a, 0x02);
+}
+
+impl Payload for MonPatch {
+    const ID: MessageId = MessageId::new(0x0a, 0x27);
+}
+
+impl Payload for MonHw3 {
+    const ID: MessageId = MessageId::new(0x0a, 0x37);
+}
+
+impl Payload for SecUniqid {
+    const ID: MessageId = MessageId::new(0x27, 0x03);
+}
+
+impl Payload for SecSig {
+    const ID: MessageId = MessageId::new(0x27, 0x09);
+}

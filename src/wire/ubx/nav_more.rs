@@ -1,0 +1,279 @@
+//! NAV messages on other time scales, orbits, corrections, geofences and the odometer.
+
+use serde::Serialize;
+
+use super::{MessageId, Payload};
+use crate::record::record;
+
+message! {
+    /// Time of GLONASS.
+    NavTimeglo 0x01 0x23 20 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Time of the GLONASS day, UTC plus three hours.
+        tod_s: u32,
+        /// To be added, -500,000,000 to 500,000,000.
+        ftod_ns: i32,
+        /// Day of the four years, from 1 on.
+        day: u16,
+        /// Number of the four years since 1996, from 1 on.
+        four_years: u8,
+        /// Bit 0 time of day, 1 date.
+        valid: u8,
+        /// Accuracy.
+        t_acc_ns: u32,
+    }
+    /// Time of BeiDou.
+    NavTimebds 0x01 0x24 20 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Time of the BeiDou week, to the nearest second.
+        sow_s: u32,
+        /// To be added, -500,000,000 to 500,000,000.
+        fsow_ns: i32,
+        /// Of BeiDou, since 2006.
+        week: i16,
+        /// BeiDou minus UTC.
+        leap_s: i8,
+        /// Bit 0 time of week, 1 week, 2 leap seconds.
+        valid: u8,
+        /// Accuracy.
+        t_acc_ns: u32,
+    }
+    /// Time of Galileo.
+    NavTimegal 0x01 0x25 20 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Time of the Galileo week, to the nearest second.
+        tow_s: u32,
+        /// To be added, -500,000,000 to 500,000,000.
+        ftow_ns: i32,
+        /// Of Galileo, since 1999.
+        week: i16,
+        /// Galileo minus UTC.
+        leap_s: i8,
+        /// Bit 0 time of week, 1 week, 2 leap seconds.
+        valid: u8,
+        /// Accuracy.
+        t_acc_ns: u32,
+    }
+    /// Time of QZSS.
+    NavTimeqzss 0x01 0x27 20 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Time of the QZSS week, to the nearest second.
+        tow_s: u32,
+        /// To be added, -500,000,000 to 500,000,000.
+        ftow_ns: i32,
+        /// Of QZSS.
+        week: i16,
+        /// QZSS minus UTC.
+        leap_s: i8,
+        /// Bit 0 time of week, 1 week, 2 leap seconds.
+        valid: u8,
+        /// Accuracy.
+        t_acc_ns: u32,
+    }
+    /// The distance travelled.
+    NavOdo 0x01 0x09 20 {
+        /// Of the message, 0.
+        version: u8,
+        /// Reserved.
+        reserved1: [u8; 3],
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Since it was set to zero.
+        distance_m: u32,
+        /// Since the receiver was made.
+        total_distance_m: u32,
+        /// Standard deviation.
+        distance_std_m: u32,
+    }
+    /// State of the autonomous orbit prediction.
+    NavAopstatus 0x01 0x60 16 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Bit 0 on.
+        config: u8,
+        /// 0 idle.
+        status: u8,
+        /// Reserved.
+        reserved1: [u8; 10],
+    }
+    /// Protection levels; none is valid without a solution that has them.
+    NavPl 0x01 0x62 52 {
+        /// Of the message, 1.
+        version: u8,
+        /// Mantissa of the target integrity risk.
+        risk_mantissa: u8,
+        /// Exponent of the target integrity risk.
+        risk_exponent: i8,
+        /// Whether the levels of the position are valid.
+        position_valid: u8,
+        /// Frame of the position's levels.
+        position_frame: u8,
+        /// Whether the levels of the velocity are valid.
+        velocity_valid: u8,
+        /// Frame of the velocity's levels.
+        velocity_frame: u8,
+        /// Whether the level of the time is valid.
+        time_valid: u8,
+        /// Reserved.
+        reserved1: [u8; 4],
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Of the position's axes.
+        position_mm: [u32; 3],
+        /// Of the velocity's axes.
+        velocity_mm_s: [u32; 3],
+        /// Orientation of the position's ellipse.
+        position_orientation_centideg: u16,
+        /// Orientation of the velocity's ellipse.
+        velocity_orientation_centideg: u16,
+        /// Of the time.
+        time_ns: u32,
+        /// Reserved.
+        reserved2: [u8; 4],
+    }
+}
+
+record! {
+    /// One satellite of [`NavOrb`].
+    #[derive(Copy, Default, Serialize)]
+    OrbitInfo: Le 6 {
+        /// 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 5 QZSS, 6 GLONASS.
+        gnss_id: u8,
+        /// Number within the system.
+        sv_id: u8,
+        /// Bits 0-1 health (1 ok), 2-3 visibility (1 below the horizon, 2 above, 3 above the mask).
+        flags: u8,
+        /// Ephemeris: bits 0-4 usable for so many quarters of an hour, 5-7 source (1 the sky).
+        ephemeris: u8,
+        /// Almanac: bits 0-4 usable for so many days, 5-7 source (1 the sky).
+        almanac: u8,
+        /// Other orbits: bits 5-7 kind, 0 none.
+        other: u8,
+    }
+    /// Orbits that the receiver knows.
+    #[derive(Default, Serialize)]
+    NavOrb: Le {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Of the message, 1.
+        version: u8,
+        /// How many satellites follow.
+        count: u8,
+        /// Reserved.
+        reserved1: [u8; 2],
+        /// At most 255.
+        satellites: Vec<OrbitInfo>,
+    }
+    /// SBAS and its corrections.
+    #[derive(Default, Serialize)]
+    NavSbas: Le {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// PRN of the satellite whose corrections are used.
+        geo: u8,
+        /// 0 off, 1 on for integrity, 3 on.
+        mode: u8,
+        /// -1 unknown, 0 WAAS, 1 EGNOS, 2 MSAS, 3 GAGAN.
+        system: i8,
+        /// Bit 0 ranging, 1 corrections, 2 integrity, 3 test, 4 bad.
+        service: u8,
+        /// How many satellites follow.
+        count: u8,
+        /// Bits 0-1 integrity used: 0 unknown, 1 not, 2 yes.
+        status: u8,
+        /// Reserved.
+        reserved1: [u8; 2],
+        /// One block of each satellite.
+        satellites: Vec<[u8; 12]>,
+    }
+    /// Differential corrections.
+    #[derive(Default, Serialize)]
+    NavDgps: Le {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Of the newest correction.
+        age_ms: i32,
+        /// The base station.
+        station: i16,
+        /// Its health.
+        health: i16,
+        /// How many satellites follow.
+        count: u8,
+        /// 0 none, 1 PR and PRR corrections.
+        status: u8,
+        /// Reserved.
+        reserved1: [u8; 2],
+        /// One block of each satellite.
+        satellites: Vec<[u8; 12]>,
+    }
+    /// QZSS's corrections of the first band.
+    #[derive(Default, Serialize)]
+    NavSlas: Le {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Of the message, 0.
+        version: u8,
+        /// Reserved.
+        reserved1: [u8; 3],
+        /// Longitude and latitude of the monitoring station, 0.001 degrees.
+        station_mdeg: [i32; 2],
+        /// Its code.
+        station: u8,
+        /// Satellite of the corrections.
+        sv_id: u8,
+        /// Bit 0 station available, 1 satellite available, 2 test mode.
+        flags: u8,
+        /// How many satellites follow.
+        count: u8,
+        /// One block of each satellite.
+        satellites: Vec<[u8; 8]>,
+    }
+    /// State of one fence.
+    #[derive(Copy, Default, Serialize)]
+    FenceState: Le 2 {
+        /// 0 unknown, 1 inside, 2 outside.
+        state: u8,
+        /// Which fence, from 1 on.
+        id: u8,
+    }
+    /// Geofences.
+    #[derive(Default, Serialize)]
+    NavGeofence: Le {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Of the message, 0.
+        version: u8,
+        /// 0 off, 1 on.
+        status: u8,
+        /// How many fences follow.
+        count: u8,
+        /// 0 unknown, 1 inside of one at least, 2 outside of all.
+        combined: u8,
+        /// At most four.
+        fences: Vec<FenceState>,
+    }
+}
+
+impl Payload for NavOrb {
+    const ID: MessageId = MessageId::new(0x01, 0x34);
+}
+
+impl Payload for NavSbas {
+    const ID: MessageId = MessageId::new(0x01, 0x32);
+}
+
+impl Payload for NavDgps {
+    const ID: MessageId = MessageId::new(0x01, 0x31);
+}
+
+impl Payload for NavSlas {
+    const ID: MessageId = MessageId::new(0x01, 0x42);
+}
+
+impl Payload for NavGeofence {
+    const ID: MessageId = MessageId::new(0x01, 0x39);
+}
