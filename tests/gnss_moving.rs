@@ -200,7 +200,9 @@ fn epochs(bytes: &[u8]) -> Vec<Said> {
                         continue;
                     };
                     let direction = [elevation, azimuth].map(|deg| deg.to_f64().to_radians());
-                    epoch.in_view.insert(number.integer(), (direction, seen.cno_dbhz.is_some()));
+                    // A Garmin writes 00 for a satellite without signal.
+                    let is_heard = seen.cno_dbhz.is_some_and(|cno| cno.integer() > 0);
+                    epoch.in_view.insert(number.integer(), (direction, is_heard));
                 }
             }
             _ => {}

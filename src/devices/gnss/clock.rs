@@ -24,8 +24,11 @@ pub struct Stamp {
     pub is_inserted_second: bool,
     /// To be added to the whole second of `utc` for the exact time, -5,000,000 to 994,999,999 ns.
     pub nano_ns: i32,
-    /// GPS time as the receiver believes it, since the GPS epoch.
+    /// GPS time as the receiver believes it, since the GPS epoch, before [`Self::weeks_behind`].
     pub gps_ns: i128,
+    /// How many weeks `week` and `utc` are behind, as satellites count weeks modulo 1024 and the
+    /// receiver took another round of them.
+    pub weeks_behind: i64,
 }
 
 /// What a receiver believes of the leap seconds.
@@ -71,7 +74,21 @@ impl Stamp {
             is_inserted_second,
             nano_ns: (shown_ns.rem_euclid(1_000_000_000) + gps_ns - shown_gps_ns) as i32,
             gps_ns,
+            weeks_behind: 0,
         }
+    }
+
+    /// The same by a receiver that takes weeks to be those from `first` on, 1024 of them. Leap seconds
+    /// are those that satellites tell.
+    pub fn in_weeks_from(mut self, first: u16) -> Self {
+        let true_week = i64::from(self.week);
+        let week = i64::from(first) + (true_week - i64::from(first)).rem_euclid(1024);
+        let behind = true_week - week;
+        let utc = self.utc.checked_sub(jiff::Span::new().weeks(behind));
+        if let (Ok(week), Ok(utc)) = (u16::try_from(week), utc) {
+            (self.week, self.utc, self.weeks_behind) = (week, utc, behind);
+        }
+        self
     }
 
     /// The second of the minute, 0 to 60.
@@ -83,7 +100,7 @@ impl Stamp {
     /// 2^-32 ms: GPS time, or UTC as the receiver believes it.
     pub fn week_and_tow(&self, is_utc: bool) -> (u16, u32, u32) {
         let leap_ns = if is_utc { i128::from(self.leap_s) * 1_000_000_000 } else { 0 };
-        let ns = self.gps_ns - leap_ns;
+        let ns = self.gps_ns - leap_ns - i128::from(self.weeks_behind) * WEEK_MS * 1_000_000;
         let ms = ns.div_euclid(1_000_000);
         let rest = (ns.rem_euclid(1_000_000) << 32) / 1_000_000;
         (ms.div_euclid(WEEK_MS) as u16, ms.rem_euclid(WEEK_MS) as u32, rest as u32)
@@ -132,6 +149,18 @@ mod tests {
         let unknown = LeapSeconds::OfFirmware { gps_minus_utc_s: 18 };
         let stamp = Stamp::new(begins, SimTime(1_500_000_000), unknown, 0.0);
         assert_eq!((stamp.second(), stamp.utc.day()), (0, 1));
+    }
+
+    /// The date of a Saturday evening in 2026 is, a thousand and twenty-four weeks before, one of 2007.
+    #[test]
+    fn weeks_begin_again_after_1024() {
+        let stamp = Stamp::new(epoch("2026-11-21T09:27:25Z"), SimTime(0), TOLD, 0.0);
+        assert_eq!(stamp.in_weeks_from(2029), stamp);
+        let old = stamp.in_weeks_from(1421);
+        assert_eq!((old.week, old.tow_ms, old.leap_s), (1421, 552_463_000, 18));
+        assert_eq!(old.utc.to_string(), "2007-04-07T09:27:25");
+        assert_eq!(old.week_and_tow(false).0, 1421);
+        assert_eq!(stamp.in_weeks_from(3000).week, 3469);
     }
 
     fn epoch(text: &str) -> Epoch {

@@ -1,27 +1,49 @@
 //! The CFG messages of a u-blox receiver: what each sets, asks for and refuses.
 
 use super::Gnss;
-use super::items::{Protocol, UART1, input_key, key, output_key, rate_key, signal_key, system_key};
+use super::fences::CFG_GEOFENCE;
+use super::items::{Protocol, ROWS, UART1, input_key, is_made, key, output_key, rate_key};
 use super::legacy::Legacy;
-use super::messages::gnss_id;
+use super::power::CFG_PWR;
 use super::profile::GnssDialect;
-use crate::sensors::gnss::settings::GnssSystem;
+use super::systems::Channels;
 use crate::time::SimTime;
 use crate::wire::record::Record;
 use crate::wire::ubx::cfg::{
-    CfgCfg, CfgGnss, CfgMsg, CfgPrt, CfgRate, CfgTp5, CfgValdel, CfgValget, CfgValset, GnssBlock,
-    Item, Key,
+    CfgCfg, CfgGnss, CfgMsg, CfgPrt, CfgRate, CfgTp5, CfgValdel, CfgValget, CfgValset, Item, Key,
 };
 use crate::wire::ubx::{Frame, MessageId, Payload};
 
 /// Nothing was wrong, or the message is refused.
 pub type Verdict = Result<(), ()>;
 
-/// Messages that are kept as they came, with the lengths they may have: least, step.
-const KEPT: [(MessageId, usize, usize); 2] = [
-    (MessageId::new(0x06, 0x1b), 108, 0), // CFG-USB
-    (MessageId::new(0x09, 0x14), 4, 4),   // UPD-SOS
+/// CFG-DAT: the datum.
+const CFG_DAT: MessageId = MessageId::new(0x06, 0x06);
+/// CFG-RINV: bytes that a host has the receiver keep.
+const CFG_RINV: MessageId = MessageId::new(0x06, 0x34);
+/// UPD-SOS: the state in flash.
+const UPD_SOS: MessageId = MessageId::new(0x09, 0x14);
+/// What CFG-RINV has from the factory, and the most bytes that it has.
+const NO_REMOTE_INVENTORY: &[u8] = b"\0Notice: no data saved!";
+const MAX_REMOTE_INVENTORY: usize = 31;
+/// Whether the host's datum is used.
+const USE_USRDAT: Key = Key(0x1011_0061);
+/// A datum's axes, shifts, turns and scale, with their bytes.
+const DATUM: [(Key, usize); 9] = [
+    (Key(0x5011_0062), 8),
+    (Key(0x5011_0063), 8),
+    (Key(0x4011_0064), 4),
+    (Key(0x4011_0065), 4),
+    (Key(0x4011_0066), 4),
+    (Key(0x4011_0067), 4),
+    (Key(0x4011_0068), 4),
+    (Key(0x4011_0069), 4),
+    (Key(0x4011_006a), 4),
 ];
+/// The group of messages' rates.
+const RATES: u8 = 0x91;
+/// A port's block of CFG-PRT.
+const PORT_BYTES: usize = 20;
 
 /// CFG-INF: which text goes out in which protocol on which port.
 const CFG_INF: MessageId = MessageId::new(0x06, 0x02);
@@ -34,39 +56,28 @@ const PROTOCOL_BITS: [(Protocol, u16); 4] = [
     (Protocol::Rtcm3, 1 << 5),
 ];
 
-/// Systems that receivers know and of which there are no satellites: UBX's number, item.
-const NO_SATELLITES: [(u8, Key); 2] = [(1, Key(0x1031_0020)), (5, Key(0x1031_0024))];
-
-/// The bit of a system's second signal in CFG-GNSS.
-fn second_signal_bit(system: GnssSystem) -> u32 {
-    if system == GnssSystem::Galileo { 0x20 } else { 0x10 }
-}
-
 impl Gnss {
     pub(super) fn configure(&mut self, now: SimTime, frame: &Frame) -> Verdict {
         let payload = &frame.payload;
         let is_generation_9 = self.profile.dialect == GnssDialect::Ublox9;
+        if !matches!(frame.id, CfgValset::ID | CfgValdel::ID) {
+            self.transaction = None;
+        }
         match frame.id {
-            CfgPrt::ID => self.configure_port(now, payload),
+            CfgPrt::ID => self.configure_ports(now, payload),
             CfgMsg::ID => self.configure_message(now, payload),
             CfgRate::ID => self.configure_rate(now, payload),
             CfgGnss::ID => self.configure_systems(now, payload),
             CFG_INF => self.configure_text(now, payload),
             CfgTp5::ID => self.configure_pulse(now, payload),
             CfgCfg::ID => self.configure_storage(payload),
-            CfgValset::ID if is_generation_9 => {
-                let set = CfgValset::parse(payload).map_err(drop)?;
-                // Transactions need state between messages; they are refused.
-                let is_plain = set.version == 0 || (set.version == 1 && set.transaction == 0);
-                let set = is_plain.then_some(set).ok_or(())?;
-                self.store.set_all(set.layers, &set.items).map_err(drop)
-            }
-            CfgValdel::ID if is_generation_9 => {
-                let del = CfgValdel::parse(payload).map_err(drop)?;
-                let is_plain = del.version == 0 || (del.version == 1 && del.transaction == 0);
-                let del = is_plain.then_some(del).ok_or(())?;
-                self.store.forget(del.layers, &del.keys).map_err(drop)
-            }
+            CFG_GEOFENCE => self.configure_fences(now, payload),
+            CFG_DAT => self.configure_datum(now, payload),
+            CFG_RINV => self.configure_inventory(now, payload),
+            CFG_PWR if !is_generation_9 => self.configure_power(payload),
+            UPD_SOS => self.save_on_shutdown(now, payload),
+            CfgValset::ID if is_generation_9 => self.set_values(payload),
+            CfgValdel::ID if is_generation_9 => self.forget_values(payload),
             CfgValget::ID if is_generation_9 => {
                 let Ok(CfgValget::Request { layer, position, keys }) = CfgValget::parse(payload)
                 else {
@@ -77,10 +88,10 @@ impl Gnss {
                 self.send_frame(now, &answer.to_frame());
                 Ok(())
             }
-            id => match Legacy::find(id, self.profile.dialect) {
-                Some(legacy) => self.configure_legacy(now, legacy, payload),
-                None => self.keep(now, id, payload),
-            },
+            id => {
+                let legacy = Legacy::find(id, self.profile.dialect).ok_or(())?;
+                self.configure_legacy(now, legacy, payload)
+            }
         }
     }
 
@@ -94,11 +105,13 @@ impl Gnss {
             self.send_frame(now, &Frame::new(legacy.id, answer));
             return Ok(());
         }
-        let items = legacy.items(&self.store, payload).ok_or(())?;
+        let kept = self.kept.get(&legacy.id).map(Vec::as_slice);
+        let payload = legacy.whole(&self.store, kept, payload);
+        let items = legacy.items(&self.store, &payload).ok_or(())?;
         if !items.is_empty() {
             self.store.set_all(1, &items).map_err(drop)?;
         }
-        self.kept.insert(legacy.id, payload.to_vec());
+        self.kept.insert(legacy.id, payload);
         Ok(())
     }
 
@@ -132,27 +145,33 @@ impl Gnss {
         self.store.set_all(1, &items).map_err(drop)
     }
 
-    pub(super) fn configure_port(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
+    /// CFG-PRT: asked for with a port or without, or set with one block or more.
+    fn configure_ports(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         if payload.len() <= 1 {
             let port = payload.first().copied().unwrap_or(UART1);
             let answer = self.port_settings(port).ok_or(())?;
             self.send_frame(now, &answer.to_frame());
             return Ok(());
         }
-        let set = CfgPrt::parse(payload).map_err(drop)?;
-        let baud_key = match set.port {
-            1 => Some(key::UART1_BAUDRATE),
-            2 => Some(key::UART2_BAUDRATE),
-            0 | 3 | 4 => None,
-            _ => return Err(()),
-        };
-        if let Some(baud_key) = baud_key {
-            // Eight bits, no parity, one stop bit is what the line is.
-            let is_8n1 = set.mode & 0x3ec0 == 0x08c0;
-            if !is_8n1 || !super::items::is_baud_rate(set.baud.into()) {
-                return Err(());
-            }
-            self.store.set(baud_key, set.baud.into());
+        let blocks = payload.chunks_exact(PORT_BYTES);
+        if !blocks.remainder().is_empty() {
+            return Err(());
+        }
+        let blocks: Vec<CfgPrt> =
+            blocks.map(|block| CfgPrt::parse(block).map_err(drop)).collect::<Result<_, _>>()?;
+        if !blocks.iter().all(is_port) {
+            return Err(());
+        }
+        blocks.iter().for_each(|block| self.set_port(block));
+        Ok(())
+    }
+
+    /// Sets a port that [`is_port`].
+    pub(super) fn set_port(&mut self, set: &CfgPrt) {
+        match set.port {
+            1 => self.store.set(key::UART1_BAUDRATE, set.baud.into()),
+            2 => self.store.set(key::UART2_BAUDRATE, set.baud.into()),
+            _ => {}
         }
         for (protocol, bit) in PROTOCOL_BITS {
             let is_in = set.input_protocols & bit != 0;
@@ -160,10 +179,10 @@ impl Gnss {
             self.store.set(input_key(set.port, protocol), is_in.into());
             self.store.set(output_key(set.port, protocol), is_out.into());
         }
-        Ok(())
+        self.ports.insert(set.port, *set);
     }
 
-    fn port_settings(&self, port: u8) -> Option<CfgPrt> {
+    pub(super) fn port_settings(&self, port: u8) -> Option<CfgPrt> {
         let mask = |key_of: fn(u8, Protocol) -> Key| {
             let set = PROTOCOL_BITS.iter().filter(|(p, _)| self.store.is_set(key_of(port, *p)));
             set.fold(0, |mask, (_, bit)| mask | bit)
@@ -174,13 +193,21 @@ impl Gnss {
             0 | 3 | 4 => 0,
             _ => return None,
         };
-        Some(CfgPrt {
+        let blank = CfgPrt {
             port,
-            mode: if matches!(port, 1 | 2) { 0x08d0 } else { 0 },
+            mode: match port {
+                0 => 0x84,
+                1 | 2 => 0x08d0,
+                4 => 0x3200,
+                _ => 0,
+            },
+            ..CfgPrt::default()
+        };
+        Some(CfgPrt {
             baud: baud as u32,
             input_protocols: mask(input_key),
             output_protocols: mask(output_key),
-            ..CfgPrt::default()
+            ..self.ports.get(&port).copied().unwrap_or(blank)
         })
     }
 
@@ -201,25 +228,33 @@ impl Gnss {
             }
             CfgMsg::ThisPort(_, rate) => {
                 let item = Item { key: key_of(UART1)?, value: rate.into() };
-                self.set_rates(id, &[item])
+                self.store.set_all(1, &[item]).map_err(drop)?;
+                self.name_unmade(&[item]);
+                Ok(())
             }
             CfgMsg::AllPorts(_, rates) => {
                 let mut items = Vec::new();
                 for (port, rate) in rates.iter().take(5).enumerate() {
                     items.push(Item { key: key_of(port as u8)?, value: (*rate).into() });
                 }
-                self.set_rates(id, &items)
+                self.store.set_all(1, &items).map_err(drop)?;
+                self.name_unmade(&items);
+                Ok(())
             }
         }
     }
 
-    /// Rates of a message, or a refusal if it would have to come and Menura does not make it.
-    fn set_rates(&mut self, id: MessageId, items: &[Item]) -> Verdict {
-        let verdict = self.store.set_all(1, items).map_err(drop);
-        if verdict.is_err() {
-            tracing::info!("a host was refused {id}, which is not emulated");
+    /// Names messages on the log that a host has switched on and that do not come, as Menura does not
+    /// make them.
+    pub(super) fn name_unmade(&self, items: &[Item]) {
+        let rates = items.iter().filter(|item| item.value > 0 && item.key.group() == RATES);
+        for item in rates {
+            let row = ROWS.iter().find(|row| row.key.0 + u32::from(UART1) == item.key.0);
+            let id = row.and_then(|row| row.message).filter(|id| !is_made(&self.profile, *id));
+            if let (Some(row), Some(_)) = (row, id) {
+                tracing::warn!("a host switched on {}, which Menura does not send", row.name);
+            }
         }
-        verdict
     }
 
     fn configure_rate(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
@@ -240,65 +275,6 @@ impl Gnss {
             item(key::RATE_TIMEREF, set.time_reference),
         ];
         self.store.set_all(1, &items).map_err(drop)
-    }
-
-    fn configure_systems(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
-        let hardware: Vec<GnssSystem> = self.profile.systems().collect();
-        if payload.is_empty() {
-            let block = |gnss_id, signals: u32, is_on: bool| GnssBlock {
-                gnss_id,
-                reserved_channels: 8,
-                max_channels: 16,
-                reserved1: 0,
-                flags: signals << 16 | u32::from(is_on),
-            };
-            let mut blocks: Vec<GnssBlock> = hardware
-                .iter()
-                .map(|system| {
-                    let second = match self.signals_of(*system) {
-                        2 => second_signal_bit(*system),
-                        _ => 0,
-                    };
-                    let is_on = self.store.is_set(system_key(*system));
-                    block(gnss_id(*system), 1 | second, is_on)
-                })
-                .collect();
-            for (gnss_id, key) in NO_SATELLITES.into_iter().filter(|(_, key)| self.store.has(*key))
-            {
-                blocks.push(block(gnss_id, 1, self.store.is_set(key)));
-            }
-            let answer = CfgGnss { version: 0, hardware_channels: 60, used_channels: 60, blocks };
-            self.send_frame(now, &answer.to_frame());
-            return Ok(());
-        }
-        let set = CfgGnss::parse(payload).map_err(drop)?;
-        let mut items = Vec::new();
-        for block in &set.blocks {
-            let (is_on, signals) = (block.flags & 1, block.flags >> 16 & 0xff);
-            let none =
-                NO_SATELLITES.iter().find(|(id, key)| *id == block.gnss_id && self.store.has(*key));
-            match hardware.iter().find(|system| gnss_id(**system) == block.gnss_id) {
-                Some(system) => {
-                    // No receiver of these has a system without its first signal.
-                    if is_on == 1 && signals != 0 && signals & 1 == 0 {
-                        return Err(());
-                    }
-                    items.push(Item { key: system_key(*system), value: is_on.into() });
-                    let second = signal_key(*system, true);
-                    if is_on == 1 && signals != 0 && self.store.has(second) {
-                        let has_second = signals & second_signal_bit(*system) != 0;
-                        items.push(Item { key: second, value: has_second.into() });
-                    }
-                }
-                None => match none {
-                    Some((_, key)) => items.push(Item { key: *key, value: is_on.into() }),
-                    // IMES is known, and switched off for good.
-                    None if is_on == 1 && block.gnss_id != 4 => return Err(()),
-                    None => {}
-                },
-            }
-        }
-        if items.is_empty() { Ok(()) } else { self.store.set_all(1, &items).map_err(drop) }
     }
 
     fn configure_pulse(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
@@ -387,28 +363,89 @@ impl Gnss {
         let CfgCfg { clear, save, load, .. } = CfgCfg::parse(payload).map_err(drop)?;
         if clear != 0 {
             self.store.clear();
+            self.saved_channels = Channels::of_factory(self.profile.dialect);
         }
         if save != 0 {
             self.store.save();
+            self.saved_channels = self.channels.clone();
         }
         if load != 0 {
             self.store.load();
+            self.channels = self.saved_channels.clone();
         }
         Ok(())
     }
 
-    fn keep(&mut self, now: SimTime, id: MessageId, payload: &[u8]) -> Verdict {
-        let (_, least, step) = KEPT.iter().find(|(known, _, _)| *known == id).ok_or(())?;
+    /// CFG-DAT: a datum of the host's, or WGS84 (0). Positions stay those of WGS84.
+    fn configure_datum(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
+        match payload.len() {
+            0 => {
+                let is_user = self.store.is_set(USE_USRDAT);
+                let mut answer = if is_user { vec![0xff, 0xff] } else { vec![0, 0] };
+                answer.extend(if is_user { b"USER\0\0" } else { b"WGS84\0" });
+                let value = |key: Key| self.store.get(key).to_le_bytes();
+                for (key, bytes) in DATUM {
+                    answer.extend(&value(key)[..bytes]);
+                }
+                self.send_frame(now, &Frame::new(CFG_DAT, answer));
+                Ok(())
+            }
+            2 if payload == [0, 0] => {
+                self.store.set(USE_USRDAT, 0);
+                Ok(())
+            }
+            44 => {
+                let mut rest = payload;
+                let mut items = vec![Item { key: USE_USRDAT, value: 1 }];
+                for (key, bytes) in DATUM {
+                    let (head, tail) = rest.split_at(bytes);
+                    let value = head.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+                    items.push(Item { key, value });
+                    rest = tail;
+                }
+                self.store.set_all(1, &items).map_err(drop)
+            }
+            _ => Err(()),
+        }
+    }
+
+    /// CFG-RINV: flags and up to 30 bytes.
+    fn configure_inventory(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         if payload.is_empty() {
-            let kept = self.kept.get(&id).ok_or(())?.clone();
-            self.send_frame(now, &Frame::new(id, kept));
+            let kept = self.kept.get(&CFG_RINV).map_or(NO_REMOTE_INVENTORY, Vec::as_slice);
+            let answer = Frame::new(CFG_RINV, kept.to_vec());
+            self.send_frame(now, &answer);
             return Ok(());
         }
-        let over = payload.len().checked_sub(*least).ok_or(())?;
-        if (*step == 0 && over != 0) || (*step > 0 && over % step != 0) {
+        if payload.len() > MAX_REMOTE_INVENTORY {
             return Err(());
         }
-        self.kept.insert(id, payload.to_vec());
+        self.kept.insert(CFG_RINV, payload.to_vec());
         Ok(())
+    }
+
+    /// UPD-SOS: a command that is kept; asked for, it says what became of the state at start.
+    fn save_on_shutdown(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
+        match *payload {
+            // Nothing was restored: there was no state in flash.
+            [] => {
+                self.send_frame(now, &Frame::new(UPD_SOS, vec![3, 0, 0, 0, 3, 0, 0, 0]));
+                Ok(())
+            }
+            [0 | 1, _, _, _] => {
+                self.kept.insert(UPD_SOS, payload.to_vec());
+                Ok(())
+            }
+            _ => Err(()),
+        }
+    }
+}
+
+/// Whether a receiver has the port, and runs it so: eight bits, no parity, one stop bit is what the
+/// line is.
+pub(super) fn is_port(set: &CfgPrt) -> bool {
+    match set.port {
+        1 | 2 => set.mode & 0x3ec0 == 0x08c0 && super::items::is_baud_rate(set.baud.into()),
+        port => matches!(port, 0 | 3 | 4),
     }
 }

@@ -55,7 +55,7 @@ fn settings_rows(driver: &GnssProfile) -> Rows {
     ];
     if driver.dialect.is_ublox() {
         let names = UBX_OUTPUTS.iter().map(|(name, _)| *name);
-        let allowed = words(&mut names.filter(|name| driver.dialect.has_message(name)));
+        let allowed = words(&mut names.filter(|name| driver.has_message(name)));
         rows.push(("messages", format!("[{}], allowed {allowed}", d.messages.join(", "))));
         rows.push(("high_precision", d.high_precision.to_string()));
     }
@@ -76,6 +76,7 @@ fn settings_rows(driver: &GnssProfile) -> Rows {
         ("firmware_leap_s", d.firmware_leap_s.to_string()),
         ("leap_known_after_s", seconds(d.receiver.leap_known_after_ns)),
         ("leap_second_on", "none; a rig may name a day".to_string()),
+        ("week_base", "the firmware's; a rig may name a GPS week".to_string()),
         ("errors", format!("by kind of fix, see below; allowed {presets}, or an array of models")),
     ]);
     rows

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::profile::{GnssProfile, GnssSettings};
-use super::{Gnss, decoder, describe, profile_read};
+use super::{Gnss, commands, decoder, describe, profile_read};
 use crate::Built;
+use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{Product, Profile};
 use crate::config::toml::reader::TableReader;
@@ -68,6 +69,10 @@ impl Family for GnssFamily {
         let outputs: Vec<_> = outputs.chain(settings.messages.iter().map(String::as_str)).collect();
         let rate = 1e9 / settings.period_ns as f64;
         format!("{rate} Hz, {} baud, {}", settings.baud, outputs.join(" "))
+    }
+
+    fn commands(&self, profile: &GnssProfile) -> Vec<CommandTable> {
+        commands::tables(profile)
     }
 
     fn stream_decoder(&self, profile: Option<&GnssProfile>) -> Option<Box<dyn StreamDecoder>> {

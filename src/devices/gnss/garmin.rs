@@ -31,6 +31,7 @@ impl Gnss {
             "PGRMC1E" => return self.answer(now, self.more_settings()),
             // Where and when it is helps a real one to find satellites.
             "PGRMI" => sentence.clone(),
+            "PGRMIE" => return self.answer(now, self.whereabouts()),
             _ => return,
         };
         self.answer(now, answer);
@@ -39,6 +40,24 @@ impl Gnss {
 
     fn answer(&mut self, now: SimTime, sentence: RawSentence) {
         self.reply(now, sentence.to_bytes());
+    }
+
+    /// PGRMI: place, date and time as they are now.
+    fn whereabouts(&self) -> RawSentence {
+        let mut fields = vec![String::new(); 6];
+        if let Some((s, stamp)) = &self.last {
+            let systems = self.systems();
+            let rmc = self.writer(&systems).rmc(s, stamp);
+            if let Some(at) = rmc.position {
+                fields[0] = at.latitude.to_string();
+                fields[1] = if at.is_north { "N" } else { "S" }.to_string();
+                fields[2] = at.longitude.to_string();
+                fields[3] = if at.is_east { "E" } else { "W" }.to_string();
+            }
+            fields[4] = rmc.date.map(|date| date.to_string()).unwrap_or_default();
+            fields[5] = rmc.time.map(|time| time.to_string()).unwrap_or_default();
+        }
+        RawSentence { address: "PGRMI".to_string(), fields }
     }
 
     /// Field 1 dimensions of a fix (A, 2, 3), 2 height of two-dimensional ones, 10 rate of the line,

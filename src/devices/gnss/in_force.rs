@@ -84,6 +84,7 @@ impl Gnss {
             high_precision: self.store.is_set(key::NMEA_HIGHPREC),
             systems,
             min_course_speed_m_s: self.settings.min_course_speed_m_s,
+            memory: self.memory,
             filter: NmeaFilter {
                 main_talker: match self.store.get(key::NMEA_MAINTALKER) {
                     1 => Some("GP"),

@@ -122,3 +122,30 @@ pub const GAL_ENA: Key = Key(0x1031_0021);
 pub const BDS_ENA: Key = Key(0x1031_0022);
 /// GLONASS.
 pub const GLO_ENA: Key = Key(0x1031_0025);
+/// Product number of the USB device.
+pub const USB_PRODUCT_ID: Key = Key(0x3065_000b);
+/// A fixed position: 0 earth-centred, 1 latitude, longitude and height.
+pub const TMODE_POS_TYPE: Key = Key(0x2003_0002);
+/// X, y and z, cm, signed.
+pub const TMODE_ECEF: [Key; 3] = [Key(0x4003_0003), Key(0x4003_0004), Key(0x4003_0005)];
+/// To be added, 0.1 mm, signed.
+pub const TMODE_ECEF_HP: [Key; 3] = [Key(0x2003_0006), Key(0x2003_0007), Key(0x2003_0008)];
+/// Latitude and longitude, 1e-7 degrees, and height, cm, signed.
+pub const TMODE_LLH: [Key; 3] = [Key(0x4003_0009), Key(0x4003_000a), Key(0x4003_000b)];
+/// To be added, 1e-9 degrees and 0.1 mm, signed.
+pub const TMODE_LLH_HP: [Key; 3] = [Key(0x2003_000c), Key(0x2003_000d), Key(0x2003_000e)];
+/// Accuracy of the fixed position, 0.1 mm.
+pub const TMODE_FIXED_POS_ACC: Key = Key(0x4003_000f);
+/// How sure a fence's state must be: 0 not, 1 to 5 standard deviations.
+pub const GEOFENCE_CONFLVL: Key = Key(0x2024_0011);
+/// Whether the first fence is on; the others' follow every 0x10. Latitude, longitude (1e-7 degrees)
+/// and radius (cm) have the numbers after it and four bytes.
+pub const GEOFENCE_USE: u32 = 0x1024_0020;
+/// Aiding messages are acknowledged.
+pub const ACKAIDING: Key = Key(0x1011_0025);
+/// Messages of class NAV2 are sent.
+pub const NAV2_OUT_ENABLED: Key = Key(0x1017_0001);
+/// The first week that the receiver can mean; 0 the firmware's.
+pub const WKNROLLOVER: Key = Key(0x3011_0017);
+/// Whether the odometer counts.
+pub const ODO_USE: Key = Key(0x1022_0001);

@@ -4,9 +4,9 @@
 //! and write the same items. `items.csv` has their names and keys (ZED-F9P interface description, as
 //! pyubx2 lists them), the factory's values, the versions of the protocol in which generations 8 and
 //! 9 have them (dumps of CFG-VALGET of ZED-F9Ps with HPG 1.11 and 1.32; u-blox 8 receiver
-//! description), and whether Menura acts on them. Those it only keeps are listed in docs/UBLOX.md.
+//! description), and whether Menura acts on them. `commands.rs` makes tables of both.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
@@ -70,9 +70,13 @@ pub fn signal_key(system: GnssSystem, is_second: bool) -> Key {
 
 /// Whether Menura makes the message that CFG-MSG knows by `id`.
 pub fn is_made(profile: &GnssProfile, id: MessageId) -> bool {
-    UBX_OUTPUTS.iter().any(|(name, other)| *other == id && profile.dialect.has_message(name))
+    UBX_OUTPUTS.iter().any(|(name, other)| *other == id && profile.has_message(name))
+        || ON_INPUT.contains(&id)
         || profile.nmea.order.iter().any(|kind| sentence_id(*kind) == id)
 }
+
+/// Messages that come with each RTCM message that comes in: RXM-RTCM, RXM-COR.
+pub const ON_INPUT: [MessageId; 2] = [MessageId::new(0x02, 0x32), MessageId::new(0x02, 0x34)];
 
 /// The id that CFG-MSG has for a sentence.
 ///
@@ -103,6 +107,12 @@ static RATE_KEYS: LazyLock<BTreeMap<MessageId, u32>> = LazyLock::new(|| {
     rows.chain(garmin.map(|(id, key)| (MessageId::new(0xfe, id), key))).collect()
 });
 
+/// Messages with the key of their rate on I2C.
+#[cfg(test)]
+pub fn rate_ids() -> impl Iterator<Item = (MessageId, Key)> {
+    RATE_KEYS.iter().map(|(id, key)| (*id, Key(*key)))
+}
+
 /// The key of a message's rate on a port (0 to 4).
 pub fn rate_key(id: MessageId, port: u8) -> Option<Key> {
     RATE_KEYS.get(&id).map(|key| Key(key + u32::from(port.min(4))))
@@ -112,8 +122,11 @@ pub fn rate_key(id: MessageId, port: u8) -> Option<Key> {
 #[derive(Debug)]
 pub struct Row {
     /// Group and item, or class and message.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests hold them against docs/UBLOX.md"))]
     pub name: &'static str,
+    /// The key as the table writes it.
+    pub key_text: &'static str,
+    /// The factory's value as the table writes it.
+    pub factory_text: &'static str,
     /// Of a message: of its rate on I2C.
     pub key: Key,
     /// Whose rate it is.
@@ -122,20 +135,23 @@ pub struct Row {
     /// Versions of the protocol, times 100, in which generations 8 and 9 have it.
     versions: [Option<RangeInclusive<u32>>; 2],
     /// Whether it changes what is sent; a message does if it is made.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests hold them against docs/UBLOX.md"))]
     pub acts: bool,
 }
 
 impl Row {
     /// Whether a receiver of `profile` has it. What is not u-blox's has all that is no message.
     pub fn is_in(&self, profile: &GnssProfile) -> bool {
-        let versions = match profile.dialect {
+        self.is_in_version(profile.dialect, profile.protocol_version())
+    }
+
+    /// The same of a dialect, with the version of its protocol times 100; of none, all versions.
+    pub fn is_in_version(&self, dialect: GnssDialect, version: Option<u32>) -> bool {
+        let versions = match dialect {
             GnssDialect::Ublox8 => &self.versions[0],
             GnssDialect::Ublox9 => &self.versions[1],
             GnssDialect::Garmin | GnssDialect::Plain => return self.message.is_none(),
         };
-        let version = profile.protocol_version().unwrap_or(u32::MAX);
-        versions.as_ref().is_some_and(|versions| versions.contains(&version))
+        versions.as_ref().is_some_and(|versions| versions.contains(&version.unwrap_or(u32::MAX)))
     }
 }
 
@@ -153,6 +169,8 @@ fn row(line: &'static str) -> Option<Row> {
     let message = number(class).zip(number(id));
     Some(Row {
         name,
+        key_text: key,
+        factory_text: factory,
         key: Key(number(key)? as u32),
         message: message.map(|(class, id)| MessageId::new(class as u8, id as u8)),
         factory: number(factory)?,
@@ -162,7 +180,7 @@ fn row(line: &'static str) -> Option<Row> {
 }
 
 /// `27.10`: from this version on; `27.10-27.10`: from the first to the last.
-fn versions(text: &str) -> Option<RangeInclusive<u32>> {
+pub(super) fn versions(text: &str) -> Option<RangeInclusive<u32>> {
     let version = |text: &str| text.replace('.', "").parse().ok();
     match text.split_once('-') {
         Some((first, last)) => Some(version(first)?..=version(last)?),
@@ -190,8 +208,6 @@ pub struct Refused;
 pub struct Store {
     factory: BTreeMap<Key, u64>,
     layers: [BTreeMap<Key, u64>; 3],
-    /// Rates on UART1 of messages that the product has and Menura does not make.
-    unmade: BTreeSet<Key>,
     /// The protocol's version, times 100.
     version: u32,
 }
@@ -201,15 +217,12 @@ impl Store {
     /// flash.
     pub fn new(profile: &GnssProfile, settings: &GnssSettings) -> Self {
         let mut factory = BTreeMap::new();
-        let mut unmade = BTreeSet::new();
         for row in ROWS.iter().filter(|row| row.is_in(profile)) {
             let ports = if row.message.is_some() { 5 } else { 1 };
             factory.extend((0..ports).map(|port| (Key(row.key.0 + port), row.factory)));
-            if let Some(id) = row.message.filter(|id| !is_made(profile, *id)) {
-                unmade.extend(rate_key(id, UART1));
-            }
         }
         if !profile.dialect.is_ublox() {
+            factory.insert(key::WKNROLLOVER, 0);
             // Sentences that no u-blox receiver has are switched by the same kind of item.
             for id in profile.nmea.order.iter().map(|kind| sentence_id(*kind)) {
                 factory.extend(rate_key(id, UART1).map(|key| (key, 0)));
@@ -223,6 +236,9 @@ impl Store {
         if profile.dialect == GnssDialect::Ublox8 {
             // Flags 0xf7 of CFG-TP5.
             factory.insert(key::TIMEGRID_TP1, 1);
+            factory.insert(key::USB_PRODUCT_ID, 0x01a8);
+            // Of SPG 3.01, 2015.
+            factory.insert(key::WKNROLLOVER, 1867);
         }
         let protver = match profile.nmea.version {
             NmeaVersion::V2_0 => 21,
@@ -239,7 +255,7 @@ impl Store {
         let mut ram = factory.clone();
         ram.extend(changed.iter().map(|(item, value)| (*item, *value)));
         let version = profile.protocol_version().unwrap_or(0);
-        Self { factory, layers: [ram, BTreeMap::new(), changed], unmade, version }
+        Self { factory, layers: [ram, BTreeMap::new(), changed], version }
     }
 
     /// The value in force; 0 for what this receiver does not have.
@@ -250,6 +266,11 @@ impl Store {
     /// Whether a flag is set.
     pub fn is_set(&self, item: Key) -> bool {
         self.get(item) != 0
+    }
+
+    /// Whether a flag is set at the factory.
+    pub fn is_set_by_factory(&self, item: Key) -> bool {
+        self.factory.get(&item).is_some_and(|value| *value != 0)
     }
 
     /// Whether this receiver has the item.
@@ -270,13 +291,25 @@ impl Store {
         }
     }
 
+    /// Whether a message may set these items in these layers, whatever their values.
+    pub fn knows(&self, layers: u8, items: &[Item]) -> Result<(), Refused> {
+        let is_known = |item: &Item| self.factory.contains_key(&item.key);
+        let fits = items.len() <= MAX_ITEMS && layers & 7 != 0;
+        if fits && items.iter().all(is_known) { Ok(()) } else { Err(Refused) }
+    }
+
     /// Sets all items in the layers whose bits are set, or none.
     pub fn set_all(&mut self, layers: u8, items: &[Item]) -> Result<(), Refused> {
-        let is_known = |item: &Item| {
-            let is_unmade = item.value > 0 && self.unmade.contains(&item.key);
-            self.factory.contains_key(&item.key) && self.is_allowed(item) && !is_unmade
-        };
-        if items.len() > MAX_ITEMS || layers & 7 == 0 || !items.iter().all(is_known) {
+        self.knows(layers, items)?;
+        self.apply(layers, items)
+    }
+
+    /// The same, of more than one message.
+    pub fn apply(&mut self, layers: u8, items: &[Item]) -> Result<(), Refused> {
+        let is_ram = layers & 1 == 1;
+        if !items.iter().all(|item| self.is_allowed(item))
+            || (is_ram && !self.leaves_a_system(items))
+        {
             return Err(Refused);
         }
         for (bit, layer) in self.layers.iter_mut().enumerate() {
@@ -287,8 +320,21 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets items of the stored layers.
-    pub fn forget(&mut self, layers: u8, keys: &[Key]) -> Result<(), Refused> {
+    /// Whether one of the four systems is on after `items` are set, if they speak of systems.
+    fn leaves_a_system(&self, items: &[Item]) -> bool {
+        if !items.iter().any(|item| item.key.group() == key::GPS_ENA.group()) {
+            return true;
+        }
+        let after = |key: Key| {
+            let set = items.iter().rev().find(|item| item.key == key);
+            set.map_or_else(|| self.get(key), |item| item.value) != 0
+        };
+        let mut all = GnssSystem::WORDS.iter().map(|(_, system)| *system);
+        all.any(|system| after(system_key(system)) && after(signal_key(system, false)))
+    }
+
+    /// The items that a message may take out of the stored layers.
+    pub fn named(&self, layers: u8, keys: &[Key]) -> Result<Vec<Key>, Refused> {
         // RAM cannot forget.
         if keys.len() > MAX_ITEMS || layers & 1 == 1 || layers & 6 == 0 {
             return Err(Refused);
@@ -297,14 +343,18 @@ impl Store {
         if matched.iter().any(Vec::is_empty) {
             return Err(Refused);
         }
-        for item in matched.into_iter().flatten() {
+        Ok(matched.concat())
+    }
+
+    /// Forgets items of the stored layers.
+    pub fn forget<'a>(&mut self, layers: u8, keys: impl IntoIterator<Item = &'a Key>) {
+        for key in keys {
             for layer in [Layer::Bbr, Layer::Flash] {
                 if layers >> layer as u8 & 1 == 1 {
-                    self.layers[layer as usize].remove(&item);
+                    self.layers[layer as usize].remove(key);
                 }
             }
         }
-        Ok(())
     }
 
     /// What CFG-VALGET answers: layer 0 to 2, or 7 for the factory's.
@@ -372,8 +422,10 @@ impl Store {
             // The emulated line is 8N1 (1 stop bit, 0 eight data bits, 0 no parity).
             Key(0x2052_0002) => value == 1,
             Key(0x2052_0003 | 0x2052_0004) => value == 0,
-            // Pulses on the grids of GLONASS, BeiDou and Galileo, and a fixed position, are missing.
-            key::TIMEGRID_TP1 | key::TMODE_MODE => value <= 1,
+            // Pulses on the grids of GLONASS, BeiDou and Galileo are missing.
+            key::TIMEGRID_TP1 | key::TMODE_POS_TYPE => value <= 1,
+            key::TMODE_MODE => value <= 2,
+            key::GEOFENCE_CONFLVL => value <= 5,
             key if key.is_bit() => value <= 1,
             _ => true,
         }
@@ -405,6 +457,7 @@ fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
         (key::TP1_ENA, settings.pulse.is_enabled.into()),
         (key::LEN_LOCK_TP1, settings.pulse.width_ns / 1000),
     ];
+    items.extend(settings.week_base.map(|week| (key::WKNROLLOVER, week.into())));
     for system in profile.systems() {
         items.push((system_key(system), settings.receiver.systems.contains(&system).into()));
     }
@@ -412,7 +465,7 @@ fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
         let key = rate_key(sentence_id(*kind), UART1);
         items.extend(key.map(|key| (key, settings.sentences.contains(kind).into())));
     }
-    for (name, id) in UBX_OUTPUTS.iter().filter(|(name, _)| profile.dialect.has_message(name)) {
+    for (name, id) in UBX_OUTPUTS.iter().filter(|(name, _)| profile.has_message(name)) {
         let key = rate_key(*id, UART1);
         let is_on = settings.messages.iter().any(|on| on == name);
         items.extend(key.map(|key| (key, is_on.into())));

@@ -38,6 +38,10 @@ pub struct Legacy {
     /// What a receiver answers before anybody has set anything, without the items.
     blank: &'static [u8],
     parts: &'static [Part],
+    /// Lengths of older versions, whose rest stays as it is.
+    shorter: &'static [usize],
+    /// The byte that tells the version, which is that of [`Self::blank`].
+    version_at: usize,
     /// Generations that have it.
     generations: RangeInclusive<u8>,
 }
@@ -55,7 +59,7 @@ const fn masked(mask: usize, byte: usize, bytes: usize, key: u32) -> Part {
 }
 
 /// All of them.
-pub static LEGACY: [Legacy; 9] = [
+pub static LEGACY: [Legacy; 14] = [
     // CFG-ANT: switch, short, open, power down, recover; pins.
     Legacy {
         id: MessageId::new(0x06, 0x13),
@@ -71,6 +75,8 @@ pub static LEGACY: [Legacy; 9] = [
             bits(2, 5, 5, 0x20a3_0037),
             bits(2, 10, 5, 0x20a3_0038),
         ],
+        shorter: &[],
+        version_at: 0,
         generations: 8..=9,
     },
     // CFG-SBAS: enabled, test; ranging, corrections, integrity; channels, PRNs.
@@ -87,6 +93,8 @@ pub static LEGACY: [Legacy; 9] = [
             bits(3, 0, 7, 0x5036_0006 | SBAS_HIGH),
             bits(4, 0, 32, 0x5036_0006),
         ],
+        shorter: &[],
+        version_at: 0,
         generations: 8..=9,
     },
     // CFG-NMEA: what is left out, version, satellites, flags, systems left out, talkers.
@@ -118,6 +126,8 @@ pub static LEGACY: [Legacy; 9] = [
             whole(10, 1, 0x2093_0032),
             whole(12, 2, 0x3093_0033),
         ],
+        shorter: &[4, 12],
+        version_at: 11,
         generations: 8..=9,
     },
     // CFG-ODO: flags, profile, limits, filters.
@@ -136,6 +146,8 @@ pub static LEGACY: [Legacy; 9] = [
             whole(16, 1, 0x2022_0031),
             whole(17, 1, 0x2022_0032),
         ],
+        shorter: &[],
+        version_at: 0,
         generations: 8..=9,
     },
     // CFG-NAVX5, version 2.
@@ -155,6 +167,8 @@ pub static LEGACY: [Legacy; 9] = [
             masked(9, 18, 2, 0x3011_0017),
             masked(13, 26, 1, 0x1011_0019),
         ],
+        shorter: &[],
+        version_at: 0,
         generations: 8..=9,
     },
     // CFG-NAV5: dynamic model, fix, masks, limits.
@@ -179,6 +193,8 @@ pub static LEGACY: [Legacy; 9] = [
             masked(6, 28, 2, 0x3025_003b),
             masked(10, 30, 1, 0x2011_001c),
         ],
+        shorter: &[],
+        version_at: 0,
         generations: 8..=9,
     },
     // CFG-ITFM: thresholds, switch, antenna; the other bits must be what the manual says.
@@ -194,6 +210,8 @@ pub static LEGACY: [Legacy; 9] = [
             bits(5, 4, 2, 0x2041_0010),
             bits(5, 6, 1, 0x1041_0013),
         ],
+        shorter: &[],
+        version_at: 0,
         generations: 8..=9,
     },
     // CFG-DGNSS.
@@ -202,21 +220,128 @@ pub static LEGACY: [Legacy; 9] = [
         mask_at: None,
         blank: &[0; 4],
         parts: &[whole(0, 1, 0x2014_0011)],
+        shorter: &[],
+        version_at: 0,
         generations: 9..=9,
     },
-    // CFG-TMODE3: mode, survey; a fixed position is refused with its mode.
+    // CFG-TMODE3: mode, kind of position, survey; [`FIXED_ECEF`] and [`FIXED_LLH`] have the position.
     Legacy {
-        id: MessageId::new(0x06, 0x71),
+        id: TMODE3,
         mask_at: None,
         blank: &[0; 40],
         parts: &[
             whole(2, 1, 0x2003_0001),
+            bits(3, 0, 1, 0x2003_0002),
             whole(20, 4, 0x4003_000f),
             whole(24, 4, 0x4003_0010),
             whole(28, 4, 0x4003_0011),
         ],
+        shorter: &[],
+        version_at: 0,
         generations: 9..=9,
     },
+    // CFG-RXM: power mode.
+    Legacy {
+        id: MessageId::new(0x06, 0x11),
+        mask_at: None,
+        blank: &[8, 0],
+        parts: &[],
+        shorter: &[],
+        version_at: 0,
+        generations: 8..=8,
+    },
+    // CFG-PM2, version 2; version 1 is four bytes shorter.
+    Legacy {
+        id: MessageId::new(0x06, 0x3b),
+        mask_at: None,
+        blank: &[
+            2, 6, 0, 0, 0x00, 0x90, 0x02, 0x00, 0xe8, 3, 0, 0, 0x10, 0x27, 0, 0, 0, 0, 0, 0, 0, 0,
+            0, 0, 0x2c, 1, 0, 0, 0x4f, 0xc1, 3, 0, 0x86, 2, 0, 0, 0xfe, 0, 0, 0, 0x64, 0x40, 1, 0,
+            0, 0, 0, 0,
+        ],
+        parts: &[],
+        shorter: &[44],
+        version_at: 0,
+        generations: 8..=8,
+    },
+    // CFG-PMS: full power.
+    Legacy {
+        id: MessageId::new(0x06, 0x86),
+        mask_at: None,
+        blank: &[0; 8],
+        parts: &[],
+        shorter: &[],
+        version_at: 0,
+        generations: 8..=8,
+    },
+    // CFG-LOGFILTER.
+    Legacy {
+        id: MessageId::new(0x06, 0x47),
+        mask_at: None,
+        blank: &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        parts: &[
+            bits(1, 0, 1, 0x10de_0002),
+            bits(1, 1, 1, 0x10de_0003),
+            bits(1, 2, 1, 0x10de_0004),
+            whole(2, 2, 0x30de_0005),
+            whole(4, 2, 0x30de_0006),
+            whole(6, 2, 0x30de_0007),
+            whole(8, 4, 0x40de_0008),
+        ],
+        shorter: &[],
+        version_at: 0,
+        generations: 8..=9,
+    },
+    // CFG-USB: numbers, power, who feeds it, names.
+    Legacy {
+        id: MessageId::new(0x06, 0x1b),
+        mask_at: None,
+        blank: &[0; 108],
+        parts: &[
+            whole(0, 2, 0x3065_000a),
+            whole(2, 2, 0x3065_000b),
+            whole(8, 2, 0x3065_000c),
+            bits(10, 1, 1, 0x1065_0002),
+            whole(12, 8, 0x5065_000d),
+            whole(20, 8, 0x5065_000e),
+            whole(28, 8, 0x5065_000f),
+            whole(36, 8, 0x5065_0010),
+            whole(44, 8, 0x5065_0011),
+            whole(52, 8, 0x5065_0012),
+            whole(60, 8, 0x5065_0013),
+            whole(68, 8, 0x5065_0014),
+            whole(76, 8, 0x5065_0015),
+            whole(84, 8, 0x5065_0016),
+            whole(92, 8, 0x5065_0017),
+            whole(100, 8, 0x5065_0018),
+        ],
+        shorter: &[],
+        version_at: 11,
+        generations: 8..=9,
+    },
+];
+
+/// CFG-TMODE3.
+const TMODE3: MessageId = MessageId::new(0x06, 0x71);
+
+/// The position of CFG-TMODE3 if it is earth-centred.
+static FIXED_ECEF: [Part; 6] = [
+    whole(4, 4, 0x4003_0003),
+    whole(8, 4, 0x4003_0004),
+    whole(12, 4, 0x4003_0005),
+    whole(16, 1, 0x2003_0006),
+    whole(17, 1, 0x2003_0007),
+    whole(18, 1, 0x2003_0008),
+];
+
+/// The position of CFG-TMODE3 if it is latitude, longitude and height.
+static FIXED_LLH: [Part; 6] = [
+    whole(4, 4, 0x4003_0009),
+    whole(8, 4, 0x4003_000a),
+    whole(12, 4, 0x4003_000b),
+    whole(16, 1, 0x2003_000c),
+    whole(17, 1, 0x2003_000d),
+    whole(18, 1, 0x2003_000e),
 ];
 
 /// Marks the part of CFG-SBAS with the PRNs from 152 on, which are bits 32 and up of the item.
@@ -233,10 +358,20 @@ impl Legacy {
         LEGACY.iter().find(|l| l.id == id && l.generations.contains(&generation))
     }
 
+    fn all_parts(&self, is_llh: bool) -> impl Iterator<Item = &'static Part> {
+        let place: &[Part] = match (self.id == TMODE3, is_llh) {
+            (false, _) => &[],
+            (true, false) => &FIXED_ECEF,
+            (true, true) => &FIXED_LLH,
+        };
+        self.parts.iter().chain(place)
+    }
+
     /// The payload that answers a poll; `kept` is the last that a host sent.
     pub fn read(&self, store: &Store, kept: Option<&[u8]>) -> Vec<u8> {
         let mut payload = kept.unwrap_or(self.blank).to_vec();
-        for part in self.parts {
+        let is_llh = store.is_set(item_keys::TMODE_POS_TYPE);
+        for part in self.all_parts(is_llh) {
             let (key, shift) = part.item();
             put_bits(&mut payload, part, in_message(key, store.get(key)) >> shift);
         }
@@ -248,7 +383,18 @@ impl Legacy {
 
     /// Whether a receiver has any of the items.
     pub fn is_in(&self, store: &Store) -> bool {
-        self.parts.iter().any(|part| store.has(part.item().0))
+        self.parts.is_empty() || self.parts.iter().any(|part| store.has(part.item().0))
+    }
+
+    /// A payload of an older version with the rest as it is now; any other as it came.
+    pub fn whole(&self, store: &Store, kept: Option<&[u8]>, payload: &[u8]) -> Vec<u8> {
+        let mut payload = payload.to_vec();
+        if self.shorter.contains(&payload.len()) {
+            let now = self.read(store, kept);
+            payload.extend_from_slice(&now[payload.len()..]);
+            payload[self.version_at] = now[self.version_at];
+        }
+        payload
     }
 
     /// The items that a payload sets, of those that the receiver has; `None` if it is no payload of
@@ -262,7 +408,8 @@ impl Legacy {
             None => u16::MAX,
         };
         let mut items: Vec<Item> = Vec::new();
-        for part in self.parts {
+        let is_llh = payload.get(3).is_some_and(|flags| flags & 1 == 1);
+        for part in self.all_parts(is_llh) {
             let (key, shift) = part.item();
             let counts = part.mask.is_none_or(|bit| mask >> bit & 1 == 1);
             if !counts || !store.has(key) {

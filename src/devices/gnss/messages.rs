@@ -11,6 +11,7 @@ use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 use crate::time::leap_second_near;
 use crate::wire::ubx::mon::TimTp;
 use crate::wire::ubx::nav::*;
+use crate::wire::ubx::nav_more::*;
 use crate::wire::ubx::{Message, MessageId, Payload};
 
 /// Accuracies of what is not known.
@@ -20,6 +21,8 @@ const UNKNOWN: u32 = u32::MAX;
 pub struct Reporter<'a> {
     /// The epoch's solution.
     pub solution: &'a Solution,
+    /// Whether its position is held, so that it is a solution of time only.
+    pub is_held: bool,
     /// The day at whose end a second is inserted.
     pub leap_second_on: Option<jiff::civil::Date>,
     /// Its time.
@@ -69,6 +72,21 @@ impl Reporter<'_> {
             NavCov::ID => Message::NavCov(self.cov()),
             NavRelposned::ID => Message::NavRelposned(self.relposned()),
             TimTp::ID => Message::TimTp(self.tim_tp()),
+            NavTimeglo::ID => Message::NavTimeglo(self.timeglo()),
+            NavTimebds::ID => Message::NavTimebds(self.timebds()),
+            NavTimegal::ID => Message::NavTimegal(self.timegal()),
+            NavTimeqzss::ID => Message::NavTimeqzss(self.timeqzss()),
+            NavOrb::ID => Message::NavOrb(self.orb()),
+            // Stations and services that are not there.
+            NavDgps::ID => Message::NavDgps(NavDgps { itow_ms: self.itow(), ..NavDgps::default() }),
+            NavSlas::ID => Message::NavSlas(NavSlas { itow_ms: self.itow(), ..NavSlas::default() }),
+            NavAopstatus::ID => {
+                let itow_ms = self.itow();
+                Message::NavAopstatus(NavAopstatus { itow_ms, ..NavAopstatus::default() })
+            }
+            NavPl::ID => {
+                Message::NavPl(NavPl { version: 1, itow_ms: self.itow(), ..NavPl::default() })
+            }
             NavEoe::ID => Message::NavEoe(NavEoe { itow_ms: self.itow() }),
             _ => return None,
         })
@@ -95,6 +113,7 @@ impl Reporter<'_> {
     fn fix_type(&self) -> u8 {
         match self.solution.fix {
             Fix::None => 0,
+            _ if self.is_held => 5,
             Fix::DeadReckoning => 1,
             Fix::TwoD => 2,
             Fix::ThreeD(_) => 3,
@@ -153,7 +172,7 @@ impl Reporter<'_> {
     }
 
     /// Time accuracy.
-    fn t_acc(&self) -> u32 {
+    pub(super) fn t_acc(&self) -> u32 {
         if self.has_fix() { 25 } else { UNKNOWN }
     }
 
@@ -405,7 +424,8 @@ impl Reporter<'_> {
     fn timels(&self) -> NavTimels {
         let is_known = self.solution.is_leap_known;
         // To the nearest millisecond, as everything else that this message tells.
-        let now_ms = i64::from(self.stamp.week) * 604_800_000 + i64::from(self.stamp.tow_ms);
+        let week = i64::from(self.stamp.week) + self.stamp.weeks_behind;
+        let now_ms = week * 604_800_000 + i64::from(self.stamp.tow_ms);
         let now_ns = i128::from(now_ms) * 1_000_000;
         let (event_s, leap_after_s) = leap_second_near(now_ns, self.leap_second_on);
         let is_ahead = event_s * 1000 > now_ms;

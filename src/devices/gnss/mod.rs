@@ -14,10 +14,12 @@
 //! specifications, captures of a ZED-F9P and a NEO-M8T, gpsd 3.22 as a client.
 
 mod clock;
+mod commands;
 mod configure;
 pub(crate) mod decoder;
 mod describe;
 mod family;
+mod fences;
 mod frozen;
 mod garmin;
 mod in_force;
@@ -28,21 +30,28 @@ mod messages;
 mod monitor;
 mod output;
 mod position_fix;
+mod power;
 pub mod profile;
 mod profile_read;
 mod pulse;
 mod sentences;
 mod signals;
 mod survey;
+mod systems;
+mod times;
+mod transactions;
 mod ublox;
 
 pub use self::family::GnssFamily;
 use std::collections::{BTreeMap, VecDeque};
 
 use self::clock::{LeapSeconds, Scale, Stamp, next_on_grid};
-use self::items::{Protocol, Store, UART1, key, output_key, rate_key, sentence_id};
+use self::items::{Protocol, Store, UART1, input_key, key, output_key, rate_key, sentence_id};
 use self::monitor::Traffic;
+use self::sentences::Memory;
 use self::survey::Survey;
+use self::systems::Channels;
+use self::transactions::Transaction;
 use super::uart::Uart;
 use super::{Device, Output, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
@@ -59,6 +68,7 @@ use crate::wire::framer::Framer;
 use crate::wire::gnss_stream::{self, GnssStream};
 use crate::wire::line::LineSettings;
 use crate::wire::nmea::{Number, Sentence, Txt};
+use crate::wire::ubx::cfg::CfgPrt;
 use crate::wire::ubx::{Frame, MessageId, OVERHEAD};
 
 /// From power to the text a u-blox receiver greets with.
@@ -102,8 +112,24 @@ pub struct Gnss {
     drift_ns_s: f64,
     /// Settings that are kept as the host sent them.
     kept: BTreeMap<MessageId, Vec<u8>>,
+    /// The blocks of CFG-PRT as they came; what they set of items is in the store.
+    ports: BTreeMap<u8, CfgPrt>,
+    /// Items that wait for the end of a transaction.
+    transaction: Option<Transaction>,
+    /// In force, and as saved.
+    channels: Channels,
+    saved_channels: Channels,
+    /// Whether the latest solution is one of time at a position that is held.
+    is_held: bool,
+    /// In backup until then.
+    wakes_at: Option<SimTime>,
+    /// Since the odometer was set to zero, and in all.
+    distance_m: f64,
+    total_distance_m: f64,
     /// Garmin: NMEA 2.3.
     has_modes: bool,
+    /// Garmin: what sentences keep.
+    memory: Memory,
     /// Garmin: fields of commands that are kept only, by address and number.
     garmin_kept: BTreeMap<(&'static str, usize), String>,
     survey: Survey,
@@ -152,7 +178,16 @@ impl Gnss {
             falls_at: None,
             drift_ns_s: drift * CLOCK_DRIFT_STD_NS_S,
             kept: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            transaction: None,
+            channels: Channels::of_factory(profile.dialect),
+            saved_channels: Channels::of_factory(profile.dialect),
+            is_held: false,
+            wakes_at: None,
+            distance_m: 0.0,
+            total_distance_m: 0.0,
             has_modes: profile.nmea.version >= NmeaVersion::V2_3,
+            memory: Memory::default(),
             garmin_kept: BTreeMap::new(),
             survey: Survey::default(),
             traffic: Traffic::default(),
@@ -217,11 +252,21 @@ impl Gnss {
         self.followed.clear();
         self.last = None;
         self.is_navigating = true;
+        self.transaction = None;
         if reloads {
             self.store.load();
+            self.channels = self.saved_channels.clone();
             let has_text = !self.profile.identity.boot_text.is_empty();
             self.greeting_at = has_text.then_some(SimTime(now.0 + GREETING_NS));
             self.apply_settings(now);
+        }
+    }
+
+    /// A time with the week that the receiver takes it for.
+    fn in_weeks(&self, stamp: Stamp) -> Stamp {
+        match self.store.get(key::WKNROLLOVER) {
+            0 => stamp,
+            first => stamp.in_weeks_from(first as u16),
         }
     }
 
@@ -245,7 +290,7 @@ impl Gnss {
                 Some(SimTime(at.0 + self.settings.latency_ns + self.settings.lag_ns))
             });
             let edge = Some(self.falls_at.map_or(self.next_pulse, |at| at.min(self.next_pulse)));
-            let next = [epoch, self.greeting_at, edge];
+            let next = [epoch, self.greeting_at, self.wakes_at, edge];
             let Some((due, which)) =
                 next.iter().enumerate().filter_map(|(i, due)| Some(((*due)?, i))).min()
             else {
@@ -257,6 +302,7 @@ impl Gnss {
             match which {
                 0 => self.send_epoch(due),
                 1 => self.greet(due),
+                2 => self.wake(due),
                 _ => self.pulse(due),
             }
         }
@@ -265,13 +311,15 @@ impl Gnss {
     fn send_epoch(&mut self, due: SimTime) {
         let Some((at, slot)) = self.slots.pop_first() else { return };
         let Some(view) = slot.view else { return };
-        if !self.is_navigating {
+        if !self.is_navigating || self.wakes_at.is_some() {
             return;
         }
         let limits = self.limits();
-        let solution = self.navigator.step(at, slot.index, &view, &limits);
+        let mut solution = self.navigator.step(at, slot.index, &view, &limits);
+        self.survey_with(at, &solution);
+        self.is_held = self.hold(&mut solution);
         let leap = self.leap_seconds(&solution);
-        let stamp = Stamp::new(self.epoch, at, leap, solution.time_error_ns);
+        let stamp = self.in_weeks(Stamp::new(self.epoch, at, leap, solution.time_error_ns));
         let mut fault_effects = slot.fault_effects;
         let mut told = (solution, stamp);
         if let Some((old, effect)) = frozen::told_again(&self.faults, &told, self.last.as_ref()) {
@@ -279,6 +327,10 @@ impl Gnss {
             fault_effects.push(effect);
         }
         self.follow(at, &told.0);
+        self.count_distance(self.last.as_ref().map(|(before, _)| before.at), &told.0);
+        if self.profile.dialect == GnssDialect::Garmin {
+            self.memory = self.memory.after(&told.0, told.1.utc.date());
+        }
         let before = self.shape();
         self.last = Some(told);
         // With the lock the pulse may get another period.
@@ -331,10 +383,10 @@ impl Gnss {
         if self.profile.dialect.is_ublox() && self.sends(Protocol::Ubx) {
             for (name, id) in &UBX_OUTPUTS {
                 if is_due(*id)
-                    && self.profile.dialect.has_message(name)
-                    && let Some(message) = self.message(due, *id)
+                    && self.profile.has_message(name)
+                    && let Some(frame) = self.message(due, *id)
                 {
-                    output.push(message.to_frame().to_bytes());
+                    output.push(frame.to_bytes());
                 }
             }
         }
@@ -428,6 +480,9 @@ impl Device for Gnss {
         if !self.store.is_set(key::UART1_ENABLED) {
             return;
         }
+        if self.wakes_at.is_some() {
+            return self.wake(now);
+        }
         for frame in self.input.frames(bytes) {
             let (kind, length) = match &frame {
                 gnss_stream::Frame::Ubx(frame) => (0, frame.payload.len() + OVERHEAD),
@@ -442,7 +497,12 @@ impl Device for Gnss {
                 gnss_stream::Frame::Ubx(frame) if self.profile.dialect.is_ublox() => {
                     self.handle_frame(now, &frame);
                 }
-                // Corrections are taken; what they bring about is a setting of the rig.
+                // What corrections bring about is a setting of the rig.
+                gnss_stream::Frame::Rtcm3(message)
+                    if self.store.is_set(input_key(UART1, Protocol::Rtcm3)) =>
+                {
+                    self.tell_of_corrections(now, &message);
+                }
                 gnss_stream::Frame::Ubx(_) | gnss_stream::Frame::Rtcm3(_) => {}
             }
         }

@@ -7,40 +7,47 @@ use super::clock::Stamp;
 use super::items::key;
 use super::messages::{NextPulse, Reporter};
 use super::monitor::{self, PortState};
+use super::profile::{GnssDialect, NAV2};
 use super::signals::{self, ReceiverClock};
 use super::survey::Demand;
 use crate::sensors::gnss::constellation::Satellite;
 use crate::sensors::gnss::navigator::{Fix, Solution};
 use crate::sensors::gnss::settings::BestFix;
 use crate::time::SimTime;
-use crate::wire::ubx::{Message, MessageId, Payload, mon, nav, rxm};
+use crate::wire::ubx::cfg::Key;
+use crate::wire::ubx::{Frame, MessageId, Payload, mon, mon_more, nav, nav_more, rxm};
+
+/// Whether SBAS is received.
+const SBAS_ENA: Key = Key(0x1031_0020);
 
 impl Gnss {
     /// The message `id` as of the latest epoch; those about the receiver itself are of `now`.
-    pub(super) fn message(&self, now: SimTime, id: MessageId) -> Option<Message> {
-        let looks = self.store.is_set(key::ITFM_ENABLE);
-        match id {
-            mon::MonHw::ID => return Some(Message::MonHw(monitor::hardware(looks))),
-            mon::MonRf::ID => return Some(Message::MonRf(monitor::radios(2, looks))),
-            mon::MonComms::ID => {
-                let port = PortState {
-                    waiting_bytes: self.port.waiting_bytes(now),
-                    buffer_bytes: self.profile.tx_buffer_bytes,
-                    has_lost: self.port.lost() > 0,
-                };
-                let message = monitor::communications(&self.traffic, &port);
-                return Some(Message::MonComms(message));
-            }
-            _ => {}
+    pub(super) fn message(&self, now: SimTime, id: MessageId) -> Option<Frame> {
+        if id.class == NAV2 {
+            let first = MessageId::new(0x01, id.id);
+            let frame =
+                self.message(now, first).filter(|_| self.store.is_set(key::NAV2_OUT_ENABLED))?;
+            return Some(Frame::new(id, frame.payload));
+        }
+        if let Some(frame) = self.about_itself(now, id) {
+            return Some(frame);
         }
         let (s, stamp) = self.last.as_ref()?;
         let reporter = self.reporter(s, stamp);
+        let itow_ms = reporter.itow();
         let signals_of = |system| self.signals_of(system);
         Some(match id {
-            nav::NavSvin::ID => Message::NavSvin(self.survey.message(reporter.itow())),
+            nav::NavSvin::ID => self.survey.message(itow_ms).to_frame(),
+            nav_more::NavGeofence::ID => self.fences(s, itow_ms).to_frame(),
+            nav_more::NavOdo::ID => self.odometer(itow_ms).to_frame(),
+            nav_more::NavSbas::ID => {
+                let mode = if self.store.is_set(SBAS_ENA) { 3 } else { 0 };
+                // No satellite of it is there.
+                nav_more::NavSbas { itow_ms, mode, system: -1, ..Default::default() }.to_frame()
+            }
             nav::NavSig::ID => {
                 let is_rtk = matches!(s.fix, Fix::ThreeD(BestFix::RtkFloat | BestFix::RtkFixed));
-                Message::NavSig(signals::nav_sig(s, reporter.itow(), is_rtk, signals_of))
+                signals::nav_sig(s, itow_ms, is_rtk, signals_of).to_frame()
             }
             rxm::RxmRawx::ID => {
                 let clock = ReceiverClock {
@@ -48,14 +55,56 @@ impl Gnss {
                     bias_ns: reporter.clock_bias_ns(),
                     drift_ns_s: self.drift_ns_s,
                     leap_s: stamp.leap_s,
+                    weeks_behind: stamp.weeks_behind,
                 };
                 let lock_ns = |satellite: &Satellite| {
                     let since = self.followed.get(&(satellite.system, satellite.svid));
                     since.map_or(0, |since| s.at.0.saturating_sub(since.0))
                 };
-                Message::RxmRawx(signals::raw(s, &clock, signals_of, lock_ns))
+                signals::raw(s, &clock, signals_of, lock_ns).to_frame()
             }
-            _ => return reporter.message(id),
+            _ => return reporter.message(id).map(|message| message.to_frame()),
+        })
+    }
+
+    /// Messages about the receiver itself.
+    fn about_itself(&self, now: SimTime, id: MessageId) -> Option<Frame> {
+        let looks = self.store.is_set(key::ITFM_ENABLE);
+        let port = PortState {
+            waiting_bytes: self.port.waiting_bytes(now),
+            buffer_bytes: self.profile.tx_buffer_bytes,
+            has_lost: self.port.lost() > 0,
+        };
+        let traffic = &self.traffic;
+        Some(match id {
+            mon::MonHw::ID => monitor::hardware(looks).to_frame(),
+            mon::MonRf::ID => {
+                let bands = self.profile.nmea.signals.iter().map(|(_, signals)| signals.len());
+                monitor::radios(bands.max().unwrap_or(1) as u8, looks).to_frame()
+            }
+            mon::MonComms::ID => monitor::communications(traffic, &port).to_frame(),
+            mon_more::MonHw2::ID => monitor::radio().to_frame(),
+            mon_more::MonHw3::ID => monitor::pins(&self.profile.identity.hardware).to_frame(),
+            mon_more::MonIo::ID => monitor::bytes_of_ports(traffic, &port).to_frame(),
+            mon_more::MonMsgpp::ID => monitor::messages_of_ports(traffic).to_frame(),
+            mon_more::MonRxbuf::ID => mon_more::MonRxbuf::default().to_frame(),
+            mon_more::MonTxbuf::ID => monitor::transmit_buffers(traffic, &port).to_frame(),
+            mon_more::MonRxr::ID => mon_more::MonRxr { flags: 1 }.to_frame(),
+            mon_more::MonPatch::ID => {
+                mon_more::MonPatch { version: 1, ..Default::default() }.to_frame()
+            }
+            mon_more::MonSys::ID => monitor::processor(self.uptime_ms(now) / 1000).to_frame(),
+            mon_more::MonGnss::ID => mon_more::MonGnss {
+                supported: self.system_bits(|_, _| true),
+                factory: self.system_bits(|this, key| this.store.is_set_by_factory(key)),
+                enabled: self.system_bits(|this, key| this.store.is_set(key)),
+                simultaneous: if self.profile.dialect == GnssDialect::Ublox8 { 3 } else { 4 },
+                ..Default::default()
+            }
+            .to_frame(),
+            mon_more::SecUniqid::ID => monitor::number(&self.noise).to_frame(),
+            mon_more::SecSig::ID => monitor::attacks(looks).to_frame(),
+            _ => return None,
         })
     }
 
@@ -69,6 +118,10 @@ impl Gnss {
             .map(|name| (name, self.followed.get(&name).copied().unwrap_or(at)))
             .collect();
         self.followed = heard;
+    }
+
+    /// Goes on with the survey by a solution that was found.
+    pub(super) fn survey_with(&mut self, at: SimTime, s: &Solution) {
         let demand = Demand {
             is_on: self.store.get(key::TMODE_MODE) == 1,
             least_s: self.store.get(key::SVIN_MIN_DUR) as u32,
@@ -83,12 +136,13 @@ impl Gnss {
     pub(super) fn reporter<'a>(&'a self, solution: &'a Solution, stamp: &'a Stamp) -> Reporter<'a> {
         let next = self.next_pulse_from(SimTime(solution.at.0 + 1));
         let next_pulse = NextPulse {
-            stamp: Stamp::new(self.epoch, next, self.leap_seconds(solution), 0.0),
+            stamp: self.in_weeks(Stamp::new(self.epoch, next, self.leap_seconds(solution), 0.0)),
             quantisation_ps: (self.quantisation_ns(next) * 1000.0).round() as i32,
             is_utc: self.store.get(key::TIMEGRID_TP1) == 0,
         };
         Reporter {
             solution,
+            is_held: self.is_held,
             stamp,
             pvt_extra_bits: self.profile.pvt_extra_bits,
             uptime_ms: self.uptime_ms(solution.at),

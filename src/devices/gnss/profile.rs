@@ -1,7 +1,8 @@
 //! A GNSS receiver's firmware and what a rig may set on it.
 
+use super::items::ROWS;
 use crate::sensors::gnss::settings::{GnssSystem, ReceiverSettings};
-use crate::wire::ubx::{MessageId, Payload, mon, nav, rxm};
+use crate::wire::ubx::{MessageId, Payload, mon, mon_more, nav, nav_more, rxm};
 
 /// What a receiver understands and how it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +150,9 @@ pub struct GnssSettings {
     /// The day at whose end a second is inserted into UTC, as satellites announce it; `None` for none but those of the
     /// past.
     pub leap_second_on: Option<jiff::civil::Date>,
+    /// The GPS week from which on the receiver takes weeks, which satellites count modulo 1024;
+    /// `None` for the firmware's.
+    pub week_base: Option<u16>,
 }
 
 /// Time pulse.
@@ -166,12 +170,24 @@ pub struct PulseSettings {
     pub quantum_ns: f64,
 }
 
+impl GnssIdentity {
+    /// The version of the protocol that a u-blox receiver names among its versions, times 100.
+    pub fn protocol_version(&self) -> Option<u32> {
+        let text = self.extensions.iter().find_map(|e| e.strip_prefix("PROTVER="))?;
+        let (whole, hundredths) = text.split_once('.')?;
+        Some(whole.parse::<u32>().ok()? * 100 + hundredths.parse::<u32>().ok()?)
+    }
+}
+
 impl GnssProfile {
     /// The version of the protocol that a u-blox receiver names among its versions, times 100.
     pub fn protocol_version(&self) -> Option<u32> {
-        let text = self.identity.extensions.iter().find_map(|e| e.strip_prefix("PROTVER="))?;
-        let (whole, hundredths) = text.split_once('.')?;
-        Some(whole.parse::<u32>().ok()? * 100 + hundredths.parse::<u32>().ok()?)
+        self.identity.protocol_version()
+    }
+
+    /// Whether its firmware has a message, by name.
+    pub fn has_message(&self, name: &str) -> bool {
+        self.dialect.has_message(self.protocol_version(), name)
     }
 
     /// Systems the hardware has, in the order its sentences name them.
@@ -181,7 +197,7 @@ impl GnssProfile {
 }
 
 /// UBX messages Menura's receivers can send, in the order of an epoch.
-pub const UBX_OUTPUTS: [(&str, MessageId); 26] = [
+pub const UBX_OUTPUTS: [(&str, MessageId); 69] = [
     ("NAV-PVT", nav::NavPvt::ID),
     ("NAV-SOL", nav::NavSol::ID),
     ("NAV-POSECEF", nav::NavPosecef::ID),
@@ -193,22 +209,73 @@ pub const UBX_OUTPUTS: [(&str, MessageId); 26] = [
     ("NAV-VELECEF", nav::NavVelecef::ID),
     ("NAV-VELNED", nav::NavVelned::ID),
     ("NAV-TIMEGPS", nav::NavTimegps::ID),
+    ("NAV-TIMEGLO", nav_more::NavTimeglo::ID),
+    ("NAV-TIMEBDS", nav_more::NavTimebds::ID),
+    ("NAV-TIMEGAL", nav_more::NavTimegal::ID),
+    ("NAV-TIMEQZSS", nav_more::NavTimeqzss::ID),
     ("NAV-TIMEUTC", nav::NavTimeutc::ID),
     ("NAV-CLOCK", nav::NavClock::ID),
     ("NAV-TIMELS", nav::NavTimels::ID),
     ("NAV-SVINFO", nav::NavSvinfo::ID),
     ("NAV-SAT", nav::NavSat::ID),
+    ("NAV-ORB", nav_more::NavOrb::ID),
+    ("NAV-SBAS", nav_more::NavSbas::ID),
+    ("NAV-SLAS", nav_more::NavSlas::ID),
+    ("NAV-DGPS", nav_more::NavDgps::ID),
+    ("NAV-AOPSTATUS", nav_more::NavAopstatus::ID),
+    ("NAV-ODO", nav_more::NavOdo::ID),
+    ("NAV-GEOFENCE", nav_more::NavGeofence::ID),
+    ("NAV-PL", nav_more::NavPl::ID),
     ("NAV-COV", nav::NavCov::ID),
     ("NAV-RELPOSNED", nav::NavRelposned::ID),
     ("NAV-SIG", nav::NavSig::ID),
     ("NAV-SVIN", nav::NavSvin::ID),
     ("RXM-RAWX", rxm::RxmRawx::ID),
     ("MON-HW", mon::MonHw::ID),
+    ("MON-HW2", mon_more::MonHw2::ID),
+    ("MON-HW3", mon_more::MonHw3::ID),
+    ("MON-IO", mon_more::MonIo::ID),
+    ("MON-MSGPP", mon_more::MonMsgpp::ID),
+    ("MON-RXBUF", mon_more::MonRxbuf::ID),
+    ("MON-TXBUF", mon_more::MonTxbuf::ID),
+    ("MON-RXR", mon_more::MonRxr::ID),
+    ("MON-SYS", mon_more::MonSys::ID),
     ("MON-RF", mon::MonRf::ID),
     ("MON-COMMS", mon::MonComms::ID),
     ("TIM-TP", mon::TimTp::ID),
     ("NAV-EOE", nav::NavEoe::ID),
+    ("NAV2-CLOCK", secondary(nav::NavClock::ID)),
+    ("NAV2-COV", secondary(nav::NavCov::ID)),
+    ("NAV2-DOP", secondary(nav::NavDop::ID)),
+    ("NAV2-ODO", secondary(nav_more::NavOdo::ID)),
+    ("NAV2-POSECEF", secondary(nav::NavPosecef::ID)),
+    ("NAV2-POSLLH", secondary(nav::NavPosllh::ID)),
+    ("NAV2-PVT", secondary(nav::NavPvt::ID)),
+    ("NAV2-SAT", secondary(nav::NavSat::ID)),
+    ("NAV2-SBAS", secondary(nav_more::NavSbas::ID)),
+    ("NAV2-SIG", secondary(nav::NavSig::ID)),
+    ("NAV2-SLAS", secondary(nav_more::NavSlas::ID)),
+    ("NAV2-STATUS", secondary(nav::NavStatus::ID)),
+    ("NAV2-SVIN", secondary(nav::NavSvin::ID)),
+    ("NAV2-TIMEBDS", secondary(nav_more::NavTimebds::ID)),
+    ("NAV2-TIMEGAL", secondary(nav_more::NavTimegal::ID)),
+    ("NAV2-TIMEGLO", secondary(nav_more::NavTimeglo::ID)),
+    ("NAV2-TIMEGPS", secondary(nav::NavTimegps::ID)),
+    ("NAV2-TIMELS", secondary(nav::NavTimels::ID)),
+    ("NAV2-TIMEUTC", secondary(nav::NavTimeutc::ID)),
+    ("NAV2-TIMEQZSS", secondary(nav_more::NavTimeqzss::ID)),
+    ("NAV2-VELECEF", secondary(nav::NavVelecef::ID)),
+    ("NAV2-VELNED", secondary(nav::NavVelned::ID)),
+    ("NAV2-EOE", secondary(nav::NavEoe::ID)),
 ];
+
+/// The id of a message in the class of the secondary output.
+const fn secondary(id: MessageId) -> MessageId {
+    MessageId::new(NAV2, id.id)
+}
+
+/// The class of the secondary output.
+pub const NAV2: u8 = 0x29;
 
 impl GnssDialect {
     /// Whether it speaks UBX.
@@ -216,13 +283,10 @@ impl GnssDialect {
         matches!(self, Self::Ublox8 | Self::Ublox9)
     }
 
-    /// Whether it has a message: generation 9 dropped some, generation 8 did not have others.
-    pub fn has_message(self, name: &str) -> bool {
-        match name {
-            "NAV-SOL" | "NAV-SVINFO" => self == Self::Ublox8,
-            "NAV-HPPOSECEF" | "NAV-HPPOSLLH" | "NAV-COV" | "NAV-RELPOSNED" | "NAV-SIG"
-            | "NAV-SVIN" | "RXM-RAWX" | "MON-RF" | "MON-COMMS" => self == Self::Ublox9,
-            _ => self.is_ublox(),
-        }
+    /// Whether firmware that speaks a version of the protocol (times 100; of none, any) has a
+    /// message, by name.
+    pub fn has_message(self, version: Option<u32>, name: &str) -> bool {
+        let row = ROWS.iter().find(|row| row.name == name && row.message.is_some());
+        self.is_ublox() && row.is_some_and(|row| row.is_in_version(self, version))
     }
 }

@@ -26,7 +26,9 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<GnssProfile> {
     let settings = root.required("settings").table("[settings]");
     root.finish();
     let (dialect, nmea) = (dialect?, nmea?);
-    let scope = Scope { dialect, nmea: &nmea, min_period_ns: hardware.as_ref()?.min_period_ns };
+    let version = identity.as_ref().and_then(GnssIdentity::protocol_version);
+    let min_period_ns = hardware.as_ref()?.min_period_ns;
+    let scope = Scope { dialect, version, nmea: &nmea, min_period_ns };
     let mut defaults = GnssSettings::default();
     let complete = read_settings(Keys::of_profile(settings?), &scope, &mut defaults);
     let hardware = hardware?;
@@ -47,7 +49,8 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<GnssProfile> {
 /// Reads the settings of a rig's device.
 pub(super) fn settings(table: TableReader<'_>, profile: &GnssProfile) -> Option<GnssSettings> {
     let (dialect, min_period_ns) = (profile.dialect, profile.min_period_ns);
-    let scope = Scope { dialect, nmea: &profile.nmea, min_period_ns };
+    let version = profile.protocol_version();
+    let scope = Scope { dialect, version, nmea: &profile.nmea, min_period_ns };
     let mut all = profile.defaults.clone();
     read_settings(Keys::of_rig(table), &scope, &mut all)?;
     Some(all)
@@ -169,6 +172,8 @@ fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>>
 /// What settings may name.
 struct Scope<'a> {
     dialect: GnssDialect,
+    /// Of the protocol, times 100.
+    version: Option<u32>,
     nmea: &'a NmeaFormat,
     min_period_ns: u64,
 }
@@ -205,6 +210,8 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     keys.time_ns("leap_known_after_s", &up_to(86_400.0, "s"), 1e9, known_after);
     let leap_second_on = keys.table.optional("leap_second_on").date();
     all.leap_second_on = leap_second_on.or(all.leap_second_on);
+    let weeks = Limit::new(1..=9999, "", "GPS weeks since 1980");
+    all.week_base = keys.table.optional("week_base").integer(&weeks).or(all.week_base);
     keys.table("acquisition", "`acquisition`", &mut receiver.acquisition, acquisition);
     keys.table("sky", "`sky`", &mut receiver.sky, sky);
     keys.table("pulse", "`pulse`", &mut all.pulse, pulse);
@@ -266,7 +273,7 @@ fn ublox_only(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
     }
     let words: Vec<_> = UBX_OUTPUTS
         .iter()
-        .filter(|(name, _)| scope.dialect.has_message(name))
+        .filter(|(name, _)| scope.dialect.has_message(scope.version, name))
         .map(|(name, _)| (*name, *name))
         .collect();
     keys.read("messages", &mut all.messages, |field| {

@@ -70,7 +70,8 @@ impl Gnss {
         self.next_pulse = self.next_pulse_from(SimTime(at.0 + 1));
         let Shape { length_ns, .. } = self.shape();
         let is_due = self.is_locked() || !self.waits_for_lock();
-        if !self.store.is_set(key::TP1_ENA) || !is_due || length_ns == 0 {
+        let is_off = self.wakes_at.is_some();
+        if is_off || !self.store.is_set(key::TP1_ENA) || !is_due || length_ns == 0 {
             return;
         }
         let jitter =

@@ -4,6 +4,7 @@ use super::clock::Stamp;
 use super::profile::{GnssDialect, GnssProfile, NmeaVersion, SentenceKind};
 use crate::sensors::gnss::navigator::{Fix, Solution, TrackedSatellite};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
+use crate::sensors::imu::earth::world_magnetic_field_gauss;
 use crate::wire::nmea::{
     Content, Date, Gbs, Gga, Gll, Gns, Gsa, Gst, Gsv, Number, Position, RawSentence, Rmc,
     SatelliteInView, Sentence, Tail, Time, Vtg, Zda,
@@ -27,6 +28,36 @@ pub struct Writer<'a> {
     pub min_course_speed_m_s: f64,
     /// What the host wants shown.
     pub filter: NmeaFilter,
+    /// Garmin: what it remembers.
+    pub memory: Memory,
+}
+
+/// What a Garmin's sentences keep from one epoch to the next.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memory {
+    /// The course of its last motion.
+    pub course_deg: f64,
+    /// Of the magnetic field where it last was, degrees, east positive.
+    pub declination_deg: Option<f64>,
+}
+
+/// A Garmin takes its course from faster motion only, m/s; that it keeps it otherwise is seen in
+/// captures, the speed is an engineering choice.
+const MOVING_M_S: f64 = 0.5;
+
+impl Memory {
+    /// After a solution.
+    pub fn after(self, s: &Solution, date: jiff::civil::Date) -> Self {
+        if !s.fix.is_some() {
+            return self;
+        }
+        let field = world_magnetic_field_gauss(&s.position, date);
+        let is_moving = s.ground_speed_m_s() >= MOVING_M_S;
+        Self {
+            course_deg: if is_moving { s.course_deg() } else { self.course_deg },
+            declination_deg: Some(libm::atan2(field.y, field.x).to_degrees()),
+        }
+    }
 }
 
 /// What the host wants sentences to show.
@@ -139,7 +170,7 @@ impl Writer<'_> {
 
     fn course(&self, s: &Solution) -> Option<Number> {
         if self.profile.dialect == GnssDialect::Garmin {
-            return Some(within_turn(s.course_deg(), 1).padded(3));
+            return Some(within_turn(self.memory.course_deg, 1).padded(3));
         }
         let is_moving =
             self.filter.is_course_kept || s.ground_speed_m_s() >= self.min_course_speed_m_s;
@@ -150,7 +181,7 @@ impl Writer<'_> {
         let has_fix = s.fix.is_some();
         let t = stamp.utc;
         let date = Date::new(t.year().unsigned_abs(), t.month() as u8, t.day() as u8);
-        let declination = self.profile.nmea.declination_deg;
+        let declination = self.profile.nmea.declination_deg.or(self.memory.declination_deg);
         Rmc {
             time: self.time(s, stamp),
             status: Some(status(s.fix)),
@@ -192,7 +223,7 @@ impl Writer<'_> {
             Fix::ThreeD(BestFix::RtkFixed) => 4,
         };
         let has_fix = s.fix.is_some();
-        let (age, station) = corrections(s.fix);
+        let (age, station) = self.corrections(s.fix);
         Gga {
             time: self.time(s, stamp),
             position: self.position(s),
@@ -224,7 +255,7 @@ impl Writer<'_> {
 
     fn gns(&self, s: &Solution, stamp: &Stamp) -> Gns {
         let has_fix = s.fix.is_some();
-        let (age, station) = corrections(s.fix);
+        let (age, station) = self.corrections(s.fix);
         let letter = self.long_mode(s.fix);
         let used = |system: GnssSystem| s.used().any(|t| t.satellite.system == system);
         let of = |system: GnssSystem| match s.fix {
@@ -373,7 +404,9 @@ impl Writer<'_> {
                 svid: Some(number_of(t)),
                 elevation_deg: Some(whole(t.elevation_deg, 2)),
                 azimuth_deg: Some(Number::whole(t.azimuth_deg.round() as u64 % 360).padded(3)),
-                cno_dbhz: t.cno_dbhz[index.min(1)].map(|cno| whole(cno.clamp(0.0, 99.0), 2)),
+                cno_dbhz: t.cno_dbhz[index.min(1)]
+                    .or(self.no_signal())
+                    .map(|cno| whole(cno.clamp(0.0, 99.0), 2)),
             });
             let content = Gsv {
                 messages: Some(Number::whole(messages as u64)),
@@ -385,6 +418,11 @@ impl Writer<'_> {
             let talker = if self.filter.is_gsv_main { self.talker() } else { talker(system) };
             lines.push(Sentence::new(talker, content).to_bytes());
         }
+    }
+
+    /// What GSV tells of a satellite that is not received: nothing, or of a Garmin 00.
+    fn no_signal(&self) -> Option<f64> {
+        (self.profile.dialect == GnssDialect::Garmin).then_some(0.0)
     }
 
     fn pgrme(&self, s: &Solution) -> Vec<u8> {
@@ -411,6 +449,19 @@ impl Writer<'_> {
         RawSentence::new("PGRMT", fields).to_bytes()
     }
 
+    /// Age of corrections and their station. A Garmin tells neither, and u-blox not the age of SBAS's.
+    fn corrections(&self, fix: Fix) -> (Option<Number>, Option<Number>) {
+        let station = Some(Number::whole(0).padded(4));
+        match fix {
+            _ if self.profile.dialect == GnssDialect::Garmin => (None, None),
+            Fix::ThreeD(BestFix::Differential) => (None, station),
+            Fix::ThreeD(BestFix::RtkFloat | BestFix::RtkFixed) => {
+                (Some(Number::from_f64(1.0, 1)), station)
+            }
+            _ => (None, None),
+        }
+    }
+
     /// The mode of RMC and GNS, which from 4.10 on tell RTK.
     fn long_mode(&self, fix: Fix) -> char {
         match fix {
@@ -433,16 +484,6 @@ fn short_mode(fix: Fix) -> char {
 
 fn status(fix: Fix) -> char {
     if fix.is_some() { 'A' } else { 'V' }
-}
-
-/// Age of corrections and their station.
-fn corrections(fix: Fix) -> (Option<Number>, Option<Number>) {
-    match fix {
-        Fix::ThreeD(grade) if grade != BestFix::Standalone => {
-            (Some(Number::from_f64(1.0, 1)), Some(Number::whole(0).padded(4)))
-        }
-        _ => (None, None),
-    }
 }
 
 /// A dilution as it is shown: only with a fix by satellites.

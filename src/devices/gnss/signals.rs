@@ -106,6 +106,8 @@ pub struct ReceiverClock {
     pub drift_ns_s: f64,
     /// GPS minus UTC.
     pub leap_s: i8,
+    /// How many weeks the receiver's count is behind.
+    pub weeks_behind: i64,
 }
 
 /// RXM-RAWX of a solution. `lock_ns` says how long a satellite has been followed.
@@ -116,7 +118,7 @@ pub fn raw(
     lock_ns: impl Fn(&Satellite) -> u64,
 ) -> RxmRawx {
     const WEEK_NS: i128 = 604_800_000_000_000;
-    let week = clock.gps_ns.div_euclid(WEEK_NS);
+    let week = clock.gps_ns.div_euclid(WEEK_NS) - i128::from(clock.weeks_behind);
     let tow_s = clock.gps_ns.rem_euclid(WEEK_NS) as f64 * 1e-9;
     let gps_s = (clock.gps_ns as f64) * 1e-9;
     let here = s.position.to_ecef();

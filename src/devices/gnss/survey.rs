@@ -1,12 +1,19 @@
-//! The survey of the antenna's position that CFG-TMODE asks for, as NAV-SVIN reports it.
+//! The survey of the antenna's position that CFG-TMODE asks for, as NAV-SVIN reports it, and the
+//! position that is held.
 //!
 //! The mean of all three-dimensional fixes. Its accuracy is the fixes' root mean square accuracy,
 //! divided by the square root of the minutes gone plus one: errors of fixes within a minute are taken
-//! for the same. The survey ends when time and accuracy are as asked for. The receiver goes on
-//! navigating; a position held fixed is not emulated.
+//! for the same. The survey ends when time and accuracy are as asked for. From then on the receiver
+//! holds the mean, as it holds a position that the host gives: it stands still there, and its fix is
+//! one of time only as long as it has a satellite.
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
+use super::Gnss;
+use super::item_keys as key;
+use crate::frames::Geodetic;
+use crate::sensors::gnss::navigator::{Fix, Solution};
+use crate::sensors::gnss::settings::BestFix;
 use crate::time::SimTime;
 use crate::wire::ubx::nav::NavSvin;
 
@@ -54,6 +61,11 @@ impl Survey {
             && self.accuracy_m() <= demand.accuracy_m;
     }
 
+    /// The mean and its accuracy, once the survey has ended.
+    fn result(&self) -> Option<(DVec3, f64)> {
+        self.is_valid.then(|| (self.sum_m / f64::from(self.count.max(1)), self.accuracy_m()))
+    }
+
     fn accuracy_m(&self) -> f64 {
         let minutes = f64::from(self.duration_s) / 60.0;
         (self.squares_m2 / f64::from(self.count.max(1)) / (1.0 + minutes)).sqrt()
@@ -76,5 +88,59 @@ impl Survey {
             active: (self.since.is_some() && !self.is_valid).into(),
             ..NavSvin::default()
         }
+    }
+}
+
+/// Places on the Earth are so far from its centre, metres.
+const EARTH_RADIUS_M: std::ops::Range<f64> = 6.2e6..6.6e6;
+
+impl Gnss {
+    /// The position that is held and its accuracy.
+    fn held_position(&self) -> Option<(Geodetic, f64)> {
+        let get = |key| self.store.get(key);
+        let signed = |key| f64::from(get(key) as u32 as i32);
+        let byte = |key| f64::from(get(key) as u8 as i8);
+        let accuracy_m = get(key::TMODE_FIXED_POS_ACC) as f64 * 1e-4;
+        match (get(key::TMODE_MODE), get(key::TMODE_POS_TYPE)) {
+            (1, _) => {
+                let (ecef_m, accuracy_m) = self.survey.result()?;
+                Some((Geodetic::from_ecef(ecef_m), accuracy_m))
+            }
+            (2, 0) => {
+                let axis = |n: usize| {
+                    signed(key::TMODE_ECEF[n]) * 1e-2 + byte(key::TMODE_ECEF_HP[n]) * 1e-4
+                };
+                let ecef_m = DVec3::new(axis(0), axis(1), axis(2));
+                let is_place = EARTH_RADIUS_M.contains(&ecef_m.length());
+                is_place.then(|| (Geodetic::from_ecef(ecef_m), accuracy_m))
+            }
+            (2, _) => {
+                let [latitude, longitude, height] = key::TMODE_LLH;
+                let [latitude_hp, longitude_hp, height_hp] = key::TMODE_LLH_HP;
+                let place = Geodetic {
+                    latitude_deg: signed(latitude) * 1e-7 + byte(latitude_hp) * 1e-9,
+                    longitude_deg: signed(longitude) * 1e-7 + byte(longitude_hp) * 1e-9,
+                    altitude_m: signed(height) * 1e-2 + byte(height_hp) * 1e-4,
+                };
+                let is_place = place.latitude_deg.abs() <= 90.0
+                    && place.longitude_deg.abs() <= 180.0
+                    && place.altitude_m.abs() < 1e5;
+                is_place.then_some((place, accuracy_m))
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes of a solution one of time at the position that is held, if there is one. Whether it did.
+    pub(super) fn hold(&self, s: &mut Solution) -> bool {
+        let Some((place, accuracy_m)) = self.held_position() else { return false };
+        if !s.is_time_known || s.satellites.iter().all(|t| t.cno_dbhz[0].is_none()) {
+            return false;
+        }
+        s.fix = Fix::ThreeD(BestFix::Standalone);
+        s.position = place;
+        s.velocity_enu_m_s = DVec3::ZERO;
+        s.covariance_m2 = DMat3::from_diagonal(DVec3::splat(accuracy_m * accuracy_m / 3.0));
+        true
     }
 }

@@ -20,10 +20,12 @@ use crate::world::trajectory::Trajectory;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
+mod conversation;
 mod faults;
 mod messages;
 mod receiver;
 mod settings;
+mod tables;
 mod timing;
 
 /// A receiver on a robot that drives east at 1.5 m/s, and all that came out of it.
@@ -440,7 +442,8 @@ fn a_ros_driver_gets_its_answers() {
     assert!(is_ack(&bench.ask(&nav5), CfgNav5::ID));
     let frames = bench.ask_frame(&Frame::new(CfgGnss::ID, vec![]));
     let gnss = CfgGnss::parse(&frames[0].payload).unwrap();
-    assert!(gnss.blocks.iter().all(|block| block.flags & 1 == 1));
+    let on: Vec<u8> = gnss.blocks.iter().filter(|b| b.flags & 1 == 1).map(|b| b.gnss_id).collect();
+    assert_eq!(on, [0, 1, 5, 6], "GPS, SBAS, QZSS, GLONASS");
     assert!(is_ack(&bench.ask(&CfgMsg::ThisPort(NavPvt::ID, 2)), CfgMsg::ID));
     bench.run(0.5);
     bench.sent.clear();

@@ -2,13 +2,14 @@
 //!
 //! A CFG message that sets something is acknowledged or refused; one that asks is answered and then
 //! acknowledged. Settings take effect after the answer: a new rate of the line is answered at the
-//! old one. CFG-USB and UPD-SOS are kept and given back as they came, and refused when asked for
-//! before.
+//! old one.
 
 use super::Gnss;
 use super::clock::Stamp;
-use super::configure::Verdict;
-use super::items::{Protocol, UART1, input_key, rate_key};
+use super::commands::aiding_lengths;
+use super::configure::{Verdict, is_port};
+use super::items::{Protocol, UART1, input_key, key, rate_key};
+use super::power::RXM_PMREQ;
 use super::profile::{GnssDialect, UBX_OUTPUTS};
 use crate::sensors::gnss::navigator::Fix;
 use crate::sensors::gnss::settings::BestFix;
@@ -17,7 +18,14 @@ use crate::wire::nmea::{Number, RawSentence};
 use crate::wire::record::Record;
 use crate::wire::ubx::cfg::{AckAck, AckNak, CfgPrt, CfgRst};
 use crate::wire::ubx::mon::MonVer;
+use crate::wire::ubx::mon_more::{MgaAck, MonGnss, MonPatch, SecSig, SecUniqid};
+use crate::wire::ubx::rxm::{RxmCor, RxmRtcm};
 use crate::wire::ubx::{Frame, MessageId, Payload};
+
+/// NAV-RESETODO.
+const NAV_RESETODO: MessageId = MessageId::new(0x01, 0x10);
+/// MGA-DBD: the navigation database.
+const MGA_DBD: u8 = 0x80;
 
 impl Gnss {
     /// Hears a frame.
@@ -33,8 +41,14 @@ impl Gnss {
                 self.acknowledge(now, frame.id, verdict);
                 self.apply_settings(SimTime(now.0 + self.profile.reply_delay_ns));
             }
+            RXM_PMREQ => self.request_power(now, &frame.payload),
+            NAV_RESETODO if frame.payload.is_empty() => {
+                self.distance_m = 0.0;
+                self.acknowledge(now, frame.id, Ok(()));
+            }
+            MessageId { class: 0x13, .. } => self.take_aiding(now, frame),
             id if frame.payload.is_empty() => self.send_polled(now, id),
-            // Aiding and the like: taken without a word, as by the product.
+            // Aiding of generation 8 and the like: taken without a word, as by the product.
             _ => {}
         }
     }
@@ -54,6 +68,63 @@ impl Gnss {
         self.send_frame(now, &frame);
     }
 
+    /// MGA messages: acknowledged if the host wants that; there is nothing that they would speed up.
+    fn take_aiding(&mut self, now: SimTime, frame: &Frame) {
+        if !self.store.is_set(key::ACKAIDING) || frame.id == MgaAck::ID {
+            return;
+        }
+        let mut head = [0; 4];
+        for (to, from) in head.iter_mut().zip(&frame.payload) {
+            *to = *from;
+        }
+        let lengths = aiding_lengths(frame.id, frame.payload.first().copied());
+        let code = match &lengths[..] {
+            // The database: asked for, it is empty; a part of it is taken.
+            _ if frame.id.id == MGA_DBD => 0,
+            [] => 6,
+            all if all.contains(&frame.payload.len()) => 0,
+            _ => 3,
+        };
+        let ack = MgaAck { kind: u8::from(code == 0), version: 0, code, id: frame.id.id, head };
+        self.send_frame(now, &ack.to_frame());
+    }
+
+    /// RXM-RTCM and RXM-COR tell of an RTCM message, with header and CRC, that came in.
+    pub(super) fn tell_of_corrections(&mut self, now: SimTime, message: &[u8]) {
+        let Some(&[a, b, c]) = message.get(3..6) else { return };
+        let number = u16::from(a) << 4 | u16::from(b) >> 4;
+        let station = u16::from(b & 15) << 8 | u16::from(c);
+        let sub_type = match number {
+            // The twelve bits after the number.
+            4072 => station,
+            _ => 0,
+        };
+        let station = if number == 4072 { 0 } else { station };
+        let is_used = !matches!(self.store.get(key::DGNSSMODE), 0);
+        let used = if is_used { 2 } else { 1 };
+        let rtcm = RxmRtcm { version: 2, flags: used << 1, sub_type, station, message: number };
+        let cor = RxmCor {
+            version: 1,
+            status: 1
+                | 1 << 5
+                | u32::from(used) << 7
+                | u32::from(station) << 9
+                | 1 << 25
+                | u32::from(number == 4072) << 26
+                | 1 << 28
+                | 1 << 30,
+            message: number,
+            sub_type,
+            ..RxmCor::default()
+        };
+        for frame in [rtcm.to_frame(), cor.to_frame()] {
+            let rate = rate_key(frame.id, UART1).map_or(0, |key| self.store.get(key));
+            if rate > 0 && self.profile.dialect.is_ublox() {
+                self.send_frame(now, &frame);
+            }
+        }
+    }
+
     fn send_versions(&mut self, now: SimTime) {
         let identity = &self.profile.identity;
         let extensions = identity.extensions.iter().map(String::as_str);
@@ -64,10 +135,12 @@ impl Gnss {
     /// A message of the latest epoch is asked for.
     fn send_polled(&mut self, now: SimTime, id: MessageId) {
         let name = UBX_OUTPUTS.iter().find(|(_, other)| *other == id).map(|(name, _)| *name);
-        if name.is_some_and(|name| self.profile.dialect.has_message(name))
-            && let Some(message) = self.message(now, id)
-        {
-            let frame = message.to_frame();
+        let has = match id {
+            SecUniqid::ID | MonGnss::ID | MonPatch::ID => true,
+            SecSig::ID => self.profile.protocol_version() >= Some(2730),
+            _ => name.is_some_and(|name| self.profile.has_message(name)),
+        };
+        if has && let Some(frame) = self.message(now, id) {
             self.send_frame(now, &frame);
         }
     }
@@ -104,7 +177,7 @@ impl Gnss {
                 self.set_sentence_rates(kind, rates);
             }
             ("PUBX", ["41", port, input, output, baud, ..]) => {
-                self.set_port(now, port, input, output, baud);
+                self.set_port_by_text(now, port, input, output, baud);
             }
             ("PUBX", _) => {}
             (address, _) if address.starts_with('P') => {
@@ -137,24 +210,28 @@ impl Gnss {
     }
 
     /// `PUBX,41,port,in,out,baud,autobaud`; protocols in hex.
-    fn set_port(&mut self, now: SimTime, port: &str, input: &str, output: &str, baud: &str) {
+    fn set_port_by_text(
+        &mut self,
+        now: SimTime,
+        port: &str,
+        input: &str,
+        output: &str,
+        baud: &str,
+    ) {
         let hex = |text: &str| u16::from_str_radix(text, 16).ok();
         let (Ok(port), Some(input_protocols), Some(output_protocols), Ok(baud)) =
             (port.parse::<u8>(), hex(input), hex(output), baud.parse::<u32>())
         else {
             return;
         };
-        let set = CfgPrt {
-            port,
-            mode: 0x08d0,
-            baud,
-            input_protocols,
-            output_protocols,
-            ..CfgPrt::default()
-        };
+        let mode = self.port_settings(port).map_or(0, |port| port.mode);
+        let set =
+            CfgPrt { port, mode, baud, input_protocols, output_protocols, ..CfgPrt::default() };
         // Nothing is answered, whatever comes of it.
-        let _ = self.configure_port(now, &set.to_frame().payload);
-        self.apply_settings(now);
+        if is_port(&set) {
+            self.set_port(&set);
+            self.apply_settings(now);
+        }
     }
 
     /// `PUBX,00`: position and its accuracy.

@@ -241,15 +241,26 @@ fn tim_tp_names_the_pulse_in_the_time_of_its_grid() {
 }
 
 /// The example of the maker's description has the week and time of week of UTC: 2002-12-09 at
-/// 07:37:31 is 113851 s into week 1196.
+/// 07:37:31 is 113851 s into week 2220.
 #[test]
 fn pubx_04_has_the_time_of_week_of_utc() {
     let mut bench =
-        Bench::starting_at("ublox-m8n", "2002-12-09T07:37:20Z", |settings| settings.baud = 115_200);
+        Bench::starting_at("ublox-m8n", "2022-07-25T07:37:20Z", |settings| settings.baud = 115_200);
     bench.run(11.5);
     bench.sent.clear();
     bench.say(b"$PUBX,04*37\r\n");
     bench.run(0.5);
     let sentence = bench.sentences().into_iter().find(|s| s.address == "PUBX").unwrap();
-    assert_eq!(sentence.fields[1..5], ["073731.00", "091202", "113851.00", "1196"]);
+    assert_eq!(sentence.fields[1..5], ["073731.00", "250722", "113851.00", "2220"]);
+}
+
+/// A receiver that counts weeks from an old one on is 1024 weeks behind, a Garmin too.
+#[test]
+fn an_old_week_base_puts_the_date_back() {
+    for (name, address) in [("ublox-m8n", "GNRMC"), ("garmin-18x-lvc", "GPRMC")] {
+        let mut bench = Bench::new(name, |settings| settings.week_base = Some(1421));
+        bench.run(6.0);
+        let rmc = bench.sentences().into_iter().rfind(|s| s.address == address).unwrap();
+        assert_eq!(rmc.fields[8], "070407", "{name}");
+    }
 }

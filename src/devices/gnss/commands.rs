@@ -1,0 +1,101 @@
+//! Tables of what hosts may say to a receiver: UBX messages, configuration items, Garmin's sentences.
+//!
+//! `ubx.csv` has every UBX message of generations 8 and 9. Its notes begin with the versions of the
+//! protocol that have the message, `[18.00 27.10]`: of generation 8, of generation 9; `-` for none,
+//! `27.10-27.12` for the first and the last. Rows that a firmware lacks are refused.
+
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
+use super::items::{ROWS, is_made, versions};
+use super::profile::{GnssDialect, GnssProfile};
+use crate::commands::{CommandRow, CommandTable, Conduct};
+use crate::wire::ubx::MessageId;
+
+const LACKING: &str = "this firmware does not have it";
+
+/// The tables of a firmware.
+pub(super) fn tables(profile: &GnssProfile) -> Vec<CommandTable> {
+    match profile.dialect {
+        GnssDialect::Ublox8 => vec![messages(profile), rates(profile)],
+        GnssDialect::Ublox9 => vec![messages(profile), rates(profile), items(profile)],
+        GnssDialect::Garmin => {
+            vec![CommandTable::parse("Garmin sentences", include_str!("garmin.csv"))]
+        }
+        GnssDialect::Plain => Vec::new(),
+    }
+}
+
+static MESSAGES: LazyLock<CommandTable> =
+    LazyLock::new(|| CommandTable::parse("UBX messages", include_str!("ubx.csv")));
+
+/// The versions of generations 8 and 9 at the head of a note, and the rest of it.
+fn split_note(note: &'static str) -> Option<([Option<RangeInclusive<u32>>; 2], &'static str)> {
+    let (head, rest) = note.strip_prefix('[')?.split_once(']')?;
+    let (first, second) = head.split_once(' ')?;
+    Some(([first, second].map(versions), rest.trim_start()))
+}
+
+fn messages(profile: &GnssProfile) -> CommandTable {
+    let mut table = MESSAGES.clone();
+    let version = profile.protocol_version().unwrap_or(u32::MAX);
+    for row in &mut table.rows {
+        let (of, note) = split_note(row.note).unwrap_or(([None, None], row.note));
+        let of = if profile.dialect == GnssDialect::Ublox8 { &of[0] } else { &of[1] };
+        let has = of.as_ref().is_some_and(|versions| versions.contains(&version));
+        row.note = if has { note } else { LACKING };
+        if !has {
+            row.conduct = Conduct::Refused;
+        }
+    }
+    table
+}
+
+/// Rates of messages, which CFG-MSG and, from generation 9 on, items set.
+fn rates(profile: &GnssProfile) -> CommandTable {
+    let row = |(row, id): (&super::items::Row, MessageId)| {
+        let (conduct, note) = match (row.is_in(profile), is_made(profile, id)) {
+            (false, _) => (Conduct::Refused, LACKING),
+            (true, true) => (Conduct::Acts, ""),
+            (true, false) => (Conduct::Kept, "rate only; Menura does not send the message"),
+        };
+        CommandRow { code: row.key_text, name: row.name, conduct, request: "1", note }
+    };
+    CommandTable {
+        title: "UBX message rates",
+        sources: SOURCES.to_vec(),
+        rows: ROWS.iter().filter_map(|row| Some((row, row.message?))).map(row).collect(),
+    }
+}
+
+fn items(profile: &GnssProfile) -> CommandTable {
+    let row = |row: &super::items::Row| {
+        let (conduct, note) = match (row.is_in(profile), row.acts) {
+            (false, _) => (Conduct::Refused, LACKING),
+            (true, true) => (Conduct::Acts, ""),
+            (true, false) => (Conduct::Kept, ""),
+        };
+        CommandRow { code: row.key_text, name: row.name, conduct, request: row.factory_text, note }
+    };
+    CommandTable {
+        title: "UBX configuration items",
+        sources: SOURCES.to_vec(),
+        rows: ROWS.iter().filter(|row| row.message.is_none()).map(row).collect(),
+    }
+}
+
+const SOURCES: [&str; 2] = [
+    "u-blox ZED-F9P interface description, configuration interface",
+    "pyubx2: numbers of configuration items",
+];
+
+/// The lengths that an aiding message (class 0x13) may have, by its id and the kind in its first byte.
+pub(super) fn aiding_lengths(id: MessageId, kind: Option<u8>) -> Vec<usize> {
+    let codes = [
+        kind.map(|kind| format!("0x{:02x} 0x{:02x} 0x{kind:02x}", id.class, id.id)),
+        Some(format!("0x{:02x} 0x{:02x}", id.class, id.id)),
+    ];
+    let named = |row: &&CommandRow| codes.iter().flatten().any(|code| code == row.code);
+    let length = |row: &CommandRow| row.request.split_whitespace().count();
+    MESSAGES.rows.iter().filter(named).map(length).collect()
+}

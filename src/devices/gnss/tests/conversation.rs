@@ -1,0 +1,324 @@
+//! What drivers say in their first second, byte for byte, and what the product answers.
+
+use super::*;
+use crate::wire::ubx::mon_more::{MonGnss, MonPatch, SecUniqid};
+use crate::wire::ubx::nav::NavSvin;
+use crate::wire::ubx::nav_more::NavGeofence;
+use crate::wire::ubx::rxm::RxmRtcm;
+
+const M8N: &str = "ublox-m8n";
+const HPG_1_32: &str = "ublox-zed-f9p-hpg1.32";
+
+fn bench(name: &str) -> Bench {
+    let mut bench = Bench::new(name, |settings| settings.baud = 115_200);
+    bench.run(0.5);
+    bench
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+fn takes(bench: &mut Bench, class: u8, id: u8, payload: &str) -> bool {
+    let frame = Frame::new(MessageId::new(class, id), hex(payload));
+    is_ack(&bench.ask_frame(&frame), frame.id)
+}
+
+fn answer(bench: &mut Bench, class: u8, id: u8) -> Vec<u8> {
+    let frame = Frame::new(MessageId::new(class, id), Vec::new());
+    let frames = bench.ask_frame(&frame);
+    let answer = frames.into_iter().find(|answer| answer.id == frame.id);
+    answer.unwrap_or_else(|| panic!("no answer to {}", frame.id)).payload
+}
+
+/// A whole frame with its checksum, as a driver writes it.
+fn takes_frame(bench: &mut Bench, frame: &str) -> bool {
+    let frame = Frame::parse(&hex(frame)).unwrap();
+    is_ack(&bench.ask_frame(&frame), frame.id)
+}
+
+#[test]
+fn rates_of_messages_that_do_not_come_are_kept() {
+    const RXM_RTCM: &str = "b5 62 06 8a 09 00 00 01 00 00 69 02 91 20 01 b7 3a";
+    for name in [F9P, HPG_1_32] {
+        let mut bench = bench(name);
+        assert!(takes_frame(&mut bench, RXM_RTCM), "{name}");
+        assert_eq!(bench.device.store.get(Key(0x2091_0269)), 1);
+        // Menura does not make RXM-SFRBX.
+        assert!(is_ack(&bench.ask(&valset(&[item(Key(0x2091_0232), 1)])), CfgValset::ID));
+        bench.sent.clear();
+        bench.run(2.0);
+        assert!(!bench.frames().iter().any(|frame| frame.id.class == 0x02), "{name}");
+        // Message 1005 of station 2003, from the standard.
+        let rtcm = "d3 00 13 3e d7 d3 02 02 98 0e de ef 34 b4 bd 62 ac 09 41 98 6f 33 36 0b 98";
+        bench.sent.clear();
+        bench.say(&hex(rtcm));
+        bench.run(0.2);
+        let frames = bench.frames();
+        let told = frames.iter().find(|frame| frame.id == RxmRtcm::ID).unwrap();
+        let told = RxmRtcm::parse(&told.payload).unwrap();
+        assert_eq!((told.version, told.message, told.station), (2, 1005, 2003), "{name}");
+    }
+}
+
+#[test]
+fn transactions_start_go_on_and_apply() {
+    let mut bench = bench(F9P);
+    let start = "b5 62 06 8a 0a 00 01 01 01 00 01 00 21 30 c8 00 b7 93";
+    assert!(takes_frame(&mut bench, start), "start");
+    let period = |bench: &Bench| bench.device.store.get(Key(0x3021_0001));
+    assert_eq!(period(&bench), 1000, "nothing is applied before the end");
+    let step = |transaction, layers, items: &[Item]| CfgValset {
+        version: 1,
+        layers,
+        transaction,
+        reserved1: 0,
+        items: items.to_vec(),
+    };
+    let rate = item(Key(0x3021_0001), 250);
+    assert!(is_ack(&bench.ask(&step(2, 1, &[rate])), CfgValset::ID), "goes on");
+    assert!(is_ack(&bench.ask(&step(3, 1, &[])), CfgValset::ID), "applies");
+    assert_eq!(period(&bench), 250);
+    // A step without a start, another layer, an unknown key, another CFG message: all is lost.
+    assert!(!is_ack(&bench.ask(&step(3, 1, &[])), CfgValset::ID));
+    let slow = item(Key(0x3021_0001), 500);
+    let mut spoil = |say: &dyn Fn(&mut Bench)| {
+        assert!(is_ack(&bench.ask(&step(1, 1, &[slow])), CfgValset::ID));
+        say(&mut bench);
+        assert!(!is_ack(&bench.ask(&step(3, 1, &[])), CfgValset::ID));
+        assert_eq!(bench.device.store.get(Key(0x3021_0001)), 250);
+    };
+    spoil(&|bench| assert!(!is_ack(&bench.ask(&step(2, 2, &[slow])), CfgValset::ID)));
+    spoil(&|bench| {
+        let unknown = item(Key(0x3021_7777), 1);
+        assert!(!is_ack(&bench.ask(&step(2, 1, &[unknown])), CfgValset::ID));
+    });
+    spoil(&|bench| drop(answer(bench, 0x06, 0x08)));
+    // A value that is not allowed is refused at the end only.
+    let wild = item(Key(0x2011_0021), 99);
+    assert!(is_ack(&bench.ask(&step(1, 1, &[wild, slow])), CfgValset::ID));
+    assert!(!is_ack(&bench.ask(&step(3, 1, &[])), CfgValset::ID));
+    assert_eq!(period(&bench), 250);
+    // The same for what is forgotten.
+    assert!(is_ack(&bench.ask(&step(0, 6, &[slow])), CfgValset::ID));
+    let forget = |transaction, keys: &[Key]| CfgValdel {
+        version: 1,
+        layers: 6,
+        transaction,
+        reserved1: 0,
+        keys: keys.to_vec(),
+    };
+    assert!(is_ack(&bench.ask(&forget(1, &[slow.key])), CfgValdel::ID));
+    let asked = CfgValget::Request { layer: 2, position: 0, keys: vec![slow.key] };
+    assert!(is_ack(&bench.ask(&asked), CfgValget::ID));
+    assert!(!is_ack(&bench.ask(&forget(3, &[])), CfgValdel::ID), "CFG-VALGET has ended it");
+    assert!(is_ack(&bench.ask(&forget(1, &[slow.key])), CfgValdel::ID));
+    assert!(is_ack(&bench.ask(&forget(3, &[])), CfgValdel::ID));
+    assert!(!is_ack(&bench.ask(&asked), CfgValget::ID));
+}
+
+#[test]
+fn one_system_stays_on() {
+    let mut bench = bench(HPG_1_32);
+    let ena = [0x1f, 0x21, 0x22, 0x25].map(|n| item(Key(0x1031_0000 + n), 0));
+    assert!(!is_ack(&bench.ask(&valset(&ena)), CfgValset::ID));
+    assert!(is_ack(&bench.ask(&valset(&ena[1..])), CfgValset::ID));
+    // The last one's first signal.
+    assert!(!is_ack(&bench.ask(&valset(&[item(Key(0x1031_0001), 0)])), CfgValset::ID));
+    let none = "00 00 3c 01 00 08 10 00 00 00 11 11";
+    assert!(!takes(&mut bench, 0x06, 0x3e, none));
+}
+
+#[test]
+fn an_m8n_takes_several_ports_at_once() {
+    let mut bench = Bench::new(M8N, |_| {});
+    bench.run(1.5);
+    let ports = "b5 62 06 00 28 00 01 00 00 00 d0 08 00 00 80 25 00 00 21 00 03 00 00 00 00 00 \
+                 03 00 00 00 d0 08 00 00 80 25 00 00 21 00 03 00 00 00 00 00 74 e2";
+    assert!(takes_frame(&mut bench, ports));
+    assert!(bench.device.store.is_set(Key(0x1078_0001)));
+    // One bad block spoils both.
+    let bad = "01 00 00 00 d0 08 00 00 80 25 00 00 07 00 00 00 00 00 00 00 \
+               09 00 00 00 d0 08 00 00 80 25 00 00 07 00 03 00 00 00 00 00";
+    assert!(!takes(&mut bench, 0x06, 0x00, bad));
+    assert!(bench.device.store.is_set(Key(0x1074_0001)));
+    // What a port has besides protocols is read back.
+    let i2c = "00 00 99 00 86 00 00 00 00 00 00 00 07 00 03 00 02 00 00 00";
+    assert!(takes(&mut bench, 0x06, 0x00, i2c));
+    let frames = bench.ask_frame(&Frame::new(CfgPrt::ID, vec![0]));
+    assert!(frames.contains(&Frame::new(CfgPrt::ID, hex(i2c))), "{frames:?}");
+}
+
+#[test]
+fn the_channels_of_cfg_gnss_follow_the_manual() {
+    let m8n = "00 20 20 07 00 08 10 00 01 00 01 01 01 01 03 00 01 00 01 01 02 04 08 00 00 00 01 01 \
+               03 08 10 00 00 00 01 01 04 00 08 00 00 00 00 03 05 00 03 00 01 00 01 05 \
+               06 08 0e 00 01 00 01 01";
+    let mut bench = bench(M8N);
+    assert_eq!(answer(&mut bench, 0x06, 0x3e), hex(m8n));
+    for refused in [
+        // No system is left; three channels for GPS; 99 in use of 32; on without a signal.
+        "00 20 20 02 00 08 10 00 00 00 01 01 06 08 0e 00 00 00 01 01",
+        "00 20 20 01 00 03 03 00 01 00 01 01",
+        "00 20 63 01 00 08 10 00 01 00 01 01",
+        "00 20 20 01 00 08 10 00 01 00 00 01",
+        // 33 reserved; GPS, GLONASS and BeiDou at once; a system that nobody knows.
+        "00 20 20 01 00 19 20 00 01 00 01 01",
+        "00 20 20 01 03 02 10 00 01 00 01 01",
+        "00 20 20 01 07 02 10 00 01 00 01 01",
+    ] {
+        assert!(!takes(&mut bench, 0x06, 0x3e, refused), "{refused}");
+        assert_eq!(answer(&mut bench, 0x06, 0x3e), hex(m8n), "{refused}");
+    }
+    let galileo = "00 20 20 07 00 08 10 00 01 00 01 01 01 01 03 00 01 00 01 01 02 04 08 00 01 00 01 \
+                   01 03 08 10 00 00 00 01 01 04 00 08 00 00 00 01 03 05 00 03 00 00 00 01 05 06 08 \
+                   0e 00 01 00 01 01";
+    assert!(takes(&mut bench, 0x06, 0x3e, galileo));
+    let reserved = answer(&mut bench, 0x06, 0x3e);
+    assert_eq!((reserved[3], reserved[4 + 16], reserved[4 + 20]), (7, 2, 1));
+    // Saved, it is there after a restart.
+    let few = "00 20 1c 01 00 06 0c 00 01 00 01 01";
+    assert!(takes(&mut bench, 0x06, 0x3e, few));
+    assert!(takes(&mut bench, 0x06, 0x09, "00 00 00 00 ff ff 00 00 00 00 00 00"));
+    bench.say(&Frame::new(CfgRst::ID, hex("00 00 01 00")).to_bytes());
+    bench.run(0.5);
+    assert_eq!(answer(&mut bench, 0x06, 0x3e)[2..7], [0x1c, 7, 0, 6, 12]);
+
+    let f9p = "00 3c 3c 06 00 08 10 00 01 00 11 11 01 03 03 00 01 00 01 01 02 0a 12 00 01 00 21 21 \
+               03 02 05 00 01 00 11 11 05 00 04 00 01 00 11 15 06 08 0c 00 01 00 11 11";
+    let mut bench = super::conversation::bench(HPG_1_32);
+    assert_eq!(answer(&mut bench, 0x06, 0x3e), hex(f9p));
+    assert!(takes(&mut bench, 0x06, 0x3e, f9p));
+}
+
+#[test]
+fn an_m8n_says_who_it_is_and_what_it_has() {
+    let mut bench = bench(M8N);
+    let gnss = MonGnss::parse(&answer(&mut bench, 0x0a, 0x28)).unwrap();
+    assert_eq!((gnss.supported, gnss.factory, gnss.enabled, gnss.simultaneous), (15, 3, 3, 3));
+    assert_eq!(MonPatch::parse(&answer(&mut bench, 0x0a, 0x27)).unwrap().count, 0);
+    assert_eq!(SecUniqid::parse(&answer(&mut bench, 0x27, 0x03)).unwrap().id.len(), 5);
+    let datum = answer(&mut bench, 0x06, 0x06);
+    assert_eq!((datum.len(), &datum[..7]), (52, &b"\0\0WGS84"[..]));
+    assert_eq!(answer(&mut bench, 0x06, 0x34), b"\0Notice: no data saved!");
+    // The older, shorter message keeps what it does not tell.
+    let before = answer(&mut bench, 0x06, 0x3b);
+    let short = format!("01 06 00 00 0e 90 40 01 {}", "11 ".repeat(36));
+    assert!(takes(&mut bench, 0x06, 0x3b, &short));
+    let after = answer(&mut bench, 0x06, 0x3b);
+    assert_eq!((after.len(), after[0], after[47]), (48, 2, before[47]));
+    assert_eq!(after[8..44], [0x11; 36]);
+}
+
+#[test]
+fn power_is_off_until_something_comes() {
+    let mut bench = bench(M8N);
+    bench.run(4.0);
+    assert!(takes(&mut bench, 0x06, 0x57, "01 00 00 00 50 4f 54 53"));
+    let epochs = |bench: &mut Bench| {
+        bench.sent.clear();
+        bench.run(2.5);
+        bench.count("GNRMC") + bench.count("GPRMC")
+    };
+    assert_eq!(epochs(&mut bench), 0, "stopped");
+    assert!(takes(&mut bench, 0x06, 0x57, "01 00 00 00 20 4e 55 52"));
+    assert!(epochs(&mut bench) >= 2);
+    let sleep = Frame::new(MessageId::new(0x02, 0x41), hex("b8 0b 00 00 02 00 00 00"));
+    bench.say(&sleep.to_bytes());
+    bench.run(0.5);
+    assert_eq!(epochs(&mut bench), 0, "in backup");
+    assert!(epochs(&mut bench) >= 1, "after three seconds");
+    bench.say(&Frame::new(MessageId::new(0x02, 0x41), hex("00 00 00 00 02 00 00 00")).to_bytes());
+    bench.run(0.5);
+    assert_eq!(epochs(&mut bench), 0, "in backup for good");
+    bench.say(&[0xff]);
+    assert!(epochs(&mut bench) >= 1, "woken");
+}
+
+#[test]
+fn a_survey_and_a_fixed_position_hold_the_antenna() {
+    let place = |bench: &mut Bench| {
+        bench.sent.clear();
+        bench.run(2.0);
+        let pvt = *bench.pvts().last().unwrap();
+        (pvt.fix_type, pvt.lat_1e7_deg, pvt.lon_1e7_deg, pvt.height_mm, pvt.g_speed_mm_s)
+    };
+    let new = || {
+        let mut bench = Bench::new(HPG_1_32, |settings| {
+            settings.messages = ["NAV-PVT", "NAV-SVIN"].map(String::from).to_vec();
+            settings.baud = 115_200;
+        });
+        bench.run(6.0);
+        bench
+    };
+    let mut bench = new();
+    let survey = [(0x2003_0001, 1), (0x4003_0010, 5), (0x4003_0011, 500_000)]
+        .map(|(key, value)| item(Key(key), value));
+    assert!(is_ack(&bench.ask(&valset(&survey)), CfgValset::ID));
+    bench.run(10.0);
+    let svin = bench.frames().into_iter().rfind(|frame| frame.id == NavSvin::ID).unwrap();
+    assert_eq!(NavSvin::parse(&svin.payload).unwrap().valid, 1);
+    let first = place(&mut bench);
+    assert_eq!((first.0, first.4), (5, 0));
+    bench.run(5.0);
+    assert_eq!(place(&mut bench), first, "the robot drives on, the antenna is held");
+
+    let mut bench = new();
+    let fixed = CfgValset {
+        layers: 1,
+        items: [
+            (0x2003_0001, 2),
+            (0x2003_0002, 1),
+            (0x4003_0009, 472_000_001),
+            (0x4003_000a, 85_000_002),
+            (0x4003_000b, 54_321),
+            (0x2003_000e, 50),
+            (0x4003_000f, 100),
+        ]
+        .map(|(key, value)| item(Key(key), value))
+        .to_vec(),
+        ..CfgValset::default()
+    };
+    assert!(is_ack(&bench.ask(&fixed), CfgValset::ID));
+    assert_eq!(place(&mut bench), (5, 472_000_001, 85_000_002, 543_215, 0));
+    // The same by CFG-TMODE3, earth-centred; read back as it was set.
+    let tmode3 = "00 00 02 00 24 69 83 19 1a 4c d5 03 a0 6e 1d 1b 01 02 03 00 64 00 00 00 \
+                  00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00";
+    assert!(takes(&mut bench, 0x06, 0x71, tmode3));
+    let read = answer(&mut bench, 0x06, 0x71);
+    assert_eq!(read[..24], hex(tmode3)[..24]);
+    assert_eq!(place(&mut bench).0, 5);
+    // A place beneath the ground is none.
+    assert!(is_ack(&bench.ask(&valset(&[item(Key(0x4003_0003), 0)])), CfgValset::ID));
+    assert_eq!(place(&mut bench).0, 3);
+    assert!(is_ack(&bench.ask(&valset(&[item(Key(0x2003_0001), 0)])), CfgValset::ID));
+    assert_ne!(place(&mut bench).4, 0);
+}
+
+#[test]
+fn fences_are_told_inside_and_out() {
+    for name in [M8N, HPG_1_32] {
+        let mut bench = bench(name);
+        bench.run(6.0);
+        // Around the bench, and a kilometre north of it.
+        let fences = format!(
+            "00 02 01 00 00 00 00 00 {} {} 10 27 00 00 {} {} 10 27 00 00",
+            bytes(472_852_332),
+            bytes(85_652_650),
+            bytes(472_942_332),
+            bytes(85_652_650)
+        );
+        assert!(takes(&mut bench, 0x06, 0x69, &fences));
+        assert_eq!(answer(&mut bench, 0x06, 0x69), hex(&fences));
+        let told = NavGeofence::parse(&answer(&mut bench, 0x01, 0x39)).unwrap();
+        let states: Vec<u8> = told.fences.iter().map(|fence| fence.state).collect();
+        assert_eq!((told.status, told.combined, states), (1, 1, vec![1, 2]), "{name}");
+        assert!(takes(&mut bench, 0x06, 0x69, "00 00 00 00 00 00 00 00"));
+        let told = NavGeofence::parse(&answer(&mut bench, 0x01, 0x39)).unwrap();
+        assert_eq!((told.status, told.count), (0, 0));
+    }
+}
+
+fn bytes(value: i32) -> String {
+    value.to_le_bytes().map(|byte| format!("{byte:02x}")).join(" ")
+}

@@ -1,0 +1,264 @@
+//! Every row of every table of commands does what it says.
+
+use super::*;
+use crate::commands::{CommandRow, Conduct, variants};
+use crate::family::family_of;
+
+/// The tables of all u-blox profiles.
+fn benches() -> Vec<(Bench, Vec<crate::commands::CommandTable>)> {
+    let profiles = catalogue().profiles().iter().filter(|profile| {
+        profile.data::<GnssProfile>().is_some_and(|driver| driver.dialect.is_ublox())
+    });
+    let bench = |profile: &std::sync::Arc<crate::config::profile::Profile>| {
+        let bench = fresh(&profile.name);
+        (bench, family_of(profile).commands(profile))
+    };
+    profiles.map(bench).collect()
+}
+
+/// A receiver with a fix that sends nothing by itself.
+fn fresh(name: &str) -> Bench {
+    let mut bench = Bench::new(name, |settings| {
+        settings.sentences = Vec::new();
+        settings.baud = 921_600;
+        settings.pulse.is_enabled = false;
+    });
+    bench.run_by(3.0, 100 * MS);
+    bench
+}
+
+fn id(code: &str) -> MessageId {
+    let bytes: Vec<u8> = code
+        .split_whitespace()
+        .map(|byte| u8::from_str_radix(byte.trim_start_matches("0x"), 16).unwrap())
+        .collect();
+    MessageId::new(bytes[0], bytes[1])
+}
+
+fn payload(request: &str) -> Vec<u8> {
+    match request {
+        "poll" => Vec::new(),
+        hex => hex.split_whitespace().map(|b| u8::from_str_radix(b, 16).unwrap()).collect(),
+    }
+}
+
+fn frames_after(bench: &mut Bench, frame: &Frame) -> Vec<Frame> {
+    bench.sent.clear();
+    bench.say(&frame.to_bytes());
+    bench.run_by(0.06, 20 * MS);
+    bench.frames()
+}
+
+fn is_alive(bench: &mut Bench) -> bool {
+    let poll = Frame::new(MonVer::ID, Vec::new());
+    frames_after(bench, &poll).iter().any(|frame| frame.id == MonVer::ID)
+}
+
+/// Messages that stop or restart the receiver, or change its line.
+fn is_drastic(row: &CommandRow) -> bool {
+    matches!(row.name, "CFG-RST" | "RXM-PMREQ" | "CFG-PWR" | "CFG-PRT" | "CFG-CFG" | "CFG-GNSS")
+}
+
+#[test]
+fn every_ubx_message_does_what_its_row_says() {
+    for (mut bench, tables) in benches() {
+        let name = bench.device.profile.identity.software.clone();
+        // Aiding is acknowledged and the secondary output is on, for their rows to be seen.
+        bench.device.store.set(Key(0x1011_0025), 1);
+        bench.device.store.set(Key(0x1017_0001), 1);
+        let ubx = &tables[0];
+        assert!(ubx.rows.len() > 250, "{}", ubx.rows.len());
+        for row in &ubx.rows {
+            let what = format!("{name}: {} {}", row.name, row.conduct.word());
+            assert!(row.conduct == Conduct::Acts || !row.note.is_empty(), "{what}: no note");
+            if row.request.is_empty() {
+                continue;
+            }
+            let id = id(row.code);
+            let request = payload(row.request);
+            let frames = frames_after(&mut bench, &Frame::new(id, request.clone()));
+            let ack = AckAck { class: id.class, id: id.id }.to_frame();
+            let nak = AckNak { class: id.class, id: id.id }.to_frame();
+            let (is_ack, is_nak) = (frames.contains(&ack), frames.contains(&nak));
+            let is_answered = frames.iter().any(|frame| frame.id == id);
+            let is_aided =
+                frames.iter().any(|f| f.id == MessageId::new(0x13, 0x60) && f.payload[0] == 1);
+            let is_set = matches!(id.class, 0x06 | 0x09);
+            match row.conduct {
+                Conduct::Refused | Conduct::NotMade => {
+                    assert!(!is_ack && !is_answered, "{what}: {frames:?}");
+                    assert_eq!(is_nak, is_set, "{what}");
+                }
+                _ if matches!(row.name, "CFG-RST" | "RXM-PMREQ") => {
+                    assert!(frames.is_empty(), "{what}: {frames:?}");
+                }
+                _ if is_set => assert!(is_ack && !is_nak, "{what}: {frames:?}"),
+                _ if row.name == "NAV-RESETODO" => assert!(is_ack, "{what}"),
+                _ if id.class == 0x13 => assert!(is_aided, "{what}: {frames:?}"),
+                _ => assert!(is_answered, "{what}: {frames:?}"),
+            }
+            if row.conduct == Conduct::Constant && request.is_empty() {
+                bench.run_by(1.0, 100 * MS);
+                let mut again = frames_after(&mut bench, &Frame::new(id, request.clone()));
+                let mut before = frames.clone();
+                // Rows before this one have switched messages on.
+                let is_own = |frame: &Frame| frame.id == id || frame.id.class == 0x13;
+                before.retain(is_own);
+                again.retain(is_own);
+                // The time is that of the epoch.
+                for frame in before.iter_mut().chain(&mut again) {
+                    let at = if frame.id.id == 0x62 { 12 } else { 0 };
+                    if matches!(frame.id.class, 0x01 | 0x29) {
+                        frame.payload[at..at + 4].fill(0);
+                    }
+                }
+                assert_eq!(before, again, "{what}");
+            }
+            if row.conduct == Conduct::Kept {
+                let read = frames_after(&mut bench, &Frame::new(id, Vec::new()));
+                let read =
+                    read.iter().find(|frame| frame.id == id).unwrap_or_else(|| panic!("{what}"));
+                let told = match row.name {
+                    "CFG-DAT" => &read.payload[8..],
+                    // It says what became of the state, not what was asked for.
+                    "UPD-SOS" => &request[..],
+                    _ => &read.payload[..],
+                };
+                assert_eq!(told, &request[..], "{what}");
+            }
+            if row.name == "RXM-PMREQ" {
+                assert!(!is_alive(&mut bench), "{what}: in backup");
+                bench.run_by(3.0, 100 * MS);
+            }
+            assert!(is_alive(&mut bench), "{what}");
+            for wrong in &variants(&request)[1..] {
+                if is_drastic(row) && wrong.len() != request.len() {
+                    continue;
+                }
+                let frames = frames_after(&mut bench, &Frame::new(id, wrong.clone()));
+                let bytes: usize = frames.iter().map(|frame| frame.payload.len()).sum();
+                assert!(bytes < 8192, "{what}: {bytes}");
+                let refuses = matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
+                assert!(!refuses || !frames.contains(&ack), "{what}: {} bytes", wrong.len());
+                assert!(is_alive(&mut bench), "{what}: {} bytes", wrong.len());
+            }
+        }
+    }
+}
+
+/// Messages that switch things off are cut, lengthened and doubled on a receiver of their own.
+#[test]
+fn wrong_lengths_of_drastic_messages_are_refused() {
+    for (bench, tables) in benches() {
+        let name = catalogue_name(&bench);
+        for row in tables[0].rows.iter().filter(|row| is_drastic(row)) {
+            if matches!(row.conduct, Conduct::Refused) {
+                continue;
+            }
+            let id = id(row.code);
+            for wrong in &variants(&payload(row.request))[1..] {
+                let mut bench = fresh(&name);
+                let frames = frames_after(&mut bench, &Frame::new(id, wrong.clone()));
+                let ack = AckAck { class: id.class, id: id.id }.to_frame();
+                // Two blocks of CFG-PRT are a message, and so is CFG-CFG without its last byte.
+                let is_longer = row.name == "CFG-PRT" && wrong.len() == 40;
+                let is_shorter = row.name == "CFG-CFG" && wrong.len() == 12;
+                let is_pmreq = row.name == "RXM-PMREQ" && wrong.len() == 16;
+                assert_eq!(frames.contains(&ack), is_longer || is_shorter, "{name} {}", row.name);
+                bench.say(&[0; 4]);
+                bench.run(if is_pmreq { 0.5 } else { 0.1 });
+                assert!(is_alive(&mut bench), "{name} {}: {} bytes", row.name, wrong.len());
+            }
+        }
+    }
+}
+
+fn catalogue_name(bench: &Bench) -> String {
+    let of = |profile: &&std::sync::Arc<crate::config::profile::Profile>| {
+        profile.data::<GnssProfile>().is_some_and(|driver| *driver == bench.device.profile)
+    };
+    catalogue().profiles().iter().find(of).unwrap().name.clone()
+}
+
+#[test]
+fn every_item_and_rate_does_what_its_row_says() {
+    for (mut bench, tables) in benches() {
+        let has_items = bench.device.profile.dialect == GnssDialect::Ublox9;
+        for row in tables[1..].iter().flat_map(|table| &table.rows) {
+            let number = |text: &str| match text.strip_prefix("0x") {
+                Some(digits) => u64::from_str_radix(digits, 16).unwrap(),
+                None => text.parse().unwrap(),
+            };
+            let key = Key(number(row.code) as u32);
+            let what =
+                format!("{}: {} {}", bench.device.profile.identity.software, row.name, row.code);
+            let is_refused = row.conduct == Conduct::Refused;
+            let is_rate = key.group() == 0x91;
+            if is_rate {
+                let (id, _) = items::rate_ids().find(|(_, other)| *other == key).unwrap();
+                let set = frames_after(&mut bench, &CfgMsg::ThisPort(id, 0).to_frame());
+                assert_eq!(is_ack(&set, CfgMsg::ID), !is_refused, "{what}");
+            }
+            if !has_items {
+                continue;
+            }
+            let set = valset(&[item(key, number(row.request))]);
+            // The line's rate changes with its item; 0 keeps a message from coming.
+            let set = if is_rate { valset(&[item(key, 1)]) } else { set };
+            let is_line = row.name == "UART1-BAUDRATE";
+            if !is_line {
+                let frames = frames_after(&mut bench, &set.to_frame());
+                assert_eq!(is_ack(&frames, CfgValset::ID), !is_refused, "{what}");
+            }
+            let asked = CfgValget::Request { layer: 0, position: 0, keys: vec![key] };
+            let frames = frames_after(&mut bench, &asked.to_frame());
+            assert_eq!(is_ack(&frames, CfgValget::ID), !is_refused, "{what}");
+            let told = CfgValget::Answer { layer: 0, position: 0, items: set.items.clone() };
+            let is_told = frames.contains(&told.to_frame());
+            assert!(is_refused || is_line || is_told, "{what}: {frames:?}");
+        }
+        assert!(is_alive(&mut bench));
+    }
+}
+
+#[test]
+fn every_sentence_of_garmin_does_what_its_row_says() {
+    let profile = catalogue().profile("garmin-18x-lvc").unwrap_or_else(|faults| panic!("{faults}"));
+    let tables = family_of(&profile).commands(&profile);
+    let mut bench = Bench::new("garmin-18x-lvc", |settings| {
+        settings.sentences = Vec::new();
+        settings.baud = 38_400;
+    });
+    bench.run_by(6.0, 100 * MS);
+    for row in tables[0].rows.iter().filter(|row| !row.request.is_empty()) {
+        let text = row.request.replace(' ', ",");
+        let (address, fields) = text.split_once(',').unwrap_or((&text, ""));
+        let fields: Vec<String> = match fields {
+            "" => Vec::new(),
+            fields => fields.split(',').map(String::from).collect(),
+        };
+        let line = RawSentence { address: address.to_string(), fields }.to_bytes();
+        for said in [
+            line.clone(),
+            [&line[..line.len() - 6], b"\r\n"].concat(),
+            [line.clone(), line.clone()].concat(),
+        ] {
+            bench.sent.clear();
+            bench.say(&said);
+            bench.run_by(0.3, 100 * MS);
+            let of = address.trim_end_matches('E');
+            let is_answered =
+                bench.sentences().iter().any(|s| s.address == of || s.address == address);
+            let is_whole = said.len() >= line.len();
+            if is_whole {
+                assert_eq!(is_answered, row.conduct != Conduct::NotMade, "{}", row.name);
+            }
+        }
+        bench.say(b"$PGRMO,,2*75\r\n");
+        bench.run_by(0.3, 100 * MS);
+    }
+    bench.sent.clear();
+    bench.say(b"$PGRMCE*0E\r\n");
+    bench.run(0.3);
+    assert!(bench.sentences().iter().any(|s| s.address == "PGRMC"));
+}

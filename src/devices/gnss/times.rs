@@ -1,0 +1,127 @@
+//! A solution as NAV messages on the time scales of other systems, and NAV-ORB.
+
+use super::messages::{Reporter, gnss_id};
+use crate::sensors::gnss::navigator::TrackedSatellite;
+use crate::wire::ubx::nav_more::{
+    NavOrb, NavTimebds, NavTimegal, NavTimeglo, NavTimeqzss, OrbitInfo,
+};
+
+const WEEK_S: i64 = 604_800;
+const DAY_S: i64 = 86_400;
+/// Weeks of GPS at the start of BeiDou's and Galileo's: 2006-01-01 and 1999-08-22.
+const BEIDOU_WEEK: i64 = 1356;
+const GALILEO_WEEK: i64 = 1024;
+/// BeiDou's time is behind GPS's by this.
+const BEIDOU_BEHIND_S: i64 = 14;
+/// GLONASS's time is ahead of UTC by this.
+const MOSCOW_S: i64 = 3 * 3600;
+/// GLONASS's periods of four years begin with 1996.
+const FOUR_YEARS_SINCE: i64 = 1996;
+/// Days of a period of four years.
+const FOUR_YEARS_DAYS: i64 = 1461;
+
+/// Week, second of the week to the nearest, and the rest in nanoseconds.
+struct Weeks {
+    week: i16,
+    tow_s: u32,
+    rest_ns: i32,
+    valid: u8,
+}
+
+impl Reporter<'_> {
+    /// GPS time to the nearest second since its epoch, and the rest.
+    fn seconds(&self) -> (i64, i32) {
+        let ns = self.stamp.gps_ns;
+        let s = (ns + 500_000_000).div_euclid(1_000_000_000);
+        (s as i64, (ns - s * 1_000_000_000) as i32)
+    }
+
+    fn weeks(&self, behind_s: i64, first_week: i64) -> Weeks {
+        if !self.solution.is_time_known {
+            return Weeks { week: 0, tow_s: 0, rest_ns: 0, valid: 0 };
+        }
+        let (s, rest_ns) = self.seconds();
+        let s = s - behind_s;
+        Weeks {
+            week: (s.div_euclid(WEEK_S) - first_week) as i16,
+            tow_s: s.rem_euclid(WEEK_S) as u32,
+            rest_ns,
+            valid: 0b011 | u8::from(self.solution.is_leap_known) << 2,
+        }
+    }
+
+    pub(super) fn timegal(&self) -> NavTimegal {
+        let Weeks { week, tow_s, rest_ns, valid } = self.weeks(0, GALILEO_WEEK);
+        NavTimegal {
+            itow_ms: self.itow(),
+            tow_s,
+            ftow_ns: rest_ns,
+            week,
+            leap_s: self.stamp.leap_s,
+            valid,
+            t_acc_ns: self.t_acc(),
+        }
+    }
+
+    pub(super) fn timebds(&self) -> NavTimebds {
+        let Weeks { week, tow_s, rest_ns, valid } = self.weeks(BEIDOU_BEHIND_S, BEIDOU_WEEK);
+        NavTimebds {
+            itow_ms: self.itow(),
+            sow_s: tow_s,
+            fsow_ns: rest_ns,
+            week,
+            leap_s: self.stamp.leap_s - BEIDOU_BEHIND_S as i8,
+            valid,
+            t_acc_ns: self.t_acc(),
+        }
+    }
+
+    /// No satellite of QZSS is received, so that its time is not valid.
+    pub(super) fn timeqzss(&self) -> NavTimeqzss {
+        NavTimeqzss { itow_ms: self.itow(), t_acc_ns: u32::MAX, ..NavTimeqzss::default() }
+    }
+
+    pub(super) fn timeglo(&self) -> NavTimeglo {
+        let none = NavTimeglo { itow_ms: self.itow(), t_acc_ns: u32::MAX, ..NavTimeglo::default() };
+        if !self.solution.is_time_known || !self.solution.is_leap_known {
+            return none;
+        }
+        let (s, ftod_ns) = self.seconds();
+        // Days since the GPS epoch, 1980-01-06; the period of 1980 began five days before it.
+        let local_s = s - i64::from(self.stamp.leap_s) + MOSCOW_S;
+        let days = local_s.div_euclid(DAY_S) + 5;
+        let periods = days.div_euclid(FOUR_YEARS_DAYS) - (FOUR_YEARS_SINCE - 1980) / 4;
+        NavTimeglo {
+            tod_s: local_s.rem_euclid(DAY_S) as u32,
+            ftod_ns,
+            day: (days.rem_euclid(FOUR_YEARS_DAYS) + 1) as u16,
+            four_years: (periods + 1) as u8,
+            valid: 0b11,
+            t_acc_ns: self.t_acc(),
+            ..none
+        }
+    }
+
+    pub(super) fn orb(&self) -> NavOrb {
+        let orbit = |t: &TrackedSatellite| {
+            let is_tracked = t.cno_dbhz[0].is_some();
+            OrbitInfo {
+                gnss_id: gnss_id(t.satellite.system),
+                sv_id: t.satellite.svid,
+                flags: if t.satellite.is_healthy { 1 } else { 2 } | 3 << 2,
+                // Two hours, and a fortnight.
+                ephemeris: if is_tracked { 8 | 1 << 5 } else { 0 },
+                almanac: 14 | 1 << 5,
+                other: 0,
+            }
+        };
+        let satellites: Vec<_> = self.solution.satellites.iter().take(255).map(orbit).collect();
+        NavOrb {
+            itow_ms: self.itow(),
+            version: 1,
+            count: satellites.len() as u8,
+            satellites,
+            ..NavOrb::default()
+        }
+    }
+}

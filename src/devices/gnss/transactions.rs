@@ -1,0 +1,91 @@
+//! CFG-VALSET and CFG-VALDEL, alone or as transactions.
+//!
+//! A transaction starts (1), goes on (2) and is applied (3); another start begins anew. It is gone,
+//! and nothing of it applied, after an unknown key, a step that does not follow, another set of
+//! layers, or any other CFG message. Values are judged when it is applied.
+//!
+//! Source: u-blox ZED-F9P interface description, UBX-CFG-VALSET and UBX-CFG-VALDEL.
+
+use std::collections::BTreeMap;
+
+use super::Gnss;
+use super::configure::Verdict;
+use crate::wire::record::Record;
+use crate::wire::ubx::cfg::{CfgValdel, CfgValset, Item, Key};
+
+/// What was said since a transaction started. It holds no more than the receiver has items.
+#[derive(Clone, Debug)]
+pub(super) struct Transaction {
+    layers: u8,
+    /// Values, or `None` of items that are to be forgotten.
+    items: BTreeMap<Key, Option<u64>>,
+    forgets: bool,
+}
+
+/// The step that a message of version 0 or 1 makes.
+fn step(version: u8, transaction: u8) -> Result<u8, ()> {
+    match version {
+        0 => Ok(0),
+        1 => Ok(transaction & 3),
+        _ => Err(()),
+    }
+}
+
+impl Gnss {
+    pub(super) fn set_values(&mut self, payload: &[u8]) -> Verdict {
+        let open = self.transaction.take();
+        let set = CfgValset::parse(payload).map_err(drop)?;
+        let step = step(set.version, set.transaction)?;
+        self.store.knows(set.layers, &set.items).map_err(drop)?;
+        if step == 0 {
+            self.store.apply(set.layers, &set.items).map_err(drop)?;
+            self.name_unmade(&set.items);
+            return Ok(());
+        }
+        let items = set.items.iter().map(|item| (item.key, Some(item.value)));
+        let Some(done) = self.go_on(open, step, set.layers, items, false)? else { return Ok(()) };
+        let item = |(key, value): (Key, Option<u64>)| Some(Item { key, value: value? });
+        let items: Vec<Item> = done.items.into_iter().filter_map(item).collect();
+        self.store.apply(done.layers, &items).map_err(drop)?;
+        self.name_unmade(&items);
+        Ok(())
+    }
+
+    pub(super) fn forget_values(&mut self, payload: &[u8]) -> Verdict {
+        let open = self.transaction.take();
+        let del = CfgValdel::parse(payload).map_err(drop)?;
+        let step = step(del.version, del.transaction)?;
+        let keys = self.store.named(del.layers, &del.keys).map_err(drop)?;
+        if step == 0 {
+            self.store.forget(del.layers, &keys);
+            return Ok(());
+        }
+        let items = keys.into_iter().map(|key| (key, None));
+        if let Some(done) = self.go_on(open, step, del.layers, items, true)? {
+            self.store.forget(done.layers, done.items.keys());
+        }
+        Ok(())
+    }
+
+    /// Takes a step of a transaction; what is returned is to be applied.
+    fn go_on(
+        &mut self,
+        open: Option<Transaction>,
+        step: u8,
+        layers: u8,
+        items: impl Iterator<Item = (Key, Option<u64>)>,
+        forgets: bool,
+    ) -> Result<Option<Transaction>, ()> {
+        let mut open = match (step, open) {
+            (1, _) => Transaction { layers, items: BTreeMap::new(), forgets },
+            (_, Some(open)) if open.layers == layers && open.forgets == forgets => open,
+            _ => return Err(()),
+        };
+        open.items.extend(items);
+        if step == 3 {
+            return Ok(Some(open));
+        }
+        self.transaction = Some(open);
+        Ok(None)
+    }
+}
