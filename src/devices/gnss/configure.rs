@@ -1,21 +1,18 @@
 //! The CFG messages of a u-blox receiver: what each sets, asks for and refuses.
 
-use super::Gnss;
 use super::fences::CFG_GEOFENCE;
 use super::items::{Protocol, ROWS, UART1, input_key, is_made, key, output_key, rate_key};
 use super::legacy::Legacy;
 use super::power::CFG_PWR;
 use super::profile::GnssDialect;
 use super::systems::Channels;
+use super::{Gnss, Verdict};
 use crate::time::SimTime;
 use crate::wire::record::Record;
 use crate::wire::ubx::cfg::{
     CfgCfg, CfgGnss, CfgMsg, CfgPrt, CfgRate, CfgTp5, CfgValdel, CfgValget, CfgValset, Item, Key,
 };
 use crate::wire::ubx::{Frame, MessageId, Payload};
-
-/// Nothing was wrong, or the message is refused.
-pub type Verdict = Result<(), ()>;
 
 /// CFG-DAT: the datum.
 const CFG_DAT: MessageId = MessageId::new(0x06, 0x06);

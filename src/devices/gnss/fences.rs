@@ -1,7 +1,7 @@
 //! Circular fences around the receiver, and the way it has gone.
 
 use super::Gnss;
-use super::configure::Verdict;
+use super::Verdict;
 use super::item_keys as key;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::sensors::gnss::navigator::{Fix, Solution};

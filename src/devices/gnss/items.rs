@@ -68,6 +68,15 @@ pub fn signal_key(system: GnssSystem, is_second: bool) -> Key {
     })
 }
 
+impl GnssDialect {
+    /// Whether firmware that speaks a version of the protocol (times 100; of none, any) has a
+    /// message, by name.
+    pub fn has_message(self, version: Option<u32>, name: &str) -> bool {
+        let row = ROWS.iter().find(|row| row.name == name && row.message.is_some());
+        self.is_ublox() && row.is_some_and(|row| row.is_in_version(self, version))
+    }
+}
+
 /// Whether Menura makes the message that CFG-MSG knows by `id`.
 pub fn is_made(profile: &GnssProfile, id: MessageId) -> bool {
     UBX_OUTPUTS.iter().any(|(name, other)| *other == id && profile.has_message(name))

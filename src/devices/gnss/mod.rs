@@ -71,6 +71,9 @@ use crate::wire::nmea::{Number, Sentence, Txt};
 use crate::wire::ubx::cfg::CfgPrt;
 use crate::wire::ubx::{Frame, MessageId, OVERHEAD};
 
+/// Nothing was wrong, or the message is refused.
+type Verdict = Result<(), ()>;
+
 /// From power to the text a u-blox receiver greets with.
 const GREETING_NS: u64 = 200_000_000;
 /// Room for the sentence that says bytes were lost.

@@ -4,7 +4,7 @@
 //! over, or until bytes come in, which wake it and are lost.
 
 use super::Gnss;
-use super::configure::Verdict;
+use super::Verdict;
 use crate::time::SimTime;
 use crate::wire::ubx::MessageId;
 

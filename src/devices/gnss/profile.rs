@@ -1,6 +1,5 @@
 //! A GNSS receiver's firmware and what a rig may set on it.
 
-use super::items::ROWS;
 use crate::sensors::gnss::settings::{GnssSystem, ReceiverSettings};
 use crate::wire::ubx::{MessageId, Payload, mon, mon_more, nav, nav_more, rxm};
 
@@ -281,12 +280,5 @@ impl GnssDialect {
     /// Whether it speaks UBX.
     pub fn is_ublox(self) -> bool {
         matches!(self, Self::Ublox8 | Self::Ublox9)
-    }
-
-    /// Whether firmware that speaks a version of the protocol (times 100; of none, any) has a
-    /// message, by name.
-    pub fn has_message(self, version: Option<u32>, name: &str) -> bool {
-        let row = ROWS.iter().find(|row| row.name == name && row.message.is_some());
-        self.is_ublox() && row.is_some_and(|row| row.is_in_version(self, version))
     }
 }

@@ -7,7 +7,7 @@
 //! fixed and only read.
 
 use super::Gnss;
-use super::configure::Verdict;
+use super::Verdict;
 use super::items::{signal_key, system_key};
 use super::messages::gnss_id;
 use super::profile::GnssDialect;

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::Gnss;
-use super::configure::Verdict;
+use super::Verdict;
 use crate::wire::record::Record;
 use crate::wire::ubx::cfg::{CfgValdel, CfgValset, Item, Key};
 

@@ -4,13 +4,13 @@
 //! acknowledged. Settings take effect after the answer: a new rate of the line is answered at the
 //! old one.
 
-use super::Gnss;
 use super::clock::Stamp;
 use super::commands::aiding_lengths;
-use super::configure::{Verdict, is_port};
+use super::configure::is_port;
 use super::items::{Protocol, UART1, input_key, key, rate_key};
 use super::power::RXM_PMREQ;
 use super::profile::{GnssDialect, UBX_OUTPUTS};
+use super::{Gnss, Verdict};
 use crate::sensors::gnss::navigator::Fix;
 use crate::sensors::gnss::settings::BestFix;
 use crate::time::SimTime;
