@@ -27,6 +27,7 @@ targets! {
     hdl64e_status
     hesai
     hokuyo
+    host_log
     imu_device
     joint_encoder
     kit_cloud
@@ -35,6 +36,7 @@ targets! {
     pcap_inspect
     phone
     profile
+    replay_times
     rig
     sbg_ecom
     scene_gltf

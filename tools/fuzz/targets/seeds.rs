@@ -26,6 +26,11 @@ use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket};
 /// Target, name, text: one of each format.
 const TEXTS: &[(&str, &str, &str)] = &[
     (
+        "host_log",
+        "cut-off",
+        "{\"menura_host_log\": 1, \"rig\": \"\", \"seed\": 7, \"start_utc\": \"2026-06-01T12:00:00Z\"}\n{\"t_ns\": 1, \"device\": \"gnss\", \"bytes\": \"b562\"}\n{\"t_ns\": 2, \"dev",
+    ),
+    (
         "fault_request",
         "start",
         r#"{"start": {"device": "roof-lidar", "kind": "window-dirty", "transmission": 0.3, "from_deg": 350}}"#,
