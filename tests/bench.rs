@@ -79,6 +79,10 @@ fn shares_and_stages_add_up() {
     assert_eq!(number(&told["workers"]), 2.0);
     assert!(factor <= processors / total * 1.000_001, "{factor}");
     assert!((1.0 - 1.0 / factor - number(&told["headroom"])).abs() < 1e-9);
+    // A run counts the time of its measurements: what it prints is what they take of the workers here.
+    let measuring_s = number(&told["stages"]["cast_s"]) + number(&told["stages"]["physics_s"]);
+    let of_run = number(&told["workers_factor"]);
+    assert!((of_run * measuring_s / 2.0 - 1.0).abs() < 0.25, "{of_run} {measuring_s}");
 }
 
 #[test]
@@ -94,6 +98,7 @@ fn dual_returns_are_twice_as_many_packets() {
 fn people_are_told_the_same() {
     let page = menura(&["bench", "--duration", "100ms"], &["engine.workers=1"]);
     assert!(page.contains("times real time on this machine"), "{page}");
+    assert!(page.contains("1 workers render "), "{page}");
     assert!(page.contains("scanner: sends only to hosts that ask"), "{page}");
     let rows = page.lines().filter(|line| line.contains(" %  "));
     assert_eq!(rows.count(), 4, "{page}");
