@@ -6,10 +6,8 @@ use menura::engine::replay_times::{JumpLimits, ReplayTimes};
 use menura::time::SimTime;
 
 pub fn run(bytes: &[u8]) {
-    let limits = JumpLimits {
-        most_forward: Duration::from_secs(60),
-        most_back: Duration::from_millis(100),
-    };
+    let limits =
+        JumpLimits { most_forward: Duration::from_secs(60), most_back: Duration::from_millis(100) };
     let mut times = ReplayTimes::new(limits);
     let mut latest = SimTime::ZERO;
     for captured in bytes.chunks_exact(8) {

@@ -35,6 +35,8 @@ const TEXTS: &[(&str, &str, &str)] = &[
         "start",
         r#"{"start": {"device": "roof-lidar", "kind": "window-dirty", "transmission": 0.3, "from_deg": 350}}"#,
     ),
+    // Eight bytes are a time: the second is an hour later, the third is before it.
+    ("replay_times", "jumps", "\0\0\0\0\0\0\0\0\0\0\0\0E\u{3}\0\0\0\0\0\0\0\0\0\0"),
     (
         "foxglove",
         "subscribe",
