@@ -80,8 +80,9 @@ fn help_is_as_committed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help");
     let bless = std::env::var_os("MENURA_BLESS").is_some_and(|value| value == "1");
     let verbs = [
-        "", "run", "record", "check", "profiles", "inspect", "replay", "probe", "scenes", "twin",
-        "validate", "doctor", "schema", "new", "fault", "join", "export", "bench", "test",
+        "", "run", "record", "check", "profiles", "inspect", "replay", "convert", "probe",
+        "scenes", "twin", "validate", "doctor", "schema", "new", "fault", "join", "export",
+        "bench", "test",
     ];
     for verb in verbs {
         let arguments: Vec<&str> = [verb, "--help"].into_iter().filter(|a| !a.is_empty()).collect();

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use super::data_flow::{DataFlow, steps_within};
 use super::flows::ports_of;
 use super::spread::Spread;
-use crate::devices::decoder::datagram::{DATA, DatagramDecoder, Stamp};
+use crate::devices::decoder::datagram::{DATA, DatagramDecoder, RawReturn, Stamp};
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
 /// Longer spacings belong to pauses, not to the stream.
@@ -60,6 +60,8 @@ pub struct Figures {
     pub arrival_spacing_us: Spread,
     /// Between azimuths of blocks in a packet, hundredths of a degree, equal ones left out.
     pub azimuth_step_centideg: Spread,
+    /// Between the two returns of a firing that differ, in the wire's units of distance.
+    pub pairs: Pairs,
     /// Intensities of points with a return, and without.
     pub intensity: [Spread; 2],
     /// When the first and the last data packet came, nanoseconds of POSIX time.
@@ -107,6 +109,44 @@ impl OtherFigures {
     }
 }
 
+/// The upper ends of the histogram's bins, units of the wire.
+const PAIR_BINS: [u32; 8] = [50, 100, 125, 150, 175, 200, 250, 500];
+
+/// Firings with two returns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pairs {
+    /// Those that have both returns.
+    pub both: u64,
+    /// Those whose returns have one distance.
+    pub same: u64,
+    /// The least difference of two distances that differ.
+    pub least: Option<u32>,
+    /// Differences below each of [`PAIR_BINS`] and not below the one before, and all others.
+    bins: [u64; PAIR_BINS.len() + 1],
+}
+
+impl Pairs {
+    fn see(&mut self, [one, other]: [RawReturn; 2]) {
+        if one.is_empty || other.is_empty {
+            return;
+        }
+        self.both += 1;
+        let apart = one.distance.abs_diff(other.distance);
+        if apart == 0 {
+            self.same += 1;
+            return;
+        }
+        self.least = Some(self.least.map_or(apart, |least| least.min(apart)));
+        let bin = PAIR_BINS.iter().position(|end| apart < *end).unwrap_or(PAIR_BINS.len());
+        self.bins[bin] += 1;
+    }
+
+    /// The share of a count of the pairs that differ, per cent.
+    fn share(&self, count: u64) -> f64 {
+        100.0 * count as f64 / (self.both - self.same) as f64
+    }
+}
+
 impl Figures {
     /// Nothing seen yet.
     pub fn new(decoder: Box<dyn DatagramDecoder>) -> Self {
@@ -116,6 +156,7 @@ impl Figures {
             device_spacing_us: Spread::default(),
             arrival_spacing_us: Spread::default(),
             azimuth_step_centideg: Spread::default(),
+            pairs: Pairs::default(),
             intensity: Default::default(),
             span_unix_ns: None,
             headers: None,
@@ -149,6 +190,9 @@ impl Figures {
         }
         for step in steps_within(&sweep.azimuths_centideg) {
             self.azimuth_step_centideg.see(step.into());
+        }
+        for pair in sweep.pairs() {
+            self.pairs.see(pair);
         }
         for point in &sweep.returns {
             self.intensity[usize::from(point.is_empty)].see(point.intensity.into());
@@ -213,6 +257,20 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
             };
             let [of_real, of_ours] = [ahead(real, of_real), ahead(ours, of_ours)];
             row(&format!("{kind} delay less than data's"), of_real, of_ours, "us");
+        }
+    }
+    if real.pairs.both + ours.pairs.both > 0 {
+        let both = |pairs: &Pairs| pairs.both as f64;
+        row("pairs of returns", both(&real.pairs), both(&ours.pairs), "");
+        let same = |pairs: &Pairs| 100.0 * pairs.same as f64 / pairs.both as f64;
+        row("pairs with one distance", same(&real.pairs), same(&ours.pairs), "%");
+        let least = |pairs: &Pairs| pairs.least.map_or(f64::NAN, f64::from);
+        row("least separation", least(&real.pairs), least(&ours.pairs), "units");
+        let ends = PAIR_BINS.iter().map(|end| format!("separation below {end}, share"));
+        let last = format!("separation from {}, share", PAIR_BINS[PAIR_BINS.len() - 1]);
+        for (bin, name) in ends.chain([last]).enumerate() {
+            let share = |pairs: &Pairs| pairs.share(pairs.bins[bin]);
+            row(&name, share(&real.pairs), share(&ours.pairs), "%");
         }
     }
     row("points without return", 100.0 * real.empty_share(), 100.0 * ours.empty_share(), "%");
@@ -285,6 +343,7 @@ mod tests {
     use super::*;
     use crate::config::rig::Rig;
     use crate::devices::decoder::Hints;
+    use crate::devices::decoder::datagram::Sweep;
     use crate::devices::family::{catalogue, family_of};
     use crate::engine::LiveWorld;
     use crate::engine::hosts::NoHosts;
@@ -342,5 +401,21 @@ mod tests {
         // Never longer than the shorter period and a delay; a real one's is about 8.81 ms.
         assert!((8500.0..8847.4 + 301.0).contains(&longest_us), "{longest_us}");
         assert!((205..=214).contains(&figures.others["position"].packets));
+    }
+
+    #[test]
+    fn pairs_are_told_apart_by_their_distance() {
+        let one = |distance: u32| RawReturn { is_empty: distance == 0, intensity: 1, distance };
+        let mut sweep = Sweep { is_dual: true, ..Sweep::default() };
+        sweep.azimuths_centideg = vec![1, 1, 2, 2];
+        // Two lasers; the second returns of a block's points are in the block behind it.
+        sweep.returns = [100, 200, 100, 310, 0, 900, 5, 1000].map(one).to_vec();
+        let mut pairs = Pairs::default();
+        sweep.pairs().for_each(|pair| pairs.see(pair));
+        assert_eq!((pairs.both, pairs.same, pairs.least), (3, 1, Some(100)));
+        assert_eq!(pairs.bins, [0, 0, 2, 0, 0, 0, 0, 0, 0]);
+        sweep.is_paired_by_point = true;
+        let apart: Vec<_> = sweep.pairs().map(|[a, b]| b.distance - a.distance).collect();
+        assert_eq!(apart, [100, 210, 900, 995]);
     }
 }

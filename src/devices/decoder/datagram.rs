@@ -157,6 +157,9 @@ pub struct Sweep {
     pub returns: Vec<RawReturn>,
     /// Whether firings have two returns each.
     pub is_dual: bool,
+    /// Whether the second return of a point follows the first; else those of a block follow those of the block
+    /// before.
+    pub is_paired_by_point: bool,
     /// What no unit sends.
     pub issues: Vec<String>,
     /// What azimuths were computed with; `None` where the wire has them.
@@ -179,6 +182,26 @@ pub struct RawReturn {
     pub is_empty: bool,
     /// Brightness, 0..=255; not always 0 of an empty one.
     pub intensity: u8,
+    /// In the wire's units.
+    pub distance: u32,
+}
+
+impl Sweep {
+    /// The two returns of each firing, where firings have two.
+    pub fn pairs(&self) -> impl Iterator<Item = [RawReturn; 2]> {
+        let (count, between) = match self.is_dual {
+            true if self.is_paired_by_point => (self.returns.len() / 2, 1),
+            true => {
+                (self.returns.len() / 2, self.returns.len() / self.azimuths_centideg.len().max(1))
+            }
+            false => (0, 1),
+        };
+        let between = between.max(1);
+        (0..count).filter_map(move |nth| {
+            let first = nth / between * 2 * between + nth % between;
+            Some([*self.returns.get(first)?, *self.returns.get(first + between)?])
+        })
+    }
 }
 
 /// A return with the laser that fired and where the head looked.

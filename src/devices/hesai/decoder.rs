@@ -173,6 +173,7 @@ impl DatagramDecoder for HesaiDecoder {
             sweep.returns.extend(packet.points(points).map(|point| RawReturn {
                 is_empty: point.distance == 0,
                 intensity: point.reflectivity,
+                distance: point.distance.into(),
             }));
         }
         let azimuths = &sweep.azimuths_centideg;

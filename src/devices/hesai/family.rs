@@ -3,6 +3,7 @@
 use super::profile::{HesaiProfile, HesaiSettings};
 use super::{Hesai, calibration, decoder, describe, faults, profile_read};
 use crate::Built;
+use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
     AngleSense, Control, ControlKind, GpsInputRefusal, Interface, JointRole, LidarTraits, Product,
@@ -105,5 +106,9 @@ impl Family for HesaiFamily {
     fn calibration_file(&self, profile: &HesaiProfile, extension: &str) -> Option<String> {
         let lasers = calibration::lasers_of(profile, &profile.defaults.serial);
         (extension == "csv").then(|| calibration::table(&lasers))
+    }
+
+    fn commands(&self, _profile: &HesaiProfile) -> Vec<CommandTable> {
+        vec![CommandTable::parse("PTC commands", include_str!("ptc.csv"))]
     }
 }

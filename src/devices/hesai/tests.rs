@@ -2,6 +2,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use super::*;
+use crate::commands::Conduct;
 use crate::config::profile::Profile;
 use crate::config::rig::schedule::Schedule;
 use crate::family::catalogue;
@@ -479,4 +480,56 @@ fn a_flood_of_requests_is_not_answered_without_end() {
     let answers = std::iter::from_fn(|| unit.poll_transmit())
         .filter(|transmit| matches!(transmit.output, Output::BytesTo(..)));
     assert_eq!(answers.count(), 32);
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+/// Every command of the table, valid, short, long and doubled, to each model.
+#[test]
+fn every_command_is_answered_as_its_table_says() {
+    for name in NAMES {
+        let profile = driver(name);
+        let [table] = &crate::family::family_of(&profile).commands(&profile)[..] else { panic!() };
+        for row in &table.rows {
+            let request = hex(row.request);
+            let (command, payload) = (request[0], &request[1..]);
+            assert_eq!(format!("0x{command:02X}"), row.code);
+            for (nth, payload) in crate::commands::variants(payload).iter().enumerate() {
+                let mut unit = unit(name, |_| {});
+                let answer = asked(&mut unit, command, payload);
+                assert!(answer.payload.len() <= crate::wire::hesai::ptc::MAX_PAYLOAD);
+                let is_served = match row.conduct {
+                    Conduct::Acts | Conduct::Kept | Conduct::Constant => true,
+                    Conduct::Refused | Conduct::NotMade => {
+                        assert_eq!(answer.code, code::UNSUPPORTED, "{name} {}", row.name);
+                        false
+                    }
+                };
+                if nth == 0 && is_served {
+                    assert_eq!(answer.code, code::OK, "{name} {}", row.name);
+                }
+                if nth == 0 && row.conduct == Conduct::Kept {
+                    let told: Configuration = get(&mut unit, command::CONFIGURATION, &[]);
+                    let read = match command {
+                        command::TRIGGER => vec![told.trigger],
+                        command::OWN_NETWORK => {
+                            let vlan = [&[told.vlan.is_on], &told.vlan.id.to_be_bytes()[..]];
+                            [&told.ip[..], &told.mask, &told.gateway, &vlan.concat()].concat()
+                        }
+                        command::SET_PTP => {
+                            asked(&mut unit, command::GET_PTP, &[]).payload[1..].to_vec()
+                        }
+                        _ => asked(&mut unit, command::GET_PTP_LOCK_OFFSET, &[]).payload,
+                    };
+                    assert_eq!(read, *payload, "{name} {}", row.name);
+                }
+                if command != command::REBOOT {
+                    let known = asked(&mut unit, command::INVENTORY, &[]);
+                    assert_eq!((known.code, known.payload.len()), (code::OK, 120));
+                }
+            }
+        }
+    }
 }

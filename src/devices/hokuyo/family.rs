@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::profile::{HokuyoProfile, HokuyoSettings, HostInterface};
 use super::{Hokuyo, decoder, describe, profile_read};
 use crate::Built;
+use crate::commands::{CommandTable, Conduct};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, Interface, LidarTraits, Product, Profile};
 use crate::config::toml::reader::TableReader;
@@ -13,6 +14,7 @@ use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::sensors::optics_fault::WINDOW_DIRTY;
+use crate::wire::scip::request::Name;
 
 /// `hokuyo`
 #[derive(Debug)]
@@ -78,5 +80,17 @@ impl Family for HokuyoFamily {
 
     fn stream_decoder(&self, profile: Option<&HokuyoProfile>) -> Option<Box<dyn StreamDecoder>> {
         Some(Box::new(decoder::ScipDecoder::new(profile)))
+    }
+
+    fn commands(&self, profile: &HokuyoProfile) -> Vec<CommandTable> {
+        let mut table = CommandTable::parse("SCIP commands", include_str!("scip.csv"));
+        for row in &mut table.rows {
+            let known = Name::of_word(row.code);
+            if known.is_some_and(|name| !profile.protocol.commands.contains(&name)) {
+                row.conduct = Conduct::Refused;
+                row.note = "the product does not have it (its communication protocol)";
+            }
+        }
+        vec![table]
     }
 }

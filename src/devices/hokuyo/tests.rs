@@ -99,7 +99,7 @@ impl Bench {
                 _ => continue,
             };
             let mut found = Framer::new(Messages).frames(&bytes);
-            assert_eq!(found.len(), 1, "one message at a time");
+            assert_eq!(found.len(), 1, "one message at a time: {bytes:?}");
             self.effects.extend(transmit.fault_effects);
             self.said.push((transmit.due, peer, found.remove(0)));
         }
@@ -586,5 +586,54 @@ fn floods_are_bounded() {
         assert!(uart_bytes <= LINE_BUFFER, "{name}: {uart_bytes}");
         bench.run_ms(30_000);
         assert_eq!(bench.unit.hosts.last().and_then(|host| host.waiting.next_answer()), None);
+    }
+}
+
+/// Every command of the table, also short, long and doubled, to each product.
+#[test]
+fn every_command_is_answered_as_its_table_says() {
+    use crate::commands::{Conduct, variants};
+    let profiles = catalogue().profiles().iter();
+    for profile in profiles.filter(|profile| profile.data::<HokuyoProfile>().is_some()) {
+        let [table] = &crate::family::family_of(profile).commands(profile)[..] else { panic!() };
+        let statuses = &profile.data::<HokuyoProfile>().unwrap().statuses;
+        let refusals = [
+            statuses.not_supported,
+            statuses.no_bit_rate,
+            statuses.no_motor_speed,
+            statuses.no_sensitivity,
+            statuses.no_simulation,
+        ];
+        for row in &table.rows {
+            for (nth, line) in variants(row.request.as_bytes()).iter_mut().enumerate() {
+                // Messages are lines of text.
+                line.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b'1');
+                if line.is_empty() {
+                    // Ends of lines alone are no request.
+                    continue;
+                }
+                let mut bench = Bench::connected(&profile.name, "");
+                bench.run_ms(5);
+                bench.said.clear();
+                bench.send(&String::from_utf8_lossy(line));
+                bench.run_ms(20);
+                assert!(bench.said.len() < 20, "{} {}", profile.name, row.code);
+                let answer = bench.said.iter().find(|(_, _, message)| message.echo == *line);
+                let status = answer.map(|(_, _, message)| status(message));
+                // SCIP says 0E to a word that is no command.
+                let is_refused = status.as_ref().is_none_or(|status| {
+                    status == "0E" || refusals.iter().any(|code| code == status.as_bytes())
+                });
+                // The answer to SCIP2.0 of a scanner that speaks it is also that to an unknown command.
+                if nth == 0 && row.code != "SCIP2.0" {
+                    let expected = matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
+                    assert_eq!(is_refused, expected, "{} {}: {status:?}", profile.name, row.code);
+                }
+                if row.code != "SS" {
+                    bench.run_ms(100);
+                    bench.ask("VV");
+                }
+            }
+        }
     }
 }

@@ -228,6 +228,11 @@ pub fn object(text: &[u8]) -> Result<Values, String> {
     serde_json::from_slice(text).map_err(|error| format!("not an object: {error}"))
 }
 
+/// Whether a firmware has a parameter.
+pub(super) fn has(profile: &OusterProfile, key: &str) -> bool {
+    kind_of(profile, key).is_some()
+}
+
 fn kind_of(profile: &OusterProfile, key: &str) -> Option<&'static (&'static str, Kind)> {
     let is_early = profile.interface.has_tcp_commands;
     let later = LATER_KEYS.iter().filter(|_| profile.interface.has_return_order);

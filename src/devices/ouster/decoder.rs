@@ -198,6 +198,7 @@ impl DatagramDecoder for OusterDecoder {
         let is_guess = self.told.is_none_or(|told| !told.is_turn_told);
         let mut sweep = Sweep {
             is_dual: format.returns() == 2,
+            is_paired_by_point: true,
             turn: Some(TurnSteps { count: self.turn(), is_guess }),
             ..Sweep::default()
         };
@@ -211,6 +212,7 @@ impl DatagramDecoder for OusterDecoder {
                 sweep.returns.extend(returns.map(|one| RawReturn {
                     is_empty: one.range_mm == 0,
                     intensity: one.reflectivity,
+                    distance: one.range_mm,
                 }));
             }
         }

@@ -3,6 +3,7 @@
 use super::profile::{OusterProfile, OusterSettings};
 use super::{Ouster, decoder, describe, faults, profile_read};
 use crate::Built;
+use crate::commands::CommandTable;
 use crate::config::profile::{
     AngleSense, Control, ControlKind, DeviceFaultKind, Interface, JointRole, LidarTraits, Product,
     Profile,
@@ -107,5 +108,9 @@ impl Family for OusterFamily {
         let named = profile.zip(hints.profile);
         let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
         Ok(Some(Box::new(decoder::OusterDecoder::new(named))))
+    }
+
+    fn commands(&self, profile: &OusterProfile) -> Vec<CommandTable> {
+        super::conduct::tables(profile)
     }
 }

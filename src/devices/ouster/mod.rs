@@ -11,6 +11,7 @@
 
 mod clock;
 mod commands;
+mod conduct;
 mod config;
 mod control;
 pub(crate) mod decoder;

@@ -399,3 +399,86 @@ fn older_words_mean_what_newer_ones_do() {
     assert_eq!(say(&mut unit, &format!("set_config_param . {all}")), "set_config_param");
     assert_eq!(staged(&mut unit)["udp_ip"], "10.0.0.8");
 }
+
+/// Every request of the tables, also short, long and doubled, to each kind of firmware.
+#[test]
+fn every_request_is_answered_as_its_table_says() {
+    use crate::commands::{Conduct, variants};
+    for name in ["ouster-os1-64-2.0", NAME, LATER] {
+        let profile = driver(name);
+        let tables = crate::family::family_of(&profile).commands(&profile);
+        for row in &tables[0].rows {
+            let (word, url) = row.code.split_once(' ').unwrap();
+            let method = match word {
+                "GET" => HttpMethod::Get,
+                "POST" => HttpMethod::Post,
+                "PUT" => HttpMethod::Put,
+                _ => HttpMethod::Delete,
+            };
+            for (nth, body) in variants(row.request.as_bytes()).iter().enumerate() {
+                let mut unit = unit(name, |_| {});
+                let body = String::from_utf8_lossy(body);
+                let (status, answer) = ask(&mut unit, method, url, &body);
+                assert!(answer.to_string().len() < 100_000);
+                let is_served =
+                    matches!(row.conduct, Conduct::Acts | Conduct::Kept | Conduct::Constant);
+                if !is_served {
+                    assert!(matches!(status, 404 | 405), "{name} {}: {status}", row.code);
+                } else if nth == 0 {
+                    assert!(status < 300, "{name} {}: {status} {answer}", row.code);
+                }
+                if nth == 0 && is_served && word == "PUT" {
+                    assert_eq!(get(&mut unit, url).to_string(), row.request);
+                }
+                if !url.starts_with("system/") {
+                    get(&mut unit, "time");
+                }
+            }
+        }
+        let is_early = name.ends_with("2.0");
+        for row in tables[1].rows.iter().filter(|row| !row.request.is_empty()) {
+            let wanted = row.request.replace(';', ",");
+            for (nth, text) in variants(wanted.as_bytes()).iter().enumerate() {
+                let mut unit = unit(name, |_| {});
+                unit.handle_peer(SimTime::ZERO, PEER, true);
+                let text = String::from_utf8_lossy(text);
+                let (is_done, active) = if is_early {
+                    let line = format!("set_config_param {} {text}", row.code);
+                    let answer = say(&mut unit, &line);
+                    say(&mut unit, "reinitialize");
+                    let active = say(&mut unit, "get_config_param active");
+                    (!answer.starts_with("error"), serde_json::from_str(&active).unwrap())
+                } else {
+                    let body = format!("{{\"{}\": {text}}}", row.code);
+                    let (status, _) = ask(&mut unit, HttpMethod::Post, "sensor/config", &body);
+                    (status < 300, get(&mut unit, "sensor/config"))
+                };
+                let is_refused = row.conduct == Conduct::Refused;
+                assert!(!is_refused || !is_done, "{name} {}", row.code);
+                if nth == 0 && !is_refused {
+                    assert!(is_done, "{name} {}: {wanted}", row.code);
+                    let read: &Value = &active[row.code];
+                    assert_eq!(
+                        *read,
+                        serde_json::from_str::<Value>(&wanted).unwrap(),
+                        "{name} {}",
+                        row.code
+                    );
+                }
+            }
+        }
+        for row in tables.get(2).iter().flat_map(|table| &table.rows) {
+            for (nth, line) in variants(row.request.as_bytes()).iter().enumerate() {
+                let mut unit = unit(name, |_| {});
+                unit.handle_peer(SimTime::ZERO, PEER, true);
+                let answer = say(&mut unit, &String::from_utf8_lossy(line));
+                assert!(answer.len() < 20_000);
+                if nth == 0 {
+                    let is_refused = row.conduct == Conduct::Refused;
+                    assert_eq!(answer.starts_with("error"), is_refused, "{}: {answer}", row.code);
+                }
+                assert!(say(&mut unit, "get_time_info").starts_with('{'));
+            }
+        }
+    }
+}

@@ -47,11 +47,13 @@ pub(crate) fn sweep(payload: &[u8]) -> Sweep {
     let raw = |point: &crate::wire::velodyne::Point| RawReturn {
         is_empty: point.distance == 0,
         intensity: point.intensity,
+        distance: point.distance.into(),
     };
     Sweep {
         azimuths_centideg: blocks(&packet).map(|block| block.azimuth_centideg).collect(),
         returns: points.map(raw).collect(),
         is_dual: packet.is_dual_return(),
+        is_paired_by_point: false,
         issues: packet.check().iter().map(ToString::to_string).collect(),
         turn: None,
     }

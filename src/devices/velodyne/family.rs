@@ -3,6 +3,7 @@
 use super::profile::{VelodyneProfile, VelodyneSettings};
 use super::{Velodyne, decoder, describe, profile_read};
 use crate::Built;
+use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
     AngleSense, Control, ControlKind, GpsInputRefusal, Interface, JointRole, LidarTraits, Product,
@@ -100,5 +101,9 @@ impl Family for VelodyneFamily {
         let named = profile.zip(hints.profile);
         let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
         Ok(Some(Box::new(decoder::VelodyneDecoder::new(named, hints.anyway))))
+    }
+
+    fn commands(&self, _profile: &VelodyneProfile) -> Vec<CommandTable> {
+        vec![CommandTable::parse("web interface", include_str!("web.csv"))]
     }
 }

@@ -302,3 +302,39 @@ proptest! {
         prop_assert!([204, 400, 404].contains(&status), "{status}");
     }
 }
+
+/// Every request of the table, also short, long and doubled, to each product.
+#[test]
+fn every_request_is_answered_as_its_table_says() {
+    use crate::commands::{Conduct, variants};
+    let profiles = catalogue().profiles().iter();
+    for profile in profiles.filter(|profile| profile.data::<VelodyneProfile>().is_some()) {
+        let [table] = &crate::family::family_of(profile).commands(profile)[..] else { panic!() };
+        for row in &table.rows {
+            let mut words = row.code.split(' ');
+            let (word, path) = (words.next().unwrap(), words.next().unwrap());
+            let method = if word == "GET" { HttpMethod::Get } else { HttpMethod::Post };
+            for (nth, body) in variants(row.request.as_bytes()).iter().enumerate() {
+                let mut run = Run::new(unit(&profile.name, |_| {}), 100);
+                let body = String::from_utf8_lossy(body);
+                let response = ask(&mut run, method, path, &body);
+                assert!(response.body.len() < 100_000);
+                match row.conduct {
+                    Conduct::Refused | Conduct::NotMade => assert_eq!(response.status, 404),
+                    _ if nth == 0 => {
+                        assert!(response.status < 400, "{} {}", profile.name, row.code);
+                    }
+                    _ => {}
+                }
+                if path == "/cgi/reset" {
+                    continue;
+                }
+                let settings = get(&mut run, "/cgi/settings.json");
+                if nth == 0 && row.conduct == Conduct::Kept {
+                    let (key, value) = row.request.split_once('=').unwrap();
+                    assert_eq!(settings["net"][key], value, "{}", row.code);
+                }
+            }
+        }
+    }
+}
