@@ -88,14 +88,18 @@ class Model:
     steps: int
     single: tuple
     dual: str
+    # From the start of a block to the instant whose azimuth it has.
+    azimuth_after_s: float = 0.0
 
 
 XT_MODES = ("strongest", "last")
 MODELS = [
     Model("hesai-xt32", "pandar_xt32", 32, 8, "eeff06010000200800040101", "", 4, 28, 2000, XT_MODES, "last-strongest"),
     Model("hesai-xt16", "pandar_xt16", 16, 8, "eeff06010000100800040101", "", 4, 28, 2000, XT_MODES, "last-strongest"),
-    Model("hesai-pandar40p", "pandar_40p", 40, 10, "", "ffee", 3, 22, 1800, XT_MODES, "last-strongest"),
-    Model("hesai-pandar64", "pandar_64", 64, 6, "eeff400600040000", "", 3, 22, 1800, XT_MODES, "last-strongest"),
+    Model("hesai-pandar40p", "pandar_40p", 40, 10, "", "ffee", 3, 22, 1800, XT_MODES, "last-strongest",
+          54.67e-6),
+    Model("hesai-pandar64", "pandar_64", 64, 6, "eeff400600040000", "", 3, 22, 1800, XT_MODES, "last-strongest",
+          54.668e-6),
     Model("hesai-qt64", "pandar_qt64", 64, 4, "eeff03010000400400040101", "", 4, 28, 600, ("first", "last"), "last-first"),
 ]
 # Which echoes the columns near and far of a pair are.
@@ -309,8 +313,10 @@ class Points:
     """What hilspy has decoded of some packets, point by point."""
 
     channel: np.ndarray
-    # Where the block looks, degrees, and when its first laser fires, seconds since the start.
+    # Where the block looks when its first laser fires, degrees; a whole number of steps, as there is no jitter. How far
+    # from there its own azimuth puts it; and when that laser fires, seconds since the start.
     block_deg: np.ndarray
+    off_deg: np.ndarray
     block_s: np.ndarray
     time_s: np.ndarray
     range_m: np.ndarray
@@ -330,7 +336,10 @@ def decoded(model, client, packets):
     base = np.concatenate([np.full(len(fields["x"]), fields["timestamp"] - start) for fields in packets])
     channel = column("channel").astype(int)
     time_s = base + column("time")
-    return Points(channel, np.round((column("azimuth") - client.azimuth_deg[channel]) % 360, 2) % 360,
+    told_deg = np.round(column("azimuth") - client.azimuth_deg[channel], 2) - 3600.0 * model.azimuth_after_s
+    step_deg = 360.0 / model.steps
+    steps = np.round(told_deg / step_deg)
+    return Points(channel, steps % model.steps * step_deg, told_deg - steps * step_deg,
                   time_s - client.late_s[channel], time_s, column("distance"), column("intensity"),
                   column("return").astype(int), np.stack([column(name) for name in "xyz"], -1))
 
@@ -370,6 +379,8 @@ def points(bench, result):
     result.expect("the mode", all(fields["rpm"] == 600 for fields in packets), f"{packets[0]['rpm']} rpm")
     result.expect("as many points as were fired", len(found.range_m) == len(packets) * model.blocks * model.lasers,
                   f"{len(found.range_m)}")
+    off_deg = np.max(np.abs(found.off_deg))
+    result.expect("azimuths to a hundredth of a degree", off_deg <= 0.0051, f"{off_deg:.4f} degrees off")
     truth = bench.record(float(np.ceil(np.max(found.time_s) + 0.5)))
     direction = beams(found.channel, found.block_deg, client.late_s, angles)
     wanted_m = to_walls(truth, found.time_s, direction)
