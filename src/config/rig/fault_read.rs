@@ -218,7 +218,14 @@ fn read_kind(
     };
     let (word, kind) = match kind {
         Kind::Wire(kind) => (kind.word(), details(kind, table).map(FaultKind::Wire)),
-        Kind::Device(kind) => (kind.word, (kind.read)(table, profile).map(FaultKind::Device)),
+        Kind::Device(kind) => {
+            // Families may have one word for faults of their own.
+            let own = profile.and_then(|profile| {
+                profile.family.faults().iter().find(|own| own.word == kind.word).copied()
+            });
+            let kind = own.unwrap_or(*kind);
+            (kind.word, (kind.read)(table, profile).map(FaultKind::Device))
+        }
     };
     (word, kind, stream)
 }
