@@ -4,22 +4,23 @@ mod common;
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use menura::engine::clock::Stopwatch;
 use menura::engine::run::RealTimeRun;
 use menura::engine::stats::{DeviceFigures, simulated_s};
 use menura::time::SimTime;
 use menura::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 
-/// Takes two microseconds for a ray, besides what it takes to cast it: with nine rays a VLP-16's
+/// Takes two microseconds for a ray in addition to what it takes to cast it: with nine rays a VLP-16's
 /// packets, 384 pulses every 1.3 ms, take five times as long as there is.
 struct Slow(Box<dyn RayCaster>);
 
 impl Slow {
     fn wait(stencil: &Stencil, pulses: &[Pulse]) {
         // It takes a processor meanwhile, as rays do: the real-time factor counts processor time.
-        let end = Instant::now() + Duration::from_micros(2) * (stencil.len() * pulses.len()) as u32;
-        while Instant::now() < end {
+        let (watch, rays) = (Stopwatch::start(), stencil.len() * pulses.len());
+        while watch.elapsed() < Duration::from_micros(2) * rays as u32 {
             std::hint::spin_loop();
         }
     }
