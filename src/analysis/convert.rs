@@ -1,7 +1,7 @@
 //! Captures in another form: pcap, MCAP and bags of ROS 2 in SQLite, with every byte and time of their packets.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use rusqlite::{Connection, params};
 
 use super::bag::{Bag, BagError, Message, Topic};
 use super::capture::{CaptureError, CaptureReader, Source, frame_id};
+use crate::links::part_file::PartFile;
 use crate::wire::ParseError;
 use crate::wire::ethernet::{Content, LinkType};
 use crate::wire::ros2::{NEBULA_DEFINITION, NEBULA_TYPE, nebula_packet};
@@ -73,37 +74,29 @@ pub fn convert(from: &Path, to: &Path) -> Result<Converted, ConvertError> {
         return Err(output("its name must end in .pcap, .mcap or .db3".into()));
     }
     let mut reader = CaptureReader::open(Source::File(from))?;
-    // An existing file stays as it is.
-    let file = File::create_new(to).map_err(|error| output(error.to_string()))?;
-    let written = write(&mut reader, from, to, file);
-    if written.is_err() {
-        // Half a recording is none.
-        let _ = std::fs::remove_file(to);
+    if to.exists() {
+        return Err(output("the file exists already".into()));
     }
-    written
-}
-
-fn write(
-    reader: &mut CaptureReader<'_>,
-    from: &Path,
-    to: &Path,
-    file: File,
-) -> Result<Converted, ConvertError> {
-    let output = |why: String| ConvertError::Output { path: to.to_owned(), why };
-    let extension = to.extension().unwrap_or_default();
-    let is_bag = reader.is_bag();
-    if extension == "pcap" {
-        return to_pcap(reader, file, &output);
-    }
-    let mut sink = match extension == "mcap" {
-        true => Sink::mcap(file).map_err(|error| output(error.to_string()))?,
-        false => Sink::sqlite(to).map_err(|error| output(error.to_string()))?,
+    let part = PartFile::create(to).map_err(|error| output(error.to_string()))?;
+    // SQLite opens its file itself, so that all forms are written by the name of the unfinished file.
+    let open = || OpenOptions::new().write(true).open(part.path());
+    let converted = if extension == "pcap" {
+        let file = open().map_err(|error| output(error.to_string()))?;
+        to_pcap(&mut reader, file, &output)?
+    } else {
+        let sink = match extension == "mcap" {
+            true => open().map_err(SinkError::from).and_then(Sink::mcap),
+            false => Sink::sqlite(part.path()),
+        };
+        let mut sink = sink.map_err(|error| output(error.to_string()))?;
+        let converted = match reader.is_bag() {
+            true => copy_messages(Bag::open(from)?, &mut sink, &output)?,
+            false => wrap_datagrams(&mut reader, &mut sink, &output)?,
+        };
+        sink.finish().map_err(|error| output(error.to_string()))?;
+        converted
     };
-    let converted = match is_bag {
-        true => copy_messages(Bag::open(from)?, &mut sink, &output)?,
-        false => wrap_datagrams(reader, &mut sink, &output)?,
-    };
-    sink.finish().map_err(|error| output(error.to_string()))?;
+    part.finish_new().map_err(|error| output(error.to_string()))?;
     Ok(converted)
 }
 

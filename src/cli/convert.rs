@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{CliError, all, console};
 use crate::analysis::convert::{ConvertError, convert};
+use crate::links::part_file::OutPath;
 
 /// Arguments of `menura convert`.
 #[derive(Debug, clap::Args)]
@@ -11,7 +12,7 @@ pub struct Cmd {
     /// The capture: pcap, pcapng, or a ROS 2 bag (.db3 or .mcap)
     from: PathBuf,
     /// Output file, .pcap, .mcap or .db3; an existing file is never overwritten
-    to: PathBuf,
+    to: OutPath,
 }
 
 impl Cmd {

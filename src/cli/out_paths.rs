@@ -270,8 +270,16 @@ mod tests {
             for arg in command.get_arguments() {
                 let option = format!("{} --{}", command.get_name(), arg.get_id());
                 let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-                let writes =
-                    ["Write", "Draw", "Leave capture", "Folder", "The file", "Save", "Picture"];
+                let writes = [
+                    "Write",
+                    "Draw",
+                    "Leave capture",
+                    "Folder",
+                    "The file",
+                    "Save",
+                    "Picture",
+                    "Output",
+                ];
                 let takes = arg.get_action().takes_values();
                 // A link that replaces no file.
                 let takes = takes && option != "replay --pty";
