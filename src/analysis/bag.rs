@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use mcap::records::Record;
 use mcap::sans_io::decompressor::{DecompressResult, Decompressor};
 use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
 use mcap::{McapError, McapResult};
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use ruzstd::decoding::FrameDecoder;
 
@@ -96,16 +98,8 @@ impl<'a> Bag<'a> {
     pub fn sqlite(path: &Path) -> Result<Self, BagError> {
         // Nothing is written beside the file, which may be in a folder that cannot be written to; what a
         // recorder has not merged yet is read where it is.
-        let text = std::path::absolute(path)?.to_string_lossy().into_owned();
-        let encoded: String = text
-            .bytes()
-            .map(|byte| match byte {
-                b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
-                    char::from(byte).to_string()
-                }
-                other => format!("%{other:02X}"),
-            })
-            .collect();
+        let absolute = std::path::absolute(path)?;
+        let encoded = percent_encode(absolute.as_os_str().as_bytes(), NON_ALPHANUMERIC);
         let log = path.with_file_name(format!(
             "{}-wal",
             path.file_name().unwrap_or_default().to_string_lossy()
