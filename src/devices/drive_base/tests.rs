@@ -2,9 +2,12 @@ use super::faults::{BaseFault, Sides};
 use super::profile::BaseProfile;
 use super::*;
 use crate::Output;
+use crate::config::rig::Rig;
+use crate::config::rig::faults::FaultKind;
 use crate::config::rig::schedule::Schedule;
 use crate::family::catalogue;
 use proptest::prelude::*;
+use std::path::Path;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const NOTHING: [u8; 0] = [];
@@ -589,6 +592,32 @@ fn faults_of_counters() {
     assert_near(swapped, [none[0] - 150.0, none[1] + 150.0], 1.5);
     let jumped = counts_with(BaseFault::CounterJump { sides: Sides::Both, counts: -7000 });
     assert_near(jumped, none.map(|counts| counts - 7000.0), 1.5);
+}
+
+/// Other families have a `power-cycle` of their own: the word alone does not say whose it is.
+#[test]
+fn a_rig_gives_a_base_the_power_cycle_of_bases() {
+    let text = r#"
+[world]
+scene = "room"
+[robot.trajectory]
+kind = "drive"
+model = "skid-steer"
+y_icr_m = 0.45
+max_speed_m_s = 0.68
+[[device]]
+name = "base"
+profile = "basicmicro-roboclaw-2x15a-4.1.34"
+link = { pty = "/tmp/menura/base" }
+[[fault]]
+device = "base"
+kind = "power-cycle"
+start_s = 0.0
+"#;
+    let rig = Rig::parse("a rig", text, Path::new(""), &[], catalogue());
+    let rig = rig.unwrap_or_else(|faults| panic!("{faults}"));
+    let FaultKind::Device(kind) = &rig.faults[0].kind else { panic!("not within the device") };
+    assert_eq!(kind.get::<BaseFault>(), Some(&BaseFault::PowerCycle));
 }
 
 #[test]
