@@ -38,7 +38,7 @@ impl Damage {
         Some(datagram)
     }
 
-    /// Warns of what is wrong with the capture at `path`.
+    /// Logs a warning for each kind of damage in the capture at `path`.
     pub fn warn(&self, path: &Path) {
         for line in self.told() {
             tracing::warn!("{}: {line}", path.display());

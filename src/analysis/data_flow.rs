@@ -113,7 +113,7 @@ impl DataFlow {
             && old.is_guess
             && old.count != new.count
         {
-            self.count_azimuths_anew(old.count, new.count);
+            self.restart_azimuths(old.count, new.count);
         }
         self.turn = sweep.turn;
         self.see_azimuths(&sweep.azimuths_centideg);
@@ -130,9 +130,9 @@ impl DataFlow {
         step
     }
 
-    /// Azimuths so far were computed with a wrong number of steps a turn: figures of them begin anew, from
-    /// where the last ones were in truth.
-    fn count_azimuths_anew(&mut self, guessed: u16, steps: u16) {
+    /// Restarts the figures of azimuths, because those so far were computed with a wrong number of steps per
+    /// rotation. The last azimuth is converted to the right number.
+    fn restart_azimuths(&mut self, guessed: u16, steps: u16) {
         self.azimuth_step = Range::default();
         self.azimuth_back = 0;
         (self.rotor_centideg, self.rotor_ns) = (0, 0);

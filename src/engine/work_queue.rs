@@ -5,10 +5,10 @@
 //!
 //! - **Earliest deadline first.** In real time the lane goes first whose oldest request is needed
 //!   soonest. A request is one packet, so none that is urgent waits for more than one of another device.
-//! - **Apart.** A lane is behind if its oldest request is late, or if it gave up a request within the last
+//! - **A lane that is behind yields.** A lane is behind if its oldest request is late, or if it gave up a request within the last
 //!   look-ahead. It goes before the others only if it has used the workers less, or if the others have enough
 //!   of their look-ahead left. A device that needs less than its share is therefore never behind because
-//!   another needs more than there is. Requests without rays are not in the lanes: a thread of its own
+//!   another needs more than there is. Requests without rays are not in the lanes: a separate thread
 //!   measures them.
 //! - **Dropped before it is cast.** Whether a packet can still be ready in time is asked when a worker
 //!   would begin with it. What cannot is given up there, so workers only cast what can.

@@ -13,8 +13,8 @@ use glam::{DMat4, DVec4};
 use crate::analysis::allan::{Coefficients, Fitted, Point, correlation_times_s, unit_variances};
 use crate::sensors::imu::errors::gauss_markov_std;
 
-/// A log has so many times the correlation time at least, or the top of the instability's curve is too
-/// uncertain to be told from a walk.
+/// Least length of a log in correlation times: in a shorter one the top of the instability's curve is too
+/// uncertain to distinguish it from a random walk.
 pub const LENGTHS_OF_INSTABILITY: f64 = 40.0;
 /// A random walk is fitted to no shorter log, s, beside an instability whose correlation time is found: in a
 /// shorter one, errors of the instability's curve look the same.
