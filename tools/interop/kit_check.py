@@ -10,9 +10,9 @@
 
 A run is one of ROTATIONS rotations, which the commit's hash selects; `--rotation N` selects one by hand.
 
-- Of the other products, two run the cases COMMON, and each with a serial line runs one of LINES.
+- The good drivers run a third of their cases, and two of the other products run the cases COMMON too.
 - Each fault runs one case that is meant for it and one of BESIDE.
-- Each real driver runs the cases that it is known to fail and half of the others.
+- Each real driver runs the cases that it is known to fail and a third of the others.
 
 `--all` runs all of these cases, without rotation. `--full` runs every case of the suites, without a fault and with each.
 
@@ -50,7 +50,7 @@ CASES = {
              "all-sentences", "two-dimensional", "leap-second", "leap-second-announced"],
 }
 
-# The cases that rotate over the other products, and those that rotate on a serial line.
+# The cases that rotate over the other products, and those of a serial line.
 COMMON = ["steady", "driver-restart", "unplugged", "power-cycle", "clock-back", "week-rollover"]
 LINES = ["noise", "lost-bytes", "breaks"]
 # Each of the other products: suite, options, the driver's arguments, and one case for each further kind of thing that happens
@@ -100,7 +100,7 @@ FAULTS = {
 # Cases that no fault is meant to fail.
 BESIDE = {"lidar": ["loss", "dual-return"], "gnss": ["midnight"]}
 
-# The products that a rotation runs the common cases on; odd and even rotations differ in everything that alternates.
+# The products that a rotation runs the common cases on; odd and even rotations differ in the case of each fault.
 PAIRS = list(combinations(GOOD, 2))
 ROTATIONS = 2 * len(PAIRS)
 
@@ -261,16 +261,10 @@ def one_of(cases, rotation):
     return cases if rotation is None else [cases[rotation % len(cases)]]
 
 
-def own_of(product, cases, rotation):
-    """All cases, or only one of those of LINES; it differs from product to product."""
-    turn = None if rotation is None else rotation + list(GOOD).index(product)
-    return [case for case in cases if case not in LINES or case in one_of(LINES, turn)]
-
-
-def half_of(cases, known, rotation):
-    """All cases, or the known failures and half of the others."""
-    others = [case for case in cases if case not in known]
-    return [case for case in cases if rotation is None or case in known or others.index(case) % 2 == rotation % 2]
+def third_of(cases, rotation, always=()):
+    """All cases, or those of `always` and a third of the others."""
+    others = [case for case in cases if case not in always]
+    return [case for case in cases if rotation is None or case in always or others.index(case) % 3 == rotation % 3]
 
 
 def trials(options, rotation):
@@ -278,12 +272,12 @@ def trials(options, rotation):
     pair = GOOD if rotation is None else PAIRS[rotation % len(PAIRS)]
     for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
         if "good" in chosen:
-            only = () if options.full else CASES[suite]
+            only = () if options.full else third_of(CASES[suite], rotation)
             yield Trial(f"{suite}: the good driver passes", suite, command, only, set())
     for product, (suite, adapter, told, cases) in GOOD.items():
         if "good" in chosen and not options.driver:
             command = [sys.executable, str(GOOD_DRIVER), product, *told]
-            only = () if options.full else [*(COMMON if product in pair else []), *own_of(product, cases, rotation)]
+            only = () if options.full else [*(COMMON if product in pair else []), *third_of(cases, rotation)]
             yield Trial(f"{product}: the good driver passes", suite, command, only, set(), adapter)
     if "real" in chosen:
         for name, (suite, cases, adapter, command, known) in REAL.items():
@@ -291,7 +285,7 @@ def trials(options, rotation):
                 continue
             program = command[0].replace("{drivers}", str(Path(options.drivers).resolve()))
             what = f"{name}: known weaknesses: {', '.join(sorted(known)) or 'none'}"
-            only = half_of(cases, known, rotation)
+            only = third_of(cases, rotation, known)
             yield Trial(what, suite, [program, *command[1:]], only, set(known), adapter, known)
     for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
         for fault, meant in FAULTS[suite].items() if "faults" in chosen else ():
@@ -299,6 +293,10 @@ def trials(options, rotation):
             only = () if options.full else [*tried, *one_of(BESIDE[suite], rotation)]
             what = f"{suite}: the fault {fault} fails {', '.join(tried)} and no other"
             yield Trial(what, suite, [*command, "--fault", fault], only, set(tried))
+
+
+def cases_of(some_trials):
+    return {(*trial.command, *trial.options, case) for trial in some_trials for case in trial.only}
 
 
 def main():
@@ -319,6 +317,8 @@ def main():
     print(why if rotation is None else f"rotation {rotation} of 0 to {ROTATIONS - 1}, {why}; common cases on "
           f"{' and '.join(PAIRS[rotation % len(PAIRS)])}; repeat with --rotation {rotation}", flush=True)
     all_trials = list(trials(options, rotation))
+    left_out = cases_of(trials(options, None)).difference(*(cases_of(trials(options, n)) for n in range(ROTATIONS)))
+    check("together the rotations run every case", options.full or not left_out, f"{len(left_out)} have no turn")
     # The longest case first, so that no run waits for one at its end; then a case of each driver in turn, because lidars take
     # more processor time than serial lines.
     parts = [(part != ("unplugged",), number, trial, part)
