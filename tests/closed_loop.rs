@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use menura::config::rig::Rig;
 use menura::devices::family::catalogue;
+use menura::engine::host_events::{HostTarget, Said, Words};
 use menura::engine::host_log::{self, Conversation, HostLog};
 use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
@@ -170,11 +171,8 @@ fn a_recording_with_the_hosts_log_has_the_bytes_of_the_run() {
 fn an_order_shows_after_the_time_that_is_rendered_ahead() {
     let rig = rig(1);
     let order = DriveOrder::Twist { forward_m_s: 0.5, turn_rad_s: 0.0 };
-    let said = menura::engine::host_events::Said {
-        at: SimTime(500_000_000),
-        to: menura::engine::host_events::HostTarget::Robot,
-        words: menura::engine::host_events::Words::Order(order),
-    };
+    let (at, to) = (SimTime(500_000_000), HostTarget::Robot);
+    let said = Said { at, to, words: Words::Order(order) };
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
     let hosts = Conversation { start, said: vec![said], is_cut_off: false };
     let folder = tempfile::tempdir().unwrap();
@@ -205,6 +203,8 @@ fn driven_with(profile: &str, commands: &str, place: &str, link: &str) -> Option
         track_m = 0.4
         max_speed_m_s = 0.5
         {commands}
+        [engine]
+        render_ahead_ms = 5
         [[joint]]
         name = "mast"
         motion = {{ kind = "constant-rate", rate_deg_s = 30.0 }}
@@ -218,8 +218,72 @@ fn driven_with(profile: &str, commands: &str, place: &str, link: &str) -> Option
     Rig::parse("test rig", &text, Path::new("."), &[], catalogue()).ok()
 }
 
+/// How many samples a device asks for at once is seen in no byte: not by an inertial unit, a lidar that has
+/// one, a drive base that counts its wheels or an encoder.
+#[test]
+fn the_length_of_a_series_changes_no_byte() {
+    let text = r#"
+        seed = 5
+        start_utc = 2026-06-01T12:00:00Z
+        [world]
+        scene = "room"
+        [robot.trajectory]
+        kind = "drive"
+        model = "differential"
+        track_m = 0.4
+        max_speed_m_s = 0.5
+        twist = "127.0.0.1:9"
+        [[joint]]
+        name = "mast"
+        motion = { kind = "constant-rate", rate_deg_s = 30.0 }
+        [[device]]
+        name = "unit"
+        profile = "vectornav-vn100"
+        mount = { translation_m = [0.1, 0.0, 0.4] }
+        link = { tcp = "127.0.0.1:9" }
+        [[device]]
+        name = "angle"
+        profile = "menura-joint-encoder"
+        mount = { on = "mast" }
+        link = { udp = { to = "127.0.0.1:9" } }
+        [[device]]
+        name = "ouster"
+        profile = "ouster-os1-32-3.1"
+        mount = { on = "mast" }
+        link = { udp = { to = "127.0.0.1:9" } }
+        [[device]]
+        name = "velodyne"
+        profile = "velodyne-hdl32e-2.2"
+        link = { udp = { to = "127.0.0.1:9" } }
+        "#;
+    let order = |at_ms: u64, forward_m_s| Said {
+        at: SimTime(at_ms * 1_000_000),
+        to: HostTarget::Robot,
+        words: Words::Order(DriveOrder::Twist { forward_m_s, turn_rad_s: 0.4 }),
+    };
+    let start = "2026-06-01T12:00:00Z".parse().unwrap();
+    let said = vec![order(13, 0.5), order(51, -0.2), order(52, 0.3)];
+    let hosts = Conversation { start, said, is_cut_off: false };
+    let recorded = |longest_ns: Option<u64>| {
+        let mut rig = common::rig(text, &[]);
+        for device in &mut rig.devices {
+            device.longest_series_ns = longest_ns.unwrap_or(device.longest_series_ns);
+        }
+        let (folder, world) = (tempfile::tempdir().unwrap(), common::world(&rig));
+        let (end, stop) = (Duration::from_millis(200), AtomicBool::new(false));
+        record(&rig, &world, end, Some(&hosts), folder.path(), &stop, |_| {}).unwrap();
+        let names = ["unit.bin", "angle.pcap", "ouster.pcap", "velodyne.pcap", "truth.csv"];
+        names.map(|name| std::fs::read(folder.path().join(name)).expect(name))
+    };
+    let usual = recorded(None);
+    assert!(usual.iter().all(|bytes| bytes.len() > 300));
+    for longest_ns in [1, 10_000_000] {
+        assert!(usual == recorded(Some(longest_ns)), "{longest_ns} ns");
+    }
+}
+
 /// What a device asks for in one piece must be known before it has to wait for it, or it would wait for
-/// ever.
+/// ever: at the least look-ahead, too.
 #[test]
 fn a_driven_robot_with_any_device_is_recorded_to_the_end() {
     let links = [

@@ -501,11 +501,19 @@ pub struct DeviceConfig {
     pub controls: Vec<ControlConfig>,
     /// The device whose PPS and serial port it hears by a cable.
     pub cable_from: Option<DeviceId>,
+    /// It asks for samples in series that are no longer, nanoseconds: how many at once changes no value.
+    pub longest_series_ns: u64,
     /// What the rig chose, which only its family understands.
     pub settings: Arc<dyn FamilyData>,
 }
 
 impl DeviceConfig {
+    /// The usual [`DeviceConfig::longest_series_ns`].
+    pub const LONGEST_SERIES_NS: u64 = 10_000_000;
+    /// The same where a host moves the robot, whose motion is known no further than
+    /// `engine.render_ahead_ms` ahead: nobody could measure a series that ends later.
+    pub const LONGEST_SERIES_DRIVEN_NS: u64 = 2_000_000;
+
     /// The unit's settings, if it is of the family whose settings are an `S`.
     pub fn settings<S: 'static>(&self) -> Option<&S> {
         self.settings.get()

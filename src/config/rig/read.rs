@@ -103,7 +103,12 @@ fn rig(
     };
     claim_feeds(robot.as_ref(), world.as_ref(), claims);
     let device_field = root.required("device");
-    let devices = devices(&device_field, robot.as_ref(), catalogue, claims, joints.as_deref());
+    let mut devices = devices(&device_field, robot.as_ref(), catalogue, claims, joints.as_deref());
+    if matches!(moved_by, Mover::Computer) {
+        for device in devices.iter_mut().flatten() {
+            device.longest_series_ns = DeviceConfig::LONGEST_SERIES_DRIVEN_NS;
+        }
+    }
     let faults = faults(&root.optional("fault"), devices.as_deref(), seed, catalogue);
     if let (Some(joints), Some(devices), Some(faults)) = (&joints, &devices, &faults) {
         joint_read::check_commands(joints, devices, faults, &joint_field);
@@ -208,8 +213,8 @@ enum Mover {
     Computer,
 }
 
-/// The least that is rendered ahead of what a driven robot does: inertial units measure 10 ms at once.
-const LEAST_AHEAD_DRIVEN_MS: f64 = 15.0;
+/// The least that is rendered ahead of what a driven robot does: a series of samples, and time to measure it.
+const LEAST_AHEAD_DRIVEN_MS: f64 = 5.0;
 
 /// `[engine]`; every key has a default, which for rendering ahead is a short time if the robot is
 /// moved from outside. Also says where the caster is named.
@@ -382,6 +387,7 @@ fn device(
             link: link.clone()?.0,
             controls: link?.1,
             cable_from: None,
+            longest_series_ns: DeviceConfig::LONGEST_SERIES_NS,
             settings: settings?,
         })
     };

@@ -52,7 +52,8 @@ impl Family for BaseFamily {
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
-        let device = DriveBase::new(unit.profile, unit.settings, unit.faults.kind());
+        let mut device = DriveBase::new(unit.profile, unit.settings, unit.faults.kind());
+        device.limit_series(unit.config.longest_series_ns);
         Built { device: Box::new(device), sensor: Arc::new(WheelSensor) }
     }
 

@@ -44,7 +44,8 @@ use self::profile::{BaseProfile, BaseSettings, Dialect};
 use self::unit::{Protocol, Unit};
 use super::{Device, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
+use crate::sample_series::SampleSeries;
+use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
 use crate::wire::line::LineSettings;
 use crate::world::actuation::Actuation;
@@ -52,8 +53,6 @@ use crate::world::vehicle::WheelState;
 
 /// Between two states of the wheels.
 const PERIOD_NS: u64 = 1_000_000;
-/// The truth is asked for in series of so many.
-const SERIES: u32 = 10;
 /// The host's bytes that wait for their time on the line; more are lost.
 const INPUT_BYTES: usize = 4096;
 
@@ -62,7 +61,7 @@ pub struct DriveBase {
     unit: Unit,
     protocol: Box<dyn Protocol>,
     faults: Vec<Timed<BaseFault>>,
-    next_request: u64,
+    series: SampleSeries,
     /// Measured, not yet due.
     states: VecDeque<WheelState>,
     /// States that were measured, or given up.
@@ -88,7 +87,7 @@ impl DriveBase {
             protocol: protocol_of(&unit),
             unit,
             faults,
-            next_request: 0,
+            series: SampleSeries::new(PERIOD_NS),
             states: VecDeque::new(),
             known: 0,
             taken: 0,
@@ -96,6 +95,11 @@ impl DriveBase {
             input_until: SimTime::ZERO,
             now: SimTime::ZERO,
         }
+    }
+
+    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    pub fn limit_series(&mut self, longest_ns: u64) {
+        self.series.limit(longest_ns);
     }
 
     /// Does what is due, in the order of its instants, as far as the wheels are known.
@@ -177,18 +181,12 @@ fn protocol_of(unit: &Unit) -> Box<dyn Protocol> {
 
 impl Device for DriveBase {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let index = self.next_request;
-        let start = SimTime(index * u64::from(SERIES) * PERIOD_NS);
-        (start < horizon).then(|| {
-            self.next_request += 1;
-            let subject = Subject::Series { count: SERIES, period_ns: PERIOD_NS };
-            MeasurementRequest { index, start, subject }
-        })
+        self.series.poll_request(horizon)
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
         let Outcome::Wheels(states) = &measurement.outcome else { return };
-        let first = measurement.request.index * u64::from(SERIES);
+        let first = measurement.request.start.0 / PERIOD_NS;
         if let Some(next) = states.first() {
             // States that were given up are taken as the next ones.
             while self.known < first {

@@ -48,7 +48,8 @@ impl Family for ImuFamily {
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
         let name = &unit.config.name;
-        let device = Imu::new(unit.profile, unit.settings, unit.seed, name, unit.epoch);
+        let mut device = Imu::new(unit.profile, unit.settings, unit.seed, name, unit.epoch);
+        device.limit_series(unit.config.longest_series_ns);
         let sensor = Arc::new(device.sensor());
         Built { device: Box::new(device), sensor }
     }

@@ -44,10 +44,10 @@ use super::{Device, Transmit};
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::imu::answers::Dialect;
 use crate::imu::profile::{ImuProfile, ImuSettings};
-use crate::inertial_series::samples_of_series;
+use crate::sample_series::SampleSeries;
 use crate::sensors::imu::{ImuErrors, ImuSensor, Sample};
 use crate::sensors::noise::{NoiseSource, Quantity};
-use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
+use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::LineSettings;
 
@@ -161,9 +161,7 @@ pub struct Imu {
     unit: Unit,
     protocol: Box<dyn Protocol>,
     errors: ImuErrors,
-    period_ns: u64,
-    series: u32,
-    next_request: u64,
+    series: SampleSeries,
     /// Measured, not yet due.
     samples: VecDeque<Sample>,
     now: SimTime,
@@ -201,12 +199,15 @@ impl Imu {
             unit,
             protocol,
             errors: ImuErrors::new(&settings.model, seed, name, period_ns as f64 * 1e-9),
-            period_ns,
-            series: samples_of_series(period_ns),
-            next_request: 0,
+            series: SampleSeries::new(period_ns),
             samples: VecDeque::new(),
             now: SimTime::ZERO,
         }
+    }
+
+    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    pub fn limit_series(&mut self, longest_ns: u64) {
+        self.series.limit(longest_ns);
     }
 
     /// The physics that measures for this unit.
@@ -227,18 +228,12 @@ impl Imu {
 
 impl Device for Imu {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let index = self.next_request;
-        let start = SimTime(index * u64::from(self.series) * self.period_ns);
-        (start < horizon).then(|| {
-            self.next_request += 1;
-            let subject = Subject::Series { count: self.series, period_ns: self.period_ns };
-            MeasurementRequest { index, start, subject }
-        })
+        self.series.poll_request(horizon)
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
         let Outcome::Inertial(truths) = &measurement.outcome else { return };
-        let first = measurement.request.index * u64::from(self.series);
+        let first = measurement.request.start.0 / self.series.period_ns();
         for (index, truth) in (first..).zip(truths) {
             self.samples.push_back(self.errors.step(index, *truth));
         }

@@ -10,6 +10,7 @@ use super::*;
 use crate::Output;
 use crate::frames::quat_from_rpy;
 use crate::imu::profile::{ImuProtocol, MESSAGES};
+use crate::sensors::Subject;
 use crate::sensors::imu::InertialTruth;
 use crate::wire::framer::Framer;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav};

@@ -72,6 +72,7 @@ impl Family for JointEncoderFamily {
         let joint = unit.config.on.as_ref().map(|(index, joint)| (*index, &**joint));
         let mut device = JointEncoder::new(unit.profile, unit.settings, joint, unit.noise());
         device.set_faults(unit.faults);
+        device.limit_series(unit.config.longest_series_ns);
         Built { device: Box::new(device), sensor: Arc::new(JointSensor) }
     }
 

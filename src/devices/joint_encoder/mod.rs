@@ -28,9 +28,10 @@ use super::{Device, Output, Transmit};
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::config::rig::joints::{JointConfig, JointKind};
+use crate::sample_series::SampleSeries;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::noise::NoiseSource;
-use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
+use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
 use crate::wire::joint_lines::{Command, MAX_COMMAND_LEN, Message};
 use crate::wire::line::LineSettings;
@@ -38,8 +39,6 @@ use crate::world::joints::JointState;
 
 /// From a sample to the next.
 const SAMPLE_NS: u64 = 1_000_000_000 / SAMPLES_PER_S as u64;
-/// Samples that are asked for at once.
-const SERIES: u32 = 10;
 
 /// One unit.
 pub struct JointEncoder {
@@ -51,7 +50,7 @@ pub struct JointEncoder {
     stuck: Vec<Timed<EncoderStuck>>,
     /// What it counted when it got stuck, with the window.
     stuck_at: Option<(usize, u64, f64)>,
-    next_request: u64,
+    series: SampleSeries,
     /// Measured, not yet due.
     samples: VecDeque<Sample>,
     last: Option<(SimTime, JointState)>,
@@ -114,7 +113,7 @@ impl JointEncoder {
             counter,
             stuck: Vec::new(),
             stuck_at: None,
-            next_request: 0,
+            series: SampleSeries::new(SAMPLE_NS),
             samples: VecDeque::new(),
             last: None,
             held: VecDeque::new(),
@@ -203,6 +202,11 @@ impl JointEncoder {
         Some((position, window, FaultEffect { fault, window, kind: EffectKind::Frozen }))
     }
 
+    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    pub fn limit_series(&mut self, longest_ns: u64) {
+        self.series.limit(longest_ns);
+    }
+
     fn report(&mut self, at: SimTime, message: &Message, fault_effects: Vec<FaultEffect>) {
         let mut bytes = Vec::new();
         message.emit(&mut bytes);
@@ -245,13 +249,7 @@ impl JointEncoder {
 
 impl Device for JointEncoder {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let index = self.next_request;
-        let start = SimTime(index * u64::from(SERIES) * SAMPLE_NS);
-        (start < horizon).then(|| {
-            self.next_request += 1;
-            let subject = Subject::Series { count: SERIES, period_ns: SAMPLE_NS };
-            MeasurementRequest { index, start, subject }
-        })
+        self.series.poll_request(horizon)
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {

@@ -7,6 +7,7 @@ use crate::config::rig::schedule::Schedule;
 use crate::config::toml::diagnostic::{Place, SourceFile};
 use crate::family::catalogue;
 use crate::frames::Transform;
+use crate::sensors::Subject;
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Position};
 use crate::world::actuation::Actuation;

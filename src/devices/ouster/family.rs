@@ -84,6 +84,7 @@ impl Family for OusterFamily {
         let host = unit.config.link.datagram_host();
         let mut device = Ouster::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
         device.set_faults(unit.faults);
+        device.limit_series(unit.config.longest_series_ns);
         if unit.config.cable_from.is_some() {
             device.connect_receiver();
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::clock::OusterClock;
 use super::profile::ImuProfile;
 use super::words::TimestampMode;
-use crate::inertial_series::InertialSeries;
+use crate::sample_series::SampleSeries;
 use crate::sensors::Subject;
 use crate::sensors::imu::InertialTruth;
 use crate::sensors::noise::{NoiseSource, Quantity};
@@ -19,7 +19,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct Inertial {
     profile: ImuProfile,
     noise: NoiseSource,
-    series: InertialSeries,
+    series: SampleSeries,
     samples: VecDeque<InertialTruth>,
 }
 
@@ -27,8 +27,13 @@ impl Inertial {
     /// Samples begin at the first instant.
     pub fn new(profile: &ImuProfile, noise: NoiseSource) -> Self {
         let period_ns = SECOND_NS / u64::from(profile.rate_hz.max(1));
-        let series = InertialSeries::new(period_ns);
+        let series = SampleSeries::new(period_ns);
         Self { profile: *profile, noise, series, samples: VecDeque::new() }
+    }
+
+    /// As [`SampleSeries::limit`].
+    pub fn limit_series(&mut self, longest_ns: u64) {
+        self.series.limit(longest_ns);
     }
 
     /// When the next series begins.

@@ -134,6 +134,11 @@ impl Ouster {
         unit
     }
 
+    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    pub fn limit_series(&mut self, longest_ns: u64) {
+        self.inertial.limit_series(longest_ns);
+    }
+
     /// The faults within it. Must be called before [`Self::sensor`].
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();

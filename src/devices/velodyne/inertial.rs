@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use glam::DVec3;
 
-use crate::inertial_series::InertialSeries;
+use crate::sample_series::SampleSeries;
 use crate::sensors::Subject;
 use crate::sensors::imu::InertialTruth;
 use crate::sensors::noise::{NoiseSource, Quantity};
@@ -27,7 +27,7 @@ const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
 pub struct Inertial {
     profile: PositionImu,
     noise: NoiseSource,
-    series: InertialSeries,
+    series: SampleSeries,
     /// From the sample that the last packet held on.
     samples: VecDeque<InertialTruth>,
 }
@@ -36,8 +36,13 @@ impl Inertial {
     /// Samples begin at the first instant.
     pub fn new(profile: &PositionImu, noise: NoiseSource) -> Self {
         let period_ns = 1_000_000_000 / u64::from(profile.sample_rate_hz);
-        let series = InertialSeries::new(period_ns);
+        let series = SampleSeries::new(period_ns);
         Self { profile: profile.clone(), noise, series, samples: VecDeque::new() }
+    }
+
+    /// As [`SampleSeries::limit`].
+    pub fn limit_series(&mut self, longest_ns: u64) {
+        self.series.limit(longest_ns);
     }
 
     /// When the next series begins.

@@ -1,29 +1,28 @@
-//! Samples of the inertial units in a lidar, which are asked for a series at a time.
+//! Samples that a device asks for a series at a time.
 
-use crate::sensors::Subject;
+use crate::config::rig::DeviceConfig;
+use crate::sensors::{MeasurementRequest, Subject};
 use crate::time::SimTime;
-
-/// Length of the series in which a device asks for the truth, nanoseconds. A longer one would be asked for
-/// further ahead than the motion of a robot that is driven is known, and nobody could ever measure it.
-pub const SERIES_NS: u64 = 10_000_000;
-
-/// Samples of a series of such samples, one each `period_ns`.
-pub fn samples_of_series(period_ns: u64) -> u32 {
-    (SERIES_NS / period_ns).max(1) as u32
-}
 
 /// Which samples have been asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct InertialSeries {
+pub struct SampleSeries {
     count: u32,
     period_ns: u64,
     next: SimTime,
 }
 
-impl InertialSeries {
+impl SampleSeries {
     /// Series of samples, one each `period_ns`; the first is at the first instant.
     pub fn new(period_ns: u64) -> Self {
-        Self { count: samples_of_series(period_ns), period_ns, next: SimTime::ZERO }
+        let mut series = Self { count: 1, period_ns, next: SimTime::ZERO };
+        series.limit(DeviceConfig::LONGEST_SERIES_NS);
+        series
+    }
+
+    /// Series have one sample, or are no longer than `longest_ns`. To be called before the first is asked for.
+    pub fn limit(&mut self, longest_ns: u64) {
+        self.count = (longest_ns / self.period_ns).max(1) as u32;
     }
 
     /// From a sample to the next, nanoseconds.
@@ -43,5 +42,12 @@ impl InertialSeries {
             self.next = SimTime(start.0 + u64::from(self.count) * self.period_ns);
             (start, Subject::Series { count: self.count, period_ns: self.period_ns })
         })
+    }
+
+    /// The same as the request of a device that asks for nothing else.
+    pub fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        let index = self.next.0 / (u64::from(self.count) * self.period_ns);
+        let (start, subject) = self.poll(horizon)?;
+        Some(MeasurementRequest { index, start, subject })
     }
 }
