@@ -117,3 +117,30 @@ fn hesais_separate_two_returns_as_real_ones_do() {
         assert!(ours.iter().all(within), "{profile}: {theirs} and {ours:?}");
     }
 }
+
+#[test]
+#[ignore = "needs reference data"]
+fn velodynes_step_as_real_ones_do() {
+    for (capture, profile) in
+        [("vlp32c", "velodyne-vlp32c-3.0"), ("vls128", "velodyne-vls128-5.1-captured")]
+    {
+        let ran = Command::new(env!("CARGO_BIN_EXE_menura"))
+            .arg("twin")
+            .arg(common::shared(&format!("captures/rosbag2/velodyne-{capture}.db3")))
+            .args(["--profile", profile, "--scene", "room"])
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        let table = String::from_utf8(ran.stdout).unwrap();
+        for (name, most) in [
+            ("device spacing, mean, us", 0.1),
+            ("azimuth step, mean, 0.01 deg", 0.02),
+            ("azimuth step, deviation, 0.01 deg", 0.03),
+            ("azimuth step, 1 %, 0.01 deg", 0.0),
+            ("azimuth step, 99 %, 0.01 deg", 0.0),
+        ] {
+            let [real, ours] = row(&table, name);
+            assert!((real - ours).abs() <= most, "{profile}: {name}: {real} and {ours}");
+        }
+    }
+}

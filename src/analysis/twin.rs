@@ -12,6 +12,8 @@ use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
 /// Longer spacings belong to pauses, not to the stream.
 const LONGEST_SPACING_US: f64 = 10_000.0;
+/// A longer step crosses what is left out of a field of view.
+const FIELD_EDGE_CENTIDEG: u32 = 1000;
 
 /// The headers that datagrams came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,7 +190,8 @@ impl Figures {
             let arrival_us = Some(step.arrival_ns as f64 / 1000.0);
             arrival_us.filter(short).into_iter().for_each(|us| self.arrival_spacing_us.see(us));
         }
-        for step in steps_within(&sweep.azimuths_centideg) {
+        let steps = steps_within(&sweep.azimuths_centideg);
+        for step in steps.filter(|step| *step < FIELD_EDGE_CENTIDEG) {
             self.azimuth_step_centideg.see(step.into());
         }
         for pair in sweep.pairs() {
