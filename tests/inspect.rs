@@ -554,8 +554,13 @@ fn names(refusals: &[(String, String)]) -> Vec<&str> {
     refusals.iter().map(|(name, _)| &**name).collect()
 }
 
-const UBLOX: [&str; 4] =
-    ["ublox-m8n", "ublox-zed-f9p-hpg1.11", "ublox-zed-f9p-hpg1.32", "ublox-zed-f9p-hpg1.51"];
+const UBLOX: [&str; 5] = [
+    "ublox-m8n",
+    "ublox-max-m10s-spg5.10",
+    "ublox-zed-f9p-hpg1.11",
+    "ublox-zed-f9p-hpg1.32",
+    "ublox-zed-f9p-hpg1.51",
+];
 
 #[test]
 fn receivers_are_told_apart_by_sentences_talkers_and_messages() {

@@ -23,6 +23,11 @@ pub enum EffectKind {
     },
     /// A receiver reported an old fix.
     Frozen,
+    /// A receiver's date was behind.
+    WeeksBehind {
+        /// By so many weeks.
+        weeks: u64,
+    },
     /// Returns that a lidar would have had are missing.
     LostReturns {
         /// How many.
@@ -79,6 +84,7 @@ impl EffectKind {
             Self::NoSatellite => ("no_satellite", None),
             Self::Moved { millimetres } => ("moved_mm", Some(millimetres)),
             Self::Frozen => ("frozen", None),
+            Self::WeeksBehind { weeks } => ("weeks_behind", Some(weeks)),
             Self::LostReturns { count } => ("lost_returns", Some(count)),
             Self::ChangedReturns { count } => ("changed_returns", Some(count)),
             Self::Stalled { rpm } => ("stalled_rpm", Some(rpm)),

@@ -1,7 +1,7 @@
 //! Tables of what hosts may say to a receiver: UBX messages, configuration items, Garmin's sentences.
 //!
-//! `ubx.csv` has every UBX message of generations 8 and 9. Its notes begin with the versions of the
-//! protocol that have the message, `[18.00 27.10]`: of generation 8, of generation 9; `-` for none,
+//! `ubx.csv` has every UBX message of generations 8 to 10. Its notes begin with the versions of the
+//! protocol that have the message, `[18.00 27.10 34.10]`: of generation 8, of 9, of 10; `-` for none,
 //! `27.10-27.12` for the first and the last. Rows that a firmware lacks are refused.
 
 use std::ops::RangeInclusive;
@@ -18,7 +18,9 @@ const LACKING: &str = "this firmware does not have it";
 pub(super) fn tables(profile: &GnssProfile) -> Vec<CommandTable> {
     match profile.dialect {
         GnssDialect::Ublox8 => vec![messages(profile), rates(profile)],
-        GnssDialect::Ublox9 => vec![messages(profile), rates(profile), items(profile)],
+        GnssDialect::Ublox9 | GnssDialect::Ublox10 => {
+            vec![messages(profile), rates(profile), items(profile)]
+        }
         GnssDialect::Garmin => {
             vec![CommandTable::parse("Garmin sentences", include_str!("garmin.csv"))]
         }
@@ -29,20 +31,20 @@ pub(super) fn tables(profile: &GnssProfile) -> Vec<CommandTable> {
 static MESSAGES: LazyLock<CommandTable> =
     LazyLock::new(|| CommandTable::parse("UBX messages", include_str!("ubx.csv")));
 
-/// The versions of generations 8 and 9 at the head of a note, and the rest of it.
-fn split_note(note: &'static str) -> Option<([Option<RangeInclusive<u32>>; 2], &'static str)> {
+/// The versions of generations 8, 9 and 10 at the head of a note, and the rest of it.
+fn split_note(note: &'static str) -> Option<([Option<RangeInclusive<u32>>; 3], &'static str)> {
     let (head, rest) = note.strip_prefix('[')?.split_once(']')?;
-    let (first, second) = head.split_once(' ')?;
-    Some(([first, second].map(versions), rest.trim_start()))
+    let columns: Vec<&str> = head.split(' ').collect();
+    Some((<[&str; 3]>::try_from(columns).ok()?.map(versions), rest.trim_start()))
 }
 
 fn messages(profile: &GnssProfile) -> CommandTable {
     let mut table = MESSAGES.clone();
     let version = profile.protocol_version().unwrap_or(u32::MAX);
     for row in &mut table.rows {
-        let (of, note) = split_note(row.note).unwrap_or(([None, None], row.note));
-        let of = if profile.dialect == GnssDialect::Ublox8 { &of[0] } else { &of[1] };
-        let has = of.as_ref().is_some_and(|versions| versions.contains(&version));
+        let (of, note) = split_note(row.note).unwrap_or(([None, None, None], row.note));
+        let of = profile.dialect.column().and_then(|column| of[column].as_ref());
+        let has = of.is_some_and(|versions| versions.contains(&version));
         row.note = if has { note } else { LACKING };
         if !has {
             row.conduct = Conduct::Refused;
@@ -75,7 +77,13 @@ fn items(profile: &GnssProfile) -> CommandTable {
             (true, true) => (Conduct::Acts, ""),
             (true, false) => (Conduct::Kept, ""),
         };
-        CommandRow { code: row.key_text, name: row.name, conduct, request: row.factory_text, note }
+        CommandRow {
+            code: row.key_text,
+            name: row.name,
+            conduct,
+            request: row.factory_text(profile.dialect),
+            note,
+        }
     };
     CommandTable {
         title: "UBX configuration items",
@@ -84,8 +92,9 @@ fn items(profile: &GnssProfile) -> CommandTable {
     }
 }
 
-const SOURCES: [&str; 2] = [
+const SOURCES: [&str; 3] = [
     "u-blox ZED-F9P interface description, configuration interface",
+    "u-blox M10 SPG 5.10 interface description, UBX-21035062 R02",
     "pyubx2: numbers of configuration items",
 ];
 

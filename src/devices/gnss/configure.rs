@@ -20,6 +20,9 @@ const CFG_DAT: MessageId = MessageId::new(0x06, 0x06);
 const CFG_RINV: MessageId = MessageId::new(0x06, 0x34);
 /// UPD-SOS: the state in flash.
 const UPD_SOS: MessageId = MessageId::new(0x09, 0x14);
+/// Messages that set something on generation 10, besides CFG-RST.
+const IN_GENERATION_10: [MessageId; 5] =
+    [CfgCfg::ID, UPD_SOS, CfgValset::ID, CfgValdel::ID, CfgValget::ID];
 /// What CFG-RINV has from the factory, and the most bytes that it has.
 const NO_REMOTE_INVENTORY: &[u8] = b"\0Notice: no data saved!";
 const MAX_REMOTE_INVENTORY: usize = 31;
@@ -56,11 +59,17 @@ const PROTOCOL_BITS: [(Protocol, u16); 4] = [
 impl Gnss {
     pub(super) fn configure(&mut self, now: SimTime, frame: &Frame) -> Verdict {
         let payload = &frame.payload;
-        let is_generation_9 = self.profile.dialect == GnssDialect::Ublox9;
+        let has_items = self.profile.dialect.has_items();
         if !matches!(frame.id, CfgValset::ID | CfgValdel::ID) {
             self.transaction = None;
         }
         match frame.id {
+            // Generation 10 has none of the older messages.
+            id if self.profile.dialect == GnssDialect::Ublox10
+                && !IN_GENERATION_10.contains(&id) =>
+            {
+                Err(())
+            }
             CfgPrt::ID => self.configure_ports(now, payload),
             CfgMsg::ID => self.configure_message(now, payload),
             CfgRate::ID => self.configure_rate(now, payload),
@@ -71,11 +80,11 @@ impl Gnss {
             CFG_GEOFENCE => self.configure_fences(now, payload),
             CFG_DAT => self.configure_datum(now, payload),
             CFG_RINV => self.configure_inventory(now, payload),
-            CFG_PWR if !is_generation_9 => self.configure_power(payload),
+            CFG_PWR if !has_items => self.configure_power(payload),
             UPD_SOS => self.save_on_shutdown(now, payload),
-            CfgValset::ID if is_generation_9 => self.set_values(payload),
-            CfgValdel::ID if is_generation_9 => self.forget_values(payload),
-            CfgValget::ID if is_generation_9 => {
+            CfgValset::ID if has_items => self.set_values(payload),
+            CfgValdel::ID if has_items => self.forget_values(payload),
+            CfgValget::ID if has_items => {
                 let Ok(CfgValget::Request { layer, position, keys }) = CfgValget::parse(payload)
                 else {
                     return Err(());

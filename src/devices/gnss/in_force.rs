@@ -1,17 +1,18 @@
 //! What the settings in force mean to the navigation filter and to sentences.
 
 use super::Gnss;
-use super::items::{key, signal_key, system_key};
+use super::items::{first_signals, key, signal_key, system_key};
 use super::profile::{GnssDialect, NmeaVersion};
 use super::sentences::{NmeaFilter, Writer};
 use crate::sensors::gnss::navigator::{FixMode, Motion, NavigationLimits};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 
 impl Gnss {
-    /// Systems that are received: those that are on with their first signal.
+    /// Systems that are received: those that are on with a first signal.
     pub(super) fn systems(&self) -> Vec<GnssSystem> {
         let is_on = |system: &GnssSystem| {
-            self.store.is_set(system_key(*system)) && self.store.is_set(signal_key(*system, false))
+            let mut signals = first_signals(*system);
+            self.store.is_set(system_key(*system)) && signals.any(|key| self.store.is_set(key))
         };
         self.profile.systems().filter(is_on).collect()
     }

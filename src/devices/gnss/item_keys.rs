@@ -120,6 +120,8 @@ pub const GPS_ENA: Key = Key(0x1031_001f);
 pub const GAL_ENA: Key = Key(0x1031_0021);
 /// BeiDou.
 pub const BDS_ENA: Key = Key(0x1031_0022);
+/// BeiDou's B1C, which generation 10 receives in place of B1I.
+pub const BDS_B1C_ENA: Key = Key(0x1031_000f);
 /// GLONASS.
 pub const GLO_ENA: Key = Key(0x1031_0025);
 /// Product number of the USB device.

@@ -2,9 +2,10 @@
 //!
 //! Generation 9 speaks of items by key; the older messages (CFG-PRT, CFG-MSG, CFG-RATE ...) read
 //! and write the same items. `items.csv` has their names and keys (ZED-F9P interface description, as
-//! pyubx2 lists them), the factory's values, the versions of the protocol in which generations 8 and
-//! 9 have them (dumps of CFG-VALGET of ZED-F9Ps with HPG 1.11 and 1.32; u-blox 8 receiver
-//! description), and whether Menura acts on them. `commands.rs` makes tables of both.
+//! pyubx2 lists them), the factory's values, the versions of the protocol in which generations 8, 9
+//! and 10 have them (u-blox 8 receiver description; dumps of CFG-VALGET of ZED-F9Ps with HPG 1.11 and
+//! 1.32; M10 SPG 5.10 interface description), generation 10's value where it differs, and whether
+//! Menura acts on them. `commands.rs` makes tables of both.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -42,6 +43,12 @@ pub fn input_key(port: u8, protocol: Protocol) -> Key {
 /// Whether `protocol` is sent on `port`.
 pub fn output_key(port: u8, protocol: Protocol) -> Key {
     Key(0x1072_0000 + (u32::from(port) << 17) + protocol as u32)
+}
+
+/// The signals without one of which a system is not received.
+pub fn first_signals(system: GnssSystem) -> impl Iterator<Item = Key> {
+    let other = (system == GnssSystem::Beidou).then_some(key::BDS_B1C_ENA);
+    std::iter::once(signal_key(system, false)).chain(other)
 }
 
 /// Whether a system is received.
@@ -134,15 +141,15 @@ pub struct Row {
     pub name: &'static str,
     /// The key as the table writes it.
     pub key_text: &'static str,
-    /// The factory's value as the table writes it.
-    pub factory_text: &'static str,
     /// Of a message: of its rate on I2C.
     pub key: Key,
     /// Whose rate it is.
     pub message: Option<MessageId>,
-    factory: u64,
-    /// Versions of the protocol, times 100, in which generations 8 and 9 have it.
-    versions: [Option<RangeInclusive<u32>>; 2],
+    factory_text: &'static str,
+    /// What generation 10 has instead.
+    factory10_text: &'static str,
+    /// Versions of the protocol, times 100, in which generations 8, 9 and 10 have it.
+    versions: [Option<RangeInclusive<u32>>; 3],
     /// Whether it changes what is sent; a message does if it is made.
     pub acts: bool,
 }
@@ -155,12 +162,33 @@ impl Row {
 
     /// The same of a dialect, with the version of its protocol times 100; of none, all versions.
     pub fn is_in_version(&self, dialect: GnssDialect, version: Option<u32>) -> bool {
-        let versions = match dialect {
-            GnssDialect::Ublox8 => &self.versions[0],
-            GnssDialect::Ublox9 => &self.versions[1],
-            GnssDialect::Garmin | GnssDialect::Plain => return self.message.is_none(),
-        };
-        versions.as_ref().is_some_and(|versions| versions.contains(&version.unwrap_or(u32::MAX)))
+        let Some(column) = dialect.column() else { return self.message.is_none() };
+        let versions = self.versions[column].as_ref();
+        versions.is_some_and(|versions| versions.contains(&version.unwrap_or(u32::MAX)))
+    }
+
+    /// The factory's value as the table writes it.
+    pub fn factory_text(&self, dialect: GnssDialect) -> &'static str {
+        match (dialect, self.factory10_text) {
+            (GnssDialect::Ublox10, text) if !text.is_empty() => text,
+            _ => self.factory_text,
+        }
+    }
+
+    fn factory(&self, dialect: GnssDialect) -> u64 {
+        number(self.factory_text(dialect)).unwrap_or(0)
+    }
+}
+
+/// Ports of which receivers have items: all, or those of generation 10.
+fn ports(dialect: GnssDialect) -> &'static [u32] {
+    if dialect == GnssDialect::Ublox10 { &[0, 1, 4] } else { &[0, 1, 2, 3, 4] }
+}
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
     }
 }
 
@@ -170,20 +198,17 @@ pub static ROWS: LazyLock<Vec<Row>> =
 
 fn row(line: &'static str) -> Option<Row> {
     let columns: Vec<&str> = line.split(',').collect();
-    let [name, key, class, id, factory, ublox8, ublox9, does] = columns.try_into().ok()?;
-    let number = |text: &str| match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    };
+    let [name, key, class, id, factory, ublox8, ublox9, ublox10, factory10, does] =
+        columns.try_into().ok()?;
     let message = number(class).zip(number(id));
     Some(Row {
         name,
         key_text: key,
-        factory_text: factory,
         key: Key(number(key)? as u32),
         message: message.map(|(class, id)| MessageId::new(class as u8, id as u8)),
-        factory: number(factory)?,
-        versions: [ublox8, ublox9].map(versions),
+        factory_text: factory,
+        factory10_text: factory10,
+        versions: [ublox8, ublox9, ublox10].map(versions),
         acts: does == "acts",
     })
 }
@@ -226,9 +251,11 @@ impl Store {
     /// flash.
     pub fn new(profile: &GnssProfile, settings: &GnssSettings) -> Self {
         let mut factory = BTreeMap::new();
+        let dialect = profile.dialect;
         for row in ROWS.iter().filter(|row| row.is_in(profile)) {
-            let ports = if row.message.is_some() { 5 } else { 1 };
-            factory.extend((0..ports).map(|port| (Key(row.key.0 + port), row.factory)));
+            let ports = if row.message.is_some() { ports(dialect) } else { &[0] };
+            let value = row.factory(dialect);
+            factory.extend(ports.iter().map(|port| (Key(row.key.0 + port), value)));
         }
         if !profile.dialect.is_ublox() {
             factory.insert(key::WKNROLLOVER, 0);
@@ -238,8 +265,8 @@ impl Store {
             }
         }
         for kind in &profile.defaults.sentences {
-            for port in [0, 3, 4] {
-                factory.extend(rate_key(sentence_id(*kind), port).map(|key| (key, 1)));
+            for port in [0, 3, 4].iter().filter(|port| ports(dialect).contains(port)) {
+                factory.extend(rate_key(sentence_id(*kind), *port as u8).map(|key| (key, 1)));
             }
         }
         if profile.dialect == GnssDialect::Ublox8 {
@@ -339,7 +366,7 @@ impl Store {
             set.map_or_else(|| self.get(key), |item| item.value) != 0
         };
         let mut all = GnssSystem::WORDS.iter().map(|(_, system)| *system);
-        all.any(|system| after(system_key(system)) && after(signal_key(system, false)))
+        all.any(|system| after(system_key(system)) && first_signals(system).any(after))
     }
 
     /// The items that a message may take out of the stored layers.

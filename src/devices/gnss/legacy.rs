@@ -353,7 +353,7 @@ impl Legacy {
         let generation = match dialect {
             GnssDialect::Ublox8 => 8,
             GnssDialect::Ublox9 => 9,
-            GnssDialect::Garmin | GnssDialect::Plain => return None,
+            GnssDialect::Ublox10 | GnssDialect::Garmin | GnssDialect::Plain => return None,
         };
         LEGACY.iter().find(|l| l.id == id && l.generations.contains(&generation))
     }

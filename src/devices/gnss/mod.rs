@@ -1,4 +1,4 @@
-//! GNSS receivers: u-blox of generations 8 and 9, Garmin, and any that only speaks NMEA.
+//! GNSS receivers: u-blox of generations 8 to 10, Garmin, and any that only speaks NMEA.
 //!
 //! ```text
 //! SkySensor (any thread)  ->  Navigator  ->  sentences.rs, messages.rs  ->  uart.rs
@@ -56,7 +56,7 @@ use super::uart::Uart;
 use super::{Device, Output, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::gnss::profile::{GnssDialect, GnssProfile, GnssSettings, NmeaVersion, UBX_OUTPUTS};
-use crate::sensors::fault::FaultEffect;
+use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::gnss::faults::GnssFault;
 use crate::sensors::gnss::navigator::{Fix, Navigator, Solution};
 use crate::sensors::gnss::settings::GnssSystem;
@@ -74,8 +74,11 @@ use crate::wire::ubx::{Frame, MessageId, OVERHEAD};
 /// Nothing was wrong, or the message is refused.
 type Verdict = Result<(), ()>;
 
-/// From power to the text a u-blox receiver greets with.
+/// From a reset to the text a u-blox receiver greets with; there is no epoch before it. Of receivers
+/// that are switched on with the rig, that time is over at the first instant.
 const GREETING_NS: u64 = 200_000_000;
+/// Satellites count weeks modulo this.
+const WEEKS: u16 = 1024;
 /// Room for the sentence that says bytes were lost.
 const COMPLAINT_BYTES: usize = 48;
 /// Draws of the clock are made from a request that no epoch has.
@@ -106,6 +109,8 @@ pub struct Gnss {
     /// The latest as it was told, with its time.
     last: Option<(Solution, Stamp)>,
     faults: Vec<Timed<GnssFault>>,
+    /// The first week that it can mean, before a host sets another.
+    built_for_week: u16,
     now: SimTime,
     started: SimTime,
     greeting_at: Option<SimTime>,
@@ -173,9 +178,10 @@ impl Gnss {
             solutions: 0,
             last: None,
             faults: Vec::new(),
+            built_for_week: 0,
             now: SimTime::ZERO,
             started: SimTime::ZERO,
-            greeting_at: has_text.then_some(SimTime(GREETING_NS)),
+            greeting_at: has_text.then_some(SimTime::ZERO),
             edges: VecDeque::new(),
             next_pulse: SimTime::ZERO,
             falls_at: None,
@@ -200,6 +206,7 @@ impl Gnss {
             epoch,
             noise,
         };
+        receiver.built_for_week = receiver.first_week();
         receiver.period_ns = receiver.wanted_period_ns();
         receiver.next_epoch = receiver.next_epoch_from(SimTime::ZERO);
         receiver.next_pulse = receiver.next_pulse_from(SimTime::ZERO);
@@ -265,12 +272,35 @@ impl Gnss {
         }
     }
 
-    /// A time with the week that the receiver takes it for.
-    fn in_weeks(&self, stamp: Stamp) -> Stamp {
-        match self.store.get(key::WKNROLLOVER) {
+    /// The time of `at` with the week that the receiver takes it for.
+    fn in_weeks(&self, at: SimTime, stamp: Stamp) -> Stamp {
+        match self.first_week() {
+            _ if self.rollover_at(at).is_some() => {
+                stamp.in_weeks_from(stamp.week.saturating_sub(WEEKS))
+            }
             0 => stamp,
-            first => stamp.in_weeks_from(first as u16),
+            first => stamp.in_weeks_from(first),
         }
+    }
+
+    /// The first week that the receiver can mean; 0 if it takes all for what they are.
+    fn first_week(&self) -> u16 {
+        self.store.get(key::WKNROLLOVER) as u16
+    }
+
+    /// What a fault does to the week at `at`. A host that sets the first week mends it.
+    fn rollover_at(&self, at: SimTime) -> Option<FaultEffect> {
+        if self.first_week() != self.built_for_week {
+            return None;
+        }
+        self.faults.iter().find_map(|fault| match fault.kind {
+            GnssFault::WeekRollover => {
+                let window = fault.schedule.window_at(at)?;
+                let kind = EffectKind::WeeksBehind { weeks: WEEKS.into() };
+                Some(FaultEffect { fault: fault.fault, window, kind })
+            }
+            _ => None,
+        })
     }
 
     /// What the receiver knows of the leap seconds.
@@ -293,7 +323,7 @@ impl Gnss {
                 Some(SimTime(at.0 + self.settings.latency_ns + self.settings.lag_ns))
             });
             let edge = Some(self.falls_at.map_or(self.next_pulse, |at| at.min(self.next_pulse)));
-            let next = [epoch, self.greeting_at, self.wakes_at, edge];
+            let next = [self.greeting_at, epoch, self.wakes_at, edge];
             let Some((due, which)) =
                 next.iter().enumerate().filter_map(|(i, due)| Some(((*due)?, i))).min()
             else {
@@ -303,8 +333,8 @@ impl Gnss {
                 return;
             }
             match which {
-                0 => self.send_epoch(due),
-                1 => self.greet(due),
+                0 => self.greet(due),
+                1 => self.send_epoch(due),
                 2 => self.wake(due),
                 _ => self.pulse(due),
             }
@@ -314,7 +344,7 @@ impl Gnss {
     fn send_epoch(&mut self, due: SimTime) {
         let Some((at, slot)) = self.slots.pop_first() else { return };
         let Some(view) = slot.view else { return };
-        if !self.is_navigating || self.wakes_at.is_some() {
+        if !self.is_navigating || self.wakes_at.is_some() || self.greeting_at.is_some() {
             return;
         }
         let limits = self.limits();
@@ -322,8 +352,9 @@ impl Gnss {
         self.survey_with(at, &solution);
         self.is_held = self.hold(&mut solution);
         let leap = self.leap_seconds(&solution);
-        let stamp = self.in_weeks(Stamp::new(self.epoch, at, leap, solution.time_error_ns));
+        let stamp = self.in_weeks(at, Stamp::new(self.epoch, at, leap, solution.time_error_ns));
         let mut fault_effects = slot.fault_effects;
+        fault_effects.extend(self.rollover_at(at));
         let mut told = (solution, stamp);
         if let Some((old, effect)) = frozen::told_again(&self.faults, &told, self.last.as_ref()) {
             told = old;

@@ -173,10 +173,11 @@ pub fn processor(runtime_s: u32) -> MonSys {
     }
 }
 
-/// SEC-UNIQID: five bytes that each unit draws.
-pub fn number(noise: &NoiseSource) -> SecUniqid {
+/// SEC-UNIQID: bytes that each unit draws, five in version 1 and six in version 2.
+pub fn number(noise: &NoiseSource, bytes: usize) -> SecUniqid {
     let draw = |at| noise.request(u64::MAX - 1).whole(at, Quantity::GnssClock, 0, 255);
-    SecUniqid { version: 1, reserved1: [0; 3], id: (0..5).map(draw).collect() }
+    let version = if bytes > 5 { 2 } else { 1 };
+    SecUniqid { version, reserved1: [0; 3], id: (0..bytes).map(draw).collect() }
 }
 
 /// SEC-SIG, version 1: nobody jams or spoofs.

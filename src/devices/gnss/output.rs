@@ -102,7 +102,10 @@ impl Gnss {
                 ..Default::default()
             }
             .to_frame(),
-            mon_more::SecUniqid::ID => monitor::number(&self.noise).to_frame(),
+            mon_more::SecUniqid::ID => {
+                let bytes = if self.profile.dialect == GnssDialect::Ublox10 { 6 } else { 5 };
+                monitor::number(&self.noise, bytes).to_frame()
+            }
             mon_more::SecSig::ID => monitor::attacks(looks).to_frame(),
             _ => return None,
         })
@@ -136,7 +139,8 @@ impl Gnss {
     pub(super) fn reporter<'a>(&'a self, solution: &'a Solution, stamp: &'a Stamp) -> Reporter<'a> {
         let next = self.next_pulse_from(SimTime(solution.at.0 + 1));
         let next_pulse = NextPulse {
-            stamp: self.in_weeks(Stamp::new(self.epoch, next, self.leap_seconds(solution), 0.0)),
+            stamp: self
+                .in_weeks(next, Stamp::new(self.epoch, next, self.leap_seconds(solution), 0.0)),
             quantisation_ps: (self.quantisation_ns(next) * 1000.0).round() as i32,
             is_utc: self.store.get(key::TIMEGRID_TP1) == 0,
         };

@@ -10,6 +10,8 @@ pub enum GnssDialect {
     Ublox8,
     /// u-blox generation 9: the same, and configuration items.
     Ublox9,
+    /// u-blox generation 10: configuration items alone.
+    Ublox10,
     /// Garmin: NMEA, `PGRM` commands.
     Garmin,
     /// NMEA only; takes no commands.
@@ -59,7 +61,8 @@ pub enum SentenceKind {
 }
 
 words!(GnssDialect:
-    "ublox-8" => Ublox8, "ublox-9" => Ublox9, "garmin" => Garmin, "plain" => Plain);
+    "ublox-8" => Ublox8, "ublox-9" => Ublox9, "ublox-10" => Ublox10, "garmin" => Garmin,
+    "plain" => Plain);
 words!(NmeaVersion: "2.0" => V2_0, "2.3" => V2_3, "4.10" => V4_10, "4.11" => V4_11);
 words!(SentenceKind:
     "RMC" => Rmc, "VTG" => Vtg, "GGA" => Gga, "GSA" => Gsa, "GSV" => Gsv, "GLL" => Gll,
@@ -279,6 +282,21 @@ pub const NAV2: u8 = 0x29;
 impl GnssDialect {
     /// Whether it speaks UBX.
     pub fn is_ublox(self) -> bool {
-        matches!(self, Self::Ublox8 | Self::Ublox9)
+        self.column().is_some()
+    }
+
+    /// Whether its settings are configuration items.
+    pub fn has_items(self) -> bool {
+        matches!(self, Self::Ublox9 | Self::Ublox10)
+    }
+
+    /// The place of a generation of u-blox receivers in tables: 8, 9, 10.
+    pub fn column(self) -> Option<usize> {
+        match self {
+            Self::Ublox8 => Some(0),
+            Self::Ublox9 => Some(1),
+            Self::Ublox10 => Some(2),
+            Self::Garmin | Self::Plain => None,
+        }
     }
 }

@@ -283,11 +283,11 @@ fn ublox_only(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
     let field = keys.field("high_precision");
     let high_precision = field.boolean();
     if high_precision == Some(true)
-        && scope.dialect != GnssDialect::Ublox9
+        && !scope.dialect.has_items()
         && let Some(place) = field.place()
     {
         let label = format!("this one is \"{}\"", scope.dialect.word());
-        keys.table.fault(place.fault("only generation 9 has high precision", label));
+        keys.table.fault(place.fault("only generations 9 and 10 have high precision", label));
     }
     keys.put(high_precision, &mut all.high_precision);
 }

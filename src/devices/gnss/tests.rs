@@ -622,7 +622,9 @@ proptest! {
         frames in prop::collection::vec(
             (prop::sample::select(vec![0x00_u8, 0x01, 0x02, 0x04, 0x08, 0x09, 0x16, 0x23, 0x24, 0x31,
                 0x3e, 0x8a, 0x8b, 0x8c]), prop::collection::vec(any::<u8>(), 0..60)), 0..40),
-        name in prop::sample::select(vec![F9P, "ublox-m8n", "garmin-18x-lvc", "phone-gnss"]),
+        name in prop::sample::select(vec![
+            F9P, "ublox-m8n", "ublox-max-m10s-spg5.10", "garmin-18x-lvc", "phone-gnss",
+        ]),
     ) {
         let mut bench = Bench::new(name, |_| {});
         for chunk in chunks {

@@ -137,7 +137,10 @@ impl Gnss {
         let name = UBX_OUTPUTS.iter().find(|(_, other)| *other == id).map(|(name, _)| *name);
         let has = match id {
             SecUniqid::ID | MonGnss::ID | MonPatch::ID => true,
-            SecSig::ID => self.profile.protocol_version() >= Some(2730),
+            SecSig::ID => {
+                let is_generation_9 = self.profile.dialect == GnssDialect::Ublox9;
+                is_generation_9 && self.profile.protocol_version() >= Some(2730)
+            }
             _ => name.is_some_and(|name| self.profile.has_message(name)),
         };
         if has && let Some(frame) = self.message(now, id) {

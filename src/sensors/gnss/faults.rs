@@ -1,4 +1,4 @@
-//! Faults of a GNSS receiver: outage, jump, frozen fix.
+//! Faults of a GNSS receiver: outage, jump, frozen fix, week rollover.
 
 use std::sync::Arc;
 
@@ -23,13 +23,19 @@ pub enum GnssFault {
         /// Whether it is sent with the present time, rather than the time of the fix.
         time_goes_on: bool,
     },
+    /// Weeks, which satellites count modulo 1024, are taken for those 1024 weeks before.
+    WeekRollover,
 }
 
 /// The kinds of a [`GnssFault`].
-pub const FAULTS: [DeviceFaultKind; 3] = [
+pub const FAULTS: [DeviceFaultKind; 4] = [
     DeviceFaultKind { word: "gnss-outage", read: |_, _| Some(Arc::new(GnssFault::Outage)) },
     DeviceFaultKind { word: "gnss-jump", read: jump },
     DeviceFaultKind { word: "gnss-frozen", read: frozen },
+    DeviceFaultKind {
+        word: "gnss-week-rollover",
+        read: |_, _| Some(Arc::new(GnssFault::WeekRollover)),
+    },
 ];
 
 fn jump(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {

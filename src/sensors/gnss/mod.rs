@@ -115,7 +115,7 @@ impl SkySensor {
                     EffectKind::Moved { millimetres: (offset_m.length() * 1e3).round() as u64 }
                 }
                 // The device freezes its own output.
-                GnssFault::Frozen { .. } => continue,
+                GnssFault::Frozen { .. } | GnssFault::WeekRollover => continue,
             };
             fault_effects.push(FaultEffect { fault: fault.fault, window, kind });
         }

@@ -322,3 +322,64 @@ fn fences_are_told_inside_and_out() {
 fn bytes(value: i32) -> String {
     value.to_le_bytes().map(|byte| format!("{byte:02x}")).join(" ")
 }
+
+const M10: &str = "ublox-max-m10s-spg5.10";
+
+#[test]
+fn an_m10_is_configured_by_items_alone() {
+    let mut bench = bench(M10);
+    let versions = MonVer::parse(&answer(&mut bench, 0x0a, 0x04)).unwrap();
+    let text = |bytes: &[u8]| {
+        let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    };
+    assert_eq!(text(&versions.software), "ROM SPG 5.10 (7b202e)");
+    assert_eq!(text(&versions.hardware), "000A0000");
+    // CFG-GNSS, CFG-NAV5, CFG-MSG, CFG-RATE and CFG-PRT, as drivers of older generations ask.
+    for (id, payload) in [
+        (0x3e, ""),
+        (0x24, ""),
+        (0x01, "01 07 01"),
+        (0x08, "c8 00 01 00 01 00"),
+        (0x00, "01 00 00 00 d0 08 00 00 00 96 00 00 23 00 03 00 00 00 00 00"),
+        (0x06, ""),
+    ] {
+        assert!(!takes(&mut bench, 0x06, id, payload), "{id:02x}");
+    }
+    // The factory's items, by the interface description: which has GPS and Galileo on.
+    for (key, value) in [
+        (key::GPS_ENA, 1),
+        (key::GAL_ENA, 1),
+        (key::GLO_ENA, 0),
+        (key::BDS_ENA, 0),
+        (key::BDS_B1C_ENA, 1),
+        (key::WKNROLLOVER, 2148),
+        (key::INFIL_MINELEV, 5),
+    ] {
+        assert_eq!(bench.device.store.get(key), value, "{:08x}", key.0);
+    }
+    // Neither UART2 nor USB, no second signals, no survey, no NAV2.
+    for key in [0x4053_0001, 0x1065_0001, 0x1031_0003, 0x2003_0001, 0x1017_0001, 0x2091_0009] {
+        assert!(!is_ack(&bench.ask(&valset(&[item(Key(key), 0)])), CfgValset::ID), "{key:08x}");
+    }
+    // What iNav and ArduPilot set: rate, NAV-PVT, power mode, BeiDou by B1C.
+    let set = [
+        item(key::RATE_MEAS, 100),
+        item(Key(0x2091_0007), 1),
+        item(Key(0x20d0_0001), 0),
+        item(key::BDS_ENA, 1),
+    ];
+    assert!(is_ack(&bench.ask(&valset(&set)), CfgValset::ID));
+    assert!(bench.device.systems().contains(&GnssSystem::Beidou));
+    let polled = |bench: &mut Bench, class, id| {
+        let frame = Frame::new(MessageId::new(class, id), Vec::new());
+        bench.ask_frame(&frame).iter().any(|answer| answer.id == frame.id)
+    };
+    assert!(polled(&mut bench, 0x01, 0x43), "NAV-SIG");
+    assert!(polled(&mut bench, 0x0a, 0x38), "MON-RF");
+    for (class, id) in [(0x01, 0x14), (0x01, 0x3b), (0x02, 0x15), (0x0a, 0x39), (0x27, 0x09)] {
+        assert!(!polled(&mut bench, class, id), "{class:02x} {id:02x}");
+    }
+    let unit = answer(&mut bench, 0x27, 0x03);
+    assert_eq!((unit.len(), unit[0]), (10, 2));
+}

@@ -122,3 +122,46 @@ fn a_frozen_receiver_may_repeat_its_time_too() {
     assert_eq!(bench.pvts().iter().filter(|pvt| pvt.itow_ms == 552_472_000).count(), 6);
     assert_eq!(pvt(&bench, 20).second, 40);
 }
+
+#[test]
+fn weeks_begin_again_and_a_host_that_sets_the_first_week_mends_it() {
+    let bench = after(GnssFault::WeekRollover);
+    assert!(touched(&bench, EffectKind::WeeksBehind { weeks: 1024 }, 15..20) > 25);
+    let date = |pvt: &NavPvt| (pvt.year, pvt.month, pvt.day, pvt.second);
+    assert_eq!(date(&pvt(&bench, 14)), (2026, 11, 21, 34));
+    assert_eq!(date(&pvt(&bench, 15)), (2007, 4, 7, 35));
+    assert_eq!(date(&pvt(&bench, 20)), (2026, 11, 21, 40));
+    let rmc = |time: &str| sentence(&bench, "GNRMC", time)[8].clone();
+    assert_eq!((rmc("092736.00"), rmc("092741.00")), ("070407".into(), "211126".into()));
+    // Neither fix nor time of week suffers.
+    assert_eq!((pvt(&bench, 17).fix_type, pvt(&bench, 17).valid & 3), (3, 3));
+
+    for name in ["garmin-18x-lvc", "ublox-m8n", F9P] {
+        let schedule = Schedule { start: SimTime(3 * SECOND), duration_ns: None, period_ns: None };
+        let mut bench = Bench::new(name, |settings| {
+            settings.receiver.acquisition.startup_ns = 0;
+            settings.receiver.acquisition.is_filtered = false;
+        });
+        bench.device.set_faults(&[Timed { fault: 0, schedule, kind: GnssFault::WeekRollover }]);
+        bench.run(5.5);
+        let told = |bench: &Bench| {
+            let all = bench.sentences();
+            let of = all.iter().rev().find(|s| s.address.ends_with("RMC")).unwrap();
+            of.fields[8].clone()
+        };
+        assert_eq!(told(&bench), "070407", "{name}");
+        let set = valset(&[item(key::WKNROLLOVER, 2300)]).to_frame();
+        // CFG-NAVX5: the week alone.
+        let mut navx5 = vec![0; 40];
+        (navx5[0], navx5[2], navx5[3]) = (2, 0, 2);
+        navx5[18..20].copy_from_slice(&2300u16.to_le_bytes());
+        let set = match name {
+            F9P => set,
+            _ => Frame::new(MessageId::new(0x06, 0x23), navx5),
+        };
+        bench.say(&set.to_bytes());
+        bench.run(3.0);
+        let expected = if name == "garmin-18x-lvc" { "070407" } else { "211126" };
+        assert_eq!(told(&bench), expected, "{name}");
+    }
+}

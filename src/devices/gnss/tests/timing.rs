@@ -264,3 +264,35 @@ fn an_old_week_base_puts_the_date_back() {
         assert_eq!(rmc.fields[8], "070407", "{name}");
     }
 }
+
+/// Where the text after a start begins and ends among what was sent, and how long it is.
+fn greeting(bench: &Bench) -> std::ops::Range<usize> {
+    let is_text = |bytes: &[u8]| bytes.starts_with(b"$GNTXT,01,01,02,");
+    let all: Vec<_> = bench.bytes().map(|(_, bytes)| is_text(bytes)).collect();
+    let first = all.iter().position(|is_text| *is_text).unwrap();
+    let length = all[first..].iter().take_while(|is_text| **is_text).count();
+    first..first + length
+}
+
+#[test]
+fn the_text_after_a_start_comes_before_the_first_epoch() {
+    for name in [F9P, "ublox-m8n", "ublox-max-m10s-spg5.10"] {
+        let mut bench = Bench::new(name, |settings| settings.messages = vec!["NAV-PVT".into()]);
+        bench.run(3.0);
+        let lines = bench.device.profile.identity.boot_text.len();
+        assert_eq!(greeting(&bench), 0..lines, "{name}: with power");
+        assert!(bench.bytes().next().unwrap().1.ends_with(b"www.u-blox.com*4E\r\n"));
+        assert!(bench.count("GNRMC") + bench.count("GPRMC") >= 2, "{name}");
+        // An epoch between the reset and the text does not come.
+        bench.run(0.95);
+        bench.sent.clear();
+        bench.say(&CfgRst { clear: 0, mode: 1, reserved1: 0 }.to_frame().to_bytes());
+        bench.run(3.0);
+        let sent: Vec<_> = bench.bytes().map(|(_, bytes)| bytes.clone()).collect();
+        let text = greeting(&bench);
+        assert_eq!(text.len(), lines, "{name}: after a reset");
+        // What had left the receiver already is on the line before it.
+        let before = &sent[..text.start];
+        assert!(!before.iter().any(|bytes| bytes.starts_with(&[0xb5])), "{name}: {before:?}");
+    }
+}
