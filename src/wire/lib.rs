@@ -26,6 +26,7 @@ pub mod ouster;
 pub mod phone;
 pub mod port;
 pub mod protobuf;
+pub mod ptp;
 pub mod record;
 pub mod roboclaw;
 pub mod ros2;

@@ -36,6 +36,7 @@ targets! {
     pcap_inspect
     phone
     profile
+    ptp
     replay_times
     rig
     sbg_ecom

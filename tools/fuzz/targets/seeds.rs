@@ -119,6 +119,26 @@ const IMU_FRAMES: &[(&str, &str)] = &[
     ("phone", "$PMNR,PHONE,17,0.340,92.31,-0.54,1.20,0.00123,-0.00045,0.10230*54\r\n"),
 ];
 
+/// PTP messages, in hex.
+const PTP_MESSAGES: &[(&str, &str)] = &[
+    (
+        "announce",
+        "0B 02 00 40 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 02 00 00 FF FE 00 00 0A 00 01 00 00 05 01 00 00 00 00 00 00 00 00 00 00 00 25 00 0A F8 FE FF FF 80 02 00 00 FF FE 00 00 0A 00 00 A0",
+    ),
+    (
+        "sync",
+        "00 02 00 2C 00 00 02 00 00 00 00 00 00 00 00 00 00 00 00 00 02 00 00 FF FE 00 00 0A 00 01 00 00 00 00 00 00 00 00 00 00 00 00 00 00",
+    ),
+    (
+        "follow-up",
+        "08 02 00 2C 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 02 00 00 FF FE 00 00 0A 00 01 00 00 02 00 00 00 6B 08 8F 3D 26 3B 3A 60",
+    ),
+    (
+        "management",
+        "0D 02 00 36 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 02 00 00 FF FE 00 00 0A 00 01 00 05 04 7F FF FF FF FF FF FF FF FF FF FF 01 00 00 00 00 01 00 02 20 04",
+    ),
+];
+
 /// The place of a base among the profiles of bases, and what a host says to it, in hex.
 const BASE_DIALOGUES: &[(u8, &str, &str)] = &[
     (0, "roboclaw", "80 25 00 00 05 DC FF FF FA 24 D7 E0 80 4E 80 10 80 5A 80 15 80 0E 0A B9 1F"),
@@ -195,6 +215,11 @@ pub fn write(folder: &Path) -> io::Result<()> {
             text.split(' ').filter_map(|b| u8::from_str_radix(b, 16).ok()).collect();
         put("base_frames", name, &bytes)?;
         put("base_device", name, &[&[*place], bytes.as_slice()].concat())?;
+    }
+    for (name, text) in PTP_MESSAGES {
+        let bytes: Vec<u8> =
+            text.split(' ').filter_map(|b| u8::from_str_radix(b, 16).ok()).collect();
+        put("ptp", name, &bytes)?;
     }
     put("base_frames", "text", b"1,p2450 s200\r\n1,P12345\r\n")?;
     let told = b"\x021,start\r1,units 100 cm = 2048 lines\r1,p2450 s200\r1,getp\r2,start\r2,si-5\r";

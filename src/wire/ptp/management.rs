@@ -1,0 +1,215 @@
+//! Management messages of PTP, and the data sets that they read.
+//!
+//! Sources: IEEE 1588-2019, clause 15; linuxptp's `tlv.h` for `TIME_STATUS_NP`.
+
+use super::{ClockIdentity, ClockQuality, PortIdentity};
+use crate::ParseError;
+use crate::record::{Be, Field, Reader, record};
+
+/// What a management message wants, [`Management::action`].
+pub mod action {
+    /// To be told a data set.
+    pub const GET: u8 = 0;
+    /// To change one.
+    pub const SET: u8 = 1;
+    /// The answer.
+    pub const RESPONSE: u8 = 2;
+    /// To have something done.
+    pub const COMMAND: u8 = 3;
+    /// The answer to that.
+    pub const ACKNOWLEDGE: u8 = 4;
+}
+
+/// Data sets, [`Management::id`].
+pub mod id {
+    /// [`super::DefaultDataSet`].
+    pub const DEFAULT: u16 = 0x2000;
+    /// [`super::CurrentDataSet`].
+    pub const CURRENT: u16 = 0x2001;
+    /// [`super::ParentDataSet`].
+    pub const PARENT: u16 = 0x2002;
+    /// [`super::TimePropertiesDataSet`].
+    pub const TIME_PROPERTIES: u16 = 0x2003;
+    /// [`super::PortDataSet`].
+    pub const PORT: u16 = 0x2004;
+    /// [`super::TimeStatus`], of linuxptp.
+    pub const TIME_STATUS: u16 = 0xc000;
+}
+
+/// Why there is no answer, [`Management::id`] of an error.
+pub mod error {
+    /// There is no such data set.
+    pub const NO_SUCH_ID: u16 = 0x0002;
+    /// It cannot be set.
+    pub const NOT_SETABLE: u16 = 0x0005;
+}
+
+/// The head of a part that holds a data set.
+const DATA: u16 = 0x0001;
+/// The head of a part that says what is wrong.
+const ERROR: u16 = 0x0002;
+
+/// A port of any clock.
+pub const ANY_PORT: PortIdentity = PortIdentity { clock: [0xff; 8], port: 0xffff };
+
+/// What a management message says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Management {
+    /// Which port is meant; all ones: any.
+    pub target: PortIdentity,
+    /// How many clocks the message may be passed on by, at first.
+    pub starting_hops: u8,
+    /// And from here on.
+    pub hops: u8,
+    /// Of [`action`]; the upper four bits are reserved.
+    pub action: u8,
+    /// Reserved.
+    pub reserved: u8,
+    /// Whether it says what is wrong.
+    pub is_error: bool,
+    /// Of [`id`], or of [`error`].
+    pub id: u16,
+    /// The data set.
+    pub data: Vec<u8>,
+}
+
+impl Field<Be> for Management {
+    const MIN_LEN: usize = 20;
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let target = from.be()?;
+        let [starting_hops, hops, action, reserved] = from.array()?;
+        let kind: u16 = from.be()?;
+        if kind != DATA && kind != ERROR {
+            return Err(ParseError::value("type of a management message", kind, "1, 2"));
+        }
+        let length: u16 = from.be()?;
+        let id = from.be()?;
+        let data = usize::from(length).checked_sub(2);
+        let data = data.ok_or_else(|| ParseError::value("length", length, "2 and more"))?;
+        let data = from.bytes(data)?.to_vec();
+        let is_error = kind == ERROR;
+        Ok(Self { target, starting_hops, hops, action, reserved, is_error, id, data })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        Field::<Be>::write(&self.target, out);
+        out.extend([self.starting_hops, self.hops, self.action, self.reserved]);
+        let kind = if self.is_error { ERROR } else { DATA };
+        let data = &self.data[..self.data.len().min(usize::from(u16::MAX) - 2)];
+        for word in [kind, data.len() as u16 + 2, self.id] {
+            Field::<Be>::write(&word, out);
+        }
+        out.extend_from_slice(data);
+    }
+}
+
+record! {
+    /// What the clock is.
+    DefaultDataSet: Be 20 {
+        /// 1 two-step, 2 slave only.
+        flags: u8,
+        /// Zero.
+        reserved: u8,
+        /// How many ports it has.
+        ports: u16,
+        /// The lower the better a master.
+        priority_1: u8,
+        /// Its own.
+        quality: ClockQuality,
+        /// As [`DefaultDataSet::priority_1`], where the quality is the same.
+        priority_2: u8,
+        /// Its own.
+        identity: ClockIdentity,
+        /// The domain.
+        domain: u8,
+        /// Zero.
+        reserved_2: u8,
+    }
+
+    /// How far it is from its master.
+    CurrentDataSet: Be 18 {
+        /// Clocks between the grandmaster and this one.
+        steps_removed: u16,
+        /// Its time minus the master's, nanoseconds times 65 536.
+        offset_from_master: i64,
+        /// Nanoseconds times 65 536.
+        mean_path_delay: i64,
+    }
+
+    /// Who its master is.
+    ParentDataSet: Be 32 {
+        /// The master's port.
+        parent: PortIdentity,
+        /// 1 if the two values that follow are measured.
+        has_statistics: u8,
+        /// Zero.
+        reserved: u8,
+        /// 0xffff: not measured.
+        variance: u16,
+        /// 0x7fffffff: not measured.
+        phase_change_rate: i32,
+        /// The grandmaster's.
+        priority_1: u8,
+        /// The grandmaster's.
+        quality: ClockQuality,
+        /// The grandmaster's.
+        priority_2: u8,
+        /// The grandmaster.
+        grandmaster: ClockIdentity,
+    }
+
+    /// Which time the master tells.
+    TimePropertiesDataSet: Be 4 {
+        /// TAI minus UTC, seconds.
+        utc_offset_s: i16,
+        /// The lower byte of the flags of [`super::flag`].
+        flags: u8,
+        /// As [`super::Announce::time_source`].
+        time_source: u8,
+    }
+
+    /// How a port speaks PTP.
+    PortDataSet: Be 26 {
+        /// The port.
+        identity: PortIdentity,
+        /// 4 listening, 8 uncalibrated, 9 slave.
+        state: u8,
+        /// Of requests for the delay, as all intervals the logarithm to the base of 2 of seconds.
+        log_min_delay_interval: i8,
+        /// To the neighbour, nanoseconds times 65 536.
+        peer_mean_path_delay: i64,
+        /// Of announcements.
+        log_announce_interval: i8,
+        /// Announcements that may be missed.
+        announce_receipt_timeout: u8,
+        /// Of the master's time.
+        log_sync_interval: i8,
+        /// 1 end to end, 2 peer to peer.
+        delay_mechanism: u8,
+        /// Of requests to the neighbour.
+        log_min_pdelay_interval: i8,
+        /// 2.
+        version: u8,
+    }
+
+    /// linuxptp's `TIME_STATUS_NP`.
+    TimeStatus: Be 50 {
+        /// Its time minus the master's, nanoseconds.
+        master_offset_ns: i64,
+        /// When the last synchronisation arrived, nanoseconds.
+        ingress_time_ns: i64,
+        /// Of the master's rate.
+        cumulative_scaled_rate_offset: i32,
+        /// Of the grandmaster's phase.
+        scaled_last_gm_phase_change: i32,
+        /// Of the grandmaster.
+        gm_time_base: u16,
+        /// Of the grandmaster's phase.
+        last_gm_phase_change: [u8; 12],
+        /// 1 if there is one.
+        gm_present: i32,
+        /// Its clock.
+        gm_identity: ClockIdentity,
+    }
+}

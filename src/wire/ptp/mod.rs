@@ -1,0 +1,388 @@
+//! PTP, the Precision Time Protocol: messages of IEEE 1588-2019 as UDP carries them.
+//!
+//! Event messages go to [`EVENT_PORT`], all others to [`GENERAL_PORT`]. Numbers are most significant byte first.
+//! [`management`] has the data sets that a management message asks for.
+//!
+//! Sources: IEEE 1588-2019, clauses 13 to 15 and annex C; captures of linuxptp 3.1.1.
+
+pub mod management;
+
+use std::net::Ipv4Addr;
+
+use self::management::Management;
+use super::ParseError;
+use super::record::{Be, Field, Reader, Record as _, record};
+
+/// UDP port of messages whose departure and arrival are stamped.
+pub const EVENT_PORT: u16 = 319;
+/// UDP port of all other messages.
+pub const GENERAL_PORT: u16 = 320;
+/// Multicast group of all messages but those of the peer delay.
+pub const PRIMARY_GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 1, 129);
+/// Multicast group of messages that measure the delay to a neighbour.
+pub const PEER_DELAY_GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 107);
+
+/// Bytes of the header.
+pub const HEADER_LEN: usize = 34;
+/// Longest message that fits an Ethernet frame, bytes.
+pub const LONGEST: usize = 1472;
+/// The version of the protocol.
+pub const VERSION: u8 = 2;
+/// `log_interval` of messages that have none.
+pub const NO_INTERVAL: i8 = 0x7f;
+
+/// Bits of [`Message::flags`].
+pub mod flag {
+    /// A follow-up brings the exact time.
+    pub const TWO_STEP: u16 = 0x0200;
+    /// Sent to one host.
+    pub const UNICAST: u16 = 0x0400;
+    /// The last minute of the day has 61 seconds.
+    pub const LEAP_61: u16 = 0x0001;
+    /// The last minute of the day has 59 seconds.
+    pub const LEAP_59: u16 = 0x0002;
+    /// `utc_offset_s` of an announcement is known to be right.
+    pub const UTC_OFFSET_VALID: u16 = 0x0004;
+    /// Times are of PTP's own time scale, which is TAI.
+    pub const PTP_TIMESCALE: u16 = 0x0008;
+    /// The time is traceable to a primary reference.
+    pub const TIME_TRACEABLE: u16 = 0x0010;
+    /// The frequency is.
+    pub const FREQUENCY_TRACEABLE: u16 = 0x0020;
+}
+
+/// The identity of a clock, which IEEE 1588 makes of a MAC address.
+pub type ClockIdentity = [u8; 8];
+
+/// The identity of the clock with this MAC address.
+pub fn identity_of([a, b, c, d, e, f]: [u8; 6]) -> ClockIdentity {
+    [a, b, c, 0xff, 0xfe, d, e, f]
+}
+
+record! {
+    /// A port of a clock.
+    #[derive(Copy, Default, Eq, PartialOrd, Ord)]
+    PortIdentity: Be 10 {
+        /// The clock.
+        clock: ClockIdentity,
+        /// Its port, from 1.
+        port: u16,
+    }
+
+    /// A time.
+    #[derive(Copy, Default, Eq)]
+    Timestamp: Be 10 {
+        /// Seconds, their upper 16 bits.
+        seconds_high: u16,
+        /// Seconds, their lower 32 bits.
+        seconds_low: u32,
+        /// Nanoseconds of the second.
+        nanos: u32,
+    }
+
+    /// How good a clock is.
+    #[derive(Copy, Default, Eq, PartialOrd, Ord)]
+    ClockQuality: Be 4 {
+        /// 6: set by a primary reference; 248: none of the others; 255: a slave only.
+        class: u8,
+        /// 0x20: 25 ns, and so on; 0xfe: not known.
+        accuracy: u8,
+        /// How steady it is; 0xffff: not known.
+        variance: u16,
+    }
+
+    /// What a clock says of itself that is, or would be, a master.
+    Announce: Be 30 {
+        /// Zero, or about when it was sent.
+        origin: Timestamp,
+        /// TAI minus UTC, seconds.
+        utc_offset_s: i16,
+        /// Zero.
+        reserved: u8,
+        /// The lower the better, before all else.
+        priority_1: u8,
+        /// Of the grandmaster.
+        quality: ClockQuality,
+        /// The lower the better, where the quality is the same.
+        priority_2: u8,
+        /// The grandmaster.
+        grandmaster: ClockIdentity,
+        /// Clocks between the grandmaster and this one.
+        steps_removed: u16,
+        /// 0x20 a GNSS receiver, 0xa0 an oscillator, and so on.
+        time_source: u8,
+    }
+
+    /// The answer to a request for a delay: a time, and who asked.
+    Response: Be 20 {
+        /// When the request arrived, or the answer left.
+        at: Timestamp,
+        /// Who asked.
+        requester: PortIdentity,
+    }
+
+    /// Asks a neighbour for the delay to it.
+    PeerRequest: Be 20 {
+        /// Zero, or about when it was sent.
+        origin: Timestamp,
+        /// Zeros, as long as the answer is.
+        reserved: [u8; 10],
+    }
+
+    /// What every message begins with; [`Message`] has its fields by themselves.
+    RawHeader: Be 34 {
+        /// Upper part of the standard, and kind.
+        sdo_and_kind: u8,
+        /// Minor version, and [`VERSION`].
+        versions: u8,
+        /// Of the whole message, bytes.
+        length: u16,
+        /// As in [`Message`], as all that follow.
+        domain: u8,
+        /// Lower part of the standard.
+        minor_sdo: u8,
+        /// Of [`flag`].
+        flags: u16,
+        /// Nanoseconds times 65 536.
+        correction: i64,
+        /// Of the kind of message.
+        specific: [u8; 4],
+        /// Who sent it.
+        source: PortIdentity,
+        /// Counted up by the sender.
+        sequence: u16,
+        /// The kind once more.
+        control: u8,
+        /// Between such messages.
+        log_interval: i8,
+    }
+}
+
+impl Timestamp {
+    /// The time `ns` after the epoch of its time scale; the first or the last that there is if it cannot be told.
+    pub fn of_ns(ns: i128) -> Self {
+        let seconds = ns.div_euclid(1_000_000_000).clamp(0, (1 << 48) - 1) as u64;
+        let nanos = ns.rem_euclid(1_000_000_000) as u32;
+        Self { seconds_high: (seconds >> 32) as u16, seconds_low: seconds as u32, nanos }
+    }
+
+    /// Nanoseconds since the epoch of its time scale.
+    pub fn ns(self) -> i128 {
+        let seconds = (i128::from(self.seconds_high) << 32) | i128::from(self.seconds_low);
+        seconds * 1_000_000_000 + i128::from(self.nanos)
+    }
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// Which standard's messages these are, upper part, 0 to 15: 0 IEEE 1588, 1 IEEE 802.1AS.
+    pub sdo: u8,
+    /// Its lower part.
+    pub minor_sdo: u8,
+    /// 0 or 1: version 2.0 or 2.1.
+    pub minor_version: u8,
+    /// The domain.
+    pub domain: u8,
+    /// Of [`flag`].
+    pub flags: u16,
+    /// What is to be added to the time of the message, nanoseconds times 65 536.
+    pub correction: i64,
+    /// Of the kind of message.
+    pub specific: [u8; 4],
+    /// Who sent it.
+    pub source: PortIdentity,
+    /// Counted up by the sender, each kind by itself.
+    pub sequence: u16,
+    /// The kind once more, as version 1 has it.
+    pub control: u8,
+    /// Logarithm to the base of 2 of the seconds between such messages.
+    pub log_interval: i8,
+    /// What it says.
+    pub body: Body,
+    /// What follows, each with its own head; empty as a rule.
+    pub suffix: Vec<u8>,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// The master's time, or that a follow-up brings it.
+    Sync(Timestamp),
+    /// Asks the master for the delay.
+    DelayReq(Timestamp),
+    /// Asks a neighbour for the delay.
+    PeerDelayReq(PeerRequest),
+    /// The neighbour's answer: when the request arrived.
+    PeerDelayResp(Response),
+    /// The time of a [`Body::Sync`].
+    FollowUp(Timestamp),
+    /// The master's answer: when the request arrived.
+    DelayResp(Response),
+    /// When the neighbour's answer left.
+    PeerDelayFollowUp(Response),
+    /// Who would be master.
+    Announce(Announce),
+    /// Asks one clock, or all, for something.
+    Signaling(PortIdentity),
+    /// Reads or sets a data set.
+    Management(Management),
+}
+
+impl Body {
+    /// The kind's number, 0 to 15.
+    pub fn kind(&self) -> u8 {
+        match self {
+            Self::Sync(_) => 0x0,
+            Self::DelayReq(_) => 0x1,
+            Self::PeerDelayReq(_) => 0x2,
+            Self::PeerDelayResp(_) => 0x3,
+            Self::FollowUp(_) => 0x8,
+            Self::DelayResp(_) => 0x9,
+            Self::PeerDelayFollowUp(_) => 0xa,
+            Self::Announce(_) => 0xb,
+            Self::Signaling(_) => 0xc,
+            Self::Management(_) => 0xd,
+        }
+    }
+
+    /// Whether departure and arrival are stamped, so that it goes to [`EVENT_PORT`].
+    pub fn is_event(&self) -> bool {
+        self.kind() < 0x8
+    }
+
+    /// Whether it goes to [`PEER_DELAY_GROUP`].
+    pub fn is_of_peer_delay(&self) -> bool {
+        matches!(self.kind(), 0x2 | 0x3 | 0xa)
+    }
+
+    /// [`Message::control`] of this kind.
+    fn control(&self) -> u8 {
+        match self {
+            Self::Sync(_) => 0,
+            Self::DelayReq(_) => 1,
+            Self::FollowUp(_) => 2,
+            Self::DelayResp(_) => 3,
+            Self::Management(_) => 4,
+            _ => 5,
+        }
+    }
+
+    fn read(kind: u8, from: &mut Reader<'_>) -> Result<Self, ParseError> {
+        Ok(match kind {
+            0x0 => Self::Sync(from.be()?),
+            0x1 => Self::DelayReq(from.be()?),
+            0x2 => Self::PeerDelayReq(from.be()?),
+            0x3 => Self::PeerDelayResp(from.be()?),
+            0x8 => Self::FollowUp(from.be()?),
+            0x9 => Self::DelayResp(from.be()?),
+            0xa => Self::PeerDelayFollowUp(from.be()?),
+            0xb => Self::Announce(from.be()?),
+            0xc => Self::Signaling(from.be()?),
+            0xd => Self::Management(from.be()?),
+            _ => return Err(ParseError::value("kind", kind, "0 to 3, 8 to 13")),
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Sync(at) | Self::DelayReq(at) | Self::FollowUp(at) => at.emit(out),
+            Self::PeerDelayReq(request) => request.emit(out),
+            Self::PeerDelayResp(answer)
+            | Self::DelayResp(answer)
+            | Self::PeerDelayFollowUp(answer) => answer.emit(out),
+            Self::Announce(announce) => announce.emit(out),
+            Self::Signaling(target) => target.emit(out),
+            Self::Management(management) => Field::<Be>::write(management, out),
+        }
+    }
+}
+
+impl Message {
+    /// A message of IEEE 1588 version 2.0 without flags, correction or interval.
+    pub fn new(domain: u8, source: PortIdentity, sequence: u16, body: Body) -> Self {
+        Self {
+            sdo: 0,
+            minor_sdo: 0,
+            minor_version: 0,
+            domain,
+            flags: 0,
+            correction: 0,
+            specific: [0; 4],
+            source,
+            sequence,
+            control: body.control(),
+            log_interval: NO_INTERVAL,
+            body,
+            suffix: Vec::new(),
+        }
+    }
+
+    /// Reads a message that fills `bytes`.
+    ///
+    /// # Errors
+    /// A length or a value that it cannot have.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let mut from = Reader::new("a PTP message", bytes);
+        let head: RawHeader = from.be()?;
+        if head.versions & 0x0f != VERSION {
+            return Err(ParseError::value("version", head.versions & 0x0f, "2"));
+        }
+        if usize::from(head.length) != bytes.len() {
+            let (need, got) = (head.length.into(), bytes.len());
+            return Err(ParseError::Length { what: "a PTP message", need, got });
+        }
+        let body = Body::read(head.sdo_and_kind & 0x0f, &mut from)?;
+        Ok(Self {
+            sdo: head.sdo_and_kind >> 4,
+            minor_sdo: head.minor_sdo,
+            minor_version: head.versions >> 4,
+            domain: head.domain,
+            flags: head.flags,
+            correction: head.correction,
+            specific: head.specific,
+            source: head.source,
+            sequence: head.sequence,
+            control: head.control,
+            log_interval: head.log_interval,
+            body,
+            suffix: from.rest().to_vec(),
+        })
+    }
+
+    /// Reads the message that a datagram begins with: senders may pad it.
+    ///
+    /// # Errors
+    /// As [`Message::parse`].
+    pub fn of_datagram(bytes: &[u8]) -> Result<Self, ParseError> {
+        let length = bytes.get(2..4).map(|length| u16::from_be_bytes([length[0], length[1]]));
+        let message = length.and_then(|length| bytes.get(..usize::from(length)));
+        Self::parse(message.unwrap_or(bytes))
+    }
+
+    /// Its bytes. A suffix of more than 64 KiB is cut off, as the length has no room for it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        self.body.write(&mut rest);
+        rest.extend_from_slice(&self.suffix);
+        rest.truncate(usize::from(u16::MAX) - HEADER_LEN);
+        let head = RawHeader {
+            sdo_and_kind: self.sdo << 4 | self.body.kind(),
+            versions: self.minor_version << 4 | VERSION,
+            length: (HEADER_LEN + rest.len()) as u16,
+            domain: self.domain,
+            minor_sdo: self.minor_sdo,
+            flags: self.flags,
+            correction: self.correction,
+            specific: self.specific,
+            source: self.source,
+            sequence: self.sequence,
+            control: self.control,
+            log_interval: self.log_interval,
+        };
+        [head.to_bytes(), rest].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests;
