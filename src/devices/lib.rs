@@ -25,6 +25,7 @@ pub mod joint_encoder;
 pub mod motor_stall;
 pub mod ouster;
 mod power_cycle;
+pub mod ptp;
 mod sample_series;
 pub mod sick_lms1xx;
 pub mod sick_lms2xx;

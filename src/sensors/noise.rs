@@ -71,6 +71,8 @@ pub enum Quantity {
     LaserAzimuth,
     /// Bias of a laser's elevation.
     LaserElevation,
+    /// When a PTP slave asks its master for the delay.
+    PtpRequest,
     /// White noise of a sample.
     White = 64,
     /// Step of a bias instability (Gauss-Markov).

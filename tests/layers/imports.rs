@@ -30,7 +30,7 @@ const MAY_IMPORT_ONLY: &[(&str, &[&str])] =
 /// Modules of `src/devices` that stay no family when they are folders. Families may import them and the
 /// single files beside them; none of these imports a family but that of [`TABLES_OF_FAMILIES`].
 const SHARED_BY_FAMILIES: &[&str] =
-    &["decoder", "describe", "family", "motor_stall", "spinning", "uart"];
+    &["decoder", "describe", "family", "motor_stall", "ptp", "spinning", "uart"];
 
 /// The files of `src/devices` that hold tables of the families.
 const TABLES_OF_FAMILIES: &[&str] = &["src/devices/lib.rs"];

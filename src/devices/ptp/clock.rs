@@ -1,0 +1,75 @@
+//! A clock that counts by an oscillator and is set and steered.
+
+use std::collections::VecDeque;
+
+use crate::time::SimTime;
+
+const DAY_NS: i128 = 86_400_000_000_000;
+/// Parts of one that a rate is counted in.
+const RATE_PARTS: i128 = 1_000_000_000_000;
+/// So many settings are kept, for packets whose measurement comes late.
+const KEPT_SETTINGS: usize = 4096;
+
+/// What the clock of a device shows at any instant, as far as it has been steered.
+#[derive(Clone, Debug)]
+pub struct PtpClock {
+    fast_ns_a_day: i128,
+    /// How the clock was set, the last time first; never empty.
+    past: VecDeque<Setting>,
+}
+
+/// From an instant on the clock counts like this.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    from: SimTime,
+    ticks: i128,
+    shows_ns: i128,
+    /// By how much it counts faster than its oscillator, of [`RATE_PARTS`].
+    rate: i128,
+}
+
+impl PtpClock {
+    /// A clock that shows `shows_ns` at `from`, and whose oscillator is fast by `drift_s_per_day`.
+    pub fn new(drift_s_per_day: f64, from: SimTime, shows_ns: i128) -> Self {
+        let fast_ns_a_day = (drift_s_per_day * 1e9).round() as i128;
+        let mut clock = Self { fast_ns_a_day, past: VecDeque::new() };
+        let ticks = clock.ticks(from);
+        clock.past.push_front(Setting { from, ticks, shows_ns, rate: 0 });
+        clock
+    }
+
+    /// A clock with the same oscillator that shows `shows_ns` at `from`.
+    pub fn restarted(&self, from: SimTime, shows_ns: i128) -> Self {
+        let ticks = self.ticks(from);
+        let past = VecDeque::from([Setting { from, ticks, shows_ns, rate: 0 }]);
+        Self { past, ..*self }
+    }
+
+    /// By how much it counts faster than its oscillator, parts per billion.
+    pub fn rate_ppb(&self) -> f64 {
+        self.past.front().map_or(0.0, |setting| setting.rate as f64 / 1000.0)
+    }
+
+    /// The oscillator's count at `at`, nanoseconds of its own since the first instant.
+    fn ticks(&self, at: SimTime) -> i128 {
+        let passed = i128::from(at.0);
+        passed + (passed * self.fast_ns_a_day).div_euclid(DAY_NS)
+    }
+
+    /// What the clock shows at `at`, nanoseconds; nothing that is done later than `at` changes it.
+    pub fn shows_ns(&self, at: SimTime) -> i128 {
+        let then = self.past.iter().find(|setting| setting.from <= at);
+        let Some(set) = then.or(self.past.back()) else { return 0 };
+        let passed = self.ticks(at) - set.ticks;
+        set.shows_ns + passed + (passed * set.rate).div_euclid(RATE_PARTS)
+    }
+
+    /// Steps the clock by `step_ns` at `at`, and has it count faster than its oscillator by `rate_ppb` from then
+    /// on. Instants never go back.
+    pub fn steer(&mut self, at: SimTime, step_ns: i128, rate_ppb: f64) {
+        let shows_ns = self.shows_ns(at) + step_ns;
+        let rate = (rate_ppb * 1000.0).round() as i128;
+        self.past.push_front(Setting { from: at, ticks: self.ticks(at), shows_ns, rate });
+        self.past.truncate(KEPT_SETTINGS);
+    }
+}

@@ -1,0 +1,127 @@
+//! Whom a slave follows: the best master clock of those that announce themselves.
+//!
+//! Sources: IEEE 1588-2019, clauses 9.3.2.5 (who qualifies) and 9.3.4 (who is better).
+
+use std::cmp::Ordering;
+
+use crate::time::SimTime;
+use crate::wire::ptp::{Announce, ClockQuality, PortIdentity, Timestamp, flag, identity_of};
+
+/// So many masters are remembered; a worse one than these is not.
+const KEPT: usize = 16;
+/// Announcements count for this many intervals.
+const WINDOW: u64 = 4;
+/// A clock that is further from its grandmaster is not followed.
+const MOST_STEPS: u16 = 254;
+
+/// A clock that announces itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Master {
+    /// Its port.
+    pub source: PortIdentity,
+    /// What it said last.
+    pub announce: Announce,
+    /// With these flags.
+    pub flags: u16,
+    heard: SimTime,
+    /// When it was heard before that.
+    before: Option<SimTime>,
+}
+
+impl Master {
+    /// A grandmaster that a receiver sets, with an address for documents (RFC 7042), which nobody hears.
+    pub fn simulated() -> Self {
+        let clock = identity_of([0, 0, 0x5e, 0, 0x53, 1]);
+        let flags = flag::PTP_TIMESCALE
+            | flag::UTC_OFFSET_VALID
+            | flag::TIME_TRACEABLE
+            | flag::FREQUENCY_TRACEABLE;
+        let announce = Announce {
+            origin: Timestamp::default(),
+            utc_offset_s: 37,
+            reserved: 0,
+            priority_1: 128,
+            quality: ClockQuality { class: 6, accuracy: 0x21, variance: 0xffff },
+            priority_2: 128,
+            grandmaster: clock,
+            steps_removed: 0,
+            time_source: 0x20,
+        };
+        let source = PortIdentity { clock, port: 1 };
+        Self { source, announce, flags, heard: SimTime::ZERO, before: None }
+    }
+
+    fn is_qualified(&self, now: SimTime, interval_ns: u64) -> bool {
+        let within =
+            |from: SimTime, to: SimTime| to.0.saturating_sub(from.0) <= WINDOW * interval_ns;
+        within(self.heard, now) && self.before.is_some_and(|before| within(before, self.heard))
+    }
+
+    /// `Less` if it is the better master.
+    fn compare(&self, other: &Self) -> Ordering {
+        let of_one = self.announce.grandmaster == other.announce.grandmaster;
+        let quality = |master: &Self| {
+            let Announce { priority_1, quality, priority_2, grandmaster, .. } = master.announce;
+            (priority_1, quality, priority_2, grandmaster)
+        };
+        let distance = |master: &Self| (master.announce.steps_removed, master.source);
+        match of_one {
+            true => distance(self).cmp(&distance(other)),
+            false => quality(self).cmp(&quality(other)),
+        }
+    }
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub struct Masters(Vec<Master>);
+
+impl Masters {
+    /// Takes what `source` announced at `now`. The one that is followed is `kept`.
+    pub fn hear(
+        &mut self,
+        now: SimTime,
+        source: PortIdentity,
+        announce: &Announce,
+        flags: u16,
+        kept: Option<PortIdentity>,
+    ) {
+        if announce.steps_removed > MOST_STEPS {
+            return;
+        }
+        if let Some(known) = self.0.iter_mut().find(|known| known.source == source) {
+            known.before = Some(std::mem::replace(&mut known.heard, now));
+            (known.announce, known.flags) = (announce.clone(), flags);
+            return;
+        }
+        let new = Master { source, announce: announce.clone(), flags, heard: now, before: None };
+        if self.0.len() < KEPT {
+            self.0.push(new);
+            return;
+        }
+        // Who has been silent for longest makes room, so that forged ones pass.
+        let others = self.0.iter_mut().filter(|known| Some(known.source) != kept);
+        if let Some(oldest) = others.min_by_key(|known| (known.before.is_some(), known.heard)) {
+            *oldest = new;
+        }
+    }
+
+    /// Forgets what this port has announced.
+    pub fn forget(&mut self, source: PortIdentity) {
+        self.0.retain(|known| known.source != source);
+    }
+
+    /// The best of those that qualify, when they announce themselves every `interval_ns`. The one that is
+    /// followed stays qualified until it is forgotten.
+    pub fn best(
+        &self,
+        now: SimTime,
+        interval_ns: u64,
+        followed: Option<PortIdentity>,
+    ) -> Option<&Master> {
+        let qualified = self.0.iter().filter(|master| {
+            Some(master.source) == followed || master.is_qualified(now, interval_ns)
+        });
+        qualified.min_by(|a, b| a.compare(b))
+    }
+}

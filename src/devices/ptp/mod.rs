@@ -1,0 +1,691 @@
+//! A PTP slave: an ordinary clock with one port, as products have it (IEEE 1588-2019, default profiles).
+//!
+//! It does no I/O. [`PtpSlave::hear`] is given what arrives with the instant at which the kernel stamped it,
+//! [`PtpSlave::left`] when an event message left, [`PtpSlave::advance`] the time; [`PtpSlave::poll_send`] gives what
+//! it sends. [`masters`] says whom it follows, [`servo`] what it does about its offset, [`clock`] what its clock
+//! shows, [`answers`] what it tells `pmc` and others who ask.
+//!
+//! `statime` is not used: it answers no management messages, keeps offset and path delay to itself and reads its
+//! clock when it likes, whereas here time is an argument.
+//!
+//! Sources: IEEE 1588-2019; linuxptp 3.1.1 for what the standard leaves open.
+
+mod answers;
+pub mod clock;
+mod masters;
+pub mod servo;
+
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+
+pub use self::clock::PtpClock;
+pub use self::masters::Master;
+use self::masters::Masters;
+use self::servo::{Order, Servo};
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::time::SimTime;
+use crate::wire::ptp::{
+    Announce, Body, ClockIdentity, Message, PeerRequest, PortIdentity, Response, Timestamp, flag,
+    identity_of,
+};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Intervals beyond 2^-7 s and 2^5 s are not followed.
+const LOG_INTERVALS: (i8, i8) = (-7, 5);
+/// The path delay is the median of so many.
+const MEDIAN_OF: usize = 10;
+/// No network has a longer delay, nanoseconds: what says so is wrong.
+const LONGEST_DELAY_NS: i128 = SECOND_NS as i128;
+/// Answers to others, a second at most.
+const MOST_ANSWERS: u32 = 64;
+/// Answers to neighbours whose departure is not known yet.
+const MOST_PENDING: usize = 8;
+/// Draws of requests are beyond those of measurements.
+const REQUEST_DRAWS: u64 = 1 << 61;
+
+/// How a slave speaks PTP. Intervals are logarithms to the base of 2 of seconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtpSettings {
+    /// Messages of other domains are not heard.
+    pub domain: u8,
+    /// How the path delay is measured.
+    pub delay: DelayMechanism,
+    /// Between announcements.
+    pub log_announce: i8,
+    /// Between synchronisations, until a master says otherwise.
+    pub log_sync: i8,
+    /// Between requests for the delay, until a master says otherwise.
+    pub log_delay: i8,
+    /// The master is lost when so many announcements are missing.
+    pub announce_timeout: u8,
+}
+
+impl Default for PtpSettings {
+    /// The default profile of IEEE 1588.
+    fn default() -> Self {
+        Self {
+            domain: 0,
+            delay: DelayMechanism::EndToEnd,
+            log_announce: 1,
+            log_sync: 0,
+            log_delay: 0,
+            announce_timeout: 3,
+        }
+    }
+}
+
+/// How the path delay is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayMechanism {
+    /// To the master, E2E.
+    EndToEnd,
+    /// To the neighbour, P2P.
+    PeerToPeer,
+}
+
+/// The state of the port, with its number in data sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortState {
+    /// Switched off.
+    Disabled = 3,
+    /// No master is heard.
+    Listening = 4,
+    /// A master is followed, but the clock is not set by it yet.
+    Uncalibrated = 8,
+    /// The clock is the master's.
+    Slave = 9,
+}
+
+impl PortState {
+    /// As linuxptp calls it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Disabled => "DISABLED",
+            Self::Listening => "LISTENING",
+            Self::Uncalibrated => "UNCALIBRATED",
+            Self::Slave => "SLAVE",
+        }
+    }
+}
+
+/// Something to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtpSend {
+    /// [`PtpSlave::left`] is told by this when it has left, if it is an event message.
+    pub key: Option<u32>,
+    /// Whether it goes to the group of the peer delay.
+    pub is_of_peer_delay: bool,
+    /// The message.
+    pub bytes: Vec<u8>,
+}
+
+/// A slave.
+#[derive(Clone, Debug)]
+pub struct PtpSlave {
+    settings: PtpSettings,
+    port: PortIdentity,
+    clock: PtpClock,
+    noise: NoiseSource,
+    now: SimTime,
+    is_on: bool,
+    masters: Masters,
+    /// Whom it follows, or followed last.
+    parent: Option<Master>,
+    is_followed: bool,
+    /// When the master is lost unless it announces itself.
+    announce_due: SimTime,
+    servo: Servo,
+    log_sync: i8,
+    log_delay: i8,
+    sync: PendingSync,
+    /// When the last synchronisation left the master, corrected, and when it arrived, by either's clock.
+    latest: Option<(i128, i128)>,
+    synchronised: Option<SimTime>,
+    offset_ns: i128,
+    delays: VecDeque<i128>,
+    delay_ns: Option<i128>,
+    request: Option<Request>,
+    next_request: SimTime,
+    requests: u64,
+    sequence: u16,
+    answering: Vec<(u32, Message)>,
+    answered: (SimTime, u32),
+    keys: u32,
+    out: VecDeque<PtpSend>,
+}
+
+/// Halves of a synchronisation in two steps that wait for the other, which may overtake.
+#[derive(Clone, Debug, Default)]
+struct PendingSync {
+    /// Sequence, when it arrived by the slave's clock, correction.
+    arrived: Option<(u16, i128, i128)>,
+    /// Sequence, when it left the master with correction.
+    left: Option<(u16, i128)>,
+}
+
+/// A request for the delay that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    sequence: u16,
+    key: u32,
+    /// When it left, by the slave's clock.
+    left_ns: Option<i128>,
+    /// When it arrived by the other's clock, and when the answer left by that, corrected.
+    there_ns: Option<(i128, Option<i128>)>,
+    /// When the neighbour's answer arrived, by the slave's clock, and its correction.
+    back: Option<(i128, i128)>,
+}
+
+impl PtpSlave {
+    /// A slave whose port has the identity of `clock_identity`, that listens from `now` on.
+    pub fn new(
+        settings: &PtpSettings,
+        clock_identity: ClockIdentity,
+        clock: PtpClock,
+        noise: NoiseSource,
+        now: SimTime,
+    ) -> Self {
+        Self {
+            settings: settings.clone(),
+            port: PortIdentity { clock: clock_identity, port: 1 },
+            clock,
+            noise,
+            now,
+            is_on: true,
+            masters: Masters::default(),
+            parent: None,
+            is_followed: false,
+            announce_due: SimTime(u64::MAX),
+            servo: Servo::default(),
+            log_sync: settings.log_sync,
+            log_delay: settings.log_delay,
+            sync: PendingSync::default(),
+            latest: None,
+            synchronised: None,
+            offset_ns: 0,
+            delays: VecDeque::new(),
+            delay_ns: None,
+            request: None,
+            next_request: now,
+            requests: 0,
+            sequence: 0,
+            answering: Vec::new(),
+            answered: (now, 0),
+            keys: 0,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// The unit with the MAC address `mac` of its product has `address`: as `tools/bench-network` gives it, the second
+    /// half of its own MAC address, which makes the clock's identity, is that of the address.
+    pub fn set_address(&mut self, mac: [u8; 6], address: Ipv4Addr) {
+        let ([a, b, c, ..], [_, d, e, f]) = (mac, address.octets());
+        self.port.clock = identity_of([a, b, c, d, e, f]);
+    }
+
+    /// A slave that says that it follows a master without any error, who is not on the network.
+    pub fn simulated(self) -> Self {
+        let parent = Some(Master::simulated());
+        let (is_followed, servo, delay_ns) = (true, Servo::locked(), Some(0));
+        Self { parent, is_followed, servo, delay_ns, ..self }
+    }
+
+    /// The unit restarts: from `up_at` on it listens, and its clock counts from zero.
+    pub fn restarted(&self, up_at: SimTime) -> Self {
+        let clock = self.clock.restarted(up_at, 0);
+        let port = self.port.clock;
+        Self { is_on: self.is_on, ..Self::new(&self.settings, port, clock, self.noise, up_at) }
+    }
+
+    /// By how much its clock counts faster than its oscillator, parts per billion.
+    pub fn rate_ppb(&self) -> f64 {
+        self.clock.rate_ppb()
+    }
+
+    /// What its clock shows at `at`.
+    pub fn shows_ns(&self, at: SimTime) -> i128 {
+        self.clock.shows_ns(at)
+    }
+
+    /// The state of its port.
+    pub fn state(&self) -> PortState {
+        // To another master the way is measured first.
+        let is_calibrated = self.servo.is_locked() && self.delay_ns.is_some();
+        match (self.is_on, self.is_followed, is_calibrated) {
+            (false, ..) => PortState::Disabled,
+            (true, false, _) => PortState::Listening,
+            (true, true, false) => PortState::Uncalibrated,
+            (true, true, true) => PortState::Slave,
+        }
+    }
+
+    /// Whether its clock has been a master's, who is gone: it goes on as that left it.
+    pub fn holds_over(&self) -> bool {
+        self.servo.is_locked() && !(self.is_on && self.is_followed)
+    }
+
+    /// Whether the clock has been set by a master since it was switched on.
+    pub fn is_set(&self) -> bool {
+        self.servo.is_locked()
+    }
+
+    /// Its clock minus the master's when the last synchronisation arrived, nanoseconds.
+    pub fn offset_ns(&self) -> i64 {
+        limited(self.offset_ns)
+    }
+
+    /// To the master, or to the neighbour, nanoseconds; 0 until it is known.
+    pub fn path_delay_ns(&self) -> i64 {
+        limited(self.delay_ns.unwrap_or(0))
+    }
+
+    /// When the last synchronisation arrived.
+    pub fn synchronised(&self) -> Option<SimTime> {
+        self.synchronised
+    }
+
+    /// Whom it follows, or followed last.
+    pub fn parent(&self) -> Option<&Master> {
+        self.parent.as_ref()
+    }
+
+    /// Whether it follows a master.
+    pub fn is_followed(&self) -> bool {
+        self.is_on && self.is_followed
+    }
+
+    /// TAI minus UTC if its clock shows PTP's time scale and the master says that its offset is valid, seconds.
+    pub fn utc_offset_s(&self) -> i16 {
+        let valid = flag::PTP_TIMESCALE | flag::UTC_OFFSET_VALID;
+        let parent = self.parent.as_ref().filter(|parent| parent.flags & valid == valid);
+        parent.map_or(0, |parent| parent.announce.utc_offset_s)
+    }
+
+    /// The port's identity.
+    pub fn port(&self) -> PortIdentity {
+        self.port
+    }
+
+    /// How it speaks PTP.
+    pub fn settings(&self) -> &PtpSettings {
+        &self.settings
+    }
+
+    /// From `now` on it speaks PTP like this, or, if it is not `is_on`, not at all. What it heard before is
+    /// forgotten if that is something else; its clock goes on.
+    pub fn configure(&mut self, now: SimTime, settings: PtpSettings, is_on: bool) {
+        self.advance(now);
+        if (&settings, is_on) == (&self.settings, self.is_on) {
+            return;
+        }
+        (self.log_sync, self.log_delay) = (settings.log_sync, settings.log_delay);
+        (self.settings, self.is_on) = (settings, is_on);
+        self.masters = Masters::default();
+        self.lose_master();
+        self.next_request = now;
+    }
+
+    /// The time has come to `now`.
+    pub fn advance(&mut self, now: SimTime) {
+        while self.is_on {
+            let due = match self.asks() {
+                true => self.announce_due.min(self.next_request),
+                false => self.announce_due,
+            };
+            if due > now {
+                break;
+            }
+            self.now = self.now.max(due);
+            if self.announce_due <= due {
+                if let Some(parent) = &self.parent {
+                    self.masters.forget(parent.source);
+                }
+                self.lose_master();
+                self.choose();
+            } else {
+                self.ask();
+            }
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// Whether it asks for the delay.
+    fn asks(&self) -> bool {
+        self.is_followed || self.settings.delay == DelayMechanism::PeerToPeer
+    }
+
+    /// Takes a datagram that the kernel had at `at` and that is heard at `now`. Any bytes may come.
+    pub fn hear(&mut self, now: SimTime, at: SimTime, bytes: &[u8]) {
+        self.advance(now);
+        let Ok(message) = Message::of_datagram(bytes) else { return };
+        let is_own = message.source.clock == self.port.clock;
+        if !self.is_on
+            || now < self.now
+            || is_own
+            || message.sdo != 0
+            || message.domain != self.settings.domain
+        {
+            return;
+        }
+        let at_ns = self.clock.shows_ns(at.min(now));
+        let correction = i128::from(message.correction >> 16);
+        let is_parent = self.is_followed
+            && self.parent.as_ref().is_some_and(|parent| parent.source == message.source);
+        match &message.body {
+            Body::Announce(announce) => self.hear_announce(&message, announce),
+            Body::Sync(origin) if is_parent => {
+                self.log_sync = followed(message.log_interval, self.log_sync);
+                if message.flags & flag::TWO_STEP == 0 {
+                    self.sync = PendingSync::default();
+                    self.synchronise(now, *origin, correction, at_ns, at);
+                } else {
+                    self.sync.arrived = Some((message.sequence, at_ns, correction));
+                    self.synchronised_at(at);
+                    self.pair(now);
+                }
+            }
+            Body::FollowUp(origin) if is_parent => {
+                if let Some(origin) = valid(*origin) {
+                    self.sync.left = Some((message.sequence, origin + correction));
+                    self.pair(now);
+                }
+            }
+            Body::DelayResp(answer)
+                if is_parent
+                    && answer.requester == self.port
+                    && self.settings.delay == DelayMechanism::EndToEnd =>
+            {
+                self.log_delay = followed(message.log_interval, self.log_delay);
+                if let Some(there) = valid(answer.at) {
+                    let there = there - correction;
+                    self.hear_answer(message.sequence, |request| {
+                        request.there_ns = Some((there, None));
+                    });
+                }
+            }
+            Body::PeerDelayResp(answer) if answer.requester == self.port => {
+                let Some(there) = valid(answer.at) else { return };
+                let is_two_step = message.flags & flag::TWO_STEP != 0;
+                self.hear_answer(message.sequence, |request| {
+                    request.back = Some((at_ns, correction));
+                    // In one step the correction is all that passed there.
+                    request.there_ns = Some((there, (!is_two_step).then_some(there)));
+                });
+            }
+            Body::PeerDelayFollowUp(answer) if answer.requester == self.port => {
+                let Some(left) = valid(answer.at) else { return };
+                self.hear_answer(message.sequence, |request| {
+                    if let Some((_, there_left)) = &mut request.there_ns {
+                        *there_left = Some(left + correction);
+                    }
+                });
+            }
+            Body::PeerDelayReq(_) if self.settings.delay == DelayMechanism::PeerToPeer => {
+                self.answer_neighbour(&message, at_ns);
+            }
+            Body::Management(asked) => {
+                if let Some(answer) = self.answer_management(&message, asked)
+                    && self.may_answer()
+                {
+                    self.send(answer);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An event message with this key left at `at`, which is known at `now`.
+    pub fn left(&mut self, now: SimTime, key: u32, at: SimTime) {
+        self.advance(now);
+        let at_ns = self.clock.shows_ns(at.min(now));
+        if let Some(request) = self.request.as_mut().filter(|request| request.key == key) {
+            request.left_ns = Some(at_ns);
+            self.measure_delay();
+        }
+        if let Some(place) = self.answering.iter().position(|(pending, _)| *pending == key) {
+            let (_, mut follow_up) = self.answering.remove(place);
+            if let Body::PeerDelayFollowUp(answer) = &mut follow_up.body {
+                answer.at = Timestamp::of_ns(at_ns);
+            }
+            self.send(follow_up);
+        }
+    }
+
+    /// What to send, if there is something. Call until `None` after each of the above.
+    pub fn poll_send(&mut self) -> Option<PtpSend> {
+        self.out.pop_front()
+    }
+
+    fn send(&mut self, message: Message) -> Option<u32> {
+        let key = message.body.is_event().then(|| {
+            self.keys = self.keys.wrapping_add(1);
+            self.keys
+        });
+        let is_of_peer_delay = message.body.is_of_peer_delay();
+        self.out.push_back(PtpSend { key, is_of_peer_delay, bytes: message.to_bytes() });
+        key
+    }
+
+    fn hear_announce(&mut self, message: &Message, announce: &Announce) {
+        let followed = self.followed();
+        let (source, flags) = (message.source, message.flags);
+        self.masters.hear(self.now, source, announce, flags, followed);
+        if followed == Some(source) {
+            self.announce_due = self.announced_until();
+        }
+        self.choose();
+    }
+
+    fn followed(&self) -> Option<PortIdentity> {
+        self.parent.as_ref().filter(|_| self.is_followed).map(|parent| parent.source)
+    }
+
+    fn announced_until(&self) -> SimTime {
+        let timeout = u64::from(self.settings.announce_timeout.max(2));
+        SimTime(self.now.0.saturating_add(timeout * interval_ns(self.settings.log_announce)))
+    }
+
+    /// Follows the best master.
+    fn choose(&mut self) {
+        let followed = self.followed();
+        let interval_ns = interval_ns(self.settings.log_announce);
+        let Some(best) = self.masters.best(self.now, interval_ns, followed) else { return };
+        let best = best.clone();
+        if followed != Some(best.source) {
+            self.lose_master();
+            self.is_followed = true;
+            self.announce_due = self.announced_until();
+            self.next_request = self.next_draw();
+        }
+        self.parent = Some(best);
+    }
+
+    /// Follows nobody; the clock counts on as it was steered last.
+    fn lose_master(&mut self) {
+        self.is_followed = false;
+        self.announce_due = SimTime(u64::MAX);
+        self.sync = PendingSync::default();
+        self.latest = None;
+        self.request = None;
+        self.answering.clear();
+        self.delays.clear();
+        // To another master the way may be another.
+        self.delay_ns = None;
+    }
+
+    /// Puts a synchronisation together of its two steps.
+    fn pair(&mut self, now: SimTime) {
+        let (Some((first, at_ns, correction)), Some((second, left))) =
+            (self.sync.arrived, self.sync.left)
+        else {
+            return;
+        };
+        if first == second {
+            self.sync = PendingSync::default();
+            self.follow(now, left + correction, at_ns);
+        }
+    }
+
+    fn synchronise(
+        &mut self,
+        now: SimTime,
+        origin: Timestamp,
+        correction: i128,
+        at_ns: i128,
+        at: SimTime,
+    ) {
+        if let Some(origin) = valid(origin) {
+            self.synchronised_at(at);
+            self.follow(now, origin + correction, at_ns);
+        }
+    }
+
+    fn synchronised_at(&mut self, at: SimTime) {
+        self.synchronised = Some(at);
+    }
+
+    /// The master's clock showed `left` when a message left that arrived at `at_ns` of the slave's.
+    fn follow(&mut self, now: SimTime, left: i128, at_ns: i128) {
+        self.latest = Some((left, at_ns));
+        let Some(delay_ns) = self.delay_ns else { return };
+        self.offset_ns = at_ns - left - delay_ns;
+        let interval_s = interval_ns(self.log_sync) as f64 / 1e9;
+        match self.servo.sample(self.offset_ns, at_ns, interval_s) {
+            Order::Wait => {}
+            Order::Rate(ppb) => self.clock.steer(now, 0, ppb),
+            Order::Step(ppb) => {
+                self.clock.steer(now, -self.offset_ns, ppb);
+                // What is under way was stamped by the clock before the step.
+                self.latest = None;
+                self.request = None;
+                self.sync = PendingSync::default();
+                self.delays.clear();
+            }
+        }
+    }
+
+    /// Asks the master, or the neighbour, for the delay.
+    fn ask(&mut self) {
+        self.next_request = self.next_draw();
+        self.sequence = self.sequence.wrapping_add(1);
+        let zero = Timestamp::default();
+        let body = match self.settings.delay {
+            DelayMechanism::EndToEnd => Body::DelayReq(zero),
+            DelayMechanism::PeerToPeer => {
+                Body::PeerDelayReq(PeerRequest { origin: zero, reserved: [0; 10] })
+            }
+        };
+        let sequence = self.sequence;
+        let message = Message::new(self.settings.domain, self.port, sequence, body);
+        if let Some(key) = self.send(message) {
+            let (left_ns, there_ns, back) = (None, None, None);
+            self.request = Some(Request { sequence, key, left_ns, there_ns, back });
+        }
+    }
+
+    /// When it asks next: at random, so that slaves of one master do not ask at once.
+    fn next_draw(&mut self) -> SimTime {
+        self.requests += 1;
+        let noise = self.noise.request(REQUEST_DRAWS + self.requests);
+        let part = u64::from(noise.whole(0, Quantity::PtpRequest, 1, u8::MAX));
+        SimTime(self.now.0 + 2 * interval_ns(self.log_delay) / u64::from(u8::MAX) * part)
+    }
+
+    /// Takes a part of the answer to its request.
+    fn hear_answer(&mut self, sequence: u16, note: impl FnOnce(&mut Request)) {
+        if let Some(request) = self.request.as_mut().filter(|own| own.sequence == sequence) {
+            note(request);
+            self.measure_delay();
+        }
+    }
+
+    /// Measures the delay, if all is known that it takes.
+    fn measure_delay(&mut self) {
+        let Some(Request {
+            left_ns: Some(left), there_ns: Some((there, there_left)), back, ..
+        }) = self.request
+        else {
+            return;
+        };
+        let delay = match (self.settings.delay, self.latest, there_left, back) {
+            (DelayMechanism::EndToEnd, Some((sync_left, sync_at)), _, _) => {
+                ((sync_at - sync_left) + (there - left)) / 2
+            }
+            (DelayMechanism::PeerToPeer, _, Some(there_left), Some((back, correction))) => {
+                ((back - left) - (there_left - there) - correction) / 2
+            }
+            _ => return,
+        };
+        self.request = None;
+        if delay.abs() > LONGEST_DELAY_NS {
+            return;
+        }
+        self.delays.push_back(delay);
+        if self.delays.len() > MEDIAN_OF {
+            self.delays.pop_front();
+        }
+        let mut sorted: Vec<_> = self.delays.iter().copied().collect();
+        sorted.sort_unstable();
+        let middle = sorted.len() / 2;
+        self.delay_ns = Some(match sorted.len() % 2 {
+            0 => (sorted[middle - 1] + sorted[middle]) / 2,
+            _ => sorted[middle],
+        });
+    }
+
+    fn answer_neighbour(&mut self, asked: &Message, at_ns: i128) {
+        if self.answering.len() >= MOST_PENDING || !self.may_answer() {
+            return;
+        }
+        let answer = Response { at: Timestamp::of_ns(at_ns), requester: asked.source };
+        let message = |body| Message::new(self.settings.domain, self.port, asked.sequence, body);
+        let reply =
+            Message { flags: flag::TWO_STEP, ..message(Body::PeerDelayResp(answer.clone())) };
+        let follow_up =
+            Message { correction: asked.correction, ..message(Body::PeerDelayFollowUp(answer)) };
+        if let Some(key) = self.send(reply) {
+            self.answering.push((key, follow_up));
+        }
+    }
+
+    /// Whether it answers once more in this second.
+    fn may_answer(&mut self) -> bool {
+        let (since, count) = &mut self.answered;
+        if self.now.0.saturating_sub(since.0) >= SECOND_NS {
+            (*since, *count) = (self.now, 0);
+            // The departures of older answers are not told any more.
+            self.answering.clear();
+        }
+        *count += 1;
+        *count <= MOST_ANSWERS
+    }
+}
+
+/// The nanoseconds between messages.
+pub fn interval_ns(log: i8) -> u64 {
+    match log.clamp(LOG_INTERVALS.0, LOG_INTERVALS.1) {
+        log if log < 0 => SECOND_NS >> -log,
+        log => SECOND_NS << log,
+    }
+}
+
+/// The interval that a message names, or, if it names none, the one so far.
+fn followed(named: i8, so_far: i8) -> i8 {
+    match named {
+        crate::wire::ptp::NO_INTERVAL => so_far,
+        named => named.clamp(LOG_INTERVALS.0, LOG_INTERVALS.1),
+    }
+}
+
+/// The time of a message, if it is one.
+fn valid(at: Timestamp) -> Option<i128> {
+    (i128::from(at.nanos) < i128::from(SECOND_NS)).then(|| at.ns())
+}
+
+/// The next value that a data set has room for, in nanoseconds.
+fn limited(ns: i128) -> i64 {
+    ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}
+
+#[cfg(test)]
+mod tests;

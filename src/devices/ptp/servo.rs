@@ -1,0 +1,101 @@
+//! What a slave does about its offset: a step at first, and then a proportional and an integral part of its rate.
+//!
+//! Sources: linuxptp 3.1.1, the PI servo with its defaults for hardware stamps, which products are built on.
+
+/// A first offset below this is not stepped, nanoseconds.
+const FIRST_STEP_NS: i128 = 20_000;
+/// Rates beyond this are not ordered of a crystal, parts per billion.
+pub const MAX_RATE_PPB: f64 = 500_000.0;
+/// Of the offset and of its sum, at one synchronisation a second; fewer weigh as much at most.
+const PROPORTIONAL: (f64, f64) = (0.7, -0.3);
+const INTEGRAL: (f64, f64) = (0.3, 0.4);
+/// The first rate is taken over this, divided by the integral part, seconds.
+const RATE_FROM_S: f64 = 0.016;
+
+/// What is to be done to the clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Order {
+    /// Nothing yet.
+    Wait,
+    /// A step by minus the offset, and this rate, parts per billion.
+    Step(f64),
+    /// This rate.
+    Rate(f64),
+}
+
+/// The state of the servo.
+#[derive(Clone, Debug, Default)]
+pub struct Servo {
+    stage: Stage,
+    /// What corrects the oscillator, parts per billion.
+    drift_ppb: f64,
+    has_stepped: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Stage {
+    #[default]
+    Idle,
+    /// The first offset, and when it was measured by the slave's clock.
+    Started(i128, i128),
+    Locked,
+}
+
+impl Servo {
+    /// Takes an offset that was measured at `at_ns` of the slave's clock; synchronisations come every
+    /// `interval_s`.
+    pub fn sample(&mut self, offset_ns: i128, at_ns: i128, interval_s: f64) -> Order {
+        let weight = |(scale, exponent): (f64, f64)| {
+            (scale * libm::pow(interval_s, exponent)).min(scale / interval_s)
+        };
+        let (proportional, integral) = (weight(PROPORTIONAL), weight(INTEGRAL));
+        match self.stage {
+            Stage::Idle => {
+                self.stage = Stage::Started(offset_ns, at_ns);
+                Order::Wait
+            }
+            Stage::Started(first_ns, began_ns) => {
+                let passed_ns = at_ns - began_ns;
+                if passed_ns <= 0 {
+                    self.stage = Stage::Idle;
+                    return Order::Wait;
+                }
+                if (passed_ns as f64) < (RATE_FROM_S / integral).min(1000.0) * 1e9 {
+                    return Order::Wait;
+                }
+                let change = (offset_ns - first_ns) as f64 / passed_ns as f64;
+                self.drift_ppb = limited(self.drift_ppb - change * 1e9);
+                self.stage = Stage::Locked;
+                let steps = !self.has_stepped && offset_ns.abs() > FIRST_STEP_NS;
+                self.has_stepped = true;
+                match steps {
+                    true => Order::Step(self.drift_ppb),
+                    false => Order::Rate(self.drift_ppb),
+                }
+            }
+            Stage::Locked => {
+                let part = -integral * offset_ns as f64;
+                let wanted = self.drift_ppb + part - proportional * offset_ns as f64;
+                let rate = limited(wanted);
+                if rate == wanted {
+                    self.drift_ppb += part;
+                }
+                Order::Rate(rate)
+            }
+        }
+    }
+
+    /// A servo that needs to do nothing.
+    pub fn locked() -> Self {
+        Self { stage: Stage::Locked, drift_ppb: 0.0, has_stepped: true }
+    }
+
+    /// Whether it steers by each offset.
+    pub fn is_locked(&self) -> bool {
+        self.stage == Stage::Locked
+    }
+}
+
+fn limited(rate_ppb: f64) -> f64 {
+    rate_ppb.clamp(-MAX_RATE_PPB, MAX_RATE_PPB)
+}
