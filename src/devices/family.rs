@@ -76,6 +76,11 @@ pub trait Family: Sync + 'static {
         None
     }
 
+    /// Whether a unit speaks PTP on the network, for which it needs an address of its own.
+    fn speaks_ptp(&self, _settings: &Self::Settings) -> bool {
+        false
+    }
+
     /// Builds the device and its sensor.
     fn build(&self, unit: &Unit<'_, Self>) -> Built;
 
@@ -221,6 +226,10 @@ impl<F: Family> FamilyReader for Erased<F> {
 
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal> {
         Family::gps_input_refusal(&self.0, own(settings))
+    }
+
+    fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool {
+        Family::speaks_ptp(&self.0, own(settings))
     }
 }
 

@@ -42,6 +42,7 @@ use menura_world::{sensors, world};
 use wire::{frames, time};
 
 use self::family::{AnyFamily, Erased, family_of};
+use self::ptp::PtpSend;
 use crate::config::profile::FamilyData;
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::rig::DeviceConfig;
@@ -233,6 +234,17 @@ pub trait Device: Send {
     /// The answer to a request that arrived at `now` at its web interface.
     fn handle_http(&mut self, _now: SimTime, _request: &HttpRequest) -> HttpResponse {
         HttpResponse::text(404, "this device has no web interface")
+    }
+
+    /// A PTP message, any bytes, that arrived at its address. The kernel had it at `stamped`, which is `now` or before.
+    fn handle_ptp(&mut self, _now: SimTime, _stamped: SimTime, _bytes: &[u8]) {}
+
+    /// The event message with this key of [`Device::poll_ptp`] left at `stamped`, which is `now` or before.
+    fn handle_ptp_departure(&mut self, _now: SimTime, _key: u32, _stamped: SimTime) {}
+
+    /// A PTP message that it sends at once. Call until `None` when there is nothing more to transmit.
+    fn poll_ptp(&mut self) -> Option<PtpSend> {
+        None
     }
 
     /// A signal that arrived at `now` from the device it is wired to.

@@ -12,6 +12,7 @@ use crate::config::rig::{
 };
 use crate::links::card_clock::CardClock;
 use crate::links::http::HttpServer;
+use crate::links::ptp::PtpLink;
 use crate::links::pty::PtyLink;
 use crate::links::serial::SerialLink;
 use crate::links::tcp::TcpLink;
@@ -29,6 +30,8 @@ pub struct Connections {
     pub link: Link,
     /// Where else its hosts reach it.
     pub controls: Vec<ControlLink>,
+    /// By what it speaks PTP, if it does.
+    pub ptp: Option<PtpLink>,
 }
 
 /// An open link.
@@ -66,7 +69,12 @@ impl Connections {
         let controls = controls
             .collect::<io::Result<_>>()
             .map_err(|error| SetupError::Control { device: name(), error })?;
-        Ok(Self { device: name(), link, controls })
+        let ptp = device.ptp_address().map(|address| {
+            let interface = device.link.udp().and_then(|udp| udp.interface.as_deref());
+            PtpLink::open(address, interface)
+        });
+        let ptp = ptp.transpose().map_err(|error| SetupError::Link { device: name(), error })?;
+        Ok(Self { device: name(), link, controls, ptp })
     }
 
     /// Why a packet did not leave by `port`, with whose it was and what to do about it.
@@ -124,7 +132,7 @@ impl Connections {
 impl From<Link> for Connections {
     /// A link without controls, of no device in particular.
     fn from(link: Link) -> Self {
-        Self { device: String::new(), link, controls: Vec::new() }
+        Self { device: String::new(), link, controls: Vec::new(), ptp: None }
     }
 }
 

@@ -50,6 +50,20 @@ pub enum Words {
     PeerBytes(Peer, Vec<u8>),
     /// A request at a web interface.
     Request(HttpRequest),
+    /// A PTP message, and when the kernel had it.
+    Ptp {
+        /// The kernel's stamp.
+        stamped: SimTime,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// A PTP message that the device sent has left.
+    PtpLeft {
+        /// Which, as the device names it.
+        key: u32,
+        /// The kernel's stamp.
+        at: SimTime,
+    },
     /// An order to the robot.
     Order(DriveOrder),
 }
@@ -108,6 +122,12 @@ impl Renderer<'_> {
                 let heard =
                     tell(&mut |device, now| answer = Some(device.handle_http(now, request)));
                 (heard, answer)
+            }
+            Words::Ptp { stamped, bytes } => {
+                (tell(&mut |device, now| device.handle_ptp(now, *stamped, bytes)), None)
+            }
+            Words::PtpLeft { key, at } => {
+                (tell(&mut |device, now| device.handle_ptp_departure(now, *key, *at)), None)
             }
             Words::Order(_) => (*at, None),
         }

@@ -48,6 +48,10 @@ struct Line {
     bytes: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<RequestLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ptp: Option<PtpLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ptp_left: Option<PtpLeftLine>,
     /// The datagram of an order to the robot.
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<String>,
@@ -65,6 +69,22 @@ struct RequestLine {
     /// Left out where it is this machine.
     #[serde(default = "this_machine", skip_serializing_if = "is_this_machine")]
     from: IpAddr,
+}
+
+/// A PTP message, and when the kernel had it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PtpLine {
+    stamped_ns: u64,
+    bytes: String,
+}
+
+/// Which of the device's PTP messages left, and when.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PtpLeftLine {
+    key: u32,
+    at_ns: u64,
 }
 
 fn this_machine() -> IpAddr {
@@ -116,6 +136,12 @@ impl Line {
                     body: hex(&request.body),
                     from: request.from,
                 });
+            }
+            Words::Ptp { stamped, bytes } => {
+                line.ptp = Some(PtpLine { stamped_ns: stamped.0, bytes: hex(bytes) });
+            }
+            Words::PtpLeft { key, at } => {
+                line.ptp_left = Some(PtpLeftLine { key: *key, at_ns: at.0 });
             }
             Words::Order(order) => line.order = Some(hex(&order.encode())),
         }
@@ -242,6 +268,22 @@ impl Line {
         };
         let from = self.from.unwrap_or_else(this_machine);
         let peer = self.peer.map(|(connection, port)| Peer { connection, port, from });
+        if let (HostTarget::Device(_), None, None, None, None, None) =
+            (to, peer, self.connected, &self.bytes, &self.request, &self.order)
+        {
+            let words = match (self.ptp, self.ptp_left) {
+                (Some(PtpLine { stamped_ns, bytes }), None) => {
+                    Some(Words::Ptp { stamped: SimTime(stamped_ns), bytes: unhex(&bytes)? })
+                }
+                (None, Some(PtpLeftLine { key, at_ns })) => {
+                    Some(Words::PtpLeft { key, at: SimTime(at_ns) })
+                }
+                _ => None,
+            };
+            if let Some(words) = words {
+                return Ok(Said { at: SimTime(self.t_ns), to, words });
+            }
+        }
         let words = match (to, peer, self.connected, self.bytes, self.request, self.order) {
             (HostTarget::Device(_), None, None, Some(bytes), None, None) => {
                 Words::Bytes(unhex(&bytes)?)
@@ -275,7 +317,8 @@ impl Line {
             }
             _ => {
                 return Err("allowed: `device` with `bytes`, with `peer` and `bytes` or \
-                            `connected`, or with `request`; or `order` alone"
+                            `connected`, or with `request`, `ptp` or `ptp_left`; or `order` \
+                            alone"
                     .to_owned());
             }
         };

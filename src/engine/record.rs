@@ -399,7 +399,8 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
             Rendered::Measured(device, measurement) => {
                 return self.tell(|| TruthEvent::Measured(device, measurement));
             }
-            Rendered::GivenUp(_) | Rendered::Thinned(_) => return,
+            // There is nobody to hear it.
+            Rendered::Ptp(..) | Rendered::GivenUp(_) | Rendered::Thinned(_) => return,
         };
         let Packet { device, transmit, .. } = packet;
         let queue = &mut self.queues[device.0];

@@ -19,6 +19,7 @@ use crate::config::profile::FamilyData;
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::faults::{DeviceFaults, FaultConfig};
 use crate::config::rig::{DeviceId, EngineConfig, Rig};
+use crate::devices::ptp::PtpSend;
 use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
 use crate::frames::{self, Body, Transform};
 use crate::sensors::{Measurement, Sensor};
@@ -120,6 +121,8 @@ pub enum Rendered {
     },
     /// What a sensor of that device that is no lidar has measured, if the truth is kept.
     Measured(DeviceId, Box<Measurement>),
+    /// A PTP message of that device, to be sent at once.
+    Ptp(DeviceId, PtpSend),
     /// A packet of that device was given up.
     GivenUp(DeviceId),
     /// A measurement for that device was made with fewer rays than its sensor has.
@@ -239,6 +242,9 @@ impl RunningDevice {
                 }),
                 (Some(revocable), _) => revocable.push(transmit.due, (transmit, marks)),
             }
+        }
+        while let Some(send) = self.device.poll_ptp() {
+            out(Rendered::Ptp(id, send));
         }
         // What is due sooner cannot be revoked any more.
         self.release(id, SimTime(self.now.0 + REACTION_NS - 1), out);

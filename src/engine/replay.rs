@@ -86,7 +86,7 @@ impl<'a> ReplayRun<'a> {
                 let mut ports = vec![link];
                 prepare_sending(&mut ports, None, engine)?;
                 let link = Link::Datagrams(ports);
-                Ok(Connections { device: name.clone(), link, controls: Vec::new() })
+                Ok(Connections { device: name.clone(), link, controls: Vec::new(), ptp: None })
             });
             opened.map_err(|error| SetupError::Link { device: name.clone(), error })
         };

@@ -12,6 +12,7 @@ mod low_latency;
 mod often;
 pub mod part_file;
 pub mod pcap;
+pub mod ptp;
 pub mod pty;
 mod pty_name;
 pub mod serial;

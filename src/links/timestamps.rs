@@ -110,10 +110,20 @@ impl StampReader {
         socket: &impl AsFd,
         stamps: &mut Vec<DepartureStamp>,
     ) -> io::Result<()> {
+        self.departure_stamps(socket, stamps)?;
+        while self.next(socket, MsgFlags::empty())?.is_some() {}
+        Ok(())
+    }
+
+    /// As [`StampReader::departures`], but leaves alone what anybody has sent to the socket.
+    pub fn departure_stamps(
+        &mut self,
+        socket: &impl AsFd,
+        stamps: &mut Vec<DepartureStamp>,
+    ) -> io::Result<()> {
         while let Some((_, message)) = self.next(socket, MsgFlags::MSG_ERRQUEUE)? {
             stamps.extend(message.departure());
         }
-        while self.next(socket, MsgFlags::empty())?.is_some() {}
         Ok(())
     }
 

@@ -53,6 +53,9 @@ pub trait FamilyReader: Sync {
 
     /// Why a device with these settings does not listen to its GPS input, and what to do about it.
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal>;
+
+    /// Whether a unit with these settings speaks PTP on the network, for which it needs an address of its own.
+    fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool;
 }
 
 /// Why a device does not listen to its GPS input.

@@ -32,7 +32,7 @@ mod weather_read;
 mod wire_fault_read;
 mod world_read;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -514,6 +514,12 @@ impl DeviceConfig {
     /// `engine.render_ahead_ms` ahead: nobody could measure a series that ends later.
     pub const LONGEST_SERIES_DRIVEN_NS: u64 = 2_000_000;
 
+    /// The address of its own at which it speaks PTP, if it does.
+    pub fn ptp_address(&self) -> Option<Ipv4Addr> {
+        let speaks = self.profile.family.speaks_ptp(&*self.settings);
+        self.link.own_address().filter(|_| speaks)
+    }
+
     /// The unit's settings, if it is of the family whose settings are an `S`.
     pub fn settings<S: 'static>(&self) -> Option<&S> {
         self.settings.get()
@@ -545,6 +551,22 @@ impl LinkConfig {
         match self {
             Self::Udp(udp) => Some(udp.host()),
             Self::Line(_) | Self::TcpServer(_) => None,
+        }
+    }
+
+    /// Its datagrams' settings; `None` for a link that has none.
+    pub fn udp(&self) -> Option<&UdpConfig> {
+        match self {
+            Self::Udp(udp) => Some(udp),
+            Self::Line(_) | Self::TcpServer(_) => None,
+        }
+    }
+
+    /// The IPv4 address that only this device has, as far as the rig says.
+    pub fn own_address(&self) -> Option<Ipv4Addr> {
+        match self.udp()?.from?.ip() {
+            IpAddr::V4(ip) if !ip.is_unspecified() => Some(ip),
+            IpAddr::V4(_) | IpAddr::V6(_) => None,
         }
     }
 

@@ -391,8 +391,21 @@ fn device(
             settings: settings?,
         })
     };
-    let device = device();
+    let device = device().filter(|device| has_ptp_address(device, &settings_field));
     (name, device)
+}
+
+/// Whether a device that speaks PTP has an address to do so at.
+fn has_ptp_address(device: &DeviceConfig, settings: &Field<'_>) -> bool {
+    let speaks = device.profile.family.speaks_ptp(&*device.settings);
+    let has = !speaks || device.link.own_address().is_some();
+    if !has && let Some(place) = settings.place() {
+        let label = "add `from = \"ADDRESS:PORT\"` to `link.udp`, or set `ptp` to another word";
+        let title = "`ptp = \"wire\"` needs an IPv4 address of the device's own";
+        let fault = place.fault(title, label);
+        settings.fault(fault.note("limit from IEEE 1588: each clock has UDP ports 319 and 320"));
+    }
+    has
 }
 
 /// The settings of a unit as written in `field`, or the firmware's own.

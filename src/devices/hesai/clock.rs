@@ -1,4 +1,4 @@
-//! What packets are stamped with: the clock that a receiver sets, or a PTP master's.
+//! What packets are stamped with: the clock that a receiver sets, a PTP master's, or that of a PTP slave on the network.
 
 use jiff::civil::DateTime;
 
@@ -6,8 +6,11 @@ use super::faults::PtpLost;
 use super::profile::{ClockSource, HesaiClockSettings, PtpState};
 use crate::CableSignal;
 use crate::config::rig::faults::Timed;
+use crate::ptp::{PortState, PtpClock, PtpSettings, PtpSlave};
+use crate::sensors::noise::NoiseSource;
 use crate::spinning::clock::{DeviceClock, PpsState};
 use crate::time::{Epoch, SimTime};
+use crate::wire::ptp::ClockIdentity;
 
 const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
@@ -20,13 +23,41 @@ pub struct HesaiClock {
     own: DeviceClock,
     /// When the master is lost.
     pub losses: Vec<Timed<PtpLost>>,
+    /// What speaks PTP on the network, if anything does.
+    pub slave: Option<PtpSlave>,
 }
 
 impl HesaiClock {
     /// A clock that is switched on before the first instant.
-    pub fn new(settings: &HesaiClockSettings, epoch: Epoch) -> Self {
+    ///
+    /// `identity` and `noise` are those of its PTP slave.
+    pub fn new(
+        settings: &HesaiClockSettings,
+        epoch: Epoch,
+        identity: ClockIdentity,
+        noise: NoiseSource,
+    ) -> Self {
         let own = DeviceClock::new(&settings.own, epoch);
-        Self { settings: settings.clone(), epoch, own, losses: Vec::new() }
+        let slave = (settings.ptp == PtpState::Wire).then(|| {
+            let up_ns = i128::from(settings.own.power_up_us) * 1000;
+            let clock = PtpClock::new(settings.own.drift_s_per_day, SimTime::ZERO, up_ns);
+            PtpSlave::new(&PtpSettings::default(), identity, clock, noise, SimTime::ZERO)
+        });
+        Self { settings: settings.clone(), epoch, own, losses: Vec::new(), slave }
+    }
+
+    /// How the slave on the network keeps the clock, which is locked within so many microseconds of its master's.
+    pub fn slave_state(&self, lock_offset_us: u8) -> Option<PtpState> {
+        let slave = self.slave.as_ref()?;
+        let limit_ns = u64::from(lock_offset_us) * 1000;
+        Some(match (slave.state(), slave.is_set()) {
+            (PortState::Slave, _) if slave.offset_ns().unsigned_abs() <= limit_ns => {
+                PtpState::Locked
+            }
+            (PortState::Slave | PortState::Uncalibrated, _) => PtpState::Tracking,
+            (PortState::Listening | PortState::Disabled, true) => PtpState::Frozen,
+            (PortState::Listening | PortState::Disabled, false) => PtpState::Free,
+        })
     }
 
     /// Takes a signal of the GPS cable at `at`; instants never go back.
@@ -37,6 +68,7 @@ impl HesaiClock {
     /// The unit restarts and knows no receiver at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
         self.own.restart(up_at);
+        self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
     }
 
     /// The last sentence that was understood; empty before the first.
@@ -55,7 +87,7 @@ impl HesaiClock {
     }
 
     /// Since when the master is lost, if it is.
-    fn lost_since(&self, at: SimTime) -> Option<SimTime> {
+    pub fn lost_since(&self, at: SimTime) -> Option<SimTime> {
         let open = |loss: &Timed<PtpLost>| {
             loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)
         };
@@ -76,12 +108,25 @@ impl HesaiClock {
     pub fn is_kept(&self, source: ClockSource, at: SimTime) -> bool {
         match source {
             ClockSource::Gps => self.pps_locked(at),
-            ClockSource::Ptp => self.settings.ptp != PtpState::Free,
+            ClockSource::Ptp => match &self.slave {
+                Some(slave) => slave.is_set(),
+                None => self.settings.ptp != PtpState::Free,
+            },
         }
     }
 
     /// The date and time that it shows at `at` while it follows `source`.
     pub fn civil(&self, source: ClockSource, at: SimTime) -> DateTime {
+        if let (ClockSource::Ptp, Some(slave)) = (source, &self.slave) {
+            // Without a master it counts from power-up as it does without a receiver.
+            return match slave.is_set() {
+                true => {
+                    let utc_offset_ns = i128::from(slave.utc_offset_s()) * SECOND_NS;
+                    civil(slave.shows_ns(at) - utc_offset_ns)
+                }
+                false => self.own.civil(at),
+            };
+        }
         let frozen_since = match self.settings.ptp {
             PtpState::Frozen => Some(SimTime::ZERO),
             _ => self.lost_since(at),
@@ -94,11 +139,25 @@ impl HesaiClock {
         let alone_ns = frozen_since.map_or(0, |since| i128::from(at.0) - i128::from(since.0));
         let drift_ns = (alone_ns * fast_ns_a_day).div_euclid(DAY_NS);
         let unix_ns = self.epoch.unix_ns(at) + ahead_ns + drift_ns;
-        jiff::Timestamp::from_nanosecond(unix_ns)
-            .unwrap_or(jiff::Timestamp::MAX)
-            .to_zoned(jiff::tz::TimeZone::UTC)
-            .datetime()
+        civil(unix_ns)
     }
+
+    /// The first instant at which a second of the clock that follows `source` begins, as it counts at `now`.
+    pub fn second(&self, source: ClockSource, now: SimTime) -> SimTime {
+        let ahead_ns = match (&self.slave, source) {
+            (Some(slave), ClockSource::Ptp) => slave.shows_ns(now) - i128::from(now.0),
+            _ => self.epoch.unix_ns(SimTime::ZERO),
+        };
+        SimTime((-ahead_ns).rem_euclid(SECOND_NS) as u64)
+    }
+}
+
+/// The date and time of this instant of POSIX time; the last that there is, if it is later.
+fn civil(unix_ns: i128) -> DateTime {
+    jiff::Timestamp::from_nanosecond(unix_ns)
+        .unwrap_or(jiff::Timestamp::MAX)
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .datetime()
 }
 
 /// Years since `base` and month, day, hour, minute, second; and microseconds of the second.
@@ -124,7 +183,8 @@ mod tests {
             ptp_ahead_s: 0,
         };
         change(&mut settings);
-        HesaiClock::new(&settings, Epoch::new("2026-06-01T12:00:00Z".parse().unwrap()))
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        HesaiClock::new(&settings, epoch, [0; 8], NoiseSource::new(1, "xt"))
     }
 
     fn s(seconds: f64) -> SimTime {

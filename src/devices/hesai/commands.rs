@@ -8,13 +8,16 @@ use super::control::Values;
 use super::faults;
 use super::profile::{ClockSource, PtpState};
 use crate::config::profile::network::HostAddress;
+use crate::ptp::PtpSlave;
 use crate::time::SimTime;
 use crate::wire::hesai::ptc::{
     Configuration, Destination, Inventory, LidarRange, MODES, Monitor, OwnNetwork, PtcFrame,
-    PtpConfiguration, PtpGrandmaster, PtpPort, PtpQuery, PtpStatus, PtpTime, Status, SyncAngle,
-    code, command, mode_number, text,
+    PtpConfiguration, PtpGrandmaster, PtpQuery, PtpStatus, Status, SyncAngle, code, command,
+    mode_number, text,
 };
 use crate::wire::port::Peer;
+use crate::wire::ptp::management::{PortDataSet, TimeStatus};
+use crate::wire::ptp::{PortIdentity, identity_of};
 use crate::wire::record::{Record, parse};
 
 /// Tenths of a degree in a turn.
@@ -210,7 +213,10 @@ impl Hesai {
     fn ptp(&self, now: SimTime) -> PtpState {
         match self.values.source {
             ClockSource::Gps => PtpState::Free,
-            ClockSource::Ptp => self.clock.ptp(now),
+            ClockSource::Ptp => {
+                let on_wire = self.clock.slave_state(self.values.ptp_lock_offset_us);
+                on_wire.unwrap_or_else(|| self.clock.ptp(now))
+            }
         }
     }
 
@@ -229,10 +235,11 @@ impl Hesai {
 
     fn ptp_diagnostics(&self, now: SimTime, query: PtpQuery) -> Vec<u8> {
         let state = self.ptp(now);
+        if let Some(slave) = &self.clock.slave {
+            return diagnostics_of(slave, now, state, query);
+        }
         let is_kept = matches!(state, PtpState::Tracking | PtpState::Locked);
-        let [a, b, c, d, e, f] = self.profile.network.source_mac;
-        // As IEEE 1588 makes a clock's identity of a MAC address.
-        let identity = [a, b, c, 0xff, 0xfe, d, e, f];
+        let identity = identity_of(self.profile.network.source_mac);
         let synchronised = SimTime(now.0 / (PTP_PERIOD_MS * 1_000_000) * PTP_PERIOD_MS * 1_000_000);
         let ahead_s = self.settings.clock.ptp_ahead_s;
         match query {
@@ -242,25 +249,20 @@ impl Hesai {
                 elapsed_ms: ((now.0 - synchronised.0) / 1_000_000) as i32,
             }
             .to_bytes(),
-            PtpQuery::Port => {
-                let mut port = [0; 10];
-                port[..8].copy_from_slice(&identity);
-                port[9] = 1;
-                PtpPort {
-                    identity: port,
-                    state: if is_kept { PORT_SLAVE } else { PORT_LISTENING },
-                    log_min_delay_interval: self.values.ptp.log_min_delay_interval,
-                    peer_mean_path_delay: 0,
-                    log_announce_interval: self.values.ptp.log_announce_interval,
-                    announce_receipt_timeout: 3,
-                    log_sync_interval: self.values.ptp.log_sync_interval,
-                    delay_mechanism: 1,
-                    log_min_pdelay_interval: 0,
-                    version: 2,
-                }
-                .to_bytes()
+            PtpQuery::Port => PortDataSet {
+                identity: PortIdentity { clock: identity, port: 1 },
+                state: if is_kept { PORT_SLAVE } else { PORT_LISTENING },
+                log_min_delay_interval: self.values.ptp.log_min_delay_interval,
+                peer_mean_path_delay: 0,
+                log_announce_interval: self.values.ptp.log_announce_interval,
+                announce_receipt_timeout: 3,
+                log_sync_interval: self.values.ptp.log_sync_interval,
+                delay_mechanism: 1,
+                log_min_pdelay_interval: 0,
+                version: 2,
             }
-            PtpQuery::Time => PtpTime {
+            .to_bytes(),
+            PtpQuery::Time => TimeStatus {
                 master_offset_ns: 0,
                 ingress_time_ns: (self.epoch.unix_ns(synchronised)
                     + i128::from(ahead_s) * 1_000_000_000) as i64,
@@ -270,7 +272,7 @@ impl Hesai {
                 last_gm_phase_change: [0; 12],
                 gm_present: is_kept.into(),
                 // A master that is not there has no MAC address: that of a document, RFC 7042.
-                gm_identity: [0, 0, 0x5e, 0xff, 0xfe, 0, 0x53, 1],
+                gm_identity: identity_of([0, 0, 0x5e, 0, 0x53, 1]),
             }
             .to_bytes(),
             PtpQuery::Grandmaster => PtpGrandmaster {
@@ -297,6 +299,32 @@ impl Hesai {
                 self.restart();
                 return;
             }
+        }
+    }
+}
+
+/// What a unit tells of its slave on the network.
+fn diagnostics_of(slave: &PtpSlave, now: SimTime, state: PtpState, query: PtpQuery) -> Vec<u8> {
+    match query {
+        PtpQuery::Status => {
+            let since = slave.synchronised().map_or(now.0, |at| now.0.saturating_sub(at.0));
+            let elapsed_ms = i32::try_from(since / 1_000_000).unwrap_or(i32::MAX);
+            let (master_offset_ns, state) = (slave.offset_ns(), state.number().into());
+            PtpStatus { master_offset_ns, state, elapsed_ms }.to_bytes()
+        }
+        PtpQuery::Port => slave.port_data_set().to_bytes(),
+        PtpQuery::Time => slave.time_status().to_bytes(),
+        PtpQuery::Grandmaster => {
+            let (parent, time) = (slave.parent_data_set(), slave.time_properties());
+            let quality = parent.quality.to_bytes();
+            let quality: [u8; 4] = quality.try_into().unwrap_or_default();
+            PtpGrandmaster {
+                clock_quality: i32::from_be_bytes(quality),
+                utc_offset_s: time.utc_offset_s,
+                time_flags: time.flags,
+                time_source: time.time_source,
+            }
+            .to_bytes()
         }
     }
 }

@@ -4,13 +4,12 @@ use super::Hesai;
 use super::planner::{FiringRange, Mode};
 use super::profile::{ClockSource, HesaiProfile, HesaiSettings};
 use crate::config::profile::network::HostAddress;
+use crate::ptp::PtpSettings;
 use crate::spinning::rotor::Phase;
 use crate::time::SimTime;
 use crate::wire::hesai::data::ReturnMode;
 use crate::wire::hesai::ptc::{OwnNetwork, PtpConfiguration, Vlan};
 use crate::{Output, REACTION_NS, Transmit};
-
-const SECOND_NS: i128 = 1_000_000_000;
 
 /// What a unit is set to.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +28,7 @@ pub(super) struct Values {
     /// The unit's own address. It stores and tells it; the rig's link decides.
     pub network: OwnNetwork,
     pub ptp: PtpConfiguration,
-    /// How far from the master's time its clock may be and be locked. The emulated master is exact, so that
+    /// How far from the master's time its clock may be and be locked. A simulated master is exact, so that
     /// no value unlocks it.
     pub ptp_lock_offset_us: u8,
 }
@@ -96,7 +95,24 @@ impl Hesai {
             self.stream.send(Transmit::new(at, Output::Host(wanted.host.clone())));
         }
         self.values = wanted;
+        self.follow_ptp();
         self.follow(at);
+    }
+
+    /// Has the slave speak PTP as the values say: by UDP with the default profile of IEEE 1588, or not at all.
+    pub(super) fn follow_ptp(&mut self) {
+        let PtpConfiguration { profile, domain, network, .. } = self.values.ptp;
+        let is_on = self.values.source == ClockSource::Ptp && (profile, network) == (0, 0);
+        let settings = PtpSettings {
+            domain,
+            log_announce: self.values.ptp.log_announce_interval,
+            log_sync: self.values.ptp.log_sync_interval,
+            log_delay: self.values.ptp.log_min_delay_interval,
+            ..PtpSettings::default()
+        };
+        if let Some(slave) = &mut self.clock.slave {
+            slave.configure(self.stream.now, settings, is_on);
+        }
     }
 
     /// Brings packets and rotor in line with the values and the clock from `at` on.
@@ -137,9 +153,10 @@ impl Hesai {
     fn wanted_phase(&self) -> Option<Phase> {
         let Values { sync_enable, sync_angle_deg, source, .. } = self.values;
         let has_phase = sync_enable && self.clock.is_kept(source, self.stream.now);
-        let past_ns = (-self.epoch.unix_ns(SimTime::ZERO)).rem_euclid(SECOND_NS);
+        let second = self.clock.second(source, self.stream.now);
         let turn = f64::from(sync_angle_deg) / 360.0;
-        has_phase.then_some(Phase { turn, second: SimTime(past_ns as u64) })
+        let kept = self.stream.program.rotor().drive().1.filter(|kept| kept.is_near(turn, second));
+        has_phase.then_some(kept.unwrap_or(Phase { turn, second }))
     }
 
     /// Plans again what a change at `from` concerns, also of packets that wait for their timestamps.

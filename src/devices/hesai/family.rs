@@ -1,6 +1,6 @@
 //! Hesai's spinning lidars as a family.
 
-use super::profile::{HesaiProfile, HesaiSettings};
+use super::profile::{HesaiProfile, HesaiSettings, PtpState};
 use super::{Hesai, calibration, decoder, describe, faults, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
@@ -74,10 +74,17 @@ impl Family for HesaiFamily {
         clock_settings::gps_input_refusal(&settings.clock.own)
     }
 
+    fn speaks_ptp(&self, settings: &HesaiSettings) -> bool {
+        settings.clock.ptp == PtpState::Wire
+    }
+
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
         let host = unit.config.link.datagram_host();
         let mut device = Hesai::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
         device.set_faults(unit.faults);
+        if let Some(address) = unit.config.link.own_address() {
+            device.set_address(address);
+        }
         if unit.config.cable_from.is_some() {
             device.connect_receiver();
         }

@@ -26,6 +26,7 @@ mod returns;
 
 pub use self::family::HesaiFamily;
 use std::collections::VecDeque;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use super::spinning::backlog::{Held, PacketPlan as _};
@@ -37,6 +38,7 @@ use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::hesai::profile::{HesaiLaser, HesaiProfile, HesaiSettings, PtpState};
+use crate::ptp::PtpSend;
 use crate::sensors::fault::EffectKind;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
@@ -50,6 +52,7 @@ use crate::wire::hesai::data::{FULL_TURN_CENTIDEG, PacketWriter, Point, Tail};
 use crate::wire::hesai::format::{HAS_SEQUENCE, HeadWords, HesaiFormat};
 use crate::wire::hesai::ptc::Ptc;
 use crate::wire::port::Peer;
+use crate::wire::ptp::identity_of;
 use clock::HesaiClock;
 use control::Values;
 use faults::HighTemperature;
@@ -113,7 +116,12 @@ impl Hesai {
             stream: PacketStream::new(program, planner, settings.lag_ns),
             values,
             hosts: TcpHosts::default(),
-            clock: HesaiClock::new(&settings.clock, epoch),
+            clock: HesaiClock::new(
+                &settings.clock,
+                epoch,
+                identity_of(profile.network.source_mac),
+                noise,
+            ),
             gps: GpsSender::new(SimTime::ZERO),
             points: PointMaker::new(&profile.packet),
             profile,
@@ -127,8 +135,20 @@ impl Hesai {
             optics_faults: Vec::new(),
             hot: Vec::new(),
         };
+        if unit.clock.slave.is_some() {
+            // What is stamped waits for what the master says, as it does for a receiver.
+            unit.connect_receiver();
+        }
+        unit.follow_ptp();
         unit.follow(SimTime::ZERO);
         unit
+    }
+
+    /// The address that only this unit has.
+    pub fn set_address(&mut self, address: Ipv4Addr) {
+        if let Some(slave) = &mut self.clock.slave {
+            slave.set_address(self.profile.network.source_mac, address);
+        }
     }
 
     /// The faults within it. Must be called before [`Self::sensor`].
@@ -346,6 +366,27 @@ impl Device for Hesai {
         self.hear(now, peer, bytes);
     }
 
+    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, bytes: &[u8]) {
+        self.advance(now);
+        // A unit that has lost its master hears nobody.
+        let is_deaf = self.is_down() || self.clock.lost_since(now).is_some();
+        if let Some(slave) = self.clock.slave.as_mut().filter(|_| !is_deaf) {
+            slave.hear(now, stamped, bytes);
+            self.follow(self.stream.program.takes_effect(now));
+        }
+    }
+
+    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
+        self.advance(now);
+        if let Some(slave) = &mut self.clock.slave {
+            slave.left(now, key, stamped);
+        }
+    }
+
+    fn poll_ptp(&mut self) -> Option<PtpSend> {
+        self.clock.slave.as_mut()?.poll_send()
+    }
+
     fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stream.program.change_stalls(at, &faults.kind());
@@ -359,6 +400,9 @@ impl Device for Hesai {
 
     fn advance(&mut self, now: SimTime) {
         self.stream.advance(now);
+        if let Some(slave) = &mut self.clock.slave {
+            slave.advance(now);
+        }
         self.send_gps();
         self.release();
     }

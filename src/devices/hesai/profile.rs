@@ -10,7 +10,8 @@ use crate::wire::hesai::format::HesaiFormat;
 
 words!(DualOrder: "farther-first" => FartherFirst, "nearer-first" => NearerFirst);
 words!(ClockSource: "gps" => Gps, "ptp" => Ptp);
-words!(PtpState: "free" => Free, "tracking" => Tracking, "locked" => Locked, "frozen" => Frozen);
+words!(PtpState: "free" => Free, "tracking" => Tracking, "locked" => Locked, "frozen" => Frozen,
+    "wire" => Wire);
 words!(Stamped: "first" => First, "last" => Last);
 
 /// A firmware of one model.
@@ -170,13 +171,15 @@ pub enum PtpState {
     Locked,
     /// There was one; the clock counts on.
     Frozen,
+    /// One on the network does, or not, by PTP.
+    Wire,
 }
 
 impl PtpState {
     /// Its number in answers.
     pub fn number(self) -> u8 {
         match self {
-            Self::Free => 0,
+            Self::Free | Self::Wire => 0,
             Self::Tracking => 1,
             Self::Locked => 2,
             Self::Frozen => 3,

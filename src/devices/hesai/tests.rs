@@ -7,6 +7,7 @@ use crate::config::profile::Profile;
 use crate::config::rig::schedule::Schedule;
 use crate::family::catalogue;
 use crate::hesai::profile::{ClockSource, DualOrder};
+use crate::ptp::testing::{self, with_master};
 use crate::sensors::{Return, Subject};
 use crate::spinning::testing::without_revoked;
 use crate::wire::hesai::data::{Packet, ReturnMode};
@@ -379,6 +380,56 @@ fn a_unit_tells_who_it_is_and_how_it_does() {
     assert_eq!(set(&mut unit, command::SET_PTP_LOCK_OFFSET, &[0]), code::INVALID_PARAMETER);
     assert_eq!(set(&mut unit, command::CLOCK_SOURCE, &[0]), code::OK);
     assert_eq!(get::<Status>(&mut unit, command::STATUS, &[]).ptp, 0, "it does not follow PTP");
+}
+
+#[test]
+fn a_master_on_the_network_is_tracked_locked_and_lost() {
+    let mut unit = unit("hesai-xt32", |settings| {
+        settings.clock.ptp = PtpState::Wire;
+        settings.clock.own.drift_s_per_day = -0.864;
+    });
+    let state = |unit: &mut Hesai| get::<Status>(unit, command::STATUS, &[]).ptp;
+    assert_eq!(state(&mut unit), 0, "nobody is heard");
+    let shows = |unit: &Hesai, at| unit.clock.civil(ClockSource::Ptp, at);
+    assert_eq!(shows(&unit, SimTime(MS)).year(), 2000);
+    // Noon of the first of June 2026, as TAI.
+    let tai_ns = 1_780_315_237_000_000_000;
+    let now = with_master(&mut unit, SimTime(MS), 3, 0, tai_ns);
+    assert_eq!(state(&mut unit), 1);
+    let now = with_master(&mut unit, now, 17, 0, tai_ns);
+    assert_eq!(state(&mut unit), 2);
+    let told = clock::words(shows(&unit, SimTime(now.0 + 500_500)), 1900);
+    assert_eq!(
+        told,
+        ([126, 6, 1, 12, 0, 20], 1500),
+        "UTC, as the master says how far TAI is ahead"
+    );
+    let ptp: PtpStatus = get(&mut unit, command::PTP_DIAGNOSTICS, &[1]);
+    assert!(ptp.master_offset_ns.abs() < 100 && (900..1100).contains(&ptp.elapsed_ms), "{ptp:?}");
+    let port = asked(&mut unit, command::PTP_DIAGNOSTICS, &[2]).payload;
+    assert_eq!((port.len(), port[10]), (26, 9));
+    let time = asked(&mut unit, command::PTP_DIAGNOSTICS, &[3]).payload;
+    assert_eq!(time[42..], testing::MASTER.clock);
+    let grandmaster = asked(&mut unit, command::PTP_DIAGNOSTICS, &[4]).payload;
+    assert_eq!(grandmaster, [6, 0x21, 0xff, 0xff, 0, 37, 0x0c, 0x20]);
+    // Lost, it goes on: a tenth of a second in a day is nothing in ten.
+    let later = SimTime(now.0 + 10_000 * MS);
+    unit.advance(later);
+    assert_eq!(state(&mut unit), 3);
+    let (_, us) = clock::words(shows(&unit, later), 1900);
+    assert!(us.abs_diff(1000) <= 2, "{us}");
+    // In another domain it hears another master.
+    assert_eq!(set(&mut unit, command::SET_PTP, &[0, 5, 0]), code::OK);
+    let now = with_master(&mut unit, later, 10, 0, tai_ns);
+    assert_eq!(state(&mut unit), 3);
+    let now = with_master(&mut unit, now, 10, 5, tai_ns);
+    assert_eq!(state(&mut unit), 2);
+    // By layer 2 it hears nobody here, and a unit that follows a receiver is free.
+    assert_eq!(set(&mut unit, command::SET_PTP, &[0, 5, 1]), code::OK);
+    with_master(&mut unit, now, 10, 5, tai_ns);
+    assert_eq!(state(&mut unit), 3);
+    assert_eq!(set(&mut unit, command::CLOCK_SOURCE, &[0]), code::OK);
+    assert_eq!(state(&mut unit), 0);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! The oscillator counts from power-up. The clock of the sync pulse runs on it; each pulse brings its part
 //! below a second to zero, and, if the multipurpose input reads NMEA, each valid `$GPRMC` sets its seconds.
-//! The PTP clock is a master's without any error, or counts like the oscillator if there is no master.
+//! The PTP clock is a master's without any error, or that of a PTP slave on the network; without a master it counts
+//! like the oscillator.
 //!
 //! Sources: firmware user manual, section time synchronisation; captures for the resolutions.
 
@@ -11,9 +12,12 @@ use std::collections::VecDeque;
 use super::profile::OusterClockSettings;
 use super::words::{PtpState, TimestampMode};
 use crate::CableSignal;
+use crate::ptp::{PtpClock, PtpSettings, PtpSlave};
+use crate::sensors::noise::NoiseSource;
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::{LineSettings, received};
 use crate::wire::nmea::RawSentence;
+use crate::wire::ptp::ClockIdentity;
 
 const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
@@ -44,6 +48,8 @@ pub struct OusterClock {
     line: Vec<u8>,
     sentence: String,
     sentence_at: Option<SimTime>,
+    /// What speaks PTP, on the network or not.
+    ptp: PtpSlave,
 }
 
 /// What the clock of the sync pulse was set to.
@@ -66,12 +72,23 @@ pub struct NmeaInput {
 
 impl OusterClock {
     /// A clock that counts at the first instant as the settings say.
-    pub fn new(settings: &OusterClockSettings, epoch: Epoch) -> Self {
+    ///
+    /// `identity` and `noise` are those of its PTP slave.
+    pub fn new(
+        settings: &OusterClockSettings,
+        epoch: Epoch,
+        identity: ClockIdentity,
+        noise: NoiseSource,
+    ) -> Self {
+        let up_ns = settings.power_up_ns.into();
+        let clock = PtpClock::new(settings.drift_s_per_day, SimTime::ZERO, up_ns);
+        let ptp = PtpSlave::new(&PtpSettings::default(), identity, clock, noise, SimTime::ZERO);
         Self {
+            ptp: if settings.ptp == PtpState::Locked { ptp.simulated() } else { ptp },
             settings: settings.clone(),
             epoch,
             up_at: SimTime::ZERO,
-            up_ns: settings.power_up_ns.into(),
+            up_ns,
             past: VecDeque::new(),
             pulse_at: None,
             pulses: 0,
@@ -103,6 +120,9 @@ impl OusterClock {
                 let ahead_ns = i128::from(self.settings.ptp_ahead_s) * SECOND_NS;
                 return (self.epoch.unix_ns(at) + ahead_ns).max(0) as u64;
             }
+            (TimestampMode::Ptp1588, PtpState::Wire) => {
+                return u64::try_from(self.ptp.shows_ns(at)).unwrap_or(0);
+            }
             (TimestampMode::SyncPulseIn, _) => self.pulsed_ns(at),
             (TimestampMode::InternalOsc | TimestampMode::Ptp1588, _) => self.ticks(at),
         };
@@ -112,12 +132,50 @@ impl OusterClock {
 
     /// The unit restarts and counts from zero at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
-        *self = Self { up_at, up_ns: 0, ..Self::new(&self.settings, self.epoch) };
+        if self.settings.ptp == PtpState::Wire {
+            self.ptp = self.ptp.restarted(up_at);
+        }
+        (self.up_at, self.up_ns) = (up_at, 0);
+        self.past.clear();
+        (self.pulse_at, self.pulses, self.period_ns) = (None, 0, 0);
+        self.line.clear();
+        self.sentence.clear();
+        self.sentence_at = None;
     }
 
-    /// Whether a PTP master keeps it.
+    /// Whether a PTP master keeps it, or has set it.
     pub fn has_ptp(&self) -> bool {
-        self.settings.ptp == PtpState::Locked
+        match self.settings.ptp {
+            PtpState::Absent => false,
+            PtpState::Locked => true,
+            PtpState::Wire => self.ptp.is_set(),
+        }
+    }
+
+    /// What the clock of its operating system shows, nanoseconds of POSIX time, when that follows a PTP master.
+    pub fn system_ns(&self, at: SimTime) -> Option<i128> {
+        let is_set = self.settings.ptp == PtpState::Wire && self.ptp.is_set();
+        let utc_offset_ns = i128::from(self.ptp.utc_offset_s()) * SECOND_NS;
+        is_set.then(|| self.ptp.shows_ns(at) - utc_offset_ns)
+    }
+
+    /// What speaks PTP on the network, if anything does.
+    pub fn ptp_on_wire(&mut self) -> Option<&mut PtpSlave> {
+        (self.settings.ptp == PtpState::Wire).then_some(&mut self.ptp)
+    }
+
+    /// The state of PTP.
+    pub fn ptp(&self) -> &PtpSlave {
+        &self.ptp
+    }
+
+    /// The first instant at which a second of the PTP clock begins, as it counts at `now`.
+    pub fn ptp_second(&self, now: SimTime) -> SimTime {
+        let ahead_ns = match self.settings.ptp {
+            PtpState::Wire => self.ptp.shows_ns(now) - i128::from(now.0),
+            PtpState::Absent | PtpState::Locked => self.epoch.unix_ns(SimTime::ZERO),
+        };
+        SimTime((-ahead_ns).rem_euclid(SECOND_NS) as u64)
     }
 
     /// Whether pulses come at `at`.
@@ -224,7 +282,8 @@ mod tests {
             ..OusterClockSettings::default()
         };
         change(&mut settings);
-        OusterClock::new(&settings, Epoch::new("2026-06-01T12:00:00Z".parse().unwrap()))
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        OusterClock::new(&settings, epoch, [0; 8], NoiseSource::new(1, "os1"))
     }
 
     fn s(seconds: f64) -> SimTime {

@@ -174,8 +174,12 @@ impl Ouster {
             TimestampMode::SyncPulseIn => self.clock.has_pulse(self.stream.now),
             TimestampMode::Ptp1588 => self.clock.has_ptp(),
         };
-        let past_ns = (-self.epoch.unix_ns(SimTime::ZERO)).rem_euclid(SECOND_NS);
-        has_clock.then_some(Phase { turn, second: SimTime(past_ns as u64) })
+        let second = match self.control.effective.timestamp_mode {
+            TimestampMode::Ptp1588 => self.clock.ptp_second(self.stream.now),
+            _ => SimTime((-self.epoch.unix_ns(SimTime::ZERO)).rem_euclid(SECOND_NS) as u64),
+        };
+        let kept = self.stream.program.rotor().drive().1.filter(|kept| kept.is_near(turn, second));
+        has_clock.then_some(kept.unwrap_or(Phase { turn, second }))
     }
 
     /// What `status` of `sensor_info` says.

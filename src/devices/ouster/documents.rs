@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 use super::Ouster;
 use super::words::TimestampMode;
 use crate::decoder::object_of;
+use crate::ptp::interval_ns;
 use crate::time::SimTime;
 use crate::wire::ouster::format::COLUMNS;
+use crate::wire::ptp::{ClockIdentity, PortIdentity, flag};
 
 const IDENTITY: [u8; 16] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
 /// What a unit draws while it runs, and while it stands by.
@@ -25,7 +27,12 @@ pub fn of_path(unit: &Ouster, path: &str) -> Option<Value> {
         "sensor/alerts" => alerts(unit),
         "system/firmware" => json!({ "fw": unit.profile.identity.image }),
         "system/network" => network(unit),
-        "time" => json!({ "sensor": time_sensor(unit), "system": time_system(unit) }),
+        "time" => json!({
+            "ptp": time_ptp(unit),
+            "sensor": time_sensor(unit),
+            "system": time_system(unit),
+        }),
+        "time/ptp" => time_ptp(unit),
         "time/sensor" => time_sensor(unit),
         "time/system" => time_system(unit),
         _ => return None,
@@ -259,11 +266,109 @@ fn time_sensor(unit: &Ouster) -> Value {
 fn time_system(unit: &Ouster) -> Value {
     let now = unit.stream.now;
     let monotonic_ns = unit.clock.stamp_ns(TimestampMode::InternalOsc, now);
+    let (realtime_ns, tracking) = match unit.clock.system_ns(now) {
+        Some(ns) => (ns, tracking(unit, ns)),
+        None => (unit.epoch.unix_ns(now), json!({})),
+    };
     json!({
         "monotonic": monotonic_ns as f64 / 1e9,
-        "realtime": unit.epoch.unix_ns(now) as f64 / 1e9,
-        "tracking": {},
+        "realtime": realtime_ns as f64 / 1e9,
+        "tracking": tracking,
     })
+}
+
+/// What chrony tells of the system's clock, which follows the PTP clock of the unit.
+fn tracking(unit: &Ouster, realtime_ns: i128) -> Value {
+    let ptp = unit.clock.ptp();
+    let offset_s = ptp.offset_ns() as f64 / 1e9;
+    json!({
+        "frequency": ptp.rate_ppb() / 1000.0,
+        "last_offset": offset_s,
+        "leap_status": "normal",
+        // "ptp" in ASCII.
+        "reference_id": "70747000",
+        "ref_time_utc": realtime_ns as f64 / 1e9,
+        "remote_host": "ptp",
+        "residual_frequency": 0.0,
+        "rms_offset": offset_s.abs(),
+        "root_delay": 1e-9,
+        "root_dispersion": offset_s.abs(),
+        "skew": 0.0,
+        "stratum": 1,
+        "system_time_offset": offset_s,
+        "update_interval": interval_ns(ptp.port_data_set().log_sync_interval) as f64 / 1e9,
+    })
+}
+
+/// The data sets, as linuxptp's `pmc` names their fields.
+fn time_ptp(unit: &Ouster) -> Value {
+    let ptp = unit.clock.ptp();
+    let (current, parent, port) =
+        (ptp.current_data_set(), ptp.parent_data_set(), ptp.port_data_set());
+    let (time, status) = (ptp.time_properties(), ptp.time_status());
+    let time_flag = |bit: u16| u8::from(u16::from(time.flags) & bit != 0);
+    let ns = |scaled: i64| scaled as f64 / 65_536.0;
+    json!({
+        "current_data_set": {
+            "steps_removed": current.steps_removed,
+            "offset_from_master": ns(current.offset_from_master),
+            "mean_path_delay": ns(current.mean_path_delay),
+        },
+        "parent_data_set": {
+            "parent_port_identity": port_name(parent.parent),
+            "parent_stats": parent.has_statistics,
+            "observed_parent_offset_scaled_log_variance": parent.variance,
+            "observed_parent_clock_phase_change_rate": parent.phase_change_rate,
+            "grandmaster_priority1": parent.priority_1,
+            "gm_clock_class": parent.quality.class,
+            "gm_clock_accuracy": parent.quality.accuracy,
+            "gm_offset_scaled_log_variance": parent.quality.variance,
+            "grandmaster_priority2": parent.priority_2,
+            "grandmaster_identity": clock_name(parent.grandmaster),
+        },
+        "port_data_set": {
+            "port_identity": port_name(port.identity),
+            "port_state": ptp.state().word(),
+            "log_min_delay_req_interval": port.log_min_delay_interval,
+            "peer_mean_path_delay": ns(port.peer_mean_path_delay),
+            "log_announce_interval": port.log_announce_interval,
+            "announce_receipt_timeout": port.announce_receipt_timeout,
+            "log_sync_interval": port.log_sync_interval,
+            "delay_mechanism": port.delay_mechanism,
+            "log_min_pdelay_req_interval": port.log_min_pdelay_interval,
+            "version_number": port.version,
+        },
+        "profile": "default",
+        "time_properties_data_set": {
+            "current_utc_offset": time.utc_offset_s,
+            "leap61": time_flag(flag::LEAP_61),
+            "leap59": time_flag(flag::LEAP_59),
+            "current_utc_offset_valid": time_flag(flag::UTC_OFFSET_VALID),
+            "ptp_timescale": time_flag(flag::PTP_TIMESCALE),
+            "time_traceable": time_flag(flag::TIME_TRACEABLE),
+            "frequency_traceable": time_flag(flag::FREQUENCY_TRACEABLE),
+            "time_source": time.time_source,
+        },
+        "time_status_np": {
+            "master_offset": status.master_offset_ns,
+            "ingress_time": status.ingress_time_ns,
+            "cumulative_scaled_rate_offset": f64::from(status.cumulative_scaled_rate_offset),
+            "scaled_last_gm_phase_change": status.scaled_last_gm_phase_change,
+            "gm_time_base_indicator": status.gm_time_base,
+            "last_gm_phase_change": "0x0000'0000000000000000.0000",
+            "gm_present": status.gm_present != 0,
+            "gm_identity": clock_name(status.gm_identity),
+        },
+    })
+}
+
+/// A clock's identity as linuxptp writes it.
+fn clock_name([a, b, c, d, e, f, g, h]: ClockIdentity) -> String {
+    format!("{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{f:02x}{g:02x}{h:02x}")
+}
+
+fn port_name(port: PortIdentity) -> String {
+    format!("{}-{}", clock_name(port.clock), port.port)
 }
 
 impl Ouster {

@@ -1,6 +1,7 @@
 //! The Ousters as a family.
 
 use super::profile::{OusterProfile, OusterSettings};
+use super::words::PtpState;
 use super::{Ouster, decoder, describe, faults, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
@@ -80,11 +81,18 @@ impl Family for OusterFamily {
         ]
     }
 
+    fn speaks_ptp(&self, settings: &OusterSettings) -> bool {
+        settings.clock.ptp == PtpState::Wire
+    }
+
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
         let host = unit.config.link.datagram_host();
         let mut device = Ouster::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
         device.set_faults(unit.faults);
         device.limit_series(unit.config.longest_series_ns);
+        if let Some(address) = unit.config.link.own_address() {
+            device.set_address(address);
+        }
         if unit.config.cable_from.is_some() {
             device.connect_receiver();
         }

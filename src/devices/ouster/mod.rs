@@ -30,7 +30,7 @@ pub mod words;
 
 pub use self::family::OusterFamily;
 use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -44,6 +44,7 @@ use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::ouster::profile::{OusterProfile, OusterSettings};
+use crate::ptp::PtpSend;
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::lidar_with_imu::LidarWithImu;
@@ -59,6 +60,7 @@ use crate::wire::ouster::commands::CommandLines;
 use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 use crate::wire::ouster::lidar::{Column, Footer, Header, PacketWriter};
 use crate::wire::port::Peer;
+use crate::wire::ptp::identity_of;
 use crate::wire::record::Record as _;
 use clock::OusterClock;
 use control::Control;
@@ -116,7 +118,12 @@ impl Ouster {
         let mut unit = Self {
             stream: PacketStream::new(program, planner, settings.lag_ns),
             imu_on: vec![(SimTime::ZERO, control.sends_imu())],
-            clock: OusterClock::new(&settings.clock, epoch),
+            clock: OusterClock::new(
+                &settings.clock,
+                epoch,
+                identity_of(profile.network.source_mac),
+                noise,
+            ),
             inertial: Inertial::new(&profile.imu, noise),
             profile: profile.clone(),
             settings: settings.clone(),
@@ -130,6 +137,10 @@ impl Ouster {
             optics_faults: Vec::new(),
             faults: OusterFaults::default(),
         };
+        if unit.clock.ptp_on_wire().is_some() {
+            // What is stamped waits for what the master says, as it does for a receiver.
+            unit.connect_receiver();
+        }
         unit.follow_clock();
         unit
     }
@@ -137,6 +148,14 @@ impl Ouster {
     /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.inertial.limit_series(longest_ns);
+    }
+
+    /// The address that only this unit has.
+    pub fn set_address(&mut self, address: Ipv4Addr) {
+        let mac = self.profile.network.source_mac;
+        if let Some(ptp) = self.clock.ptp_on_wire() {
+            ptp.set_address(mac, address);
+        }
     }
 
     /// The faults within it. Must be called before [`Self::sensor`].
@@ -317,6 +336,27 @@ impl Device for Ouster {
         }
     }
 
+    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, bytes: &[u8]) {
+        if self.hear(now)
+            && let Some(ptp) = self.clock.ptp_on_wire()
+        {
+            ptp.hear(now, stamped, bytes);
+            self.follow_clock();
+        }
+    }
+
+    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
+        if self.hear(now)
+            && let Some(ptp) = self.clock.ptp_on_wire()
+        {
+            ptp.left(now, key, stamped);
+        }
+    }
+
+    fn poll_ptp(&mut self) -> Option<PtpSend> {
+        self.clock.ptp_on_wire()?.poll_send()
+    }
+
     fn handle_http(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
         match self.hear(now) {
             true => self.answer(request),
@@ -337,6 +377,9 @@ impl Device for Ouster {
 
     fn advance(&mut self, now: SimTime) {
         self.stream.advance(now);
+        if let Some(ptp) = self.clock.ptp_on_wire() {
+            ptp.advance(now);
+        }
         self.release_imu();
         self.release();
     }

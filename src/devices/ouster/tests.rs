@@ -8,6 +8,7 @@ use crate::config::profile::Profile;
 use crate::config::rig::schedule::Schedule;
 use crate::family::catalogue;
 use crate::ouster::words::{OperatingMode, PtpState, TimestampMode};
+use crate::ptp::testing::{self, with_master};
 use crate::sensors::{Return, Subject};
 use crate::spinning::testing::without_revoked;
 use crate::wire::http::HttpMethod;
@@ -284,6 +285,51 @@ fn the_rotor_keeps_the_phase_of_an_outer_clock() {
     let off_ns = (column.timestamp_ns + 50 * MS) % (100 * MS);
     assert!(off_ns.abs_diff(50 * MS) < 1000, "{} ns", off_ns as i64 - 50 * MS as i64);
     assert_eq!(get(&mut unit, "sensor/telemetry")["phase_lock_status"], "LOCKED");
+}
+
+#[test]
+fn a_master_on_the_network_sets_the_stamps() {
+    let mut unit = unit(NAME, |settings| {
+        settings.timestamp_mode = TimestampMode::Ptp1588;
+        (settings.clock.ptp, settings.clock.drift_s_per_day) = (PtpState::Wire, 0.864);
+        settings.phase_lock_enable = true;
+    });
+    let stamp = |unit: &Ouster, at| unit.clock.stamp_ns(TimestampMode::Ptp1588, at);
+    assert_eq!(stamp(&unit, SimTime(7000)), unit.settings.clock.power_up_ns + 7000);
+    let port_state = |unit: &mut Ouster| {
+        get(unit, "time/ptp")["port_data_set"]["port_state"].as_str().map(str::to_owned)
+    };
+    assert_eq!(port_state(&mut unit).as_deref(), Some("LISTENING"));
+    assert_eq!(get(&mut unit, "time/system")["tracking"], json!({}));
+    assert_eq!(unit.wanted_phase(), None);
+    let tai_ns = 1_780_315_237_000_000_000;
+    let now = with_master(&mut unit, SimTime(MS), 20, 0, tai_ns);
+    assert_eq!(port_state(&mut unit).as_deref(), Some("SLAVE"));
+    let off_ns = i128::from(stamp(&unit, now)) - (tai_ns + i128::from(now.0));
+    assert!(off_ns.abs() < 100, "{off_ns}");
+    let told = get(&mut unit, "time/ptp");
+    let delay_ns = told["current_data_set"]["mean_path_delay"].as_f64().unwrap();
+    assert!((delay_ns - testing::PATH_NS as f64).abs() < 50.0, "{delay_ns}");
+    assert_eq!(told["parent_data_set"]["parent_port_identity"], "020000.fffe.00000a-1");
+    assert_eq!(told["time_properties_data_set"]["current_utc_offset_valid"], 1);
+    assert_eq!(told["time_status_np"]["gm_present"], true);
+    let system = get(&mut unit, "time/system");
+    let utc_s = (tai_ns + i128::from(now.0)) as f64 / 1e9 - 37.0;
+    assert!((system["realtime"].as_f64().unwrap() - utc_s).abs() < 1e-5, "{system}");
+    assert_eq!(system["tracking"]["remote_host"], "ptp");
+    let ppm = system["tracking"]["frequency"].as_f64().unwrap();
+    assert!((ppm + 10.0).abs() < 0.1, "{ppm}");
+    let phase = unit.wanted_phase().unwrap();
+    assert!(
+        stamp(&unit, phase.second) % 1_000_000_000 < 20_000 || {
+            stamp(&unit, phase.second) % 1_000_000_000 > 999_980_000
+        }
+    );
+    // Restarted, it knows no master.
+    assert_eq!(ask(&mut unit, HttpMethod::Post, "system/restart", "").0, 204);
+    unit.advance(SimTime(now.0 + 100_000 * MS));
+    assert_eq!(port_state(&mut unit).as_deref(), Some("LISTENING"));
+    assert!(stamp(&unit, unit.stream.now) < 100_000_000_000);
 }
 
 #[test]

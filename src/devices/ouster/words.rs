@@ -7,7 +7,7 @@ words!(TimestampMode: "TIME_FROM_INTERNAL_OSC" => InternalOsc,
 words!(OperatingMode: "NORMAL" => Normal, "STANDBY" => Standby);
 words!(ReturnOrder: "STRONGEST_TO_WEAKEST" => StrongestToWeakest,
     "FARTHEST_TO_NEAREST" => FarthestToNearest, "NEAREST_TO_FARTHEST" => NearestToFarthest);
-words!(PtpState: "absent" => Absent, "locked" => Locked);
+words!(PtpState: "absent" => Absent, "locked" => Locked, "wire" => Wire);
 
 /// Columns of a turn, and turns a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,4 +110,6 @@ pub enum PtpState {
     Absent,
     /// Without any error.
     Locked,
+    /// One on the network, by PTP.
+    Wire,
 }

@@ -14,6 +14,8 @@ mod answers;
 pub mod clock;
 mod masters;
 pub mod servo;
+#[cfg(test)]
+pub mod testing;
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;

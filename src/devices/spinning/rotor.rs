@@ -50,6 +50,18 @@ pub struct Phase {
     pub second: SimTime,
 }
 
+/// Instants of a phase that are less apart than this are one to a rotor, nanoseconds.
+const SAME_PHASE_NS: u64 = 20_000;
+
+impl Phase {
+    /// Whether a rotor that keeps it need not be told to have angle `turn` at `second`: a clock that is steered
+    /// wanders by less than a rotor follows.
+    pub fn is_near(&self, turn: f64, second: SimTime) -> bool {
+        let off_ns = self.second.0.abs_diff(second.0) % 1_000_000_000;
+        self.turn == turn && off_ns.min(1_000_000_000 - off_ns) < SAME_PHASE_NS
+    }
+}
+
 impl Rotor {
     /// A rotor with these settings that is driven to `rpm` from the first instant on.
     pub fn at_power_on(motor: &MotorSettings, rpm: u32, start_azimuth_rad: f64) -> Self {

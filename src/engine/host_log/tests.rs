@@ -53,6 +53,8 @@ fn everything() -> Vec<Said> {
         (lidar, Words::PeerBytes(peer, b"MD".to_vec())),
         (lidar, Words::Request(request)),
         (HostTarget::Robot, Words::Order(order)),
+        (lidar, Words::Ptp { stamped: SimTime(7), bytes: vec![0x0b, 2] }),
+        (lidar, Words::PtpLeft { key: 5, at: SimTime(9) }),
         (lidar, Words::Connected(peer, false)),
     ];
     let at = |place: usize| SimTime(1_000_000 * (place as u64 / 2));

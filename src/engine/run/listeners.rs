@@ -224,7 +224,8 @@ pub struct Down {
 }
 
 impl Down {
-    fn at(&self, at: SimTime) -> bool {
+    /// Whether it is down at `at`.
+    pub fn at(&self, at: SimTime) -> bool {
         self.schedules.iter().any(|schedule| schedule.window_at(at).is_some())
             || self.live.as_ref().is_some_and(|(desk, device)| desk.is_down(*device, at))
     }

@@ -17,6 +17,7 @@ mod lead;
 pub mod listeners;
 mod outgoing;
 mod pauses;
+mod ptp;
 pub mod scheduler;
 pub mod send_log;
 pub mod send_queue;
@@ -37,7 +38,7 @@ use super::clock::MonotonicClock;
 use super::connections::{Connections, ControlLink, Link};
 use super::faults::log::FaultLog;
 use super::feed_log::FeedLog;
-use super::host_events::HostEvent;
+use super::host_events::{HostEvent, HostTarget, Said, Words};
 use super::host_log::HostLog;
 use super::live_faults::FaultDesk;
 use super::log_failures::LogFailures;
@@ -54,6 +55,7 @@ use crate::config::rig::drive::TwistInput;
 use crate::config::rig::faults::{FaultKind, WireFault};
 use crate::config::rig::{DeviceId, Lead, Rig};
 use crate::devices::Built;
+use crate::devices::ptp::PtpSend;
 use crate::links::ByteLink;
 use crate::links::tcp_server::TcpServer;
 use crate::time::{Epoch, SimTime};
@@ -461,6 +463,12 @@ impl<'a> RealTimeRun<'a> {
             Link::Line(line) => listen_to_line(line, down()),
             Link::Server(server) => listen_to_server(server),
         }
+        if let Some(link) = &connections.ptp {
+            let (tell, down) = (tell.clone(), down());
+            start_small(scope, LISTENER_STACK, move || {
+                ptp::listen(device, link, clock, &down, &tell, over);
+            });
+        }
         for control in &connections.controls {
             match control {
                 // The faults are those of the link, not of this line.
@@ -473,6 +481,25 @@ impl<'a> RealTimeRun<'a> {
                     });
                 }
             }
+        }
+    }
+
+    /// Sends a PTP message, unless the link is down. It leaves at once: what counts is the stamp that it gets
+    /// when it does.
+    fn send_ptp(&self, device: DeviceId, send: &PtpSend) {
+        let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
+        let Some(link) = link.filter(|_| !self.link_down(device).at(self.clock.now())) else {
+            return;
+        };
+        match (link.send(&send.bytes, send.key, send.is_of_peer_delay), send.key) {
+            (Ok(false), Some(key)) => {
+                let at = self.clock.now();
+                let words = Words::PtpLeft { key, at };
+                let said = Said { at, to: HostTarget::Device(device), words };
+                let _ = self.host_events.0.try_send(said.into());
+            }
+            (Ok(_), _) => {}
+            (Err(error), _) => tracing::debug!("cannot send to {}: {error}", link.describe()),
         }
     }
 

@@ -58,6 +58,7 @@ impl<'a> Outgoing<'a> {
                     truth.tell(TruthEvent::Measured(device, measurement));
                 }
             }
+            Rendered::Ptp(device, send) => self.run.send_ptp(device, &send),
             Rendered::Thinned(device) => stats[device.0].count_thinned(),
             Rendered::GivenUp(device) => {
                 stats[device.0].count_dropped();

@@ -265,50 +265,6 @@ record! {
         elapsed_ms: i32,
     }
 
-    /// Answer to [`PtpQuery::Port`], as linuxptp's `PORT_DATA_SET`.
-    PtpPort: Be 26 {
-        /// Clock and number.
-        identity: [u8; 10],
-        /// 4 listening, 9 slave.
-        state: u8,
-        /// As configured.
-        log_min_delay_interval: i8,
-        /// Nanoseconds times 65 536.
-        peer_mean_path_delay: i64,
-        /// As configured.
-        log_announce_interval: i8,
-        /// Announcements that may be missed.
-        announce_receipt_timeout: u8,
-        /// As configured.
-        log_sync_interval: i8,
-        /// 1 end to end.
-        delay_mechanism: u8,
-        /// Not used with that mechanism.
-        log_min_pdelay_interval: i8,
-        /// 2.
-        version: u8,
-    }
-
-    /// Answer to [`PtpQuery::Time`], as linuxptp's `TIME_STATUS_NP`.
-    PtpTime: Be 50 {
-        /// From the master's clock, nanoseconds.
-        master_offset_ns: i64,
-        /// When the last synchronisation arrived, nanoseconds.
-        ingress_time_ns: i64,
-        /// Of the master's rate.
-        cumulative_scaled_rate_offset: i32,
-        /// Of the grandmaster's phase.
-        scaled_last_gm_phase_change: i32,
-        /// Of the grandmaster.
-        gm_time_base: u16,
-        /// Of the grandmaster's phase.
-        last_gm_phase_change: [u8; 12],
-        /// 1 if there is one.
-        gm_present: i32,
-        /// Its clock.
-        gm_identity: [u8; 8],
-    }
-
     /// Answer to [`PtpQuery::Grandmaster`], as linuxptp's `GRANDMASTER_SETTINGS_NP`.
     PtpGrandmaster: Be 8 {
         /// Class, accuracy and variance.
@@ -327,9 +283,9 @@ record! {
 pub enum PtpQuery {
     /// [`PtpStatus`].
     Status,
-    /// [`PtpPort`].
+    /// [`PortDataSet`](crate::ptp::management::PortDataSet).
     Port,
-    /// [`PtpTime`].
+    /// [`TimeStatus`](crate::ptp::management::TimeStatus).
     Time,
     /// [`PtpGrandmaster`].
     Grandmaster,

@@ -5,7 +5,7 @@ use super::format::{HAS_SEQUENCE, HeadWords, HesaiFormat};
 use super::gps::GpsPacket;
 use super::ptc::{
     Configuration, Destination, Inventory, LidarRange, Monitor, OwnNetwork, Ptc, PtcFrame,
-    PtpConfiguration, PtpGrandmaster, PtpPort, PtpStatus, PtpTime, Status, SyncAngle, command,
+    PtpConfiguration, PtpGrandmaster, PtpStatus, Status, SyncAngle, command,
 };
 use crate::framer::Framer;
 use crate::record::Record;
@@ -265,8 +265,6 @@ fn payloads_are_as_long_as_drivers_have_them() {
     check::<OwnNetwork>(15);
     check::<PtpConfiguration>(6);
     check::<PtpStatus>(16);
-    check::<PtpPort>(26);
-    check::<PtpTime>(50);
     check::<PtpGrandmaster>(8);
 }
 

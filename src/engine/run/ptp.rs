@@ -1,0 +1,102 @@
+//! PTP of devices on their way between the network and the scheduler.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::Sender;
+
+use super::listeners::Down;
+use crate::config::rig::DeviceId;
+use crate::engine::clock::{MonotonicClock, realtime_offset};
+use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
+use crate::links::ptp::{PtpEvent, PtpLink};
+use crate::links::timestamps::StampReader;
+use crate::time::SimTime;
+use crate::wire::ptp::HEADER_LEN;
+
+/// How long the end of a run may go unnoticed.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Messages that one device hears: so many a second, and so many at once. What comes on top is lost, so that a
+/// flood costs the other devices nothing. A master sends 400 a second at most.
+const A_SECOND: f64 = 1000.0;
+const AT_ONCE: f64 = 200.0;
+/// The kind of message that only masters want.
+const DELAY_REQ: u8 = 1;
+
+/// Passes on to `device` what its `link` hears until `over` is set; what arrives while the link is `down` is lost.
+pub fn listen(
+    device: DeviceId,
+    link: &PtpLink,
+    clock: MonotonicClock,
+    down: &Down,
+    events: &Sender<HostEvent>,
+    over: &AtomicBool,
+) {
+    let mut reader = StampReader::default();
+    let mut budget = Budget { left: AT_ONCE, at: clock.now() };
+    let mut is_ill = false;
+    while !over.load(Ordering::Relaxed) {
+        // Stamps are of a clock that is steered and set.
+        let since_start = |unix_ns: u64| {
+            let ns = i128::from(unix_ns)
+                - i128::from(realtime_offset().offset_ns)
+                - i128::from(clock.origin_ns());
+            u64::try_from(ns).ok().map(SimTime)
+        };
+        let happened = link.receive(&mut reader, PATIENCE, |event| {
+            let words = match event {
+                PtpEvent::Left(unix_ns, key) => {
+                    since_start(unix_ns).map(|at| Words::PtpLeft { key, at })
+                }
+                PtpEvent::Arrived(unix_ns, bytes) => {
+                    let is_wanted = bytes.len() >= HEADER_LEN && bytes[0] & 0x0f != DELAY_REQ;
+                    let is_heard = is_wanted && budget.takes(clock.now()) && !down.at(clock.now());
+                    let stamped = is_heard.then(|| since_start(unix_ns)).flatten();
+                    stamped.map(|stamped| Words::Ptp { stamped, bytes: bytes.to_vec() })
+                }
+            };
+            if let Some(words) = words {
+                let said = Said { at: clock.now(), to: HostTarget::Device(device), words };
+                // A full queue is for hosts: PTP can do without some messages.
+                let _ = events.try_send(said.into());
+            }
+        });
+        if let Err(error) = happened {
+            if !std::mem::replace(&mut is_ill, true) {
+                tracing::warn!("cannot listen to {}: {error}", link.describe());
+            }
+            std::thread::park_timeout(PATIENCE);
+        }
+    }
+}
+
+/// How many messages a device may hear yet.
+struct Budget {
+    left: f64,
+    at: SimTime,
+}
+
+impl Budget {
+    fn takes(&mut self, now: SimTime) -> bool {
+        let passed_s = now.saturating_since(self.at).as_secs_f64();
+        self.left = (self.left + passed_s * A_SECOND).min(AT_ONCE);
+        self.at = now;
+        let takes = self.left >= 1.0;
+        self.left -= f64::from(u8::from(takes));
+        takes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_heard_in_part() {
+        let mut budget = Budget { left: AT_ONCE, at: SimTime::ZERO };
+        let heard = |budget: &mut Budget, at| (0..9999).filter(|_| budget.takes(at)).count();
+        assert_eq!(heard(&mut budget, SimTime(1)), 200);
+        assert_eq!(heard(&mut budget, SimTime(100_000_001)), 100);
+        assert_eq!(heard(&mut budget, SimTime(9_000_000_000)), 200);
+    }
+}
