@@ -104,9 +104,10 @@ impl PtpLink {
             let key = {
                 let mut departures = self.departures.lock().expect("no holder panics");
                 let place = departures.pending.iter().position(|(own, _)| *own == stamp.key);
-                place.map(|place| departures.pending.remove(place).1)
+                // Stamps come in order: those before it are lost.
+                place.and_then(|place| departures.pending.drain(..=place).next_back())
             };
-            if let Some(key) = key {
+            if let Some((_, key)) = key {
                 tell(PtpEvent::Left(stamp.at_ns, key));
             }
         }
