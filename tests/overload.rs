@@ -261,5 +261,6 @@ fn dropping_delivers_no_less_than_sending_late_and_all_that_costs_nothing() {
     assert!(drop.imu.packets > IMU_FRAMES * 3 / 4, "{:?}", drop.imu);
     assert_eq!(drop.lidar.ports[0].packets + drop.lidar.ports[1].packets, drop.lidar.packets);
     // It is as heavy as it is, however much of it is dropped.
-    assert!(drop.took_s < 2.0 && drop.real_time_factor < 0.3, "{} s", drop.took_s);
+    let factor = drop.real_time_factor;
+    assert!(drop.took_s < 2.0 && factor < 0.3, "{} s, {factor} of real time", drop.took_s);
 }
