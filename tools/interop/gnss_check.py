@@ -268,6 +268,31 @@ def check_conversation(menura, folder):
         os.close(port.fd)
 
 
+def check_generation_10(menura, folder):
+    path = rig(folder, [("m10", "ublox-max-m10s-spg5.10", "")])
+    link = f"{folder}/m10.tty"
+    with running([menura, "run", path, "--duration", "60s"]):
+        wait_for(link)
+        port = Tty(link, 9600)
+        version = port.ask(UBXMessage("MON", "MON-VER", 2), "MON-VER")
+        check("M10: MON-VER", b"MOD=MAX-M10S" in version.serialize(), version.swVersion.decode().strip("\0"))
+        port.ask(UBXMessage("CFG", "CFG-RATE", 1, measRate=250, navRate=1, timeRef=1), "ACK-NAK")
+        check("M10: CFG-RATE is refused", True)
+        silence = [(f"CFG_MSGOUT_NMEA_ID_{s}_UART1", 0) for s in "RMC VTG GGA GSA GSV GLL".split()]
+        port.ask(UBXMessage.config_set(SET_LAYER_RAM, 0, silence + [
+            ("CFG_RATE_MEAS", 200), ("CFG_MSGOUT_UBX_NAV_PVT_UART1", 1)]), "ACK-ACK")
+        list(port.messages(2))
+
+        def is_five_a_second(heard):
+            return {m.identity for m in heard} == {"NAV-PVT"} and 18 <= len(heard) <= 22
+
+        heard = port.count("M10: CFG-VALSET", 4, is_five_a_second)
+        check("M10: CFG-VALSET changes rate and messages", is_five_a_second(heard), f"{len(heard)} in 4 s")
+        last = heard[-1]
+        check_truth("M10: NAV-PVT", last.lat, last.lon, last.height / 1000, last.hAcc / 1000, last.vAcc / 1000)
+        os.close(port.fd)
+
+
 def check_truth(what, lat, lon, height, h_acc, v_acc):
     """Within four times the stated accuracy; heights within that and the geoid's difference."""
     north = (lat - LATITUDE) * METRES_PER_DEGREE[0]
@@ -351,7 +376,8 @@ def check_gpsd(device, driver, is_ubx, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--menura", type=os.path.abspath, required=True)
-    checks = {"conversation": check_conversation, **{f"gpsd-{one[0][0]}": check_gpsd(*one) for one in FOR_GPSD},
+    gpsd = {f"gpsd-{one[0][0]}": check_gpsd(*one) for one in FOR_GPSD}
+    checks = {"conversation": check_conversation, "generation-10": check_generation_10, **gpsd,
               "recordings": check_recordings}
     parser.add_argument("--only", choices=list(checks))
     arguments = parser.parse_args()
