@@ -377,13 +377,14 @@ impl PtpSlave {
             Body::Announce(announce) => self.hear_announce(&message, announce),
             Body::Sync(origin) if is_parent => {
                 self.log_sync = followed(message.log_interval, self.log_sync);
-                if message.flags & flag::TWO_STEP == 0 {
-                    self.sync = PendingSync::default();
-                    self.synchronise(now, *origin, correction, at_ns, at);
-                } else {
+                if message.flags & flag::TWO_STEP != 0 {
                     self.sync.arrived = Some((message.sequence, at_ns, correction));
-                    self.synchronised_at(at);
+                    self.synchronised = Some(at);
                     self.pair(now);
+                } else if let Some(origin) = valid(*origin) {
+                    self.sync = PendingSync::default();
+                    self.synchronised = Some(at);
+                    self.follow(now, origin + correction, at_ns);
                 }
             }
             Body::FollowUp(origin) if is_parent => {
@@ -526,24 +527,6 @@ impl PtpSlave {
             self.sync = PendingSync::default();
             self.follow(now, left + correction, at_ns);
         }
-    }
-
-    fn synchronise(
-        &mut self,
-        now: SimTime,
-        origin: Timestamp,
-        correction: i128,
-        at_ns: i128,
-        at: SimTime,
-    ) {
-        if let Some(origin) = valid(origin) {
-            self.synchronised_at(at);
-            self.follow(now, origin + correction, at_ns);
-        }
-    }
-
-    fn synchronised_at(&mut self, at: SimTime) {
-        self.synchronised = Some(at);
     }
 
     /// The master's clock showed `left` when a message left that arrived at `at_ns` of the slave's.
