@@ -107,10 +107,6 @@ impl Request {
 }
 
 /// What a [`Renderer`] hands on.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "handed on at once; a box would be an allocation a packet"
-)]
 pub enum Rendered {
     /// A packet.
     Packet {

@@ -244,7 +244,7 @@ fn without_its_master_it_holds_over_and_follows_it_again() {
 #[test]
 fn a_better_master_takes_over_and_a_worse_one_after_it() {
     let worse = Simulated { last: 0xc, priority: 200, ..MASTER };
-    let mut bench = Bench::new(&end_to_end(), &[worse.clone()]);
+    let mut bench = Bench::new(&end_to_end(), &[worse]);
     bench.run(20);
     assert_eq!(bench.slave.parent().map(|parent| parent.source), Some(port(0xc)));
     bench.masters.push(MASTER);
