@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Follows the README's `sh` blocks in a fresh clone: every command works, prints what the README shows, and leaves no
-file that git sees.
+"""Follows the `sh` blocks of the README and of tutorials in a fresh clone: every command works, prints what the page shows,
+and leaves no file that git sees.
 
     python3 tools/interop/readme_check.py --menura target/release/menura
 
@@ -32,6 +32,7 @@ LIDAR = ("127.0.0.1", 2368)
 ANSWERS = b"velodyne-vlp16-3.0\n\n\n"
 # Options whose value is a file or a folder that the command writes.
 WRITES = ("--out", "--plot")
+PAGES = ("README.md", "docs/FIRST-PACKETS.md", "docs/LABELLED-DATA.md", "docs/DETERMINISM.md")
 LIMIT_S = 120
 
 
@@ -43,7 +44,7 @@ def blocks_of(readme):
     """Each `sh` block: the words of its commands, and the lines that the README shows as their output."""
     blocks = re.findall(r"^```(sh)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", readme, re.MULTILINE | re.DOTALL)
     if not blocks:
-        fail("README.md has no `sh` block")
+        fail("a page has no `sh` block")
     for _, block, shown in blocks:
         lines = block.replace("\\\n", " ").splitlines()
         yield [words for line in lines if (words := shlex.split(line, comments=True))], shown.splitlines()
@@ -131,12 +132,12 @@ def main():
         clone, home = Path(folder) / "clone", Path(folder) / "home"
         home.mkdir()
         subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
-        for commands, shown in blocks_of((ROOT / "README.md").read_text(encoding="utf-8")):
+        for commands, shown in (block for page in PAGES for block in blocks_of((ROOT / page).read_text(encoding="utf-8"))):
             printed = "".join(follow(menura, words, clone, home) for words in commands)
             lines = {without_digits(line) for line in printed.splitlines()}
             for line in shown:
                 if without_digits(line) not in lines:
-                    fail(f"the README shows a line that was not printed: {line}\n{printed}")
+                    fail(f"the page shows a line that was not printed: {line}\n{printed}")
         status = subprocess.run(["git", "status", "--porcelain", "--ignored"], cwd=clone, check=True,
                                 capture_output=True, text=True).stdout
         # The only file or folder that git may ignore here is Cargo's.

@@ -235,7 +235,7 @@ fn row(
     let path = joined(path, &key.name);
     let default = match &key.default {
         Some(default) => format!("`{}`", words::written(default)),
-        None if key.is_required => "must be there".to_owned(),
+        None if key.is_required => "required".to_owned(),
         None => String::new(),
     };
     rows.push(Row {
