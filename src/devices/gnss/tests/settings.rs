@@ -447,3 +447,51 @@ fn a_garmin_says_what_it_does() {
     // NMEA 2.3 has a mode.
     assert_eq!(last("GPRMC").fields.len(), 12);
 }
+
+/// Declination, course at standstill, corrections and satellites without a signal are written as captures of
+/// receivers have them.
+#[test]
+fn a_garmin_and_a_ublox_write_their_fields_as_real_ones_do() {
+    use crate::config::rig::{RobotConfig, TrajectoryConfig};
+    use crate::sensors::gnss::settings::BestFix;
+    for (name, talker) in [("garmin-18x-lvc", "GP"), (F9P, "GN")] {
+        let mut bench = Bench::new(name, |settings| {
+            settings.receiver.apply(ErrorPreset::None);
+            settings.receiver.acquisition.best_fix = BestFix::Differential;
+            settings.receiver.acquisition.differential_after_ns = SECOND;
+            settings.receiver.sky.min_cno_dbhz = 38.0;
+            settings.baud = 38_400;
+        });
+        bench.run(9.0);
+        let still = TrajectoryConfig::Still { position_m: [13.5, 0.0, 0.0], yaw_rad: 0.0 };
+        let still = RobotConfig::new(still, false);
+        bench.trajectory = Trajectory::new(&still, &bench.origin, None).unwrap();
+        bench.run(1.0);
+        bench.sent.clear();
+        bench.run(3.0);
+        let is_garmin = name != F9P;
+        let sentences = bench.sentences();
+        let last = |kind: &str| {
+            let address = format!("{talker}{kind}");
+            sentences.iter().rfind(|s| s.address == address).unwrap().fields.clone()
+        };
+        let rmc = last("RMC");
+        let course = if is_garmin { "090.0" } else { "" };
+        assert_eq!(rmc[7], course, "{name}: it drove east and stands");
+        if is_garmin {
+            // The World Magnetic Model has three to four degrees there in 2026.
+            assert!((2.5..4.5).contains(&rmc[9].parse::<f64>().unwrap()), "{rmc:?}");
+            assert_eq!(rmc[10], "E");
+        } else {
+            assert_eq!((&*rmc[9], &*rmc[10]), ("", ""));
+        }
+        let gga = last("GGA");
+        let station = if is_garmin { "" } else { "0000" };
+        assert_eq!((&*gga[5], &*gga[12], &*gga[13]), ("2", "", station), "{name}: {gga:?}");
+        let gsv = sentences.iter().filter(|s| s.address == "GPGSV" && s.fields.len() > 6);
+        let signals: Vec<_> = gsv.flat_map(|s| s.fields[3..].chunks_exact(4)).collect();
+        let without = if is_garmin { "00" } else { "" };
+        assert!(signals.iter().any(|satellite| satellite[3] == without), "{name}: {signals:?}");
+        assert!(!is_garmin || signals.iter().all(|satellite| !satellite[3].is_empty()));
+    }
+}
