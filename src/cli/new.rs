@@ -16,7 +16,7 @@ use draft::{Draft, DraftDevice};
 /// Arguments of `menura new`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// The file to write; one that is there already stays as it is
+    /// Output file; an existing file is never overwritten
     rig: OutPath,
 
     /// Add a device with this profile, as in velodyne-vlp16-3.0 or roof=velodyne-vlp16-3.0

@@ -48,7 +48,7 @@ pub struct Cmd {
     #[arg(long)]
     truth: bool,
 
-    /// Repeat what hosts said in a run: the file of `menura run --host-log`
+    /// Replay the host commands of a run: the file of `menura run --host-log`
     ///
     /// The same rig with the same seed gives the bytes of that run again. What a device with a TCP
     /// server answers goes to <device>-peer<connection>.bin.

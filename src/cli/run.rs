@@ -56,7 +56,7 @@ pub struct Cmd {
     #[arg(long, value_name = "FILE")]
     feed_log: Option<OutPath>,
 
-    /// Write what hosts say, and when, to this file; `menura record --host-log` repeats it
+    /// Write host commands and their times to this file; `menura record --host-log` replays it
     #[arg(long, value_name = "FILE")]
     host_log: Option<OutPath>,
 

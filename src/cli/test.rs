@@ -47,7 +47,7 @@ pub struct Cmd {
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
 
-    /// How the driver tells what it sees: a file, see docs/DRIVER-TESTS.md [default: JSON lines]
+    /// Format of the driver's output: a file, see docs/DRIVER-TESTS.md [default: JSON lines]
     #[arg(long, value_name = "FILE")]
     adapter: Option<PathBuf>,
 

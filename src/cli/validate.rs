@@ -17,11 +17,10 @@ use crate::validation::{EXPERIMENTS, Experiment, ExperimentError, Findings, Plot
 pub struct Cmd {
     #[command(subcommand)]
     chosen: Option<Chosen>,
-    /// Run every experiment, and make a page of what all have found
+    /// Run every experiment and write one page of results
     #[arg(long, requires = "out")]
     all: bool,
-    /// Of each experiment write NAME.json, NAME.svg and NAME.png into this folder, and index.html
-    /// with all of them
+    /// Write NAME.json, NAME.svg and NAME.png of each experiment, and index.html, into this folder
     #[arg(long, value_name = "DIR", requires = "all")]
     out: Option<OutPath>,
     /// Run the short forms, which take seconds

@@ -328,7 +328,7 @@ fn enters_puddle(trip: &Trip) -> bool {
 impl Run for Andabata {
     const NAME: &'static str = "andabata";
     const ABOUT: &'static str =
-        "Let a robot cross a field by what its sensors' bytes say, as the robot Andabata did";
+        "Let a robot navigate across a field by its sensors' bytes, as the robot Andabata did";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let kinds: &[&str] =

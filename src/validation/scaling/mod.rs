@@ -143,7 +143,7 @@ impl Measurements {
 impl Run for Scaling {
     const NAME: &'static str = "scaling";
     const ABOUT: &'static str =
-        "Measure pulses a second over threads and triangles, beside Embree where it is at hand";
+        "Measure pulses per second over threads and triangles, and compare them with Embree's";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let measured = self.measure(scope)?;
