@@ -32,9 +32,6 @@ const WAKE_LATENCY_US: i32 = 0;
 /// Stack of the sending thread that is touched before it is needed.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Niceness of the thread that tells devices the time and makes packets: all others wait for it, and what a device
-/// sends by itself is made 2 ms before it is due.
-const SCHEDULER_NICE: i32 = -10;
 /// Niceness of threads that answer people who look on. With more, a page gets no answers on a busy machine.
 pub const ANSWERER_NICE: i32 = 10;
 /// Niceness of threads that decode what was sent, pass it on or write the truth, the most there is. What they do not
@@ -146,29 +143,6 @@ pub fn step_back(engine: &EngineConfig, nice: i32) {
     }
     if cores.count() > 0 {
         let _ = sched_setaffinity(None, &cores);
-    }
-}
-
-/// The calling thread goes before ordinary threads until this is dropped, if the system allows it. Threads that
-/// it starts meanwhile do so as well.
-#[derive(Debug)]
-pub struct StepForward {
-    is_granted: bool,
-}
-
-impl StepForward {
-    /// Asks for it; a refusal does not matter.
-    pub fn ask() -> Self {
-        let granted = rustix::process::nice(SCHEDULER_NICE);
-        Self { is_granted: granted.is_ok() }
-    }
-}
-
-impl Drop for StepForward {
-    fn drop(&mut self) {
-        if self.is_granted {
-            let _ = rustix::process::nice(-SCHEDULER_NICE);
-        }
     }
 }
 

@@ -14,8 +14,10 @@ use super::velodyne::{DATA_PACKET_LEN, DataPacket, hdl64e_command};
 use super::*;
 
 /// Modules of `wire` that are no formats of one frame; `ros2` has its own tests of messages.
-const NO_FORMATS: [&str; 10] =
-    ["checksum", "framer", "frames", "http", "line", "port", "protobuf", "record", "ros2", "time"];
+const NO_FORMATS: [&str; 11] = [
+    "checksum", "framer", "frames", "http", "line", "port", "protobuf", "ptp", "record", "ros2",
+    "time",
+];
 
 /// Reads a frame and writes it again; `None` if it is refused.
 type Again = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;

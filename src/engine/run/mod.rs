@@ -422,9 +422,7 @@ impl<'a> RealTimeRun<'a> {
                 (teller, spawned.expect("the system has threads to spare"))
             });
             let (teller, writer) = truth.unzip();
-            let forward = os::StepForward::ask();
             self.schedule(renderer, packets, events, teller.as_ref(), end, stop);
-            drop(forward);
             let dropped = teller.map_or(0, |teller| teller.dropped());
             over.store(true, Ordering::Relaxed);
             if let Some(writer) = writer {
