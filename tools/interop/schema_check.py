@@ -34,7 +34,7 @@ DATE = "editors give dates to a validator as text"
 ADDRESS = "the address can be written, but nobody can receive at it"
 OWN_KEYS = "the keys of the table are the user's own patterns, which the schema leaves open"
 EXCEPTIONS = {
-    "ptp-address.toml": "whether a link has an address of its own",
+    "ptp-address": BETWEEN_KEYS,
     "bad-labels": OWN_KEYS,
     "beam-circular": BETWEEN_KEYS,
     "calibration-not-found": FILE,
