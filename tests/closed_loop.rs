@@ -218,8 +218,7 @@ fn driven_with(profile: &str, commands: &str, place: &str, link: &str) -> Option
     Rig::parse("test rig", &text, Path::new("."), &[], catalogue()).ok()
 }
 
-/// How many samples a device asks for at once is seen in no byte: not by an inertial unit, a lidar that has
-/// one, a drive base that counts its wheels or an encoder.
+/// No byte depends on how many samples an inertial unit, a lidar with one, or an encoder asks for at once.
 #[test]
 fn the_length_of_a_series_changes_no_byte() {
     let text = r#"

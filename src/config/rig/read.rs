@@ -213,7 +213,7 @@ enum Mover {
     Computer,
 }
 
-/// The least that is rendered ahead of what a driven robot does: a series of samples, and time to measure it.
+/// The minimum of `render_ahead_ms` of a driven robot: a series of samples, and time to measure it.
 const LEAST_AHEAD_DRIVEN_MS: f64 = 5.0;
 
 /// `[engine]`; every key has a default, which for rendering ahead is a short time if the robot is

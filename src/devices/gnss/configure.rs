@@ -20,7 +20,7 @@ const CFG_DAT: MessageId = MessageId::new(0x06, 0x06);
 const CFG_RINV: MessageId = MessageId::new(0x06, 0x34);
 /// UPD-SOS: the state in flash.
 const UPD_SOS: MessageId = MessageId::new(0x09, 0x14);
-/// Messages that set something on generation 10, besides CFG-RST.
+/// The messages of `configure` that generation 10 has.
 const IN_GENERATION_10: [MessageId; 5] =
     [CfgCfg::ID, UPD_SOS, CfgValset::ID, CfgValdel::ID, CfgValget::ID];
 /// What CFG-RINV has from the factory, and the most bytes that it has.

@@ -46,7 +46,7 @@ impl HesaiClock {
         Self { settings: settings.clone(), epoch, own, losses: Vec::new(), slave }
     }
 
-    /// How the slave on the network keeps the clock, which is locked within so many microseconds of its master's.
+    /// The state of the slave on the network; its clock counts as locked within `lock_offset_us` of the master's.
     pub fn slave_state(&self, lock_offset_us: u8) -> Option<PtpState> {
         let slave = self.slave.as_ref()?;
         let limit_ns = u64::from(lock_offset_us) * 1000;

@@ -7,7 +7,7 @@ use crate::time::SimTime;
 const DAY_NS: i128 = 86_400_000_000_000;
 /// Parts of one that a rate is counted in.
 const RATE_PARTS: i128 = 1_000_000_000_000;
-/// So many settings are kept, for packets whose measurement comes late.
+/// Number of past settings that are kept, for packets whose measurement comes late.
 const KEPT_SETTINGS: usize = 4096;
 
 /// What the clock of a device shows at any instant, as far as it has been steered.

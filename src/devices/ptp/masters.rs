@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use crate::time::SimTime;
 use crate::wire::ptp::{Announce, ClockQuality, PortIdentity, Timestamp, flag, identity_of};
 
-/// So many masters are remembered; a worse one than these is not.
+/// Number of masters that are remembered.
 const KEPT: usize = 16;
 /// Announcements count for this many intervals.
 const WINDOW: u64 = 4;
