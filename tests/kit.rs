@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 const RIG: &str = r#"
 seed = 3
@@ -432,48 +433,65 @@ fn the_clock_of_the_drivers_computer_is_set_while_it_runs() {
 
 /// A kept recording shows the failure again, without the kit, the world and the sensor.
 #[test]
-fn a_failure_is_seen_again_by_a_replay_of_what_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
+fn a_receivers_failure_is_seen_again_by_a_replay_of_what_is_kept() {
     let bad_driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bad_driver.py");
-    let imu_driver = folder.path().join("imu_driver.py");
-    std::fs::write(&imu_driver, READ_VN100).unwrap();
-    let receiver = [bad_driver.to_str().unwrap(), "--fault", "no-checksum", "--tty"];
-    let unit = [imu_driver.to_str().unwrap()];
-    for (suite, device, driver) in [("gnss", "gnss", &receiver[..]), ("imu", "imu", &unit[..])] {
-        let output = in_a_calm_minute(|| {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
-            command.current_dir(folder.path()).args(["test", suite, "--only", "noise", "--keep"]);
-            command.args(["kept", "--", "python3"]).args(driver).arg("{pty}").output().unwrap()
-        });
-        let told = stdout(&output);
-        assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
-        // What was wrong, as the driver said it.
-        let log = folder.path().join("kept/noise/driver.log");
-        let log = std::fs::read_to_string(log).unwrap();
-        let events = |log: &str| -> Vec<String> {
-            let event = |line: &str| Some(line[line.find("{\"event\"")?..].to_owned());
-            log.lines().filter_map(event).filter(|event| !event.contains("ready")).collect()
-        };
-        let first = events(&log);
-        assert!(first.len() > 5, "{log}");
-        let terminal = folder.path().join(format!("{device}.tty"));
-        let mut replay = Command::new(env!("CARGO_BIN_EXE_menura"))
-            .arg("replay")
-            .arg(folder.path().join(format!("kept/noise/capture-1/{device}.bin")))
-            .args(["--pty", terminal.to_str().unwrap()])
-            .stdout(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut command = Command::new("timeout");
-        command.args(["20", "python3"]).args(driver).arg(&terminal);
-        let again = events(&stdout(&command.output().unwrap()));
-        assert!(replay.wait().unwrap().success());
-        // The replay has the time before the driver was there, too; its first line may have been half a one.
-        let later = first.iter().skip(1);
-        let lacking: Vec<_> = later.filter(|event| !again.contains(event)).collect();
-        assert!(lacking.is_empty(), "{lacking:?}\n{again:?}");
-        std::fs::remove_dir_all(folder.path().join("kept")).unwrap();
-    }
+    a_failure_is_seen_again(
+        "gnss",
+        &[bad_driver.to_str().unwrap(), "--fault", "no-checksum", "--tty"],
+    );
+}
+
+#[test]
+fn a_units_failure_is_seen_again_by_a_replay_of_what_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = folder.path().join("driver.py");
+    std::fs::write(&driver, READ_VN100).unwrap();
+    a_failure_is_seen_again("imu", &[driver.to_str().unwrap()]);
+}
+
+/// Runs the case `noise` of a suite, and its driver once more on a replay of the capture that is kept. The suite's device
+/// has its name.
+fn a_failure_is_seen_again(suite: &str, driver: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = in_a_calm_minute(|| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+        command.current_dir(folder.path()).args(["test", suite, "--only", "noise", "--keep"]);
+        command.args(["kept", "--", "python3"]).args(driver).arg("{pty}").output().unwrap()
+    });
+    let told = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
+    // What was wrong, as the driver said it.
+    let events = |path: PathBuf| -> Vec<String> {
+        let log = std::fs::read_to_string(path).unwrap();
+        let event = |line: &str| Some(line[line.find("{\"event\"")?..].to_owned());
+        log.lines().filter_map(event).filter(|event| !event.contains("ready")).collect()
+    };
+    let first = events(folder.path().join("kept/noise/driver.log"));
+    assert!(first.len() > 5, "{first:?}");
+    let terminal = folder.path().join("replay.tty");
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_menura"))
+        .arg("replay")
+        .arg(folder.path().join(format!("kept/noise/capture-1/{suite}.bin")))
+        .args(["--pty", terminal.to_str().unwrap()])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let log = folder.path().join("replay.log");
+    let mut listener = Command::new("python3")
+        .args(driver)
+        .arg(&terminal)
+        .stdout(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let replayed = replay.wait();
+    std::thread::sleep(Duration::from_secs(1));
+    listener.kill().unwrap();
+    listener.wait().unwrap();
+    assert!(replayed.unwrap().success());
+    let again = events(log);
+    // The replay has the time before the driver was there, too; its first line may have been half a one.
+    let lacking: Vec<_> = first.iter().skip(1).filter(|event| !again.contains(event)).collect();
+    assert!(lacking.is_empty(), "{lacking:?}\n{again:?}");
 }
 
 #[test]
