@@ -4,7 +4,7 @@
 mod common;
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -480,6 +480,33 @@ fn every_signal_that_ends_a_run_ends_it_in_order() {
     }
 }
 
+#[test]
+fn a_later_signal_ends_a_run_at_once_that_cannot_end_in_order() {
+    let (port, devices) = heard_lidar();
+    let bench = Bench::new(&devices);
+    // Nobody reads the pipe, which is full: the summary cannot be printed.
+    let (_reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(&[b' '; 65_536]).unwrap();
+    let child = Command::new("env")
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_menura"), "run", &bench.rig()])
+        .args(["--report", &bench.path("report.json")])
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    port.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    port.recv(&mut [0; 2048]).unwrap();
+    signal(&child, "-INT");
+    wait_until("the report", || Path::new(&bench.path("report.json")).exists());
+    for _ in 0..30 {
+        pause();
+    }
+    signal(&child, "-INT");
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stderr(&output).contains("ended at once by a second signal"), "{}", stderr(&output));
+}
+
 /// Ends a recording of `duration`, ten thousand poses a second, with the signal `name` when `holds` of
 /// its folder.
 fn stopped_recording(
@@ -629,8 +656,39 @@ fn a_replay_to_a_broadcast_address_goes() {
     assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
 }
 
+#[test]
+fn a_replay_says_where_it_leaves_the_times_of_its_capture() {
+    let folder = tempfile::tempdir().unwrap();
+    let ms = 1_000_000;
+    for (late_ns, told) in [
+        (
+            1_000_000 * ms,
+            "packet 2: captured 999.999 s earlier than the one before it; is sent with it",
+        ),
+        (0, ""),
+    ] {
+        let capture =
+            capture_of(folder.path(), (0..20).map(|k| k * ms + if k == 0 { late_ns } else { 0 }));
+        let certificate = folder.path().join("timing.json");
+        let ended = output(&["replay", &capture, "--certificate", certificate.to_str().unwrap()]);
+        assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
+        let page: Value = serde_json::from_slice(&fs::read(&certificate).unwrap()).unwrap();
+        let certified = page["overrides"].to_string();
+        for text in [&stdout(&ended), &stderr(&ended), &certified] {
+            assert_eq!(text.contains("earlier"), !told.is_empty(), "{text}");
+            assert!(text.contains(told), "{text}");
+        }
+        fs::remove_file(&certificate).unwrap();
+    }
+}
+
 /// Twenty datagrams to the broadcast address of the loopback network.
 fn broadcast_capture(folder: &Path) -> String {
+    capture_of(folder, (0..20).map(|number| number * 1_000_000))
+}
+
+/// Datagrams to the broadcast address of the loopback network, captured at these times, nanoseconds.
+fn capture_of(folder: &Path, times_ns: impl Iterator<Item = i128>) -> String {
     let capture = folder.join("broadcast.pcap");
     let header = FrameHeader {
         source_mac: [2; 6],
@@ -645,8 +703,8 @@ fn broadcast_capture(folder: &Path) -> String {
         udp_checksum: false,
     };
     let mut recorder = PcapRecorder::create(&capture, header).unwrap();
-    for number in 0..20 {
-        recorder.write(1_780_315_200_000_000_000 + number * 1_000_000, &[7; 100]).unwrap();
+    for time_ns in times_ns {
+        recorder.write(1_780_315_200_000_000_000 + time_ns, &[7; 100]).unwrap();
     }
     recorder.finish().unwrap();
     capture.to_str().expect("UTF-8").to_owned()
