@@ -48,7 +48,8 @@ pub fn allowed(key: &KeySpec) -> String {
                 (least, None) => format!("{least} or more"),
             };
             let each = allowed(item);
-            let each = if each.is_empty() { each } else { format!("each {each}") };
+            let is_said = each.is_empty() || each.starts_with("each ");
+            let each = if is_said { each } else { format!("each {each}") };
             [count, each].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
         }
     })
