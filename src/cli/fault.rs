@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::run_control::{Listing, ask, runs};
 use super::{CliError, console};
 use crate::engine::live_faults::LiveFault;
+use crate::engine::run_control::{Listing, ask, runs};
 
 /// Arguments of `menura fault`.
 #[derive(Debug, clap::Args)]

@@ -34,7 +34,6 @@ mod replay;
 mod replay_serial;
 mod rig_args;
 mod run;
-mod run_control;
 mod scenes;
 pub mod schema;
 mod setup;

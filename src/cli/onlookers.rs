@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::CliError;
 use super::foxglove::{Foxglove, FoxglovePort};
-use super::run_control::RunControl;
 use super::view::{View, ViewServer};
 use super::watch::{Audience, watch};
 use crate::engine::os;
 use crate::engine::run::RealTimeRun;
+use crate::engine::run_control::RunControl;
 
 /// Arguments for those who look on.
 #[derive(Debug, clap::Args)]

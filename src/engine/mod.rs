@@ -38,6 +38,7 @@ pub mod replay;
 pub mod replay_times;
 pub mod responses;
 pub mod run;
+pub mod run_control;
 pub mod sky;
 pub mod stats;
 pub mod timing;

@@ -14,10 +14,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::live_faults::{FaultDesk, FaultRequest, LiveFault, MAX_REQUEST};
 use crate::config::rig::Rig;
 use crate::config::rig::fault_read::kinds_of;
 use crate::devices::family::catalogue;
-use crate::engine::live_faults::{FaultDesk, FaultRequest, LiveFault, MAX_REQUEST};
 
 /// How long the end of a run, or a new client, may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);
