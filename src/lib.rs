@@ -32,9 +32,27 @@
 //! World is east-north-up, body is forward-left-up; see [`frames`]. SI units and radians inside,
 //! other units only in TOML and in [`wire`], where names carry them (`azimuth_centideg`).
 //!
+//! # A rig in a program of your own
+//!
+//! [`engine::session::RunSession`] is `menura run` without its printing. `examples/rust_test.rs` receives packets
+//! in a test. In short:
+//!
+//! ```no_run
+//! use menura::config::rig::Rig;
+//! use menura::devices::family::catalogue;
+//! use menura::engine::session::{RunOptions, RunSession};
+//!
+//! let rig = Rig::load("rig.toml".as_ref(), &[], catalogue())?;
+//! let run = RunSession::spawn(rig, RunOptions::default())?;
+//! // The driver under test receives packets now.
+//! let outcome = run.stop();
+//! assert_eq!(outcome.figures[0].dropped, 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # A first packet
 //!
-//! What `menura run` does, once and by hand:
+//! A worker and a device, once and by hand:
 //!
 //! ```
 //! use menura::config::{rig::Rig, toml::overrides::Override};

@@ -2,15 +2,14 @@
 //! for all of them.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::CliError;
 use super::foxglove::{Foxglove, FoxglovePort};
 use super::view::{View, ViewServer};
 use super::watch::{Audience, watch};
 use crate::engine::os;
-use crate::engine::run::RealTimeRun;
-use crate::engine::run_control::RunControl;
+use crate::engine::session::LiveRun;
 
 /// Arguments for those who look on.
 #[derive(Debug, clap::Args)]
@@ -56,8 +55,9 @@ impl Onlookers {
         self.view.is_some() || self.foxglove.is_some()
     }
 
-    /// Serves them until `over` is set.
-    pub fn serve(&self, run: &RealTimeRun<'_>, control: &RunControl<'_>, over: &AtomicBool) {
+    /// Serves them until the run is over.
+    pub fn serve(&self, live: LiveRun<'_>) {
+        let LiveRun { run, control, is_over: over } = live;
         let view = self.view.as_ref().map(|server| View::new(server, run, control));
         let foxglove = self.foxglove.as_ref().map(|port| Foxglove::new(port, run));
         std::thread::scope(|scope| {

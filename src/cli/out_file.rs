@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::{CliError, console};
-use crate::links::part_file::{OutPath, PartFile, SharedPart};
+use crate::links::part_file::{OutPath, PartFile};
 use crate::plot::{Figure, PlotFile};
 
 /// An open file. A file that was there keeps what it holds until the new one is whole.
@@ -50,45 +50,6 @@ impl OutFile {
         drop(out);
         let Self { path, file } = self;
         written.and_then(|()| file.finish().map(drop)).map_err(|error| cannot_write(&path, &error))
-    }
-}
-
-/// A file that grows while a run goes on. Once it is to be kept it stays under the name of an unfinished file if
-/// the process ends before, or if it could not be written to its end.
-pub struct GrowingFile {
-    what: &'static str,
-    path: PathBuf,
-    file: SharedPart,
-}
-
-impl GrowingFile {
-    /// Opens the file, which messages call `what`.
-    pub fn create(what: &'static str, path: &Path) -> Result<Self, CliError> {
-        let file = SharedPart::create(path).map_err(|error| cannot_start(what, path, &error))?;
-        Ok(Self::of(what, path, file))
-    }
-
-    /// A file whose stream, `file`, is open already.
-    pub fn of(what: &'static str, path: &Path, file: SharedPart) -> Self {
-        Self { what, path: path.to_owned(), file }
-    }
-
-    /// Where it is written.
-    pub fn writer(&self) -> Box<dyn Write + Send> {
-        Box::new(BufWriter::new(self.file.clone()))
-    }
-
-    /// From now on what is written stays, whatever happens.
-    pub fn keep(&self) {
-        self.file.keep();
-    }
-
-    /// Gives the file its name, now that all of it is written. Whoever wrote it reports what failed.
-    pub fn finish(self) -> Result<(), CliError> {
-        let finished = self.file.finish().map(drop);
-        finished.map_err(|error| {
-            cannot_write(format!("the {} {}", self.what, self.path.display()), &error)
-        })
     }
 }
 

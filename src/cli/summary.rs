@@ -218,8 +218,8 @@ pub fn extras(figure: &DeviceFigures) -> String {
 }
 
 /// What came of feeds.
-pub fn feeds(feeds: &[(&str, FeedCounts)]) -> String {
-    let line = |(of, counts): &(&str, FeedCounts)| {
+pub fn feeds(feeds: &[(String, FeedCounts)]) -> String {
+    let line = |(of, counts): &(String, FeedCounts)| {
         format!(
             "feed of {of}: {} poses, {} missing, {} outdated, {} strays, {} refused, {} from others, \
              {} holds, {} clock jumps\n",

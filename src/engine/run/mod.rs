@@ -240,6 +240,11 @@ impl<'a> RealTimeRun<'a> {
         self.timing.as_deref()
     }
 
+    /// The timing of each device's packets, when the run is over.
+    pub fn into_timing(self) -> Option<Vec<Mutex<TimingLog>>> {
+        self.timing
+    }
+
     /// The rig.
     pub fn rig(&self) -> &Rig {
         self.rig
