@@ -34,9 +34,9 @@ use menura::sensors::beam;
 use menura::time::SimTime;
 use menura::world::builtin::{bodies, courtyard};
 use menura::world::ground::{GroundHeight, Terrain};
-use menura::world::moving::MovingObject;
+use menura::world::moving::{MovingCaster, MovingObject};
 use menura::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings, Packets};
-use menura::world::raycast::{BvhCaster, Hit, MovingCaster, Pulse, RayCaster, Stencil};
+use menura::world::raycast::{BvhCaster, Hit, Pulse, RayCaster, Stencil};
 use menura::world::scene::Scene;
 use menura::world::trajectory::Trajectory;
 

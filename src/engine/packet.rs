@@ -10,7 +10,7 @@
 use crate::config::rig::DeviceId;
 use crate::devices::Transmit;
 use crate::time::SimTime;
-use crate::world::trajectory::ShownPose;
+use crate::world::body_state::ShownPose;
 
 /// Something to send: whose it is, and what it is the first to show.
 #[derive(Debug)]

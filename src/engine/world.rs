@@ -16,9 +16,9 @@ use crate::sensors::weather::Weather;
 use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::joints::Joints;
 use crate::world::loaders;
-use crate::world::moving::{Bodies, MovingObject};
+use crate::world::moving::{Bodies, MovingCaster, MovingObject};
 use crate::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings};
-use crate::world::raycast::{BvhCaster, MovingCaster, RayCaster};
+use crate::world::raycast::{BvhCaster, RayCaster};
 use crate::world::scene::Scene;
 use crate::world::trajectory::Trajectory;
 

@@ -1,6 +1,7 @@
 //! The simulated world: scenes, the robot's motion, and the ray caster.
 
 pub mod actuation;
+pub mod body_state;
 pub mod builtin;
 pub mod ground;
 pub mod joints;

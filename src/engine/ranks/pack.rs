@@ -15,7 +15,7 @@ use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::truth::{FiringTruth, ReturnTruth, SweepTruth, Why};
 use crate::sensors::{Echoes, FiringSlot, Outcome, PulseReturns, Return, RotorMotion, RotorPiece};
 use crate::time::SimTime;
-use crate::world::trajectory::ShownPose;
+use crate::world::body_state::ShownPose;
 use crate::world::trajectory::feed::{FeedNews, FeedPose};
 use crate::world::vehicle::VehicleStep;
 

@@ -9,8 +9,8 @@ use crate::frames::{GeoOrigin, Transform};
 use crate::sensors::gnss::SkyView;
 use crate::sensors::imu::InertialTruth;
 use crate::time::{Epoch, SimTime};
+use crate::world::body_state::BodyState;
 use crate::world::joints::JointState;
-use crate::world::trajectory::BodyState;
 use crate::world::vehicle::WheelState;
 
 /// When, as Foxglove writes it.

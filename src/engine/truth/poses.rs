@@ -6,7 +6,7 @@ use super::{Told, kinds, messages};
 use crate::config::rig::Rig;
 use crate::engine::LiveWorld;
 use crate::time::{Epoch, SimTime};
-use crate::world::trajectory::BodyState;
+use crate::world::body_state::BodyState;
 
 /// The frame of a device.
 pub fn device_frame(device: &str) -> String {

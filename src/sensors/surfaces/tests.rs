@@ -8,8 +8,8 @@ use super::*;
 use crate::config::rig::TrajectoryConfig;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::world::materials;
-use crate::world::moving::MovingObject;
-use crate::world::raycast::{BvhCaster, MovingCaster};
+use crate::world::moving::{MovingCaster, MovingObject};
+use crate::world::raycast::BvhCaster;
 use crate::world::scene::{Instance, Material, Mesh, Scene};
 
 /// Upright walls across x, of the named materials, and a floor, of 40 m each.

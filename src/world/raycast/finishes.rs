@@ -35,12 +35,12 @@ impl Finishes for Scene {
 }
 
 /// The finishes of a scene, if it has any.
-pub(super) fn of(scene: &Scene) -> Option<&dyn Finishes> {
+pub(in crate::world) fn of(scene: &Scene) -> Option<&dyn Finishes> {
     scene.has_finishes().then_some(scene as &dyn Finishes)
 }
 
 /// The first hit of the ray along the middle of `pulse`.
-pub(super) fn first_hit(caster: &dyn RayCaster, pulse: Pulse) -> Hit {
+pub(in crate::world) fn first_hit(caster: &dyn RayCaster, pulse: Pulse) -> Hit {
     let mut hit = [Hit::MISS];
     caster.cast(&super::Stencil::single(), &[pulse], &mut hit);
     hit[0]

@@ -12,10 +12,9 @@ mod bvh;
 mod cast;
 mod clusters;
 pub mod embree;
-mod finishes;
+pub(super) mod finishes;
 mod leaf;
 mod memory;
-mod moving;
 mod parts;
 mod shadow;
 mod slab;
@@ -29,7 +28,6 @@ use glam::DVec3;
 
 pub use bvh::{BuildError, BvhCaster};
 pub use finishes::Finishes;
-pub use moving::MovingCaster;
 
 use crate::time::SimTime;
 

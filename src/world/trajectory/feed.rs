@@ -16,11 +16,11 @@ use std::sync::{Arc, RwLock};
 use glam::{DQuat, DVec3};
 use serde::Serialize;
 
-use super::{BodyState, ShownPose};
 use crate::config::rig::FeedConfig;
 use crate::frames::{Body, Transform, World, quat_about};
 use crate::time::SimTime;
 use crate::wire::feed::{FeedFault, PoseTwist};
+use crate::world::body_state::{BodyState, ShownPose};
 
 /// Number of poses that are kept, for firings that are rendered late.
 const KEPT: usize = 64;

@@ -56,31 +56,3 @@ pub mod truth;
 pub use error::{FileFault, TrajectoryError};
 pub use motion::{Description, End, Trajectory};
 pub use progress::Start;
-
-use glam::DVec3;
-
-use crate::frames::{Body, Transform, World};
-use crate::time::SimTime;
-
-/// Pose and motion of the body at an instant.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BodyState {
-    /// Pose of the body in World.
-    pub world_from_body: Transform<World, Body>,
-    /// Of the body's origin, World.
-    pub velocity_m_s: DVec3,
-    /// Of the body's origin, World, without gravity: zero for a body at rest.
-    pub acceleration_m_s2: DVec3,
-    /// Of the body relative to World, Body frame.
-    pub angular_rate_rad_s: DVec3,
-}
-
-/// What from outside a firing can show: the latest pose of a feed, or the latest order to a driven
-/// robot. To measure latency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShownPose {
-    /// Counts accepted poses, or orders.
-    pub serial: u64,
-    /// Arrival of what brought it, on the run's clock.
-    pub arrived: SimTime,
-}

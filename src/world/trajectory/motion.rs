@@ -14,10 +14,10 @@ use super::path::{AngleJet, Path};
 use super::progress::{Progress, Start};
 use super::recorded::Recorded;
 use super::spline::Deviation;
-use super::{BodyState, ShownPose};
 use crate::config::rig::RobotConfig;
 use crate::frames::{Body, GeoOrigin, Transform, World, body_rate_from_rpy, quat_from_rpy};
 use crate::time::SimTime;
+use crate::world::body_state::{BodyState, ShownPose};
 use crate::world::ground::GroundHeight;
 use crate::world::vehicle::{Driven, WheelState};
 

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use super::BodyState;
 use crate::frames::{GeoOrigin, rpy_from_quat};
 use crate::time::SimTime;
+use crate::world::body_state::BodyState;
 
 /// Columns and decimals of `truth.csv`. World frame (east, north, up) but for the angular rate,
 /// which is in the Body frame, and WGS84. `parse_csv` of [`super::files`] reads it back.

@@ -12,7 +12,7 @@ use glam::DVec3;
 use super::drivetrain::WheelState;
 use crate::frames::{Transform, body_rate_from_rpy};
 use crate::time::SimTime;
-use crate::world::trajectory::{BodyState, ShownPose};
+use crate::world::body_state::{BodyState, ShownPose};
 
 /// A step of the integration, nanoseconds.
 pub const STEP_NS: u64 = 1_000_000;

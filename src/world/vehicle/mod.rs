@@ -37,11 +37,11 @@ use self::plant::{Incident, Plant};
 use crate::config::rig::drive::DriveConfig;
 use crate::time::SimTime;
 use crate::world::actuation::Command;
+use crate::world::body_state::{BodyState, ShownPose};
 use crate::world::ground::GroundHeight;
 use crate::world::materials;
 use crate::world::raycast::RayCaster;
 use crate::world::scene::Scene;
-use crate::world::trajectory::{BodyState, ShownPose};
 
 /// Events that are kept until they are taken.
 const MOST_EVENTS: usize = 10_000;

@@ -14,9 +14,9 @@ use crate::config::rig::drive::DriveConfig;
 use crate::frames::Transform;
 use crate::time::SimTime;
 use crate::world::actuation::{Actuation, Command};
+use crate::world::body_state::ShownPose;
 use crate::world::ground::GroundHeight;
 use crate::world::raycast::RayCaster;
-use crate::world::trajectory::ShownPose;
 
 /// Half of a step, seconds.
 const HALF_S: f64 = 0.5 * STEP_S;

@@ -9,8 +9,8 @@ use crate::world::actuation::Actuation;
 use crate::world::builtin::andabata_field::{self, DITCHES_M};
 use crate::world::builtin::{bodies, room};
 use crate::world::ground::Terrain;
-use crate::world::moving::MovingObject;
-use crate::world::raycast::{BvhCaster, MovingCaster, OpenSky};
+use crate::world::moving::{MovingCaster, MovingObject};
+use crate::world::raycast::{BvhCaster, OpenSky};
 use crate::world::trajectory::Trajectory;
 
 const FOOTPRINT_M: [f64; 2] = [0.67, 0.54];

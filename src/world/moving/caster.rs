@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
+use super::MovingObject;
 use crate::frames::{Body, Transform, World};
 use crate::time::SimTime;
-use crate::world::moving::MovingObject;
+use crate::world::raycast::{Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
 use crate::world::scene::Material;
 
 /// Interval between the poses that are interpolated, nanoseconds.

@@ -1,19 +1,22 @@
 //! Moving objects: rigid bodies, each with a trajectory of its own.
 
+mod caster;
+
 use std::sync::Arc;
 
 use glam::{DAffine3, DVec3};
 
-use super::builtin::bodies;
-use super::ground::GroundHeight;
-use super::loaders::{self, Fault, Place, Problem, SceneError};
-use super::raycast::{BuildError, BvhCaster};
-use super::scene::Scene;
-use super::trajectory::{Trajectory, TrajectoryError};
 use crate::config::rig::objects::{ObjectBody, ObjectConfig};
 use crate::config::rig::schedule::Schedule;
 use crate::frames::{Body, GeoOrigin, Transform, World};
 use crate::time::SimTime;
+use crate::world::builtin::bodies;
+use crate::world::ground::GroundHeight;
+use crate::world::loaders::{self, Fault, Place, Problem, SceneError};
+use crate::world::raycast::{BuildError, BvhCaster};
+use crate::world::scene::Scene;
+use crate::world::trajectory::{Trajectory, TrajectoryError};
+pub use caster::MovingCaster;
 
 /// A rigid body with a trajectory, ready for ray casting.
 pub struct MovingObject {
@@ -24,10 +27,10 @@ pub struct MovingObject {
     /// Windows of time in which it exists; empty means always.
     pub shown: Vec<Schedule>,
     /// Casts rays into its body, in the body's frame.
-    pub(super) caster: Arc<BvhCaster>,
+    caster: Arc<BvhCaster>,
     /// Centre of a bounding ball, in the body's frame.
-    pub(super) centre: DVec3,
-    pub(super) radius_m: f64,
+    centre: DVec3,
+    radius_m: f64,
 }
 
 /// Why an object cannot be made.
