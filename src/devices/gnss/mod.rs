@@ -35,6 +35,7 @@ pub mod profile;
 mod profile_read;
 mod pulse;
 mod sentences;
+mod settings_read;
 mod signals;
 mod survey;
 mod systems;

@@ -6,12 +6,12 @@ use super::profile::{
     GnssDialect, GnssIdentity, GnssProfile, GnssSettings, NmeaFormat, NmeaVersion, PulseSettings,
     SentenceKind, UBX_OUTPUTS,
 };
+use super::settings_read::{PROFILES, RECEIVER, accuracy, acquisition, sky, up_to};
 use crate::config::profile::lag;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::gnss::almanac::Almanac;
 use crate::sensors::gnss::settings::GnssSystem;
-use crate::sensors::gnss::settings_read::{PROFILES, RECEIVER, accuracy, acquisition, sky, up_to};
 
 /// Rates of a UART that receivers and hosts share.
 const BAUD_RATES: [u32; 9] =

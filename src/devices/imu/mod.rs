@@ -32,6 +32,7 @@ pub mod profile;
 mod profile_read;
 mod protocol;
 pub mod sbg_ecom;
+mod settings_read;
 pub mod vectornav;
 pub mod xbus;
 

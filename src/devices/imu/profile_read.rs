@@ -4,12 +4,12 @@ use super::answers;
 use super::profile::{
     ClockErrors, Decimation, ImuIdentity, ImuProfile, ImuProtocol, ImuSettings, MESSAGES,
 };
+use super::settings_read::{MODEL, limit, magnetic_field, model};
 use crate::config::profile::read::PROFILES;
 use crate::config::profile::{Profile, baud_rate, lag};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::imu::settings::ImuModel;
-use crate::sensors::imu::settings_read::{MODEL, limit, magnetic_field, model};
 
 fn clock(mut keys: Keys<'_>, all: &mut ClockErrors) -> Option<()> {
     keys.number("drift_ppm", &limit(-1e4, 1e4), &mut all.drift_ppm);

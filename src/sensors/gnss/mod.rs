@@ -13,7 +13,6 @@ pub mod faults;
 pub mod limits;
 pub mod navigator;
 pub mod settings;
-pub mod settings_read;
 pub mod tracked;
 
 use glam::DVec3;

@@ -29,7 +29,6 @@ pub mod earth;
 pub mod environment;
 pub mod errors;
 pub mod settings;
-pub mod settings_read;
 
 use std::sync::OnceLock;
 

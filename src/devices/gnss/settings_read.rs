@@ -1,11 +1,11 @@
 //! Reads the settings of a GNSS receiver's physics from profiles and rigs.
 
-use super::settings::{
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::sensors::gnss::settings::{
     Acquisition, BestFix, ErrorKind, ErrorModel, ErrorPreset, FixGrade, ReceiverSettings,
     SkySettings,
 };
-use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Field, Limit, TableReader};
 
 /// Source of limits in messages, where no receiver sets them.
 pub const PROFILES: &str = "Menura's profiles, see firmware-profiles/example-gnss.toml";

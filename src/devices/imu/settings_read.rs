@@ -2,12 +2,12 @@
 //!
 //! Keys have the units of datasheets in their names; values are converted to SI (gauss for fields).
 
-use super::settings::{
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::{Field, Limit};
+use crate::sensors::imu::settings::{
     AttitudeErrors, BarometerErrors, ImuModel, MagneticField, NavigationErrors, ThermometerErrors,
     TriadErrors,
 };
-use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Field, Limit};
 
 /// Source of the models' limits in messages.
 pub const MODEL: &str = "Menura's error model";
