@@ -13,6 +13,7 @@
 //! | [`world`] | scenes, the robot's motion, the ray caster | all above |
 //! | [`sensors`] | physics: truth in, measurement out | all above |
 //! | [`devices`] | products: measurement and commands in, bytes out; no I/O, time is an argument | all above |
+//! | [`timing`] | statistics of lateness: percentiles, worst cases, drift | `time` |
 //! | [`engine`] | clocks, deadlines, workers: the real-time loop and the recorder | all above |
 //! | [`plot`] | axes, lines and points as SVG and PNG | nothing |
 //! | [`analysis`] | streams read back, live and recorded: gaps, steps, clouds, figures | all above |
@@ -85,7 +86,7 @@ pub extern crate menura_wire as wire;
 
 pub use menura_config as config;
 pub use menura_devices as devices;
-pub use menura_engine::{analysis, engine, links, plot};
+pub use menura_engine::{analysis, engine, links, plot, timing};
 pub use menura_validation::validation;
 pub use menura_world::{sensors, world};
 pub use wire::{frames, time};

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::percentiles;
 use crate::engine::certificate::{Certificate, DeviceTiming};
-use crate::engine::timing::{ErrorFigures, Window, is_maximum};
 use crate::plot::{Axis, BLUE, Colour, Figure, ORANGE, Panel, escape};
 use crate::time::duration::describe_us;
+use crate::timing::{ErrorFigures, Window, is_maximum};
 
 /// The page.
 pub fn page(certificate: &Certificate) -> String {

@@ -1,7 +1,7 @@
 //! Percentiles as they are printed: those that are the maximum, because there are too few values, say so.
 
-use crate::engine::timing::is_maximum;
 use crate::time::duration::describe_us;
+use crate::timing::is_maximum;
 
 /// `p50 … p99 … max …`: `shares` are per cent with microseconds, `count` is how many values there are.
 pub fn describe(count: u64, shares: &[(&str, f64)], max_us: f64) -> String {

@@ -1,5 +1,5 @@
-//! The real-time loop and what is around it: [`links`] is where bytes go, [`engine`] clocks, deadlines
-//! and workers, [`plot`] pictures, [`analysis`] streams that are read back.
+//! The real-time loop and what is around it: [`links`] is where bytes go, [`timing`] statistics of lateness, [`engine`]
+//! clocks, deadlines and workers, [`plot`] pictures, [`analysis`] streams that are read back.
 
 extern crate menura_wire as wire;
 
@@ -11,6 +11,8 @@ pub mod engine;
 pub mod links;
 #[path = "../plot/mod.rs"]
 pub mod plot;
+#[path = "../timing/mod.rs"]
+pub mod timing;
 
 use menura_config as config;
 use menura_devices as devices;

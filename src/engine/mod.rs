@@ -43,7 +43,6 @@ pub mod run_control;
 pub mod session;
 pub mod sky;
 pub mod stats;
-pub mod timing;
 pub mod truth;
 pub mod wakeups;
 pub mod work_queue;

@@ -15,6 +15,7 @@ pub const LAYERS: &[&str] = &[
     "world",
     "sensors",
     "devices",
+    "timing",
     "engine",
     "plot",
     "analysis",
@@ -24,8 +25,13 @@ pub const LAYERS: &[&str] = &[
 ];
 
 /// Layers that may import fewer.
-const MAY_IMPORT_ONLY: &[(&str, &[&str])] =
-    &[("frames", &[]), ("wire", &["time"]), ("links", &["time", "wire"]), ("plot", &[])];
+const MAY_IMPORT_ONLY: &[(&str, &[&str])] = &[
+    ("frames", &[]),
+    ("wire", &["time"]),
+    ("links", &["time", "wire"]),
+    ("timing", &["time"]),
+    ("plot", &[]),
+];
 
 /// Modules of `src/devices` that stay no family when they are folders. Families may import them and the
 /// single files beside them; none of these imports a family but that of [`TABLES_OF_FAMILIES`].

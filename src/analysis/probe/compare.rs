@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::stream::StreamFigures;
 use crate::engine::certificate::{Certificate, DeviceTiming};
-use crate::engine::timing::ErrorFigures;
+use crate::timing::ErrorFigures;
 
 /// A device's departures beside their arrivals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,8 +104,8 @@ fn address(text: &str) -> Option<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::timing::ErrorRecord;
     use crate::time::SimTime;
+    use crate::timing::ErrorRecord;
 
     #[test]
     fn a_constant_delay_is_no_spread() {

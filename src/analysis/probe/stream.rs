@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::flows::Senders;
 use crate::analysis::gaps::{DEVICE_TOLERANCE, Gaps};
 use crate::devices::decoder::datagram::{DATA, Stamp};
-use crate::engine::timing::{ErrorFigures, ErrorRecord, Timeline};
 use crate::time::SimTime;
+use crate::timing::{ErrorFigures, ErrorRecord, Timeline};
 
 /// Packets by which a stream's kind and period are judged.
 const SAMPLE: usize = 32;

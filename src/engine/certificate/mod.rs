@@ -14,8 +14,8 @@ use super::clock_state::ClockState;
 use super::os::Grant;
 use super::run::send_log::TimingLog;
 use super::stats::{self, DeviceFigures, Lateness, PortPackets};
-use super::timing::ErrorFigures;
 use crate::config::rig::{EngineConfig, Lead};
+use crate::timing::ErrorFigures;
 use require::{Requirement, Verdict};
 
 /// The layout of the file.

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::DeviceTiming;
-use crate::engine::timing::is_maximum;
 use crate::time::duration::describe_us_to;
+use crate::timing::is_maximum;
 
 /// One condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -270,8 +270,8 @@ impl fmt::Display for Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::timing::ErrorRecord;
     use crate::time::SimTime;
+    use crate::timing::ErrorRecord;
     use proptest::prelude::*;
 
     fn device(name: &str, errors_us: &[i64]) -> DeviceTiming {

@@ -20,10 +20,10 @@ use crate::engine::connections::Connections;
 use crate::engine::packet::Marks;
 use crate::engine::refusal::Refusal;
 use crate::engine::stats::{DeviceStats, Outcome};
-use crate::engine::timing::ErrorRecord;
 use crate::links::card_clock::CardClock;
 use crate::links::timestamps::{DepartureStamp, StampReader, Stamper};
 use crate::time::SimTime;
+use crate::timing::ErrorRecord;
 
 /// Time between two looks. The sender never waits for the send log, so it does not wake it.
 const REST: Duration = Duration::from_millis(2);
