@@ -102,7 +102,7 @@ pub fn family_faults(file: &str, text: &str, families: &BTreeSet<String>) -> Vec
 /// comes from.
 pub fn circles(files: &[(String, String)]) -> Vec<Fault> {
     let tree = Tree::of(files);
-    let reached: BTreeMap<&str, BTreeSet<&str>> =
+    let reached: BTreeMap<_, _> =
         tree.imports.keys().map(|file| (*file, tree.reached_from(file))).collect();
     let mut faults = Vec::new();
     let mut told = BTreeSet::new();
@@ -110,14 +110,78 @@ pub fn circles(files: &[(String, String)]) -> Vec<Fault> {
         if !others.contains(file) || told.contains(file) {
             continue;
         }
-        let circle: Vec<&str> =
-            others.iter().copied().filter(|other| reached[other].contains(file)).collect();
+        let circle: Vec<&str> = others
+            .iter()
+            .map(|other| **other)
+            .filter(|other| reached[other].contains(file))
+            .collect();
         let line = circle.iter().filter_map(|other| tree.imports[file].get(other)).min();
         let what = format!("imports in a circle: {}", circle.join(", "));
         faults.push(fault(file, *line.expect("it imports one of its circle"), what));
         told.extend(circle);
     }
     faults
+}
+
+/// Layers whose folders are not looked at yet.
+const FOLDERS_ASIDE: &[&str] = &["devices"];
+
+/// Circles of folders, or of a folder and files beside it: `a/x.rs` imports `b`, and `b/z.rs` imports `a`, though no
+/// file does both.
+pub fn folder_circles(files: &[(String, String)]) -> Vec<Fault> {
+    let tree = Tree::of(files);
+    let mut places: BTreeMap<Vec<String>, BTreeMap<Vec<String>, (&str, usize)>> = BTreeMap::new();
+    for (file, imports) in &tree.imports {
+        let from = module_of(file).expect("a file of a module");
+        for (other, line) in imports {
+            let to = module_of(other).expect("a file of a module");
+            // Where their ways from the root part; between layers there is an order already.
+            let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+            if shared > 0 && !FOLDERS_ASIDE.contains(&from[0].as_str()) {
+                let others = places.entry(from[..=shared].to_vec()).or_default();
+                others.entry(to[..=shared].to_vec()).or_insert((file, *line));
+            }
+        }
+    }
+    let is_folder = |place: &Vec<String>| {
+        tree.files.keys().any(|file| file.len() > place.len() && file.starts_with(place))
+    };
+    let reached: BTreeMap<_, _> =
+        places.keys().map(|place| (place, reached(place, |place| places.get(place)))).collect();
+    let mut faults = Vec::new();
+    let mut told = BTreeSet::new();
+    for (&place, others) in &reached {
+        if !others.contains(place) || told.contains(place) {
+            continue;
+        }
+        let is_of_circle = |other: &&&Vec<String>| {
+            reached.get(**other).is_some_and(|others| others.contains(place))
+        };
+        let circle: Vec<_> = others.iter().filter(is_of_circle).copied().collect();
+        told.extend(circle.iter().copied());
+        // Circles of files are told of by `circles`.
+        if circle.iter().any(|place| is_folder(place)) {
+            let (_, (file, line)) =
+                places[place].iter().find(|(other, _)| circle.contains(other)).expect("its circle");
+            let names: Vec<_> = circle.iter().map(|place| place.join("/")).collect();
+            faults.push(fault(file, *line, format!("folders in a circle: {}", names.join(", "))));
+        }
+    }
+    faults
+}
+
+/// What is imported from `place`, directly or not.
+fn reached<'a, P: Ord, V: 'a>(
+    place: &'a P,
+    imports: impl Fn(&P) -> Option<&'a BTreeMap<P, V>>,
+) -> BTreeSet<&'a P> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![place];
+    while let Some(place) = next.pop() {
+        let others = imports(place).into_iter().flat_map(BTreeMap::keys);
+        next.extend(others.filter(|other| reached.insert(*other)));
+    }
+    reached
 }
 
 /// Files and what they import of one another.
@@ -196,15 +260,8 @@ impl<'a> Tree<'a> {
         Some(self.files[&path[..at]])
     }
 
-    fn reached_from(&self, file: &str) -> BTreeSet<&'a str> {
-        let mut reached = BTreeSet::new();
-        let mut next: Vec<&str> = self.imports[file].keys().copied().collect();
-        while let Some(file) = next.pop() {
-            if reached.insert(file) {
-                next.extend(self.imports[file].keys());
-            }
-        }
-        reached
+    fn reached_from<'b>(&'b self, file: &'b &'a str) -> BTreeSet<&'b &'a str> {
+        reached(file, |file| self.imports.get(file))
     }
 }
 
@@ -302,6 +359,23 @@ fn f() { crate::devices::build() }
             "src/wire/x.rs:1: imports in a circle: src/wire/x.rs, src/wire/y/z.rs",
         ];
         assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn finds_circles_of_folders() {
+        let files = [
+            ("config/a/x.rs", "use crate::config::b::z::Z;"),
+            ("config/a/y.rs", "struct Y;"),
+            ("config/b/z.rs", "struct Z;"),
+            ("config/b/w.rs", "use std::fmt;\nuse crate::config::a::y::Y;"),
+            ("config/mod.rs", "use a::x::X;"),
+            ("config/c.rs", "use crate::config::a::y::Y;"),
+            ("wire/b/w.rs", "use crate::time::SimTime;"),
+        ];
+        assert_eq!(circles_of(&files), [""; 0]);
+        let files = files.map(|(file, text)| (format!("src/{file}"), text.to_owned()));
+        let found: Vec<_> = folder_circles(&files).iter().map(|fault| fault.to_string()).collect();
+        assert_eq!(found, ["src/config/a/x.rs:1: folders in a circle: config/a, config/b"]);
     }
 
     #[test]

@@ -65,6 +65,11 @@ fn no_files_import_in_a_circle() {
 }
 
 #[test]
+fn no_folders_import_in_a_circle() {
+    report(imports::folder_circles(&source_files()));
+}
+
+#[test]
 fn no_family_imports_another() {
     let files = source_files();
     let families = imports::families(&files);
