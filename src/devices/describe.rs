@@ -1,7 +1,7 @@
 //! What `menura profiles NAME` shows of a product: what families share in describing theirs.
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::NetworkIdentity;
+use crate::wire::ethernet::FrameHeader;
 
 /// A heading and what stands below it.
 pub type Section = (&'static str, Rows);
@@ -11,7 +11,7 @@ pub type Rows = Vec<(&'static str, String)>;
 /// The sections of a lidar that sends datagrams: what is its own, and what all of them have.
 pub(super) fn lidar_sections(
     device: Rows,
-    network: &NetworkIdentity,
+    network: &FrameHeader,
     settings: Rows,
     beam: &BeamSettings,
     noise: &NoiseSettings,
@@ -25,7 +25,7 @@ pub(super) fn lidar_sections(
     ]
 }
 
-pub(super) fn network_rows(network: &NetworkIdentity) -> Rows {
+pub(super) fn network_rows(network: &FrameHeader) -> Rows {
     let mac = |bytes: &[u8; 6]| bytes.map(|b| format!("{b:02x}")).join(":");
     let end =
         |ip: &std::net::Ipv4Addr, port: u16, bytes| format!("{ip}:{port}, MAC {}", mac(bytes));

@@ -33,6 +33,13 @@ pub struct DatagramPort {
     pub counts_frames: bool,
 }
 
+impl DatagramPort {
+    /// The first port of a product, whose frames look like `frame`.
+    pub fn data(frame: &FrameHeader) -> Self {
+        Self { name: "data", rig_key: None, frame: frame.clone(), counts_frames: false }
+    }
+}
+
 /// Where a device sends datagrams: one host, and a destination port for each of its own ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostAddress {
@@ -49,52 +56,8 @@ impl HostAddress {
     }
 }
 
-/// How a product's packets look below UDP, as captures show; recorded frames carry it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NetworkIdentity {
-    /// Factory source address.
-    pub source_ip: Ipv4Addr,
-    /// Factory destination address.
-    pub destination_ip: Ipv4Addr,
-    /// UDP source port.
-    pub source_port: u16,
-    /// UDP destination port.
-    pub destination_port: u16,
-    /// The unit's MAC address.
-    pub source_mac: [u8; 6],
-    /// The destination's MAC address.
-    pub destination_mac: [u8; 6],
-    /// IP time to live.
-    pub ttl: u8,
-    /// IP don't-fragment flag.
-    pub dont_fragment: bool,
-    /// IP identification, the same in every packet.
-    pub identification: u16,
-    /// Whether the UDP checksum is computed; zero otherwise.
-    pub udp_checksum: bool,
-}
-
-impl NetworkIdentity {
-    /// The port that it describes, which is the first of its product.
-    pub fn data_port(&self) -> DatagramPort {
-        let frame = FrameHeader {
-            source_mac: self.source_mac,
-            destination_mac: self.destination_mac,
-            source_ip: self.source_ip,
-            destination_ip: self.destination_ip,
-            source_port: self.source_port,
-            destination_port: self.destination_port,
-            ttl: self.ttl,
-            dont_fragment: self.dont_fragment,
-            identification: self.identification,
-            udp_checksum: self.udp_checksum,
-        };
-        DatagramPort { name: "data", rig_key: None, frame, counts_frames: false }
-    }
-}
-
-/// Reads `[network]`.
-pub fn network(mut table: TableReader<'_>) -> Option<NetworkIdentity> {
+/// Reads `[network]`: how a product's packets look below UDP, as captures show. Recorded frames look so, too.
+pub fn network(mut table: TableReader<'_>) -> Option<FrameHeader> {
     let port = Limit::new(1..=65535, "", "UDP");
     let source_ip = ipv4(&table.required("source_ip"));
     let destination_ip = ipv4(&table.required("destination_ip"));
@@ -108,7 +71,7 @@ pub fn network(mut table: TableReader<'_>) -> Option<NetworkIdentity> {
     let identification = table.required("identification").integer(&id_limit);
     let udp_checksum = table.required("udp_checksum").boolean();
     table.finish();
-    Some(NetworkIdentity {
+    Some(FrameHeader {
         source_ip: source_ip?,
         destination_ip: destination_ip?,
         source_port: source_port?,

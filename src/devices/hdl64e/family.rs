@@ -6,6 +6,7 @@ use super::profile::{Hdl64eProfile, Hdl64eSettings};
 use super::{Hdl64e, decoder, describe, profile_read};
 use crate::Built;
 use crate::config::profile::DeviceFaultKind;
+use crate::config::profile::network::DatagramPort;
 use crate::config::profile::{
     AngleSense, Control, ControlKind, GpsInputRefusal, Interface, JointRole, LidarTraits, Product,
     Profile,
@@ -40,7 +41,7 @@ impl Family for Hdl64eFamily {
         Product {
             noun: "a spinning lidar",
             interface: Interface::Datagrams,
-            ports: vec![profile.network.data_port()],
+            ports: vec![DatagramPort::data(&profile.network)],
             server_ports: &[],
             controls: &[Control { key: "control", kind: ControlKind::SerialPort }],
             drives: false,

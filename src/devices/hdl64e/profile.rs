@@ -1,11 +1,11 @@
 //! The Velodyne HDL-64E: what its firmwares differ in and what a rig may set.
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::NetworkIdentity;
 use crate::hdl64e::serial_settings::SerialProfile;
 use crate::spinning::clock_settings::ClockSettings;
 use crate::spinning::motor_settings::{MotorSettings, RotationRates};
 use crate::spinning::return_mode::ReturnMode;
+use crate::wire::ethernet::FrameHeader;
 use crate::wire::velodyne::hdl64e_status::ThresholdTypes;
 
 words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);
@@ -50,7 +50,7 @@ pub struct Hdl64eProfile {
     /// Which generation's packing and status bytes.
     pub generation: Hdl64eGeneration,
     /// Addresses and header fields.
-    pub network: NetworkIdentity,
+    pub network: FrameHeader,
     /// Speeds that a rig may set.
     pub rotation_rates: RotationRates,
     /// Lowest and highest intensity of a point without a return; all between are equally likely.

@@ -1,7 +1,7 @@
 //! What a firmware of a Hesai is, and what a rig may set on a unit.
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, NetworkIdentity, PortIndex};
+use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::spinning::clock_settings::ClockSettings;
 use crate::spinning::motor_settings::MotorSettings;
 use crate::wire::ethernet::FrameHeader;
@@ -18,7 +18,7 @@ words!(Stamped: "first" => First, "last" => Last);
 #[derive(Clone, Debug)]
 pub struct HesaiProfile {
     /// Addresses and header fields of data packets.
-    pub network: NetworkIdentity,
+    pub network: FrameHeader,
     /// Port of GPS packets.
     pub gps_udp_port: u16,
     /// What the inventory says of the unit.
@@ -240,7 +240,7 @@ impl HesaiProfile {
 
     /// Those of data packets and GPS packets.
     pub fn ports(&self) -> Vec<DatagramPort> {
-        let data = DatagramPort { counts_frames: true, ..self.network.data_port() };
+        let data = DatagramPort { counts_frames: true, ..DatagramPort::data(&self.network) };
         let frame = FrameHeader { destination_port: self.gps_udp_port, ..data.frame.clone() };
         vec![
             data,

@@ -6,6 +6,7 @@ use super::profile::{JointEncoderProfile, JointEncoderSettings, OutputWay};
 use super::{JointEncoder, datagrams, decoder, describe, faults, profile_read};
 use crate::Built;
 use crate::config::profile::DeviceFaultKind;
+use crate::config::profile::network::DatagramPort;
 use crate::config::profile::{Control, ControlKind, Interface, JointRole, Product, Profile};
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
@@ -41,7 +42,7 @@ impl Family for JointEncoderFamily {
             (OutputWay::Serial, _) => on_a_line,
             (OutputWay::Udp, takes_commands) => Product {
                 interface: Interface::Datagrams,
-                ports: vec![profile.network.data_port()],
+                ports: vec![DatagramPort::data(&profile.network)],
                 controls: match takes_commands {
                     true => &[Control { key: "control", kind: ControlKind::SerialPort }],
                     false => &[],

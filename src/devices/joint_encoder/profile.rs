@@ -1,6 +1,6 @@
 //! Encoders and turning heads as data: how they count, how they talk, what their clock is worth.
 
-use crate::config::profile::network::NetworkIdentity;
+use crate::wire::ethernet::FrameHeader;
 
 /// One firmware.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct JointEncoderProfile {
     /// Bytes that its serial transmitter holds.
     pub transmit_buffer_bytes: usize,
     /// How its datagrams look below UDP.
-    pub network: NetworkIdentity,
+    pub network: FrameHeader,
     /// Values a rig may override.
     pub defaults: JointEncoderSettings,
 }

@@ -2,7 +2,7 @@
 
 use super::words::{LidarMode, OperatingMode, PtpState, ReturnOrder, TimestampMode};
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, NetworkIdentity, PortIndex};
+use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::spinning::motor_settings::MotorSettings;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::ouster::format::LidarFormat;
@@ -12,7 +12,7 @@ use crate::wire::ouster::lidar::Footer;
 #[derive(Clone, Debug)]
 pub struct OusterProfile {
     /// Addresses and header fields of lidar packets.
-    pub network: NetworkIdentity,
+    pub network: FrameHeader,
     /// What the metadata says of the unit.
     pub identity: Identity,
     /// How it is configured.
@@ -201,7 +201,7 @@ impl OusterProfile {
 
     /// Those of lidar packets and IMU packets.
     pub fn ports(&self) -> Vec<DatagramPort> {
-        let data = DatagramPort { counts_frames: true, ..self.network.data_port() };
+        let data = DatagramPort { counts_frames: true, ..DatagramPort::data(&self.network) };
         let frame = FrameHeader {
             source_port: Self::IMU_UDP_PORT,
             destination_port: Self::IMU_UDP_PORT,

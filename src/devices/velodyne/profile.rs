@@ -2,7 +2,6 @@
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::DatagramPort;
-use crate::config::profile::network::NetworkIdentity;
 use crate::config::profile::network::PortIndex;
 use crate::spinning::clock_settings::ClockSettings;
 use crate::spinning::motor_settings::{MotorSettings, RotationRates};
@@ -15,7 +14,7 @@ use crate::wire::ethernet::FrameHeader;
 #[derive(Clone, Debug)]
 pub struct VelodyneProfile {
     /// Addresses and header fields of data packets.
-    pub network: NetworkIdentity,
+    pub network: FrameHeader,
     /// Speeds that a rig and the web interface may set.
     pub rotation_rates: RotationRates,
     /// Return modes this firmware has; the first is the factory's.
@@ -43,7 +42,7 @@ impl VelodyneProfile {
 
     /// Those of data packets and position packets.
     pub fn ports(&self) -> Vec<DatagramPort> {
-        let data = self.network.data_port();
+        let data = DatagramPort::data(&self.network);
         let frame = FrameHeader {
             source_port: self.position.port,
             destination_port: self.position.port,
