@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use menura::config::rig::Rig;
 use menura::devices::family::catalogue;
-use menura::engine::session::{RunOptions, RunSession};
+use menura::engine::{RunOptions, RunSession};
 
 const RIG: &str = r#"
 world = { scene = "room" }

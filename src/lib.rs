@@ -35,13 +35,13 @@
 //!
 //! # A rig in a program of your own
 //!
-//! [`engine::session::RunSession`] is `menura run` without its printing. `examples/rust_test.rs` receives packets
+//! [`engine::RunSession`] is `menura run` without its printing. `examples/rust_test.rs` receives packets
 //! in a test. In short:
 //!
 //! ```no_run
 //! use menura::config::rig::Rig;
 //! use menura::devices::family::catalogue;
-//! use menura::engine::session::{RunOptions, RunSession};
+//! use menura::engine::{RunOptions, RunSession};
 //!
 //! let rig = Rig::load("rig.toml".as_ref(), &[], catalogue())?;
 //! let run = RunSession::spawn(rig, RunOptions::default())?;
@@ -50,6 +50,15 @@
 //! assert_eq!(outcome.figures[0].dropped, 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A program needs these; what else is public serves Menura's own tests and tools, and may change:
+//!
+//! | to | use |
+//! |---|---|
+//! | read a rig | [`config::rig::Rig`], [`devices::family::catalogue`] |
+//! | run, record, measure | [`engine`], whose crate lists the types |
+//! | read and write bytes of a product | [`wire`] |
+//! | run experiments | [`validation::EXPERIMENTS`] |
 //!
 //! # A first packet
 //!

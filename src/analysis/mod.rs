@@ -2,11 +2,11 @@
 //! implementation for live streams and recordings.
 
 pub mod allan;
-pub mod bag;
+pub(crate) mod bag;
 pub mod capture;
 pub mod convert;
 pub mod damage;
-pub mod data_flow;
+pub(crate) mod data_flow;
 pub mod fit;
 pub mod flows;
 pub mod gaps;

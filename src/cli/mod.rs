@@ -16,7 +16,7 @@ mod export;
 mod fault;
 mod fit;
 mod foxglove;
-pub mod inspect;
+pub(crate) mod inspect;
 mod join;
 mod new;
 mod onlookers;

@@ -1,5 +1,19 @@
 //! The real-time loop and what is around it: [`links`] is where bytes go, [`timing`] statistics of lateness, [`engine`]
 //! clocks, deadlines and workers, [`plot`] pictures, [`analysis`] streams that are read back.
+//!
+//! # For programs that embed Menura
+//!
+//! | to | use |
+//! |---|---|
+//! | run a rig in real time | [`engine::RunSession`], [`engine::RunOptions`], [`engine::RunOutcome`] |
+//! | watch a run from inside | [`engine::LiveRun`], [`engine::RealTimeRun`] |
+//! | record a rig to files | [`engine::record::record`] |
+//! | measure by hand | [`engine::LiveWorld`], [`engine::build_devices`] |
+//! | start and end faults | [`engine::run_control::RunControl`] |
+//! | read and judge certificates | [`engine::certificate::Certificate`] |
+//! | read captures, bags and serial recordings | [`analysis::capture`] |
+//!
+//! Modules that no other crate uses are `pub(crate)`. The other public ones serve `menura` and its tests, and may change.
 
 extern crate menura_wire as wire;
 

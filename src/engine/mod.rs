@@ -12,13 +12,13 @@
 
 mod actuators;
 pub mod bench;
-pub mod cables;
+pub(crate) mod cables;
 pub mod certificate;
 #[allow(clippy::disallowed_methods)] // the one place that asks for the time and sleeps
 pub mod clock;
-pub mod clock_state;
-pub mod connections;
-pub mod due_queue;
+pub(crate) mod clock_state;
+pub(crate) mod connections;
+pub(crate) mod due_queue;
 pub mod faults;
 pub mod feed_log;
 mod growing_file;
@@ -30,11 +30,11 @@ pub mod launch;
 pub mod live_faults;
 mod log_failures;
 pub mod os;
-pub mod packet;
+pub(crate) mod packet;
 pub mod ranks;
 pub mod record;
 pub mod refusal;
-pub mod render;
+pub(crate) mod render;
 pub mod replay;
 pub mod replay_times;
 pub mod responses;
@@ -45,9 +45,9 @@ pub mod sky;
 pub mod stats;
 pub mod truth;
 pub mod wakeups;
-pub mod work_queue;
+pub(crate) mod work_queue;
 pub mod workers;
-pub mod world;
+pub(crate) mod world;
 
 use std::io;
 use std::net::SocketAddr;
@@ -62,6 +62,8 @@ use crate::world::moving::ObjectError;
 use crate::world::raycast::BuildError;
 use crate::world::raycast::embree::EmbreeError;
 use crate::world::trajectory::TrajectoryError;
+pub use run::RealTimeRun;
+pub use session::{LiveRun, RunError, RunLogs, RunOptions, RunOutcome, RunSession, SpawnedRun};
 pub use world::{LiveWorld, LoadedWorld, WorldSummary, load_scene};
 
 /// Why a rig that reads well cannot be set up.

@@ -11,7 +11,7 @@ use super::clock::MonotonicClock;
 use super::connections::{Connections, Link, prepare_sending};
 use super::os::{Grant, KeptOff};
 use super::packet::{Marks, Packet};
-use super::run::send_log::TimingLog;
+use super::run::TimingLog;
 use super::run::send_queue::{self, SendQueueWriter};
 use super::run::sender;
 use super::run::transmission::SendContext;

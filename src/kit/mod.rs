@@ -14,35 +14,35 @@
 //!                       observations --> judge (with truth) --> verdict, evidence
 //! ```
 
-pub mod adapter;
-pub mod adapter_read;
+pub(crate) mod adapter;
+pub(crate) mod adapter_read;
 mod bench;
-pub mod case;
+pub(crate) mod case;
 mod case_actions;
 mod case_parts_read;
 mod case_run;
 #[allow(clippy::disallowed_methods)] // rigs and drivers are processes in real time
-pub mod clock;
+pub(crate) mod clock;
 pub mod clouds;
 mod driver;
 mod evidence;
-pub mod expectation;
+pub(crate) mod expectation;
 mod group;
 mod host_clock;
-pub mod judge;
+pub(crate) mod judge;
 pub mod library;
 mod links;
 mod listener;
-pub mod observation;
+pub(crate) mod observation;
 mod placeholders;
 mod python;
-pub mod report;
-pub mod rig_source;
-pub mod runner;
+pub(crate) mod report;
+pub(crate) mod rig_source;
+pub(crate) mod runner;
 mod stranger;
 pub mod suite;
 mod suite_read;
 mod toml_fields;
-pub mod truth;
-pub mod verdict;
+pub(crate) mod truth;
+pub(crate) mod verdict;
 mod web;

@@ -1,10 +1,10 @@
 //! Where bytes go: sockets, serial lines, and recordings of what would have left.
 
 #[allow(unsafe_code)] // one ioctl that no library has
-pub mod card_clock;
+pub(crate) mod card_clock;
 pub mod foxglove;
 pub mod http;
-pub mod interface;
+pub(crate) mod interface;
 #[allow(unsafe_code)] // one ioctl that no library has
 mod low_latency;
 #[allow(clippy::disallowed_methods)]
@@ -15,14 +15,14 @@ pub mod pcap;
 pub mod ptp;
 pub mod pty;
 mod pty_name;
-pub mod serial;
+pub(crate) mod serial;
 pub mod serial_record;
-pub mod tcp;
+pub(crate) mod tcp;
 #[allow(clippy::disallowed_methods)]
 // how long a host is silent is told by the host's clock, not the run's
-pub mod tcp_server;
+pub(crate) mod tcp_server;
 pub mod timestamps;
-pub mod udp;
+pub(crate) mod udp;
 mod visitors;
 
 use std::io;

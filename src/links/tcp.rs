@@ -33,11 +33,6 @@ impl TcpLink {
         Ok(Self { listener, address, host: Mutex::new(None) })
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     fn host(&self) -> io::Result<Option<TcpStream>> {
         self.host.lock().expect("no holder panics").as_ref().map(TcpStream::try_clone).transpose()
     }
@@ -147,7 +142,7 @@ mod tests {
     }
 
     fn connect(link: &TcpLink) -> TcpStream {
-        let host = TcpStream::connect(link.address()).unwrap();
+        let host = TcpStream::connect(link.address).unwrap();
         assert_eq!(link.receive(&mut [0; 9], SOON).unwrap(), 0);
         host
     }
@@ -186,7 +181,7 @@ mod tests {
     #[test]
     fn a_taken_port_is_named() {
         let link = link();
-        let error = TcpLink::listen(link.address()).unwrap_err();
+        let error = TcpLink::listen(link.address).unwrap_err();
         assert!(error.to_string().starts_with("cannot listen at 127.0.0.1:"), "{error}");
     }
 }

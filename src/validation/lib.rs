@@ -1,4 +1,7 @@
 //! Experiments that compare what is simulated with what it should be.
+//!
+//! Public are the table [`validation::EXPERIMENTS`] and what an [`validation::Experiment`] takes and returns:
+//! [`validation::Scope`], [`validation::Findings`], [`validation::ExperimentError`].
 
 extern crate menura_wire as wire;
 

@@ -4,7 +4,7 @@
 //! receivers by that of their positions, [`ranges`] lidars by how far ranges of the same direction
 //! scatter. Each gives a [`Fragment`] of a profile or of a rig.
 
-pub mod drift;
+pub(crate) mod drift;
 mod fragment;
 pub mod inertial;
 mod inertial_log;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::clock;
 use super::clock_state::ClockState;
 use super::os::Grant;
-use super::run::send_log::TimingLog;
+use super::run::TimingLog;
 use super::stats::{self, DeviceFigures, Lateness, PortPackets};
 use crate::config::rig::{EngineConfig, Lead};
 use crate::timing::ErrorFigures;

@@ -17,8 +17,8 @@
 pub mod launcher;
 pub mod lead;
 pub mod line;
-pub mod motion;
+pub(crate) mod motion;
 pub mod pack;
 pub mod serve;
 pub mod station;
-pub mod twin_world;
+pub(crate) mod twin_world;

@@ -10,20 +10,20 @@
 //!
 //! [`listeners`] are the threads that hear hosts.
 
-pub mod answers;
+pub(crate) mod answers;
 mod card_time;
 mod fault_orders;
 mod lead;
-pub mod listeners;
+pub(crate) mod listeners;
 mod outgoing;
 mod pauses;
 mod ptp;
-pub mod scheduler;
-pub mod send_log;
-pub mod send_queue;
+pub(crate) mod scheduler;
+pub(crate) mod send_log;
+pub(crate) mod send_queue;
 pub mod sender;
 pub mod tap;
-pub mod transmission;
+pub(crate) mod transmission;
 mod watching;
 
 use std::net::UdpSocket;
@@ -63,7 +63,7 @@ use crate::wire::line::LineSettings;
 use crate::world::trajectory::feed::{Feed, FeedCounts};
 use answers::Answers;
 use listeners::Down;
-use send_log::TimingLog;
+pub use send_log::TimingLog;
 use tap::Tap;
 use transmission::SendContext;
 

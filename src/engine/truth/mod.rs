@@ -10,7 +10,7 @@
 //! becomes a message, [`labels`] what things are called, and [`stream`] sends poses as datagrams.
 //! `docs/TRUTH.md` has the format.
 
-pub mod file;
+pub(crate) mod file;
 pub mod kinds;
 pub mod labels;
 pub mod log;
@@ -18,7 +18,7 @@ mod measured;
 pub mod messages;
 pub mod packets;
 pub mod poses;
-pub mod stream;
+pub(crate) mod stream;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
