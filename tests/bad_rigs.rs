@@ -9,10 +9,11 @@
 //! `MENURA_BLESS=1` writes the expectations anew; read them before they are committed: would the
 //! message help a stranger?
 
+mod common;
+
 use menura::devices::family::catalogue;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use menura::config::rig::Rig;
 use menura::config::toml::diagnostic::Diagnostics;
@@ -56,7 +57,7 @@ fn message(path: &Path) -> Option<String> {
 }
 
 fn checked_by_the_binary(folder: &Path) -> Option<String> {
-    let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let output = common::menura()
         .args(["check", "rig.toml"])
         .env("MENURA_LOG", "error")
         .current_dir(folder)

@@ -3,8 +3,6 @@
 
 mod common;
 
-use std::process::Command;
-
 use serde_json::Value;
 
 const RIG: &str = r#"
@@ -33,7 +31,7 @@ fn menura(arguments: &[&str], sets: &[&str]) -> String {
     let pty = folder.path().join("imu");
     let text = RIG.replace("PTY", pty.to_str().unwrap());
     std::fs::write(&rig, text.replace("PORT", &common::free_port().to_string())).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+    let mut command = common::menura();
     command.arg(arguments[0]).arg(&rig).args(&arguments[1..]);
     sets.iter().for_each(|set| {
         command.args(["--set", set]);

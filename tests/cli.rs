@@ -1,25 +1,21 @@
 //! The real binary: its help, its exit codes, what it writes.
 
+mod common;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use common::{stderr, stdout};
+
 fn menura() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
-    command.env_remove("MENURA_LOG").env("COLUMNS", "100");
+    let mut command = common::menura();
+    command.env("COLUMNS", "100");
     command
 }
 
 fn output(arguments: &[&str]) -> Output {
     menura().args(arguments).output().expect("the binary runs")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("UTF-8")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
 
 /// A rig that any machine renders in time: one ray a pulse in an empty room.

@@ -22,10 +22,8 @@
 mod common;
 
 use std::collections::VecDeque;
-use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 
+use common::dialogue::{self, Step};
 use common::scanner::{HOST, Scanner, time_ns, wall_m};
 use menura::devices::Output;
 use menura::time::SimTime;
@@ -50,7 +48,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(profile: &str, settings: &str) -> Self {
+    fn of(profile: &str, settings: &str) -> Self {
         let link = "tcp = [\"127.0.0.1:2111\", \"127.0.0.1:2112\"]";
         Self {
             scanner: Scanner::new(profile, link, settings),
@@ -237,67 +235,49 @@ impl Expected {
     }
 }
 
-fn play(text: &str) {
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
-    let steps: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).collect();
-    let rest_of = |key: &str| steps.iter().find_map(|step| step.strip_prefix(key)).unwrap_or("");
-    let mut bench = Bench::new(rest_of("profile ").trim(), rest_of("settings "));
-    for step in &steps {
-        let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
-        let (first, after) = rest.split_once(' ').unwrap_or((rest, ""));
-        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let done = catch_unwind(AssertUnwindSafe(|| match verb {
-            "profile" | "settings" => {}
-            "connect" => bench.connect(first),
-            "disconnect" => bench.disconnect(),
-            "send" => bench.send(Dialect::A, rest),
-            "send-b" => bench.send(Dialect::B, rest),
+impl dialogue::Bench for Bench {
+    fn new(profile: &str, settings: &str) -> Self {
+        Self::of(profile, settings)
+    }
+
+    fn step(&mut self, step: &Step) {
+        let Step { verb, rest, first, after, words } = step;
+        match *verb {
+            "connect" => self.connect(first),
+            "disconnect" => self.disconnect(),
+            "send" => self.send(Dialect::A, rest),
+            "send-b" => self.send(Dialect::B, rest),
             "raw" => {
                 let byte = |word: &&str| u8::from_str_radix(word, 16).expect("bytes in hex");
-                bench.dialect = Dialect::A;
-                bench.send_bytes(&words.iter().map(byte).collect::<Vec<_>>());
+                self.dialect = Dialect::A;
+                self.send_bytes(&words.iter().map(byte).collect::<Vec<_>>());
             }
             "bytewise" => {
-                bench.dialect = Dialect::A;
+                self.dialect = Dialect::A;
                 for byte in frame::emit(Dialect::A, after.as_bytes()) {
-                    bench.send_bytes(&[byte]);
-                    bench.run(bench.now + time_ns(first), |_| false);
+                    self.send_bytes(&[byte]);
+                    self.run(self.now + time_ns(first), |_| false);
                 }
             }
             "sleep" => {
-                bench.run(bench.now + time_ns(first), |_| false);
+                self.run(self.now + time_ns(first), |_| false);
             }
-            "reply" => bench.reply(time_ns(first), after),
-            "event" => bench.event(time_ns(first), after),
+            "reply" => self.reply(time_ns(first), after),
+            "event" => self.event(time_ns(first), after),
             "no-reply" => {
-                let came = bench.run(bench.now + time_ns(first), |b| !b.unread.is_empty());
-                assert!(!came, "{:?}", bench.unread);
+                let came = self.run(self.now + time_ns(first), |b| !b.unread.is_empty());
+                assert!(!came, "{:?}", self.unread);
             }
-            "until-ready" => bench.until_ready(time_ns(first)),
-            "scans" => bench.scans(&words, false),
-            "poll" => bench.scans(&words, true),
+            "until-ready" => self.until_ready(time_ns(first)),
+            "scans" => self.scans(&words, false),
+            "poll" => self.scans(&words, true),
             other => panic!("no step is called {other}"),
-        }));
-        if let Err(panic) = done {
-            eprintln!("at step: {step}");
-            std::panic::resume_unwind(panic);
         }
     }
 }
 
-fn file(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues/sick-lms1xx");
-    fs::read_to_string(folder.join(format!("{name}.txt"))).expect("a conversation")
-}
-
-macro_rules! conversations {
-    ($($test:ident: $name:literal),+ $(,)?) => {
-        const NAMES: &[&str] = &[$($name),+];
-        $(#[test] fn $test() { play(&file($name)); })+
-    };
-}
-
 conversations! {
+    Bench, "sick-lms1xx":
     ros_lms1xx: "ros-lms1xx",
     mrpt_lms100eth: "mrpt-lms100eth",
     sick_scan_xd_lms1xx: "sick-scan-xd-lms1xx",
@@ -307,23 +287,10 @@ conversations! {
     odd_two_drivers: "odd-two-drivers",
 }
 
-#[test]
-fn every_file_is_played() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues/sick-lms1xx");
-    let mut found: Vec<String> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-        .collect();
-    found.sort();
-    let mut names: Vec<_> = NAMES.to_vec();
-    names.sort_unstable();
-    assert_eq!(found, names);
-}
-
 /// A conversation that goes otherwise is noticed.
 #[test]
 fn a_wrong_expectation_fails() {
-    let good = file("ros-lms1xx");
+    let good = dialogue::text_of("sick-lms1xx", "ros-lms1xx");
     for (from, to) in [
         ("sAN Run 1", "sAN Run 0"),
         ("values=541", "values=540"),
@@ -333,6 +300,6 @@ fn a_wrong_expectation_fails() {
     ] {
         let wrong = good.replace(from, to);
         assert_ne!(wrong, good);
-        assert!(catch_unwind(|| play(&wrong)).is_err(), "{to} is not noticed");
+        dialogue::assert_fails::<Bench>(to, &wrong);
     }
 }

@@ -1,5 +1,7 @@
 //! Network scanners by the binary: recorded, inspected, and live on real sockets.
 
+mod common;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -38,7 +40,7 @@ settings = { power_on_stream = "cola-b", scan_frequency_hz = 25, angular_resolut
 "#;
 
 fn menura(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+    let mut command = common::menura();
     command.args(arguments).current_dir(folder).env("MENURA_LOG", "error");
     command
 }

@@ -410,7 +410,7 @@ fn checked(folder: &Path, library: &Path) -> (Option<i32>, String) {
                caster = \"embree\"\n[[device]]\nname = \"a\"\nprofile = \"velodyne-hdl64e-s1\"\n\
                link = { udp = { to = \"127.0.0.1:2368\" } }\n";
     std::fs::write(folder.join("rig.toml"), rig).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let output = common::menura()
         .args(["check", "rig.toml"])
         .env("MENURA_EMBREE", library)
         .current_dir(folder)
@@ -448,7 +448,7 @@ fn recordings_with_either_caster_hold_the_same_points() {
         let folder = tempfile::tempdir().unwrap();
         let record = |caster: &str| {
             let out = folder.path().join(caster);
-            let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+            let output = common::menura()
                 .arg("record")
                 .args(&rig)
                 .args(["--duration", "50ms", "--seed", "3", "--out"])

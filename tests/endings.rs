@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
+use common::{stderr, stdout};
 use menura::links::pcap::PcapRecorder;
 use menura::wire::ethernet::FrameHeader;
 use serde_json::Value;
@@ -21,21 +22,13 @@ use tempfile::TempDir;
 const NOWHERE: &str = "203.0.113.7:2368";
 
 fn menura(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
-    command.env_remove("MENURA_LOG").env("COLUMNS", "100").args(arguments);
+    let mut command = common::menura();
+    command.env("COLUMNS", "100").args(arguments);
     command
 }
 
 fn output(arguments: &[&str]) -> Output {
     menura(arguments).output().expect("the binary runs")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("UTF-8")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
 
 fn full() -> File {

@@ -3,7 +3,6 @@
 mod common;
 
 use std::net::UdpSocket;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -132,7 +131,7 @@ fn a_recording_cannot_follow_a_feed() {
     let folder = tempfile::tempdir().unwrap();
     let rig = folder.path().join("rig.toml");
     std::fs::write(&rig, rig_text(7000, 2368)).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let output = common::menura()
         .args(["record", "rig.toml", "--duration", "1s", "--out", "out"])
         .current_dir(folder.path())
         .output()
@@ -156,7 +155,7 @@ fn a_feed_log_needs_a_feed() {
         false => format!("{line}\n"),
     });
     std::fs::write(&rig, still.collect::<String>()).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let output = common::menura()
         .args(["run", "rig.toml", "--duration", "1s", "--feed-log", "feed.csv"])
         .current_dir(folder.path())
         .output()

@@ -4,7 +4,7 @@
 mod common;
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::Duration;
 
 use menura::analysis::fit::{Form, Fragment, Log, inertial, position, ranges};
@@ -158,7 +158,7 @@ fn an_ousters_noise_comes_back_beam_by_beam() {
 }
 
 fn menura(what: &str, log: &Path, profile: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+    let mut command = common::menura();
     command.args(["fit", what]).arg(log).args(["--profile", profile]);
     command.output().unwrap()
 }

@@ -20,10 +20,9 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
+use common::dialogue::{self, Step};
 use common::scanner::{HOST, Scanner, time_ns};
 use menura::devices::Output;
 use menura::time::SimTime;
@@ -67,7 +66,7 @@ fn recorded(sets: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn menura(args: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_menura")).args(args).output().unwrap();
+    let output = common::menura().args(args).output().unwrap();
     let talk = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{args:?}: {talk}");
     String::from_utf8(output.stdout).unwrap()
@@ -130,7 +129,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(profile: &str) -> Self {
+    fn of(profile: &str) -> Self {
         let link = "udp = { to = \"127.0.0.1:2368\" }, ptc = \"127.0.0.1:0\"";
         Self {
             scanner: Scanner::new(profile, link, ""),
@@ -167,10 +166,16 @@ impl Bench {
             }
         }
     }
+}
 
-    fn step(&mut self, line: &str) {
-        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-        match word {
+impl dialogue::Bench for Bench {
+    fn new(profile: &str, _: &str) -> Self {
+        Self::of(profile)
+    }
+
+    fn step(&mut self, step: &Step) {
+        let rest = step.rest.trim_end();
+        match step.verb {
             "connect" => {
                 self.peer = Peer { connection: self.hosts, port: 0, from: HOST };
                 self.hosts += 1;
@@ -206,9 +211,7 @@ impl Bench {
             }
             "sleep" => self.run(time_ns(rest)),
             "packets" => {
-                let [time, mode, rpm] = rest.split(' ').collect::<Vec<_>>()[..] else {
-                    panic!("{line}")
-                };
+                let [time, mode, rpm] = step.words[..] else { panic!("TIME mode rpm") };
                 self.run(time_ns(time));
                 let since = self.now - 100_000_000;
                 let late = self.packets.iter().filter(|(due, ..)| (since..self.now).contains(due));
@@ -223,7 +226,7 @@ impl Bench {
                 self.run(time_ns(rest));
                 assert!(self.packets.iter().all(|(due, ..)| *due < since || *due >= self.now));
             }
-            _ => panic!("{line}"),
+            other => panic!("no step is called {other}"),
         }
     }
 }
@@ -236,24 +239,7 @@ fn hex(text: &str) -> Vec<u8> {
 
 #[test]
 fn drivers_get_what_they_ask_for() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues/hesai");
-    let mut files: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
-    files.sort();
-    assert!(files.len() >= 3);
-    for file in files {
-        let text = fs::read_to_string(&file).unwrap();
-        let mut bench: Option<Bench> = None;
-        for (number, line) in text.lines().enumerate() {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            eprintln!("{}:{}: {line}", file.display(), number + 1);
-            match (line.strip_prefix("profile "), &mut bench) {
-                (Some(profile), _) => bench = Some(Bench::new(profile)),
-                (None, Some(bench)) if !line.is_empty() => bench.step(line),
-                _ => {}
-            }
-        }
-    }
+    dialogue::play_all::<Bench>("hesai", 3);
 }
 
 /// `MENURA_HESAI_CAPTURE` names the file; `tools/test` fetches the crate.

@@ -5,7 +5,7 @@ mod common;
 use std::io::Read;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use menura::links::pcap::PcapRecorder;
 use menura::wire::ethernet::FrameHeader;
@@ -139,7 +139,7 @@ fn record_hdl64e(
 }
 
 fn menura(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_menura")).arg("inspect").args(args).output().unwrap()
+    common::menura().arg("inspect").args(args).output().unwrap()
 }
 
 /// Standard output of a run that must succeed.
@@ -372,7 +372,7 @@ fn broken_captures_are_told_and_what_is_whole_is_reported() {
 fn a_reader_that_leaves_early_is_no_error() {
     let (_folder, file) = scratch("lidar.pcap");
     record_hdl64e(&file, StatusFormat::S3, 2000, |_| false);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let mut child = common::menura()
         .args(["inspect", "--json", file.to_str().unwrap()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,8 +1,12 @@
 //! `menura test` from end to end: suites of a few seconds on drivers in shell and Python.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
+
+use common::{stderr, stdout};
 
 const RIG: &str = r#"
 seed = 3
@@ -178,8 +182,8 @@ impl Bench {
 
     fn test(&self, options: &[&str], driver: &[&str]) -> Output {
         in_a_calm_minute(|| {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
-            command.current_dir(self.folder.path()).env_remove("MENURA_LOG").env("COLUMNS", "100");
+            let mut command = common::menura();
+            command.current_dir(self.folder.path()).env("COLUMNS", "100");
             command.args(["test", "suite.toml"]).args(options).arg("--").args(driver);
             command.output().expect("the binary runs")
         })
@@ -197,14 +201,6 @@ fn in_a_calm_minute(judge: impl Fn() -> Output) -> Output {
         }
     }
     output
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
@@ -255,7 +251,7 @@ fn bad_drivers_fail_with_evidence_that_can_be_had_again() {
     }
     // The recording comes out of a terminal again.
     let terminal = bench.path("again.tty");
-    let mut replay = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let mut replay = common::menura()
         .arg("replay")
         .arg(kept.join("capture-1/imu.bin"))
         .args(["--pty", terminal.to_str().unwrap()])
@@ -288,7 +284,7 @@ fn a_lidar_is_changed_by_its_web_interface_and_the_recording_knows() {
     let folder = tempfile::tempdir().unwrap();
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bad_driver.py");
     let output = in_a_calm_minute(|| {
-        Command::new(env!("CARGO_BIN_EXE_menura"))
+        common::menura()
             .current_dir(folder.path())
             .args(["test", "lidar", "--only", "dual-return-switch", "--keep", "kept", "--"])
             .args(["python3", driver.to_str().unwrap(), "--port", "{udp_port}"])
@@ -454,7 +450,7 @@ fn a_units_failure_is_seen_again_by_a_replay_of_what_is_kept() {
 fn a_failure_is_seen_again(suite: &str, driver: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let output = in_a_calm_minute(|| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+        let mut command = common::menura();
         command.current_dir(folder.path()).args(["test", suite, "--only", "noise", "--keep"]);
         command.args(["kept", "--", "python3"]).args(driver).arg("{pty}").output().unwrap()
     });
@@ -469,7 +465,7 @@ fn a_failure_is_seen_again(suite: &str, driver: &[&str]) {
     let first = events(folder.path().join("kept/noise/driver.log"));
     assert!(first.len() > 5, "{first:?}");
     let terminal = folder.path().join("replay.tty");
-    let mut replay = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let mut replay = common::menura()
         .arg("replay")
         .arg(folder.path().join(format!("kept/noise/capture-1/{suite}.bin")))
         .args(["--pty", terminal.to_str().unwrap()])
@@ -530,7 +526,7 @@ fn wrong_input_is_told_and_nothing_is_started() {
 #[test]
 fn suites_are_listed_and_explained() {
     let said = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_menura")).args(arguments).output().unwrap();
+        let output = common::menura().args(arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
         stdout(&output)
     };

@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -552,11 +551,7 @@ fn repeats(Bench { text, script, lines, host, ranks }: Bench<'_>) {
             common::until_whole(|| live(Some(lead)))
         }),
     };
-    let shown = Command::new(env!("CARGO_BIN_EXE_menura"))
-        .args(["fault", "--log-to-rig"])
-        .arg(&log)
-        .output()
-        .unwrap();
+    let shown = common::menura().args(["fault", "--log-to-rig"]).arg(&log).output().unwrap();
     assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
     let sections = String::from_utf8(shown.stdout).unwrap();
     let starts = script.iter().filter(|(_, request)| request.contains("start")).count();
@@ -621,12 +616,8 @@ fn a_late_telegram_is_on_its_line_alone() {
     let over = AtomicBool::new(false);
     let heard = std::thread::scope(|scope| {
         let reader = scope.spawn(|| talk_by_pty(&pty, &[], &over));
-        let status = Command::new(env!("CARGO_BIN_EXE_menura"))
-            .arg("run")
-            .arg(&file)
-            .args(["--duration", "5s"])
-            .output()
-            .unwrap();
+        let status =
+            common::menura().arg("run").arg(&file).args(["--duration", "5s"]).output().unwrap();
         assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
         over.store(true, Ordering::Relaxed);
         reader.join().unwrap()

@@ -1,6 +1,8 @@
 //! What a run takes of the machine that it runs on, and leaves there: names of pseudo-terminals,
 //! memory of its threads.
 
+mod common;
+
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::symlink;
@@ -28,7 +30,7 @@ fn rig(folder: &Path, devices: usize) -> PathBuf {
 }
 
 fn menura(rig: &Path, duration: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+    let mut command = common::menura();
     command.arg("run").arg(rig).args(["--duration", duration]);
     command
 }

@@ -5,7 +5,6 @@ mod common;
 
 use std::f64::consts::TAU;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -306,8 +305,7 @@ fn the_truth_of_every_object_is_written_and_reads_back() {
 #[test]
 fn the_example_is_checked_and_shows_its_objects() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/passing-cylinders.toml");
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_menura")).arg("check").arg(&example).output().unwrap();
+    let output = common::menura().arg("check").arg(&example).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("car: line") && text.contains("walker: waypoints"), "{text}");

@@ -4,7 +4,7 @@ mod common;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 const RIG: &str = r#"
@@ -95,7 +95,7 @@ fn who_takes_nothing_holds_up_neither_packets_nor_others() {
     let rig = folder.path().join("rig.toml");
     let to = socket.local_addr().unwrap().to_string();
     std::fs::write(&rig, RIG.replace("ADDRESS", &to)).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+    let mut command = common::menura();
     command.arg("run").arg(&rig).args(["--view", "127.0.0.1:0", "--foxglove", "127.0.0.1:0"]);
     let mut run = Run(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(run.0.stderr.take().unwrap()).lines();

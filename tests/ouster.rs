@@ -6,7 +6,6 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -49,7 +48,7 @@ fn recorded(sets: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn menura(args: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_menura")).args(args).output().unwrap();
+    let output = common::menura().args(args).output().unwrap();
     let talk = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{args:?}: {talk}");
     String::from_utf8(output.stdout).unwrap()

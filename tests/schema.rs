@@ -1,10 +1,13 @@
 //! What `menura schema` prints is what the readers take, and what `menura new` writes they accept.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
+use common::stderr;
 use menura::cli::schema;
 use menura::config::rig::{self, Rig};
 use menura::config::toml::spec::{Discriminator, KeySpec, Kind, TableSpec};
@@ -15,7 +18,7 @@ fn project() -> &'static Path {
 }
 
 fn menura(arguments: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_menura"))
+    common::menura()
         .args(arguments)
         .current_dir(folder)
         .stdin(std::process::Stdio::null())
@@ -279,10 +282,6 @@ impl New {
     fn text(&self) -> String {
         fs::read_to_string(self.path()).unwrap()
     }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn read(text: &str) -> Rig {

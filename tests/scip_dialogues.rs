@@ -26,10 +26,8 @@
 mod common;
 
 use std::collections::VecDeque;
-use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 
+use common::dialogue::{self, Step};
 use common::scanner::{HOST, Scanner, time_ns, wall_m};
 use menura::devices::{Output, Transmit};
 use menura::time::SimTime;
@@ -69,7 +67,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(profile: &str, settings: &str) -> Self {
+    fn of(profile: &str, settings: &str) -> Self {
         let is_serial = profile == "hokuyo-urg04lx" || profile == "hokuyo-utm30lx";
         let link = if is_serial { "pty = \"scanner\"" } else { "tcp = \"127.0.0.1:10940\"" };
         let scanner = Scanner::new(profile, link, settings);
@@ -302,81 +300,63 @@ fn status_of(message: &Message) -> String {
     }
 }
 
-fn play(text: &str) {
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim_end());
-    let steps: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    let rest_of = |key: &str| steps.iter().find_map(|step| step.strip_prefix(key)).unwrap_or("");
-    let mut bench = Bench::new(rest_of("profile ").trim(), rest_of("settings "));
-    for step in &steps {
-        let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
-        let (first, after) = rest.split_once(' ').unwrap_or((rest, ""));
-        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let done = catch_unwind(AssertUnwindSafe(|| match verb {
-            "profile" | "settings" => {}
-            "connect" => bench.connect(),
-            "disconnect" => bench.disconnect(),
-            "host" => bench.host_line = LineSettings::eight_n_one(first.parse().unwrap()),
-            "send" => bench.send(format!("{rest}\n").as_bytes()),
+impl dialogue::Bench for Bench {
+    fn new(profile: &str, settings: &str) -> Self {
+        Self::of(profile, settings)
+    }
+
+    fn step(&mut self, step: &Step) {
+        let Step { verb, rest, first, after, words } = step;
+        match *verb {
+            "connect" => self.connect(),
+            "disconnect" => self.disconnect(),
+            "host" => self.host_line = LineSettings::eight_n_one(first.parse().unwrap()),
+            "send" => self.send(format!("{rest}\n").as_bytes()),
             "raw" => {
                 let byte = |word: &&str| u8::from_str_radix(word, 16).expect("bytes in hex");
-                bench.send(&words.iter().map(byte).collect::<Vec<_>>());
+                self.send(&words.iter().map(byte).collect::<Vec<_>>());
             }
             "bytewise" => {
                 for byte in format!("{after}\n").bytes() {
-                    bench.send(&[byte]);
-                    bench.run(bench.now + time_ns(first), |_| false);
+                    self.send(&[byte]);
+                    self.run(self.now + time_ns(first), |_| false);
                 }
             }
             "sleep" => {
-                bench.run(bench.now + time_ns(first), |_| false);
+                self.run(self.now + time_ns(first), |_| false);
             }
             "reply" => {
                 let (echo, status) = after.rsplit_once(' ').expect("echo and status");
-                bench.reply(time_ns(first), echo, status);
+                self.reply(time_ns(first), echo, status);
             }
             "line" => {
                 let fits = |line: &String| match rest.strip_suffix('*') {
                     Some(start) => line.starts_with(start),
                     None => line == rest,
                 };
-                let lines = bench.lines();
+                let lines = self.lines();
                 assert!(lines.iter().any(fits), "{rest} is not in {lines:?}");
             }
-            "lines" => assert_eq!(bench.lines().len(), first.parse::<usize>().unwrap()),
-            "clock" => bench.clock(),
+            "lines" => assert_eq!(self.lines().len(), first.parse::<usize>().unwrap()),
+            "clock" => self.clock(),
             "no-reply" => {
-                let came = bench.run(bench.now + time_ns(first), |b| !b.unread.is_empty());
-                assert!(!came, "{:?}", bench.unread);
+                let came = self.run(self.now + time_ns(first), |b| !b.unread.is_empty());
+                assert!(!came, "{:?}", self.unread);
             }
-            "flush" => bench.unread.clear(),
-            "scans" => bench.scans(&words),
-            "scan" => bench.scan(&words),
+            "flush" => self.unread.clear(),
+            "scans" => self.scans(&words),
+            "scan" => self.scan(&words),
             "closed" => {
-                let closed = bench.run(bench.now + time_ns(first), |bench| bench.is_closed);
+                let closed = self.run(self.now + time_ns(first), |bench| bench.is_closed);
                 assert!(closed, "it is still open");
             }
             other => panic!("no step is called {other}"),
-        }));
-        if let Err(panic) = done {
-            eprintln!("at step: {step}");
-            std::panic::resume_unwind(panic);
         }
     }
 }
 
-fn file(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues/hokuyo");
-    fs::read_to_string(folder.join(format!("{name}.txt"))).expect("a conversation")
-}
-
-macro_rules! conversations {
-    ($($test:ident: $name:literal),+ $(,)?) => {
-        const NAMES: &[&str] = &[$($name),+];
-        $(#[test] fn $test() { play(&file($name)); })+
-    };
-}
-
 conversations! {
+    Bench, "hokuyo":
     urg_c_ethernet: "urg-c-ethernet",
     urg_c_serial: "urg-c-serial",
     urg_node: "urg-node",
@@ -390,23 +370,10 @@ conversations! {
     odd_failures: "odd-failures",
 }
 
-#[test]
-fn every_file_is_played() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues/hokuyo");
-    let mut found: Vec<String> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-        .collect();
-    found.sort();
-    let mut names: Vec<_> = NAMES.to_vec();
-    names.sort_unstable();
-    assert_eq!(found, names);
-}
-
 /// A conversation that goes otherwise is noticed.
 #[test]
 fn a_wrong_expectation_fails() {
-    let good = file("urg-c-ethernet");
+    let good = dialogue::text_of("hokuyo", "urg-c-ethernet");
     for (from, to) in [
         ("reply 140ms BM 00", "reply 140ms BM 02"),
         ("lines 8", "lines 7"),
@@ -417,6 +384,6 @@ fn a_wrong_expectation_fails() {
     ] {
         let wrong = good.replace(from, to);
         assert_ne!(wrong, good, "{from}");
-        assert!(catch_unwind(|| play(&wrong)).is_err(), "{to} is not noticed");
+        dialogue::assert_fails::<Bench>(to, &wrong);
     }
 }

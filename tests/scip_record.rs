@@ -1,5 +1,7 @@
 //! Hokuyo's scanners by the binary: recorded, inspected, and live on real sockets.
 
+mod common;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -55,7 +57,7 @@ start_s = 0.2
 "#;
 
 fn menura(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+    let mut command = common::menura();
     command.args(arguments).current_dir(folder).env("MENURA_LOG", "error");
     command
 }

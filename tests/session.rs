@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use menura::engine::session::{RunError, RunOptions, RunSession, SpawnedRun};
+use menura::engine::{RunError, RunOptions, RunSession, SpawnedRun};
 
 const RIG: &str = r#"
 world = { scene = "room" }

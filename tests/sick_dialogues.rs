@@ -22,10 +22,8 @@
 mod common;
 
 use std::collections::VecDeque;
-use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 
+use common::dialogue::{self, Step};
 use common::scanner::{Scanner, time_ns, wall_m};
 use menura::devices::{Output, Transmit};
 use menura::time::SimTime;
@@ -54,7 +52,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(profile: &str, settings: &str) -> Self {
+    fn of(profile: &str, settings: &str) -> Self {
         let scanner = Scanner::new(profile, "pty = \"scanner\"", settings);
         let line = scanner.device.line().expect("a serial line");
         Self {
@@ -298,38 +296,18 @@ fn matches(payload: &[u8], pattern: &str) -> bool {
     }
 }
 
-fn play(file: &Path) {
-    let text = fs::read_to_string(file).expect("readable");
-    let name = file.file_stem().unwrap().to_string_lossy();
-    let (mut profile, mut settings) = (String::new(), String::new());
-    let mut bench: Option<Bench> = None;
-    for (number, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
-        match verb {
-            "" => continue,
-            "profile" => profile = rest.to_owned(),
-            "settings" => {
-                settings.push_str(rest);
-                settings.push('\n');
-            }
-            _ => {
-                let bench = bench.get_or_insert_with(|| Bench::new(&profile, &settings));
-                let outcome = catch_unwind(AssertUnwindSafe(|| step(bench, verb, rest)));
-                let at_ms = bench.now as f64 / 1e6;
-                let place = format!("{name}, line {}, at {at_ms:.2} ms: `{line}`", number + 1);
-                match outcome {
-                    Ok(outcome) => outcome.unwrap_or_else(|why| panic!("{place}: {why}")),
-                    Err(_) => panic!("{place}: see above"),
-                }
-            }
-        }
+impl dialogue::Bench for Bench {
+    fn new(profile: &str, settings: &str) -> Self {
+        Self::of(profile, settings)
     }
-    let bench = bench.expect("a conversation");
-    assert!(bench.scanner.device.line().is_some());
+
+    fn step(&mut self, step: &Step) {
+        let taken = take(self, step.verb, step.rest.trim());
+        taken.unwrap_or_else(|why| panic!("at {:.2} ms: {why}", self.now as f64 / 1e6));
+    }
 }
 
-fn step(bench: &mut Bench, verb: &str, rest: &str) -> Result<(), String> {
+fn take(bench: &mut Bench, verb: &str, rest: &str) -> Result<(), String> {
     let words: Vec<_> = rest.split_whitespace().collect();
     let check = |holds: bool, why: &str| if holds { Ok(()) } else { Err(why.to_owned()) };
     let within_ns = || time_ns(words[0]);
@@ -376,26 +354,13 @@ fn step(bench: &mut Bench, verb: &str, rest: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn conversations() -> Vec<std::path::PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues/sick-lms2xx");
-    let entries = fs::read_dir(folder).expect("part of the repository");
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
-    files.sort();
-    files
-}
-
 #[test]
 fn every_conversation_comes_to_its_scans() {
-    let files = conversations();
-    assert!(files.len() >= 15, "only {} conversations", files.len());
-    for file in &files {
-        play(file);
-    }
+    dialogue::play_all::<Bench>("sick-lms2xx", 15);
 }
 
 #[test]
 fn a_wrong_conversation_is_noticed() {
-    let folder = tempfile::tempdir().unwrap();
     for (what, steps) in [
         ("a reply that does not come", "send 31\nreply 5ms B1 *"),
         ("another reply", "send 31\nreply 500ms B1 00 *"),
@@ -406,9 +371,7 @@ fn a_wrong_conversation_is_noticed() {
             "settings power_on_mode = \"continuous\"\nscans 1 3s B0 values=361 mode=0x06 unit=cm angle=100",
         ),
     ] {
-        let file = folder.path().join("wrong");
-        fs::write(&file, format!("profile sick-lms291-s05-x1.27\n{steps}\n")).unwrap();
-        let outcome = catch_unwind(|| play(&file));
-        assert!(outcome.is_err(), "{what} is not noticed");
+        let text = format!("profile sick-lms291-s05-x1.27\n{steps}\n");
+        dialogue::assert_fails::<Bench>(what, &text);
     }
 }

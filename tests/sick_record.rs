@@ -4,7 +4,6 @@
 mod common;
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -92,7 +91,7 @@ fn inspect_tells_what_is_in_it() {
     let folder = tempfile::tempdir().unwrap();
     recorded(folder.path(), "2");
     let inspect = |words: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+        let output = common::menura()
             .arg("inspect")
             .args(words)
             .current_dir(folder.path())
@@ -126,7 +125,7 @@ fn inspect_tells_what_is_in_it() {
     let picture = std::io::BufReader::new(std::fs::File::open(picture).unwrap());
     let picture = png::Decoder::new(picture).read_info().unwrap();
     assert!(picture.info().width > 500);
-    let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let output = common::menura()
         .args(["inspect", "slow.bin", "--plot", "no.png", "--rotation", "99"])
         .current_dir(folder.path())
         .output()
@@ -229,7 +228,7 @@ fn ranges_past_13_bits_are_read_without_a_telegram_that_tells_the_mode() {
     let stop = AtomicBool::new(false);
     record(&rig, &world, Duration::from_millis(300), None, folder.path(), &stop, |_| {}).unwrap();
     let inspect = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+        let mut command = common::menura();
         command.args(["inspect", "--profile", "sick-lms291-s05-x1.27"]).args(arguments);
         let output = command.current_dir(folder.path()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -12,8 +12,8 @@ use menura::engine::run::sender::{SENDER_NAME, STANDBY_NAME};
 use serde_json::{Value, json};
 
 fn menura(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
-    command.env_remove("MENURA_LOG").args(arguments);
+    let mut command = common::menura();
+    command.args(arguments);
     command
 }
 

@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::{HashMap, HashSet};
 use std::net::UdpSocket;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use menura::analysis::truth::file::TruthReader;
@@ -51,7 +51,7 @@ fn a_run_that_is_interrupted_leaves_a_whole_truth_of_all_that_was_received() {
     let to = socket.local_addr().unwrap().to_string();
     std::fs::write(&rig, RIG.replace("ADDRESS", &to)).unwrap();
     let truth = folder.path().join("truth.mcap");
-    let mut run = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let mut run = common::menura()
         .arg("run")
         .arg(&rig)
         .arg("--truth")
@@ -122,7 +122,7 @@ fn a_truth_that_nobody_takes_costs_events_of_the_truth_and_no_packet() {
         ["pipe.mcap", "told.mcap", "report.json"].map(|name| folder.path().join(name));
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    let mut run = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let mut run = common::menura()
         .args(["run".as_ref(), rig.as_os_str(), "--truth".as_ref(), pipe.as_os_str()])
         .args(["--report".as_ref(), report.as_os_str()])
         .stderr(Stdio::null())

@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::process::Command;
-
 const CAPTURE: &str = "captures/velodyne/vlp16-with-position-packets.pcap";
 
 /// Real and emulated value of the row that starts with `name`.
@@ -20,7 +18,7 @@ fn row(table: &str, name: &str) -> [f64; 2] {
 fn a_vlp16_keeps_a_real_ones_time_and_steps() {
     let folder = tempfile::tempdir().unwrap();
     let plot = folder.path().join("twin.png");
-    let ran = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let ran = common::menura()
         .arg("twin")
         .arg(common::shared(CAPTURE))
         .args(["--profile", "velodyne-vlp16-3.0", "--scene", "room", "--plot"])
@@ -73,7 +71,7 @@ fn a_vlp16_keeps_a_real_ones_time_and_steps() {
 #[test]
 #[ignore = "needs reference data"]
 fn another_product_is_refused() {
-    let ran = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let ran = common::menura()
         .arg("twin")
         .arg(common::shared(CAPTURE))
         .args(["--profile", "velodyne-hdl32e-2.2"])
@@ -94,7 +92,7 @@ fn hesais_separate_two_returns_as_real_ones_do() {
         let mut ours = Vec::new();
         let mut theirs = 0.0;
         for scene in ["courtyard", "rods", "grass-stand", "meadow-wall"] {
-            let ran = Command::new(env!("CARGO_BIN_EXE_menura"))
+            let ran = common::menura()
                 .arg("twin")
                 .arg(common::shared(&format!("captures/rosbag2/hesai-{capture}.db3")))
                 .args(["--profile", profile, "--scene", scene])
@@ -124,7 +122,7 @@ fn velodynes_step_as_real_ones_do() {
     for (capture, profile) in
         [("vlp32c", "velodyne-vlp32c-3.0"), ("vls128", "velodyne-vls128-5.1-captured")]
     {
-        let ran = Command::new(env!("CARGO_BIN_EXE_menura"))
+        let ran = common::menura()
             .arg("twin")
             .arg(common::shared(&format!("captures/rosbag2/velodyne-{capture}.db3")))
             .args(["--profile", profile, "--scene", "room"])

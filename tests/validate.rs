@@ -1,13 +1,15 @@
 //! `menura validate --all --short`: every experiment in its short form, with what it leaves.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 
 fn menura(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_menura")).args(arguments).output().expect("menura runs")
+    common::menura().args(arguments).output().expect("menura runs")
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -4,7 +4,7 @@ mod common;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use menura::wire::velodyne::DataPacket;
@@ -29,7 +29,7 @@ impl Bench {
             host.local_addr().unwrap()
         );
         std::fs::write(&rig, text).unwrap();
-        let mut menura = Command::new(env!("CARGO_BIN_EXE_menura"))
+        let mut menura = common::menura()
             .arg("run")
             .arg(rig.path())
             .args(["--duration", "120s"])
@@ -219,7 +219,7 @@ fn an_hdl64e_obeys_its_serial_line() {
         line.display()
     );
     std::fs::write(&rig, text).unwrap();
-    let menura = Command::new(env!("CARGO_BIN_EXE_menura"))
+    let menura = common::menura()
         .arg("run")
         .arg(&rig)
         .args(["--duration", "120s"])
@@ -252,11 +252,8 @@ fn a_port_in_use_ends_the_run_before_it_begins() {
         taken.local_addr().unwrap()
     );
     std::fs::write(&rig, text).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_menura"))
-        .args(["run", "--duration", "1s"])
-        .arg(rig.path())
-        .output()
-        .unwrap();
+    let output =
+        common::menura().args(["run", "--duration", "1s"]).arg(rig.path()).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("puck") && told.contains("another program has this port"), "{told}");

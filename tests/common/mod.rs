@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
+pub mod dialogue;
 pub mod faulty;
 pub mod ranks;
 pub mod scanner;
@@ -10,6 +11,7 @@ pub mod sky;
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -35,6 +37,23 @@ pub fn shared(path: &str) -> PathBuf {
         file.display()
     );
     file
+}
+
+/// The program, whatever this process would have it log.
+pub fn menura() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+    command.env_remove("MENURA_LOG");
+    command
+}
+
+/// What a program has printed on standard output.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+/// What a program has printed on standard error.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
 
 /// Width of a PNG, and its pixels as red, green and blue.
