@@ -4,7 +4,7 @@
 //! measured: poses, rays, echoes, errors. "Real time" is 1.333 M pulses/s. Figures depend on the
 //! machine and on what else it does: compare within one run.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

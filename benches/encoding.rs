@@ -6,7 +6,7 @@
 //! in each round and the quickest round counts, since other programs only ever add time. `-- NAME` picks the
 //! profiles whose names contain it.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use std::hint::black_box;
 use std::path::Path;
 

@@ -40,7 +40,7 @@
 //!
 //! ```no_run
 //! use menura::config::rig::Rig;
-//! use menura::devices::family::catalogue;
+//! use menura::devices::families::catalogue;
 //! use menura::engine::{RunOptions, RunSession};
 //!
 //! let rig = Rig::load("rig.toml".as_ref(), &[], catalogue())?;
@@ -55,7 +55,7 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | read a rig | [`config::rig::Rig`], [`devices::family::catalogue`] |
+//! | read a rig | [`config::rig::Rig`], [`devices::families::catalogue`] |
 //! | run, record, measure | [`engine`], whose crate lists the types |
 //! | read and write bytes of a product | [`wire`] |
 //! | run experiments | [`validation::EXPERIMENTS`] |
@@ -67,7 +67,7 @@
 //! ```
 //! use menura::config::{rig::Rig, toml::overrides::Override};
 //! use menura::devices::Output;
-//! use menura::devices::family::catalogue;
+//! use menura::devices::families::catalogue;
 //! use menura::engine::{LiveWorld, build_devices};
 //! use menura::sensors::lidar::Scratch;
 //! use menura::time::{Epoch, SimTime};

@@ -11,7 +11,7 @@
 
 mod common;
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use std::fs;
 use std::path::{Path, PathBuf};
 

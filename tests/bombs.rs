@@ -10,7 +10,7 @@ use std::path::Path;
 use menura::config::rig::Rig;
 use menura::config::rig::objects::{ObjectBody, ObjectConfig, ObjectShape};
 use menura::config::rig::{RobotConfig, TrajectoryConfig};
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::frames::{GeoOrigin, Geodetic};
 use menura::world::loaders::{Memory, load_file};
 use menura::world::moving::Bodies;

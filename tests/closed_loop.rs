@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use menura::config::rig::Rig;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::host_events::{HostTarget, Said, Words};
 use menura::engine::host_log::{self, Conversation, HostLog};
 use menura::engine::record::record;

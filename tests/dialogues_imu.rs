@@ -18,7 +18,7 @@ mod common;
 
 use common::dialogue::{self, Bench, LineHost, Step};
 use glam::{DQuat, DVec3};
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::imu::Imu;
 use menura::devices::imu::profile::ImuProfile;
 use menura::devices::{Device, Output};

@@ -8,7 +8,7 @@ use std::process::Output;
 use std::time::Duration;
 
 use menura::analysis::fit::{Form, Fragment, Log, inertial, position, ranges};
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 
 /// A rig with one device at rest: under an open sky, or a lidar in an empty room.
 fn rig_of(profile: &str, link: &str, settings: &str) -> String {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use common::sky::{Sides, is_hidden};
 use menura::config::rig::Rig;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::build_devices;
 use menura::engine::run::RealTimeRun;
 use menura::sensors::lidar::Scratch;

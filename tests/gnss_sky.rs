@@ -3,7 +3,7 @@
 mod common;
 
 use common::sky::{Sides, is_hidden};
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use std::path::Path;
 
 use menura::config::rig::{Override, Rig};

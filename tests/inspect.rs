@@ -496,7 +496,7 @@ fn a_serial_recording_of_another_product_is_refused() {
     let (_folder, file) = scratch("serial.bin");
     let ubx = b"$GPGSV,1,1,00,1*64\r\n\xb5\x62\x05\x01\x02\x00\x06\x08\x16\x3f".repeat(40);
     let lms: Vec<u8> = menura::wire::sick_lms2xx::frame::emit(0x80, &[0xb0, 0, 0, 1]).repeat(40);
-    let names: Vec<&str> = menura::devices::family::catalogue()
+    let names: Vec<&str> = menura::devices::families::catalogue()
         .profiles()
         .iter()
         .map(|profile| profile.name.as_str())
@@ -534,7 +534,7 @@ fn refusals(bytes: &[u8], family: &str) -> Vec<(String, String)> {
     let (_folder, file) = scratch("serial.bin");
     std::fs::write(&file, bytes).unwrap();
     let file = file.to_str().unwrap();
-    let profiles = menura::devices::family::catalogue().profiles().iter();
+    let profiles = menura::devices::families::catalogue().profiles().iter();
     let of_family = profiles.filter(|profile| profile.family.key() == family);
     let refusal = |name: &str| {
         let args = [file, "--profile", name, "--packets", "1"];

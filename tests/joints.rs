@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use glam::{DVec3, dvec3};
 use menura::config::rig::{DeviceId, Rig};
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::build_devices;
 use menura::engine::host_events::{HostTarget, Said, Words};
 use menura::engine::host_log::Conversation;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use menura::config::rig::Rig;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::faults::log::FaultLog;
 use menura::engine::host_log::{self, HostLog};
 use menura::engine::live_faults::{FaultDesk, FaultRequest, LiveFault};

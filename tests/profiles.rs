@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use menura::config::profile::Profile;
 use menura::config::toml::diagnostic::SourceFile;
-use menura::devices::family::{catalogue, family_of};
+use menura::devices::families::{catalogue, family_of};
 use menura::devices::hdl64e::profile::{Hdl64eProfile, LaserCalibration, LaserTable};
 
 /// The drivers of drive bases.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use menura::config::profile::{Interface, Profile};
 use menura::config::rig::Rig;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::{Device, Output};
 use menura::engine::build_devices;
 use menura::sensors::{Measurement, Outcome};

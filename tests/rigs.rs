@@ -1,6 +1,6 @@
 //! What good rigs mean: defaults, units, relative paths and overrides.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::gnss::profile::GnssSettings;
 use menura::devices::hdl64e::profile::Hdl64eProfile;
 use menura::devices::imu::profile::ImuSettings;

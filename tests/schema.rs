@@ -11,7 +11,7 @@ use common::stderr;
 use menura::cli::schema;
 use menura::config::rig::{self, Rig};
 use menura::config::toml::spec::{Discriminator, KeySpec, Kind, TableSpec};
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 
 fn project() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

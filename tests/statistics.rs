@@ -19,7 +19,7 @@ use menura::analysis::stream::RecordedStream;
 use menura::config::rig::Rig;
 use menura::devices::decoder::Hints;
 use menura::devices::decoder::datagram::DATA;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::record::record;
 use menura::wire::ethernet::Content;
 use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket};

@@ -11,7 +11,7 @@ use menura::analysis::truth::file::{Names, TruthReader};
 use menura::analysis::truth::join::PointTruth;
 use menura::analysis::truth::table::each_point;
 use menura::config::rig::Rig;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::record::record;
 use menura::sensors::truth::Why;
 use menura::wire::truth::{NONE, PacketRecord};

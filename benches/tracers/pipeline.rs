@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use menura::config::rig::Rig;
 use menura::config::toml::overrides::Override;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::{Built, Device};
 use menura::engine::build_devices;
 use menura::engine::clock::Stopwatch;

@@ -11,6 +11,7 @@ use crate::config::toml::diagnostic::Diagnostics;
 use crate::devices::FAMILIES;
 use crate::devices::decoder::datagram::{DATA, DatagramDecoder, Head};
 use crate::devices::decoder::{Hints, Misfit};
+use crate::devices::families::catalogue;
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
 /// Flows beyond this are counted, not looked into.
@@ -131,8 +132,9 @@ impl Senders {
     /// # Errors
     /// What is wrong with the files that the hints name.
     pub fn new(hints: &Hints<'_>) -> Result<Self, Diagnostics> {
+        let known = catalogue().profiles();
         let decoders =
-            FAMILIES.iter().filter_map(|family| family.datagram_decoder(hints).transpose());
+            FAMILIES.iter().filter_map(|family| family.datagram_decoder(hints, known).transpose());
         decoders.collect::<Result<_, _>>().map(Self)
     }
 

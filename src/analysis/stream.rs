@@ -13,7 +13,7 @@ use super::ReportError;
 use crate::config::profile::Profile;
 use crate::devices::FAMILIES;
 use crate::devices::decoder::{Frame, Place, Scan, ScanTotals, StreamDecoder, Totals};
-use crate::devices::family::family_of;
+use crate::devices::families::family_of;
 use crate::links::serial_record::SerialIndex;
 
 /// Bytes of a recording that tell whose it is.

@@ -347,7 +347,7 @@ mod tests {
     use crate::config::rig::Rig;
     use crate::devices::decoder::Hints;
     use crate::devices::decoder::datagram::Sweep;
-    use crate::devices::family::{catalogue, family_of};
+    use crate::devices::families::{catalogue, family_of};
     use crate::engine::LiveWorld;
     use crate::engine::hosts::NoHosts;
     use crate::engine::record::{Framer, Stretch, render};
@@ -363,7 +363,8 @@ mod tests {
         let world = LiveWorld::load(&rig).unwrap();
         let profile = &rig.devices[0].profile;
         let hints = Hints { profile: Some(profile), ..Hints::default() };
-        let decoder = family_of(profile).datagram_decoder(&hints).unwrap().unwrap();
+        let decoder =
+            family_of(profile).datagram_decoder(&hints, catalogue().profiles()).unwrap().unwrap();
         let mut frames = Framer::new(profile).unwrap();
         let (mut figures, mut frame) = (Figures::new(decoder), Vec::new());
         let never = AtomicBool::new(false);

@@ -9,7 +9,7 @@ use super::bench::estimate;
 use super::rig_args::RigArgs;
 use super::{CliError, all, console, setup, world_summary};
 use crate::config::rig::{DeviceConfig, DeviceId, LinkConfig, Rig};
-use crate::devices::family::family_of;
+use crate::devices::families::family_of;
 use crate::engine::bench::bench;
 use crate::engine::{LiveWorld, load_scene};
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::out_file::{OutFile, write_plot};
 use super::{CliError, all, console};
 use crate::analysis::fit::{FitError, Form, Fragment, Log, inertial, position, ranges};
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::links::part_file::OutPath;
 use crate::plot::{Figure, PlotFile};
 use crate::time::duration::parse_duration;

@@ -19,7 +19,7 @@ use crate::analysis::rotation::Rotation;
 use crate::analysis::stream::{RecordedStream, sends_streams};
 use crate::config::profile::Profile;
 use crate::devices::decoder::Hints;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::plot::PlotFile;
 
 /// Arguments of `menura inspect`.

@@ -13,7 +13,7 @@ use crate::analysis::truth::table::{
 };
 use crate::analysis::truth::write::{CloudFormat, write_cloud};
 use crate::config::profile::Profile;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::links::part_file::OutPath;
 
 /// Arguments of `menura join`.

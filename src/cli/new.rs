@@ -9,7 +9,7 @@ use std::path::Path;
 use super::{CliError, console};
 use crate::config::rig::Rig;
 use crate::config::rig::scenes::builtin;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::links::part_file::{OutPath, PartFile};
 use draft::{Draft, DraftDevice};
 

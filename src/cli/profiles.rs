@@ -8,7 +8,7 @@ use super::{CliError, console};
 use crate::config::profile::Profile;
 use crate::devices::commands::{CommandRow, CommandTable, Conduct};
 use crate::devices::describe::Rows;
-use crate::devices::family::{catalogue, family_of};
+use crate::devices::families::{catalogue, family_of};
 use crate::links::part_file::OutPath;
 
 /// Arguments of `menura profiles`.

@@ -1,6 +1,6 @@
 //! Which rig: the arguments that `run`, `record` and `check` share.
 
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use std::path::PathBuf;
 
 use super::{CliError, console};

@@ -15,7 +15,7 @@ use super::{CliError, console};
 use crate::config::rig::Rig;
 use crate::config::rig::scenes::{BUILTIN, BuiltinScene, builtin};
 use crate::config::toml::overrides::Override;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::links::part_file::OutPath;
 use crate::world::loaders::{self, MAX_COORDINATE_M};
 

@@ -7,7 +7,7 @@ pub(super) mod words;
 
 use super::{CliError, console};
 use crate::config::rig;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 
 /// Arguments of `menura schema`.
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,7 @@ use super::stop::stop_on_signal;
 use super::{CliError, all, console};
 use crate::config::rig::Rig;
 use crate::config::toml::overrides::Override;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::kit::adapter::Adapter;
 use crate::kit::adapter_read;
 use crate::kit::case::Case;

@@ -19,7 +19,7 @@ use crate::analysis::twin::{Figures, table};
 use crate::config::rig::Rig;
 use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::DatagramDecoder;
-use crate::devices::family::{catalogue, family_of};
+use crate::devices::families::{catalogue, family_of};
 use crate::engine::hosts::NoHosts;
 use crate::engine::record::{Framer, Stretch, render};
 use crate::plot::PlotFile;
@@ -50,7 +50,7 @@ impl Cmd {
     pub fn run(self) -> Result<(), CliError> {
         let profile = catalogue().profile(&self.profile)?;
         let hints = Hints { profile: Some(&profile), ..Hints::default() };
-        let decoder = family_of(&profile).datagram_decoder(&hints)?;
+        let decoder = family_of(&profile).datagram_decoder(&hints, catalogue().profiles())?;
         let Some(decoder) = decoder else {
             let text = format!(
                 "error: {} has no twin: captures of this family are not compared",

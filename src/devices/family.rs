@@ -2,21 +2,19 @@
 //!
 //! A family is one folder: its profile and settings with their readers, its device, its faults, its
 //! description and its decoder, tied together by one implementation of [`Family`]. Outside its
-//! folder a family is named in [`FAMILIES`] only.
+//! folder a family is named in [`super::FAMILIES`] only.
 
 use std::any::Any;
 use std::fmt::Debug;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use super::commands::CommandTable;
 use super::decoder::datagram::DatagramDecoder;
 use super::decoder::{Hints, StreamDecoder};
 use super::describe::Section;
-use super::{Built, FAMILIES};
+use super::device::Built;
 use crate::config::profile::DeviceFaultKind;
-use crate::config::profile::{
-    Catalogue, FamilyData, FamilyReader, GpsInputRefusal, Product, Profile,
-};
+use crate::config::profile::{FamilyData, FamilyReader, GpsInputRefusal, Product, Profile};
 use crate::config::rig::DeviceConfig;
 use crate::config::rig::faults::DeviceFaults;
 use crate::config::toml::diagnostic::Diagnostics;
@@ -24,19 +22,6 @@ use crate::config::toml::reader::TableReader;
 use crate::sensors::imu::settings::TriadErrors;
 use crate::sensors::noise::NoiseSource;
 use crate::time::Epoch;
-
-/// All families and embedded profiles, for whoever reads a rig or a profile.
-pub fn catalogue() -> &'static Catalogue {
-    static CATALOGUE: LazyLock<Catalogue> =
-        LazyLock::new(|| Catalogue::new(FAMILIES.iter().map(|family| *family as _).collect()));
-    &CATALOGUE
-}
-
-/// The family that reads `profile`.
-pub fn family_of(profile: &Profile) -> &'static dyn AnyFamily {
-    let found = FAMILIES.iter().find(|family| family.key() == profile.family.key());
-    *found.expect("a profile's family is one of the catalogue")
-}
 
 /// A product family.
 pub trait Family: Sync + 'static {
@@ -97,7 +82,8 @@ pub trait Family: Sync + 'static {
     }
 
     /// Reads the datagrams that a unit sends, with what the user knows of the sender; `profile` is
-    /// that of the hints if it is one of the family's. `None` if units send none.
+    /// that of the hints if it is one of the family's. If it is none, packets tell their model, which
+    /// is looked for in `known`. `None` if units send none.
     ///
     /// # Errors
     /// What is wrong with the files that the hints name.
@@ -105,6 +91,7 @@ pub trait Family: Sync + 'static {
         &self,
         _profile: Option<&Self::Profile>,
         _hints: &Hints<'_>,
+        _known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
         Ok(None)
     }
@@ -171,6 +158,7 @@ pub trait AnyFamily: FamilyReader {
     fn datagram_decoder(
         &self,
         hints: &Hints<'_>,
+        known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics>;
 
     /// As [`Family::calibration_file`].
@@ -265,9 +253,10 @@ impl<F: Family> AnyFamily for Erased<F> {
     fn datagram_decoder(
         &self,
         hints: &Hints<'_>,
+        known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
         let own = hints.profile.and_then(|profile| own_profile(&self.0, profile));
-        Family::datagram_decoder(&self.0, own, hints)
+        Family::datagram_decoder(&self.0, own, hints, known)
     }
 
     fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String> {

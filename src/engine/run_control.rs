@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::live_faults::{FaultDesk, FaultRequest, LiveFault, MAX_REQUEST};
 use crate::config::rig::Rig;
 use crate::config::rig::fault_read::kinds_of;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 
 /// How long the end of a run, or a new client, may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);

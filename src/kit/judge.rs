@@ -330,7 +330,7 @@ fn near_truth(record: &CaseRecord<'_>, seen: &[&Observation], of: &str, near: &N
 mod tests {
     use super::*;
     use crate::config::rig::Rig;
-    use crate::devices::family::catalogue;
+    use crate::devices::families::catalogue;
     use crate::kit::clock;
     use serde_json::{Value, json};
     use std::path::Path;

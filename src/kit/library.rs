@@ -42,7 +42,7 @@ fn find(
 mod tests {
     use super::*;
     use crate::config::rig::Rig;
-    use crate::devices::family::catalogue;
+    use crate::devices::families::catalogue;
     use crate::kit::suite::Suite;
 
     #[test]

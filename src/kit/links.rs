@@ -211,7 +211,7 @@ impl OneDevice<'_> {
 mod tests {
     use super::*;
     use crate::config::toml::overrides::Override;
-    use crate::devices::family::catalogue;
+    use crate::devices::families::catalogue;
 
     #[test]
     fn links_of_cases_do_not_meet() {

@@ -9,7 +9,7 @@ use crate::config::rig::Rig;
 use crate::config::rig::fault_read::kinds_of;
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::overrides::Override;
-use crate::devices::family::{catalogue, family_of};
+use crate::devices::families::{catalogue, family_of};
 use crate::kit::adapter::Adapter;
 use crate::kit::bench::{Bench, Stretch};
 use crate::kit::case::{Case, CaseFault, Sends};

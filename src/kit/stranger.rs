@@ -101,7 +101,7 @@ pub fn send(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::family::catalogue;
+    use crate::devices::families::catalogue;
     use crate::links::pcap::PcapRecorder;
 
     #[test]

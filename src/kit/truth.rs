@@ -100,7 +100,7 @@ impl Truth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::family::catalogue;
+    use crate::devices::families::catalogue;
     use std::path::Path;
 
     #[test]

@@ -21,7 +21,7 @@ use crate::config::toml::overrides::Override;
 use crate::devices::Output;
 use crate::devices::decoder::datagram::{CloudPoint, DATA, DatagramDecoder, PointSource};
 use crate::devices::decoder::{Frame, Hints, StreamDecoder};
-use crate::devices::family::{catalogue, family_of};
+use crate::devices::families::{catalogue, family_of};
 use crate::engine::LiveWorld;
 use crate::engine::hosts::NoHosts;
 use crate::engine::record::{Stretch, render};
@@ -143,7 +143,7 @@ impl Reader {
         let hints = Hints { profile: Some(&config.profile), ..Hints::default() };
         Ok(Self {
             device,
-            datagrams: family.datagram_decoder(&hints)?,
+            datagrams: family.datagram_decoder(&hints, catalogue().profiles())?,
             points: None,
             stream: family.stream_decoder(Some(&config.profile)),
             bytes: Vec::new(),

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use menura::config::rig::Rig;
 use menura::config::toml::overrides::Override;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;

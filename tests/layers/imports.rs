@@ -34,12 +34,15 @@ const MAY_IMPORT_ONLY: &[(&str, &[&str])] = &[
 ];
 
 /// Modules of `src/devices` that stay no family when they are folders. Families may import them and the
-/// single files beside them; none of these imports a family but that of [`TABLES_OF_FAMILIES`].
+/// single files beside them; none of these imports a family but [`TABLE_OF_FAMILIES`].
 const SHARED_BY_FAMILIES: &[&str] =
     &["decoder", "describe", "family", "motor_stall", "ptp", "spinning", "uart"];
 
-/// The files of `src/devices` that hold tables of the families.
-const TABLES_OF_FAMILIES: &[&str] = &["src/devices/lib.rs"];
+/// The file of `src/devices` that lists the families. It imports all of them, and none of them imports it.
+const TABLE_OF_FAMILIES: &str = "src/devices/families.rs";
+
+/// Crate roots of layers that declare and pass on, and hold nothing that their modules import.
+const ONLY_DECLARE: &[&str] = &["src/devices/lib.rs"];
 
 pub fn layer_of(file: &str) -> Option<&'static str> {
     let module = module_of(file)?;
@@ -79,107 +82,93 @@ pub fn family_faults(file: &str, text: &str, families: &BTreeSet<String>) -> Vec
     let Some(own) = module_of(file).filter(|module| module[0] == "devices") else {
         return Vec::new();
     };
-    if TABLES_OF_FAMILIES.contains(&file) {
+    if file == TABLE_OF_FAMILIES {
         return Vec::new();
     }
     let other = |path: &UsedPath| match &*path.names {
         [root, devices, other, ..] if root == "crate" && devices == "devices" => {
-            (families.contains(other) && *other != own[1]).then(|| other.clone())
+            (families.contains(other) && Some(other) != own.get(1)).then(|| other.clone())
         }
         _ => None,
     };
     let paths = paths_of(file, text).into_iter();
     let faults = paths.filter_map(|path| {
-        let what = format!("`devices::{}` must not import `devices::{}`", own[1], other(&path)?);
+        let from = own[..own.len().min(2)].join("::");
+        let what = format!("`{from}` must not import `devices::{}`", other(&path)?);
         Some(fault(file, path.line, what))
     });
     faults.collect()
 }
 
 /// Circles of files that import one another, each once, at the line where its first file imports
-/// another. A file and those in its own folder (`a.rs` or `a/mod.rs`, and `a/b.rs`) are aside, and so is
-/// code for tests alone. A name that a module passes on (`pub use`) counts as an import of the file it
+/// another. A file and those in its own folder (`a.rs` or `a/mod.rs`, and `a/b.rs`) are aside, but for
+/// [`ONLY_DECLARE`], and so is code for tests alone. A name that a module passes on (`pub use`) counts as an import of the file it
 /// comes from.
 pub fn circles(files: &[(String, String)]) -> Vec<Fault> {
-    let tree = Tree::of(files);
-    let reached: BTreeMap<_, _> =
-        tree.imports.keys().map(|file| (*file, tree.reached_from(file))).collect();
-    let mut faults = Vec::new();
-    let mut told = BTreeSet::new();
-    for (file, others) in &reached {
-        if !others.contains(file) || told.contains(file) {
-            continue;
-        }
-        let circle: Vec<&str> = others
-            .iter()
-            .map(|other| **other)
-            .filter(|other| reached[other].contains(file))
-            .collect();
-        let line = circle.iter().filter_map(|other| tree.imports[file].get(other)).min();
-        let what = format!("imports in a circle: {}", circle.join(", "));
-        faults.push(fault(file, *line.expect("it imports one of its circle"), what));
-        told.extend(circle);
-    }
-    faults
+    let faults = circles_in(&Tree::of(files).imports).into_iter().map(|(circle, file, line)| {
+        fault(file, line, format!("imports in a circle: {}", circle.join(", ")))
+    });
+    faults.collect()
 }
 
-/// Layers whose folders are not looked at yet.
-const FOLDERS_ASIDE: &[&str] = &["devices"];
-
-/// Circles of folders, or of a folder and files beside it: `a/x.rs` imports `b`, and `b/z.rs` imports `a`, though no
-/// file does both.
-pub fn folder_circles(files: &[(String, String)]) -> Vec<Fault> {
+/// Circles of modules of the same folder, a folder with all that is in it: `a` uses `b` somewhere, and `b` uses
+/// `a`.
+pub fn circles_of_folders(files: &[(String, String)]) -> Vec<Fault> {
     let tree = Tree::of(files);
-    let mut places: BTreeMap<Vec<String>, BTreeMap<Vec<String>, (&str, usize)>> = BTreeMap::new();
-    for (file, imports) in &tree.imports {
-        let from = module_of(file).expect("a file of a module");
-        for (other, line) in imports {
-            let to = module_of(other).expect("a file of a module");
-            // Where their ways from the root part; between layers there is an order already.
-            let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
-            if shared > 0 && !FOLDERS_ASIDE.contains(&from[0].as_str()) {
-                let others = places.entry(from[..=shared].to_vec()).or_default();
-                others.entry(to[..=shared].to_vec()).or_insert((file, *line));
+    let mut imports: BTreeMap<String, BTreeMap<String, (&str, usize)>> = BTreeMap::new();
+    for (file, others) in &tree.imports {
+        let Some(own) = module_of(file) else { continue };
+        for (other, line) in others {
+            let Some(other) = module_of(other) else { continue };
+            let shared = own.iter().zip(&other).take_while(|(a, b)| a == b).count();
+            // In the same folder, if neither is in the other. Between layers there is an order already.
+            if shared > 0 && own.len() > shared && other.len() > shared {
+                let folder = |module: &[String]| module[..=shared].join("/");
+                imports.entry(folder(&other)).or_default();
+                let of_own = imports.entry(folder(&own)).or_default();
+                of_own.entry(folder(&other)).or_insert((file, *line));
             }
         }
     }
-    let is_folder = |place: &Vec<String>| {
-        tree.files.keys().any(|file| file.len() > place.len() && file.starts_with(place))
-    };
-    let reached: BTreeMap<_, _> =
-        places.keys().map(|place| (place, reached(place, |place| places.get(place)))).collect();
-    let mut faults = Vec::new();
-    let mut told = BTreeSet::new();
-    for (&place, others) in &reached {
-        if !others.contains(place) || told.contains(place) {
-            continue;
-        }
-        let is_of_circle = |other: &&&Vec<String>| {
-            reached.get(**other).is_some_and(|others| others.contains(place))
-        };
-        let circle: Vec<_> = others.iter().filter(is_of_circle).copied().collect();
-        told.extend(circle.iter().copied());
-        // Circles of files are told of by `circles`.
-        if circle.iter().any(|place| is_folder(place)) {
-            let (_, (file, line)) =
-                places[place].iter().find(|(other, _)| circle.contains(other)).expect("its circle");
-            let names: Vec<_> = circle.iter().map(|place| place.join("/")).collect();
-            faults.push(fault(file, *line, format!("folders in a circle: {}", names.join(", "))));
-        }
-    }
-    faults
+    let faults = circles_in(&imports).into_iter().map(|(circle, _, (file, line))| {
+        fault(file, line, format!("folders in a circle: {}", circle.join(", ")))
+    });
+    faults.collect()
 }
 
-/// What is imported from `place`, directly or not.
-fn reached<'a, P: Ord, V: 'a>(
-    place: &'a P,
-    imports: impl Fn(&P) -> Option<&'a BTreeMap<P, V>>,
-) -> BTreeSet<&'a P> {
+/// Circles of what imports one another: all that are in it, the first of them, and where that imports
+/// another.
+fn circles_in<T: Ord + Clone, P: Copy + Ord>(
+    imports: &BTreeMap<T, BTreeMap<T, P>>,
+) -> Vec<(Vec<T>, T, P)> {
+    let reached: BTreeMap<&T, BTreeSet<&T>> =
+        imports.keys().map(|from| (from, reached_from(imports, from))).collect();
+    let mut circles = Vec::new();
+    let mut told = BTreeSet::new();
+    for (from, others) in &reached {
+        if !others.contains(from) || told.contains(from) {
+            continue;
+        }
+        let circle: Vec<&T> =
+            others.iter().copied().filter(|other| reached[other].contains(from)).collect();
+        let place = circle.iter().filter_map(|other| imports[from].get(other)).min();
+        let place = *place.expect("it imports one of its circle");
+        circles.push((circle.iter().copied().cloned().collect(), (*from).clone(), place));
+        told.extend(circle);
+    }
+    circles
+}
+
+fn reached_from<'a, T: Ord, P>(
+    imports: &'a BTreeMap<T, BTreeMap<T, P>>,
+    from: &T,
+) -> BTreeSet<&'a T> {
     let mut reached = BTreeSet::new();
-    let mut next = vec![place];
-    while let Some(place) = next.pop() {
-        let others = imports(place).into_iter().flat_map(BTreeMap::keys);
-        next.extend(others.filter(|other| reached.insert(*other)));
+    let mut next: Vec<&T> = imports[from].keys().collect();
+    while let Some(from) = next.pop() {
+        if reached.insert(from) {
+            next.extend(imports[from].keys());
+        }
     }
     reached
 }
@@ -224,12 +213,13 @@ impl<'a> Tree<'a> {
         for (module, file, paths) in &said {
             let mut imports = BTreeMap::new();
             for path in paths {
-                let Some(target) = tree.file_of(&tree.path_from_root(module, &path.names), 0)
-                else {
-                    continue;
-                };
+                let from_root = tree.path_from_root(module, &path.names);
+                let Some(target) = tree.file_of(&from_root, 0) else { continue };
                 let other = module_of(target).expect("a file of a module");
-                if !other.starts_with(module) && !module.starts_with(&other) {
+                let is_aside = other.starts_with(module) || module.starts_with(&other);
+                // `pub(crate)` names the root and nothing in it.
+                let is_root = [*file, target].iter().any(|root| ONLY_DECLARE.contains(root));
+                if !is_aside || is_root && from_root.len() > 1 {
                     imports.entry(target).or_insert(path.line);
                 }
             }
@@ -258,10 +248,6 @@ impl<'a> Tree<'a> {
             return self.file_of(&behind, steps + 1);
         }
         Some(self.files[&path[..at]])
-    }
-
-    fn reached_from<'b>(&'b self, file: &'b &'a str) -> BTreeSet<&'b &'a str> {
-        reached(file, |file| self.imports.get(file))
     }
 }
 
@@ -332,7 +318,7 @@ fn f() { crate::devices::build() }
         assert_eq!(faults[0].what, what);
         assert_eq!(lines_of("src/devices/spinning/rotor.rs"), [1, 2, 4]);
         assert_eq!(lines_of("src/devices/uart.rs"), [1, 2]);
-        assert_eq!(lines_of("src/devices/lib.rs"), [0; 0]);
+        assert_eq!(lines_of("src/devices/families.rs"), [0; 0]);
         assert_eq!(lines_of("src/engine/mod.rs"), [0; 0]);
     }
 
@@ -362,20 +348,42 @@ fn f() { crate::devices::build() }
     }
 
     #[test]
+    fn finds_a_crates_root_and_the_table_of_families_in_circles() {
+        let found = circles_of(&[
+            ("devices/lib.rs", "mod a; mod families; pub use families::TABLE; pub struct Content;"),
+            ("devices/families.rs", "use crate::a::Family; pub static TABLE: u8 = 0;"),
+            ("devices/a/mod.rs", "use crate::TABLE;"),
+            ("devices/a/b.rs", "use crate::Content;"),
+        ]);
+        let wanted = [
+            "src/devices/a/mod.rs:1: imports in a circle: src/devices/a/mod.rs, src/devices/families.rs",
+        ];
+        assert_eq!(found, wanted);
+        let found = circles_of(&[
+            ("devices/lib.rs", "mod a; pub use a::A; pub struct Content;"),
+            ("devices/a/mod.rs", "pub use crate::Content; pub struct A;"),
+        ]);
+        let wanted = [
+            "src/devices/a/mod.rs:1: imports in a circle: src/devices/a/mod.rs, src/devices/lib.rs",
+        ];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
     fn finds_circles_of_folders() {
         let files = [
-            ("config/a/x.rs", "use crate::config::b::z::Z;"),
-            ("config/a/y.rs", "struct Y;"),
-            ("config/b/z.rs", "struct Z;"),
-            ("config/b/w.rs", "use std::fmt;\nuse crate::config::a::y::Y;"),
-            ("config/mod.rs", "use a::x::X;"),
-            ("config/c.rs", "use crate::config::a::y::Y;"),
-            ("wire/b/w.rs", "use crate::time::SimTime;"),
+            ("devices/a/x.rs", "use crate::devices::b::Y;"),
+            ("devices/a/z.rs", "pub struct Z;"),
+            ("devices/a/mod.rs", "use super::c::C; mod x;"),
+            ("devices/b.rs", "pub struct Y; mod w;"),
+            ("devices/b/w.rs", "use crate::devices::a::z::Z;"),
+            ("devices/c.rs", "#[cfg(test)]\nmod tests { use super::super::a::z::Z; }"),
         ];
-        assert_eq!(circles_of(&files), [""; 0]);
         let files = files.map(|(file, text)| (format!("src/{file}"), text.to_owned()));
-        let found: Vec<_> = folder_circles(&files).iter().map(|fault| fault.to_string()).collect();
-        assert_eq!(found, ["src/config/a/x.rs:1: folders in a circle: config/a, config/b"]);
+        assert_eq!(circles(&files), []);
+        let found: Vec<String> =
+            circles_of_folders(&files).iter().map(|fault| fault.to_string()).collect();
+        assert_eq!(found, ["src/devices/a/x.rs:1: folders in a circle: devices/a, devices/b"]);
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn no_files_import_in_a_circle() {
 
 #[test]
 fn no_folders_import_in_a_circle() {
-    report(imports::folder_circles(&source_files()));
+    report(imports::circles_of_folders(&source_files()));
 }
 
 #[test]

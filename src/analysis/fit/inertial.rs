@@ -8,7 +8,7 @@ use super::fragment::{Fragment, Table, figure};
 pub use super::inertial_log::{InertialLog, parse_csv};
 use super::{FitError, Log, median};
 use crate::analysis::allan::{Coefficients, Fitted, Point, averaging_samples, of_axes};
-use crate::devices::family::family_of;
+use crate::devices::families::family_of;
 
 const DEG: f64 = std::f64::consts::PI / 180.0;
 const UG: f64 = 9.806_65e-6;

@@ -215,7 +215,7 @@ fn read_csv(input: impl Read, samples: &mut Samples) -> Result<(), FitError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::family::catalogue;
+    use crate::devices::families::catalogue;
 
     fn read_text(text: &str, rate_hz: Option<f64>) -> Result<InertialLog, String> {
         let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use crate::analysis::flows::ports_of;
 use crate::analysis::stream::sends_streams;
 use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::DATA;
-use crate::devices::family::family_of;
+use crate::devices::families::{catalogue, family_of};
 
 /// Directions that are within this of one another are fitted by one straight line, degrees.
 pub const CELL_DEG: f64 = 0.5;
@@ -129,7 +129,9 @@ fn read_stream(log: &Log<'_>) -> Result<RangeLog, FitError> {
 
 fn read_capture(log: &Log<'_>) -> Result<RangeLog, FitError> {
     let hints = Hints { profile: Some(log.profile), ..Hints::default() };
-    let Some(mut decoder) = family_of(log.profile).datagram_decoder(&hints)? else {
+    let Some(mut decoder) =
+        family_of(log.profile).datagram_decoder(&hints, catalogue().profiles())?
+    else {
         return Err(FitError::Log(format!("{} sends no ranges", log.profile.name)));
     };
     let told = |error: crate::analysis::capture::CaptureError| FitError::Log(error.to_string());

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 use super::draft;
 use crate::config::profile::Interface;
 use crate::config::rig::scenes::BUILTIN;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 
 /// The `--link` of a device that gets an address on this computer.
 pub const AUTO: &str = "auto";

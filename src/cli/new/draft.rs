@@ -8,7 +8,7 @@ use crate::cli::schema::words;
 use crate::config::profile::{Interface, JointRole, Profile};
 use crate::config::rig::{self, scenes};
 use crate::config::toml::spec::{KeySpec, TableSpec};
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 
 const HEAD: &str = "\
 # A rig for Menura. Lines that begin with `# ` and a key hold the default: remove the `# ` to change it.

@@ -8,7 +8,7 @@ use super::super::schema::words;
 use crate::config::rig::DeviceConfig;
 use crate::config::rig::fault_read::{keys_of, kinds_of};
 use crate::config::toml::spec::{KeySpec, Kind};
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 
 /// A kind of fault.
 #[derive(Debug, Serialize)]

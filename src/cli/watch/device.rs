@@ -6,7 +6,7 @@ use crate::analysis::truth::points::{PointPlace, SensorPoint, scan_points};
 use crate::config::rig::DeviceConfig;
 use crate::devices::decoder::datagram::{CloudPoint, DATA, DatagramDecoder, PointSource};
 use crate::devices::decoder::{Hints, StreamDecoder};
-use crate::devices::family::family_of;
+use crate::devices::families::{catalogue, family_of};
 use crate::devices::{Output, Transmit};
 use crate::engine::truth::labels::Labels;
 use crate::engine::truth::packets::returns_of;
@@ -51,7 +51,7 @@ impl WatchedDevice {
         let profile = Some(&*config.profile);
         let hints = Hints { profile, anyway: true, calibration: None };
         Self {
-            datagrams: family.datagram_decoder(&hints).ok().flatten(),
+            datagrams: family.datagram_decoder(&hints, catalogue().profiles()).ok().flatten(),
             source: None,
             stream: family.stream_decoder(profile),
             peer: None,

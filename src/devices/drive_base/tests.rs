@@ -5,7 +5,7 @@ use crate::Output;
 use crate::config::rig::Rig;
 use crate::config::rig::faults::FaultKind;
 use crate::config::rig::schedule::Schedule;
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::sensors::Subject;
 use proptest::prelude::*;
 use std::path::Path;

@@ -1,4 +1,4 @@
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::gnss::profile::GnssProfile;
 use proptest::prelude::*;
 

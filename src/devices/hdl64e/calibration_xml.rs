@@ -100,7 +100,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use crate::family::catalogue;
+    use crate::families::catalogue;
     use crate::hdl64e::profile::Hdl64eProfile;
 
     #[test]

@@ -109,6 +109,7 @@ impl Family for Hdl64eFamily {
         &self,
         profile: Option<&Hdl64eProfile>,
         hints: &Hints<'_>,
+        _known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
         Ok(Some(Box::new(decoder::Hdl64eDecoder::new(profile, hints)?)))
     }

@@ -160,7 +160,7 @@ fn bank_of(block: usize) -> Bank {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::catalogue;
+    use crate::families::catalogue;
     use crate::spinning::return_mode::ReturnMode;
 
     fn schedule(name: &str, change: impl FnOnce(&mut Hdl64eSettings)) -> Schedule {

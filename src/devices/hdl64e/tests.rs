@@ -1,4 +1,4 @@
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::hdl64e::profile::Hdl64eProfile;
 use std::collections::BTreeMap;
 

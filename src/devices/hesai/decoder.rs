@@ -16,7 +16,6 @@ use crate::decoder::datagram::{
     Twin,
 };
 use crate::decoder::{Misfit, object_of};
-use crate::family::catalogue;
 use crate::wire::hesai::data::{Packet, Point, ReturnMode, Tail};
 use crate::wire::hesai::format::{DISTANCE_UNIT_M, HesaiFormat};
 use crate::wire::hesai::gps::{GPS_PACKET_LEN, GpsPacket};
@@ -54,6 +53,8 @@ struct Told {
 #[derive(Clone, Debug, Default)]
 pub(super) struct HesaiDecoder {
     named: Option<Named>,
+    /// Among these is the one of the model that the packets tell.
+    known: &'static [Arc<Profile>],
     told: Option<Told>,
     gps: Option<Box<GpsPacket>>,
 }
@@ -97,15 +98,15 @@ fn mode_name(tail: &Tail) -> String {
 }
 
 /// The first profile of a format.
-fn driver_of(format: HesaiFormat) -> Option<&'static HesaiProfile> {
-    let drivers = catalogue().profiles().iter().filter_map(|profile| profile.data());
+fn driver_of(format: HesaiFormat, known: &'static [Arc<Profile>]) -> Option<&'static HesaiProfile> {
+    let drivers = known.iter().filter_map(|profile| profile.data());
     drivers.into_iter().find(|driver: &&HesaiProfile| driver.packet.format == format)
 }
 
 impl HesaiDecoder {
     /// Reads the packets of `named`, if the user has named a profile, else of any.
-    pub(super) fn new(named: Option<Named>) -> Self {
-        Self { named, ..Self::default() }
+    pub(super) fn new(named: Option<Named>, known: &'static [Arc<Profile>]) -> Self {
+        Self { named, known, ..Self::default() }
     }
 
     /// What is wrong with the profile that the user has named.
@@ -316,7 +317,7 @@ impl DatagramDecoder for HesaiDecoder {
             return Ok(point_source(&named.profile, "angles of the profile"));
         }
         let told = self.told.ok_or("has sent no data packets")?;
-        let driver = driver_of(told.format);
+        let driver = driver_of(told.format, self.known);
         let driver = driver.ok_or_else(|| format!("drawing {} is not supported", self.model()))?;
         Ok(point_source(driver, "angles of the model"))
     }

@@ -1,5 +1,7 @@
 //! Hesai's spinning lidars as a family.
 
+use std::sync::Arc;
+
 use super::profile::{HesaiProfile, HesaiSettings, PtpState};
 use super::{Hesai, calibration, decoder, describe, faults, profile_read};
 use crate::Built;
@@ -104,10 +106,11 @@ impl Family for HesaiFamily {
         &self,
         profile: Option<&HesaiProfile>,
         hints: &Hints<'_>,
+        known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
         let named = profile.zip(hints.profile);
         let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
-        Ok(Some(Box::new(decoder::HesaiDecoder::new(named))))
+        Ok(Some(Box::new(decoder::HesaiDecoder::new(named, known))))
     }
 
     fn calibration_file(&self, profile: &HesaiProfile, extension: &str) -> Option<String> {

@@ -5,7 +5,7 @@ use super::*;
 use crate::commands::Conduct;
 use crate::config::profile::Profile;
 use crate::config::rig::schedule::Schedule;
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::hesai::profile::{ClockSource, DualOrder};
 use crate::ptp::testing::{self, with_master};
 use crate::sensors::{Return, Subject};
@@ -542,7 +542,9 @@ fn hex(text: &str) -> Vec<u8> {
 fn every_command_is_answered_as_its_table_says() {
     for name in NAMES {
         let profile = driver(name);
-        let [table] = &crate::family::family_of(&profile).commands(&profile)[..] else { panic!() };
+        let [table] = &crate::families::family_of(&profile).commands(&profile)[..] else {
+            panic!()
+        };
         for row in &table.rows {
             let request = hex(row.request);
             let (command, payload) = (request[0], &request[1..]);

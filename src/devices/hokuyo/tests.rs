@@ -7,7 +7,7 @@ use super::*;
 use crate::PacketTruth;
 use crate::config::rig::Rig;
 use crate::config::rig::schedule::Schedule;
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::sensors::fault::EffectKind;
 use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Echoes, Return, Subject};
@@ -595,7 +595,7 @@ fn every_command_is_answered_as_its_table_says() {
     use crate::commands::{Conduct, variants};
     let profiles = catalogue().profiles().iter();
     for profile in profiles.filter(|profile| profile.data::<HokuyoProfile>().is_some()) {
-        let [table] = &crate::family::family_of(profile).commands(profile)[..] else { panic!() };
+        let [table] = &crate::families::family_of(profile).commands(profile)[..] else { panic!() };
         let statuses = &profile.data::<HokuyoProfile>().unwrap().statuses;
         let refusals = [
             statuses.not_supported,

@@ -322,7 +322,7 @@ fn numbers(field: &Field<'_>, count: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::catalogue;
+    use crate::families::catalogue;
     use crate::imu::profile::ImuProfile;
 
     fn dialect(name: &str) -> Dialect {

@@ -1,7 +1,7 @@
 //! What all units have in common; conversations are in `tests/dialogues/imu`.
 
 use crate::commands::{CommandRow, Conduct};
-use crate::family::{catalogue, family_of};
+use crate::families::{catalogue, family_of};
 use crate::imu::profile::ImuProfile;
 use glam::DVec3;
 use proptest::prelude::*;

@@ -97,6 +97,7 @@ impl Family for JointEncoderFamily {
         &self,
         _profile: Option<&JointEncoderProfile>,
         _hints: &Hints<'_>,
+        _known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
         Ok(Some(Box::<datagrams::JointDatagrams>::default()))
     }

@@ -5,7 +5,7 @@ use crate::config::profile::Profile;
 use crate::config::rig::joints::JointMotion;
 use crate::config::rig::schedule::Schedule;
 use crate::config::toml::diagnostic::{Place, SourceFile};
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::frames::Transform;
 use crate::sensors::Subject;
 use crate::wire::framer::Framer;

@@ -1,5 +1,7 @@
 //! The Ousters as a family.
 
+use std::sync::Arc;
+
 use super::profile::{OusterProfile, OusterSettings};
 use super::words::PtpState;
 use super::{Ouster, decoder, describe, faults, profile_read};
@@ -113,6 +115,7 @@ impl Family for OusterFamily {
         &self,
         profile: Option<&OusterProfile>,
         hints: &Hints<'_>,
+        _known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
         let named = profile.zip(hints.profile);
         let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));

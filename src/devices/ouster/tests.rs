@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::config::profile::Profile;
 use crate::config::rig::schedule::Schedule;
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::ouster::words::{OperatingMode, PtpState, TimestampMode};
 use crate::ptp::testing::{self, with_master};
 use crate::sensors::{Return, Subject};
@@ -452,7 +452,7 @@ fn every_request_is_answered_as_its_table_says() {
     use crate::commands::{Conduct, variants};
     for name in ["ouster-os1-64-2.0", NAME, LATER] {
         let profile = driver(name);
-        let tables = crate::family::family_of(&profile).commands(&profile);
+        let tables = crate::families::family_of(&profile).commands(&profile);
         for row in &tables[0].rows {
             let (word, url) = row.code.split_once(' ').unwrap();
             let method = match word {

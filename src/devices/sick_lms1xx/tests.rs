@@ -1,4 +1,4 @@
-use crate::family::catalogue;
+use crate::families::catalogue;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;

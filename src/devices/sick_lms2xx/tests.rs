@@ -1,4 +1,4 @@
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::sick_lms2xx::profile::{SickLms2xxProfile, TransmissionStart};
 use proptest::prelude::*;
 

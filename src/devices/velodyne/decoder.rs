@@ -56,6 +56,8 @@ pub(super) struct VelodyneDecoder {
     named: Option<Named>,
     /// Whether that holds against what the packets say.
     anyway: bool,
+    /// Among these is the one of the model that the packets tell.
+    known: &'static [Arc<Profile>],
     /// The timestamp of the last data packet, and the first times between two, microseconds.
     last_stamp: Option<Stamp>,
     spacings_us: Vec<i64>,
@@ -69,8 +71,8 @@ pub(super) struct VelodyneDecoder {
 
 impl VelodyneDecoder {
     /// Reads the packets of `named`, if the user has named a profile, else of any.
-    pub(super) fn new(named: Option<Named>, anyway: bool) -> Self {
-        Self { named, anyway, ..Self::default() }
+    pub(super) fn new(named: Option<Named>, anyway: bool, known: &'static [Arc<Profile>]) -> Self {
+        Self { named, anyway, known, ..Self::default() }
     }
 
     /// The model most data packets name.
@@ -205,7 +207,8 @@ impl DatagramDecoder for VelodyneDecoder {
 
     fn shots(&self, payload: &[u8]) -> Vec<Shot> {
         let named = self.meant().map(|named| &*named.profile);
-        let driver = named.or_else(|| self.told().and_then(cloud::driver_of));
+        let driver =
+            named.or_else(|| self.told().and_then(|model| cloud::driver_of(model, self.known)));
         driver.map_or_else(Vec::new, |driver| {
             data_packet::shots(payload, driver.lasers.len(), driver.packet.distance_unit_m)
         })
@@ -283,7 +286,7 @@ impl DatagramDecoder for VelodyneDecoder {
         let Some(model) = self.told() else {
             return Err("drawing an unknown lidar is not supported".to_owned());
         };
-        cloud::point_source(model)
+        cloud::point_source(model, self.known)
             .ok_or_else(|| format!("drawing {} is not supported", model.name()))
     }
 

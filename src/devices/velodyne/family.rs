@@ -1,5 +1,7 @@
 //! The Velodynes with fixed optics as a family.
 
+use std::sync::Arc;
+
 use super::profile::{VelodyneProfile, VelodyneSettings};
 use super::{Velodyne, decoder, describe, profile_read};
 use crate::Built;
@@ -98,10 +100,11 @@ impl Family for VelodyneFamily {
         &self,
         profile: Option<&VelodyneProfile>,
         hints: &Hints<'_>,
+        known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
         let named = profile.zip(hints.profile);
         let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
-        Ok(Some(Box::new(decoder::VelodyneDecoder::new(named, hints.anyway))))
+        Ok(Some(Box::new(decoder::VelodyneDecoder::new(named, hints.anyway, known))))
     }
 
     fn commands(&self, _profile: &VelodyneProfile) -> Vec<CommandTable> {

@@ -114,7 +114,7 @@ fn hex(digest: impl AsRef<[u8]>) -> String {
 mod tests {
     use super::*;
     use crate::config::toml::overrides::Override;
-    use crate::devices::family::catalogue;
+    use crate::devices::families::catalogue;
     use crate::engine::load_scene;
 
     fn rig(sets: &[&str]) -> Rig {

@@ -1,4 +1,4 @@
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 
 const RIG: &str = r#"
 seed = 7

@@ -18,7 +18,7 @@ use crate::config::rig::faults::{DeviceFaults, FaultConfig};
 use crate::config::rig::{DeviceId, Override, Rig};
 use crate::config::toml::read_files::with_files;
 use crate::devices;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::engine::certificate::digest;
 use crate::engine::stats::Effort;
 use crate::engine::workers::{Job, Measured, measure};

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::*;
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::ControlConfig;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::devices::{Device, Output, Transmit};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::{Measurement, MeasurementRequest};

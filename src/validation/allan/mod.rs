@@ -9,7 +9,7 @@ mod plot;
 
 use std::fmt::Write;
 
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use std::path::PathBuf;
 use std::time::Duration;
 

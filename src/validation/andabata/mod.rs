@@ -38,7 +38,7 @@ use self::robot::{Logbook, Plugs, Robot};
 use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
 use crate::config::rig::Rig;
 use crate::config::toml::overrides::Override;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::engine::LiveWorld;
 use crate::engine::host_events::Said;
 use crate::engine::hosts::Hosts;

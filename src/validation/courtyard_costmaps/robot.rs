@@ -11,7 +11,7 @@ use crate::config::rig::{DeviceId, Rig};
 use crate::devices::Output;
 use crate::devices::decoder::datagram::{CloudPoint, DATA, DatagramDecoder, PointSource};
 use crate::devices::decoder::{Hints, StreamDecoder};
-use crate::devices::family::family_of;
+use crate::devices::families::{catalogue, family_of};
 use crate::engine::host_events::{HostTarget, Said, Words};
 use crate::engine::hosts::Hosts;
 use crate::frames::GeoOrigin;
@@ -133,7 +133,7 @@ impl<'a> Robot<'a> {
         let family = family_of(profile);
         let hints = Hints { profile: Some(profile), ..Hints::default() };
         let lidar = Reader {
-            datagrams: family.datagram_decoder(&hints)?,
+            datagrams: family.datagram_decoder(&hints, catalogue().profiles())?,
             points: None,
             stream: family.stream_decoder(Some(profile)),
         };

@@ -20,7 +20,7 @@ use serde_json::json;
 use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
 use crate::config::rig::Rig;
 use crate::config::toml::overrides::Override;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::engine::clock::Stopwatch;
 use crate::engine::{LiveWorld, build_devices, default_workers};
 use crate::sensors::lidar::Scratch;

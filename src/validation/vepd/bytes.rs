@@ -13,7 +13,7 @@ use super::drive::{Bench, Draws, PositionReading, Reading, Seen, Truth, stated_v
 use super::variant::Variant;
 use crate::devices::decoder::StreamDecoder;
 use crate::devices::decoder::readings::PositionFix;
-use crate::devices::family::family_of;
+use crate::devices::families::family_of;
 use crate::engine::LiveWorld;
 use crate::engine::hosts::NoHosts;
 use crate::engine::record::{Stretch, render};

@@ -14,7 +14,7 @@ use super::judge::{Beliefs, Judge};
 use super::metrics::Drive;
 use super::variant::{Preset, Stated, Variant, papers_imu};
 use crate::config::rig::Rig;
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::devices::gnss::profile::GnssSettings;
 use crate::devices::imu::output::Stream;
 use crate::devices::imu::profile::{Decimation, ImuProfile, ImuSettings};

@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::rig::{RobotConfig, TrajectoryConfig};
-use crate::devices::family::catalogue;
+use crate::devices::families::catalogue;
 use crate::devices::imu::profile::ImuProfile;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::sensors::noise::{NoiseSource, Quantity};

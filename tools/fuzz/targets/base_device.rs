@@ -2,7 +2,7 @@
 
 use menura::devices::drive_base::DriveBase;
 use menura::devices::drive_base::profile::BaseProfile;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::{Device, Output};
 use menura::sensors::{Measurement, Outcome, Subject};
 use menura::time::SimTime;

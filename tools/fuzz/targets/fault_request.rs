@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use menura::config::rig::Rig;
 use menura::config::rig::fault_read::live_fault;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::live_faults::{FaultRequest, toml_of};
 
 static RIG: LazyLock<Rig> = LazyLock::new(|| {

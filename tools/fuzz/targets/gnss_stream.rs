@@ -1,7 +1,7 @@
 //! A receiver's port: no byte of a stream is lost, what is decoded is encoded as it was, and a
 //! receiver that hears it lives on.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::gnss::profile::GnssProfile;
 use std::sync::LazyLock;
 

@@ -3,7 +3,7 @@
 
 use super::drive;
 use menura::devices::Device;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::hdl64e::Hdl64e;
 use menura::devices::hdl64e::profile::Hdl64eProfile;
 use menura::sensors::Outcome;

@@ -3,7 +3,7 @@
 
 use super::drive;
 use menura::devices::Device;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::hesai::Hesai;
 use menura::devices::hesai::profile::HesaiProfile;
 use menura::sensors::Outcome;

@@ -1,7 +1,7 @@
 //! Hokuyo's scanners with hosts that send anything: no panic, bounded memory, and a host that connects
 //! afterwards is answered.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use std::path::Path;
 use std::sync::LazyLock;
 

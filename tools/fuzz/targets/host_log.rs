@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use menura::config::rig::Rig;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::host_log;
 
 static RIG: LazyLock<Rig> =

@@ -2,7 +2,7 @@
 //! transmitter never holds more than its buffer.
 
 use menura::devices::Device;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::imu::Imu;
 use menura::devices::imu::profile::ImuProfile;
 use menura::time::{Epoch, SimTime};

@@ -3,7 +3,7 @@
 
 use super::frames;
 use menura::config::rig::Rig;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::{Output, build};
 use menura::time::{Epoch, SimTime};
 use menura::wire::joint_lines::{Command, Lines};

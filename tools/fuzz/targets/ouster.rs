@@ -3,7 +3,7 @@
 
 use super::drive;
 use menura::devices::Device;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::ouster::Ouster;
 use menura::devices::ouster::profile::OusterProfile;
 use menura::sensors::Outcome;

@@ -1,6 +1,6 @@
 //! A firmware profile of any text is read or refused.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 
 pub fn run(bytes: &[u8]) {
     let text = super::text(bytes);

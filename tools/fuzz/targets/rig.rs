@@ -1,6 +1,6 @@
 //! A rig of any text is read or refused; what is said of it can be printed.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use std::path::Path;
 
 use menura::config::rig::Rig;

@@ -1,6 +1,6 @@
 //! What every target starts from.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::hdl64e::profile::Hdl64eProfile;
 
 use std::fs;

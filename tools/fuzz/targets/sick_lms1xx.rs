@@ -1,7 +1,7 @@
 //! An LMS1xx and an LMS5xx with hosts that send anything: no panic, bounded memory, and a host that
 //! connects afterwards is answered.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
 //! The SICK LMS 2xx: any telegram that is read comes back; a scanner that hears any bytes in any
 //! pieces stays alive, small, and still tells its state.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::sick_lms2xx::SickLms2xx;
 use menura::devices::sick_lms2xx::profile::SickLms2xxProfile;
 use menura::devices::{Device, Output};

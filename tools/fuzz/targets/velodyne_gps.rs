@@ -1,7 +1,7 @@
 //! The GPS input of a Velodyne: whatever comes down the cable, the clock shows an instant of an hour
 //! and what it echoes is a sentence.
 
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::velodyne::profile::VelodyneProfile;
 use std::sync::LazyLock;
 

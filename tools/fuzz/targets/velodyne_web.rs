@@ -3,7 +3,7 @@
 
 use super::drive;
 use menura::devices::Device;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::devices::velodyne::Velodyne;
 use menura::devices::velodyne::profile::VelodyneProfile;
 use menura::sensors::Outcome;

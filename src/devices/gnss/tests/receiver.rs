@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::gnss::profile::GnssProfile;
 use crate::sensors::gnss::almanac::{Almanac, AlmanacSatellite, Orbit};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::commands::{CommandRow, Conduct, variants};
-use crate::family::family_of;
+use crate::families::family_of;
 
 /// The tables of all u-blox profiles.
 fn benches() -> Vec<(Bench, Vec<crate::commands::CommandTable>)> {

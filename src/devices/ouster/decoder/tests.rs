@@ -1,7 +1,7 @@
 use glam::DVec3;
 
 use super::*;
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::ouster::profile::{BeamAngles, Geometry};
 use crate::wire::ouster::lidar::{PacketWriter, PixelReturn};
 

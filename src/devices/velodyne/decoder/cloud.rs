@@ -1,9 +1,11 @@
 //! Points from distances, by the angles that are the same in every unit of a model.
 
+use std::sync::Arc;
+
 use glam::DVec3;
 
+use crate::config::profile::Profile;
 use crate::decoder::datagram::{CloudPoint, PointSource};
-use crate::family::catalogue;
 use crate::spinning::data_packet::{self, half_step_deg};
 use crate::velodyne::profile::VelodyneProfile;
 use crate::wire::velodyne::{Bank, DataPacket, Model, SLOTS};
@@ -27,8 +29,11 @@ struct Cloud {
 }
 
 /// The first profile of a model, which tells its lasers: firmwares differ in times alone.
-pub(super) fn driver_of(model: Model) -> Option<&'static VelodyneProfile> {
-    catalogue().profiles().iter().find_map(|profile| {
+pub(super) fn driver_of(
+    model: Model,
+    known: &'static [Arc<Profile>],
+) -> Option<&'static VelodyneProfile> {
+    known.iter().find_map(|profile| {
         let driver = profile.data::<VelodyneProfile>()?;
         let is_it = Model::from_product_id(driver.packet.product_id) == Some(model);
         is_it.then_some(driver)
@@ -36,8 +41,8 @@ pub(super) fn driver_of(model: Model) -> Option<&'static VelodyneProfile> {
 }
 
 /// The points of a model's packets; `None` for a model of no profile.
-pub(super) fn point_source(model: Model) -> Option<PointSource> {
-    let driver = driver_of(model)?;
+pub(super) fn point_source(model: Model, known: &'static [Arc<Profile>]) -> Option<PointSource> {
+    let driver = driver_of(model, known)?;
     Some(PointSource { calibration: "angles of the model", ..point_source_of(driver) })
 }
 
@@ -104,6 +109,7 @@ impl Cloud {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::families::catalogue;
     use crate::wire::velodyne::Point;
 
     fn close(point: &CloudPoint, expected: [f64; 3], tolerance_m: f64) {
@@ -125,7 +131,7 @@ mod tests {
         let mut payload = [0; crate::wire::velodyne::DATA_PACKET_LEN];
         packet.emit(&mut payload);
         let mut points = Vec::new();
-        (point_source(model).unwrap().decode)(&payload, block, &mut points);
+        (point_source(model, catalogue().profiles()).unwrap().decode)(&payload, block, &mut points);
         let [point] = points[..] else { panic!("{points:?}") };
         point
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::CableSignal;
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::frames::Geodetic;
 use crate::sensors::imu::InertialTruth;
 use crate::spinning::clock_settings::ClockSettings;

@@ -1,6 +1,6 @@
 //! The web interface.
 
-use crate::family::catalogue;
+use crate::families::catalogue;
 use crate::velodyne::profile::VelodyneProfile;
 use std::path::Path;
 
@@ -309,7 +309,7 @@ fn every_request_is_answered_as_its_table_says() {
     use crate::commands::{Conduct, variants};
     let profiles = catalogue().profiles().iter();
     for profile in profiles.filter(|profile| profile.data::<VelodyneProfile>().is_some()) {
-        let [table] = &crate::family::family_of(profile).commands(profile)[..] else { panic!() };
+        let [table] = &crate::families::family_of(profile).commands(profile)[..] else { panic!() };
         for row in &table.rows {
             let mut words = row.code.split(' ');
             let (word, path) = (words.next().unwrap(), words.next().unwrap());

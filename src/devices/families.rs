@@ -1,0 +1,56 @@
+//! The table of all families, and what is asked of any of them. No family imports this.
+
+use std::sync::LazyLock;
+
+use super::device::Built;
+use super::family::{AnyFamily, Erased};
+use super::{
+    drive_base, gnss, hdl64e, hesai, hokuyo, imu, joint_encoder, ouster, sick_lms1xx, sick_lms2xx,
+    velodyne,
+};
+use crate::config::profile::{Catalogue, Profile};
+use crate::config::rig::DeviceConfig;
+use crate::config::rig::faults::DeviceFaults;
+use crate::time::Epoch;
+
+/// Every family that Menura speaks for, in the order in which messages list them.
+pub static FAMILIES: &[&dyn AnyFamily] = &[
+    &Erased(hdl64e::Hdl64eFamily),
+    &Erased(velodyne::VelodyneFamily),
+    &Erased(sick_lms2xx::SickLms2xxFamily),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::FdiLink)),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::VectorNav)),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::Xbus)),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::Mip)),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::SbgEcom)),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::Phone)),
+    &Erased(gnss::GnssFamily),
+    &Erased(sick_lms1xx::SickLms1xxFamily),
+    &Erased(drive_base::BaseFamily(drive_base::BaseProtocol::RoboClaw)),
+    &Erased(drive_base::BaseFamily(drive_base::BaseProtocol::CreateOi)),
+    &Erased(drive_base::BaseFamily(drive_base::BaseProtocol::Kangaroo)),
+    &Erased(drive_base::BaseFamily(drive_base::BaseProtocol::Sabertooth)),
+    &Erased(drive_base::BaseFamily(drive_base::BaseProtocol::Horizon)),
+    &Erased(joint_encoder::JointEncoderFamily),
+    &Erased(hokuyo::HokuyoFamily),
+    &Erased(ouster::OusterFamily),
+    &Erased(hesai::HesaiFamily),
+];
+
+/// All families and embedded profiles, for whoever reads a rig or a profile.
+pub fn catalogue() -> &'static Catalogue {
+    static CATALOGUE: LazyLock<Catalogue> =
+        LazyLock::new(|| Catalogue::new(FAMILIES.iter().map(|family| *family as _).collect()));
+    &CATALOGUE
+}
+
+/// The family that reads `profile`.
+pub fn family_of(profile: &Profile) -> &'static dyn AnyFamily {
+    let found = FAMILIES.iter().find(|family| family.key() == profile.family.key());
+    *found.expect("a profile's family is one of the catalogue")
+}
+
+/// Builds the device that `config` describes, with what will go wrong within it.
+pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch) -> Built {
+    family_of(&config.profile).build(config, faults, seed, epoch)
+}
