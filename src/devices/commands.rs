@@ -60,6 +60,11 @@ pub struct CommandTable {
 }
 
 impl CommandTable {
+    /// Tables by title and text.
+    pub fn parse_all(tables: &[(&'static str, &'static str)]) -> Vec<Self> {
+        tables.iter().map(|(title, text)| Self::parse(title, text)).collect()
+    }
+
     /// Reads a table that is part of the program.
     ///
     /// # Panics

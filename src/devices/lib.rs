@@ -28,11 +28,11 @@ pub mod ouster;
 mod power_cycle;
 pub mod ptp;
 mod sample_series;
+mod serial;
 pub mod sick_lms1xx;
 pub mod sick_lms2xx;
 pub mod spinning;
 mod tcp_hosts;
-mod uart;
 pub mod velodyne;
 mod waiting;
 

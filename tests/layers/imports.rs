@@ -35,8 +35,17 @@ const MAY_IMPORT_ONLY: &[(&str, &[&str])] = &[
 
 /// Modules of `src/devices` that stay no family when they are folders. Families may import them and the
 /// single files beside them; none of these imports a family but [`TABLE_OF_FAMILIES`].
-const SHARED_BY_FAMILIES: &[&str] =
-    &["decoder", "describe", "family", "motor_stall", "ptp", "spinning", "uart"];
+const SHARED_BY_FAMILIES: &[&str] = &[
+    "decoder",
+    "describe",
+    "drive_base",
+    "family",
+    "imu",
+    "motor_stall",
+    "ptp",
+    "serial",
+    "spinning",
+];
 
 /// The file of `src/devices` that lists the families. It imports all of them, and none of them imports it.
 const TABLE_OF_FAMILIES: &str = "src/devices/families.rs";

@@ -1,10 +1,9 @@
-//! The drive bases as a family with one driver word for each protocol.
+//! The families of drive bases: each speaks one protocol.
 
 use std::sync::Arc;
 
-use super::faults::{FAULTS, FAULTS_OF_MUTE};
-use super::profile::{BaseProfile, BaseProtocol, BaseSettings};
-use super::{DriveBase, commands, decoder, describe, profile_read};
+use super::profile::{BaseProfile, BaseSettings};
+use super::{Dialect, DriveBase, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::{DeviceFaultKind, Product, Profile};
@@ -14,20 +13,31 @@ use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::sensors::odometry::WheelSensor;
 
-/// A base that speaks this protocol, whose word is the driver's.
-#[derive(Debug)]
-pub struct BaseFamily(pub BaseProtocol);
+/// What a family of drive bases states about its protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct BaseFamily {
+    /// The word of a profile's `driver` key.
+    pub key: &'static str,
+    /// The settings of this protocol alone, before a profile is read.
+    pub dialect: fn() -> Arc<dyn Dialect>,
+    /// The faults that a unit can have within.
+    pub faults: &'static [DeviceFaultKind],
+    /// Title and text of the tables of commands.
+    pub commands: &'static [(&'static str, &'static str)],
+    /// Reads the bytes that units send; the family's key names them.
+    pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
+}
 
 impl Family for BaseFamily {
     type Profile = BaseProfile;
     type Settings = BaseSettings;
 
     fn key(&self) -> &'static str {
-        self.0.word()
+        self.key
     }
 
     fn read_profile(&self, root: TableReader<'_>) -> Option<BaseProfile> {
-        profile_read::profile(root, self.0)
+        profile_read::profile(root, *self)
     }
 
     fn product(&self, _profile: &BaseProfile) -> Product {
@@ -48,7 +58,7 @@ impl Family for BaseFamily {
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
-        if self.0 == BaseProtocol::Sabertooth { &FAULTS_OF_MUTE } else { &FAULTS }
+        self.faults
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
@@ -67,10 +77,10 @@ impl Family for BaseFamily {
     }
 
     fn stream_decoder(&self, _profile: Option<&BaseProfile>) -> Option<Box<dyn StreamDecoder>> {
-        Some(decoder::decoder(self.0))
+        Some((self.decoder)(self.key))
     }
 
-    fn commands(&self, profile: &BaseProfile) -> Vec<CommandTable> {
-        commands::tables(profile)
+    fn commands(&self, _profile: &BaseProfile) -> Vec<CommandTable> {
+        CommandTable::parse_all(self.commands)
     }
 }

@@ -1,47 +1,39 @@
-//! Drive bases and motor controllers on a serial line: what a robot's computer talks to in order to move.
+//! What drive bases and motor controllers on a serial line share: what a robot's computer talks to in
+//! order to move.
 //!
-//! [`DriveBase`] is what all have in common: it takes the state of the wheels each millisecond, counts
-//! it ([`encoders`]), takes the host's bytes one by one when their last bit has come, and lets time and
-//! bytes act in the order of their instants. What a command does and what is answered is a
-//! [`Protocol`]:
-//!
-//! | profile's `driver` | file | odometry |
-//! |---|---|---|
-//! | `roboclaw` | [`roboclaw`] | counts of 32 bits |
-//! | `create-oi` | [`create_oi`] | counts of 16 bits, millimetres and degrees since the last answer |
-//! | `kangaroo` | [`kangaroo`] | counts or units |
-//! | `sabertooth` | [`sabertooth`] | none |
-//! | `clearpath-horizon` | [`horizon`] | millimetres |
+//! [`DriveBase`] takes the state of the wheels each millisecond, counts it ([`encoders`]), takes the
+//! host's bytes one by one when their last bit has come, and lets time and bytes act in the order of
+//! their instants. What a command does and what is answered is a [`Protocol`]. A family is a protocol:
+//! it states a [`BaseFamily`] and has a folder of its own.
 //!
 //! Commands become set points of the treads ([`Actuation::Treads`]); how the robot follows is the
 //! vehicle's affair. A question that is whole at T is answered from the wheels' state of the last
 //! millisecond at or before T. If that has not been measured yet the device waits for it, so that a
 //! run and a recording of what its host said have the same bytes.
 
-mod commands;
-mod create_oi;
-pub(crate) mod decoder;
-mod describe;
+pub(crate) mod describe;
 pub mod encoders;
 mod family;
 pub mod faults;
-mod horizon;
-mod kangaroo;
-mod mixer;
+pub(crate) mod mixer;
 pub mod profile;
-mod profile_read;
-mod protocol;
-mod roboclaw;
-mod sabertooth;
+pub(crate) mod profile_read;
+pub mod protocol;
 pub mod unit;
+
+pub mod clearpath_horizon;
+pub mod create_oi;
+pub mod kangaroo;
+pub mod roboclaw;
+pub mod sabertooth;
 
 use std::collections::VecDeque;
 
 pub use self::family::BaseFamily;
 use self::faults::{BaseFault, condition};
-pub use self::profile::BaseProtocol;
-use self::profile::{BaseProfile, BaseSettings, Dialect};
-use self::unit::{Protocol, Unit};
+use self::profile::{BaseProfile, BaseSettings};
+pub use self::protocol::{Dialect, Protocol};
+pub use self::unit::Unit;
 use super::{Device, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::sample_series::SampleSeries;
@@ -84,7 +76,7 @@ impl DriveBase {
     ) -> Self {
         let unit = Unit::new(profile, settings);
         Self {
-            protocol: protocol_of(&unit),
+            protocol: settings.dialect.start(&unit),
             unit,
             faults,
             series: SampleSeries::new(PERIOD_NS),
@@ -169,16 +161,6 @@ impl DriveBase {
     }
 }
 
-fn protocol_of(unit: &Unit) -> Box<dyn Protocol> {
-    match unit.settings.dialect.clone() {
-        Dialect::RoboClaw(own) => Box::new(roboclaw::RoboClawUnit::new(own, unit)),
-        Dialect::CreateOi(own) => Box::new(create_oi::CreateUnit::new(own)),
-        Dialect::Kangaroo(own) => Box::new(kangaroo::KangarooUnit::new(own)),
-        Dialect::Sabertooth(own) => Box::new(sabertooth::SabertoothUnit::new(own)),
-        Dialect::Horizon(own) => Box::new(horizon::HorizonUnit::new(own, unit)),
-    }
-}
-
 impl Device for DriveBase {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         self.series.poll_request(horizon)
@@ -233,4 +215,6 @@ impl Device for DriveBase {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
+#[cfg(test)]
+pub(crate) mod walk;

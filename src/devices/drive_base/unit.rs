@@ -5,42 +5,13 @@ use std::collections::VecDeque;
 use super::encoders::Encoders;
 use super::faults::Condition;
 use super::profile::{BaseProfile, BaseSettings};
+use crate::serial::uart::Uart;
 use crate::time::SimTime;
-use crate::uart::Uart;
 use crate::world::actuation::Actuation;
 use crate::{Output, Transmit};
 
 /// Between two set points of a ramp, nanoseconds.
 const RAMP_STEP_NS: u64 = 10_000_000;
-
-/// The messages and commands of a product. Instants never go back.
-pub trait Protocol: Send {
-    /// Bytes from the host, of which the last was whole at `at`.
-    fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit);
-
-    /// When it next does something by itself.
-    fn next_due(&self, _unit: &Unit) -> Option<SimTime> {
-        None
-    }
-
-    /// The instant of [`Protocol::next_due`] has come; the next one is later.
-    fn on_time(&mut self, _at: SimTime, _unit: &mut Unit) {}
-
-    /// The motors' power is cut: the robot brakes whatever the motors are told.
-    fn on_stop(&mut self, at: SimTime, unit: &mut Unit) {
-        unit.stop(at);
-    }
-
-    /// The unit as it is when power is back, with what it keeps without power.
-    fn switched_on(&self, _at: SimTime, unit: &mut Unit) -> Box<dyn Protocol> {
-        super::protocol_of(unit)
-    }
-
-    /// Messages a second that nobody asks for one by one.
-    fn rate_hz(&self) -> f64 {
-        0.0
-    }
-}
 
 /// A set point on its way.
 #[derive(Clone, Copy, Debug)]

@@ -60,7 +60,7 @@ fn list(values: &[u32]) -> String {
 fn device(driver: &ImuProfile) -> Rows {
     let identity = &driver.identity;
     vec![
-        ("driver", driver.dialect.protocol().word().to_string()),
+        ("driver", driver.family.key.to_owned()),
         ("model", format!("{}, serial number {}", identity.model, identity.serial)),
         ("firmware", format!("{}, hardware {}", identity.firmware, identity.hardware)),
         ("line", format!("8N1, {} baud", list(&driver.baud_rates))),

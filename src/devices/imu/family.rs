@@ -1,9 +1,9 @@
-//! The IMUs as a family with one driver word for each protocol.
+//! The families of IMUs: each speaks one protocol.
 
 use std::sync::Arc;
 
-use super::profile::{ImuProfile, ImuProtocol, ImuSettings};
-use super::{Imu, decoder, describe, profile_read};
+use super::profile::{ImuProfile, ImuSettings};
+use super::{Dialect, Imu, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::{Product, Profile};
@@ -13,20 +13,31 @@ use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::sensors::imu::settings::TriadErrors;
 
-/// An IMU that speaks this protocol, whose word is the driver's.
-#[derive(Debug)]
-pub struct ImuFamily(pub ImuProtocol);
+/// What a family of IMUs states about its protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct ImuFamily {
+    /// The word of a profile's `driver` key.
+    pub key: &'static str,
+    /// Names of the messages that units can send, as profiles and rigs list them.
+    pub messages: fn() -> Vec<&'static str>,
+    /// Reads what a profile says of this protocol alone.
+    pub dialect: fn(&mut TableReader<'_>) -> Option<Arc<dyn Dialect>>,
+    /// Title and text of the tables of commands.
+    pub commands: &'static [(&'static str, &'static str)],
+    /// Reads the bytes that units send; the family's key names them.
+    pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
+}
 
 impl Family for ImuFamily {
     type Profile = ImuProfile;
     type Settings = ImuSettings;
 
     fn key(&self) -> &'static str {
-        self.0.word()
+        self.key
     }
 
     fn read_profile(&self, root: TableReader<'_>) -> Option<ImuProfile> {
-        profile_read::profile(root, self.0)
+        profile_read::profile(root, *self)
     }
 
     fn product(&self, _profile: &ImuProfile) -> Product {
@@ -68,18 +79,10 @@ impl Family for ImuFamily {
     }
 
     fn commands(&self, _profile: &ImuProfile) -> Vec<CommandTable> {
-        let (title, text) = match self.0 {
-            ImuProtocol::FdiLink => ("FDILink", include_str!("fdilink.csv")),
-            ImuProtocol::VectorNav => ("VectorNav registers", include_str!("vectornav.csv")),
-            ImuProtocol::Xbus => ("Xbus messages", include_str!("xbus.csv")),
-            ImuProtocol::Mip => ("MIP commands", include_str!("mip.csv")),
-            ImuProtocol::SbgEcom => ("sbgECom commands", include_str!("sbg_ecom.csv")),
-            ImuProtocol::Phone => return Vec::new(),
-        };
-        vec![CommandTable::parse(title, text)]
+        CommandTable::parse_all(self.commands)
     }
 
     fn stream_decoder(&self, _profile: Option<&ImuProfile>) -> Option<Box<dyn StreamDecoder>> {
-        Some(decoder::decoder(self.0))
+        Some((self.decoder)(self.key))
     }
 }

@@ -1,111 +1,19 @@
 //! IMUs as data: who they say they are, how they talk, how well they measure.
 
-use super::answers::Dialect;
-pub use super::protocol::ImuProtocol;
+use std::sync::Arc;
+
+use super::{Dialect, ImuFamily};
 use crate::sensors::imu::settings::ImuModel;
 
 words!(Decimation: "mean" => Mean, "last" => Last);
 
-/// Names of messages a protocol can send; told by the layer that sends them.
-pub const MESSAGES: [(ImuProtocol, &[&str]); 6] = [
-    (ImuProtocol::FdiLink, &["imu", "ahrs", "ins-gps", "geodetic-position"]),
-    (
-        ImuProtocol::VectorNav,
-        &[
-            "ypr", "qtn", "qmr", "mag", "acc", "gyr", "mar", "ymr", "yba", "yia", "imu", "dtv",
-            "off",
-        ],
-    ),
-    (
-        ImuProtocol::Xbus,
-        &[
-            "packet-counter",
-            "utc-time",
-            "itow",
-            "sample-time-fine",
-            "sample-time-coarse",
-            "temperature",
-            "quaternion",
-            "rotation-matrix",
-            "euler",
-            "pressure",
-            "delta-v",
-            "acceleration",
-            "free-acceleration",
-            "rate-of-turn",
-            "delta-q",
-            "magnetic-field",
-            "status-byte",
-            "status-word",
-            "acceleration-hr",
-            "rate-of-turn-hr",
-            "raw-sensors",
-            "raw-gyro-temperatures",
-            "corrected-magnetic-field",
-            "device-id",
-            "location-id",
-        ],
-    ),
-    (
-        ImuProtocol::Mip,
-        &[
-            "accel",
-            "gyro",
-            "mag",
-            "delta-angle",
-            "delta-velocity",
-            "quaternion",
-            "euler",
-            "ticks",
-            "gps-time",
-            "pressure",
-            "matrix",
-            "stabilised-north",
-            "stabilised-up",
-            "filter-quaternion",
-            "filter-matrix",
-            "filter-euler",
-            "filter-linear-acceleration",
-            "filter-angular-rate",
-            "filter-status",
-            "filter-time",
-            "filter-gravity",
-            "filter-heading-update",
-            "filter-acceleration",
-            "filter-gyro-bias",
-            "filter-euler-uncertainty",
-            "filter-gyro-bias-uncertainty",
-            "filter-gravity-magnitude",
-            "filter-magnetic-model",
-            "filter-pressure-altitude",
-        ],
-    ),
-    (
-        ImuProtocol::SbgEcom,
-        &[
-            "status",
-            "utc-time",
-            "imu-data",
-            "imu-short",
-            "mag",
-            "mag-calib",
-            "ekf-euler",
-            "ekf-quat",
-            "ekf-nav",
-            "ship-motion",
-            "gps1-vel",
-            "gps1-pos",
-            "gps1-hdt",
-        ],
-    ),
-    (ImuProtocol::Phone, &["phone"]),
-];
-
 /// One firmware of an IMU.
 #[derive(Clone, Debug)]
 pub struct ImuProfile {
-    /// How it talks, and what it answers.
-    pub dialect: Dialect,
+    /// Those that speak the same protocol.
+    pub family: ImuFamily,
+    /// What only this protocol has: what it answers.
+    pub dialect: Arc<dyn Dialect>,
     /// Who it says it is.
     pub identity: ImuIdentity,
     /// Baud rates it can be set to, the factory's first.

@@ -1,15 +1,14 @@
 //! Reads the profile of an IMU, and what a rig sets on one.
 
-use super::answers;
-use super::profile::{
-    ClockErrors, Decimation, ImuIdentity, ImuProfile, ImuProtocol, ImuSettings, MESSAGES,
-};
+use super::ImuFamily;
+use super::profile::{ClockErrors, Decimation, ImuIdentity, ImuProfile, ImuSettings};
 use super::settings_read::{MODEL, limit, magnetic_field, model};
 use crate::config::profile::read::PROFILES;
 use crate::config::profile::{Profile, baud_rate, lag};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::imu::settings::ImuModel;
+use crate::serial::line_read;
 
 fn clock(mut keys: Keys<'_>, all: &mut ClockErrors) -> Option<()> {
     keys.number("drift_ppm", &limit(-1e4, 1e4), &mut all.drift_ppm);
@@ -18,19 +17,8 @@ fn clock(mut keys: Keys<'_>, all: &mut ClockErrors) -> Option<()> {
 }
 
 fn identity(mut table: TableReader<'_>) -> Option<ImuIdentity> {
-    let mut text = |key| {
-        let field = table.required(key);
-        let text = field.text("what the product says of itself")?;
-        if text.value.len() <= 32 && text.value.chars().all(|c| (' '..='~').contains(&c)) {
-            return Some(text.value);
-        }
-        let fault = text.place.fault(
-            format!("`{key}` cannot be sent"),
-            "allowed: at most 32 printable ASCII characters",
-        );
-        field.fault(fault.note("limit from the wire formats: fields of fixed length"));
-        None
-    };
+    let why = "limit from the wire formats: fields of fixed length";
+    let mut text = |key| line_read::identity_text(&mut table, key, 32, why);
     let (model, serial) = (text("model"), text("serial"));
     let (hardware, firmware) = (text("hardware"), text("firmware"));
     table.finish();
@@ -47,18 +35,8 @@ struct Line {
 }
 
 fn line(mut table: TableReader<'_>) -> Option<Line> {
-    let expected = "baud rates, the factory's first";
-    let baud = Limit::new(1200..=4_000_000, "baud", "UARTs");
-    let field = table.required("baud_rates");
-    let rates = field.array_of(1..=usize::MAX, expected).and_then(|(items, place)| {
-        if items.is_empty() {
-            field.fault(place.fault("a serial line has a rate", format!("allowed: {expected}")));
-            return None;
-        }
-        items.iter().map(|item| item.integer(&baud)).collect::<Option<Vec<u32>>>()
-    });
-    let buffer = Limit::new(64..=1_000_000, "bytes", PROFILES);
-    let transmit_buffer_bytes = table.required("transmit_buffer_bytes").integer(&buffer);
+    let rates = line_read::baud_rates(&mut table);
+    let transmit_buffer_bytes = line_read::transmit_buffer_bytes(&mut table, PROFILES);
     let ms = Limit::new(0.0..=10_000.0, "ms", PROFILES);
     let mut delay = |key| table.required(key).number(&ms).map(|ms| (ms * 1e6).round() as u64);
     let (reply_delay_ns, output_delay_ns, boot_ns) =
@@ -87,7 +65,7 @@ struct Output {
     earth_rate: bool,
 }
 
-fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
+fn output(mut table: TableReader<'_>, family: ImuFamily) -> Option<Output> {
     let rate = Limit::new(1..=10_000, "Hz", PROFILES);
     let sample_field = table.required("sample_rate_hz");
     let sample_rate_hz = sample_field.integer_that_limits::<u32>(&rate);
@@ -104,7 +82,7 @@ fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
     let rate_hz = rate_field.integer(&rate_limit(max_rate_hz, PROFILES));
     let rate_hz = output_rate(&rate_field, rate_hz, sample_rate_hz, max_rate_hz, PROFILES);
     let decimation = table.required("decimation").choice(&Decimation::WORDS, PROFILES);
-    let messages = messages(&table.required("messages"), protocol);
+    let messages = messages(&table.required("messages"), family);
     let unit = Limit::new(0.01..=100.0, "gauss", PROFILES);
     let magnetic_unit_gauss = table.required("magnetic_unit_gauss").number(&unit);
     let is_streaming = table.required("streaming").boolean();
@@ -124,9 +102,9 @@ fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
 }
 
 /// Messages by the names of the protocol.
-fn messages(field: &Field<'_>, protocol: ImuProtocol) -> Option<Vec<String>> {
-    let known = MESSAGES.iter().find(|(p, _)| *p == protocol).map_or(&[][..], |(_, list)| list);
-    let words: Vec<(&str, String)> = known.iter().map(|m| (*m, (*m).to_owned())).collect();
+fn messages(field: &Field<'_>, family: ImuFamily) -> Option<Vec<String>> {
+    let words: Vec<(&str, String)> =
+        (family.messages)().into_iter().map(|m| (m, m.to_owned())).collect();
     field.choices(&words, "the protocol")
 }
 
@@ -169,11 +147,11 @@ fn divisors(samples: u32, most: u32) -> impl Iterator<Item = u32> {
 }
 
 /// Reads what a profile says besides its name and sources.
-pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Option<ImuProfile> {
+pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<ImuProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let line = root.required("line").table("[line]").and_then(line);
-    let output = root.required("output").table("[output]").and_then(|t| output(t, protocol));
-    let dialect = answers::read(&mut root, protocol);
+    let output = root.required("output").table("[output]").and_then(|t| output(t, family));
+    let dialect = (family.dialect)(&mut root);
     let mut keys = Keys::of_profile(root);
     let (mut physics, mut clock_errors) = (ImuModel::default(), ClockErrors::default());
     model(&mut keys, &mut physics);
@@ -181,6 +159,7 @@ pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Optio
     let complete = keys.finish();
     let (line, output) = (line?, output?);
     Some(ImuProfile {
+        family,
         dialect: dialect?,
         identity: identity?,
         sample_rate_hz: output.sample_rate_hz,
@@ -234,7 +213,7 @@ pub(super) fn settings(
     all.is_streaming = table.optional("streaming").boolean_or(all.is_streaming);
     let listed = table.optional("messages");
     if listed.is_written() {
-        all.messages = messages(&listed, driver.dialect.protocol()).unwrap_or(all.messages);
+        all.messages = messages(&listed, driver.family).unwrap_or(all.messages);
     }
     all.model.earth_rate = table.optional("earth_rate").boolean_or(all.model.earth_rate);
     let field = table.optional("magnetic_field_gauss");

@@ -1,22 +1,29 @@
-//! The protocols that IMUs speak.
+//! What a protocol is to the IMUs that speak it.
 
-/// The protocol an IMU speaks; what a profile's `driver` key says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImuProtocol {
-    /// Wheeltec's FDILink.
-    FdiLink,
-    /// VectorNav's registers and binary outputs.
-    VectorNav,
-    /// Xsens's Xbus.
-    Xbus,
-    /// MicroStrain's MIP.
-    Mip,
-    /// SBG's sbgECom.
-    SbgEcom,
-    /// Menura's sentence for a phone.
-    Phone,
+use std::any::Any;
+use std::fmt::Debug;
+
+use super::Unit;
+use crate::sensors::imu::Sample;
+use crate::time::SimTime;
+
+/// What a firmware says of its protocol alone.
+pub trait Dialect: Any + Debug + Send + Sync {
+    /// Switches a unit on.
+    fn start(&self, unit: &Unit) -> Box<dyn Protocol>;
 }
 
-words!(ImuProtocol:
-    "wheeltec-fdilink" => FdiLink, "vectornav" => VectorNav, "xsens-xbus" => Xbus,
-    "microstrain-mip" => Mip, "sbg-ecom" => SbgEcom, "phone-imu" => Phone);
+/// A product's messages and commands.
+pub trait Protocol: Send {
+    /// A sample is due. Called in the samples' order.
+    fn on_sample(&mut self, sample: &Sample, unit: &mut Unit);
+
+    /// Bytes from the host.
+    fn on_input(&mut self, _now: SimTime, _bytes: &[u8], _unit: &mut Unit) {}
+
+    /// The time has come to `now`; called before the samples of that time.
+    fn on_time(&mut self, _now: SimTime, _unit: &mut Unit) {}
+
+    /// Messages a second as it is configured now.
+    fn rate_hz(&self) -> f64;
+}

@@ -41,7 +41,6 @@ use self::stream::Stream;
 use self::telegrams::{Encoder, Format};
 use super::motor_stall::before;
 use super::power_cycle::{PowerCycle, back_at, next_cut};
-use super::uart::Uart;
 use super::{Device, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::sensors::fault::FaultEffect;
@@ -51,6 +50,7 @@ use crate::sensors::optics_fault::{LidarFault, dirt_at};
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
+use crate::serial::uart::Uart;
 use crate::sick_lms2xx::profile::{
     Motor, PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
 };

@@ -8,14 +8,31 @@
 //! Songs are stored and take their time; other actuators show nothing.
 //! A robot that sleeps is woken by 128; a real one needs its BRC pin low, which is not on this line.
 
+mod decoder;
+mod profile;
 #[cfg(test)]
 mod tests;
 
-use super::profile::CreateSettings;
-use super::unit::{Protocol, Unit};
+use std::sync::Arc;
+
+use self::profile::CreateSettings;
+use crate::drive_base::faults::FAULTS;
+use crate::drive_base::{BaseFamily, Protocol, Unit};
 use crate::time::SimTime;
 use crate::wire::create_oi::{Command, Commands, StreamFrame, answer_len, opcode as op, packets};
 use crate::wire::framer::Framer;
+
+/// Create 2 and Roomba in the Open Interface.
+pub const FAMILY: BaseFamily = BaseFamily {
+    key: "create-oi",
+    dialect: || Arc::new(CreateSettings::default()),
+    faults: &FAULTS,
+    commands: &[
+        ("Open Interface commands", include_str!("commands.csv")),
+        ("Open Interface sensor packets", include_str!("packets.csv")),
+    ],
+    decoder: decoder::decoder,
+};
 
 /// Commands of drive: highest speed and radius, mm/s and mm.
 const MAX_SPEED_MM_S: i16 = 500;

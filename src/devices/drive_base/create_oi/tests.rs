@@ -1,7 +1,7 @@
-use super::super::commands::tests::{has_requests, walk};
-use super::super::tests::{Bench, CREATE, NOTHING, hex};
 use super::*;
 use crate::commands::{CommandTable, Conduct};
+use crate::drive_base::tests::{Bench, CREATE, MS, NOTHING, assert_near, hex, set_own};
+use crate::drive_base::walk::{has_requests, walk};
 
 fn number(bytes: &[u8]) -> i16 {
     i16::from_be_bytes([bytes[0], bytes[1]])
@@ -73,4 +73,86 @@ fn songs_take_their_time() {
     bench.wait(200);
     assert_eq!(bench.ask(&hex("8e 25 8d 03 8e 25")), [0, 0], "there is no song 3");
     assert_eq!(bench.ask(&hex("ad 8e 25")), NOTHING);
+}
+
+#[test]
+fn create_obeys_in_safe_and_full_mode_only() {
+    let mut bench = Bench::new(CREATE, |_| ());
+    bench.wait(1);
+    assert_eq!(bench.ask(&hex("8E 23")), NOTHING, "it is off");
+    assert_eq!(bench.ask(&hex("80 8E 23")), [1]);
+    bench.say(&hex("91 00 C8 FF 9C"));
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+    assert_eq!(bench.ask(&hex("83 8E 23")), [2]);
+    bench.say(&hex("91 00 C8 FF 9C"));
+    assert_near(bench.treads(), [-0.1, 0.2], 1e-12);
+    let all = bench.ask(&hex("8E 64"));
+    assert_eq!(all.len(), 80);
+    // Requested speeds stand at 41 and 42: 7 to 40 take 48 bytes.
+    assert_eq!(all[48..52], hex("00 C8 FF 9C"));
+    // A radius of 2 m is a curve, 7FFF is straight, 1 turns left on the spot.
+    bench.say(&hex("89 00 C8 07 D0"));
+    assert_near(bench.treads(), [0.2 * (1.0 - 0.05875), 0.2 * (1.0 + 0.05875)], 1e-9);
+    bench.say(&hex("89 00 C8 7F FF"));
+    assert_near(bench.treads(), [0.2, 0.2], 1e-12);
+    bench.say(&hex("89 00 3A 00 01"));
+    assert_near(bench.treads(), [-0.058, 0.058], 1e-12);
+    bench.say(&hex("92 00 FF FF 01"));
+    assert_near(bench.treads(), [-0.5, 0.5], 1e-12);
+    assert_eq!(bench.ask(&hex("AD 8E 23")), NOTHING);
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+}
+
+#[test]
+fn create_streams_and_tells_distances_once() {
+    let mut bench = Bench::new(CREATE, |_| ());
+    bench.say(&hex("80 84 91 00 C8 00 C8"));
+    bench.wait(1000);
+    bench.sent.clear();
+    bench.say(&hex("94 03 2B 2C 23"));
+    bench.wait(152);
+    assert_eq!(bench.sent.len(), 10);
+    let periods: Vec<u64> = bench.sent.windows(2).map(|w| w[1].0.0 - w[0].0.0).collect();
+    assert!(periods.iter().all(|ns| *ns == 15 * MS), "{periods:?}");
+    let (_, frame) = &bench.sent[0];
+    assert_eq!((frame[0], frame[1], frame.len()), (0x13, 8, 11));
+    bench.say(&hex("94 00"));
+    bench.sent.clear();
+    bench.wait(100);
+    assert_eq!(bench.sent.len(), 0);
+    let told = |bench: &mut Bench| {
+        let bytes = bench.ask(&hex("8E 13"));
+        i16::from_be_bytes([bytes[0], bytes[1]])
+    };
+    let first = told(&mut bench);
+    assert!((245..260).contains(&first), "{first}");
+    assert!((3..6).contains(&told(&mut bench)));
+    // 16 bits of counts are 29.135 m.
+    bench.say(&hex("91 01 F4 01 F4"));
+    bench.wait(58_000);
+    let bytes = bench.ask(&hex("95 02 2B 2C"));
+    let counts = u16::from_be_bytes([bytes[0], bytes[1]]);
+    let travel_m = bench.wheels.travel_m[0];
+    assert!(travel_m > 29.2, "{travel_m}");
+    let wanted = (travel_m * 2249.39) as i64 % 65_536;
+    assert!((i64::from(counts) - wanted).abs() < 60, "{counts} {wanted}");
+}
+
+#[test]
+fn create_falls_asleep_and_boots() {
+    let mut bench = Bench::new(CREATE, |s| {
+        set_own(s, |own: &mut CreateSettings| own.sleep_after_ns = 500 * MS);
+    });
+    assert_eq!(bench.ask(&hex("80 8E 23")), [1]);
+    bench.wait(600);
+    assert_eq!(bench.ask(&hex("8E 23")), NOTHING);
+    assert_eq!(bench.ask(&hex("80 83 8E 23")), [2]);
+    bench.wait(600);
+    assert_eq!(bench.ask(&hex("8E 23")), [2], "it sleeps in passive mode only");
+    bench.sent.clear();
+    bench.say(&hex("07 80"));
+    bench.wait(1100);
+    assert_eq!(bench.sent.len(), 1);
+    assert!(bench.sent[0].1.starts_with(b"bl-start\r\n"));
+    assert_eq!(bench.ask(&hex("8E 23")), NOTHING);
 }

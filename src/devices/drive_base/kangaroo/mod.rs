@@ -11,18 +11,35 @@
 //! | `text` | lines of text |
 
 mod channel;
+mod decoder;
+mod profile;
 #[cfg(test)]
 mod tests;
 mod text;
 
+use std::sync::Arc;
+
 use self::channel::{Channel, Goal, error};
+use self::profile::{Channels, KangarooSettings};
 use self::text::Order;
-use super::profile::{Channels, KangarooSettings};
-use super::unit::{Protocol, Unit};
+use crate::drive_base::faults::FAULTS;
+use crate::drive_base::{BaseFamily, Protocol, Unit};
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::kangaroo::{
     Item, Kangaroo, Packet, REPLY, command, flag, put_number, take_number,
+};
+
+/// Dimension Engineering's Kangaroo x2, in packets and text.
+pub const FAMILY: BaseFamily = BaseFamily {
+    key: "kangaroo",
+    dialect: || Arc::new(KangarooSettings::default()),
+    faults: &FAULTS,
+    commands: &[
+        ("Kangaroo packets", include_str!("packets.csv")),
+        ("Kangaroo text", include_str!("text.csv")),
+    ],
+    decoder: decoder::decoder,
 };
 
 /// The names of channels: independent ones, then mixed ones.

@@ -5,23 +5,36 @@
 //! known are discarded, with all that follows until a pause.
 
 mod motion;
+mod profile;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use self::motion::{Goal, Move, Moves, STEP_NS};
+use self::profile::{RoboClawSettings, StatusWidth};
 use self::settings::Values;
-use super::mixer::{Mixer, around_64, seven_bits};
-use super::profile::{RoboClawSettings, StatusWidth};
-use super::unit::{Protocol, Unit};
+use crate::drive_base::faults::FAULTS;
+use crate::drive_base::mixer::{Mixer, around_64, seven_bits};
+use crate::drive_base::{BaseFamily, Protocol, Unit};
+use crate::serial::decoder::frameless;
 use crate::time::SimTime;
 use crate::wire::ParseError;
 use crate::wire::framer::Framer;
 use crate::wire::record::Reader;
 use crate::wire::roboclaw::{ACK, Item, RoboClaw, answer, command};
+
+/// Basicmicro's RoboClaw in packet serial.
+pub const FAMILY: BaseFamily = BaseFamily {
+    key: "roboclaw",
+    dialect: || Arc::new(RoboClawSettings::default()),
+    faults: &FAULTS,
+    commands: &[("RoboClaw packet serial", include_str!("commands.csv"))],
+    decoder: frameless,
+};
 
 /// One unit of commands 14 and 15, nanoseconds.
 const TIMEOUT_UNIT_NS: u64 = 100_000_000;

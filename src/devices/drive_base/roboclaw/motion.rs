@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
-use super::super::unit::Unit;
 use super::settings::Values;
+use crate::drive_base::Unit;
 use crate::time::SimTime;
 
 /// Moves that wait; more are not taken.

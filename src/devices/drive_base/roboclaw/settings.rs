@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::profile::{PidOrder, RoboClawLayout, RoboClawSettings};
-use super::super::unit::Unit;
+use super::profile::{PidOrder, RoboClawLayout, RoboClawSettings};
+use crate::drive_base::Unit;
 use crate::wire::roboclaw::command as c;
 
 /// The baud rates of the configuration's bits 5 to 7.

@@ -1,8 +1,9 @@
-use super::super::commands::tests::{has_requests, request, walk};
-use super::super::profile::{BaseSettings, Dialect, RoboClawLayout};
-use super::super::tests::{Bench, MS, NOTHING, ROBOCLAW, assert_near, hex};
+use super::profile::{RoboClawLayout, RoboClawSettings};
 use super::settings::read_of;
 use crate::commands::{CommandTable, Conduct};
+use crate::drive_base::profile::BaseSettings;
+use crate::drive_base::tests::{Bench, MS, NOTHING, ROBOCLAW, assert_near, hex, set_own};
+use crate::drive_base::walk::{has_requests, request, walk};
 use crate::wire::roboclaw::{Item, answer, command as c, read_answer};
 
 fn table() -> CommandTable {
@@ -60,8 +61,7 @@ fn what_is_kept_is_read_back_as_it_was_written() {
             let (command, data) = (bytes[1], &bytes[2..bytes.len() - 2]);
             let Some(read) = read_of(command) else { continue };
             let mut bench = Bench::new(ROBOCLAW, |s| {
-                let Dialect::RoboClaw(own) = &mut s.dialect else { panic!() };
-                own.layout = layout;
+                set_own(s, |own: &mut RoboClawSettings| own.layout = layout);
             });
             bench.write(command, data);
             assert!(bench.read(read).starts_with(data), "{row:?}");
@@ -86,8 +86,7 @@ fn answers_have_the_layout_of_the_manual_or_of_the_library() {
     assert_eq!(bench.read(c::READ_PWM_MODE), [0]);
     assert_eq!(bench.read(c::READ_MAIN_VOLTAGES), hex("00 3c 01 54"));
     let mut bench = Bench::new(ROBOCLAW, |s| {
-        let Dialect::RoboClaw(own) = &mut s.dialect else { panic!() };
-        own.layout = RoboClawLayout::Extended;
+        set_own(s, |own: &mut RoboClawSettings| own.layout = RoboClawLayout::Extended);
     });
     bench.write(c::SET_PIN_FUNCTIONS, &[1, 2, 3, 4, 5]);
     assert_eq!(bench.read(c::READ_PIN_FUNCTIONS), [1, 2, 3, 4, 5]);
@@ -191,8 +190,8 @@ fn voltage_limits_act() {
 
 #[test]
 fn settings_survive_power_off_once_they_are_written() {
-    use super::super::faults::BaseFault;
-    use super::super::tests::timed;
+    use crate::drive_base::faults::BaseFault;
+    use crate::drive_base::tests::timed;
     for is_written in [false, true] {
         let cut = timed(BaseFault::PowerCycle, 200, 100);
         let mut bench = Bench::with_faults(ROBOCLAW, vec![cut], |_| ());
@@ -220,8 +219,102 @@ fn the_configuration_sets_address_and_rate() {
     // Packet serial, 115200 baud, address 0x82.
     assert_eq!(bench.read(c::READ_CONFIG), [0, 0x63]);
     bench.write(c::SET_CONFIG, &[0x02, 0xa3]);
-    assert_eq!(bench.base.unit.port.line().baud, 115_200);
+    assert_eq!(bench.unit().port.line().baud, 115_200);
     assert_eq!(bench.ask(&hex("80 18")), NOTHING);
     assert_eq!(bench.ask(&hex("82 18")).len(), 4);
     assert!(bench.now.0 > 20 * MS);
+}
+
+#[test]
+fn roboclaw_answers_as_the_makers_library_expects() {
+    let mut bench = Bench::new(ROBOCLAW, |s| s.wheels.counts_per_m = 1000.0);
+    bench.wait(5);
+    let version = [b"USB Roboclaw 2x15a v4.1.34\n\0".as_slice(), &[0x34, 0x6a]].concat();
+    assert_eq!(bench.ask(&hex("80 15")), version);
+    assert_eq!(bench.ask(&hex("80 18")), hex("00 F1 C8 C4"));
+    assert_eq!(bench.ask(&hex("80 5A")), hex("00 00 00 00 87 BC"));
+    assert_eq!(bench.ask(&hex("80 25 00 00 05 DC FF FF FA 24 D7 E0")), [0xff]);
+    assert_near(bench.treads(), [1.5, -1.5], 1e-12);
+    assert_eq!(bench.ask(&hex("80 4F")), hex("00 00 05 DC FF FF FA 24 C0 5D"));
+    assert_eq!(bench.ask(&hex("80 6C")), hex("00 00 05 DC FF FF FA 24 4A E5"));
+    assert_eq!(bench.ask(&hex("80 13")), hex("00 00 05 DC 01 D4 06"));
+    // Another address, a wrong CRC, a duty.
+    assert_eq!(bench.ask(&hex("81 15")), NOTHING);
+    assert_eq!(bench.ask(&hex("80 25 00 00 00 00 00 00 00 00 34 05")), NOTHING);
+    assert_near(bench.treads(), [1.5, -1.5], 1e-12);
+    assert_eq!(bench.ask(&hex("80 22 40 00 C0 00 E0 DF")), [0xff]);
+    assert_near(bench.treads(), [1.0, -1.0], 1e-4);
+    assert_eq!(bench.ask(&hex("80 25 00 00 00 00 00 00 00 00 34 04")), [0xff]);
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+    assert_eq!(bench.ask(&hex("80 14 49 2D")), [0xff]);
+    bench.wait(20);
+    assert_eq!(bench.ask(&hex("80 4E"))[..8], [0; 8]);
+}
+
+#[test]
+fn roboclaw_counts_travel_and_wraps() {
+    let mut bench = Bench::new(ROBOCLAW, |s| s.wheels.counts_per_m = 1000.0);
+    bench.say(&hex("80 25 00 00 03 E8 FF FF FE 0C 2E 57"));
+    // The CRC is not right: nothing moves.
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+    let mut speed = Vec::new();
+    let data = [1000i32.to_be_bytes(), (-500i32).to_be_bytes()].concat();
+    crate::wire::roboclaw::Item::write(0x80, 37, data).emit(&mut speed);
+    bench.say(&speed);
+    bench.wait(2000);
+    let answer = bench.ask(&hex("80 4E"));
+    let [left, right] =
+        [&answer[..4], &answer[4..8]].map(|bytes| i32::from_be_bytes(bytes.try_into().unwrap()));
+    assert!((1980..=2030).contains(&left) && (-1020..=-985).contains(&right), "{left} {right}");
+    let wrapped = |bench: &mut Bench, counts: u32| {
+        let mut set = Vec::new();
+        crate::wire::roboclaw::Item::write(0x80, 22, counts.to_be_bytes()).emit(&mut set);
+        assert_eq!(bench.ask(&set), [0xff]);
+        bench.wait(100);
+        bench.ask(&hex("80 10"))
+    };
+    let answer = wrapped(&mut bench, 0x7fff_fff0);
+    assert!(i32::from_be_bytes(answer[..4].try_into().unwrap()) < 0, "{answer:02x?}");
+    assert_eq!(answer[4], 4);
+}
+
+#[test]
+fn roboclaw_stops_when_its_host_falls_silent() {
+    let mut bench = Bench::new(ROBOCLAW, |s| s.wheels.counts_per_m = 1000.0);
+    assert_eq!(bench.ask(&hex("80 0E 0A B9 1F")), [0xff]);
+    assert_eq!(bench.ask(&hex("80 25 00 00 05 DC FF FF FA 24 D7 E0")), [0xff]);
+    bench.wait(970);
+    assert_near(bench.treads(), [1.5, -1.5], 1e-12);
+    // Any packet will do.
+    assert_eq!(bench.ask(&hex("80 10")).len(), 7);
+    bench.wait(970);
+    assert_near(bench.treads(), [1.5, -1.5], 1e-12);
+    bench.wait(60);
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+}
+
+#[test]
+fn roboclaw_ramps() {
+    let mut bench = Bench::new(ROBOCLAW, |s| s.wheels.counts_per_m = 1000.0);
+    let mut ramp = Vec::new();
+    let data = [500i32, 1000, -1000].map(i32::to_be_bytes).concat();
+    crate::wire::roboclaw::Item::write(0x80, 40, data).emit(&mut ramp);
+    assert_eq!(bench.ask(&ramp), [0xff]);
+    bench.wait(980);
+    assert_near(bench.treads(), [0.5, -0.5], 0.011);
+    bench.wait(1200);
+    assert_near(bench.treads(), [1.0, -1.0], 1e-12);
+}
+
+#[test]
+fn an_unknown_command_is_discarded_with_what_follows() {
+    let mut bench = Bench::new(ROBOCLAW, |_| ());
+    bench.wait(1);
+    assert_eq!(bench.ask(&hex("80 FF 00 00 80 18 80 18")), NOTHING);
+    bench.wait(60);
+    assert_eq!(bench.ask(&hex("80 18")), hex("00 F1 C8 C4"));
+    // A packet with a pause in it is no packet.
+    assert_eq!(bench.ask(&hex("80")), NOTHING);
+    bench.wait(60);
+    assert_eq!(bench.ask(&hex("18")), NOTHING);
 }

@@ -3,17 +3,35 @@
 //! A share of full duty becomes the same share of `max_speed_m_s`. Limits of the battery's voltage and
 //! ramps are taken and change nothing.
 
+mod profile;
 #[cfg(test)]
 mod tests;
 mod text;
 
+use std::sync::Arc;
+
+use self::profile::{SabertoothMode, SabertoothSettings};
 use self::text::{Lines, Said, Target};
-use super::mixer::{Mixer, around_64, seven_bits};
-use super::profile::{SabertoothMode, SabertoothSettings};
-use super::unit::{Protocol, Unit};
+use crate::drive_base::faults::FAULTS_OF_MUTE;
+use crate::drive_base::mixer::{Mixer, around_64, seven_bits};
+use crate::drive_base::{BaseFamily, Protocol, Unit};
+use crate::serial::decoder::frameless;
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::sabertooth::{Packet, Sabertooth, command};
+
+/// Dimension Engineering's Sabertooth alone.
+pub const FAMILY: BaseFamily = BaseFamily {
+    key: "sabertooth",
+    dialect: || Arc::new(SabertoothSettings::default()),
+    faults: &FAULTS_OF_MUTE,
+    commands: &[
+        ("Sabertooth packet serial", include_str!("packets.csv")),
+        ("Sabertooth plain text serial", include_str!("text.csv")),
+        ("Sabertooth simplified serial", include_str!("bytes.csv")),
+    ],
+    decoder: frameless,
+};
 
 /// The rates of command 15 by its value.
 const BAUD_RATES: [(u8, u32); 5] = [(1, 2400), (2, 9600), (3, 19_200), (4, 38_400), (5, 115_200)];

@@ -1,7 +1,7 @@
-use super::super::commands::tests::{has_requests, request};
-use super::super::profile::{Dialect, SabertoothMode};
-use super::super::tests::{Bench, NOTHING, SABERTOOTH, assert_near, hex};
+use super::profile::{SabertoothMode, SabertoothSettings};
 use crate::commands::{CommandTable, Conduct, variants};
+use crate::drive_base::tests::{Bench, NOTHING, SABERTOOTH, assert_near, hex, set_own};
+use crate::drive_base::walk::{has_requests, request};
 
 #[test]
 fn every_command_does_what_the_tables_say() {
@@ -19,18 +19,17 @@ fn every_command_does_what_the_tables_say() {
             assert!(place == 1 || is_moving == moves, "{row:?}: {:?}", bench.treads());
             bench.wait(300);
             bench.ask(&hex("80 00 7f 7f 80 04 7f 03"));
-            let most = bench.base.unit.settings.wheels.max_speed_m_s;
+            let most = bench.unit().settings.wheels.max_speed_m_s;
             assert_near(bench.treads(), [most; 2], 1e-12);
         }
     }
     let bytes = CommandTable::parse("bytes", include_str!("bytes.csv"));
     for (row, wanted) in bytes.rows.iter().zip([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]) {
         let mut bench = Bench::new(SABERTOOTH, |s| {
-            let Dialect::Sabertooth(own) = &mut s.dialect else { panic!() };
-            own.mode = SabertoothMode::Simplified;
+            set_own(s, |own: &mut SabertoothSettings| own.mode = SabertoothMode::Simplified);
         });
         assert_eq!(bench.ask(&request(row)), NOTHING);
-        let most = bench.base.unit.settings.wheels.max_speed_m_s;
+        let most = bench.unit().settings.wheels.max_speed_m_s;
         assert_near(bench.treads(), wanted.map(|share| share * most), 1e-12);
     }
 }
@@ -49,7 +48,7 @@ fn plain_text_is_obeyed_and_answered() {
         }
     }
     let mut bench = Bench::new(SABERTOOTH, |_| ());
-    let most = bench.base.unit.settings.wheels.max_speed_m_s;
+    let most = bench.unit().settings.wheels.max_speed_m_s;
     bench.say(b"M1: 2047\r\nm2:-2047\n");
     assert_near(bench.treads(), [most, -most], 1e-12);
     assert_eq!(bench.ask(b"M*: get\r\n"), b"M1:2047\r\nM2:-2047\r\n");
@@ -60,4 +59,32 @@ fn plain_text_is_obeyed_and_answered() {
     // Packets between lines are packets.
     bench.say(&hex("4d 31 80 00 00 00 4d 32 3a 30 0d"));
     assert_near(bench.treads(), [0.0; 2], 0.0);
+}
+
+#[test]
+fn sabertooth_obeys_and_is_silent() {
+    let mut bench = Bench::new(SABERTOOTH, |s| s.wheels.max_speed_m_s = 1.27);
+    bench.say(&hex("AA AA"));
+    bench.say(&hex("80 00 3F 3F 80 05 1F 24"));
+    assert_near(bench.treads(), [0.63, -0.31], 1e-9);
+    bench.say(&hex("80 00 00 00 80 04 00 04"));
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+    // Mixed: a drive alone does nothing yet.
+    bench.say(&hex("80 08 3F 47"));
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+    bench.say(&hex("80 0B 1F 2A"));
+    assert_near(bench.treads(), [0.32, 0.94], 1e-9);
+    // A timeout of 0.2 s.
+    bench.say(&hex("80 0E 02 10"));
+    bench.wait(250);
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+    assert_eq!(bench.sent.len(), 0);
+    let mut simple = Bench::new(SABERTOOTH, |s| {
+        s.wheels.max_speed_m_s = 0.63;
+        set_own(s, |own: &mut SabertoothSettings| own.mode = SabertoothMode::Simplified);
+    });
+    simple.say(&[127, 128]);
+    assert_near(simple.treads(), [0.63, -0.63], 1e-9);
+    simple.say(&[0]);
+    assert_near(simple.treads(), [0.0, 0.0], 0.0);
 }

@@ -6,10 +6,10 @@
 
 use glam::DQuat;
 
+use super::answers::MipAnswers;
 use super::commands::filter;
 use super::settings::Values;
 use crate::frames::Geodetic;
-use crate::imu::answers::MipAnswers;
 use crate::imu::conditioning::{declination_of, declination_rad, turned_clockwise};
 use crate::imu::output::{ned_from_frd, roll_pitch_yaw};
 use crate::sensors::imu::{Sample, earth};

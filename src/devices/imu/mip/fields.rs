@@ -3,10 +3,10 @@
 use glam::{DMat3, DQuat, DVec3};
 use libm::atan2;
 
+use super::answers::MipAnswers;
 use super::estimator::Solution;
 use super::state::LowPass;
 use crate::imu::Unit;
-use crate::imu::answers::MipAnswers;
 use crate::imu::output::{Measured, f32s, ned_from_frd, roll_pitch_yaw, wxyz};
 use crate::sensors::imu::environment::pressure_altitude_m;
 use crate::sensors::imu::{Sample, earth};

@@ -19,8 +19,10 @@
 //! A sample passes the user's biases and iron compensation (sensor axes), then the rotation to the
 //! vehicle, then the low-passes.
 
+mod answers;
 mod base;
 pub mod commands;
+mod decoder;
 mod estimator;
 mod fields;
 mod filter_commands;
@@ -32,6 +34,7 @@ mod streams;
 
 use glam::DVec3;
 
+use self::answers::MipAnswers;
 use self::commands::{VEHICLE, dm, function};
 pub use self::fields::DATA as MESSAGES;
 use self::fields::{DATA, Moment, field};
@@ -40,16 +43,24 @@ use self::low_pass::Filters;
 use self::settings::{Memory, Values};
 use self::state::{LowPass, MipSettings};
 use self::streams::{DataStream, MAX_FIELDS, place_of};
-use super::conditioning::{Conditioning, Correction};
-use super::output::{Measured, Stream, frd};
-use super::{Protocol, Unit};
 use crate::frames::quat_from_rpy;
-use crate::imu::answers::MipAnswers;
+use crate::imu::conditioning::{Conditioning, Correction};
+use crate::imu::output::{Measured, Stream, frd};
+use crate::imu::{ImuFamily, Protocol, Unit};
 use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::mip::{Field, Mip, Packet, reply, set};
 use estimator::Estimator;
+
+/// MicroStrain 3DM in MIP.
+pub const FAMILY: ImuFamily = ImuFamily {
+    key: "microstrain-mip",
+    messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
+    dialect: answers::read,
+    commands: &[("MIP commands", include_str!("commands.csv"))],
+    decoder: decoder::decoder,
+};
 
 /// A mean of the gyro that a host has asked for.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use glam::{DMat3, DVec3};
 
+use super::answers::{MIP_TUNING, MipAnswers};
 use super::commands::{dm, filter, function};
-use crate::imu::answers::{MIP_TUNING, MipAnswers};
 use crate::wire::mip::{Field, reply, set};
 
 /// What a command does with its setting.

@@ -1,10 +1,10 @@
 //! Logs of the internal receiver: what the unit navigates by, at the antenna, with the stated
 //! accuracy. The sky is always clear; satellites are those that the profile names.
 
+use super::answers::SbgAnswers;
 use super::settings::Settings;
 use crate::frames::GeoOrigin;
 use crate::imu::Unit;
-use crate::imu::answers::SbgAnswers;
 use crate::imu::gps_time::gps_time_of_week_ms;
 use crate::imu::output::{f32s, frd, ned, ned_from_frd, roll_pitch_yaw};
 use crate::sensors::imu::Sample;

@@ -1,11 +1,11 @@
 //! Logs: what the unit says about a sample.
 
+use super::answers::SbgAnswers;
 use super::gnss;
 use super::settings::Settings;
-use crate::imu::answers::SbgAnswers;
 use crate::imu::gps_time::gps_time_of_week_ms;
 use crate::imu::output::{Measured, f32s, ned, ned_from_frd, roll_pitch_yaw, wxyz};
-use crate::imu::{Unit, believed_place};
+use crate::imu::unit::{Unit, believed_place};
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::sbg_ecom::{

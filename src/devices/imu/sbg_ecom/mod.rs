@@ -9,6 +9,8 @@
 //! | `logs`, `gnss` | what the unit says about a sample |
 //! | `magnetic` | the calibration of the magnetometer on board |
 
+mod answers;
+mod decoder;
 mod gnss;
 mod logs;
 mod magnetic;
@@ -16,18 +18,27 @@ pub mod settings;
 
 use std::collections::BTreeMap;
 
+use self::answers::SbgAnswers;
 pub use self::logs::MESSAGES;
 use self::logs::{Heave, NEVER_SENT, log as log_of};
 use self::magnetic::MagneticCalibration;
 use self::settings::Settings;
-use super::conditioning::{Conditioning, Correction};
-use super::output::{Stream, frd};
-use super::{Protocol, Unit};
-use crate::imu::answers::SbgAnswers;
+use crate::imu::conditioning::{Conditioning, Correction};
+use crate::imu::output::{Stream, frd};
+use crate::imu::{ImuFamily, Protocol, Unit};
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::sbg_ecom::{Frame, OUTPUT_DIVISORS, SbgEcom, class, code, command, log};
+
+/// SBG Ellipse in sbgECom.
+pub const FAMILY: ImuFamily = ImuFamily {
+    key: "sbg-ecom",
+    messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
+    dialect: answers::read,
+    commands: &[("sbgECom commands", include_str!("commands.csv"))],
+    decoder: decoder::decoder,
+};
 
 /// Modes of a log besides divisors: with each time pulse, with new data.
 const WITH_PULSE: u16 = 10_000;

@@ -2,10 +2,10 @@
 
 use glam::DVec3;
 
+use super::answers::SBG_SETTINGS;
 use crate::Output;
 use crate::commands::{Conduct, variants};
 use crate::frames::{GeoOrigin, Geodetic};
-use crate::imu::answers::SBG_SETTINGS;
 use crate::imu::tests::{Bench, conduct, hex, rows as table, shaken, truth};
 use crate::sensors::imu::InertialTruth;
 use crate::time::SimTime;

@@ -9,6 +9,8 @@
 //! | `view` | the chain from a sample to what outputs tell |
 //! | `text`, `packets` | text and binary output |
 
+mod answers;
+mod decoder;
 mod models;
 mod names;
 mod packets;
@@ -25,11 +27,20 @@ use self::packets::binary;
 use self::registers::{MEASUREMENTS, Registers, Started};
 use self::text::{line_len, suffix, text};
 use self::view::{Chain, Increments, Processed, View, ViewStream};
-use super::{Protocol, Unit};
+use crate::imu::{ImuFamily, Protocol, Unit};
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav, error};
+
+/// VectorNav's VN-100.
+pub const FAMILY: ImuFamily = ImuFamily {
+    key: "vectornav",
+    messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
+    dialect: answers::read,
+    commands: &[("VectorNav registers", include_str!("commands.csv"))],
+    decoder: decoder::decoder,
+};
 
 /// See the module.
 pub struct VectorNavUnit {

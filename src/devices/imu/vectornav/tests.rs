@@ -2,11 +2,11 @@
 
 use glam::DVec3;
 
+use super::answers::VECTORNAV_REGISTERS;
 use super::registers::MEASUREMENTS;
 use super::text::line_len;
 use crate::Output;
 use crate::commands::{Conduct, variants};
-use crate::imu::answers::VECTORNAV_REGISTERS;
 use crate::imu::tests::{Bench, conduct, rows, shaken, truth};
 use crate::wire::framer::Framer;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav};
@@ -383,7 +383,7 @@ fn a_text_output_counts_as_long_as_its_line_is() {
             bench.run(60);
             let sent = bench.bytes().len();
             let one = frames(&bench).len();
-            let appended = crate::imu::vectornav::registers::Appended {
+            let appended = super::registers::Appended {
                 counter: register_30[..1].parse().unwrap(),
                 status: register_30[2..3].parse().unwrap(),
             };

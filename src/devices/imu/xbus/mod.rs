@@ -9,24 +9,35 @@
 //! world; sensor axes stay forward, left, up.
 
 mod alignment;
+mod answers;
 mod compass;
+mod decoder;
 mod items;
 
 use std::collections::BTreeMap;
 
 use self::alignment::Alignment;
+use self::answers::{FilterProfile, XBUS_SETTINGS, XbusAnswers};
 use self::compass::Compass;
 pub use self::items::MESSAGES;
 use self::items::{Moment, item, utc};
-use super::output::Stream;
-use super::{Protocol, Unit};
 use crate::frames::Geodetic;
-use crate::imu::answers::{FilterProfile, XBUS_SETTINGS, XbusAnswers};
+use crate::imu::output::Stream;
+use crate::imu::{ImuFamily, Protocol, Unit};
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::record::Record;
 use crate::wire::xbus::{BAUD_IDS, Configuration, Message, OutputItem, Xbus, Xdi, error, mid};
+
+/// Xsens MTi in Xbus.
+pub const FAMILY: ImuFamily = ImuFamily {
+    key: "xsens-xbus",
+    messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
+    dialect: answers::read,
+    commands: &[("Xbus messages", include_str!("commands.csv"))],
+    decoder: decoder::decoder,
+};
 
 /// The host may answer `WakeUp` for so long.
 const WAKE_UP_WAIT_NS: u64 = 500_000_000;

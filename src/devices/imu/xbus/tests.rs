@@ -2,9 +2,9 @@
 
 use glam::{DQuat, DVec3};
 
+use super::answers::XBUS_SETTINGS;
 use crate::Output;
 use crate::commands::{Conduct, variants};
-use crate::imu::answers::XBUS_SETTINGS;
 use crate::imu::tests::{Bench, conduct, hex, rows as table, truth};
 use crate::sensors::imu::InertialTruth;
 use crate::time::SimTime;

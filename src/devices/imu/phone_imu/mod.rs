@@ -1,13 +1,36 @@
 //! A phone's compass, inclinometer and gyro, as on the robot Andabata (Universidad de Málaga):
 //! one [`Sentence`] an epoch, nothing is ever answered.
 
-use super::output::{Stream, ned_from_frd, roll_pitch_yaw};
-use super::{Protocol, Unit};
+mod decoder;
+
+use std::sync::Arc;
+
+use crate::imu::output::{Stream, ned_from_frd, roll_pitch_yaw};
+use crate::imu::{Dialect, ImuFamily, Protocol, Unit};
 use crate::sensors::imu::Sample;
 use crate::wire::phone::Sentence;
 
 /// What it can send.
 pub const MESSAGES: [&str; 1] = ["phone"];
+
+/// A phone's sentences.
+pub const FAMILY: ImuFamily = ImuFamily {
+    key: "phone-imu",
+    messages: || MESSAGES.to_vec(),
+    dialect: |_| Some(Arc::new(Unasked)),
+    commands: &[],
+    decoder: decoder::decoder,
+};
+
+/// Hosts ask it nothing that a profile would have to say.
+#[derive(Debug)]
+struct Unasked;
+
+impl Dialect for Unasked {
+    fn start(&self, unit: &Unit) -> Box<dyn Protocol> {
+        Box::new(PhoneUnit::new(unit))
+    }
+}
 
 /// See the module.
 pub struct PhoneUnit {

@@ -3,9 +3,15 @@
 //! The maker's driver publishes when an AHRS frame comes and takes the acceleration from the
 //! latest IMU frame, so IMU frames go first.
 
-use super::fdilink_console::{Console, Rates, Reaction};
-use super::output::{Measured, Stream, f32s, frd, ned, ned_from_frd, roll_pitch_yaw, wxyz};
-use super::{Protocol, Unit};
+mod console;
+mod decoder;
+
+use std::sync::Arc;
+
+use self::console::{Console, Rates, Reaction};
+use crate::imu::output::{Measured, Stream, f32s, frd, ned, ned_from_frd, roll_pitch_yaw, wxyz};
+use crate::imu::unit::{Unit, believed_place};
+use crate::imu::{Dialect, ImuFamily, Protocol};
 use crate::sensors::imu::Sample;
 use crate::sensors::imu::environment::pressure_altitude_m;
 use crate::time::SimTime;
@@ -13,6 +19,25 @@ use crate::wire::fdilink::{Ahrs, Frame, GeodeticPosition, Imu, InsGps, Packet};
 
 /// What the unit can send, by its name in profiles, in the order it is sent.
 pub const MESSAGES: [&str; 4] = ["imu", "ahrs", "ins-gps", "geodetic-position"];
+
+/// Wheeltec's N100 in FDILink.
+pub const FAMILY: ImuFamily = ImuFamily {
+    key: "wheeltec-fdilink",
+    messages: || MESSAGES.to_vec(),
+    dialect: |_| Some(Arc::new(Unasked)),
+    commands: &[("FDILink", include_str!("commands.csv"))],
+    decoder: decoder::decoder,
+};
+
+/// Hosts ask it nothing that a profile would have to say.
+#[derive(Debug)]
+struct Unasked;
+
+impl Dialect for Unasked {
+    fn start(&self, unit: &Unit) -> Box<dyn Protocol> {
+        Box::new(FdiLinkUnit::new(unit))
+    }
+}
 
 /// See the module.
 pub struct FdiLinkUnit {
@@ -71,7 +96,7 @@ impl FdiLinkUnit {
                 timestamp_us,
             }),
             _ => {
-                let place = super::believed_place(sample);
+                let place = believed_place(sample);
                 Packet::GeodeticPosition(GeodeticPosition {
                     latitude_rad: place.latitude_deg.to_radians(),
                     longitude_rad: place.longitude_deg.to_radians(),

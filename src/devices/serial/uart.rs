@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::{Output, PacketTruth, Transmit};
 use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
 use crate::wire::line::LineSettings;
+use crate::{Output, PacketTruth, Transmit};
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -6,11 +6,16 @@
 //! range with code 8, and all that is not in this file with code 2. Settings that a host stores survive
 //! a reset and power-off.
 
+mod decoder;
+mod profile;
 #[cfg(test)]
 mod tests;
 
-use super::profile::HorizonSettings;
-use super::unit::{Protocol, Unit};
+use std::sync::Arc;
+
+use self::profile::HorizonSettings;
+use crate::drive_base::faults::FAULTS;
+use crate::drive_base::{BaseFamily, Protocol, Unit};
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::horizon::{
@@ -18,6 +23,15 @@ use crate::wire::horizon::{
     Velocity, WheelOutputs, WheelSpeeds, code, kind, payload, platform_info, platform_name, safety,
 };
 use crate::wire::record::Record;
+
+/// Clearpath's Husky A200 in Horizon.
+pub const FAMILY: BaseFamily = BaseFamily {
+    key: "clearpath-horizon",
+    dialect: || Arc::new(HorizonSettings::default()),
+    faults: &FAULTS,
+    commands: &[("Horizon", include_str!("commands.csv"))],
+    decoder: decoder::decoder,
+};
 
 /// What can be asked for.
 const DATA: [u16; 17] = [

@@ -1,8 +1,8 @@
-use super::super::commands::tests::{has_requests, walk};
-use super::super::faults::BaseFault;
-use super::super::tests::{Bench, HUSKY, NOTHING, assert_near, hex, timed};
 use super::*;
 use crate::commands::{CommandTable, Conduct};
+use crate::drive_base::faults::BaseFault;
+use crate::drive_base::tests::{Bench, HUSKY, NOTHING, assert_near, hex, timed};
+use crate::drive_base::walk::{has_requests, walk};
 
 fn frame(kind: u16, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -151,4 +151,65 @@ fn time_stamps_follow_the_time_that_is_set() {
     let said = bench.ask(&frame(0x4010, &[0, 0]));
     let time = Framer::new(Horizon).frames(&said)[0].time;
     assert!((1_000_000..1_000_100).contains(&time), "{time}");
+}
+
+#[test]
+fn husky_acknowledges_everything() {
+    let mut bench = Bench::new(HUSKY, |_| ());
+    // The clock shows 7B ms when the command is whole.
+    bench.wait(122);
+    let answer = bench.ask(&hex("AA 0F F0 00 00 00 00 00 00 11 02 55 F4 01 F4 01 3F 92"));
+    assert_eq!(answer, hex("AA 0D F2 00 7B 00 00 00 00 11 02 55 00 00 45 CF"));
+    let frames = |bytes: &[u8]| {
+        crate::wire::framer::Framer::new(crate::wire::horizon::Horizon).frames(bytes)
+    };
+    let answer = frames(
+        &bench.ask(&hex("AA 13 EC 00 00 00 00 00 00 00 02 55 32 00 E7 FF F4 01 F4 01 95 EE")),
+    );
+    assert_eq!((answer[0].kind, &answer[0].payload[..]), (0x0200, &[0u8, 0][..]));
+    bench.wait(150);
+    assert_near(bench.treads(), [0.5, -0.25], 1e-9);
+    let answer = frames(&bench.ask(&hex("AA 0D F2 00 00 00 00 00 00 00 48 55 00 00 7C 43")));
+    assert_eq!((answer[0].kind, answer[1].kind), (0x4800, 0x8800));
+    let encoders: crate::wire::horizon::Encoders =
+        crate::wire::horizon::payload(&answer[1]).unwrap();
+    assert_eq!(encoders.speed_mm_s, [500, -250]);
+    assert!(encoders.travel_mm[0] > 30 && encoders.travel_mm[1] < -15, "{encoders:?}");
+    let answer = bench.ask(&hex("AA 0D F2 00 00 00 00 00 00 01 40 55 00 00 EE 6C"));
+    assert_eq!(frames(&answer)[1].payload, hex("04 41 32 30 30 01 2A 00 00 00"));
+    // No command for 250 ms: it stops and says so.
+    bench.wait(200);
+    assert_near(bench.treads(), [0.0, 0.0], 0.0);
+    let frame = |kind, payload: &[u8]| {
+        let mut out = Vec::new();
+        crate::wire::horizon::Frame::new(0, kind, payload).emit(&mut out);
+        out
+    };
+    let safety = |bench: &mut Bench| frames(&bench.ask(&frame(0x4010, &[0, 0])))[1].payload.clone();
+    assert_eq!(safety(&mut bench), [1, 0]);
+    bench.say(&frame(0x0200, &[0; 8]));
+    assert_eq!(safety(&mut bench), [0, 0]);
+    for (said, code) in [
+        (frame(0x4999, &[0, 0]), 2),
+        (frame(0x0123, &[0, 0]), 2),
+        (frame(0x0200, &[0; 7]), 4),
+        (frame(0x4800, &[0]), 4),
+        (frame(0x0210, &[0xff; 4]), 8),
+        (frame(0x4800, &[0xe8, 3]), 0x20),
+        (hex("AA 0D F2 00 00 00 00 00 00 00 48 55 00 00 7C 44"), 1),
+    ] {
+        let answer = frames(&bench.ask(&said));
+        assert_eq!((answer.len(), answer[0].payload[0]), (1, code), "{said:02x?}");
+    }
+    // Twenty times a second.
+    bench.say(&frame(0x4800, &[20, 0]));
+    bench.wait(10);
+    bench.sent.clear();
+    bench.wait(500);
+    assert_eq!(bench.sent.len(), 10);
+    bench.say(&frame(0x4800, &[0xff, 0xff]));
+    bench.wait(10);
+    bench.sent.clear();
+    bench.wait(500);
+    assert_eq!(bench.sent.len(), 0);
 }

@@ -1,0 +1,120 @@
+//! What the protocols of IMUs work with: settings, clock, transmitter.
+
+use std::collections::VecDeque;
+
+use super::profile::{ImuProfile, ImuSettings};
+use crate::frames::{GeoOrigin, Geodetic};
+use crate::sensors::imu::Sample;
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::serial::uart::Uart;
+use crate::time::{Epoch, SimTime};
+
+/// What protocols work with.
+pub struct Unit {
+    /// The firmware.
+    pub profile: ImuProfile,
+    /// What the rig made of it.
+    pub settings: ImuSettings,
+    /// UTC of the first instant.
+    pub epoch: Epoch,
+    /// The transmitter.
+    pub port: Uart,
+    noise: NoiseSource,
+    on_since: SimTime,
+    /// How long it had been on at `on_since`, nanoseconds.
+    on_before_ns: u64,
+    /// Messages about samples that the lag still holds back, with the instants of the samples.
+    held: VecDeque<(SimTime, Vec<u8>)>,
+}
+
+impl Unit {
+    /// The unit `name` of a rig with `seed`, which has been on for as long as `settings` say.
+    pub(super) fn new(
+        profile: &ImuProfile,
+        settings: &ImuSettings,
+        seed: u64,
+        name: &str,
+        epoch: Epoch,
+    ) -> Self {
+        Self {
+            profile: profile.clone(),
+            settings: settings.clone(),
+            epoch,
+            port: Uart::new(settings.baud_rate, profile.transmit_buffer_bytes),
+            noise: NoiseSource::new(seed, &format!("{name}/clock")),
+            on_since: SimTime::ZERO,
+            on_before_ns: settings.on_for_ns,
+            held: VecDeque::new(),
+        }
+    }
+
+    /// Sends an answer to a command that arrived at `now`.
+    pub fn reply(&mut self, now: SimTime, bytes: Vec<u8>) {
+        self.port.send(SimTime(now.0 + self.profile.reply_delay_ns), bytes);
+    }
+
+    /// Sends a message about `sample`.
+    pub fn report(&mut self, sample: &Sample, bytes: Vec<u8>) {
+        self.held.push_back((sample.truth.at, bytes));
+        self.release(sample.truth.at);
+    }
+
+    /// Hands over to the port what the lag holds back no longer at `now`. Until then answers overtake
+    /// it.
+    pub(super) fn release(&mut self, now: SimTime) {
+        let known_by = now.0.checked_sub(self.settings.lag_ns);
+        let is_due = |(at, _): &mut (SimTime, Vec<u8>)| known_by.is_some_and(|by| at.0 <= by);
+        while let Some((at, bytes)) = self.held.pop_front_if(is_due) {
+            let leaves_after_ns = self.settings.lag_ns + self.profile.output_delay_ns;
+            self.port.send(SimTime(at.0 + leaves_after_ns), bytes);
+        }
+    }
+
+    /// Forgets messages that the lag holds back: the unit starts anew.
+    pub fn forget_held(&mut self) {
+        self.held.clear();
+    }
+
+    /// What the unit's clock shows at a sample, nanoseconds since power-on.
+    pub fn clock_ns(&self, sample: &Sample) -> u64 {
+        let clock = &self.settings.clock;
+        let since_ns = sample.truth.at.0.saturating_sub(self.on_since.0);
+        let true_ns = (self.on_before_ns + since_ns) as f64;
+        let jitter_s = if clock.jitter_std_s == 0.0 {
+            0.0
+        } else {
+            let draws = self.noise.request(sample.index);
+            clock.jitter_std_s * draws.standard_normal(0, Quantity::ClockJitter)
+        };
+        (true_ns * (1.0 + clock.drift_ppm * 1e-6) + jitter_s * 1e9).round().max(0.0) as u64
+    }
+
+    /// Between two samples, s.
+    pub fn dt_s(&self) -> f64 {
+        f64::from(self.profile.sample_rate_hz).recip()
+    }
+
+    /// Starts the unit's clock anew; what was not sent never is.
+    pub fn restart(&mut self, at: SimTime) {
+        self.forget_held();
+        self.on_since = at;
+        self.on_before_ns = 0;
+    }
+
+    /// Samples between two outputs at `rate_hz`; the next rate that divides the sample rate, from
+    /// above.
+    pub fn divisor(&self, rate_hz: u32) -> u64 {
+        let samples = self.profile.sample_rate_hz;
+        let rate = (rate_hz.max(1)..=samples).find(|rate| samples.is_multiple_of(*rate));
+        u64::from(samples / rate.unwrap_or(samples))
+    }
+}
+
+/// Where a unit that navigates believes it is.
+pub(crate) fn believed_place(sample: &Sample) -> Geodetic {
+    let place = sample.truth.place;
+    if sample.position_error_m == glam::DVec3::ZERO {
+        return place;
+    }
+    GeoOrigin::new(place).geodetic_from_world(sample.position_error_m)
+}

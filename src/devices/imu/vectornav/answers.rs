@@ -1,0 +1,60 @@
+//! What a VN-100's registers hold before a host writes them.
+
+use std::collections::BTreeMap;
+
+use std::sync::Arc;
+
+use super::VectorNavUnit;
+use crate::config::toml::reader::TableReader;
+use crate::imu::answers::{self, numbers, stored};
+use crate::imu::{Dialect, Protocol, Unit};
+
+/// Of a VN-100: registers' contents by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VectorNavAnswers(pub BTreeMap<u8, String>);
+
+impl Dialect for VectorNavAnswers {
+    fn start(&self, unit: &Unit) -> Box<dyn Protocol> {
+        Box::new(VectorNavUnit::new(unit, self.0.clone()))
+    }
+}
+
+/// A VectorNav's registers: key, number, how many numbers.
+pub const VECTORNAV_REGISTERS: [(&str, u8, usize); 18] = [
+    ("register_21", 21, 6),
+    ("register_23", 23, 12),
+    ("register_25", 25, 12),
+    ("register_26", 26, 9),
+    ("register_30", 30, 7),
+    ("register_32", 32, 9),
+    ("register_35", 35, 4),
+    ("register_36", 36, 9),
+    ("register_38", 38, 9),
+    ("register_43", 43, 3),
+    ("register_44", 44, 3),
+    ("register_47", 47, 12),
+    ("register_50", 50, 3),
+    ("register_51", 51, 3),
+    ("register_82", 82, 5),
+    ("register_83", 83, 9),
+    ("register_84", 84, 12),
+    ("register_85", 85, 10),
+];
+
+/// Reads `[answers]`.
+pub(super) fn read(root: &mut TableReader<'_>) -> Option<Arc<dyn Dialect>> {
+    Some(Arc::new(answers::read(root, |table| {
+        stored(table, &VECTORNAV_REGISTERS, numbers).map(VectorNavAnswers)
+    })?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::imu::tests::dialect;
+
+    #[test]
+    fn the_profile_has_them() {
+        assert_eq!(dialect::<VectorNavAnswers>("vectornav-vn100").0[&35], "1,1,1,1");
+    }
+}

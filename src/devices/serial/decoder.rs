@@ -1,0 +1,156 @@
+//! The byte stream of a protocol whose frames are known by their fields.
+
+use serde_json::{Map, Value, json};
+
+use crate::decoder::readings::{Inertial, Reading};
+use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
+use crate::wire::framer::{Framer, Framing, NoFrame};
+
+/// What a frame shows.
+pub(crate) struct Shown {
+    kind: String,
+    fields: Map<String, Value>,
+    inertial: Option<Inertial>,
+    is_telling: bool,
+}
+
+impl Shown {
+    /// A frame of a kind, with its fields by name.
+    pub fn new(kind: impl Into<String>, fields: Map<String, Value>) -> Self {
+        Self { kind: kind.into(), fields, inertial: None, is_telling: true }
+    }
+
+    /// The same with what an IMU measured, if the frame holds it.
+    pub fn with_inertial(self, inertial: Option<Inertial>) -> Self {
+        Self { inertial, ..self }
+    }
+
+    /// The same as a frame that other families send, too.
+    pub fn of_many_families(self) -> Self {
+        Self { is_telling: false, ..self }
+    }
+}
+
+/// What the report for people says of each kind of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Summary {
+    /// Their number.
+    Counts,
+    /// Their number and their rate.
+    Rates,
+}
+
+/// See the module.
+pub(crate) struct FrameDecoder<F: Framing> {
+    /// The family's word.
+    key: &'static str,
+    format: F,
+    framer: Framer<F>,
+    summary: Summary,
+    /// What a frame shows; `None` if it is not sound.
+    show: fn(&F::Frame) -> Option<Shown>,
+    framed_bytes: u64,
+}
+
+impl<F: Framing + Copy + 'static> FrameDecoder<F> {
+    /// Of the family `key`, whose frames are `format`'s.
+    pub fn boxed(
+        key: &'static str,
+        format: F,
+        summary: Summary,
+        show: fn(&F::Frame) -> Option<Shown>,
+    ) -> Box<dyn StreamDecoder> {
+        Box::new(Self { key, format, framer: Framer::new(format), summary, show, framed_bytes: 0 })
+    }
+}
+
+impl<F: Framing + Copy> StreamDecoder for FrameDecoder<F> {
+    fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame> {
+        let (offset, length, shown) = loop {
+            let piece = self.framer.next_piece(input)?;
+            if let Some(shown) = piece.frame.as_ref().and_then(self.show) {
+                break (piece.offset, piece.bytes.len() as u64, shown);
+            }
+        };
+        self.framed_bytes += length;
+        let Shown { kind, fields, inertial, is_telling } = shown;
+        let content = Box::new(Reading { fields: Fields::of(&kind, fields), inertial, fix: None });
+        Some(Frame { offset, length, kind: Some(kind), is_telling, content })
+    }
+
+    fn end(&mut self) {}
+
+    fn skipped_bytes(&self) -> u64 {
+        self.framer.taken() - self.framed_bytes
+    }
+
+    fn rewind(&mut self) {
+        self.framer = Framer::new(self.format);
+        self.framed_bytes = 0;
+    }
+
+    fn title(&self) -> &'static str {
+        self.key
+    }
+
+    fn summary(&self, name: &str, totals: &Totals) -> String {
+        let Totals { bytes, frames, kinds, .. } = totals;
+        let mut text = format!("{name}: {}, {bytes} bytes, {frames} frames\n", self.key);
+        let span_s = totals.duration_s().filter(|span_s| *span_s > 0.0);
+        let span_s = span_s.filter(|_| self.summary == Summary::Rates);
+        for (kind, count) in kinds {
+            let rate = span_s.map(|span_s| format!(", {:.1} a second", *count as f64 / span_s));
+            text += &format!("  {kind}: {count}{}\n", rate.unwrap_or_default());
+        }
+        text + &format!("  bytes in no frame: {}\n", self.skipped_bytes())
+    }
+
+    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
+        object_of(json!({
+            "format": self.key, "bytes": totals.bytes, "frames": totals.kinds,
+            "skipped_bytes": self.skipped_bytes(),
+        }))
+    }
+}
+
+/// A stream without frames: what a unit sends has no meaning without its host's questions.
+#[derive(Clone, Copy)]
+struct Frameless;
+
+impl Framing for Frameless {
+    type Frame = ();
+
+    fn max_len(&self) -> usize {
+        1
+    }
+
+    fn begins(&self, _byte: u8) -> bool {
+        false
+    }
+
+    fn scan(&self, _bytes: &[u8]) -> Result<((), usize), NoFrame> {
+        Err(NoFrame::Refused)
+    }
+}
+
+/// Of the family `key`, whose bytes cannot be told apart without what its host said.
+pub(crate) fn frameless(key: &'static str) -> Box<dyn StreamDecoder> {
+    FrameDecoder::boxed(key, Frameless, Summary::Counts, |()| None)
+}
+
+/// The fields of a plain struct.
+pub(crate) fn object(value: &impl serde::Serialize) -> Map<String, Value> {
+    object_of(shortest(value))
+}
+
+/// As JSON; numbers of single precision keep the digits they have, where `to_value` would show
+/// them in double precision.
+pub(crate) fn shortest(value: &impl serde::Serialize) -> Value {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or(Value::Null)
+}
+
+/// Bytes as hex digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
