@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use super::device::Built;
 use super::family::{AnyFamily, Erased};
 use super::{
-    drive_base, gnss, hdl64e, hesai, hokuyo, imu, joint_encoder, ouster, sick_lms1xx, sick_lms2xx,
-    velodyne,
+    clearpath_horizon, create_oi, fdilink, gnss, hdl64e, hesai, hokuyo, joint_encoder, kangaroo,
+    mip, ouster, phone_imu, roboclaw, sabertooth, sbg_ecom, sick_lms1xx, sick_lms2xx, vectornav,
+    velodyne, xbus,
 };
 use crate::config::profile::{Catalogue, Profile};
 use crate::config::rig::DeviceConfig;
@@ -18,19 +19,19 @@ pub static FAMILIES: &[&dyn AnyFamily] = &[
     &Erased(hdl64e::Hdl64eFamily),
     &Erased(velodyne::VelodyneFamily),
     &Erased(sick_lms2xx::SickLms2xxFamily),
-    &Erased(imu::fdilink::FAMILY),
-    &Erased(imu::vectornav::FAMILY),
-    &Erased(imu::xbus::FAMILY),
-    &Erased(imu::mip::FAMILY),
-    &Erased(imu::sbg_ecom::FAMILY),
-    &Erased(imu::phone_imu::FAMILY),
+    &Erased(fdilink::FAMILY),
+    &Erased(vectornav::FAMILY),
+    &Erased(xbus::FAMILY),
+    &Erased(mip::FAMILY),
+    &Erased(sbg_ecom::FAMILY),
+    &Erased(phone_imu::FAMILY),
     &Erased(gnss::GnssFamily),
     &Erased(sick_lms1xx::SickLms1xxFamily),
-    &Erased(drive_base::roboclaw::FAMILY),
-    &Erased(drive_base::create_oi::FAMILY),
-    &Erased(drive_base::kangaroo::FAMILY),
-    &Erased(drive_base::sabertooth::FAMILY),
-    &Erased(drive_base::clearpath_horizon::FAMILY),
+    &Erased(roboclaw::FAMILY),
+    &Erased(create_oi::FAMILY),
+    &Erased(kangaroo::FAMILY),
+    &Erased(sabertooth::FAMILY),
+    &Erased(clearpath_horizon::FAMILY),
     &Erased(joint_encoder::JointEncoderFamily),
     &Erased(hokuyo::HokuyoFamily),
     &Erased(ouster::OusterFamily),

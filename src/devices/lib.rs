@@ -10,31 +10,42 @@
 #[macro_use]
 extern crate menura_wire as wire;
 
+pub mod clearpath_horizon;
 pub mod commands;
+pub mod create_oi;
 pub mod decoder;
 pub mod describe;
 pub mod device;
 pub mod drive_base;
 pub mod families;
 pub mod family;
+pub mod fdilink;
 pub mod gnss;
 pub mod hdl64e;
 pub mod hesai;
 pub mod hokuyo;
 pub mod imu;
 pub mod joint_encoder;
+pub mod kangaroo;
+pub mod mip;
 pub mod motor_stall;
 pub mod ouster;
+pub mod phone_imu;
 mod power_cycle;
 pub mod ptp;
+pub mod roboclaw;
+pub mod sabertooth;
 mod sample_series;
+pub mod sbg_ecom;
 mod serial;
 pub mod sick_lms1xx;
 pub mod sick_lms2xx;
 pub mod spinning;
 mod tcp_hosts;
+pub mod vectornav;
 pub mod velodyne;
 mod waiting;
+pub mod xbus;
 
 use menura_config as config;
 use menura_world::{sensors, world};

@@ -1,8 +1,8 @@
 //! Outside a family's own room nobody names it: its folder, its types and the words of its profiles'
 //! `driver` key stand in the table of the families only.
 //!
-//! Formats of `src/wire` may bear the name of the product they are of, and tests may name what they
-//! try. `gnss` and `imu` are kinds of sensor too; of them only the folders in `src/devices` count.
+//! Formats of `src/wire` may bear the name of the product they are of, wherever they are used, and tests
+//! may name what they try. `gnss` is a kind of sensor too; of it only the folder in `src/devices` counts.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ const TABLES: &[&str] = &["src/devices/families.rs", "src/devices/lib.rs"];
 /// Two families send the data packet of `src/wire/velodyne`; what both make of it stands here.
 const SHARED_FORMAT: &str = "src/devices/spinning/data_packet.rs";
 /// Families whose name is a kind of sensor.
-const SENSOR_KINDS: &[&str] = &["gnss", "imu"];
-/// Experiments say which receiver and which IMU they try.
+const SENSOR_KINDS: &[&str] = &["gnss"];
+/// Experiments say which receiver they try.
 const MAY_NAME_SENSOR_KINDS: &str = "src/validation/";
 
 /// The names in a file outside the rooms of `families`, whose `driver` words are `keys`.
@@ -37,8 +37,12 @@ pub fn name_faults(
     let (kinds, products): (Vec<&String>, Vec<&String>) =
         families.iter().partition(|family| SENSOR_KINDS.contains(&family.as_str()));
     let mut faults = Vec::new();
+    let of_formats = names_of_formats(file, text);
     let is_name = |ident: &str| {
-        products.iter().any(|family| ident == *family || ident.starts_with(&camel_case(family)))
+        !of_formats.contains(ident)
+            && products
+                .iter()
+                .any(|family| ident == *family || ident.starts_with(&camel_case(family)))
     };
     search(tokens_of(file, text), &is_name, keys, &mut |line, name| {
         faults.push(fault(file, line, format!("names the family `{name}`")));
@@ -53,6 +57,15 @@ pub fn name_faults(
         faults.extend(of_kinds);
     }
     faults
+}
+
+/// The names in the paths of a file that lead to formats of `src/wire`.
+fn names_of_formats(file: &str, text: &str) -> BTreeSet<String> {
+    let paths = paths_of(file, text).into_iter();
+    paths
+        .filter(|path| path.names.get(1).is_some_and(|layer| layer == "wire"))
+        .flat_map(|path| path.names)
+        .collect()
 }
 
 /// `SickLms1xx` of `sick_lms1xx`.

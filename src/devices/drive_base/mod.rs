@@ -21,12 +21,6 @@ pub(crate) mod profile_read;
 pub mod protocol;
 pub mod unit;
 
-pub mod clearpath_horizon;
-pub mod create_oi;
-pub mod kangaroo;
-pub mod roboclaw;
-pub mod sabertooth;
-
 use std::collections::VecDeque;
 
 pub use self::family::BaseFamily;

@@ -18,15 +18,8 @@ pub mod profile;
 mod profile_read;
 pub mod protocol;
 pub(crate) mod readings;
-pub mod unit;
-
-pub mod fdilink;
-pub mod mip;
-pub mod phone_imu;
-pub mod sbg_ecom;
 mod settings_read;
-pub mod vectornav;
-pub mod xbus;
+pub mod unit;
 
 use std::collections::VecDeque;
 
