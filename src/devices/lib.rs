@@ -10,9 +10,9 @@
 #[macro_use]
 extern crate menura_wire as wire;
 
-pub mod clearpath_horizon;
+mod clearpath_horizon;
 pub mod commands;
-pub mod create_oi;
+mod create_oi;
 pub mod decoder;
 pub mod describe;
 pub mod device;
@@ -26,15 +26,15 @@ pub mod hesai;
 pub mod hokuyo;
 pub mod imu;
 pub mod joint_encoder;
-pub mod kangaroo;
+mod kangaroo;
 pub mod mip;
 pub mod motor_stall;
 pub mod ouster;
 pub mod phone_imu;
 mod power_cycle;
 pub mod ptp;
-pub mod roboclaw;
-pub mod sabertooth;
+mod roboclaw;
+mod sabertooth;
 mod sample_series;
 pub mod sbg_ecom;
 mod serial;
