@@ -56,6 +56,11 @@ pub trait Family: Sync + 'static {
         &[]
     }
 
+    /// Those that it can have besides when it speaks PTP on the network.
+    fn ptp_faults(&self) -> &'static [DeviceFaultKind] {
+        &[]
+    }
+
     /// Why a unit does not listen to its GPS input; `None` if it does.
     fn gps_input_refusal(&self, _settings: &Self::Settings) -> Option<GpsInputRefusal> {
         None
@@ -210,6 +215,10 @@ impl<F: Family> FamilyReader for Erased<F> {
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
         Family::faults(&self.0)
+    }
+
+    fn ptp_faults(&self) -> &'static [DeviceFaultKind] {
+        Family::ptp_faults(&self.0)
     }
 
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal> {

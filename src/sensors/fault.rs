@@ -75,6 +75,8 @@ pub enum EffectKind {
         /// By so many per cent.
         percent: u64,
     },
+    /// The clock that stamped it follows a PTP master, and what that sends is disturbed.
+    PtpDisturbed,
 }
 
 impl EffectKind {
@@ -98,6 +100,7 @@ impl EffectKind {
             Self::Refused => ("refused", None),
             Self::AlertActive => ("alert_active", None),
             Self::FewerShots { percent } => ("fewer_shots_percent", Some(percent)),
+            Self::PtpDisturbed => ("ptp_disturbed", None),
         }
     }
 }

@@ -73,6 +73,8 @@ pub enum Quantity {
     LaserElevation,
     /// When a PTP slave asks its master for the delay.
     PtpRequest,
+    /// What a fault does to a PTP message.
+    PtpFault,
     /// White noise of a sample.
     White = 64,
     /// Step of a bias instability (Gauss-Markov).
@@ -152,6 +154,12 @@ impl RequestNoise {
     pub fn stream(&self, firing: usize, quantity: Quantity) -> SplitMix64 {
         let start = mix(self.key, (firing as u64) << 8 | quantity as u64);
         SplitMix64::from_seed(start.to_le_bytes())
+    }
+
+    /// A draw from 0 to below 1, uniform.
+    pub fn uniform(&self, firing: usize, quantity: Quantity) -> f64 {
+        let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);
+        (draw >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// An integer in `low..=high`, uniform to within 2^-56.

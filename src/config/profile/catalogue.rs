@@ -47,7 +47,9 @@ impl Catalogue {
     /// All faults that some device can have within, each once.
     pub fn device_faults(&self) -> Vec<&'static DeviceFaultKind> {
         let mut all: Vec<&'static DeviceFaultKind> = Vec::new();
-        for kind in self.families.iter().flat_map(|family| family.faults()) {
+        let of_family =
+            |family: &&'static dyn FamilyReader| family.faults().iter().chain(family.ptp_faults());
+        for kind in self.families.iter().flat_map(of_family) {
             if !all.iter().any(|known| known.word == kind.word) {
                 all.push(kind);
             }

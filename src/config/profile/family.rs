@@ -51,6 +51,9 @@ pub trait FamilyReader: Sync {
     /// The faults that a device of this family can have within.
     fn faults(&self) -> &'static [DeviceFaultKind];
 
+    /// Those that it can have besides when it speaks PTP on the network.
+    fn ptp_faults(&self) -> &'static [DeviceFaultKind];
+
     /// Why a device with these settings does not listen to its GPS input, and what to do about it.
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal>;
 

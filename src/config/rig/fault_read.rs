@@ -34,9 +34,19 @@ impl Kind {
         match self {
             Self::Wire(kind) => kind.fits(device),
             Self::Device(kind) => {
-                device.profile.family.faults().iter().any(|own| own.word == kind.word)
+                let family = device.profile.family;
+                let has =
+                    |own: &'static [DeviceFaultKind]| own.iter().any(|own| own.word == kind.word);
+                has(family.faults())
+                    || family.speaks_ptp(&*device.settings) && has(family.ptp_faults())
             }
         }
+    }
+
+    /// Whether a device could have it if it spoke PTP.
+    fn needs_ptp(self, device: &DeviceConfig) -> bool {
+        let kinds = device.profile.family.ptp_faults();
+        matches!(self, Self::Device(kind) if kinds.iter().any(|own| own.word == kind.word))
     }
 }
 
@@ -170,6 +180,9 @@ fn fault(
         let why = match kind {
             Kind::Wire(WireKind::GpsCableDown) if profile.product.has_gps_input => {
                 "it has no `gps_cable`".into()
+            }
+            kind if kind.needs_ptp(device) => {
+                "it speaks PTP on the network with `ptp = \"wire\"` only".into()
             }
             _ => format!("limit from the profile: {}", nature(profile)),
         };

@@ -2,10 +2,10 @@
 
 use jiff::civil::DateTime;
 
-use super::faults::PtpLost;
 use super::profile::{ClockSource, HesaiClockSettings, PtpState};
 use crate::CableSignal;
 use crate::config::rig::faults::Timed;
+use crate::ptp::faults::PtpFault;
 use crate::ptp::{PortState, PtpClock, PtpSettings, PtpSlave};
 use crate::sensors::noise::NoiseSource;
 use crate::spinning::clock::{DeviceClock, PpsState};
@@ -21,8 +21,7 @@ pub struct HesaiClock {
     settings: HesaiClockSettings,
     epoch: Epoch,
     own: DeviceClock,
-    /// When the master is lost.
-    pub losses: Vec<Timed<PtpLost>>,
+    faults: Vec<Timed<PtpFault>>,
     /// What speaks PTP on the network, if anything does.
     pub slave: Option<PtpSlave>,
 }
@@ -43,7 +42,20 @@ impl HesaiClock {
             let clock = PtpClock::new(settings.own.drift_s_per_day, SimTime::ZERO, up_ns);
             PtpSlave::new(&PtpSettings::default(), identity, clock, noise, SimTime::ZERO)
         });
-        Self { settings: settings.clone(), epoch, own, losses: Vec::new(), slave }
+        Self { settings: settings.clone(), epoch, own, faults: Vec::new(), slave }
+    }
+
+    /// The faults of PTP from now on.
+    pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
+        if let Some(slave) = &mut self.slave {
+            slave.set_faults(faults.clone());
+        }
+        self.faults = faults;
+    }
+
+    /// The faults of PTP.
+    pub fn faults(&self) -> &[Timed<PtpFault>] {
+        &self.faults
     }
 
     /// The state of the slave on the network; its clock counts as locked within `lock_offset_us` of the master's.
@@ -86,12 +98,12 @@ impl HesaiClock {
         self.own.has_nmea(at)
     }
 
-    /// Since when the master is lost, if it is.
-    pub fn lost_since(&self, at: SimTime) -> Option<SimTime> {
-        let open = |loss: &Timed<PtpLost>| {
+    /// Since when the simulated master is lost, if it is.
+    fn lost_since(&self, at: SimTime) -> Option<SimTime> {
+        let open = |loss: &Timed<PtpFault>| {
             loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)
         };
-        self.losses.iter().filter_map(open).min()
+        self.faults.iter().filter_map(open).min()
     }
 
     /// Whether a PTP master keeps it at `at`.
@@ -200,7 +212,7 @@ mod tests {
         let mut clock = clock(|_| {});
         let schedule =
             Schedule { start: s(1.0), duration_ns: Some(2_000_000_000), period_ns: None };
-        clock.losses = vec![Timed { fault: 0, schedule, kind: PtpLost }];
+        clock.set_faults(vec![Timed { fault: 0, schedule, kind: PtpFault::Lost }]);
         assert_eq!(told(&clock, s(0.5)), ([126, 6, 1, 12, 0, 0], 500_000));
         assert_eq!(told(&clock, s(2.5)), ([126, 6, 1, 12, 0, 2], 501_500), "a thousandth fast");
         assert_eq!(told(&clock, s(3.5)), ([126, 6, 1, 12, 0, 3], 500_000));

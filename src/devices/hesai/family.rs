@@ -18,6 +18,7 @@ use crate::decoder::datagram::DatagramDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
+use crate::ptp::faults::{FAULTS, PTP_LOST};
 use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::spinning::clock_settings;
 
@@ -69,11 +70,15 @@ impl Family for HesaiFamily {
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
-        &[LASER_DEAD, WINDOW_DIRTY, MOTOR_STALL, faults::PTP_LOST, faults::HIGH_TEMPERATURE]
+        &[LASER_DEAD, WINDOW_DIRTY, MOTOR_STALL, PTP_LOST, faults::HIGH_TEMPERATURE]
     }
 
     fn gps_input_refusal(&self, settings: &HesaiSettings) -> Option<GpsInputRefusal> {
         clock_settings::gps_input_refusal(&settings.clock.own)
+    }
+
+    fn ptp_faults(&self) -> &'static [DeviceFaultKind] {
+        FAULTS
     }
 
     fn speaks_ptp(&self, settings: &HesaiSettings) -> bool {

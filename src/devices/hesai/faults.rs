@@ -1,4 +1,4 @@
-//! The faults that only a Hesai can have: the PTP master is lost, and the unit is hot.
+//! The fault that only a Hesai can have: the unit is hot.
 
 use std::sync::Arc;
 
@@ -8,10 +8,6 @@ use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 
-/// The PTP master is lost: the clock counts on by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PtpLost;
-
 /// The unit is hot, and says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HighTemperature {
@@ -19,15 +15,9 @@ pub struct HighTemperature {
     pub rise_c: f64,
 }
 
-/// `ptp-lost`.
-pub const PTP_LOST: DeviceFaultKind = DeviceFaultKind { word: "ptp-lost", read: ptp_lost };
 /// `high-temperature`.
 pub const HIGH_TEMPERATURE: DeviceFaultKind =
     DeviceFaultKind { word: "high-temperature", read: high_temperature };
-
-fn ptp_lost(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    Some(Arc::new(PtpLost))
-}
 
 fn high_temperature(
     table: &mut TableReader<'_>,

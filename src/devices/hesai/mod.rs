@@ -155,7 +155,7 @@ impl Hesai {
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stream.program.set_stalls(&faults.kind());
-        self.clock.losses = faults.kind();
+        self.clock.set_faults(faults.kind());
         self.hot = faults.kind();
     }
 
@@ -240,8 +240,8 @@ impl Hesai {
         let (from, to) = (plan.start(), plan.last());
         let hot = faults::effects(&self.hot, from, to, EffectKind::AlertActive);
         let is_kept = self.settings.clock.ptp != PtpState::Free;
-        let losses = if is_kept { &self.clock.losses[..] } else { &[] };
-        hot.chain(faults::effects(losses, from, to, EffectKind::Frozen)).collect()
+        let of_ptp = if is_kept { self.clock.faults() } else { &[] };
+        hot.chain(crate::ptp::faults::effects(of_ptp, from, to)).collect()
     }
 
     fn head(&self, is_dual: bool, has_sequence: bool) -> HeadWords {
@@ -368,8 +368,7 @@ impl Device for Hesai {
 
     fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, bytes: &[u8]) {
         self.advance(now);
-        // A unit that has lost its master hears nobody.
-        let is_deaf = self.is_down() || self.clock.lost_since(now).is_some();
+        let is_deaf = self.is_down();
         if let Some(slave) = self.clock.slave.as_mut().filter(|_| !is_deaf) {
             slave.hear(now, stamped, bytes);
             self.follow(self.stream.program.takes_effect(now));
@@ -390,7 +389,7 @@ impl Device for Hesai {
     fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stream.program.change_stalls(at, &faults.kind());
-        self.clock.losses = faults.kind();
+        self.clock.set_faults(faults.kind());
         self.hot = faults.kind();
     }
 

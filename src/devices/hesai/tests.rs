@@ -7,6 +7,7 @@ use crate::config::profile::Profile;
 use crate::config::rig::schedule::Schedule;
 use crate::families::catalogue;
 use crate::hesai::profile::{ClockSource, DualOrder};
+use crate::ptp::faults::PtpFault;
 use crate::ptp::testing::{self, with_master};
 use crate::sensors::{Return, Subject};
 use crate::spinning::testing::without_revoked;
@@ -500,7 +501,7 @@ fn a_hot_unit_and_a_lost_master_show() {
     let mut unit = unit("hesai-pandar64", |_| {});
     let schedule = Schedule { start: SimTime(100 * MS), duration_ns: None, period_ns: None };
     unit.hot = vec![Timed { fault: 0, schedule, kind: HighTemperature { rise_c: 40.0 } }];
-    unit.clock.losses = vec![Timed { fault: 1, schedule, kind: faults::PtpLost }];
+    unit.clock.set_faults(vec![Timed { fault: 1, schedule, kind: PtpFault::Lost }]);
     let sent = run(&mut unit, 200 * MS);
     for (due, packet) in packets(&sent) {
         let flag = packet.tail().status[5];

@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 use super::profile::OusterClockSettings;
 use super::words::{PtpState, TimestampMode};
 use crate::CableSignal;
+use crate::config::rig::faults::Timed;
+use crate::ptp::faults::PtpFault;
 use crate::ptp::{PtpClock, PtpSettings, PtpSlave};
 use crate::sensors::noise::NoiseSource;
 use crate::time::{Epoch, SimTime};
@@ -50,6 +52,7 @@ pub struct OusterClock {
     sentence_at: Option<SimTime>,
     /// What speaks PTP, on the network or not.
     ptp: PtpSlave,
+    faults: Vec<Timed<PtpFault>>,
 }
 
 /// What the clock of the sync pulse was set to.
@@ -96,6 +99,7 @@ impl OusterClock {
             line: Vec::new(),
             sentence: String::new(),
             sentence_at: None,
+            faults: Vec::new(),
         }
     }
 
@@ -162,6 +166,17 @@ impl OusterClock {
     /// What speaks PTP on the network, if anything does.
     pub fn ptp_on_wire(&mut self) -> Option<&mut PtpSlave> {
         (self.settings.ptp == PtpState::Wire).then_some(&mut self.ptp)
+    }
+
+    /// The faults of PTP from now on.
+    pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
+        self.ptp.set_faults(faults.clone());
+        self.faults = faults;
+    }
+
+    /// The faults of PTP that disturb stamps of `mode`.
+    pub fn faults(&self, mode: TimestampMode) -> &[Timed<PtpFault>] {
+        if mode == TimestampMode::Ptp1588 { &self.faults } else { &[] }
     }
 
     /// The state of PTP.

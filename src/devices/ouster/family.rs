@@ -18,6 +18,7 @@ use crate::decoder::datagram::DatagramDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
+use crate::ptp::faults::FAULTS;
 use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 
 const WEB: Control = Control { key: "web", kind: ControlKind::Web };
@@ -81,6 +82,10 @@ impl Family for OusterFamily {
             faults::SHOT_LIMITING,
             faults::THERMAL_SHUTDOWN,
         ]
+    }
+
+    fn ptp_faults(&self) -> &'static [DeviceFaultKind] {
+        FAULTS
     }
 
     fn speaks_ptp(&self, settings: &OusterSettings) -> bool {

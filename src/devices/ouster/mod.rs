@@ -163,6 +163,7 @@ impl Ouster {
         self.optics_faults = faults.kind();
         self.stream.program.set_stalls(&faults.kind());
         self.faults = OusterFaults::of(faults);
+        self.clock.set_faults(faults.kind());
         self.stream.planner.set_faults(self.faults.clone());
     }
 
@@ -217,7 +218,9 @@ impl Ouster {
         let (format, pixels) = (plan.mode.format, self.profile.beams.len());
         let mut payload = vec![0; format.packet_len(pixels)];
         let mut header = self.header(plan);
-        let fault_effects = self.faults.mark(plan.start(), &mut header);
+        let mut fault_effects = self.faults.mark(plan.start(), &mut header);
+        let of_ptp = self.clock.faults(plan.mode.timestamp_mode);
+        fault_effects.extend(crate::ptp::faults::effects(of_ptp, plan.start(), plan.last()));
         let mut writer = PacketWriter::new(format, pixels, &mut payload);
         writer.header(&header);
         let mut maker = PixelMaker::new(
@@ -388,6 +391,7 @@ impl Device for Ouster {
         self.optics_faults = faults.kind();
         self.stream.program.change_stalls(at, &faults.kind());
         self.faults = OusterFaults::of(faults);
+        self.clock.set_faults(faults.kind());
         self.stream.planner.set_faults(self.faults.clone());
     }
 

@@ -12,6 +12,7 @@
 
 mod answers;
 pub mod clock;
+pub mod faults;
 mod masters;
 pub mod servo;
 #[cfg(test)]
@@ -21,9 +22,11 @@ use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
 pub use self::clock::PtpClock;
+use self::faults::{Disturbances, Heard, PtpFault};
 pub use self::masters::Master;
 use self::masters::Masters;
 use self::servo::{Order, Servo};
+use crate::config::rig::faults::Timed;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 use crate::wire::ptp::{
@@ -154,6 +157,7 @@ pub struct PtpSlave {
     answered: (SimTime, u32),
     keys: u32,
     out: VecDeque<PtpSend>,
+    disturbances: Disturbances,
 }
 
 /// Halves of a synchronisation in two steps that wait for the other, which may overtake.
@@ -215,7 +219,13 @@ impl PtpSlave {
             answered: (now, 0),
             keys: 0,
             out: VecDeque::new(),
+            disturbances: Disturbances::default(),
         }
+    }
+
+    /// What goes wrong between its masters and it, from now on.
+    pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
+        self.disturbances.set(faults);
     }
 
     /// The unit with the MAC address `mac` of its product has `address`: as `tools/bench-network` gives it, the second
@@ -236,7 +246,8 @@ impl PtpSlave {
     pub fn restarted(&self, up_at: SimTime) -> Self {
         let clock = self.clock.restarted(up_at, 0);
         let port = self.port.clock;
-        Self { is_on: self.is_on, ..Self::new(&self.settings, port, clock, self.noise, up_at) }
+        let new = Self::new(&self.settings, port, clock, self.noise, up_at);
+        Self { is_on: self.is_on, disturbances: self.disturbances.clone(), ..new }
     }
 
     /// By how much its clock counts faster than its oscillator, parts per billion.
@@ -334,8 +345,18 @@ impl PtpSlave {
                 true => self.announce_due.min(self.next_request),
                 false => self.announce_due,
             };
-            if due > now {
+            let storm_due = self.disturbances.storm_due();
+            if due.min(storm_due) > now {
                 break;
+            }
+            if storm_due < due {
+                self.now = self.now.max(storm_due);
+                for message in self.disturbances.storm(storm_due, self.settings.domain) {
+                    if let Body::Announce(announce) = &message.body {
+                        self.hear_announce(&message, announce);
+                    }
+                }
+                continue;
             }
             self.now = self.now.max(due);
             if self.announce_due <= due {
@@ -349,6 +370,7 @@ impl PtpSlave {
             }
         }
         self.now = self.now.max(now);
+        self.disturbances.come_to(self.now);
     }
 
     /// Whether it asks for the delay.
@@ -360,6 +382,14 @@ impl PtpSlave {
     pub fn hear(&mut self, now: SimTime, at: SimTime, bytes: &[u8]) {
         self.advance(now);
         let Ok(message) = Message::of_datagram(bytes) else { return };
+        let parent = self.parent.as_ref().filter(|_| self.is_followed);
+        let parent = parent.map(|parent| (parent.source, parent.flags & flag::PTP_TIMESCALE != 0));
+        for heard in self.disturbances.pass(now, message, parent, &self.noise) {
+            self.take(now, at, &heard);
+        }
+    }
+
+    fn take(&mut self, now: SimTime, at: SimTime, Heard { message, late_ns }: &Heard) {
         let is_own = message.source.clock == self.port.clock;
         if !self.is_on
             || now < self.now
@@ -369,12 +399,12 @@ impl PtpSlave {
         {
             return;
         }
-        let at_ns = self.clock.shows_ns(at.min(now));
+        let at_ns = self.clock.shows_ns(at.min(now)) + late_ns;
         let correction = i128::from(message.correction >> 16);
         let is_parent = self.is_followed
             && self.parent.as_ref().is_some_and(|parent| parent.source == message.source);
         match &message.body {
-            Body::Announce(announce) => self.hear_announce(&message, announce),
+            Body::Announce(announce) => self.hear_announce(message, announce),
             Body::Sync(origin) if is_parent => {
                 self.log_sync = followed(message.log_interval, self.log_sync);
                 if message.flags & flag::TWO_STEP != 0 {
@@ -424,10 +454,10 @@ impl PtpSlave {
                 });
             }
             Body::PeerDelayReq(_) if self.settings.delay == DelayMechanism::PeerToPeer => {
-                self.answer_neighbour(&message, at_ns);
+                self.answer_neighbour(message, at_ns);
             }
             Body::Management(asked) => {
-                if let Some(answer) = self.answer_management(&message, asked)
+                if let Some(answer) = self.answer_management(message, asked)
                     && self.may_answer()
                 {
                     self.send(answer);
@@ -459,7 +489,11 @@ impl PtpSlave {
         self.out.pop_front()
     }
 
-    fn send(&mut self, message: Message) -> Option<u32> {
+    fn send(&mut self, mut message: Message) -> Option<u32> {
+        if matches!(message.body, Body::DelayReq(_)) {
+            let shift = self.disturbances.domain_shift(self.now);
+            message.domain = message.domain.wrapping_sub(shift);
+        }
         let key = message.body.is_event().then(|| {
             self.keys = self.keys.wrapping_add(1);
             self.keys

@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::rig::schedule::Schedule;
 use crate::wire::ptp::management::{
     ANY_PORT, CurrentDataSet, Management, ParentDataSet, PortDataSet, TimeStatus, action, error, id,
 };
@@ -163,6 +164,19 @@ impl Bench {
     /// The slave's clock minus the first master's.
     fn error_ns(&self) -> i128 {
         self.slave.shows_ns(self.now) - Self::shows(&self.masters[0], self.now)
+    }
+}
+
+impl Bench {
+    /// One with a master that it has locked on to, and from now on, for `seconds`, this fault.
+    fn with_fault(kind: PtpFault, seconds: u64) -> Self {
+        let mut bench = Self::new(&end_to_end(), &[MASTER]);
+        bench.run(30);
+        assert_eq!(bench.slave.state(), PortState::Slave);
+        let duration_ns = Some(seconds * 1000 * MS);
+        let schedule = Schedule { start: bench.now, duration_ns, period_ns: None };
+        bench.slave.set_faults(vec![Timed { fault: 0, schedule, kind }]);
+        bench
     }
 }
 
@@ -417,4 +431,127 @@ fn the_same_seed_asks_at_the_same_instants_however_time_passes() {
     };
     assert_eq!(asked(MS), asked(250 * MS));
     assert_eq!(identity_of([2, 0, 0, 0, 0, 0xb]), OWN);
+}
+
+#[test]
+fn a_fault_hides_all_masters_and_nothing_else() {
+    let mut bench = Bench::with_fault(PtpFault::Lost, 20);
+    bench.run(10);
+    assert_eq!(bench.slave.state(), PortState::Listening);
+    let told = bench.asked(&request(action::GET, id::PORT, ANY_PORT)).unwrap();
+    assert_eq!(PortDataSet::parse(&told.data).unwrap().state, 4);
+    assert!(bench.slave.holds_over() && bench.error_ns().abs() < 10 * US);
+    bench.run(25);
+    assert_eq!(bench.slave.state(), PortState::Slave);
+}
+
+#[test]
+fn paths_differ_by_a_fault() {
+    for longer_ns in [20_000, -20_000] {
+        let mut bench = Bench::with_fault(PtpFault::Asymmetry { longer_ns }, 100);
+        bench.run(60);
+        let off_ns = bench.error_ns() + i128::from(longer_ns) / 2;
+        assert!(off_ns.abs() < 100, "{longer_ns}: {off_ns}");
+        assert!((bench.slave.path_delay_ns() - 15_000).abs() < 50);
+    }
+}
+
+#[test]
+fn late_synchronisations_disturb_the_clock() {
+    let (delay_ns, jitter_ns) = (50_000, 50_000);
+    let kind = PtpFault::LateSync { delay_ns, jitter_ns, probability: 0.5 };
+    let mut bench = Bench::with_fault(kind, 1000);
+    let mut offsets = Vec::new();
+    for _ in 0..60 {
+        bench.run(1);
+        offsets.push(bench.slave.offset_ns());
+    }
+    assert!(offsets.iter().any(|ns| *ns > 20_000) && offsets.iter().any(|ns| *ns < -5_000));
+    assert_eq!(bench.slave.state(), PortState::Slave);
+}
+
+#[test]
+fn without_follow_ups_nothing_is_followed() {
+    let mut bench = Bench::with_fault(PtpFault::NoFollowUp { probability: 1.0 }, 100);
+    bench.masters[0].ahead_ns = 100_000;
+    bench.run(10);
+    assert_eq!(bench.slave.state(), PortState::Slave, "announcements come");
+    assert!(bench.slave.offset_ns().abs() < 100, "{}", bench.slave.offset_ns());
+    assert!(bench.error_ns() < -90_000);
+}
+
+#[test]
+fn a_master_of_another_domain_is_heard_in_that_one() {
+    let mut bench = Bench::with_fault(PtpFault::Domain { shift: 3 }, 100);
+    bench.run(10);
+    assert_eq!(bench.slave.state(), PortState::Listening);
+    let settings = PtpSettings { domain: 3, ..end_to_end() };
+    bench.slave.configure(bench.now, settings, true);
+    bench.run(20);
+    assert_eq!(bench.slave.state(), PortState::Slave);
+    bench.slave.ask();
+    let sent = bench.slave.poll_send().unwrap();
+    assert_eq!(Message::parse(&sent.bytes).unwrap().domain, 0, "the master hears its own");
+}
+
+#[test]
+fn the_masters_time_steps_and_its_offset_of_utc_is_wrong() {
+    let mut bench = Bench::with_fault(PtpFault::Step { step_ns: 3_600_000_000_000 }, 20);
+    bench.run(10);
+    assert!(bench.slave.offset_ns() < -3_599_000_000_000, "{}", bench.slave.offset_ns());
+    for (offset_s, is_valid, told) in [(None, false, 0), (Some(36), true, 36)] {
+        let mut bench = Bench::with_fault(PtpFault::UtcOffset { offset_s, is_valid }, 20);
+        bench.run(3);
+        assert_eq!(bench.slave.utc_offset_s(), told);
+        assert_eq!(bench.slave.time_properties().flags & 4 != 0, is_valid);
+        bench.run(30);
+        assert_eq!(bench.slave.utc_offset_s(), 37);
+    }
+}
+
+#[test]
+fn a_leap_second_is_announced_and_comes() {
+    for (leap_s, flag, after) in [(1, 1, 38), (-1, 2, 36)] {
+        let kind = PtpFault::LeapSecond { leap_s, announced_ns: 10_000 * MS };
+        let mut bench = Bench::with_fault(kind, 20);
+        let told = |bench: &Bench| {
+            let all = bench.slave.time_properties();
+            (all.flags & 3, all.utc_offset_s)
+        };
+        bench.run(5);
+        assert_eq!(told(&bench), (flag, 37));
+        bench.run(10);
+        assert_eq!(told(&bench), (0, after));
+        assert!(bench.error_ns().abs() < 100, "TAI has none");
+    }
+}
+
+#[test]
+fn a_better_master_with_another_time_appears_and_goes() {
+    let kind = PtpFault::BetterMaster { priority_1: 0, ahead_ns: 1_000_000 };
+    let mut bench = Bench::with_fault(kind, 60);
+    bench.run(50);
+    let parent = bench.slave.parent_data_set();
+    assert_eq!((parent.priority_1, parent.grandmaster), (0, [0, 0, 0x5e, 0xff, 0xfe, 0, 0x53, 2]));
+    assert_eq!(bench.slave.state(), PortState::Slave);
+    assert!((bench.error_ns() - 1_000_000).abs() < 1000, "{}", bench.error_ns());
+    bench.run(60);
+    assert_eq!(bench.slave.parent_data_set().grandmaster, identity(0xa));
+    assert!(bench.error_ns().abs() < 1000, "{}", bench.error_ns());
+}
+
+#[test]
+fn a_storm_of_better_masters_unsettles_and_one_of_worse_ones_does_not() {
+    for (priority_1, state) in [(0, PortState::Uncalibrated), (255, PortState::Slave)] {
+        let mut bench = Bench::with_fault(PtpFault::AnnounceStorm { priority_1, rate_hz: 100 }, 20);
+        bench.run(10);
+        assert_eq!(bench.slave.state(), state);
+        let one = bench.slave.parent_data_set().grandmaster;
+        bench.run(1);
+        assert_eq!(bench.slave.parent_data_set().grandmaster == one, priority_1 == 255);
+        bench.run(40);
+        assert_eq!(bench.slave.state(), PortState::Slave);
+        assert_eq!(bench.slave.parent_data_set().grandmaster, identity(0xa));
+        assert!(bench.error_ns().abs() < 1000, "{}", bench.error_ns());
+    }
 }

@@ -537,6 +537,7 @@ fn effect_code(kind: EffectKind) -> (u8, u64) {
         EffectKind::FewerShots { percent } => (14, percent),
         EffectKind::Refused => (15, 0),
         EffectKind::WeeksBehind { weeks } => (16, weeks),
+        EffectKind::PtpDisturbed => (17, 0),
     }
 }
 
@@ -557,6 +558,7 @@ fn effect_of(code: u8, amount: u64) -> Option<EffectKind> {
         12 => EffectKind::LateReply { by_ns: amount },
         13 => EffectKind::AlertActive,
         14 => EffectKind::FewerShots { percent: amount },
+        17 => EffectKind::PtpDisturbed,
         15 => EffectKind::Refused,
         16 => EffectKind::WeeksBehind { weeks: amount },
         _ => return None,

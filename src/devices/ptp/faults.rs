@@ -1,0 +1,472 @@
+//! What goes wrong between a PTP master and a slave: messages that the slave hears are lost, late, changed or made up.
+//!
+//! All of it happens to what arrives at one device, so that it needs no special master, and a recording that repeats
+//! the host log repeats it.
+
+use std::sync::Arc;
+
+use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
+use crate::config::rig::faults::{FORMAT, Timed};
+use crate::config::toml::reader::{Limit, TableReader};
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::time::SimTime;
+use crate::wire::ptp::{
+    Announce, Body, ClockQuality, Message, NO_INTERVAL, PortIdentity, Timestamp, flag, identity_of,
+};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Draws for messages are beyond those of measurements and requests.
+const MESSAGE_DRAWS: u64 = 1 << 60;
+/// A master of a storm announces itself so often at once: that is when a slave takes it for one.
+const ANNOUNCED: u64 = 2;
+/// The better master, with an address for documents (RFC 7042).
+const BETTER: [u8; 6] = [0, 0, 0x5e, 0, 0x53, 2];
+
+/// A fault of PTP.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PtpFault {
+    /// No master is heard.
+    Lost,
+    /// The path from the master is longer than that back by so much; shorter, if negative.
+    Asymmetry {
+        /// Nanoseconds.
+        longer_ns: i64,
+    },
+    /// Synchronisations are late.
+    LateSync {
+        /// How late, nanoseconds.
+        delay_ns: u64,
+        /// Up to this much earlier or later than that, nanoseconds.
+        jitter_ns: u64,
+        /// Of each.
+        probability: f64,
+    },
+    /// Follow-ups are missing.
+    NoFollowUp {
+        /// Of each.
+        probability: f64,
+    },
+    /// The master's domain is higher by so much.
+    Domain {
+        /// Modulo 256.
+        shift: u8,
+    },
+    /// The master's time jumps.
+    Step {
+        /// By so much, nanoseconds.
+        step_ns: i64,
+    },
+    /// The master announces another offset of UTC.
+    UtcOffset {
+        /// TAI minus UTC; `None` leaves the master's.
+        offset_s: Option<i16>,
+        /// Whether it says that it is valid.
+        is_valid: bool,
+    },
+    /// UTC has a leap second.
+    LeapSecond {
+        /// One more second, 1, or one less, -1.
+        leap_s: i8,
+        /// How long before the master announces it, nanoseconds.
+        announced_ns: u64,
+    },
+    /// A better master appears beside the one that is followed.
+    BetterMaster {
+        /// Its first priority.
+        priority_1: u8,
+        /// By how much its clock is ahead of the other's, nanoseconds.
+        ahead_ns: i64,
+    },
+    /// Masters without end announce themselves and never synchronise.
+    AnnounceStorm {
+        /// Their first priority.
+        priority_1: u8,
+        /// Announcements a second.
+        rate_hz: u32,
+    },
+}
+
+/// `ptp-lost`
+pub const PTP_LOST: DeviceFaultKind =
+    DeviceFaultKind { word: "ptp-lost", read: |_, _| Some(Arc::new(PtpFault::Lost)) };
+
+/// What a device can have that speaks PTP on the network.
+pub const FAULTS: &[DeviceFaultKind] = &[
+    PTP_LOST,
+    DeviceFaultKind { word: "ptp-asymmetry", read: asymmetry },
+    DeviceFaultKind { word: "ptp-late-sync", read: late_sync },
+    DeviceFaultKind { word: "ptp-no-follow-up", read: no_follow_up },
+    DeviceFaultKind { word: "ptp-domain", read: domain },
+    DeviceFaultKind { word: "ptp-step", read: step },
+    DeviceFaultKind { word: "ptp-utc-offset", read: utc_offset },
+    DeviceFaultKind { word: "ptp-leap-second", read: leap_second },
+    DeviceFaultKind { word: "ptp-better-master", read: better_master },
+    DeviceFaultKind { word: "ptp-announce-storm", read: announce_storm },
+];
+
+type Read = Option<Arc<dyn FamilyData>>;
+
+fn read(fault: PtpFault) -> Read {
+    Some(Arc::new(fault))
+}
+
+fn nanos(value: f64, unit_ns: f64) -> i64 {
+    (value * unit_ns).round() as i64
+}
+
+fn probability(table: &mut TableReader<'_>) -> f64 {
+    table.optional("probability").number_or(&Limit::new(0.0..=1.0, "", "a probability"), 1.0)
+}
+
+fn priority_1(table: &mut TableReader<'_>) -> u8 {
+    table.optional("priority_1").integer_or(&Limit::new(0..=255, "", "IEEE 1588: one byte"), 0)
+}
+
+fn asymmetry(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let limit = Limit::new(-1e5..=1e5, "us", FORMAT);
+    let longer_us = table.required("asymmetry_us").number(&limit)?;
+    read(PtpFault::Asymmetry { longer_ns: nanos(longer_us, 1e3) })
+}
+
+fn late_sync(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let limit = |least| Limit::new(least..=1e6, "us", FORMAT);
+    let delay_us = table.required("delay_us").number(&limit(0.001));
+    let jitter = table.optional("jitter_us");
+    let jitter_us = jitter.number_or(&limit(0.0), 0.0);
+    if let (Some(delay_us), Some(place)) = (delay_us, jitter.place())
+        && jitter_us > delay_us
+    {
+        let label = format!("allowed: at most `delay_us`, {delay_us} us");
+        let fault = place.fault("`jitter_us` must not exceed `delay_us`", label);
+        jitter.fault(fault.note("`jitter_us` is how much earlier or later than `delay_us`"));
+    }
+    let probability = probability(table);
+    let (delay_ns, jitter_ns) = (nanos(delay_us?, 1e3) as u64, nanos(jitter_us, 1e3) as u64);
+    read(PtpFault::LateSync { delay_ns, jitter_ns, probability })
+}
+
+fn no_follow_up(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    read(PtpFault::NoFollowUp { probability: probability(table) })
+}
+
+fn domain(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let limit = Limit::new(1..=255, "", "IEEE 1588: one byte");
+    read(PtpFault::Domain { shift: table.optional("domain_shift").integer_or(&limit, 1) })
+}
+
+fn step(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let limit = Limit::new(-1e9..=1e9, "s", FORMAT);
+    let step_s = table.required("step_s").number(&limit)?;
+    read(PtpFault::Step { step_ns: nanos(step_s, 1e9) })
+}
+
+fn utc_offset(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let limit = Limit::new(-32_768..=32_767, "s", "IEEE 1588: 16 bits");
+    let offset_s = table.optional("utc_offset_s").integer(&limit);
+    let is_valid = table.optional("offset_valid").boolean_or(false);
+    read(PtpFault::UtcOffset { offset_s, is_valid })
+}
+
+fn leap_second(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let words = [("inserted", 1), ("removed", -1)];
+    let leap_s = table.optional("leap").choice_or(&words, FORMAT, 1);
+    let limit = Limit::new(0.0..=86_400.0, "s", "IEEE 1588: the last day before it");
+    let announced_s = table.optional("announced_s").number_or(&limit, 10.0);
+    let announced_ns = nanos(announced_s, 1e9) as u64;
+    read(PtpFault::LeapSecond { leap_s, announced_ns })
+}
+
+fn better_master(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let priority_1 = priority_1(table);
+    let limit = Limit::new(-1e9..=1e9, "s", FORMAT);
+    let ahead_s = table.optional("ahead_s").number_or(&limit, 0.0);
+    read(PtpFault::BetterMaster { priority_1, ahead_ns: nanos(ahead_s, 1e9) })
+}
+
+fn announce_storm(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let priority_1 = priority_1(table);
+    let limit = Limit::new(1..=10_000, "a second", FORMAT);
+    let rate_hz = table.optional("rate_hz").integer_or(&limit, 100);
+    read(PtpFault::AnnounceStorm { priority_1, rate_hz })
+}
+
+/// What the faults of PTP did to the clock of packets that are stamped between two instants.
+pub fn effects(
+    faults: &[Timed<PtpFault>],
+    from: SimTime,
+    to: SimTime,
+) -> impl Iterator<Item = FaultEffect> {
+    faults.iter().filter_map(move |fault| {
+        let window = fault.schedule.window_between(from, to)?;
+        let kind = match fault.kind {
+            PtpFault::Lost => EffectKind::Frozen,
+            _ => EffectKind::PtpDisturbed,
+        };
+        Some(FaultEffect { fault: fault.fault, window, kind })
+    })
+}
+
+/// A message as the slave hears it.
+pub struct Heard {
+    /// What it says.
+    pub message: Message,
+    /// How much later than stamped, nanoseconds.
+    pub late_ns: i128,
+}
+
+/// The faults between one slave and its masters.
+#[derive(Clone, Debug, Default)]
+pub struct Disturbances {
+    faults: Vec<Timed<PtpFault>>,
+    heard: u64,
+    /// Beside which master the better one appears.
+    beside: Option<PortIdentity>,
+    /// Announcements of storms are made up to here.
+    stormed: Option<SimTime>,
+}
+
+impl Disturbances {
+    /// From now on these faults.
+    pub fn set(&mut self, faults: Vec<Timed<PtpFault>>) {
+        self.faults = faults;
+    }
+
+    /// What a slave that follows `parent` hears at `now` when `message` arrives.
+    pub fn pass(
+        &mut self,
+        now: SimTime,
+        message: Message,
+        parent: Option<(PortIdentity, bool)>,
+        noise: &NoiseSource,
+    ) -> Vec<Heard> {
+        let mut batch = vec![Heard { message, late_ns: 0 }];
+        if self.faults.is_empty() {
+            return batch;
+        }
+        self.heard += 1;
+        let noise = noise.request(MESSAGE_DRAWS + self.heard);
+        let is_better = |fault: &Timed<PtpFault>| {
+            matches!(fault.kind, PtpFault::BetterMaster { .. }) && fault.is_on(now)
+        };
+        if !self.faults.iter().any(is_better) {
+            self.beside = None;
+        } else if self.beside.is_none() {
+            self.beside = parent.map(|(source, _)| source);
+        }
+        let shows_tai = parent.is_some_and(|(_, shows_tai)| shows_tai);
+        for (place, fault) in self.faults.iter().enumerate() {
+            let Some(window) = fault.schedule.window_at(now) else { continue };
+            let happens = |share: f64| noise.uniform(2 * place, Quantity::PtpFault) < share;
+            match &fault.kind {
+                PtpFault::Lost => batch.retain(|heard| !is_of_master(&heard.message.body)),
+                PtpFault::Asymmetry { longer_ns } => {
+                    let longer = i128::from(*longer_ns);
+                    for Heard { message, late_ns } in &mut batch {
+                        match &mut message.body {
+                            Body::Sync(_) => *late_ns += longer.max(0),
+                            Body::DelayResp(answer) => shift(&mut answer.at, (-longer).max(0)),
+                            Body::PeerDelayResp(answer) => {
+                                *late_ns += longer.max(0);
+                                shift(&mut answer.at, (-longer).max(0));
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                PtpFault::LateSync { delay_ns, jitter_ns, probability } => {
+                    if happens(*probability) {
+                        let part = 2.0 * noise.uniform(2 * place + 1, Quantity::PtpFault);
+                        let late = (delay_ns - jitter_ns) + (*jitter_ns as f64 * part) as u64;
+                        let syncs = batch.iter_mut();
+                        syncs
+                            .filter(|heard| matches!(heard.message.body, Body::Sync(_)))
+                            .for_each(|heard| heard.late_ns += i128::from(late));
+                    }
+                }
+                PtpFault::NoFollowUp { probability } => {
+                    if happens(*probability) {
+                        batch.retain(|heard| !matches!(heard.message.body, Body::FollowUp(_)));
+                    }
+                }
+                PtpFault::Domain { shift } => {
+                    for Heard { message, .. } in &mut batch {
+                        if is_of_master(&message.body) {
+                            message.domain = message.domain.wrapping_add(*shift);
+                        }
+                    }
+                }
+                PtpFault::Step { step_ns } => {
+                    for Heard { message, .. } in &mut batch {
+                        shift_times(&mut message.body, (*step_ns).into());
+                    }
+                }
+                PtpFault::UtcOffset { offset_s, is_valid } => {
+                    for Heard { message, .. } in &mut batch {
+                        if let Body::Announce(announce) = &mut message.body {
+                            announce.utc_offset_s = offset_s.unwrap_or(announce.utc_offset_s);
+                            set_flag(&mut message.flags, flag::UTC_OFFSET_VALID, *is_valid);
+                        }
+                    }
+                }
+                PtpFault::LeapSecond { leap_s, announced_ns } => {
+                    let leaps_at = fault.schedule.window(window).0.0.saturating_add(*announced_ns);
+                    let has_leapt = now.0 >= leaps_at;
+                    for Heard { message, .. } in &mut batch {
+                        leap(message, *leap_s, has_leapt, shows_tai);
+                    }
+                }
+                PtpFault::BetterMaster { priority_1, ahead_ns } => {
+                    let copies: Vec<_> = batch
+                        .iter()
+                        .filter(|heard| Some(heard.message.source) == self.beside)
+                        .filter(|heard| is_of_master(&heard.message.body))
+                        .map(|heard| Heard {
+                            message: of_better(&heard.message, *priority_1, *ahead_ns),
+                            late_ns: heard.late_ns,
+                        })
+                        .collect();
+                    batch.extend(copies);
+                }
+                PtpFault::AnnounceStorm { .. } => {}
+            }
+        }
+        batch
+    }
+
+    /// How much higher the domain is in which a master hears what is sent at `now`.
+    pub fn domain_shift(&self, now: SimTime) -> u8 {
+        let shifts = self.faults.iter().filter(|fault| fault.is_on(now)).map(|fault| &fault.kind);
+        shifts.fold(0, |sum: u8, kind| match kind {
+            PtpFault::Domain { shift } => sum.wrapping_add(*shift),
+            _ => sum,
+        })
+    }
+
+    /// When the next announcement of a storm comes, after those that have been made up.
+    pub fn storm_due(&self) -> SimTime {
+        let from = self.stormed.map_or(SimTime::ZERO, |at| SimTime(at.0 + 1));
+        self.storms()
+            .filter_map(|(fault, rate_hz, _)| due(fault, rate_hz, from))
+            .min()
+            .unwrap_or(NEVER)
+    }
+
+    /// Makes up the announcements that come at `at`, with the source of each. Storms of the past are forgotten.
+    pub fn storm(&mut self, at: SimTime, domain: u8) -> Vec<Message> {
+        let of_now = |(fault, rate_hz, priority_1): (&Timed<PtpFault>, u32, u8)| {
+            (due(fault, rate_hz, at) == Some(at)).then(|| {
+                let window = fault.schedule.window_at(at).unwrap_or_default();
+                let passed = at.0 - fault.schedule.window(window).0.0;
+                let number = passed / (SECOND_NS / u64::from(rate_hz)) / ANNOUNCED;
+                // The last is the best.
+                let [a, b, c, d] = (!(number as u32)).to_be_bytes();
+                announcement(domain, identity_of([2, fault.fault as u8, a, b, c, d]), priority_1)
+            })
+        };
+        let made_up = self.storms().filter_map(of_now).collect();
+        self.stormed = Some(at);
+        made_up
+    }
+
+    /// The time has come to `now`: faults that are added later make nothing up before it.
+    pub fn come_to(&mut self, now: SimTime) {
+        self.stormed = self.stormed.max(Some(now));
+    }
+
+    fn storms(&self) -> impl Iterator<Item = (&Timed<PtpFault>, u32, u8)> {
+        self.faults.iter().filter_map(|fault| match fault.kind {
+            PtpFault::AnnounceStorm { rate_hz, priority_1 } => Some((fault, rate_hz, priority_1)),
+            _ => None,
+        })
+    }
+}
+
+const NEVER: SimTime = SimTime(u64::MAX);
+
+/// When the first announcement of a storm comes at `from` or later.
+fn due(fault: &Timed<PtpFault>, rate_hz: u32, from: SimTime) -> Option<SimTime> {
+    let schedule = fault.schedule;
+    let next_window = || schedule.next_opening(from);
+    let Some(window) = schedule.window_at(from) else { return next_window() };
+    let step_ns = SECOND_NS / u64::from(rate_hz);
+    let opens = schedule.window(window).0;
+    let due = SimTime(opens.0 + (from.0 - opens.0).div_ceil(step_ns) * step_ns);
+    match schedule.window_at(due) == Some(window) {
+        true => Some(due),
+        false => next_window(),
+    }
+}
+
+/// Whether only masters send it.
+fn is_of_master(body: &Body) -> bool {
+    matches!(body, Body::Announce(_) | Body::Sync(_) | Body::FollowUp(_) | Body::DelayResp(_))
+}
+
+/// Moves a time that is valid.
+fn shift(at: &mut Timestamp, by_ns: i128) {
+    if u64::from(at.nanos) < SECOND_NS {
+        *at = Timestamp::of_ns(at.ns() + by_ns);
+    }
+}
+
+/// Moves the times of a master's clock.
+fn shift_times(body: &mut Body, by_ns: i128) {
+    match body {
+        Body::Sync(at) | Body::FollowUp(at) => shift(at, by_ns),
+        Body::DelayResp(answer) => shift(&mut answer.at, by_ns),
+        _ => {}
+    }
+}
+
+fn set_flag(flags: &mut u16, flag: u16, is_set: bool) {
+    *flags = *flags & !flag | if is_set { flag } else { 0 };
+}
+
+/// Before the leap it is announced; after it UTC is another.
+fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
+    let flags = &mut message.flags;
+    match &mut message.body {
+        Body::Announce(announce) => {
+            let announced = if leap_s > 0 { flag::LEAP_61 } else { flag::LEAP_59 };
+            set_flag(flags, announced, !has_leapt);
+            if has_leapt && *flags & flag::PTP_TIMESCALE != 0 {
+                announce.utc_offset_s = announce.utc_offset_s.saturating_add(leap_s.into());
+            }
+        }
+        // A master that sends UTC steps.
+        body if has_leapt && !shows_tai => {
+            shift_times(body, -i128::from(leap_s) * i128::from(SECOND_NS));
+        }
+        _ => {}
+    }
+}
+
+/// What the better master says beside this one.
+fn of_better(message: &Message, priority_1: u8, ahead_ns: i64) -> Message {
+    let mut copy = message.clone();
+    copy.source = PortIdentity { clock: identity_of(BETTER), port: 1 };
+    if let Body::Announce(announce) = &mut copy.body {
+        (announce.priority_1, announce.grandmaster) = (priority_1, copy.source.clock);
+        announce.steps_removed = 0;
+    }
+    shift_times(&mut copy.body, ahead_ns.into());
+    copy
+}
+
+fn announcement(domain: u8, grandmaster: [u8; 8], priority_1: u8) -> Message {
+    let announce = Announce {
+        origin: Timestamp::default(),
+        utc_offset_s: 37,
+        reserved: 0,
+        priority_1,
+        quality: ClockQuality { class: 6, accuracy: 0x21, variance: 0xffff },
+        priority_2: 128,
+        grandmaster,
+        steps_removed: 0,
+        time_source: 0x20,
+    };
+    let source = PortIdentity { clock: grandmaster, port: 1 };
+    let message = Message::new(domain, source, 0, Body::Announce(announce));
+    Message { log_interval: NO_INTERVAL, ..message }
+}
