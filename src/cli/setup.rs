@@ -21,7 +21,10 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
         SetupError::Control { .. } => {
             return CliError::Input(format!("error: {error}\n"));
         }
-        SetupError::Link { .. } | SetupError::Feed { .. } | SetupError::Response { .. } => {
+        SetupError::Link { .. }
+        | SetupError::Feed { .. }
+        | SetupError::Response { .. }
+        | SetupError::PtpMaster(_) => {
             return CliError::Failed(error.to_string());
         }
         SetupError::Scene(_) | SetupError::Build(_) => (&rig.places.scene, "cannot load the scene"),

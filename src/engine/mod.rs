@@ -115,6 +115,9 @@ pub enum SetupError {
         /// The system's answer.
         error: io::Error,
     },
+    /// The sockets of the PTP master cannot be opened.
+    #[error("[engine.ptp]: {0}")]
+    PtpMaster(io::Error),
     /// A link cannot be opened.
     #[error("device `{device}`: {error}")]
     Link {

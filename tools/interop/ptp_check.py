@@ -6,7 +6,8 @@ addresses on the other end, in another. Menura's clock is the master's, so that 
 in their packets: the stamp of each against its arrival. Twice the lidars must listen, lock, and be where their data sets
 say that they are: `pmc` reads these from both, HTTP from the Ouster, PTC from the Hesai. In between the master is gone
 for a while: they must say so and hold over, with an oscillator that is off by 10 parts per million. Then forged and
-broken messages come by the thousand, and both must stay locked. Last, a recording repeats what they heard.
+broken messages come by the thousand, and both must stay locked. Faults that begin meanwhile (`menura fault`) must show in
+data sets and stamps. A recording repeats what they heard. Last, Menura is the master of its own lidars and of `ptp4l`.
 
 Needs root, linuxptp, iproute2 and only the standard library. Exit code 0 when all is well, 1 when a check fails, 2 when
 Menura or the master did not run or namespaces cannot be had here.
@@ -32,7 +33,7 @@ from network_check import inside, run
 
 NAME = "menura-ptp"
 MASTER, SENSORS = f"{NAME}-master", f"{NAME}-sensors"
-MASTER_IP, OUSTER_IP, HESAI_IP = "10.77.0.1", "10.77.0.2", "10.77.0.3"
+MASTER_IP, OUSTER_IP, HESAI_IP, OWN_IP = "10.77.0.1", "10.77.0.2", "10.77.0.3", "10.77.0.4"
 OUSTER_PORT, HESAI_PORT = 7502, 2368
 RIG = f"""\
 seed = 1
@@ -64,6 +65,16 @@ priority1 10
 tx_timestamp_timeout 50
 uds_address {uds}
 """
+SLAVE4L = """\
+[global]
+time_stamping software
+slaveOnly 1
+free_running 1
+tx_timestamp_timeout 50
+uds_address {uds}
+"""
+# PTP's time scale minus UTC.
+TAI_AHEAD_US = 37e6
 # From the last firing of a packet to its arrival: the product's own delay, and that of this machine.
 LATEST_US, EARLIEST_US = 3000, -100
 # What software stamps of a busy machine may be off.
@@ -89,6 +100,7 @@ def main():
     try:
         with tempfile.TemporaryDirectory(prefix="menura-ptp-") as folder, network():
             check(arguments.menura, Path(folder))
+            own_master(arguments.menura, Path(folder))
     except Failed as failure:
         print(f"  FAILED {failure}\nptp_check: 1 failed")
         return 1
@@ -108,7 +120,7 @@ def network():
     try:
         run("ip", "-n", MASTER, "link", "add", "m0", "type", "veth", "peer", "name", "s0", "netns", SENSORS)
         run("ip", "-n", MASTER, "address", "add", f"{MASTER_IP}/24", "dev", "m0")
-        for address in (OUSTER_IP, HESAI_IP):
+        for address in (OUSTER_IP, HESAI_IP, OWN_IP):
             run("ip", "-n", SENSORS, "address", "add", f"{address}/24", "dev", "s0")
         for namespace, interface in ((MASTER, "m0"), (SENSORS, "s0")):
             for name in ("lo", interface):
@@ -162,6 +174,7 @@ def check(menura, folder):
             locks(streams, "locked again")
             forge()
             locks(streams, "after forged messages")
+            faults(menura, running.pid, uds, streams)
         if running.poll() is not None:
             raise Failed(f"menura has ended:\n{(folder / 'menura.log').read_text()}")
     repeat(menura, rig, folder)
@@ -188,6 +201,34 @@ def repeat(menura, rig, folder):
         print(f"repeated: packets of {name} leave {min(last):.1f} to {max(last):.1f} us after their stamp")
         if errors_us[0] < 1e12 or not 0 < min(last) < LATEST_US or spread_us > OFFSET_NS / 1000:
             raise Failed(f"repeated: {name} is {errors_us[0]} us off at first, {min(last)} to {max(last)} at last")
+
+
+def own_master(menura, folder):
+    """Menura is the master, with the run's time, which is this machine's: of its lidars, which stamp TAI and UTC, and of
+    `ptp4l`, which tells its offset and steers nothing."""
+    rig, config, uds = folder / "master.toml", folder / "slave.conf", folder / "slave"
+    rig.write_text(f'{RIG}\n[engine.ptp]\nmaster = "{OWN_IP}"\npriority_1 = 50\n')
+    config.write_text(SLAVE4L.format(uds=uds))
+    log = folder / "slave.log"
+    with (program(SENSORS, menura, "run", rig, log=folder / "menura-master.log"),
+          program(MASTER, "ptp4l", "-i", "m0", "-m", "-f", config, log=log)):
+        streams = Streams()
+        waited(lambda: bool(streams.errors_us()), 30, "no packets", (folder / "menura-master.log").read_text)
+        waited(lambda: states()[0] == "SLAVE" and states()[1] in (1, 2), LOCK_S, "no lock on Menura", states)
+        time.sleep(15)
+        offsets = [int(ns) for ns in re.findall(r"master offset\s+(-?\d+) s0", log.read_text())][-10:]
+        errors, (ouster, hesai) = streams.errors_us(), offsets_ns()
+        said = run("ip", "netns", "exec", MASTER, "pmc", "-u", "-s", uds, "-b", "1", "GET PORT_DATA_SET",
+                   "GET DEFAULT_DATA_SET").stdout
+    print(f"Menura is the master: ptp4l is {offsets} ns off, the lidars {ouster:.0f} and {hesai} ns; arrival after stamp "
+          f"{errors['ouster'] + TAI_AHEAD_US:.1f} us + 37 s, {errors['hesai']:.1f} us")
+    if len(offsets) < 5 or max(map(abs, offsets)) > OFFSET_NS:
+        raise Failed(f"ptp4l as slave: {offsets}\n{log.read_text()}")
+    for name, error_us in (("ouster", errors["ouster"] + TAI_AHEAD_US), ("hesai", errors["hesai"])):
+        if not EARLIEST_US < error_us < LATEST_US:
+            raise Failed(f"slaves of Menura: packets of {name} arrive {error_us:.1f} us after their stamp")
+    if not re.search(r"portState\s+MASTER", said) or not re.search(r"priority1\s+50", said):
+        raise Failed(f"pmc: {said}")
 
 
 def waited(happens, seconds, complaint, now=lambda: ""):
@@ -217,6 +258,52 @@ def locks(streams, what):
     for name, error_us in errors.items():
         if not EARLIEST_US < error_us < LATEST_US:
             raise Failed(f"{what}: packets of {name} arrive {error_us:.1f} us after their stamp")
+
+
+def faults(menura, pid, uds, streams):
+    """Faults of PTP with the same master: what data sets and stamps show of them."""
+    started = []
+
+    def start(device, kind, *keys):
+        answer = run(menura, "fault", pid, "start", device, kind, *keys).stdout
+        started.append(re.search(r"(live-\d+): ", answer)[1])
+
+    def end():
+        while started:
+            run(menura, "fault", pid, "end", started.pop())
+
+    start("ouster", "ptp-asymmetry", "asymmetry_us=4000")
+    start("hesai", "ptp-lost")
+    waited(lambda: states() == ("SLAVE", 3), LOSS_S, "a lost master is not told", states)
+    time.sleep(20)
+    errors, (offset, _) = streams.errors_us(), offsets_of_ouster()
+    print(f"ptp-asymmetry: stamps are {errors['ouster']:.0f} us behind, the Ouster says {offset:.0f} ns; "
+          f"ptp-lost: {states()[1]}")
+    if not 2000 + EARLIEST_US < errors["ouster"] < 2000 + LATEST_US or abs(offset) > OFFSET_NS:
+        raise Failed(f"ptp-asymmetry: stamps {errors['ouster']} us, offset {offset} ns")
+    end()
+    start("ouster", "ptp-step", "step_s=3600")
+    start("hesai", "ptp-announce-storm")
+    waited(lambda: offsets_of_ouster()[0] < -3.5e12, LOSS_S, "a step is not told", offsets_of_ouster)
+    waited(lambda: states()[1] != 2, LOSS_S, "a storm is not told", states)
+    print(f"ptp-step: the Ouster says {offsets_of_ouster()[0] / 1e9:.3f} s; ptp-announce-storm: {states()[1]}")
+    end()
+    start("ouster", "ptp-utc-offset", "utc_offset_s=36", "offset_valid=true")
+    start("hesai", "ptp-better-master")
+    said = lambda name: run("ip", "netns", "exec", MASTER, "pmc", "-u", "-s", uds, "-b", "1", f"GET {name}").stdout
+    waited(lambda: re.search(r"currentUtcOffset\s+36", said("TIME_PROPERTIES_DATA_SET")), LOSS_S, "no wrong UTC offset")
+    # The last master of the storm has to be forgotten before.
+    waited(lambda: re.search(r"grandmasterIdentity\s+00005e.fffe.005302", said("PARENT_DATA_SET")), 2 * LOSS_S,
+           "no better master", lambda: said("PARENT_DATA_SET"))
+    print("ptp-utc-offset, ptp-better-master: told to pmc")
+    end()
+    # The step of an hour has led the Ouster's rate astray.
+    locks(streams, "after faults")
+
+
+def offsets_of_ouster():
+    current = http("time/ptp")["current_data_set"]
+    return current["offset_from_master"], current["mean_path_delay"]
 
 
 def told(what, streams, ouster, hesai):

@@ -325,7 +325,7 @@ fn further_ports(
     numbers
 }
 
-fn interface(field: &Field<'_>) -> Option<String> {
+pub(super) fn interface(field: &Field<'_>) -> Option<String> {
     let expected = "the name of a network interface such as \"eth1\"";
     let text = field.text_like(expected, Some(r"^[^/\s]{1,15}$"))?;
     let bad = |c: char| c == '/' || c.is_whitespace() || c.is_control();

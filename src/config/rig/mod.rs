@@ -386,6 +386,21 @@ pub struct EngineConfig {
     pub launch_time: bool,
     /// Who says when datagrams left.
     pub stamps: StampChoice,
+    /// The PTP master that this host is.
+    pub ptp: Option<PtpMasterConfig>,
+}
+
+/// `[engine.ptp]`: this host is a PTP master.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtpMasterConfig {
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// Its network interface; that of the address when left out.
+    pub interface: Option<String>,
+    /// Its domain.
+    pub domain: u8,
+    /// Its first priority: the lower the better.
+    pub priority_1: u8,
 }
 
 impl Default for EngineConfig {
@@ -404,6 +419,7 @@ impl Default for EngineConfig {
             standby_core: None,
             launch_time: false,
             stamps: StampChoice::Kernel,
+            ptp: None,
         }
     }
 }

@@ -15,11 +15,11 @@ use crate::rig::claims::Claims;
 use crate::rig::fault_read::faults;
 use crate::rig::joint_read;
 use crate::rig::joints::JointConfig;
-use crate::rig::link_read::link;
+use crate::rig::link_read::{self, link};
 use crate::rig::response_read::{Named, responses, stimuli};
 use crate::rig::{
-    CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, Rig, RigPlaces, RobotConfig,
-    SchedulerChoice, StampChoice, TrajectoryConfig, WorldConfig,
+    CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, PtpMasterConfig, Rig, RigPlaces,
+    RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig, WorldConfig,
 };
 use crate::toml::diagnostic::{Diagnostics, Place, SourceFile};
 use crate::toml::explore::explore;
@@ -251,8 +251,33 @@ fn engine(table: Option<TableReader<'_>>, moved_by: Mover) -> (EngineConfig, Opt
     let rate = Limit::new(0.1..=10_000.0, "Hz", origin);
     all.truth_rate_hz = table.optional("truth_rate_hz").number_or(&rate, all.truth_rate_hz);
     sending(&mut table, &mut all, origin);
+    let ptp = table.optional("ptp");
+    if ptp.is_written() {
+        all.ptp = ptp.table("[engine.ptp]").and_then(ptp_master);
+    }
     table.finish();
     (all, caster.place())
+}
+
+/// `[engine.ptp]`.
+fn ptp_master(mut table: TableReader<'_>) -> Option<PtpMasterConfig> {
+    let expected = "an IPv4 address of this host such as \"192.168.1.10\"";
+    let master = table.required("master");
+    let text = master.text_like(expected, Some(r"^[0-9]{1,3}(\.[0-9]{1,3}){3}$"));
+    let address = text.and_then(|text| match text.value.parse() {
+        Ok(address) => Some(address),
+        Err(_) => {
+            let title = format!("\"{}\" is not an IPv4 address", text.value);
+            master.fault(text.place.fault(title, format!("allowed: {expected}")));
+            None
+        }
+    });
+    let interface = link_read::interface(&table.optional("interface"));
+    let byte = Limit::new(0..=255, "", "IEEE 1588: one byte");
+    let domain = table.optional("domain").integer_or(&byte, 0);
+    let priority_1 = table.optional("priority_1").integer_or(&byte, 128);
+    table.finish();
+    Some(PtpMasterConfig { address: address?, interface, domain, priority_1 })
 }
 
 /// How packets are brought to leave on time.

@@ -21,39 +21,8 @@ impl PtpSlave {
         message: &Message,
         asked: &Management,
     ) -> Option<Message> {
-        let PortIdentity { clock, port } = asked.target;
-        let is_named = clock == self.port.clock;
-        let is_meant = (is_named || clock == ANY_PORT.clock)
-            && (port == self.port.port || port == ANY_PORT.port);
-        if !is_meant || asked.is_error {
-            return None;
-        }
-        let found = match asked.action & 0x0f {
-            action::GET => self.data_set(asked.id).ok_or(error::NO_SUCH_ID),
-            action::SET | action::COMMAND => Err(error::NOT_SETABLE),
-            _ => return None,
-        };
-        // Of all who are asked together only those answer who have something to tell.
-        if found.is_err() && !is_named {
-            return None;
-        }
-        let hops = asked.starting_hops.saturating_sub(asked.hops);
-        let answer = Management {
-            target: message.source,
-            starting_hops: hops,
-            hops,
-            action: match asked.action & 0x0f {
-                action::COMMAND => action::ACKNOWLEDGE,
-                _ => action::RESPONSE,
-            },
-            reserved: 0,
-            is_error: found.is_err(),
-            id: found.as_ref().map_or_else(|error| *error, |_| asked.id),
-            // An error names the data set that was asked for, and has four bytes that are reserved.
-            data: found.unwrap_or_else(|_| [&asked.id.to_be_bytes()[..], &[0; 4]].concat()),
-        };
-        let (domain, sequence) = (self.settings.domain, message.sequence);
-        Some(Message::new(domain, self.port, sequence, Body::Management(answer)))
+        let data_set = |wanted| self.data_set(wanted);
+        answer(self.port, self.settings.domain, message, asked, data_set)
     }
 
     fn data_set(&self, wanted: u16) -> Option<Vec<u8>> {
@@ -161,4 +130,46 @@ impl PtpSlave {
             gm_identity: self.parent_data_set().grandmaster,
         }
     }
+}
+
+/// What the clock with the port `own` answers to a management message, if it answers. It has these data sets.
+pub(super) fn answer(
+    own: PortIdentity,
+    domain: u8,
+    message: &Message,
+    asked: &Management,
+    data_set: impl Fn(u16) -> Option<Vec<u8>>,
+) -> Option<Message> {
+    let PortIdentity { clock, port } = asked.target;
+    let is_named = clock == own.clock;
+    let is_meant =
+        (is_named || clock == ANY_PORT.clock) && (port == own.port || port == ANY_PORT.port);
+    if !is_meant || asked.is_error {
+        return None;
+    }
+    let found = match asked.action & 0x0f {
+        action::GET => data_set(asked.id).ok_or(error::NO_SUCH_ID),
+        action::SET | action::COMMAND => Err(error::NOT_SETABLE),
+        _ => return None,
+    };
+    // Of all who are asked together only those answer who have something to tell.
+    if found.is_err() && !is_named {
+        return None;
+    }
+    let hops = asked.starting_hops.saturating_sub(asked.hops);
+    let answer = Management {
+        target: message.source,
+        starting_hops: hops,
+        hops,
+        action: match asked.action & 0x0f {
+            action::COMMAND => action::ACKNOWLEDGE,
+            _ => action::RESPONSE,
+        },
+        reserved: 0,
+        is_error: found.is_err(),
+        id: found.as_ref().map_or_else(|error| *error, |_| asked.id),
+        // An error names the data set that was asked for, and has four bytes that are reserved.
+        data: found.unwrap_or_else(|_| [&asked.id.to_be_bytes()[..], &[0; 4]].concat()),
+    };
+    Some(Message::new(domain, own, message.sequence, Body::Management(answer)))
 }

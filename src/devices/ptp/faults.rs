@@ -251,8 +251,10 @@ impl Disturbances {
         };
         if !self.faults.iter().any(is_better) {
             self.beside = None;
-        } else if self.beside.is_none() {
-            self.beside = parent.map(|(source, _)| source);
+        } else if let Some((source, _)) =
+            parent.filter(|(source, _)| source.clock != identity_of(BETTER))
+        {
+            self.beside = Some(source);
         }
         let shows_tai = parent.is_some_and(|(_, shows_tai)| shows_tai);
         for (place, fault) in self.faults.iter().enumerate() {

@@ -106,6 +106,16 @@ impl Masters {
         }
     }
 
+    /// Whether a master is heard that is better than one that announces itself so, when all do so every
+    /// `interval_ns`.
+    pub fn has_better(&self, now: SimTime, interval_ns: u64, own: &Announce) -> bool {
+        let rank = |announce: &Announce| {
+            (announce.priority_1, announce.quality, announce.priority_2, announce.grandmaster)
+        };
+        let best = self.best(now, interval_ns, None);
+        best.is_some_and(|best| rank(&best.announce) < rank(own))
+    }
+
     /// Forgets what this port has announced.
     pub fn forget(&mut self, source: PortIdentity) {
         self.0.retain(|known| known.source != source);

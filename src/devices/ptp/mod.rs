@@ -13,6 +13,7 @@
 mod answers;
 pub mod clock;
 pub mod faults;
+pub mod master;
 mod masters;
 pub mod servo;
 #[cfg(test)]

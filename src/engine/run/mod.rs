@@ -53,10 +53,12 @@ use super::workers::{Casters, RemoteWorkers};
 use super::{LiveWorld, SetupError, build_devices, default_workers};
 use crate::config::rig::drive::TwistInput;
 use crate::config::rig::faults::{FaultKind, WireFault};
-use crate::config::rig::{DeviceId, Lead, Rig};
+use crate::config::rig::{DeviceId, Lead, PtpMasterConfig, Rig};
 use crate::devices::Built;
 use crate::devices::ptp::PtpSend;
+use crate::devices::ptp::master::PtpMaster;
 use crate::links::ByteLink;
+use crate::links::ptp::PtpLink;
 use crate::links::tcp_server::TcpServer;
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::LineSettings;
@@ -121,6 +123,8 @@ pub struct RealTimeRun<'a> {
     answers: Answers,
     /// Where orders to a robot without a drive base come by.
     orders: Option<(TwistInput, UdpSocket)>,
+    /// By what this host is a PTP master, if it is one.
+    ptp_master: Option<(PtpMasterConfig, PtpLink)>,
     /// Taken by the scheduler.
     fault_log: Mutex<Option<FaultLog>>,
     /// Taken by the scheduler.
@@ -178,6 +182,7 @@ impl<'a> RealTimeRun<'a> {
             feeds: open_feeds(world)?,
             answers: Answers::open(rig)?,
             orders: open_orders(world)?,
+            ptp_master: open_ptp_master(rig)?,
             fault_log: Mutex::new(None),
             host_log: Mutex::new(None),
             truth_file: Mutex::new(None),
@@ -407,6 +412,16 @@ impl<'a> RealTimeRun<'a> {
                     listeners::listen_to_orders(input, socket, clock, &tell, over);
                 });
             }
+            if let Some((config, link)) = &self.ptp_master {
+                let PtpMasterConfig { domain, priority_1, address, .. } = *config;
+                let mut devices = self.rig.devices.iter();
+                let has_receiver = devices.any(|device| device.profile.product.has_gps_output);
+                let mut master =
+                    PtpMaster::new(domain, priority_1, address, self.epoch, has_receiver);
+                start_small(scope, LISTENER_STACK, move || {
+                    ptp::lead(&mut master, link, clock, over);
+                });
+            }
             sender::start(scope, context, self.timing(), queue, stop, on_start);
             if let Some(stream) = &self.pose_stream {
                 start_small(scope, LISTENER_STACK, move || {
@@ -548,6 +563,13 @@ fn open_orders(world: &LiveWorld) -> Result<Option<(TwistInput, UdpSocket)>, Set
         SetupError::Feed { of, listen, error }
     })?;
     Ok(Some((input, socket)))
+}
+
+/// Opens the sockets of the PTP master that this host is.
+fn open_ptp_master(rig: &Rig) -> Result<Option<(PtpMasterConfig, PtpLink)>, SetupError> {
+    let Some(config) = &rig.engine.ptp else { return Ok(None) };
+    let link = PtpLink::open(config.address, config.interface.as_deref());
+    Ok(Some((config.clone(), link.map_err(SetupError::PtpMaster)?)))
 }
 
 /// Opens the sockets of what is moved from outside.

@@ -1,4 +1,4 @@
-//! PTP of devices on their way between the network and the scheduler.
+//! PTP of devices on their way between the network and the scheduler, and the master that Menura is.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,6 +7,7 @@ use crossbeam_channel::Sender;
 
 use super::listeners::Down;
 use crate::config::rig::DeviceId;
+use crate::devices::ptp::master::PtpMaster;
 use crate::engine::clock::{MonotonicClock, realtime_offset};
 use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
 use crate::links::ptp::{PtpEvent, PtpLink};
@@ -35,14 +36,8 @@ pub fn listen(
     let mut reader = StampReader::default();
     let mut budget = Budget { left: AT_ONCE, at: clock.now() };
     let mut is_ill = false;
+    let since_start = |unix_ns| since_start(clock, unix_ns);
     while !over.load(Ordering::Relaxed) {
-        // Stamps are of a clock that is steered and set.
-        let since_start = |unix_ns: u64| {
-            let ns = i128::from(unix_ns)
-                - i128::from(realtime_offset().offset_ns)
-                - i128::from(clock.origin_ns());
-            u64::try_from(ns).ok().map(SimTime)
-        };
         let happened = link.receive(&mut reader, PATIENCE, |event| {
             let words = match event {
                 PtpEvent::Left(unix_ns, key) => {
@@ -68,6 +63,62 @@ pub fn listen(
             std::thread::park_timeout(PATIENCE);
         }
     }
+}
+
+/// Lets `master` speak by `link` until `over` is set.
+pub fn lead(master: &mut PtpMaster, link: &PtpLink, clock: MonotonicClock, over: &AtomicBool) {
+    let mut reader = StampReader::default();
+    let mut budget = Budget { left: AT_ONCE, at: clock.now() };
+    let (mut is_ill, mut was_passive) = (false, false);
+    let mut noted = |failed: Option<std::io::Error>| {
+        if let Some(error) = failed
+            && !std::mem::replace(&mut is_ill, true)
+        {
+            tracing::warn!("the PTP master at {}: {error}", link.describe());
+        }
+    };
+    while !over.load(Ordering::Relaxed) {
+        let now = clock.now();
+        master.advance(now);
+        if std::mem::replace(&mut was_passive, master.is_passive()) != master.is_passive() {
+            let what = if was_passive { "a better PTP master is heard; passive" } else { "active" };
+            tracing::warn!("the PTP master at {}: {what}", link.describe());
+        }
+        while let Some(send) = master.poll_send() {
+            match (link.send(&send.bytes, send.key, send.is_of_peer_delay), send.key) {
+                (Ok(false), Some(key)) => master.left(key, clock.now()),
+                (Ok(_), _) => {}
+                (Err(error), _) => noted(Some(error)),
+            }
+        }
+        let patience = PATIENCE.min(clock.left_until(master.due()));
+        let happened = link.receive(&mut reader, patience, |event| match event {
+            PtpEvent::Left(unix_ns, key) => {
+                if let Some(at) = since_start(clock, unix_ns) {
+                    master.left(key, at);
+                }
+            }
+            PtpEvent::Arrived(unix_ns, bytes) => {
+                if let Some(at) = since_start(clock, unix_ns)
+                    && budget.takes(clock.now())
+                {
+                    master.hear(clock.now(), at, bytes);
+                }
+            }
+        });
+        if let Err(error) = happened {
+            noted(Some(error));
+            std::thread::park_timeout(PATIENCE);
+        }
+    }
+}
+
+/// Time of the run at this instant of POSIX time. Stamps are of a clock that is steered and set.
+fn since_start(clock: MonotonicClock, unix_ns: u64) -> Option<SimTime> {
+    let ns = i128::from(unix_ns)
+        - i128::from(realtime_offset().offset_ns)
+        - i128::from(clock.origin_ns());
+    u64::try_from(ns).ok().map(SimTime)
 }
 
 /// How many messages a device may hear yet.
