@@ -10,6 +10,9 @@ use super::out_file::OutFile;
 use super::stop::stop_on_signal;
 use super::{CliError, all, certificate_page, console, percentiles as shown};
 use crate::analysis::probe::compare::{Comparison, Spread, compare};
+use crate::analysis::probe::ptp::{
+    self, ClockFigures, MasterFigures, PtpReport, Spread as PtpSpread,
+};
 use crate::analysis::probe::stream::StreamFigures;
 use crate::analysis::probe::{Probe, ProbeReport};
 use crate::engine::certificate::Certificate;
@@ -26,8 +29,14 @@ pub struct Cmd {
     /// Ports, or addresses with ports: 2368, 192.168.3.10:2368, 239.0.0.1:2368
     ///
     /// A multicast group is joined. Stop the driver first: only one program can use a port.
-    #[arg(long, required = true, num_args = 1.., value_name = "PORT", value_parser = parse_address)]
+    #[arg(long, required_unless_present = "ptp", num_args = 1.., value_name = "PORT", value_parser = parse_address)]
     listen: Vec<SocketAddr>,
+
+    /// Look for PTP masters and clocks at this IPv4 address of this host
+    ///
+    /// Measures how far this host's clock is from each master, by UDP ports 319 and 320. A ptp4l may go on beside it.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["listen", "compare", "plot"])]
+    ptp: Option<Ipv4Addr>,
 
     /// How long to listen: 10s, 1.5s, 500ms, 2min [default: until Ctrl-C]
     #[arg(long, value_parser = parse_duration)]
@@ -58,6 +67,9 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
+        if let Some(address) = self.ptp {
+            return self.find_ptp(address);
+        }
         let plot = self.plot.as_ref().map(|path| OutFile::create("plot", path)).transpose()?;
         let stop = stop_on_signal()?;
         let mut probe =
@@ -88,6 +100,116 @@ impl Cmd {
         };
         all([compared, plotted, console::print(format_args!("{text}\n"))])
     }
+}
+
+impl Cmd {
+    /// What is heard of PTP at `address`.
+    fn find_ptp(&self, address: Ipv4Addr) -> Result<(), CliError> {
+        let stop = stop_on_signal()?;
+        let style = ProgressStyle::with_template("{msg}").expect("a constant template");
+        let line = ProgressBar::new_spinner().with_style(style);
+        let report = ptp::run(address, self.duration, &stop, |masters, clocks, elapsed| {
+            line.set_message(format!(
+                "{:.1} s: {masters} masters, {clocks} clocks",
+                elapsed.as_secs_f64()
+            ));
+        });
+        line.finish_and_clear();
+        let report = report.map_err(|error| CliError::failed("PTP", &error))?;
+        let text = match self.json {
+            true => serde_json::to_string_pretty(&report)
+                .map_err(|error| CliError::failed("the report", &error))?,
+            false => tell_ptp(&report),
+        };
+        console::print(format_args!("{text}\n"))
+    }
+}
+
+fn tell_ptp(report: &PtpReport) -> String {
+    let mut lines = Vec::new();
+    if report.masters.is_empty() {
+        lines.push(
+            "no PTP master is heard: is it on this network, and does a firewall let UDP ports 319 \
+             and 320 in?"
+                .to_owned(),
+        );
+    }
+    lines.push(format!(
+        "PTP at {} for {:.1} s; this host's clock: {}",
+        report.at,
+        report.run_s,
+        report.clock.describe()
+    ));
+    lines.extend(report.masters.iter().map(describe_master));
+    lines.extend(report.clocks.iter().map(describe_clock));
+    lines.join("\n")
+}
+
+fn describe_master(master: &MasterFigures) -> String {
+    let scale = match (master.ptp_timescale, master.utc_offset_valid) {
+        (true, true) => format!("PTP time scale, UTC offset {} s", master.utc_offset_s),
+        (true, false) => "PTP time scale, UTC offset not valid (37 s taken)".to_owned(),
+        (false, _) => "arbitrary time scale, taken as UTC".to_owned(),
+    };
+    let steps = if master.two_step { "two steps" } else { "one step" };
+    let mut text = format!(
+        "master {} in domain {}: grandmaster {}, priority1 {}, class {}, {} steps removed\n  {scale}; \
+         {} Announce, {} Sync ({steps})",
+        master.port,
+        master.domain,
+        master.grandmaster,
+        master.priority_1,
+        master.clock_class,
+        master.steps_removed,
+        master.announces,
+        master.syncs,
+    );
+    let figures = [
+        ("this clock minus the master's", &master.offset_ns),
+        ("path delay", &master.path_delay_ns),
+        ("from the master", &master.to_here_ns),
+        ("to the master", &master.back_ns),
+    ];
+    for (what, spread) in figures {
+        if let Some(spread) = spread {
+            text += &format!("\n  {what}: {}", describe_spread(spread));
+        }
+    }
+    if master.offset_ns.is_none() {
+        text += "\n  it answers no Delay_Req: no offset, no path delay";
+    }
+    text
+}
+
+fn describe_clock(clock: &ClockFigures) -> String {
+    let unknown = || "unknown".to_owned();
+    let mut text = format!(
+        "clock {} in domain {}: {}{}, grandmaster {}",
+        clock.port,
+        clock.domain,
+        clock.state.clone().unwrap_or_else(unknown),
+        if clock.slave_only == Some(true) { " (slave only)" } else { "" },
+        clock.grandmaster.clone().unwrap_or_else(unknown),
+    );
+    let figures = [("offset from its master", &clock.offset_ns), ("path delay", &clock.path_delay_ns)];
+    for (what, spread) in figures {
+        if let Some(spread) = spread {
+            text += &format!("\n  {what}: {}", describe_spread(spread));
+        }
+    }
+    text
+}
+
+/// The median first; nanoseconds.
+fn describe_spread(spread: &PtpSpread) -> String {
+    let us = |ns: f64| format!("{:.3} us", ns / 1e3);
+    format!(
+        "median {}, {} to {}, of {}",
+        us(spread.median),
+        us(spread.least),
+        us(spread.greatest),
+        spread.count
+    )
 }
 
 fn read_certificate(path: &Path) -> Result<Certificate, CliError> {

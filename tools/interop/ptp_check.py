@@ -220,6 +220,8 @@ def own_master(menura, folder):
         errors, (ouster, hesai) = streams.errors_us(), offsets_ns()
         said = run("ip", "netns", "exec", MASTER, "pmc", "-u", "-s", uds, "-b", "1", "GET PORT_DATA_SET",
                    "GET DEFAULT_DATA_SET").stdout
+        probed = json.loads(run("ip", "netns", "exec", MASTER, menura, "probe", "--ptp", MASTER_IP, "--duration", "10s",
+                                "--json").stdout)
     print(f"Menura is the master: ptp4l is {offsets} ns off, the lidars {ouster:.0f} and {hesai} ns; arrival after stamp "
           f"{errors['ouster'] + TAI_AHEAD_US:.1f} us + 37 s, {errors['hesai']:.1f} us")
     if len(offsets) < 5 or max(map(abs, offsets)) > OFFSET_NS:
@@ -229,6 +231,14 @@ def own_master(menura, folder):
             raise Failed(f"slaves of Menura: packets of {name} arrive {error_us:.1f} us after their stamp")
     if not re.search(r"portState\s+MASTER", said) or not re.search(r"priority1\s+50", said):
         raise Failed(f"pmc: {said}")
+    [found] = probed["masters"]
+    print(f"menura probe --ptp: offset {found['offset_ns']}, path delay {found['path_delay_ns']}")
+    if abs(found["offset_ns"]["median"]) > OFFSET_NS or not 0 < found["path_delay_ns"]["median"] < OFFSET_NS:
+        raise Failed(f"menura probe --ptp: {found}")
+    found = sorted((clock["state"], clock["grandmaster"] == found["grandmaster"]) for clock in probed["clocks"])
+    # ptp4l on the probe's own host does not loop its messages back.
+    if found != [("MASTER", True), ("SLAVE", True), ("SLAVE", True)]:
+        raise Failed(f"menura probe --ptp: {probed['clocks']}")
 
 
 def waited(happens, seconds, complaint, now=lambda: ""):

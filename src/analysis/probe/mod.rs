@@ -1,9 +1,10 @@
 //! The far end: what arrives at a robot's computer, when, and what is missing.
 //!
 //! [`Probe`] receives with kernel timestamps; a [`Stream`] works out what one sender's datagrams
-//! say. [`compare`] holds that against the sender's certificate.
+//! say. [`compare`] holds that against the sender's certificate. [`ptp`] looks for masters and clocks of PTP.
 
 pub mod compare;
+pub mod ptp;
 pub mod stream;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,511 @@
+//! PTP from the robot's side: which masters are heard and how far this host's clock is from each, and what clocks say
+//! of themselves when they are asked by management messages.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::clock::{self, Stopwatch};
+use crate::engine::clock_state::ClockState;
+use crate::links::ptp::{PtpEvent, PtpLink};
+use crate::links::timestamps::StampReader;
+use crate::wire::ptp::management::{
+    ANY_PORT, CurrentDataSet, DefaultDataSet, Management, ParentDataSet, PortDataSet, action, id,
+};
+use crate::wire::ptp::{
+    Announce, Body, ClockIdentity, Message, PortIdentity, Timestamp, flag, identity_of,
+};
+use crate::wire::record::Record as _;
+
+/// The layout of the report.
+pub const FORMAT: &str = "menura-probe-ptp-1";
+/// Masters and clocks told apart, at most.
+const MOST: usize = 256;
+/// Measurements of one master, at most.
+const MOST_SAMPLES: usize = 100_000;
+/// TAI minus UTC where a master does not say it, seconds.
+const UTC_OFFSET_S: i16 = 37;
+const SECOND_NS: i128 = 1_000_000_000;
+/// Questions and requests for the delay leave so often.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+/// How long the end may go unnoticed.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// What clocks are asked for.
+const ASKED: [u16; 4] = [id::DEFAULT, id::PORT, id::CURRENT, id::PARENT];
+
+/// What was heard of PTP. Keys are stable within a [`FORMAT`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PtpReport {
+    /// [`FORMAT`].
+    pub format: String,
+    /// Version of the program.
+    pub menura: String,
+    /// How long it listened, seconds.
+    pub run_s: f64,
+    /// This host's clock.
+    pub clock: ClockState,
+    /// The address that it spoke PTP at.
+    pub at: String,
+    /// Those that announce themselves.
+    pub masters: Vec<MasterFigures>,
+    /// Those that answer management messages.
+    pub clocks: Vec<ClockFigures>,
+}
+
+/// A master that announces itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MasterFigures {
+    /// Its port, as linuxptp writes it.
+    pub port: String,
+    /// Its domain.
+    pub domain: u8,
+    /// The grandmaster.
+    pub grandmaster: String,
+    /// The grandmaster's first priority.
+    pub priority_1: u8,
+    /// The grandmaster's clock class.
+    pub clock_class: u8,
+    /// Clocks between the grandmaster and this one.
+    pub steps_removed: u16,
+    /// Whether it uses PTP's time scale, which is TAI.
+    pub ptp_timescale: bool,
+    /// TAI minus UTC, seconds.
+    pub utc_offset_s: i16,
+    /// Whether it says that this is valid.
+    pub utc_offset_valid: bool,
+    /// Announcements.
+    pub announces: u64,
+    /// Synchronisations.
+    pub syncs: u64,
+    /// Whether follow-ups bring their times.
+    pub two_step: bool,
+    /// This host's clock minus the master's, by UTC, nanoseconds.
+    pub offset_ns: Option<Spread>,
+    /// Half of the way there and back, nanoseconds.
+    pub path_delay_ns: Option<Spread>,
+    /// From the master to here by both clocks, nanoseconds.
+    pub to_here_ns: Option<Spread>,
+    /// From here to the master by both clocks, nanoseconds.
+    pub back_ns: Option<Spread>,
+}
+
+/// A clock that answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClockFigures {
+    /// Its port, as linuxptp writes it.
+    pub port: String,
+    /// Its domain.
+    pub domain: u8,
+    /// Whether it is never a master.
+    pub slave_only: Option<bool>,
+    /// The state of its port.
+    pub state: Option<String>,
+    /// Its grandmaster.
+    pub grandmaster: Option<String>,
+    /// Its clock minus its master's by its own words, nanoseconds, whenever it was asked.
+    pub offset_ns: Option<Spread>,
+    /// To its master by its own words, nanoseconds.
+    pub path_delay_ns: Option<Spread>,
+}
+
+/// The spread of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Measurements.
+    pub count: u64,
+    /// The least.
+    pub least: f64,
+    /// The median.
+    pub median: f64,
+    /// The greatest.
+    pub greatest: f64,
+}
+
+impl Spread {
+    fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (least, greatest) = (*sorted.first()?, *sorted.last()?);
+        let median = sorted[sorted.len() / 2];
+        Some(Self { count: sorted.len() as u64, least, median, greatest })
+    }
+}
+
+/// What is known of a master.
+#[derive(Default)]
+struct Master {
+    announce: Option<(Announce, u16)>,
+    announces: u64,
+    syncs: u64,
+    is_two_step: bool,
+    /// Sequence, arrival and correction of a synchronisation without its follow-up.
+    sync: Option<(u16, i128, i128)>,
+    /// From there to here by the last synchronisation.
+    latest_ns: Option<i128>,
+    offsets: Vec<f64>,
+    delays: Vec<f64>,
+    to_here: Vec<f64>,
+    back: Vec<f64>,
+}
+
+/// What is known of a clock.
+#[derive(Default)]
+struct Clock {
+    domain: u8,
+    slave_only: Option<bool>,
+    state: Option<u8>,
+    grandmaster: Option<ClockIdentity>,
+    offsets: Vec<f64>,
+    delays: Vec<f64>,
+}
+
+/// What is heard of PTP, without I/O. Times are POSIX time of this host's clock, nanoseconds.
+pub struct PtpProbe {
+    own: PortIdentity,
+    masters: BTreeMap<(u8, PortIdentity), Master>,
+    clocks: BTreeMap<PortIdentity, Clock>,
+    sequence: u16,
+    /// Departures of the last requests, by key, which is their sequence too.
+    left: BTreeMap<u32, i128>,
+}
+
+impl PtpProbe {
+    /// A probe at `address`.
+    pub fn new(address: Ipv4Addr) -> Self {
+        let [a, b, c, d] = address.octets();
+        // Locally administered, and not that of a master at this address.
+        let own = PortIdentity { clock: identity_of([2, 1, a, b, c, d]), port: 1 };
+        let (masters, clocks, left) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { own, masters, clocks, sequence: 0, left }
+    }
+
+    /// What to send now: questions, and requests for the delay, with the key of each event message.
+    pub fn ask(&mut self) -> Vec<(Vec<u8>, Option<u32>)> {
+        let mut domains: Vec<_> = self.masters.keys().map(|(domain, _)| *domain).collect();
+        domains.push(0);
+        domains.sort_unstable();
+        domains.dedup();
+        let mut out = Vec::new();
+        for domain in domains {
+            if self.masters.keys().any(|(known, _)| *known == domain) {
+                self.sequence = self.sequence.wrapping_add(1);
+                let request = Body::DelayReq(Timestamp::default());
+                let message = Message::new(domain, self.own, self.sequence, request);
+                out.push((message.to_bytes(), Some(self.sequence.into())));
+            }
+            for id in ASKED {
+                let body = Body::Management(Management {
+                    target: ANY_PORT,
+                    starting_hops: 1,
+                    hops: 1,
+                    action: action::GET,
+                    reserved: 0,
+                    is_error: false,
+                    id,
+                    data: Vec::new(),
+                });
+                out.push((Message::new(domain, self.own, id, body).to_bytes(), None));
+            }
+        }
+        out
+    }
+
+    /// The request with this key left.
+    pub fn left(&mut self, key: u32, at_ns: u64) {
+        self.left.insert(key, at_ns.into());
+        while self.left.len() > MOST {
+            self.left.pop_first();
+        }
+    }
+
+    /// Takes a datagram that arrived at `at_ns`. Any bytes may come.
+    pub fn hear(&mut self, at_ns: u64, bytes: &[u8]) {
+        let Ok(message) = Message::of_datagram(bytes) else { return };
+        let at = i128::from(at_ns);
+        if message.source.clock == self.own.clock || message.sdo != 0 {
+            return;
+        }
+        if let Body::Management(answer) = &message.body {
+            return self.hear_answer(&message, answer);
+        }
+        let key = (message.domain, message.source);
+        let is_new = !self.masters.contains_key(&key);
+        if is_new && (self.masters.len() >= MOST || !matches!(message.body, Body::Announce(_))) {
+            return;
+        }
+        let left = &self.left;
+        let master = self.masters.entry(key).or_default();
+        let correction = i128::from(message.correction >> 16);
+        match &message.body {
+            Body::Announce(announce) => {
+                master.announces += 1;
+                master.announce = Some((announce.clone(), message.flags));
+            }
+            Body::Sync(origin) => {
+                master.syncs += 1;
+                master.is_two_step = message.flags & flag::TWO_STEP != 0;
+                match master.is_two_step {
+                    true => master.sync = Some((message.sequence, at, correction)),
+                    false => master.synchronise(*origin, correction, at),
+                }
+            }
+            Body::FollowUp(origin) => {
+                let same = |sync: &mut (u16, i128, i128)| sync.0 == message.sequence;
+                if let Some((_, arrived, before)) = master.sync.take_if(same) {
+                    master.synchronise(*origin, before + correction, arrived);
+                }
+            }
+            Body::DelayResp(answer) if answer.requester == self.own => {
+                if let Some(left) = left.get(&u32::from(message.sequence)) {
+                    master.measure(answer.at, correction, *left);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn hear_answer(&mut self, message: &Message, answer: &Management) {
+        if answer.action != action::RESPONSE || answer.is_error {
+            return;
+        }
+        if !self.clocks.contains_key(&message.source) && self.clocks.len() >= MOST {
+            return;
+        }
+        let clock = self.clocks.entry(message.source).or_default();
+        clock.domain = message.domain;
+        let ns = |scaled: i64| scaled as f64 / 65_536.0;
+        match answer.id {
+            id::DEFAULT => {
+                let all = DefaultDataSet::parse(&answer.data);
+                clock.slave_only = all.ok().map(|all| all.flags & 2 != 0);
+            }
+            id::PORT => clock.state = PortDataSet::parse(&answer.data).ok().map(|all| all.state),
+            id::PARENT => {
+                let all = ParentDataSet::parse(&answer.data);
+                clock.grandmaster = all.ok().map(|all| all.grandmaster);
+            }
+            id::CURRENT => {
+                if let Ok(all) = CurrentDataSet::parse(&answer.data)
+                    && clock.offsets.len() < MOST_SAMPLES
+                {
+                    clock.offsets.push(ns(all.offset_from_master));
+                    clock.delays.push(ns(all.mean_path_delay));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What has been found in `run_s` seconds.
+    pub fn report(&self, run_s: f64, at: Ipv4Addr) -> PtpReport {
+        let masters = self.masters.iter().filter_map(|((domain, port), master)| {
+            let (announce, flags) = master.announce.as_ref()?;
+            Some(MasterFigures {
+                port: port_text(*port),
+                domain: *domain,
+                grandmaster: clock_text(announce.grandmaster),
+                priority_1: announce.priority_1,
+                clock_class: announce.quality.class,
+                steps_removed: announce.steps_removed,
+                ptp_timescale: flags & flag::PTP_TIMESCALE != 0,
+                utc_offset_s: announce.utc_offset_s,
+                utc_offset_valid: flags & flag::UTC_OFFSET_VALID != 0,
+                announces: master.announces,
+                syncs: master.syncs,
+                two_step: master.is_two_step,
+                offset_ns: Spread::of(&master.offsets),
+                path_delay_ns: Spread::of(&master.delays),
+                to_here_ns: Spread::of(&master.to_here),
+                back_ns: Spread::of(&master.back),
+            })
+        });
+        let clocks = self.clocks.iter().map(|(port, clock)| ClockFigures {
+            port: port_text(*port),
+            domain: clock.domain,
+            slave_only: clock.slave_only,
+            state: clock.state.map(state_word),
+            grandmaster: clock.grandmaster.map(clock_text),
+            offset_ns: Spread::of(&clock.offsets),
+            path_delay_ns: Spread::of(&clock.delays),
+        });
+        PtpReport {
+            format: FORMAT.to_owned(),
+            menura: env!("CARGO_PKG_VERSION").to_owned(),
+            run_s,
+            clock: ClockState::now(&clock::realtime_offset()),
+            at: at.to_string(),
+            masters: masters.collect(),
+            clocks: clocks.collect(),
+        }
+    }
+}
+
+impl Master {
+    /// What the time of a message is as UTC; nothing if it is none.
+    fn utc_ns(&self, at: Timestamp) -> Option<i128> {
+        let (announce, flags) = self.announce.as_ref()?;
+        let ahead_s = match (flags & flag::PTP_TIMESCALE != 0, flags & flag::UTC_OFFSET_VALID != 0) {
+            (false, _) => 0,
+            (true, true) => announce.utc_offset_s,
+            (true, false) => UTC_OFFSET_S,
+        };
+        (i128::from(at.nanos) < SECOND_NS).then(|| at.ns() - i128::from(ahead_s) * SECOND_NS)
+    }
+
+    fn synchronise(&mut self, origin: Timestamp, correction: i128, arrived: i128) {
+        self.latest_ns = self.utc_ns(origin).map(|left| arrived - left - correction);
+    }
+
+    fn measure(&mut self, there: Timestamp, correction: i128, left: i128) {
+        let (Some(to_here), Some(there)) = (self.latest_ns, self.utc_ns(there)) else { return };
+        let back = there - correction - left;
+        if self.offsets.len() < MOST_SAMPLES {
+            self.to_here.push(to_here as f64);
+            self.back.push(back as f64);
+            self.offsets.push((to_here - back) as f64 / 2.0);
+            self.delays.push((to_here + back) as f64 / 2.0);
+        }
+    }
+}
+
+/// Speaks PTP at `address` for `duration`, or until `stop` is set.
+///
+/// # Errors
+/// The system's.
+pub fn run(
+    address: Ipv4Addr,
+    duration: Option<Duration>,
+    stop: &AtomicBool,
+    mut progress: impl FnMut(usize, usize, Duration),
+) -> io::Result<PtpReport> {
+    let link = PtpLink::open(address, None)?;
+    let mut probe = PtpProbe::new(address);
+    let mut reader = StampReader::default();
+    let watch = Stopwatch::start();
+    let mut ask_at = Duration::ZERO;
+    loop {
+        let elapsed = watch.elapsed();
+        if stop.load(Ordering::Relaxed) || duration.is_some_and(|duration| elapsed >= duration) {
+            return Ok(probe.report(elapsed.as_secs_f64(), address));
+        }
+        if elapsed >= ask_at {
+            ask_at = elapsed + ASK_EVERY;
+            for (bytes, key) in probe.ask() {
+                if let (false, Some(key)) = (link.send(&bytes, key, false)?, key) {
+                    let now_ns = jiff::Timestamp::now().as_nanosecond();
+                    probe.left(key, u64::try_from(now_ns).unwrap_or(0));
+                }
+            }
+        }
+        link.receive(&mut reader, PATIENCE, |event| match event {
+            PtpEvent::Arrived(at_ns, bytes) => probe.hear(at_ns, bytes),
+            PtpEvent::Left(at_ns, key) => probe.left(key, at_ns),
+        })?;
+        progress(probe.masters.len(), probe.clocks.len(), elapsed);
+    }
+}
+
+/// As linuxptp writes it.
+fn clock_text(clock: ClockIdentity) -> String {
+    let [a, b, c, d, e, f, g, h] = clock;
+    format!("{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{f:02x}{g:02x}{h:02x}")
+}
+
+fn port_text(port: PortIdentity) -> String {
+    format!("{}-{}", clock_text(port.clock), port.port)
+}
+
+/// IEEE 1588-2019, table 20.
+fn state_word(state: u8) -> String {
+    let words = [
+        "INITIALIZING", "FAULTY", "DISABLED", "LISTENING", "PRE_MASTER", "MASTER", "PASSIVE",
+        "UNCALIBRATED", "SLAVE",
+    ];
+    let word = usize::from(state).checked_sub(1).and_then(|place| words.get(place));
+    word.map_or_else(|| state.to_string(), |word| (*word).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::ptp::master::PtpMaster;
+    use crate::devices::ptp::{PtpClock, PtpSettings, PtpSlave};
+    use crate::sensors::noise::NoiseSource;
+    use crate::time::{Epoch, SimTime};
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_master_and_its_slave_are_found_and_this_hosts_clock_is_measured() {
+        let address = Ipv4Addr::new(10, 77, 0, 1);
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        let unix_ns = |at: SimTime| u64::try_from(epoch.unix_ns(at)).unwrap();
+        let mut master = PtpMaster::new(0, 50, Ipv4Addr::new(10, 77, 0, 4), epoch, false);
+        let clock = PtpClock::new(0.0, SimTime::ZERO, 0);
+        let (settings, noise) = (PtpSettings::default(), NoiseSource::new(1, "lidar"));
+        let mut slave = PtpSlave::new(&settings, [9; 8], clock, noise, SimTime::ZERO);
+        let mut probe = PtpProbe::new(address);
+        // To the probe 3 us, and back 1 us; its clock is 5 us ahead.
+        for at in (0..30_000 * MS).step_by(MS as usize) {
+            let now = SimTime(at);
+            master.advance(now);
+            slave.advance(now);
+            if at % (500 * MS) == 0 {
+                for (bytes, key) in probe.ask() {
+                    let there = SimTime(at + 1000);
+                    master.hear(there, there, &bytes);
+                    slave.hear(there, there, &bytes);
+                    key.into_iter().for_each(|key| probe.left(key, unix_ns(now) + 5000));
+                }
+            }
+            let there = SimTime(at + 3000);
+            while let Some(sent) = master.poll_send() {
+                slave.hear(there, there, &sent.bytes);
+                probe.hear(unix_ns(there) + 5000, &sent.bytes);
+                if let Some(key) = sent.key {
+                    master.left(key, now);
+                }
+            }
+            while let Some(sent) = slave.poll_send() {
+                master.hear(there, there, &sent.bytes);
+                probe.hear(unix_ns(there) + 5000, &sent.bytes);
+                if let Some(key) = sent.key {
+                    slave.left(there, key, now);
+                }
+            }
+        }
+        let report = probe.report(30.0, address);
+        let [found] = &report.masters[..] else { panic!("{report:?}") };
+        assert_eq!(found.port, "02000a.fffe.4d0004-1");
+        assert_eq!((found.priority_1, found.clock_class, found.utc_offset_s), (50, 248, 37));
+        assert!(found.ptp_timescale && found.utc_offset_valid && found.two_step);
+        let median = |spread: Option<Spread>| spread.unwrap().median;
+        assert_eq!(median(found.to_here_ns), 8000.0);
+        assert_eq!(median(found.back_ns), -4000.0);
+        assert_eq!((median(found.offset_ns), median(found.path_delay_ns)), (6000.0, 2000.0));
+        let [lead, follow] = &report.clocks[..] else { panic!("{report:?}") };
+        assert_eq!((lead.state.as_deref(), lead.slave_only), (Some("MASTER"), Some(false)));
+        assert_eq!((follow.state.as_deref(), follow.slave_only), (Some("SLAVE"), Some(true)));
+        assert_eq!(follow.grandmaster, lead.grandmaster);
+        assert_eq!(median(follow.path_delay_ns), 3000.0);
+    }
+
+    #[test]
+    fn any_bytes_are_taken() {
+        let mut probe = PtpProbe::new(Ipv4Addr::LOCALHOST);
+        for length in 0..200 {
+            for first in 0..16 {
+                let mut bytes = vec![0xff; length];
+                if let [kind, version, ..] = &mut bytes[..] {
+                    (*kind, *version) = (first, 2);
+                }
+                probe.hear(u64::MAX, &bytes);
+            }
+        }
+        assert!(probe.report(1.0, Ipv4Addr::LOCALHOST).masters.is_empty());
+    }
+}
