@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::percentiles;
 use crate::engine::certificate::{Certificate, DeviceTiming};
+use crate::engine::stats::PtpFigures;
 use crate::plot::{Axis, BLUE, Colour, Figure, ORANGE, Panel, escape};
 use crate::time::duration::describe_us;
 use crate::timing::{ErrorFigures, Window, is_maximum};
@@ -158,6 +159,25 @@ fn section(device: &DeviceTiming, threshold: &str, html: &mut String) {
     worst(device.evidence(), html);
 }
 
+/// What became of a device's PTP clock.
+pub fn ptp_line(ptp: &PtpFigures) -> String {
+    let us = |ns: u64| describe_us(ns as f64 / 1e3);
+    let error = match &ptp.error_ns {
+        None => "never locked".to_owned(),
+        Some(error) => format!(
+            "locked for {} s, off by {} to {}, median {}",
+            ptp.locked_s,
+            us(error.least),
+            us(error.worst),
+            us(error.median)
+        ),
+    };
+    format!(
+        "PTP: {}, stamps by {}; {error}; {} changes of state",
+        ptp.state, ptp.stamps, ptp.changes
+    )
+}
+
 /// How early packets were handed over, who sent them if not the sender, and where the timestamps are
 /// not the kernel's, or not all there.
 fn notes(device: &DeviceTiming, html: &mut String) {
@@ -176,6 +196,9 @@ fn notes(device: &DeviceTiming, html: &mut String) {
             describe_us(loop_us.p99_9),
             describe_us(loop_us.max),
         ));
+    }
+    if let Some(ptp) = &device.ptp {
+        note(ptp_line(ptp));
     }
     if device.by_standby > 0 {
         note(format!("{} packets were sent by the standby.", device.by_standby));

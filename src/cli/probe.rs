@@ -191,7 +191,8 @@ fn describe_clock(clock: &ClockFigures) -> String {
         if clock.slave_only == Some(true) { " (slave only)" } else { "" },
         clock.grandmaster.clone().unwrap_or_else(unknown),
     );
-    let figures = [("offset from its master", &clock.offset_ns), ("path delay", &clock.path_delay_ns)];
+    let figures =
+        [("offset from its master", &clock.offset_ns), ("path delay", &clock.path_delay_ns)];
     for (what, spread) in figures {
         if let Some(spread) = spread {
             text += &format!("\n  {what}: {}", describe_spread(spread));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CliError, percentiles};
+use super::{CliError, certificate_page, percentiles};
 use crate::config::rig::{EngineConfig, LatePolicy};
 use crate::engine::responses::ResponseFigures;
 use crate::engine::run::TruthOutcome;
@@ -203,6 +203,9 @@ pub fn extras(figure: &DeviceFigures) -> String {
         if count > 0 {
             text.push_str(&format!(", {count} {what}"));
         }
+    }
+    if let Some(ptp) = &figure.ptp {
+        text.push_str(&format!(", {}", certificate_page::ptp_line(ptp)));
     }
     let latencies = [
         ("pose", figure.pose_to_wire_us),

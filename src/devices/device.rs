@@ -10,6 +10,7 @@ use crate::config::profile::FamilyData;
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::rig::faults::DeviceFaults;
 use crate::ptp::PtpSend;
+use crate::ptp::account::ClockAccount;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::truth::SweepTruth;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
@@ -180,6 +181,12 @@ pub trait Device: Send {
 
     /// The event message with this key of [`Device::poll_ptp`] left at `stamped`, which is `now` or before.
     fn handle_ptp_departure(&mut self, _now: SimTime, _key: u32, _stamped: SimTime) {}
+
+    /// What its PTP clock is or was at an instant, for those who know the true time. Call until `None` as
+    /// [`Device::poll_ptp`].
+    fn poll_clock(&mut self) -> Option<ClockAccount> {
+        None
+    }
 
     /// A PTP message that it sends at once. Call until `None` when there is nothing more to transmit.
     fn poll_ptp(&mut self) -> Option<PtpSend> {

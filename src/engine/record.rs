@@ -399,6 +399,9 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
             Rendered::Measured(device, measurement) => {
                 return self.tell(|| TruthEvent::Measured(device, measurement));
             }
+            Rendered::Clock(device, account) => {
+                return self.tell(|| TruthEvent::Clock(device, account));
+            }
             // There is nobody to hear it.
             Rendered::Ptp(..) | Rendered::GivenUp(_) | Rendered::Thinned(_) => return,
         };

@@ -20,6 +20,7 @@ use crate::config::profile::network::PortIndex;
 use crate::config::rig::faults::{DeviceFaults, FaultConfig};
 use crate::config::rig::{DeviceId, EngineConfig, Rig};
 use crate::devices::ptp::PtpSend;
+use crate::devices::ptp::account::ClockAccount;
 use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
 use crate::frames::{self, Body, Transform};
 use crate::sensors::{Measurement, Sensor};
@@ -119,6 +120,8 @@ pub enum Rendered {
     Measured(DeviceId, Box<Measurement>),
     /// A PTP message of that device, to be sent at once.
     Ptp(DeviceId, PtpSend),
+    /// What the PTP clock of that device was at an instant.
+    Clock(DeviceId, ClockAccount),
     /// A packet of that device was given up.
     GivenUp(DeviceId),
     /// A measurement for that device was made with fewer rays than its sensor has.
@@ -238,6 +241,9 @@ impl RunningDevice {
                 }),
                 (Some(revocable), _) => revocable.push(transmit.due, (transmit, marks)),
             }
+        }
+        while let Some(account) = self.device.poll_clock() {
+            out(Rendered::Clock(id, account));
         }
         while let Some(send) = self.device.poll_ptp() {
             out(Rendered::Ptp(id, send));

@@ -11,6 +11,8 @@ use super::clock::{Stopwatch, thread_cpu_ns};
 use super::refusal::Refusal;
 use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::config::rig::DeviceId;
+use crate::devices::ptp::PortState;
+use crate::devices::ptp::account::ClockAccount;
 use crate::time::SimTime;
 
 /// Longest lateness told apart, nanoseconds; what is later counts as this. A day: a machine that is too
@@ -45,7 +47,21 @@ pub struct DeviceStats {
     lead_ns: AtomicU64,
     /// When the latest packet was handed to the system; 0 for never.
     last_sent_ns: AtomicU64,
+    ptp: Mutex<PtpAccounts>,
 }
+
+/// What became of a device's PTP clock.
+#[derive(Clone, Debug, Default)]
+struct PtpAccounts {
+    /// The last account.
+    last: Option<ClockAccount>,
+    changes: u64,
+    /// Its error while it was locked, nanoseconds, once a second.
+    errors_ns: Vec<i64>,
+}
+
+/// Errors of a clock that are kept: a week.
+const MOST_ERRORS: usize = 604_800;
 
 /// How much a device has sent up to an instant, and what was missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,6 +180,56 @@ pub struct DeviceFigures {
     /// robot is not driven, or the device casts no rays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firing_to_wire_us: Option<Lateness>,
+    /// Its PTP clock; none if it speaks no PTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptp: Option<PtpFigures>,
+}
+
+/// A device's PTP clock in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PtpFigures {
+    /// Which clock stamped packets in the end: `ptp`, `holdover`, `oscillator`, or `other` if not that of PTP.
+    pub stamps: String,
+    /// The state of the port in the end.
+    pub state: String,
+    /// How often the state changed.
+    pub changes: u64,
+    /// For how many seconds it was locked.
+    pub locked_s: u64,
+    /// Its true error while it was locked, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_ns: Option<PtpError>,
+}
+
+/// The error of a clock, without its sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PtpError {
+    /// The least.
+    pub least: u64,
+    /// The median.
+    pub median: u64,
+    /// The worst.
+    pub worst: u64,
+}
+
+impl PtpAccounts {
+    fn figures(&self) -> Option<PtpFigures> {
+        let last = self.last?;
+        let mut sorted: Vec<_> = self.errors_ns.iter().map(|ns| ns.unsigned_abs()).collect();
+        sorted.sort_unstable();
+        let error_ns = sorted.first().zip(sorted.last()).map(|(least, worst)| PtpError {
+            least: *least,
+            median: sorted[sorted.len() / 2],
+            worst: *worst,
+        });
+        Some(PtpFigures {
+            stamps: last.stamps().to_owned(),
+            state: last.state.word().to_owned(),
+            changes: self.changes,
+            locked_s: sorted.len() as u64,
+            error_ns,
+        })
+    }
 }
 
 /// Packets of one of a device's ports.
@@ -255,6 +321,7 @@ impl Default for DeviceStats {
             lateness_ns: Mutex::new(lateness),
             lead_ns: AtomicU64::new(0),
             last_sent_ns: AtomicU64::new(0),
+            ptp: Mutex::default(),
         }
     }
 }
@@ -394,6 +461,18 @@ impl DeviceStats {
         bins.filter(|bin| bin.packets > 0).collect()
     }
 
+    /// Notes what its PTP clock was at an instant, and its error.
+    pub fn note_clock(&self, account: &ClockAccount, error_ns: i64) {
+        let mut ptp = self.ptp.lock().expect("no holder panics");
+        let last = ptp.last.replace(*account);
+        let is_change = last.is_some_and(|last| last.state != account.state);
+        ptp.changes += u64::from(is_change);
+        let is_locked = account.state == PortState::Slave && !is_change;
+        if is_locked && ptp.errors_ns.len() < MOST_ERRORS {
+            ptp.errors_ns.push(error_ns);
+        }
+    }
+
     /// The figures after `elapsed` of run time.
     pub fn figures(
         &self,
@@ -442,6 +521,7 @@ impl DeviceStats {
             pose_to_wire_us: unless_empty(&self.shown_on_wire_ns),
             order_to_wire_us: None,
             firing_to_wire_us: unless_empty(&self.fired_to_wire_ns),
+            ptp: self.ptp.lock().expect("no holder panics").figures(),
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::wire::ptp::management::{
 };
 use crate::wire::ptp::{
     Announce, Body, ClockIdentity, Message, PortIdentity, Timestamp, flag, identity_of,
+    identity_text,
 };
 use crate::wire::record::Record as _;
 
@@ -307,7 +308,7 @@ impl PtpProbe {
             Some(MasterFigures {
                 port: port_text(*port),
                 domain: *domain,
-                grandmaster: clock_text(announce.grandmaster),
+                grandmaster: identity_text(announce.grandmaster),
                 priority_1: announce.priority_1,
                 clock_class: announce.quality.class,
                 steps_removed: announce.steps_removed,
@@ -328,7 +329,7 @@ impl PtpProbe {
             domain: clock.domain,
             slave_only: clock.slave_only,
             state: clock.state.map(state_word),
-            grandmaster: clock.grandmaster.map(clock_text),
+            grandmaster: clock.grandmaster.map(identity_text),
             offset_ns: Spread::of(&clock.offsets),
             path_delay_ns: Spread::of(&clock.delays),
         });
@@ -348,7 +349,8 @@ impl Master {
     /// What the time of a message is as UTC; nothing if it is none.
     fn utc_ns(&self, at: Timestamp) -> Option<i128> {
         let (announce, flags) = self.announce.as_ref()?;
-        let ahead_s = match (flags & flag::PTP_TIMESCALE != 0, flags & flag::UTC_OFFSET_VALID != 0) {
+        let ahead_s = match (flags & flag::PTP_TIMESCALE != 0, flags & flag::UTC_OFFSET_VALID != 0)
+        {
             (false, _) => 0,
             (true, true) => announce.utc_offset_s,
             (true, false) => UTC_OFFSET_S,
@@ -409,21 +411,22 @@ pub fn run(
     }
 }
 
-/// As linuxptp writes it.
-fn clock_text(clock: ClockIdentity) -> String {
-    let [a, b, c, d, e, f, g, h] = clock;
-    format!("{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{f:02x}{g:02x}{h:02x}")
-}
-
 fn port_text(port: PortIdentity) -> String {
-    format!("{}-{}", clock_text(port.clock), port.port)
+    format!("{}-{}", identity_text(port.clock), port.port)
 }
 
 /// IEEE 1588-2019, table 20.
 fn state_word(state: u8) -> String {
     let words = [
-        "INITIALIZING", "FAULTY", "DISABLED", "LISTENING", "PRE_MASTER", "MASTER", "PASSIVE",
-        "UNCALIBRATED", "SLAVE",
+        "INITIALIZING",
+        "FAULTY",
+        "DISABLED",
+        "LISTENING",
+        "PRE_MASTER",
+        "MASTER",
+        "PASSIVE",
+        "UNCALIBRATED",
+        "SLAVE",
     ];
     let word = usize::from(state).checked_sub(1).and_then(|place| words.get(place));
     word.map_or_else(|| state.to_string(), |word| (*word).to_owned())

@@ -37,8 +37,9 @@ use super::{CableSignal, Device, Output, PacketTruth, Transmit};
 use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::hesai::profile::{HesaiLaser, HesaiProfile, HesaiSettings, PtpState};
+use crate::hesai::profile::{ClockSource, HesaiLaser, HesaiProfile, HesaiSettings, PtpState};
 use crate::ptp::PtpSend;
+use crate::ptp::account::ClockAccount;
 use crate::sensors::fault::EffectKind;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
@@ -380,6 +381,12 @@ impl Device for Hesai {
         if let Some(slave) = &mut self.clock.slave {
             slave.left(now, key, stamped);
         }
+    }
+
+    fn poll_clock(&mut self) -> Option<ClockAccount> {
+        let is_stamping = self.values.source == ClockSource::Ptp;
+        let account = self.clock.slave.as_mut()?.poll_account()?;
+        Some(ClockAccount { is_stamping, ..account })
     }
 
     fn poll_ptp(&mut self) -> Option<PtpSend> {

@@ -44,7 +44,9 @@ use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::ouster::profile::{OusterProfile, OusterSettings};
+use crate::ouster::words::TimestampMode;
 use crate::ptp::PtpSend;
+use crate::ptp::account::ClockAccount;
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::lidar_with_imu::LidarWithImu;
@@ -354,6 +356,12 @@ impl Device for Ouster {
         {
             ptp.left(now, key, stamped);
         }
+    }
+
+    fn poll_clock(&mut self) -> Option<ClockAccount> {
+        let is_stamping = self.control.effective.timestamp_mode == TimestampMode::Ptp1588;
+        let account = self.clock.ptp_on_wire()?.poll_account()?;
+        Some(ClockAccount { is_stamping, ..account })
     }
 
     fn poll_ptp(&mut self) -> Option<PtpSend> {

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
+use super::account::TAI_AHEAD_NS;
 use super::answers::answer;
 use super::masters::Masters;
 use super::{PtpSend, SECOND_NS, interval_ns};
@@ -19,8 +20,7 @@ use crate::wire::ptp::{
 };
 use crate::wire::record::Record as _;
 
-/// TAI minus UTC since 2017, seconds.
-const UTC_OFFSET_S: i16 = 37;
+const UTC_OFFSET_S: i16 = (TAI_AHEAD_NS / SECOND_NS as i128) as i16;
 const PRIORITY_2: u8 = 128;
 const LOG_ANNOUNCE: i8 = 1;
 const LOG_SYNC: i8 = 0;
@@ -116,7 +116,7 @@ impl PtpMaster {
 
     /// What its clock shows at `at`, which is TAI.
     fn shows(&self, at: SimTime) -> Timestamp {
-        Timestamp::of_ns(self.epoch.unix_ns(at) + i128::from(UTC_OFFSET_S) * i128::from(SECOND_NS))
+        Timestamp::of_ns(self.epoch.unix_ns(at) + TAI_AHEAD_NS)
     }
 
     /// The time has come to `now`. What was due long ago is left out.

@@ -10,6 +10,7 @@
 //!
 //! Sources: IEEE 1588-2019; linuxptp 3.1.1 for what the standard leaves open.
 
+pub mod account;
 mod answers;
 pub mod clock;
 pub mod faults;
@@ -22,6 +23,7 @@ pub mod testing;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
+use self::account::ClockAccount;
 pub use self::clock::PtpClock;
 use self::faults::{Disturbances, Heard, PtpFault};
 pub use self::masters::Master;
@@ -159,6 +161,10 @@ pub struct PtpSlave {
     keys: u32,
     out: VecDeque<PtpSend>,
     disturbances: Disturbances,
+    accounts: VecDeque<ClockAccount>,
+    account_due: SimTime,
+    /// The state in the last account.
+    noted: PortState,
 }
 
 /// Halves of a synchronisation in two steps that wait for the other, which may overtake.
@@ -221,6 +227,9 @@ impl PtpSlave {
             keys: 0,
             out: VecDeque::new(),
             disturbances: Disturbances::default(),
+            accounts: VecDeque::new(),
+            account_due: now,
+            noted: PortState::Listening,
         }
     }
 
@@ -337,6 +346,8 @@ impl PtpSlave {
         self.masters = Masters::default();
         self.lose_master();
         self.next_request = now;
+        self.account_due = now;
+        self.note_change();
     }
 
     /// The time has come to `now`.
@@ -347,8 +358,14 @@ impl PtpSlave {
                 false => self.announce_due,
             };
             let storm_due = self.disturbances.storm_due();
-            if due.min(storm_due) > now {
+            if due.min(storm_due).min(self.account_due) > now {
                 break;
+            }
+            if self.account_due < due.min(storm_due) {
+                self.now = self.now.max(self.account_due);
+                self.account_due = SimTime(self.account_due.0 + SECOND_NS);
+                self.note_account();
+                continue;
             }
             if storm_due < due {
                 self.now = self.now.max(storm_due);
@@ -357,6 +374,7 @@ impl PtpSlave {
                         self.hear_announce(&message, announce);
                     }
                 }
+                self.note_change();
                 continue;
             }
             self.now = self.now.max(due);
@@ -366,6 +384,7 @@ impl PtpSlave {
                 }
                 self.lose_master();
                 self.choose();
+                self.note_change();
             } else {
                 self.ask();
             }
@@ -387,6 +406,7 @@ impl PtpSlave {
         let parent = parent.map(|parent| (parent.source, parent.flags & flag::PTP_TIMESCALE != 0));
         for heard in self.disturbances.pass(now, message, parent, &self.noise) {
             self.take(now, at, &heard);
+            self.note_change();
         }
     }
 
@@ -475,6 +495,7 @@ impl PtpSlave {
         if let Some(request) = self.request.as_mut().filter(|request| request.key == key) {
             request.left_ns = Some(at_ns);
             self.measure_delay();
+            self.note_change();
         }
         if let Some(place) = self.answering.iter().position(|(pending, _)| *pending == key) {
             let (_, mut follow_up) = self.answering.remove(place);

@@ -13,7 +13,7 @@ use super::clock;
 use super::clock_state::ClockState;
 use super::os::Grant;
 use super::run::TimingLog;
-use super::stats::{self, DeviceFigures, Lateness, PortPackets};
+use super::stats::{self, DeviceFigures, Lateness, PortPackets, PtpFigures};
 use crate::config::rig::{EngineConfig, Lead};
 use crate::timing::ErrorFigures;
 use require::{Requirement, Verdict};
@@ -174,6 +174,9 @@ pub struct DeviceTiming {
     /// motion being handed over; none if the robot is not driven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order_to_wire_us: Option<Lateness>,
+    /// Its PTP clock; none if it speaks no PTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ptp: Option<PtpFigures>,
 }
 
 impl DeviceTiming {
@@ -219,6 +222,7 @@ impl DeviceTiming {
             departed: timing.departed.figures(),
             in_kernel: timing.in_kernel.figures(),
             order_to_wire_us: figures.order_to_wire_us,
+            ptp: figures.ptp,
         }
     }
 }

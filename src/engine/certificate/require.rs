@@ -304,6 +304,7 @@ mod tests {
             departed: record.figures(),
             in_kernel: ErrorRecord::default().figures(),
             order_to_wire_us: None,
+            ptp: None,
         }
     }
 

@@ -58,6 +58,13 @@ impl<'a> Outgoing<'a> {
                     truth.tell(TruthEvent::Measured(device, measurement));
                 }
             }
+            Rendered::Clock(device, account) => {
+                let error_ns = account.error_ns(self.run.epoch.unix_ns(account.at));
+                stats[device.0].note_clock(&account, error_ns);
+                if let Some(truth) = self.truth {
+                    truth.tell(TruthEvent::Clock(device, account));
+                }
+            }
             Rendered::Ptp(device, send) => self.run.send_ptp(device, &send),
             Rendered::Thinned(device) => stats[device.0].count_thinned(),
             Rendered::GivenUp(device) => {

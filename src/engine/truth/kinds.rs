@@ -163,6 +163,20 @@ pub const WHEELS: Kind = Kind {
         ("steering_rad", Number),
     ],
 };
+/// A device's PTP clock.
+pub const CLOCK: Kind = Kind {
+    name: "menura.Clock",
+    fields: &[
+        ("time_ns", Integer),
+        ("stamps", Text),
+        ("state", Text),
+        ("error_ns", Integer),
+        ("scale", Text),
+        ("grandmaster", Text),
+        ("offset_from_master_ns", Integer),
+        ("path_delay_ns", Integer),
+    ],
+};
 /// What a fault did.
 pub const FAULT: Kind = Kind {
     name: "menura.Fault",

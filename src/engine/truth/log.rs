@@ -166,6 +166,13 @@ impl<'a> TruthLog<'a> {
             TruthEvent::Measured(device, measurement) => {
                 self.take_measurement(device, &measurement)
             }
+            TruthEvent::Clock(device, account) => {
+                let topic = format!("/devices/{}/clock", self.devices[device.0]);
+                let error_ns = account.error_ns(self.epoch.unix_ns(account.at));
+                let value = messages::clock(&account, error_ns);
+                let told = Told { topic, kind: &kinds::CLOCK, value };
+                self.wait(account.at, self.rank_of(device), Item::Message(told));
+            }
             TruthEvent::Fault(row) => self.wait_fault(row),
             TruthEvent::FaultAdded(fault) => {
                 self.windows.add(fault.schedule);

@@ -3,12 +3,14 @@
 use glam::DQuat;
 use serde_json::{Value, json};
 
+use crate::devices::ptp::account::ClockAccount;
 use crate::engine::LiveWorld;
 use crate::engine::faults::log::FaultNote;
 use crate::frames::{GeoOrigin, Transform};
 use crate::sensors::gnss::SkyView;
 use crate::sensors::imu::InertialTruth;
 use crate::time::{Epoch, SimTime};
+use crate::wire::ptp::identity_text;
 use crate::world::body_state::BodyState;
 use crate::world::joints::JointState;
 use crate::world::vehicle::WheelState;
@@ -85,6 +87,25 @@ pub fn motion(at: SimTime, state: &BodyState, origin: &GeoOrigin) -> Value {
 pub fn joint(at: SimTime, state: &JointState) -> Value {
     let JointState { position, rate, acceleration } = state;
     json!({ "time_ns": at.0, "position": position, "rate": rate, "acceleration": acceleration })
+}
+
+/// [`CLOCK`](super::kinds::CLOCK).
+pub fn clock(account: &ClockAccount, error_ns: i64) -> Value {
+    let scale = match (account.is_set, account.shows_tai) {
+        (false, _) => "power-up",
+        (true, true) => "tai",
+        (true, false) => "utc",
+    };
+    json!({
+        "time_ns": account.at.0,
+        "stamps": account.stamps(),
+        "state": account.state.word(),
+        "error_ns": error_ns,
+        "scale": scale,
+        "grandmaster": account.grandmaster.map_or_else(String::new, identity_text),
+        "offset_from_master_ns": account.offset_ns,
+        "path_delay_ns": account.path_delay_ns,
+    })
 }
 
 /// [`INERTIAL`](super::kinds::INERTIAL).

@@ -32,6 +32,7 @@ use super::host_events::Said;
 use crate::config::rig::DeviceId;
 use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::schedule::Schedule;
+use crate::devices::ptp::account::ClockAccount;
 use crate::devices::{Output, PacketTruth};
 use crate::sensors::Measurement;
 use crate::time::SimTime;
@@ -66,6 +67,8 @@ pub enum TruthEvent {
     Packet(PacketEvent),
     /// A sensor that is no lidar has measured.
     Measured(DeviceId, Box<Measurement>),
+    /// What the PTP clock of a device was at an instant.
+    Clock(DeviceId, ClockAccount),
     /// A fault has touched something.
     Fault(Row),
     /// A fault was added that is none of the rig's.

@@ -59,6 +59,11 @@ pub fn identity_of([a, b, c, d, e, f]: [u8; 6]) -> ClockIdentity {
     [a, b, c, 0xff, 0xfe, d, e, f]
 }
 
+/// As linuxptp writes it: `020000.fffe.00000a`.
+pub fn identity_text([a, b, c, d, e, f, g, h]: ClockIdentity) -> String {
+    format!("{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{f:02x}{g:02x}{h:02x}")
+}
+
 record! {
     /// A port of a clock.
     #[derive(Copy, Default, Eq, PartialOrd, Ord)]
