@@ -344,3 +344,47 @@ settings = { beam = { shape = "ray" } }
         joined().expect_err("cut off");
     }
 }
+
+/// An Ouster that stands by: its clock goes on, and nothing has to be measured.
+const CLOCK: &str = r#"
+seed = 7
+start_utc = 2026-05-01T12:00:00Z
+[world]
+scene = "room"
+[robot]
+trajectory = { kind = "still" }
+[[device]]
+name = "os"
+profile = "ouster-os1-64-3.1"
+link = { udp = { to = "127.0.0.1:7502" } }
+[device.settings]
+operating_mode = "STANDBY"
+timestamp_mode = "TIME_FROM_PTP_1588"
+clock = { ptp = "virtual", drift_s_per_day = 0.864 }
+[[fault]]
+device = "os"
+kind = "ptp-lost"
+start_s = 20.0
+"#;
+
+#[test]
+fn it_says_which_clock_stamps_packets_and_how_far_off_that_is() {
+    let folder = tempfile::tempdir().unwrap();
+    recorded(&common::rig(CLOCK, &[]), folder.path(), true, 40_000);
+    let bytes = std::fs::read(folder.path().join("truth.mcap")).unwrap();
+    let messages = mcap::MessageStream::new(&bytes).unwrap().map(Result::unwrap);
+    let clock = messages.filter(|message| message.channel.topic == "/devices/os/clock");
+    let told: Vec<serde_json::Value> =
+        clock.map(|message| serde_json::from_slice(&message.data).unwrap()).collect();
+    let at = |second: u64| {
+        let found = told.iter().find(|one| one["time_ns"] == second * 1_000_000_000).unwrap();
+        (found["stamps"].as_str().unwrap(), found["error_ns"].as_i64().unwrap())
+    };
+    assert!(at(1).0 == "oscillator" && at(1).1 < -1_000_000_000_000, "{:?}", at(1));
+    assert!(at(19).0 == "ptp" && at(19).1.abs() < 100, "{:?}", at(19));
+    assert!(at(38).0 == "holdover" && at(38).1.abs() < 5_000, "{:?}", at(38));
+    let states: Vec<_> = told.iter().filter_map(|one| one["state"].as_str()).collect();
+    let mut changes = states.clone();
+    changes.dedup();
+    assert_eq!(changes, ["LISTENING", "UNCALIBRATED", "SLAVE", "LISTENING"]);
+}

@@ -56,7 +56,7 @@ pub trait Family: Sync + 'static {
         &[]
     }
 
-    /// Those that it can have besides when it speaks PTP on the network.
+    /// Those that it can have besides when it follows a master by PTP.
     fn ptp_faults(&self) -> &'static [DeviceFaultKind] {
         &[]
     }
@@ -68,6 +68,11 @@ pub trait Family: Sync + 'static {
 
     /// Whether a unit speaks PTP on the network, for which it needs an address of its own.
     fn speaks_ptp(&self, _settings: &Self::Settings) -> bool {
+        false
+    }
+
+    /// Whether a unit follows a master by PTP, on the network or within Menura.
+    fn follows_ptp(&self, _settings: &Self::Settings) -> bool {
         false
     }
 
@@ -227,6 +232,10 @@ impl<F: Family> FamilyReader for Erased<F> {
 
     fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool {
         Family::speaks_ptp(&self.0, own(settings))
+    }
+
+    fn follows_ptp(&self, settings: &dyn FamilyData) -> bool {
+        Family::follows_ptp(&self.0, own(settings))
     }
 }
 

@@ -221,11 +221,11 @@ impl Plan {
             self.sets.iter().map(|set| format!("{}={}", set.key, set.value)).collect();
         sets.extend(links.sets.iter().cloned());
         sets.extend(case.set.iter().map(named));
-        let faults = self.faults(case, settle_s)?;
-        let rig = self.rig_with(&sets, &faults).map_err(|told| {
-            // What the case changes this product does not have.
-            Verdict::NotApplicable(reason_of(&told))
-        })?;
+        // What the case changes this product may not have; what it has decides which faults it can have.
+        let refused = |told| Verdict::NotApplicable(reason_of(&told));
+        let changed = self.rig_with(&sets, "").map_err(refused)?;
+        let faults = self.faults(case, &changed, settle_s)?;
+        let rig = self.rig_with(&sets, &faults).map_err(refused)?;
         for cut in case.power_cuts.iter().filter(|cut| !cut.set.is_empty()) {
             let later: Vec<_> = sets.iter().cloned().chain(cut.set.iter().map(named)).collect();
             self.rig_with(&later, "").map_err(|told| Verdict::NotApplicable(reason_of(&told)))?;
@@ -275,15 +275,15 @@ impl Plan {
         })
     }
 
-    /// The faults of a case as TOML.
-    fn faults(&self, case: &Case, settle_s: f64) -> Result<String, Verdict> {
-        let subject = &self.rig.devices[self.device];
+    /// The faults of a case as TOML, of devices as they are in `rig`.
+    fn faults(&self, case: &Case, rig: &Rig, settle_s: f64) -> Result<String, Verdict> {
+        let subject = &rig.devices[self.device];
         let mut texts = Vec::new();
         for (number, fault) in case.faults.iter().enumerate() {
             let CaseFault { kind, on_cable, .. } = fault;
             let device = match (on_cable, subject.cable_from) {
                 (false, _) => subject,
-                (true, Some(receiver)) => &self.rig.devices[receiver.0],
+                (true, Some(receiver)) => &rig.devices[receiver.0],
                 (true, None) => {
                     let text = "it needs a receiver at the device's `gps_cable`";
                     return Err(Verdict::NotApplicable(text.into()));

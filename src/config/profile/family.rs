@@ -51,7 +51,7 @@ pub trait FamilyReader: Sync {
     /// The faults that a device of this family can have within.
     fn faults(&self) -> &'static [DeviceFaultKind];
 
-    /// Those that it can have besides when it speaks PTP on the network.
+    /// Those that it can have besides when it follows a master by PTP.
     fn ptp_faults(&self) -> &'static [DeviceFaultKind];
 
     /// Why a device with these settings does not listen to its GPS input, and what to do about it.
@@ -59,6 +59,9 @@ pub trait FamilyReader: Sync {
 
     /// Whether a unit with these settings speaks PTP on the network, for which it needs an address of its own.
     fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool;
+
+    /// Whether a unit with these settings follows a master by PTP, on the network or within Menura.
+    fn follows_ptp(&self, settings: &dyn FamilyData) -> bool;
 }
 
 /// Why a device does not listen to its GPS input.

@@ -38,12 +38,12 @@ impl Kind {
                 let has =
                     |own: &'static [DeviceFaultKind]| own.iter().any(|own| own.word == kind.word);
                 has(family.faults())
-                    || family.speaks_ptp(&*device.settings) && has(family.ptp_faults())
+                    || family.follows_ptp(&*device.settings) && has(family.ptp_faults())
             }
         }
     }
 
-    /// Whether a device could have it if it spoke PTP.
+    /// Whether a device could have it if it followed a PTP master.
     fn needs_ptp(self, device: &DeviceConfig) -> bool {
         let kinds = device.profile.family.ptp_faults();
         matches!(self, Self::Device(kind) if kinds.iter().any(|own| own.word == kind.word))
@@ -182,7 +182,7 @@ fn fault(
                 "it has no `gps_cable`".into()
             }
             kind if kind.needs_ptp(device) => {
-                "it speaks PTP on the network with `ptp = \"wire\"` only".into()
+                "it follows a PTP master with `ptp = \"wire\"` or `ptp = \"virtual\"` only".into()
             }
             _ => format!("limit from the profile: {}", nature(profile)),
         };

@@ -22,7 +22,7 @@ pub struct HesaiClock {
     epoch: Epoch,
     own: DeviceClock,
     faults: Vec<Timed<PtpFault>>,
-    /// What speaks PTP on the network, if anything does.
+    /// What follows a master by PTP, if anything does.
     pub slave: Option<PtpSlave>,
 }
 
@@ -37,10 +37,15 @@ impl HesaiClock {
         noise: NoiseSource,
     ) -> Self {
         let own = DeviceClock::new(&settings.own, epoch);
-        let slave = (settings.ptp == PtpState::Wire).then(|| {
+        let slave = settings.ptp.has_slave().then(|| {
             let up_ns = i128::from(settings.own.power_up_us) * 1000;
             let clock = PtpClock::new(settings.own.drift_s_per_day, SimTime::ZERO, up_ns);
-            PtpSlave::new(&PtpSettings::default(), identity, clock, noise, SimTime::ZERO)
+            let slave =
+                PtpSlave::new(&PtpSettings::default(), identity, clock, noise, SimTime::ZERO);
+            match settings.ptp {
+                PtpState::Virtual => slave.with_virtual_master(epoch),
+                _ => slave,
+            }
         });
         Self { settings: settings.clone(), epoch, own, faults: Vec::new(), slave }
     }

@@ -81,6 +81,10 @@ impl Family for HesaiFamily {
         FAULTS
     }
 
+    fn follows_ptp(&self, settings: &HesaiSettings) -> bool {
+        settings.clock.ptp.has_slave()
+    }
+
     fn speaks_ptp(&self, settings: &HesaiSettings) -> bool {
         settings.clock.ptp == PtpState::Wire
     }

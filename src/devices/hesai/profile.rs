@@ -10,7 +10,7 @@ use crate::wire::hesai::format::HesaiFormat;
 
 words!(DualOrder: "farther-first" => FartherFirst, "nearer-first" => NearerFirst);
 words!(ClockSource: "gps" => Gps, "ptp" => Ptp);
-words!(PtpState: "free" => Free, "tracking" => Tracking, "locked" => Locked, "frozen" => Frozen,
+words!(PtpState: "free" => Free, "tracking" => Tracking, "locked" => Locked, "frozen" => Frozen, "virtual" => Virtual,
     "wire" => Wire);
 words!(Stamped: "first" => First, "last" => Last);
 
@@ -173,13 +173,20 @@ pub enum PtpState {
     Frozen,
     /// One on the network does, or not, by PTP.
     Wire,
+    /// One within Menura does, or not, by PTP.
+    Virtual,
 }
 
 impl PtpState {
+    /// Whether a slave follows the master by PTP.
+    pub fn has_slave(self) -> bool {
+        matches!(self, Self::Wire | Self::Virtual)
+    }
+
     /// Its number in answers.
     pub fn number(self) -> u8 {
         match self {
-            Self::Free | Self::Wire => 0,
+            Self::Free | Self::Wire | Self::Virtual => 0,
             Self::Tracking => 1,
             Self::Locked => 2,
             Self::Frozen => 3,

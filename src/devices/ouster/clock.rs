@@ -87,7 +87,11 @@ impl OusterClock {
         let clock = PtpClock::new(settings.drift_s_per_day, SimTime::ZERO, up_ns);
         let ptp = PtpSlave::new(&PtpSettings::default(), identity, clock, noise, SimTime::ZERO);
         Self {
-            ptp: if settings.ptp == PtpState::Locked { ptp.simulated() } else { ptp },
+            ptp: match settings.ptp {
+                PtpState::Locked => ptp.simulated(),
+                PtpState::Virtual => ptp.with_virtual_master(epoch),
+                PtpState::Absent | PtpState::Wire => ptp,
+            },
             settings: settings.clone(),
             epoch,
             up_at: SimTime::ZERO,
@@ -124,7 +128,7 @@ impl OusterClock {
                 let ahead_ns = i128::from(self.settings.ptp_ahead_s) * SECOND_NS;
                 return (self.epoch.unix_ns(at) + ahead_ns).max(0) as u64;
             }
-            (TimestampMode::Ptp1588, PtpState::Wire) => {
+            (TimestampMode::Ptp1588, PtpState::Wire | PtpState::Virtual) => {
                 return u64::try_from(self.ptp.shows_ns(at)).unwrap_or(0);
             }
             (TimestampMode::SyncPulseIn, _) => self.pulsed_ns(at),
@@ -136,7 +140,7 @@ impl OusterClock {
 
     /// The unit restarts and counts from zero at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
-        if self.settings.ptp == PtpState::Wire {
+        if self.settings.ptp.has_slave() {
             self.ptp = self.ptp.restarted(up_at);
         }
         (self.up_at, self.up_ns) = (up_at, 0);
@@ -152,20 +156,20 @@ impl OusterClock {
         match self.settings.ptp {
             PtpState::Absent => false,
             PtpState::Locked => true,
-            PtpState::Wire => self.ptp.is_set(),
+            PtpState::Wire | PtpState::Virtual => self.ptp.is_set(),
         }
     }
 
     /// What the clock of its operating system shows, nanoseconds of POSIX time, when that follows a PTP master.
     pub fn system_ns(&self, at: SimTime) -> Option<i128> {
-        let is_set = self.settings.ptp == PtpState::Wire && self.ptp.is_set();
+        let is_set = self.settings.ptp.has_slave() && self.ptp.is_set();
         let utc_offset_ns = i128::from(self.ptp.utc_offset_s()) * SECOND_NS;
         is_set.then(|| self.ptp.shows_ns(at) - utc_offset_ns)
     }
 
-    /// What speaks PTP on the network, if anything does.
-    pub fn ptp_on_wire(&mut self) -> Option<&mut PtpSlave> {
-        (self.settings.ptp == PtpState::Wire).then_some(&mut self.ptp)
+    /// What follows a master by PTP, if anything does.
+    pub fn slave(&mut self) -> Option<&mut PtpSlave> {
+        self.settings.ptp.has_slave().then_some(&mut self.ptp)
     }
 
     /// The faults of PTP from now on.
@@ -187,7 +191,7 @@ impl OusterClock {
     /// The first instant at which a second of the PTP clock begins, as it counts at `now`.
     pub fn ptp_second(&self, now: SimTime) -> SimTime {
         let ahead_ns = match self.settings.ptp {
-            PtpState::Wire => self.ptp.shows_ns(now) - i128::from(now.0),
+            PtpState::Wire | PtpState::Virtual => self.ptp.shows_ns(now) - i128::from(now.0),
             PtpState::Absent | PtpState::Locked => self.epoch.unix_ns(SimTime::ZERO),
         };
         SimTime((-ahead_ns).rem_euclid(SECOND_NS) as u64)

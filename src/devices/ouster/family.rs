@@ -88,6 +88,10 @@ impl Family for OusterFamily {
         FAULTS
     }
 
+    fn follows_ptp(&self, settings: &OusterSettings) -> bool {
+        settings.clock.ptp.has_slave()
+    }
+
     fn speaks_ptp(&self, settings: &OusterSettings) -> bool {
         settings.clock.ptp == PtpState::Wire
     }

@@ -139,7 +139,7 @@ impl Ouster {
             optics_faults: Vec::new(),
             faults: OusterFaults::default(),
         };
-        if unit.clock.ptp_on_wire().is_some() {
+        if unit.clock.slave().is_some() {
             // What is stamped waits for what the master says, as it does for a receiver.
             unit.connect_receiver();
         }
@@ -155,7 +155,7 @@ impl Ouster {
     /// The address that only this unit has.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         let mac = self.profile.network.source_mac;
-        if let Some(ptp) = self.clock.ptp_on_wire() {
+        if let Some(ptp) = self.clock.slave() {
             ptp.set_address(mac, address);
         }
     }
@@ -343,7 +343,7 @@ impl Device for Ouster {
 
     fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, bytes: &[u8]) {
         if self.hear(now)
-            && let Some(ptp) = self.clock.ptp_on_wire()
+            && let Some(ptp) = self.clock.slave()
         {
             ptp.hear(now, stamped, bytes);
             self.follow_clock();
@@ -352,7 +352,7 @@ impl Device for Ouster {
 
     fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
         if self.hear(now)
-            && let Some(ptp) = self.clock.ptp_on_wire()
+            && let Some(ptp) = self.clock.slave()
         {
             ptp.left(now, key, stamped);
         }
@@ -360,12 +360,12 @@ impl Device for Ouster {
 
     fn poll_clock(&mut self) -> Option<ClockAccount> {
         let is_stamping = self.control.effective.timestamp_mode == TimestampMode::Ptp1588;
-        let account = self.clock.ptp_on_wire()?.poll_account()?;
+        let account = self.clock.slave()?.poll_account()?;
         Some(ClockAccount { is_stamping, ..account })
     }
 
     fn poll_ptp(&mut self) -> Option<PtpSend> {
-        self.clock.ptp_on_wire()?.poll_send()
+        self.clock.slave()?.poll_send()
     }
 
     fn handle_http(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
@@ -388,7 +388,7 @@ impl Device for Ouster {
 
     fn advance(&mut self, now: SimTime) {
         self.stream.advance(now);
-        if let Some(ptp) = self.clock.ptp_on_wire() {
+        if let Some(ptp) = self.clock.slave() {
             ptp.advance(now);
         }
         self.release_imu();

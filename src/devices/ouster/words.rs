@@ -7,7 +7,8 @@ words!(TimestampMode: "TIME_FROM_INTERNAL_OSC" => InternalOsc,
 words!(OperatingMode: "NORMAL" => Normal, "STANDBY" => Standby);
 words!(ReturnOrder: "STRONGEST_TO_WEAKEST" => StrongestToWeakest,
     "FARTHEST_TO_NEAREST" => FarthestToNearest, "NEAREST_TO_FARTHEST" => NearestToFarthest);
-words!(PtpState: "absent" => Absent, "locked" => Locked, "wire" => Wire);
+words!(PtpState: "absent" => Absent, "locked" => Locked, "wire" => Wire,
+    "virtual" => Virtual);
 
 /// Columns of a turn, and turns a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,4 +113,13 @@ pub enum PtpState {
     Locked,
     /// One on the network, by PTP.
     Wire,
+    /// One within Menura, by PTP.
+    Virtual,
+}
+
+impl PtpState {
+    /// Whether a slave follows the master by PTP.
+    pub fn has_slave(self) -> bool {
+        matches!(self, Self::Wire | Self::Virtual)
+    }
 }

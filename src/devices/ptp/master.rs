@@ -34,7 +34,7 @@ const MASTER: u8 = 6;
 const PASSIVE: u8 = 7;
 
 /// A master.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PtpMaster {
     domain: u8,
     port: PortIdentity,

@@ -19,6 +19,7 @@ mod masters;
 pub mod servo;
 #[cfg(test)]
 pub mod testing;
+mod virtual_line;
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -29,9 +30,10 @@ use self::faults::{Disturbances, Heard, PtpFault};
 pub use self::masters::Master;
 use self::masters::Masters;
 use self::servo::{Order, Servo};
+use self::virtual_line::VirtualLine;
 use crate::config::rig::faults::Timed;
 use crate::sensors::noise::{NoiseSource, Quantity};
-use crate::time::SimTime;
+use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::{
     Announce, Body, ClockIdentity, Message, PeerRequest, PortIdentity, Response, Timestamp, flag,
     identity_of,
@@ -165,6 +167,8 @@ pub struct PtpSlave {
     account_due: SimTime,
     /// The state in the last account.
     noted: PortState,
+    /// Its only partner, if that is within Menura.
+    line: Option<Box<VirtualLine>>,
 }
 
 /// Halves of a synchronisation in two steps that wait for the other, which may overtake.
@@ -230,6 +234,7 @@ impl PtpSlave {
             accounts: VecDeque::new(),
             account_due: now,
             noted: PortState::Listening,
+            line: None,
         }
     }
 
@@ -252,12 +257,19 @@ impl PtpSlave {
         Self { parent, is_followed, servo, delay_ns, ..self }
     }
 
+    /// A slave that speaks PTP with a master within Menura alone, whose time is UTC of the run.
+    pub fn with_virtual_master(self, epoch: Epoch) -> Self {
+        Self { line: Some(Box::new(VirtualLine::new(epoch))), ..self }
+    }
+
     /// The unit restarts: from `up_at` on it listens, and its clock counts from zero.
     pub fn restarted(&self, up_at: SimTime) -> Self {
         let clock = self.clock.restarted(up_at, 0);
         let port = self.port.clock;
         let new = Self::new(&self.settings, port, clock, self.noise, up_at);
-        Self { is_on: self.is_on, disturbances: self.disturbances.clone(), ..new }
+        let mut line = self.line.clone();
+        line.iter_mut().for_each(|line| line.restart(up_at));
+        Self { is_on: self.is_on, disturbances: self.disturbances.clone(), line, ..new }
     }
 
     /// By how much its clock counts faster than its oscillator, parts per billion.
@@ -358,8 +370,17 @@ impl PtpSlave {
                 false => self.announce_due,
             };
             let storm_due = self.disturbances.storm_due();
-            if due.min(storm_due).min(self.account_due) > now {
+            let line_due = self.line.as_ref().map_or(SimTime(u64::MAX), |line| line.due());
+            if due.min(storm_due).min(self.account_due).min(line_due) > now {
                 break;
+            }
+            if line_due < due.min(storm_due).min(self.account_due) {
+                self.now = self.now.max(line_due);
+                let arrived = self.line.as_mut().and_then(|line| line.advance(self.now));
+                if let Some(bytes) = arrived {
+                    self.hear_now(self.now, &bytes);
+                }
+                continue;
             }
             if self.account_due < due.min(storm_due) {
                 self.now = self.now.max(self.account_due);
@@ -401,6 +422,14 @@ impl PtpSlave {
     /// Takes a datagram that the kernel had at `at` and that is heard at `now`. Any bytes may come.
     pub fn hear(&mut self, now: SimTime, at: SimTime, bytes: &[u8]) {
         self.advance(now);
+        if now >= self.now {
+            self.hear_now(at, bytes);
+        }
+    }
+
+    /// As [`PtpSlave::hear`] at the instant to which the time has come.
+    fn hear_now(&mut self, at: SimTime, bytes: &[u8]) {
+        let now = self.now;
         let Ok(message) = Message::of_datagram(bytes) else { return };
         let parent = self.parent.as_ref().filter(|_| self.is_followed);
         let parent = parent.map(|parent| (parent.source, parent.flags & flag::PTP_TIMESCALE != 0));
@@ -412,12 +441,7 @@ impl PtpSlave {
 
     fn take(&mut self, now: SimTime, at: SimTime, Heard { message, late_ns }: &Heard) {
         let is_own = message.source.clock == self.port.clock;
-        if !self.is_on
-            || now < self.now
-            || is_own
-            || message.sdo != 0
-            || message.domain != self.settings.domain
-        {
+        if !self.is_on || is_own || message.sdo != 0 || message.domain != self.settings.domain {
             return;
         }
         let at_ns = self.clock.shows_ns(at.min(now)) + late_ns;
@@ -491,7 +515,11 @@ impl PtpSlave {
     /// An event message with this key left at `at`, which is known at `now`.
     pub fn left(&mut self, now: SimTime, key: u32, at: SimTime) {
         self.advance(now);
-        let at_ns = self.clock.shows_ns(at.min(now));
+        self.left_now(key, at);
+    }
+
+    fn left_now(&mut self, key: u32, at: SimTime) {
+        let at_ns = self.clock.shows_ns(at.min(self.now));
         if let Some(request) = self.request.as_mut().filter(|request| request.key == key) {
             request.left_ns = Some(at_ns);
             self.measure_delay();
@@ -621,6 +649,18 @@ impl PtpSlave {
         if let Some(key) = self.send(message) {
             let (left_ns, there_ns, back) = (None, None, None);
             self.request = Some(Request { sequence, key, left_ns, there_ns, back });
+        }
+        self.send_by_line();
+    }
+
+    /// Sends what there is by its own line, if it has one.
+    fn send_by_line(&mut self) {
+        while self.line.is_some()
+            && let Some(sent) = self.out.pop_front()
+        {
+            let (now, key) = (self.now, sent.key);
+            self.line.iter_mut().for_each(|line| line.send(now, sent.clone()));
+            key.into_iter().for_each(|key| self.left_now(key, now));
         }
     }
 

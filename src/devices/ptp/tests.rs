@@ -541,6 +541,18 @@ fn a_better_master_with_another_time_appears_and_goes() {
 }
 
 #[test]
+fn a_better_master_appears_although_a_forged_one_was_followed() {
+    let mut bench = Bench::with_fault(PtpFault::AnnounceStorm { priority_1: 1, rate_hz: 100 }, 10);
+    bench.run(10);
+    let schedule = Schedule { start: bench.now, duration_ns: None, period_ns: None };
+    let kind = PtpFault::BetterMaster { priority_1: 0, ahead_ns: 0 };
+    bench.slave.set_faults(vec![Timed { fault: 1, schedule, kind }]);
+    bench.run(30);
+    assert_eq!(bench.slave.parent_data_set().priority_1, 0);
+    assert_eq!(bench.slave.state(), PortState::Slave);
+}
+
+#[test]
 fn a_storm_of_better_masters_unsettles_and_one_of_worse_ones_does_not() {
     for (priority_1, state) in [(0, PortState::Uncalibrated), (255, PortState::Slave)] {
         let mut bench = Bench::with_fault(PtpFault::AnnounceStorm { priority_1, rate_hz: 100 }, 20);
@@ -554,4 +566,43 @@ fn a_storm_of_better_masters_unsettles_and_one_of_worse_ones_does_not() {
         assert_eq!(bench.slave.parent_data_set().grandmaster, identity(0xa));
         assert!(bench.error_ns().abs() < 1000, "{}", bench.error_ns());
     }
+}
+
+#[test]
+fn a_slave_locks_on_to_a_master_within_menura_and_faults_act_on_it() {
+    let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+    let slave = |step_ms: u64| {
+        let clock = PtpClock::new(0.864, SimTime::ZERO, 0);
+        let noise = NoiseSource::new(1, "lidar");
+        let new = PtpSlave::new(&end_to_end(), OWN, clock, noise, SimTime::ZERO);
+        let mut slave = new.with_virtual_master(epoch);
+        let schedule = Schedule {
+            start: SimTime(40_000 * MS),
+            duration_ns: Some(20_000 * MS),
+            period_ns: None,
+        };
+        slave.set_faults(vec![Timed { fault: 0, schedule, kind: PtpFault::Lost }]);
+        let mut states = Vec::new();
+        for at in (0..=90_000 * MS).step_by((step_ms * MS) as usize).map(SimTime) {
+            slave.advance(at);
+            assert_eq!(slave.poll_send(), None, "nothing leaves");
+            if at.0 % (10_000 * MS) == 0 {
+                states.push(slave.state() as u8);
+            }
+        }
+        let accounts: Vec<_> = std::iter::from_fn(|| slave.poll_account()).collect();
+        (states, accounts)
+    };
+    let (states, accounts) = slave(10);
+    assert_eq!(states, [4, 9, 9, 9, 9, 4, 4, 9, 9, 9]);
+    let error_at = |second: u64| {
+        let then = accounts.iter().find(|account| account.at.0 == second * 1000 * MS).unwrap();
+        (then.stamps(), then.error_ns(epoch.unix_ns(then.at)))
+    };
+    assert!(error_at(1).0 == "oscillator" && error_at(1).1 < -1_000_000_000);
+    assert!(error_at(39).0 == "ptp" && error_at(39).1.abs() < 100, "{:?}", error_at(39));
+    assert!(error_at(55).0 == "holdover" && error_at(55).1.abs() < 2000, "{:?}", error_at(55));
+    // One a second, and one for each of five changes.
+    assert_eq!(accounts.len(), 91 + 5);
+    assert_eq!(slave(250), (states, accounts), "however time passes");
 }

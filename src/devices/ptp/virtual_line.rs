@@ -1,0 +1,76 @@
+//! A master and the line to it within Menura, for slaves that speak PTP with nobody else: what goes wrong on the way can
+//! be had in recordings and driver tests, without a network and its rights.
+
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+
+use super::PtpSend;
+use super::master::PtpMaster;
+use crate::time::{Epoch, SimTime};
+
+/// From one end to the other, nanoseconds: a switch and two short cables.
+const PATH_NS: u64 = 2_000;
+/// An address for documents (RFC 5737), of which the master's identity is made.
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+const PRIORITY_1: u8 = 128;
+
+/// The line with its master.
+#[derive(Clone, Debug)]
+pub struct VirtualLine {
+    master: PtpMaster,
+    /// What is under way, with its arrival and whether it goes to the slave.
+    under_way: VecDeque<(SimTime, bool, Vec<u8>)>,
+}
+
+impl VirtualLine {
+    /// A master whose time is UTC of the run.
+    pub fn new(epoch: Epoch) -> Self {
+        let master = PtpMaster::new(0, PRIORITY_1, ADDRESS, epoch, true);
+        Self { master, under_way: VecDeque::new() }
+    }
+
+    /// When something happens next.
+    pub fn due(&self) -> SimTime {
+        let arrives = self.under_way.front().map(|(at, ..)| *at);
+        arrives.map_or(self.master.due(), |at| at.min(self.master.due()))
+    }
+
+    /// The slave is off until `up_at`.
+    pub fn restart(&mut self, up_at: SimTime) {
+        self.under_way.clear();
+        self.master.advance(up_at);
+        self.carry(up_at);
+    }
+
+    /// Lets happen what is due at `at`; what arrives at the slave then.
+    pub fn advance(&mut self, at: SimTime) -> Option<Vec<u8>> {
+        let arrived = self.under_way.pop_front_if(|(arrives, ..)| *arrives <= at);
+        let to_slave = match arrived {
+            Some((_, true, bytes)) => Some(bytes),
+            Some((_, false, bytes)) => {
+                self.master.hear(at, at, &bytes);
+                None
+            }
+            None => {
+                self.master.advance(at);
+                None
+            }
+        };
+        self.carry(at);
+        to_slave
+    }
+
+    /// The slave sends this at `at`.
+    pub fn send(&mut self, at: SimTime, sent: PtpSend) {
+        self.under_way.push_back((SimTime(at.0 + PATH_NS), false, sent.bytes));
+    }
+
+    fn carry(&mut self, at: SimTime) {
+        while let Some(sent) = self.master.poll_send() {
+            self.under_way.push_back((SimTime(at.0 + PATH_NS), true, sent.bytes));
+            if let Some(key) = sent.key {
+                self.master.left(key, at);
+            }
+        }
+    }
+}
