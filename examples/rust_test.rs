@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use menura::config::rig::Rig;
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::{RunOptions, RunSession};
 
 const RIG: &str = r#"
