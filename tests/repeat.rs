@@ -3,10 +3,12 @@
 mod common;
 
 use std::net::UdpSocket;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use menura::config::rig::{DeviceId, Rig};
+use menura::config::rig::{DeviceId, Override, Rig};
+use menura::devices::family::catalogue;
 use menura::engine::host_events::{HostTarget, Said, Words};
 use menura::engine::host_log::Conversation;
 use menura::engine::record::record;
@@ -60,6 +62,48 @@ fn bytes_do_not_depend_on_the_number_of_workers() {
     assert_eq!(payloads(&one[0]).len(), 209);
     assert!(one == of("2"), "two workers give other bytes than one");
     assert!(one == of("4"), "four workers give other bytes than one");
+}
+
+/// On any day: a recording has a start of its own.
+#[test]
+fn recordings_without_a_start_are_equal() {
+    let undated = RIG.replace("start_utc = 2026-06-01T12:59:59.9Z", "");
+    let rig = common::rig(&undated, &[]);
+    let of = || recorded(&rig, Duration::from_millis(2));
+    assert!(of() == of(), "the second recording has other bytes");
+}
+
+#[test]
+fn rigs_with_every_default_written_give_the_same_recordings() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let folder = tempfile::tempdir().unwrap();
+    let few = "world.parameters={ grass_blades = 100, trees = 1, tree_triangles = 1000 }";
+    let sets = [
+        ("hokuyo", ""),
+        ("passing-cylinders", ""),
+        ("spinning-head", ""),
+        ("street", ""),
+        ("georeferenced", few),
+        ("ouster", few),
+        ("hesai", few),
+    ];
+    for (name, set) in sets {
+        let path = examples.join(format!("{name}.toml"));
+        let sets: Vec<Override> = Some(set)
+            .filter(|set| !set.is_empty())
+            .into_iter()
+            .map(|set| set.parse().unwrap())
+            .collect();
+        let complete = Rig::complete_text(Some(&path), &sets, catalogue()).unwrap();
+        let written = folder.path().join(format!("{name}.toml"));
+        std::fs::write(&written, &complete).unwrap();
+        let before = Rig::load(&path, &sets, catalogue()).unwrap();
+        let after = Rig::load(&written, &[], catalogue())
+            .unwrap_or_else(|faults| panic!("{name}: {faults}\n{complete}"));
+        let [before, after] =
+            [before, after].map(|rig| common::recorded(&rig, Duration::from_millis(50)));
+        assert!(before == after, "{name}: other bytes from\n{complete}");
+    }
 }
 
 /// A form changes what is measured from then on, though more was measured ahead.

@@ -6,6 +6,7 @@ use menura::devices::hdl64e::profile::Hdl64eProfile;
 use menura::devices::imu::profile::ImuSettings;
 use std::path::{Path, PathBuf};
 
+use menura::config::profile::JointRole;
 use menura::config::profile::lidar::BeamShape;
 use menura::config::rig::drive::{DriveConfig, DriveModel, IcrVariation};
 use menura::config::rig::placement::{ScenePlacement, UpAxis};
@@ -349,6 +350,228 @@ fn a_driven_robot_is_what_the_rig_says_and_usual_where_it_is_silent() {
     let (differential, _, _) =
         drive("model = \"differential\", track_m = 0.3, max_speed_m_s = 0.5", "");
     assert_eq!(differential.model, DriveModel::Differential { track_m: 0.3 });
+}
+
+/// What a rig with these devices comes to: their names, links and addresses, and where they sit.
+fn wired(devices: &str) -> Vec<(String, String, [f64; 3])> {
+    let rig = parse(&format!("[world]\nscene = \"room\"\n{devices}"), &[]);
+    let wired = rig.devices.iter().map(|device| {
+        let from = device.link.udp().and_then(|udp| udp.from).map(|from| format!(" from {from}"));
+        let mut link = device.link.describe() + &from.unwrap_or_default();
+        device.controls.iter().for_each(|control| link += &format!(", {}", control.describe()));
+        (device.name.clone(), link, device.body_from_sensor.translation.to_array())
+    });
+    wired.collect()
+}
+
+fn links(devices: &str) -> Vec<String> {
+    wired(devices).into_iter().map(|(_, link, _)| link).collect()
+}
+
+fn device(name: &str, profile: &str, keys: &str) -> String {
+    format!("[[device]]\nname = \"{name}\"\nprofile = \"{profile}\"\n{keys}\n")
+}
+
+#[test]
+fn a_short_link_is_the_long_one() {
+    let devices = [
+        device("a", "velodyne-vlp16-3.0", "link = \"udp:192.168.1.255:2368\""),
+        device("b", "wheeltec-n100", "link = \"pty:/tmp/imu\""),
+        device("c", "wheeltec-n100", "link = \"serial:/dev/ttyUSB0\""),
+        device("d", "sick-lms111", "link = \"tcp:127.0.0.1:2111\""),
+        device(
+            "e",
+            "velodyne-hdl64e-s3",
+            "link = { udp = { to = \"127.0.0.1:9\" }, control = \"pty:/tmp/e\" }",
+        ),
+    ];
+    let expected = [
+        "udp 192.168.1.255:2368",
+        "pty /tmp/imu",
+        "serial /dev/ttyUSB0",
+        "tcp 127.0.0.1:2111",
+        "udp 127.0.0.1:9, pty /tmp/e",
+    ];
+    assert_eq!(links(&devices.concat()), expected);
+    // What is set may reach into it.
+    let text =
+        SMALLEST.replace("{ udp = { to = \"192.168.3.255:2368\" } }", "\"udp:192.168.3.255:2368\"");
+    let rig = parse(&text, &[set("device.lidar.link.udp.from=192.168.3.43:443")]);
+    assert_eq!(rig.devices[0].link.udp().unwrap().from, Some("192.168.3.43:443".parse().unwrap()));
+}
+
+#[test]
+fn a_link_that_is_left_out_is_free_and_here() {
+    let devices = [
+        device("a", "velodyne-vlp16-3.0", ""),
+        device("b", "velodyne-hdl64e-s1", "link = \"udp:127.0.0.1:2369\""),
+        device("c", "velodyne-vlp16-3.0", ""),
+        device("d", "ouster-os1-64-3.1", ""),
+        device("e", "ouster-os1-64-3.1", ""),
+        device("f", "wheeltec-n100", ""),
+        device("g", "sick-lms111", ""),
+        device("h", "hokuyo-ust10lx", ""),
+    ];
+    let expected = [
+        "udp 127.0.0.1:2368",
+        "udp 127.0.0.1:2369",
+        "udp 127.0.0.1:2370",
+        "udp 127.0.0.1:7502",
+        "udp 127.0.0.1:7504",
+        "pty /tmp/menura/f",
+        "tcp 127.0.0.1:2111, 127.0.0.1:2112",
+        "tcp 127.0.0.2:10940",
+    ];
+    assert_eq!(links(&devices.concat()), expected);
+}
+
+#[test]
+fn an_address_brings_the_ports_of_the_product() {
+    let devices = [
+        device(
+            "a",
+            "velodyne-vlp16-3.0",
+            "link = \"udp:192.168.1.50:2368\"\naddress = \"192.168.1.201\"",
+        ),
+        device("b", "hesai-xt32", "link = \"udp:127.0.0.1:2369\"\naddress = \"127.0.0.2\""),
+        device("c", "sick-lms111", "address = \"127.0.0.3\""),
+        device(
+            "d",
+            "velodyne-vlp16-3.0",
+            "link = { udp = { to = \"127.0.0.1:9\" }, web = \"127.0.0.4:8080\" }\naddress = \"127.0.0.4\"",
+        ),
+    ];
+    let expected = [
+        "udp 192.168.1.50:2368 from 192.168.1.201:2368, http://192.168.1.201:80",
+        "udp 127.0.0.1:2369 from 127.0.0.2:0, commands by tcp 127.0.0.2:9347",
+        "tcp 127.0.0.3:2111, 127.0.0.3:2112",
+        "udp 127.0.0.1:9 from 127.0.0.4:0, http://127.0.0.4:8080",
+    ];
+    assert_eq!(links(&devices.concat()), expected);
+}
+
+#[test]
+fn defaults_lie_beneath_what_devices_say() {
+    let defaults = "[defaults.\"velodyne-*\"]\nmount = { translation_m = [1, 2, 3] }\n\
+                    settings = { rotation_rate_rpm = 300, return_mode = \"last\" }\n\
+                    [defaults.\"velodyne-hdl64e-s1\".settings]\nrotation_rate_rpm = 900\n";
+    let devices = [
+        device("a", "velodyne-hdl64e-s1", "settings = { return_mode = \"strongest\" }"),
+        device("b", "velodyne-hdl64e-s3", "mount = { roll_pitch_yaw_deg = [0, 0, 90] }"),
+    ];
+    let text = format!("[world]\nscene = \"room\"\n{defaults}{}", devices.concat());
+    let rig = parse(&text, &[]);
+    let of = |device: usize| {
+        let settings = settings(&rig, device);
+        let place = rig.devices[device].body_from_sensor.translation.to_array();
+        (settings.rotation_rate_rpm, settings.return_mode, place)
+    };
+    assert_eq!(of(0), (900, ReturnMode::Strongest, [1.0, 2.0, 3.0]));
+    assert_eq!(of(1), (300, ReturnMode::Last, [1.0, 2.0, 3.0]));
+}
+
+#[test]
+fn what_repeats_has_names_places_and_links_of_its_own() {
+    let devices = [
+        device(
+            "side",
+            "sick-lms291-s14",
+            "mount = { translation_m = [0, 1, 0.5] }\n\
+                link = \"pty:/tmp/side\"\nrepeat = { count = 2, step_m = [0, -2, 0] }",
+        ),
+        device(
+            "roof",
+            "velodyne-vlp16-3.0",
+            "address = \"127.0.0.9\"\nrepeat = { count = 2, step_m = [1, 0, 0] }",
+        ),
+    ];
+    let expected = [
+        ("side-1", "pty /tmp/side-1", [0.0, 1.0, 0.5]),
+        ("side-2", "pty /tmp/side-2", [0.0, -1.0, 0.5]),
+        ("roof-1", "udp 127.0.0.1:2368 from 127.0.0.9:0, http://127.0.0.9:80", [0.0; 3]),
+        ("roof-2", "udp 127.0.0.1:2369 from 127.0.0.10:0, http://127.0.0.10:80", [1.0, 0.0, 0.0]),
+    ];
+    let expected = expected.map(|(name, link, place)| (name.to_owned(), link.to_owned(), place));
+    assert_eq!(wired(&devices.concat()), expected);
+    let object = "[[world.object]]\nname = \"post\"\nbody = \"cylinder\"\n\
+                  trajectory = { kind = \"waypoints\", points_m = [[0, 0], [1, 0]], speed_m_s = 1 }\n\
+                  repeat = { count = 3, step_m = [0, 5, 0] }\n";
+    let rig = parse(&format!("{SMALLEST}{object}"), &[]);
+    assert_eq!(rig.world.objects[2].name, "post-3");
+    let TrajectoryConfig::Waypoints { points_m, .. } = &rig.world.objects[2].motion.trajectory
+    else {
+        panic!("{:?}", rig.world.objects)
+    };
+    assert_eq!(points_m[..], [[0.0, 10.0, 0.0], [1.0, 10.0, 0.0]]);
+}
+
+#[test]
+fn a_robot_follows_uneven_ground_unless_it_is_told_not_to() {
+    let follows = |scene: &str, robot: &str| {
+        let device = device("imu", "wheeltec-n100", "");
+        let text = format!("[world]\nscene = \"{scene}\"\n{robot}\n{device}");
+        parse(&text, &[]).robot.follow_ground
+    };
+    assert!(follows("courtyard", ""));
+    assert!(follows("andabata-field", "[robot]\ntrajectory = { kind = \"line\", speed_m_s = 1 }"));
+    assert!(!follows("room", ""));
+    assert!(!follows("hall.obj", ""));
+    assert!(!follows("courtyard", "[robot]\nfollow_ground = false"));
+    let high = "[robot]\ntrajectory = { kind = \"still\", position_m = [0, 0, 2] }";
+    assert!(!follows("courtyard", high));
+    assert!(!follows(
+        "courtyard",
+        "[robot]\ntrajectory = { kind = \"feed\", listen = \"127.0.0.1:7000\" }"
+    ));
+}
+
+/// What is printed with every default is the same rig: a device of each product has the same settings.
+#[test]
+fn a_rig_with_every_default_written_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rig.toml");
+    for profile in catalogue().profiles() {
+        let mut text =
+            format!("[world]\nscene = \"courtyard\"\n{}", device("it", &profile.name, ""));
+        if profile.product.drives {
+            text += "[robot.trajectory]\nkind = \"drive\"\nmodel = \"skid-steer\"\ny_icr_m = 0.45\nmax_speed_m_s = 1.0\n";
+        }
+        if profile.product.joint != JointRole::None {
+            let motion = match profile.product.joint {
+                JointRole::Commands => {
+                    "{ kind = \"commanded\", max_rate_deg_s = 120.0, max_acceleration_deg_s2 = 400.0 }"
+                }
+                _ => "{ kind = \"constant-rate\", rate_deg_s = 90.0 }",
+            };
+            text = text.replace("link", "link").replace(
+                "[[device]]\n",
+                &format!("[[joint]]\nname = \"head\"\nmotion = {motion}\n[[device]]\nmount = {{ on = \"head\" }}\n"),
+            );
+        }
+        std::fs::write(&path, &text).unwrap();
+        let complete = Rig::complete_text(Some(&path), &[], catalogue())
+            .unwrap_or_else(|faults| panic!("{text}\n{faults}"));
+        let [before, after] = [&text, &complete].map(|text| parse(text, &[]));
+        assert_eq!(what_counts(&before), what_counts(&after), "{}:\n{complete}", profile.name);
+        std::fs::write(&path, &complete).unwrap();
+        let again = Rig::complete_text(Some(&path), &[], catalogue()).unwrap();
+        assert_eq!(again, complete, "{}", profile.name);
+    }
+}
+
+/// A rig without the places where it is written.
+fn what_counts(rig: &Rig) -> String {
+    let devices = rig.devices.iter().map(|device| {
+        format!(
+            "{} {:?} {:?} {:?} {:?}\n",
+            device.name, device.body_from_sensor, device.link, device.controls, device.settings
+        )
+    });
+    let devices: String = devices.collect();
+    format!(
+        "{:?} {:?} {:?} {:?} {:?}\n{devices}",
+        rig.seed, rig.origin, rig.world.scene, rig.robot, rig.engine
+    )
 }
 
 /// Data packets and GPS packets of a Hesai both leave from port 10000, which is no second claim.

@@ -354,7 +354,7 @@ fn a_new_rig_has_the_links_and_the_scene_that_were_asked_for() {
     let expected = [
         ("roof", "udp 192.168.3.255:2368"),
         ("gps", "serial /dev/ttyUSB0"),
-        ("lidar", "udp 127.0.0.1:2369"),
+        ("lidar", "udp 127.0.0.1:2368"),
     ];
     assert_eq!(links, expected.map(|(name, link)| (name, link.to_owned())));
 }

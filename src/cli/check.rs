@@ -24,6 +24,13 @@ pub struct Cmd {
     /// This loads the world and renders a fifth of a second of it; `menura bench` says more.
     #[arg(long)]
     speed: bool,
+
+    /// Print the rig as a rig file with every default and without short forms
+    ///
+    /// `check` accepts the printed rig, and it gives the same recording. Relative paths stay relative: save it
+    /// beside the rig. Keys without a fixed default are left out.
+    #[arg(long, conflicts_with = "speed")]
+    show: bool,
 }
 
 /// What is rendered for an estimate.
@@ -32,6 +39,9 @@ const SPEED_STRETCH: Duration = Duration::from_millis(200);
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
+        if self.show {
+            return console::print(self.rig.complete_text()?);
+        }
         let rig = self.rig.load()?;
         if self.speed {
             setup::refuse_feeds(&rig, "an estimate")?;

@@ -74,7 +74,9 @@ impl Cmd {
     /// The rig.
     fn text(&self) -> Result<String, CliError> {
         let scene = self.scene.as_deref().unwrap_or("courtyard");
-        let mut draft = Draft { scene: self.scene_as_written(scene)?, devices: Vec::new() };
+        let mut draft = Draft::new(self.scene_as_written(scene)?);
+        let given = self.links.iter().map(|link| link_in(link).1);
+        given.for_each(|link| draft.taken.note_text(link));
         let mut links = Links::of(&self.links);
         for device in &self.devices {
             let (name, profile) = match device.split_once('=') {
@@ -119,17 +121,21 @@ impl Cmd {
     }
 }
 
+/// The device that a link is given for, if it says so, and the link.
+fn link_in(given: &str) -> (Option<&str>, &str) {
+    // A path may hold `=`, the kind before it does not.
+    match given.split_once('=') {
+        Some((name, link)) if !name.contains(':') => (Some(name), link),
+        _ => (None, given),
+    }
+}
+
 /// The links that were given, and whose they are.
 struct Links<'a>(Vec<(Option<&'a str>, &'a str)>);
 
 impl<'a> Links<'a> {
     fn of(given: &'a [String]) -> Self {
-        // A path may hold `=`, the kind before it does not.
-        let named = |link: &'a String| match link.split_once('=') {
-            Some((name, link)) if !name.contains(':') => (Some(name), link),
-            _ => (None, &**link),
-        };
-        Self(given.iter().map(named).collect())
+        Self(given.iter().map(|link| link_in(link)).collect())
     }
 
     /// The link of a device; `None` if it gets one on this computer.

@@ -45,6 +45,14 @@ impl RigArgs {
         };
         Ok(rig?)
     }
+
+    /// The rig as a file with every default.
+    ///
+    /// # Errors
+    /// As [`RigArgs::load`].
+    pub fn complete_text(&self) -> Result<String, CliError> {
+        Ok(Rig::complete_text(self.rig.as_deref(), &self.overrides(), catalogue())?)
+    }
 }
 
 impl From<Diagnostics> for CliError {

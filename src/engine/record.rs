@@ -29,7 +29,7 @@ use crate::devices::{Built, Output, PacketTruth, Transmit};
 use crate::links::part_file::{PartFile, SharedPart};
 use crate::links::pcap::PcapRecorder;
 use crate::links::serial_record::SerialRecorder;
-use crate::time::SimTime;
+use crate::time::{Epoch, SimTime};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::port::Peer;
 use crate::world::trajectory::Trajectory;
@@ -117,6 +117,10 @@ pub fn file_names(rig: &Rig, keeps_truth: bool) -> Vec<String> {
     names
 }
 
+/// Civil time at the start of a recording whose rig names none, so that its bytes are the same on any day:
+/// 2026-06-01T12:00:00Z.
+const RECORDING_START: jiff::Timestamp = jiff::Timestamp::constant(1_780_315_200, 0);
+
 /// As [`record`], with rays cast by `casters`. A recording of a log without `rig.start_utc` starts when that
 /// did.
 pub fn record_by(
@@ -160,7 +164,7 @@ pub fn record_by(
         Some(repeated) => repeated,
         None => &mut NoHosts,
     };
-    let epoch = clock::epoch_now_or(start);
+    let epoch = Epoch::new(start.unwrap_or(RECORDING_START));
     let run = Stretch { rig, world, duration, start: Some(epoch.start()), stop };
     let truth_path = folder.join("truth.mcap");
     let full_truth = world.keeps_truth.then(|| {

@@ -38,6 +38,7 @@ EXCEPTIONS = {
     "bad-labels": OWN_KEYS,
     "beam-circular": BETWEEN_KEYS,
     "calibration-not-found": FILE,
+    "defaults": OWN_KEYS,
     "drive-base-not-driven": BETWEEN_TABLES,
     "drive-base-twice": BETWEEN_TABLES,
     "drive-nobody": BETWEEN_TABLES,

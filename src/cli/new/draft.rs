@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use crate::cli::schema::sentences::Sentences;
 use crate::cli::schema::words;
-use crate::config::profile::{Interface, JointRole, Profile};
+use crate::config::profile::{JointRole, Profile};
+use crate::config::rig::short_link::{self, Taken};
 use crate::config::rig::{self, scenes};
+use crate::config::toml::diagnostic::{Place, SourceFile};
+use crate::config::toml::reader::Node;
 use crate::config::toml::spec::{KeySpec, TableSpec};
+use crate::config::toml::write::inline;
 use crate::devices::families::catalogue;
 
 const HEAD: &str = "\
@@ -26,6 +30,8 @@ pub struct Draft {
     pub scene: String,
     /// The devices.
     pub devices: Vec<DraftDevice>,
+    /// Where their links lead.
+    pub taken: Taken,
 }
 
 /// A device of a [`Draft`].
@@ -34,22 +40,18 @@ pub struct DraftDevice {
     pub name: String,
     /// Its firmware.
     pub profile: Arc<Profile>,
-    /// What stands between the braces of its link.
+    /// Its link as it stands in the rig.
     pub link: String,
 }
 
-/// What stands between the braces of a link that is given as `KIND:WHERE`.
+/// A link that is given as `KIND:WHERE`, as it stands in a rig.
 ///
 /// # Errors
 /// What is allowed.
 pub fn link_of(text: &str) -> Result<String, String> {
-    let quoted = |text: &str| toml::Value::from(text).to_string();
-    match text.split_once(':') {
-        Some(("udp", to)) => Ok(format!("udp = {{ to = {} }}", quoted(to))),
-        Some((kind @ ("pty" | "serial" | "tcp"), place)) => {
-            Ok(format!("{kind} = {}", quoted(place)))
-        }
-        _ => Err(format!(
+    match short_link::parts(text) {
+        Some(_) => Ok(toml::Value::from(text).to_string()),
+        None => Err(format!(
             "error: `{text}` is no link\n  help: allowed: udp:ADDRESS:PORT, pty:PATH, \
              serial:PORT, tcp:ADDRESS:PORT"
         )),
@@ -57,6 +59,11 @@ pub fn link_of(text: &str) -> Result<String, String> {
 }
 
 impl Draft {
+    /// A rig in this scene, as it stands in the rig, without devices.
+    pub fn new(scene: String) -> Self {
+        Self { scene, devices: Vec::new(), taken: Taken::default() }
+    }
+
     /// A name for a device with this profile that no other device has.
     pub fn free_name(&self, profile: &Profile) -> String {
         let product = &profile.product;
@@ -75,39 +82,10 @@ impl Draft {
     }
 
     /// A link on this computer that no other device has.
-    pub fn free_link(&self, name: &str, profile: &Profile) -> String {
-        let before = |interface| {
-            let same = |device: &&DraftDevice| device.profile.product.interface == interface;
-            self.devices.iter().filter(same).count() as u16
-        };
-        match profile.product.interface {
-            Interface::Datagrams => {
-                let nth = before(Interface::Datagrams);
-                let mut keys = String::new();
-                for (index, port) in profile.ports().iter().enumerate() {
-                    let number = port.frame.destination_port.wrapping_add(nth);
-                    match port.rig_key {
-                        Some(key) if nth > 0 => {
-                            let _ = write!(keys, ", {key} = {number}");
-                        }
-                        _ if index == 0 => {
-                            let _ = write!(keys, "to = \"127.0.0.1:{number}\"");
-                        }
-                        _ => {}
-                    }
-                }
-                format!("udp = {{ {keys} }}")
-            }
-            Interface::Line => format!("pty = \"/tmp/menura/{name}\""),
-            Interface::Server => {
-                // Each server has the product's own ports, at an address of its own.
-                let nth = before(Interface::Server);
-                let host = format!("127.0.{}.{}", nth / 254, nth % 254 + 1);
-                let ports = profile.product.server_ports.iter();
-                let listen: Vec<_> = ports.map(|port| format!("\"{host}:{port}\"")).collect();
-                format!("tcp = [{}]", listen.join(", "))
-            }
-        }
+    pub fn free_link(&mut self, name: &str, profile: &Profile) -> String {
+        let link = short_link::shortest(self.taken.usual(profile, name));
+        let place = Place::new(&SourceFile::new("", "", ""), 0..0);
+        Node::of_json(link, &place).map_or_else(String::new, |link| inline(&link))
     }
 
     /// The rig.
@@ -143,7 +121,7 @@ impl Draft {
                 out,
                 "mount = {{ {on}translation_m = {mount}, roll_pitch_yaw_deg = [0, 0, 0] }}"
             );
-            let _ = writeln!(out, "link = {{ {} }}", device.link);
+            let _ = writeln!(out, "link = {}", device.link);
             if device.profile.product.has_gps_input {
                 let name = receiver.map_or("a receiver of this rig", |receiver| &receiver.name);
                 let _ = writeln!(out, "# The receiver that sets its clock: gps_cable = \"{name}\"");
@@ -246,6 +224,7 @@ fn settings_as_comments(out: &mut String, settings: &TableSpec, sentences: &Sent
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::profile::Interface;
 
     /// A rig's settings are found without looking at the profiles that it does not use.
     #[test]
@@ -271,7 +250,7 @@ mod tests {
     #[test]
     fn servers_have_their_products_ports_at_addresses_of_their_own() {
         let servers = catalogue().profiles().iter();
-        let mut draft = Draft { scene: "room".into(), devices: Vec::new() };
+        let mut draft = Draft::new("room".into());
         let servers = servers.filter(|profile| profile.product.interface == Interface::Server);
         for (nth, profile) in servers.enumerate() {
             let link = draft.free_link("scanner", profile);

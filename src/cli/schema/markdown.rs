@@ -52,7 +52,11 @@ pub fn page(spec: &TableSpec) -> String {
 
 /// Whether a key is a table, or an array of tables, that gets a section of its own.
 fn is_table(key: &KeySpec) -> bool {
-    let is_long = |table: &TableSpec| key.is_required || table.keys.len() > 3;
+    let is_long = |table: &TableSpec| {
+        key.is_required
+            || table.keys.len() > 3
+            || table.keys.iter().any(|key| key.table().is_some())
+    };
     key.table().is_some_and(is_long) || key.item().and_then(KeySpec::table).is_some()
 }
 

@@ -76,6 +76,8 @@ pub struct Control {
     pub key: &'static str,
     /// What it is.
     pub kind: ControlKind,
+    /// Its TCP port as the product is delivered, if it has one.
+    pub port: Option<u16>,
 }
 
 /// What a [`Control`] is.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::profile::{Catalogue, Control, ControlKind, Interface, Profile};
 use crate::rig::claims::{Claims, PathKind};
+use crate::rig::short_link::written_out;
 use crate::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Limit, TableReader};
@@ -14,7 +15,7 @@ use crate::wire::port::PtyOptions;
 use crate::wire::port::{PulseLine, SerialOptions};
 
 /// The kinds of link a device can have.
-const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];
+pub(crate) const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];
 /// A scanner's server has two ports.
 const MAX_SERVER_PORTS: usize = 2;
 
@@ -121,7 +122,7 @@ fn control_of(
         ControlKind::Commands => {
             listening(&field, claims).map(|address| ControlConfig::Commands { address, port })
         }
-        ControlKind::SerialPort => field
+        ControlKind::SerialPort => written_out(field, kinds_of(Interface::Line))?
             .such_as("{ pty = \"/tmp/menura/control\" }")
             .table("a serial line")
             .and_then(|table| line(table, claims))
@@ -158,7 +159,7 @@ fn line_of(kind: &str, table: &mut TableReader<'_>, claims: &Claims<'_>) -> Opti
 }
 
 /// The kinds of link that fit, the usual one first.
-fn kinds_of(interface: Interface) -> &'static [&'static str] {
+pub(crate) fn kinds_of(interface: Interface) -> &'static [&'static str] {
     match interface {
         Interface::Datagrams => &["udp"],
         Interface::Line => &["pty", "serial", "tcp"],
@@ -345,10 +346,10 @@ mod tests {
     use crate::toml::reader::{Faults, parse_toml};
 
     const CONTROLS: [Control; 4] = [
-        Control { key: "web", kind: ControlKind::Web },
-        Control { key: "commands", kind: ControlKind::Commands },
-        Control { key: "service", kind: ControlKind::Commands },
-        Control { key: "control", kind: ControlKind::SerialPort },
+        Control { key: "web", kind: ControlKind::Web, port: None },
+        Control { key: "commands", kind: ControlKind::Commands, port: None },
+        Control { key: "service", kind: ControlKind::Commands, port: None },
+        Control { key: "control", kind: ControlKind::SerialPort, port: None },
     ];
 
     /// What a link with these keys gives to a product that has all of [`CONTROLS`], and the faults.

@@ -24,6 +24,8 @@ mod scene_help;
 mod scene_read;
 pub mod scenes;
 pub mod schedule;
+pub mod short_forms;
+pub mod short_link;
 mod street;
 mod thin_scenes;
 mod trajectory_read;
@@ -118,10 +120,13 @@ impl Rig {
         overrides: &[Override],
         catalogue: &Catalogue,
     ) -> Result<Rig, Diagnostics> {
+        read::parse(&Self::source(path)?, overrides, catalogue)
+    }
+
+    fn source(path: &Path) -> Result<Arc<SourceFile>, Diagnostics> {
         let name = path.display().to_string();
-        let source = SourceFile::read(&name, path, MAX_RIG_BYTES)
-            .map_err(|why| Diagnostic::new(format!("cannot read rig `{name}`: {why}")))?;
-        read::parse(&source, overrides, catalogue)
+        SourceFile::read(&name, path, MAX_RIG_BYTES)
+            .map_err(|why| Diagnostic::new(format!("cannot read rig `{name}`: {why}")).into())
     }
 
     /// The rig that runs when none is given: a robot with all kinds of sensors circles in the
@@ -131,6 +136,23 @@ impl Rig {
     /// Everything that is wrong with the overrides.
     pub fn default_rig(overrides: &[Override], catalogue: &Catalogue) -> Result<Rig, Diagnostics> {
         Self::parse("default rig", DEFAULT_RIG, Path::new(""), overrides, catalogue)
+    }
+
+    /// The rig at `path`, or [`Rig::default_rig`], as a rig file in which every default is written and no
+    /// short form; relative paths stay as they are.
+    ///
+    /// # Errors
+    /// As [`Rig::load`].
+    pub fn complete_text(
+        path: Option<&Path>,
+        overrides: &[Override],
+        catalogue: &Catalogue,
+    ) -> Result<String, Diagnostics> {
+        let source = match path {
+            Some(path) => Self::source(path)?,
+            None => SourceFile::new("default rig", DEFAULT_RIG, ""),
+        };
+        read::complete(&source, overrides, catalogue)
     }
 
     /// The text of [`Rig::default_rig`], to start one's own from.
@@ -264,6 +286,24 @@ pub struct RobotConfig {
     pub follow_ground: bool,
     /// Between front and rear, and between left and right wheels, metres.
     pub footprint_m: [f64; 2],
+}
+
+impl SceneSource {
+    /// Whether the ground of a built-in scene is uneven; of a scene file nothing is known.
+    fn has_terrain(&self) -> bool {
+        match self {
+            Self::Courtyard(_) | Self::RootStep(_) | Self::AndabataField(_) | Self::FortDrum(_) => {
+                true
+            }
+            Self::Room(_)
+            | Self::Rods(_)
+            | Self::MeadowWall(_)
+            | Self::GrassStand(_)
+            | Self::Shrub(_)
+            | Self::Street(_)
+            | Self::File { .. } => false,
+        }
+    }
 }
 
 impl RobotConfig {

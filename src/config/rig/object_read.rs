@@ -4,6 +4,7 @@ use super::parts::file_name;
 use glam::{DAffine3, DMat3, DVec3};
 
 use super::parts::{dotted, extension_pattern, has_extension};
+use super::short_forms::{self, repeat_object, repeated};
 use super::trajectory_read::{Whose, stance, trajectory};
 use crate::frames::quat_from_rpy;
 use crate::rig::RobotConfig;
@@ -25,11 +26,17 @@ pub fn objects(field: &Field<'_>) -> Option<Vec<ObjectConfig>> {
     if !field.is_written() {
         return Some(Vec::new());
     }
-    let (items, _) = field.named("world.object").array_up_to(
-        0..=MAX_OBJECTS,
-        FORMAT,
-        "up to 1000 of [[world.object]]",
-    )?;
+    let field = field.named("world.object");
+    let expected = "up to 1000 of [[world.object]]";
+    let (mut items, place) = field.array_up_to(0..=MAX_OBJECTS, FORMAT, expected)?;
+    if field.node().is_some() {
+        items = field.items_of(repeated(items, MAX_OBJECTS, repeat_object));
+        if items.len() > MAX_OBJECTS {
+            let title = format!("{} of [[world.object]] are too many", items.len());
+            field.fault(place.fault(title, format!("allowed: at most {MAX_OBJECTS}")));
+            return None;
+        }
+    }
     let mut names: Vec<Text> = Vec::new();
     let objects: Vec<_> = items
         .iter()
@@ -53,13 +60,17 @@ pub fn objects(field: &Field<'_>) -> Option<Vec<ObjectConfig>> {
 
 fn object(mut table: TableReader<'_>) -> (Option<Text>, Option<ObjectConfig>) {
     let name = file_name(&table.required("name"), "an object's");
+    let repeat = table.optional("repeat");
+    if repeat.is_written() {
+        let _ = short_forms::read(&repeat, MAX_OBJECTS);
+    }
     let body = body(&mut table);
     let motion = table
         .required("trajectory")
         .such_as(TRAJECTORY_EXAMPLE)
         .table("a trajectory")
         .and_then(|table| trajectory(table, Whose::Object));
-    let (follow_ground, footprint_m) = stance(&mut table, motion.as_ref());
+    let (follow_ground, footprint_m) = stance(&mut table, motion.as_ref(), false);
     table.finish();
     let object = || {
         let (body, body_place) = body?;

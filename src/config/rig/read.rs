@@ -5,27 +5,32 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use glam::DVec3;
+use serde_json::json;
 
 use super::trajectory_read::robot;
 use super::world_read::world;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
-use crate::profile::{Catalogue, FamilyData, Profile};
+use crate::profile::{Catalogue, FamilyData, Interface, Profile};
 use crate::rig::cable_read::{self, Cabled};
 use crate::rig::claims::Claims;
 use crate::rig::fault_read::faults;
 use crate::rig::joint_read;
 use crate::rig::joints::JointConfig;
-use crate::rig::link_read::{self, link};
+use crate::rig::link_read::{self, KINDS, kinds_of, link};
 use crate::rig::response_read::{Named, responses, stimuli};
+use crate::rig::short_forms::{self, Defaults, repeat_device, repeated};
+use crate::rig::short_link::{self, Address, Taken, written_out};
 use crate::rig::{
     CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, PtpMasterConfig, Rig, RigPlaces,
     RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig, WorldConfig,
 };
 use crate::toml::diagnostic::{Diagnostics, Place, SourceFile};
 use crate::toml::explore::explore;
+use crate::toml::noted::Notes;
 use crate::toml::overrides::Override;
-use crate::toml::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
+use crate::toml::reader::{Faults, Field, Limit, Node, TableReader, Text, parse_toml};
 use crate::toml::spec::TableSpec;
+use crate::toml::write::written;
 
 const ORIGIN_EXAMPLE: &str =
     "{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }";
@@ -45,12 +50,35 @@ pub fn parse(
     overrides: &[Override],
     catalogue: &Catalogue,
 ) -> Result<Rig, Diagnostics> {
+    reading(source, overrides, catalogue, None)
+}
+
+/// The rig in `source` with `overrides` applied, as text in which every default is written.
+pub fn complete(
+    source: &Arc<SourceFile>,
+    overrides: &[Override],
+    catalogue: &Catalogue,
+) -> Result<String, Diagnostics> {
+    let notes = Notes::new(&Place::new(source, 0..0));
+    reading(source, overrides, catalogue, Some(&notes))?;
+    Ok(written(&notes.into_node()))
+}
+
+fn reading(
+    source: &Arc<SourceFile>,
+    overrides: &[Override],
+    catalogue: &Catalogue,
+    notes: Option<&Notes>,
+) -> Result<Rig, Diagnostics> {
     let faults = Faults::default();
     let rig = parse_toml(source, &faults).and_then(|mut root| {
         for set in overrides {
-            set.apply(&mut root, &faults);
+            set.apply(&mut root, &faults, &short_link::table);
         }
-        let root = TableReader::root(root, "a rig", &faults);
+        let mut root = TableReader::root(root, "a rig", &faults);
+        if let Some(notes) = notes {
+            root = root.noted_in(notes);
+        }
         rig(root, source, catalogue, &Claims::new(&faults))
     });
     let faults = faults.into_inner();
@@ -82,10 +110,16 @@ fn rig(
     let origin = if origin_field.is_written() {
         origin_field.table("the origin").and_then(origin)
     } else {
+        let Geodetic { latitude_deg, longitude_deg, altitude_m } = DEFAULT_ORIGIN;
+        origin_field.defaults_here_to(json!({
+            "latitude_deg": latitude_deg, "longitude_deg": longitude_deg, "altitude_m": altitude_m
+        }));
         Some(DEFAULT_ORIGIN)
     };
     let world = root.required("world").table("[world]").and_then(|table| world(table, seed));
-    let robot = root.required("robot").table("[robot]").and_then(|table| robot(table, seed));
+    let has_terrain = world.as_ref().is_some_and(|(world, _)| world.scene.has_terrain());
+    let robot_field = root.optional("robot").or_empty(root.place());
+    let robot = robot_field.table("[robot]").and_then(|table| robot(table, seed, has_terrain));
     let joint_field = root.optional("joint");
     let joints = joint_read::joints(&joint_field);
     let is_commanded = joints.iter().flatten().any(|joint| joint.is_commanded());
@@ -95,15 +129,18 @@ fn rig(
         Some((RobotConfig { trajectory: TrajectoryConfig::Drive(_), .. }, _)) => Mover::Computer,
         _ => Mover::Rig,
     };
-    let engine_field = root.optional("engine");
+    let engine_field = root.optional("engine").or_empty_if_noted(root.place());
     let engine = if engine_field.is_written() {
         engine_field.table("[engine]").map(|table| engine(Some(table), moved_by))
     } else {
         Some(engine(None, moved_by))
     };
     claim_feeds(robot.as_ref(), world.as_ref(), claims);
+    let defaults = Defaults::read(&root.optional("defaults"));
+    root.is_written_out("defaults");
     let device_field = root.required("device");
-    let mut devices = devices(&device_field, robot.as_ref(), catalogue, claims, joints.as_deref());
+    let shared = Shared { defaults: &defaults, catalogue, claims, joints: joints.as_deref() };
+    let mut devices = devices(&device_field, robot.as_ref(), &shared);
     if matches!(moved_by, Mover::Computer) {
         for device in devices.iter_mut().flatten() {
             device.longest_series_ns = DeviceConfig::LONGEST_SERIES_DRIVEN_NS;
@@ -322,26 +359,46 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
     all.stamps = table.optional("stamps").choice_or(&StampChoice::WORDS, origin, all.stamps);
 }
 
+/// What reading a device needs of the rest of the rig.
+struct Shared<'a, 'f> {
+    defaults: &'a Defaults,
+    catalogue: &'a Catalogue,
+    claims: &'a Claims<'f>,
+    joints: Option<&'a [Arc<JointConfig>]>,
+}
+
 fn devices(
     field: &Field<'_>,
     robot: Option<&(RobotConfig, Place)>,
-    catalogue: &Catalogue,
-    claims: &Claims<'_>,
-    joints: Option<&[Arc<JointConfig>]>,
+    shared: &Shared<'_, '_>,
 ) -> Option<Vec<DeviceConfig>> {
     let expected = "one [[device]] or more";
-    let (items, place) = field.array_up_to(1..=MAX_DEVICES, FORMAT, expected)?;
+    let (mut items, place) = field.array_up_to(1..=MAX_DEVICES, FORMAT, expected)?;
     if items.is_empty() {
         field.fault(place.fault("a rig has at least one device", format!("allowed: {expected}")));
     }
+    let mut taken = Taken::default();
+    if field.node().is_some() {
+        let mut nodes: Vec<Node> = items.iter().filter_map(|item| item.node().cloned()).collect();
+        shared.defaults.put_beneath(&mut nodes, field);
+        let nodes = repeated(field.items_of(nodes), MAX_DEVICES, repeat_device);
+        if nodes.len() > MAX_DEVICES {
+            let title = format!("{} of [[device]] are too many", nodes.len());
+            let fault = place.fault(title, format!("allowed: at most {MAX_DEVICES}"));
+            field.fault(fault.note(format!("limit from {FORMAT}")));
+            return None;
+        }
+        nodes.iter().for_each(|node| taken.note(node));
+        items = field.items_of(nodes);
+    }
     let mut names: Vec<Text> = Vec::new();
-    let mut profiles = Profiles { catalogue, loaded: Vec::new() };
+    let mut profiles = Profiles { catalogue: shared.catalogue, loaded: Vec::new() };
     let devices: Vec<_> = items
         .iter()
         .map(|item| {
             let mut table = item.named("device").table("[[device]]")?;
             let cable = table.optional("gps_cable").text("the name of a receiver of this rig");
-            let (name, device) = device(table, &mut profiles, claims, joints);
+            let (name, device) = device(table, &mut profiles, shared, &mut taken);
             if let Some(name) = name.clone() {
                 if let Some(first) = names.iter().find(|first| first.value == name.value) {
                     let title = format!("two devices are named \"{}\"", name.value);
@@ -361,11 +418,15 @@ fn devices(
 fn device(
     mut table: TableReader<'_>,
     profiles: &mut Profiles<'_>,
-    claims: &Claims<'_>,
-    joints: Option<&[Arc<JointConfig>]>,
+    shared: &Shared<'_, '_>,
+    taken: &mut Taken,
 ) -> (Option<Text>, Option<DeviceConfig>) {
     let place = table.place().clone();
     let name = file_name(&table.required("name"), "a device's");
+    let repeat = table.optional("repeat");
+    if repeat.is_written() {
+        let _ = short_forms::read(&repeat, MAX_DEVICES);
+    }
     let profile_field = table.required("profile");
     let names: Vec<_> =
         profiles.catalogue.profiles().iter().map(|profile| profile.name.as_str()).collect();
@@ -373,26 +434,28 @@ fn device(
     let profile = profile_field
         .word_or_text(&names, expected, r"[/\\]|\.toml$", "?.toml")
         .and_then(|text| profiles.find(&text, &profile_field));
-    let mount_field = table.optional("mount").such_as(MOUNT_EXAMPLE);
+    let mount_field = table.optional("mount").such_as(MOUNT_EXAMPLE).or_empty_if_noted(&place);
     let mount = if mount_field.is_written() {
-        mount_field.table("a mount").and_then(|table| mount(table, joints))
+        mount_field.table("a mount").and_then(|table| mount(table, shared.joints))
     } else {
         Some((Transform::IDENTITY, None))
     };
     if let (Some(profile), Some((_, on)), Some(joints), Some(name)) =
-        (&profile, &mount, joints, &name)
+        (&profile, &mount, shared.joints, &name)
     {
         let on = on.as_ref().map(|(_, joint)| &**joint);
-        let place = mount_field.place().unwrap_or(place);
+        let place = mount_field.place().unwrap_or(place.clone());
         let product = &profile.product;
         joint_read::check_role(product, &name.value, on, joints, &place, &mount_field);
     }
-    let link = table
-        .required("link")
-        .such_as("{ udp = { to = \"127.0.0.1:2368\" } }")
-        .table("a link")
-        .and_then(|table| link(table, profile.as_deref(), profiles.catalogue, claims));
-    let settings_field = table.optional("settings").such_as("{ return_mode = \"strongest\" }");
+    let link = link_field(&mut table, profile.as_deref(), name.as_ref(), taken).and_then(|field| {
+        let table = field.table("a link")?;
+        link(table, profile.as_deref(), profiles.catalogue, shared.claims)
+    });
+    let settings_field = table
+        .optional("settings")
+        .such_as("{ return_mode = \"strongest\" }")
+        .or_empty_if_noted(&place);
     table.finish();
     let settings = match profile.as_deref() {
         Some(profile) => settings(profile, &settings_field),
@@ -418,6 +481,41 @@ fn device(
     };
     let device = device().filter(|device| has_ptp_address(device, &settings_field));
     (name, device)
+}
+
+/// `link` and `address`, written out as one table; `None` if there is none or a wrong one, which is told.
+fn link_field<'f>(
+    table: &mut TableReader<'f>,
+    profile: Option<&Profile>,
+    name: Option<&Text>,
+    taken: &mut Taken,
+) -> Option<Field<'f>> {
+    let place = table.place().clone();
+    let address_field = table.optional("address");
+    let address = Address::read(&address_field, profile);
+    table.is_written_out("address");
+    let kinds = profile.map_or(&KINDS[..], |profile| kinds_of(profile.product.interface));
+    let mut field = table.optional("link").such_as("{ udp = { to = \"127.0.0.1:2368\" } }");
+    if !field.is_written() {
+        // A profile that cannot be found is told.
+        let (profile, name) = (profile?, name?);
+        let of_address = address.as_ref().and_then(|address| address.server(profile));
+        let link = of_address.unwrap_or_else(|| taken.usual(profile, &name.value));
+        field = field.with(Node::of_json(link, &place)?);
+    } else if let (Some(place), Some(Interface::Server)) =
+        (address_field.place().filter(|_| address.is_some()), profile.map(|p| p.product.interface))
+    {
+        let title = "`address` and `link` both say where hosts connect";
+        address_field.fault(place.fault(title, "remove one of them"));
+        return None;
+    }
+    let field = written_out(field, kinds)?;
+    let (Some(address), Some(profile), Some(node)) = (address, profile, field.node()) else {
+        return Some(field);
+    };
+    let mut node = node.clone();
+    address.add_to(&mut node, profile);
+    Some(field.with(node))
 }
 
 /// Whether a device that speaks PTP has an address to do so at.

@@ -4,7 +4,8 @@ use super::drive_read::drive;
 use super::parts::{dotted, extension_pattern, has_extension, socket};
 use super::{FeedConfig, RobotConfig, TrajectoryConfig};
 use crate::toml::diagnostic::Place;
-use crate::toml::reader::{Field, Limit, TableReader};
+use crate::toml::reader::{Field, Limit, Node, TableReader};
+use serde_json::json;
 
 /// Extensions of trajectory files.
 const TRAJECTORY_EXTENSIONS: [&str; 5] = ["txt", "tum", "csv", "gpx", "vprp"];
@@ -24,27 +25,41 @@ fn speed_limit() -> Limit<f64> {
     Limit::new(0.001..=100.0, "m/s", "the rig format, trajectories")
 }
 
-/// Reads `[robot]`; `rig_seed` is the seed of what names none. Also says where the trajectory is named.
-pub fn robot(mut table: TableReader<'_>, rig_seed: u64) -> Option<(RobotConfig, Place)> {
-    let trajectory = table
-        .required("trajectory")
-        .such_as("{ kind = \"circle\", radius_m = 20.0, speed_m_s = 2.0 }")
-        .table("a trajectory")
-        .and_then(|table| trajectory(table, Whose::Robot { rig_seed }));
-    let stands = stance(&mut table, trajectory.as_ref());
+/// Reads `[robot]`, which stands still unless it has a trajectory; `rig_seed` is the seed of what names none.
+/// Where the scene `has_terrain`, a robot that is said to move in the plane follows it. Also says where the
+/// trajectory is named.
+pub fn robot(
+    mut table: TableReader<'_>,
+    rig_seed: u64,
+    has_terrain: bool,
+) -> Option<(RobotConfig, Place)> {
+    let mut field = table
+        .optional("trajectory")
+        .such_as("{ kind = \"circle\", radius_m = 20.0, speed_m_s = 2.0 }");
+    if !field.is_written()
+        && let Some(still) = Node::of_json(json!({ "kind": "still" }), table.place())
+    {
+        field = field.with(still);
+    }
+    let trajectory =
+        field.table("a trajectory").and_then(|table| trajectory(table, Whose::Robot { rig_seed }));
+    let is_plane = trajectory.as_ref().is_some_and(|(trajectory, _)| trajectory.is_plane());
+    let stands = stance(&mut table, trajectory.as_ref(), has_terrain && is_plane);
     table.finish();
     let (trajectory, place) = trajectory?;
     let (follow_ground, footprint_m) = stands;
     Some((RobotConfig { trajectory, follow_ground, footprint_m }, place))
 }
 
-/// Reads `follow_ground` and `footprint_m` of what moves as `trajectory` says.
+/// Reads `follow_ground` and `footprint_m` of what moves as `trajectory` says; `follows` unless it says so itself.
 pub(crate) fn stance(
     table: &mut TableReader<'_>,
     trajectory: Option<&(TrajectoryConfig, Place)>,
+    follows: bool,
 ) -> (bool, [f64; 2]) {
     let field = table.optional("follow_ground");
-    let follows = field.boolean_or(false);
+    field.defaults_here_to(follows);
+    let follows = field.boolean().unwrap_or(follows);
     if let (true, Some((TrajectoryConfig::Feed(_), _)), Some(place)) =
         (follows, trajectory, field.place())
     {
@@ -54,6 +69,21 @@ pub(crate) fn stance(
     let side = Limit::new(0.05..=50.0, "m", "the rig format, [robot]");
     let footprint = table.optional("footprint_m");
     (follows, footprint.numbers_or(&side, RobotConfig::USUAL_FOOTPRINT_M))
+}
+
+impl TrajectoryConfig {
+    /// Whether it says nothing about heights: all of it is in the plane z = 0.
+    fn is_plane(&self) -> bool {
+        match self {
+            Self::Still { position_m: start, .. }
+            | Self::Line { start_m: start, .. }
+            | Self::Circle { center_m: start, .. }
+            | Self::HalfSine { start_m: start, .. } => start[2] == 0.0,
+            Self::Waypoints { points_m, .. } => points_m.iter().all(|point| point[2] == 0.0),
+            Self::Drive(drive) => drive.position_m[2] == 0.0,
+            Self::File { .. } | Self::Feed(_) => false,
+        }
+    }
 }
 
 /// Whose trajectory it is.

@@ -35,6 +35,7 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     let pattern = extension_pattern(&SCENE_EXTENSIONS);
     let scene = table.required("scene").word_or_text(&BUILT_IN, &expected, &pattern, "?.obj");
     let parameters = table.optional("parameters").such_as("{ seed = 1 }");
+    let parameters = parameters.or_empty_if_noted(table.place());
     let objects = objects(&table.optional("object"));
     let weather = weather(&table.optional("weather"), objects.as_deref());
     let labels = labels(&table.optional("labels").such_as("{ \"tree*\" = \"vegetation\" }"));

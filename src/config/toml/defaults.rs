@@ -56,6 +56,21 @@ impl Field<'_> {
             if !default.is_null() {
                 asked.defaults_to(default);
             }
+        } else {
+            self.note_default_here(default);
+        }
+    }
+
+    /// As [`Field::defaults_to`], of a default that is another in other files.
+    pub fn defaults_here_to(&self, default: impl Into<serde_json::Value>) {
+        if self.asked.is_none() {
+            self.note_default_here(|| default.into());
+        }
+    }
+
+    fn note_default_here(&self, default: impl FnOnce() -> serde_json::Value) {
+        if let (Some(noted), None) = (&self.noted, &self.node) {
+            noted.set_default(default());
         }
     }
 }

@@ -194,6 +194,15 @@ impl Diagnostic {
         self
     }
 
+    /// Whether another fault says the same of the same place.
+    fn is_same(&self, other: &Self) -> bool {
+        let place = |fault: &Self| {
+            let place = &fault.primary.as_ref()?.place;
+            Some((Arc::as_ptr(&place.source), place.span.clone()))
+        };
+        self.title == other.title && place(self).is_some() && place(self) == place(other)
+    }
+
     fn render(&self, renderer: &Renderer) -> String {
         let title = clean(&self.title);
         let mut group = Group::with_title(Level::ERROR.primary_title(title));
@@ -230,8 +239,12 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Adds a fault, or counts it if there are many already.
+    /// Adds a fault, or counts it if there are many already. What is read more than once, as defaults of several
+    /// devices, is told once.
     pub fn push(&mut self, fault: Diagnostic) {
+        if self.list.iter().any(|told| told.is_same(&fault)) {
+            return;
+        }
         if self.is_full() {
             self.untold += 1;
         } else {

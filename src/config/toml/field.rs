@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use super::diagnostic::{Diagnostic, Diagnostics, Place};
 use super::limit::{Limit, limit_note};
 use super::nearest::nearest;
+use super::noted::Noted;
 use super::spec::{KeySpec, Kind};
 use super::survey::Asked;
 use super::tree::{Faults, Node, Value};
@@ -28,6 +29,7 @@ pub struct Field<'f> {
     pub(super) missing: Option<(Place, String)>,
     pub(super) faults: &'f Faults,
     pub(super) asked: Option<Asked<'f>>,
+    pub(super) noted: Option<Noted<'f>>,
 }
 
 impl<'f> Field<'f> {
@@ -40,7 +42,7 @@ impl<'f> Field<'f> {
         // It is written, whatever it is.
         let node = Node { value: Value::Boolean(true), place: place.clone() };
         let (name, node) = (name.to_owned(), Some(node));
-        Self { name, node, example: None, missing: None, faults, asked: Some(asked) }
+        Self { name, node, example: None, missing: None, faults, asked: Some(asked), noted: None }
     }
 
     /// What the value sets, for those who describe the format.
@@ -57,6 +59,61 @@ impl<'f> Field<'f> {
     pub fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
+    }
+
+    /// The same of `node`, which stands for what is written.
+    #[must_use]
+    pub fn with(mut self, node: Node) -> Self {
+        if let Some(noted) = &self.noted {
+            noted.set(node.clone());
+        }
+        self.node = Some(node);
+        self
+    }
+
+    /// The same with an empty table where nothing is written, at `place`.
+    #[must_use]
+    pub fn or_empty(mut self, place: &Place) -> Self {
+        self.node.get_or_insert_with(|| Node::empty(place));
+        self
+    }
+
+    /// As [`Field::or_empty`], where defaults are noted: a table that is left out has its own.
+    #[must_use]
+    pub fn or_empty_if_noted(self, place: &Place) -> Self {
+        if self.noted.is_some() { self.or_empty(place) } else { self }
+    }
+
+    /// The items of an array that others stand for, as those that are written.
+    pub fn items_of(&self, items: Vec<Node>) -> Vec<Field<'f>> {
+        if let (Some(noted), Some(place)) = (&self.noted, self.place()) {
+            noted.set(Node { value: Value::Array(items.clone()), place });
+        }
+        let item = |(index, item)| Field {
+            name: format!("{}[{index}]", self.name),
+            node: Some(item),
+            noted: self.noted.as_ref().map(|noted| noted.item(index)),
+            ..self.clone()
+        };
+        items.into_iter().enumerate().map(item).collect()
+    }
+
+    /// The value as it is written; none of a file of which nothing is known.
+    pub fn node(&self) -> Option<&Node> {
+        self.node.as_ref().filter(|_| self.asked.is_none())
+    }
+
+    /// Text that stands for a table, if it is text; `expected` and a regular expression say what it holds.
+    pub fn short_form(&self, expected: &str, pattern: &str) -> Option<Text> {
+        if let Some(asked) = &self.asked {
+            let pattern = Some(pattern.to_owned());
+            asked.may_be(Kind::Text { expected: expected.to_owned(), pattern });
+            return None;
+        }
+        match self.node.clone()? {
+            Node { value: Value::String(value), place } => Some(Text { value, place }),
+            _ => None,
+        }
     }
 
     /// Whether the key was written.
@@ -470,6 +527,7 @@ impl<'f> Field<'f> {
             missing: None,
             faults: self.faults,
             asked: None,
+            noted: self.noted.as_ref().map(|noted| noted.item(index)),
         };
         Some((items.into_iter().enumerate().map(field).collect(), node.place))
     }

@@ -149,6 +149,7 @@ impl<'f> Keys<'f> {
         into: &mut T,
         read: impl FnOnce(Keys<'f>, &mut T) -> Option<()>,
     ) {
+        let field = field.clone().or_empty_if_noted(self.table.place());
         if !field.is_written() && !self.is_profile {
             return;
         }

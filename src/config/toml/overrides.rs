@@ -35,8 +35,14 @@ impl FromStr for Override {
 }
 
 impl Override {
-    /// Puts the value into the tree of a file; tells `faults` when the key leads nowhere.
-    pub fn apply(&self, root: &mut Node, faults: &Faults) {
+    /// Puts the value into the tree of a file; tells `faults` when the key leads nowhere. `table_of` is the table
+    /// that a text stands for, if it is a short form.
+    pub fn apply(
+        &self,
+        root: &mut Node,
+        faults: &Faults,
+        table_of: &dyn Fn(&str) -> Option<serde_json::Value>,
+    ) {
         let source = SourceFile::new(OVERRIDE_NAME, format!("{}={}", self.key, self.value), "");
         let value_at = self.key.len() + 1;
         let value = parse_value(&source, value_at, faults).unwrap_or_else(|| Node {
@@ -46,6 +52,11 @@ impl Override {
         let Some(steps) = self.steps(&source, faults) else { return };
         let mut node = root;
         for step in &steps {
+            if let (Word::Key(_), Some(table)) = (&step.word, node.as_text().and_then(table_of))
+                && let Some(table) = Node::of_json(table, &node.place)
+            {
+                *node = table;
+            }
             match node.enter(step, faults) {
                 Some(next) => node = next,
                 None => return,

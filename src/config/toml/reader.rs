@@ -10,6 +10,7 @@
 pub use super::field::{Field, Text};
 pub use super::limit::Limit;
 pub use super::nearest::nearest;
+use super::noted::{Noted, Notes};
 use super::spec::{Kind, TableSpec};
 use super::survey::{Asked, Survey};
 pub use super::tree::{Entry, Faults, Node, Value, parse_toml, parse_value};
@@ -25,6 +26,7 @@ pub struct TableReader<'f> {
     known: Vec<&'static str>,
     faults: &'f Faults,
     asked: Option<Asked<'f>>,
+    noted: Option<Noted<'f>>,
 }
 
 impl<'f> TableReader<'f> {
@@ -32,7 +34,13 @@ impl<'f> TableReader<'f> {
     pub fn root(node: Node, what: &str, faults: &'f Faults) -> Self {
         let entries = if let Value::Table(entries) = node.value { entries } else { Vec::new() };
         let what = what.to_string();
-        Self { what, place: node.place, entries, known: Vec::new(), faults, asked: None }
+        let (known, asked, noted) = (Vec::new(), None, None);
+        Self { what, place: node.place, entries, known, faults, asked, noted }
+    }
+
+    /// The same, which writes down in `notes` what it comes to.
+    pub fn noted_in(self, notes: &'f Notes) -> Self {
+        Self { noted: Some(notes.root()), ..self }
     }
 
     /// The top level of a file of which nothing is known: `survey` notes what is asked for.
@@ -44,6 +52,7 @@ impl<'f> TableReader<'f> {
             known: Vec::new(),
             faults,
             asked: Some(survey.root()),
+            noted: None,
         }
     }
 
@@ -69,6 +78,10 @@ impl<'f> TableReader<'f> {
         }
         let found = self.entries.iter().position(|entry| entry.key == key);
         let entry = found.map(|index| self.entries.remove(index));
+        let noted = self.noted.as_ref().map(|noted| noted.key(key));
+        if let (Some(noted), Some(entry)) = (&noted, &entry) {
+            noted.set(entry.node.clone());
+        }
         Field {
             name: key.to_string(),
             node: entry.map(|entry| entry.node),
@@ -76,6 +89,27 @@ impl<'f> TableReader<'f> {
             missing: None,
             faults: self.faults,
             asked: None,
+            noted,
+        }
+    }
+
+    /// Refuses a key that has another name today.
+    pub fn was_called(&mut self, old: &str, new: &str) {
+        self.was_called_in(old, new, "");
+    }
+
+    /// As [`TableReader::was_called`], where more than the name has changed; `how` to write it now.
+    pub fn was_called_in(&mut self, old: &str, new: &str, how: &str) {
+        if let Some(place) = self.take_unlisted(old) {
+            let label = if how.is_empty() { format!("write `{new}`") } else { how.to_owned() };
+            self.fault(place.fault(format!("`{old}` is now called `{new}`"), label));
+        }
+    }
+
+    /// Notes that what `key` says is written elsewhere.
+    pub fn is_written_out(&self, key: &str) {
+        if let Some(noted) = &self.noted {
+            noted.unset(key);
         }
     }
 
@@ -148,6 +182,7 @@ impl<'f> Field<'f> {
                 known: Vec::new(),
                 faults: self.faults,
                 asked: Some(asked.clone()),
+                noted: None,
             });
         }
         match node.value {
@@ -158,6 +193,7 @@ impl<'f> Field<'f> {
                 known: Vec::new(),
                 faults: self.faults,
                 asked: None,
+                noted: self.noted.clone(),
             }),
             _ => self.wrong_type(&node, "a table", &expected, ""),
         }

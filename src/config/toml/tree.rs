@@ -120,6 +120,42 @@ fn node(
 }
 
 impl Node {
+    /// An empty table.
+    pub fn empty(place: &Place) -> Self {
+        Self { value: Value::Table(Vec::new()), place: place.clone() }
+    }
+
+    /// The entries of a table.
+    pub fn entries_mut(&mut self) -> Option<&mut Vec<Entry>> {
+        if let Value::Table(entries) = &mut self.value { Some(entries) } else { None }
+    }
+
+    /// The value of a key of this table.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        let Value::Table(entries) = &self.value else { return None };
+        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    /// The same, made if there is none; not of what is no table.
+    pub fn get_mut_or_insert(
+        &mut self,
+        key: &str,
+        node: impl FnOnce() -> Self,
+    ) -> Option<&mut Self> {
+        let place = self.place.clone();
+        let entries = self.entries_mut()?;
+        let found = entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
+            entries.push(Entry { key: key.to_owned(), key_place: place, node: node() });
+            entries.len() - 1
+        });
+        entries.get_mut(found).map(|entry| &mut entry.node)
+    }
+
+    /// The text, if it is text.
+    pub fn as_text(&self) -> Option<&str> {
+        if let Value::String(text) = &self.value { Some(text) } else { None }
+    }
+
     /// What a message calls it.
     pub(super) fn found(&self) -> String {
         match &self.value {

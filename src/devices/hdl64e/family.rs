@@ -43,7 +43,7 @@ impl Family for Hdl64eFamily {
             interface: Interface::Datagrams,
             ports: vec![DatagramPort::data(&profile.network)],
             server_ports: &[],
-            controls: &[Control { key: "control", kind: ControlKind::SerialPort }],
+            controls: &[Control { key: "control", kind: ControlKind::SerialPort, port: None }],
             drives: false,
             has_gps_output: false,
             has_gps_input: profile.defaults.clock.is_some(),

@@ -44,7 +44,7 @@ impl Family for HesaiFamily {
             interface: Interface::Datagrams,
             ports: profile.ports(),
             server_ports: &[],
-            controls: &[Control { key: "ptc", kind: ControlKind::Commands }],
+            controls: &[Control { key: "ptc", kind: ControlKind::Commands, port: Some(9347) }],
             drives: false,
             has_gps_output: false,
             has_gps_input: true,

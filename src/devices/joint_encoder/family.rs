@@ -44,7 +44,9 @@ impl Family for JointEncoderFamily {
                 interface: Interface::Datagrams,
                 ports: vec![DatagramPort::data(&profile.network)],
                 controls: match takes_commands {
-                    true => &[Control { key: "control", kind: ControlKind::SerialPort }],
+                    true => {
+                        &[Control { key: "control", kind: ControlKind::SerialPort, port: None }]
+                    }
                     false => &[],
                 },
                 ..on_a_line

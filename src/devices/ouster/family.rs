@@ -21,7 +21,7 @@ use crate::motor_stall::MOTOR_STALL;
 use crate::ptp::faults::FAULTS;
 use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 
-const WEB: Control = Control { key: "web", kind: ControlKind::Web };
+const WEB: Control = Control { key: "web", kind: ControlKind::Web, port: Some(80) };
 
 /// `ouster`
 #[derive(Debug)]
@@ -46,7 +46,10 @@ impl Family for OusterFamily {
             ports: profile.ports(),
             server_ports: &[],
             controls: match profile.interface.has_tcp_commands {
-                true => &[WEB, Control { key: "commands", kind: ControlKind::Commands }],
+                true => &[
+                    WEB,
+                    Control { key: "commands", kind: ControlKind::Commands, port: Some(7501) },
+                ],
                 false => &[WEB],
             },
             drives: false,

@@ -43,7 +43,7 @@ impl Family for VelodyneFamily {
             interface: Interface::Datagrams,
             ports: profile.ports(),
             server_ports: &[],
-            controls: &[Control { key: "web", kind: ControlKind::Web }],
+            controls: &[Control { key: "web", kind: ControlKind::Web, port: Some(80) }],
             drives: false,
             has_gps_output: false,
             has_gps_input: true,

@@ -1,6 +1,7 @@
 //! What the things of a world are called: names of instances and materials, and their labels.
 
 use crate::config::rig::objects::{ObjectBody, ObjectShape};
+use crate::config::rig::short_forms::fits;
 use crate::config::rig::{LabelRule, Rig};
 use crate::engine::LiveWorld;
 use crate::wire::truth::NONE;
@@ -36,24 +37,6 @@ impl Names<'_> {
             self.all.len() - 1
         });
         u16::try_from(place).unwrap_or(0)
-    }
-}
-
-/// Whether `name` is what `pattern` says, in which `*` stands for any letters.
-fn fits(pattern: &str, name: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
-    let mut last = None;
-    for piece in pieces {
-        if let Some(middle) = last.replace(piece) {
-            let Some((_, after)) = rest.split_once(middle) else { return false };
-            rest = after;
-        }
-    }
-    match last {
-        Some(last) => rest.ends_with(last),
-        None => rest.is_empty(),
     }
 }
 

@@ -1,0 +1,218 @@
+//! Short forms of a device's link: `link = "udp:HOST:PORT"`, `address = "HOST"`, and no link at all.
+
+use std::collections::HashSet;
+use std::net::{IpAddr, SocketAddr};
+
+use serde_json::{Value as Json, json};
+
+use super::link_read::KINDS;
+use crate::profile::{Interface, Profile};
+use crate::toml::diagnostic::Place;
+use crate::toml::reader::{Field, Node, Text, Value};
+
+/// The kind and the destination of a link that is written as `KIND:WHERE`.
+pub fn parts(text: &str) -> Option<(&str, &str)> {
+    text.split_once(':').filter(|(kind, place)| KINDS.contains(kind) && !place.is_empty())
+}
+
+/// The table that a short link stands for.
+pub(crate) fn table(text: &str) -> Option<Json> {
+    let (kind, place) = parts(text)?;
+    Some(match kind {
+        "udp" => json!({ "udp": { "to": place } }),
+        _ => json!({ kind: place }),
+    })
+}
+
+/// What a short link may be.
+pub fn expected(kinds: &[&str]) -> String {
+    let examples = [
+        ("udp", "\"udp:127.0.0.1:2368\""),
+        ("pty", "\"pty:/tmp/menura/imu\""),
+        ("serial", "\"serial:/dev/ttyUSB0\""),
+        ("tcp", "\"tcp:127.0.0.1:2111\""),
+    ];
+    let fitting = examples.iter().filter(|(kind, _)| kinds.contains(kind));
+    fitting.map(|(_, example)| *example).collect::<Vec<_>>().join(", ")
+}
+
+/// A link whose short form is written out; `None` if it is a wrong one. The product has these kinds.
+pub(crate) fn written_out<'f>(field: Field<'f>, kinds: &[&str]) -> Option<Field<'f>> {
+    let expected = expected(kinds);
+    let pattern = format!("^({}):.", kinds.join("|"));
+    let Some(text) = field.short_form(&expected, &pattern) else { return Some(field) };
+    match table(&text.value).and_then(|link| Node::of_json(link, &text.place)) {
+        Some(node) => Some(field.with(node)),
+        None => {
+            let title = format!("\"{}\" is not a link", text.value);
+            let label = format!("allowed: {expected}, or a table");
+            field.fault(text.place.fault(title, label));
+            None
+        }
+    }
+}
+
+/// Addresses that links of a rig have, so that a link that is left out gets another.
+#[derive(Debug, Default)]
+pub struct Taken {
+    ports: HashSet<SocketAddr>,
+    /// Those of servers: each has all ports of one address.
+    hosts: HashSet<IpAddr>,
+}
+
+impl Taken {
+    /// Notes the link and the address of a device, as far as they are written.
+    pub(crate) fn note(&mut self, device: &Node) {
+        if let Some(link) = device.get("link") {
+            self.note_link(link);
+        }
+        self.hosts
+            .extend(device.get("address").and_then(|node| node.as_text()?.parse::<IpAddr>().ok()));
+    }
+
+    fn note_link(&mut self, link: &Node) {
+        match &link.value {
+            Value::String(text) => self.note_text(text),
+            Value::Array(items) => items.iter().for_each(|item| self.note_link(item)),
+            Value::Table(entries) => entries.iter().for_each(|entry| self.note_link(&entry.node)),
+            _ => {}
+        }
+    }
+
+    /// Notes a link that is written as `KIND:WHERE`, or an address and port.
+    pub fn note_text(&mut self, text: &str) {
+        let (kind, place) = parts(text).unwrap_or(("", text));
+        let Ok(address) = place.parse::<SocketAddr>() else { return };
+        self.ports.insert(address);
+        if kind != "udp" {
+            self.hosts.insert(address.ip());
+        }
+    }
+
+    /// A link on this computer for the device called `name`, at addresses that nobody has so far.
+    pub fn usual(&mut self, profile: &Profile, name: &str) -> Json {
+        match profile.product.interface {
+            Interface::Line => json!({ "pty": format!("/tmp/menura/{name}") }),
+            Interface::Datagrams => {
+                let ports = profile.ports();
+                let own: Vec<u16> = ports.iter().map(|port| port.frame.destination_port).collect();
+                // Ports that are next to each other go up together.
+                let are_close = own.windows(2).any(|pair| pair[0].abs_diff(pair[1]) < 2);
+                let step = if are_close { own.len() as u16 } else { 1 };
+                let at = |port: u16, nth: u16| port.wrapping_add(nth.wrapping_mul(step));
+                let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
+                let is_free = |nth: &u16| {
+                    own.iter().all(|port| !self.ports.contains(&address(at(*port, *nth))))
+                };
+                let nth = (0..u16::MAX).find(is_free).unwrap_or(0);
+                self.ports.extend(own.iter().map(|port| address(at(*port, nth))));
+                let first = own.first().map_or(0, |port| at(*port, nth));
+                let mut udp = serde_json::Map::new();
+                udp.insert("to".into(), format!("127.0.0.1:{first}").into());
+                for port in ports.iter().filter(|_| nth > 0) {
+                    if let Some(key) = port.rig_key {
+                        udp.insert(key.into(), at(port.frame.destination_port, nth).into());
+                    }
+                }
+                json!({ "udp": udp })
+            }
+            Interface::Server => {
+                // Each server has the product's own ports, at an address of its own.
+                let host = |nth: u16| {
+                    let [high, low] = (nth + 1).to_be_bytes();
+                    IpAddr::from([127, 0, high, low])
+                };
+                let free = (0..u16::MAX - 1).map(host).find(|host| !self.hosts.contains(host));
+                let host = free.unwrap_or(host(0));
+                self.hosts.insert(host);
+                json!({ "tcp": servers(profile, &host.to_string()) })
+            }
+        }
+    }
+}
+
+/// A link as short as it can be written.
+pub fn shortest(link: Json) -> Json {
+    let short = match &link {
+        Json::Object(keys) if keys.len() == 1 => match keys.iter().next() {
+            Some((kind, Json::String(place))) => Some(format!("{kind}:{place}")),
+            Some((kind, Json::Object(udp))) if udp.len() == 1 => {
+                udp.get("to").and_then(Json::as_str).map(|to| format!("{kind}:{to}"))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    short.map_or(link, Json::from)
+}
+
+fn servers(profile: &Profile, host: &str) -> Json {
+    let ports = profile.product.server_ports.iter();
+    ports.map(|port| Json::from(format!("{host}:{port}"))).collect()
+}
+
+/// The device's own address, and where it is written. It sends from there, and its servers listen there at the
+/// ports that the product has.
+pub(crate) struct Address {
+    ip: IpAddr,
+    place: Place,
+}
+
+impl Address {
+    /// Reads `address`: `None` if it is not written or wrong.
+    pub(crate) fn read(field: &Field<'_>, profile: Option<&Profile>) -> Option<Self> {
+        let expected = "the device's own IP address such as \"127.0.0.2\"";
+        let pattern = r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)$";
+        let Text { value, place } = field.text_like(expected, Some(pattern))?;
+        if field.node().is_none() {
+            return None;
+        }
+        let product = profile.map(|profile| (&*profile.name, profile.product.interface));
+        if let Some((name, Interface::Line)) = product {
+            let fault = place.fault("a device with a serial line has no address", "remove it");
+            field.fault(fault.note(format!("limit from the profile {name}")));
+            return None;
+        }
+        let Ok(ip) = value.parse() else {
+            let title = format!("\"{value}\" is not an IP address");
+            field.fault(place.fault(title, format!("allowed: {expected}")));
+            return None;
+        };
+        Some(Self { ip, place })
+    }
+
+    /// The link of a server that has none.
+    pub(crate) fn server(&self, profile: &Profile) -> Option<Json> {
+        let is_server = profile.product.interface == Interface::Server;
+        is_server.then(|| json!({ "tcp": servers(profile, &self.at(None)) }))
+    }
+
+    /// The address, with a port.
+    fn at(&self, port: Option<u16>) -> String {
+        let host = match self.ip {
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        };
+        port.map_or(host.clone(), |port| format!("{host}:{port}"))
+    }
+
+    /// Adds to a link, written out, what the address says.
+    pub(crate) fn add_to(&self, link: &mut Node, profile: &Profile) {
+        let text = |port: u16| {
+            let value = Value::String(self.at(Some(port)));
+            Node { value, place: self.place.clone() }
+        };
+        if let Some(data) = profile.ports().first() {
+            // A host on this computer listens at the port of its own that the product sends from.
+            let port = if self.ip.is_loopback() { 0 } else { data.frame.source_port };
+            if let Some(udp) = link.get_mut_or_insert("udp", || Node::empty(&self.place)) {
+                udp.get_mut_or_insert("from", || text(port));
+            }
+        }
+        for control in profile.product.controls {
+            if let Some(port) = control.port {
+                link.get_mut_or_insert(control.key, || text(port));
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Writes down what a reading of a file came to: what is written, with short forms written out, and what
+//! was taken for all that is not.
+
+use std::cell::RefCell;
+
+use serde_json::Value as Json;
+
+use super::diagnostic::Place;
+use super::tree::{Entry, Node, Value};
+
+/// What one reading of a file came to.
+#[derive(Debug)]
+pub struct Notes {
+    root: RefCell<Node>,
+}
+
+/// A step into a table or an array.
+#[derive(Clone, Debug)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// A place in a file that is being read.
+#[derive(Clone, Debug)]
+pub(super) struct Noted<'f> {
+    notes: &'f Notes,
+    path: Vec<Step>,
+}
+
+impl Notes {
+    /// Nothing is known yet.
+    pub fn new(place: &Place) -> Self {
+        Self { root: RefCell::new(Node { value: Value::Table(Vec::new()), place: place.clone() }) }
+    }
+
+    pub(super) fn root(&self) -> Noted<'_> {
+        Noted { notes: self, path: Vec::new() }
+    }
+
+    /// The file, complete.
+    pub fn into_node(self) -> Node {
+        self.root.into_inner()
+    }
+}
+
+impl Noted<'_> {
+    pub fn key(&self, key: &str) -> Self {
+        self.with(Step::Key(key.to_owned()))
+    }
+
+    pub fn item(&self, index: usize) -> Self {
+        self.with(Step::Index(index))
+    }
+
+    fn with(&self, step: Step) -> Self {
+        let path = self.path.iter().cloned().chain([step]).collect();
+        Self { notes: self.notes, path }
+    }
+
+    /// Notes that `node` stands here.
+    pub fn set(&self, node: Node) {
+        let mut root = self.notes.root.borrow_mut();
+        let mut place = &mut *root;
+        for step in &self.path {
+            let Some(next) = place.step(step) else { return };
+            place = next;
+        }
+        *place = node;
+    }
+
+    /// Notes that nothing is written under `key`: other keys say the same.
+    pub fn unset(&self, key: &str) {
+        let mut root = self.notes.root.borrow_mut();
+        let mut place = &mut *root;
+        for step in &self.path {
+            let Some(next) = place.step(step) else { return };
+            place = next;
+        }
+        if let Value::Table(entries) = &mut place.value {
+            entries.retain(|entry| entry.key != key);
+        }
+    }
+
+    /// Notes what is taken if nothing is written here.
+    pub fn set_default(&self, default: Json) {
+        let place = self.notes.root.borrow().place.clone();
+        if let Some(node) = Node::of_json(default, &place) {
+            self.set(node);
+        }
+    }
+}
+
+impl Node {
+    /// One step down; keys are made where there are none.
+    fn step(&mut self, step: &Step) -> Option<&mut Self> {
+        match step {
+            Step::Index(index) => match &mut self.value {
+                Value::Array(items) => items.get_mut(*index),
+                _ => None,
+            },
+            Step::Key(key) => {
+                let empty = Self::empty(&self.place);
+                self.get_mut_or_insert(key, || empty)
+            }
+        }
+    }
+
+    /// A value that stands for what is written, or would be, at `place`.
+    pub fn of_json(value: Json, place: &Place) -> Option<Self> {
+        let value = match value {
+            Json::Null => return None,
+            Json::Bool(value) => Value::Boolean(value),
+            Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+                (Some(whole), ..) => Value::Integer(whole.into()),
+                (_, Some(whole), _) => Value::Integer(whole.into()),
+                (.., x) => Value::Float(x?),
+            },
+            Json::String(text) => Value::String(text),
+            Json::Array(items) => Value::Array(
+                items.into_iter().map(|item| Self::of_json(item, place)).collect::<Option<_>>()?,
+            ),
+            Json::Object(entries) => {
+                let entry = |(key, value)| {
+                    let node = Self::of_json(value, place)?;
+                    Some(Entry { key, key_place: place.clone(), node })
+                };
+                Value::Table(entries.into_iter().map(entry).collect::<Option<_>>()?)
+            }
+        };
+        Some(Self { value, place: place.clone() })
+    }
+}
