@@ -35,7 +35,7 @@ fn rig(workers: usize) -> Rig {
         model = "skid-steer"
         y_icr_m = 0.45
         max_speed_m_s = 0.68
-        lag_ms = 35
+        time_constant_ms = 35
         twist = "127.0.0.1:{orders}"
         [engine]
         workers = {workers}
@@ -243,12 +243,12 @@ fn the_length_of_a_series_changes_no_byte() {
         [[device]]
         name = "angle"
         profile = "menura-joint-encoder"
-        mount = { on = "mast" }
+        mount = { parent = "mast" }
         link = { udp = { to = "127.0.0.1:9" } }
         [[device]]
         name = "ouster"
         profile = "ouster-os1-32-3.1"
-        mount = { on = "mast" }
+        mount = { parent = "mast" }
         link = { udp = { to = "127.0.0.1:9" } }
         [[device]]
         name = "velodyne"
@@ -294,7 +294,7 @@ fn a_driven_robot_with_any_device_is_recorded_to_the_end() {
         // An encoder is on a joint; a base hears its host, and others leave that to the robot.
         let rig = links.iter().find_map(|link| {
             let twist = "twist = \"127.0.0.1:9\"";
-            let ways = [(twist, ""), (twist, "on = \"mast\","), ("", "")];
+            let ways = [(twist, ""), (twist, "parent = \"mast\","), ("", "")];
             ways.iter()
                 .find_map(|(commands, place)| driven_with(&profile.name, commands, place, link))
         });

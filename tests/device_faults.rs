@@ -181,14 +181,14 @@ profile = "velodyne-vlp16-3.0"
 mount = { translation_m = [0.0, 0.0, 1.0] }
 link = { udp = { to = "127.0.0.1:9" } }
 gps_cable = "gps"
-settings = { field_of_view_deg = [0, 9], clock = { drift_s_per_day = 8.64, pps_lock_s = 1 } }
+settings = { sector_deg = [0, 9], clock = { drift_ppm = 100.0, pps_lock_s = 1 } }
 
 [[device]]
 name = "gps"
 profile = "garmin-18x-lvc"
 mount = { translation_m = [0.0, 0.0, 1.5] }
 link = { tcp = "127.0.0.1:0" }
-settings = { baud = 9600, pulse = { after_fix_s = 2.0 }, acquisition = { startup_s = 0.0 } }
+settings = { baud_rate = 9600, pulse = { after_fix_s = 2.0 }, acquisition = { startup_s = 0.0 } }
 "#;
 
 /// What a lidar's position packet says: when, the state of the pulse, and by how much its clock is off,

@@ -177,5 +177,5 @@ fn of_equal_echoes_the_nearest_is_the_strongest() {
 #[test]
 fn without_noise_packets_have_the_ranges_to_half_a_step() {
     let walls = [Some((4.0, 3.0)), Some((8.0, 1.0)), Some((12.0, 2.0))];
-    compare(walls, ", noise = { none = true }", 0.001_01);
+    compare(walls, ", errors = \"none\"", 0.001_01);
 }

@@ -27,7 +27,7 @@ name = "lidar"
 profile = "velodyne-vlp16-3.0"
 mount = {{ translation_m = [0.0, 0.0, 1.0] }}
 link = {{ udp = {{ to = "127.0.0.1:{to}" }} }}
-settings = {{ beam = {{ shape = "ray" }}, noise = {{ none = true }} }}
+settings = {{ beam = {{ shape = "ray" }}, errors = "none" }}
 "#
     )
 }

@@ -101,7 +101,7 @@ fn a_receivers_walk_and_spread_come_back_from_its_bytes() {
     let errors = "errors = [{ model = \"gauss-markov\", std_m = [0.05, 0.08, 0.1], time_constant_s = 5.0 }, \
                   { model = \"gaussian\", std_m = [0.02, 0.03, 0.05] }], velocity_std_m_s = 0.07";
     let settings = format!(
-        "rate_hz = 5, baud = 460800, sentences = [\"GGA\"], messages = [\"NAV-PVT\", \"NAV-HPPOSLLH\"], {errors}"
+        "rate_hz = 5, baud_rate = 460800, sentences = [\"GGA\"], messages = [\"NAV-PVT\", \"NAV-HPPOSLLH\"], {errors}"
     );
     let text = rig_of(profile, SERIAL, &settings);
     let fit = recorded(&text, Duration::from_secs(600), "unit.bin", |log| {

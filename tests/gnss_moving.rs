@@ -58,13 +58,13 @@ name = "ublox"
 profile = "ublox-m8n"
 mount = {{ translation_m = [0.0, 0.0, {ANTENNA_M}] }}
 link = {{ pty = "ublox" }}
-settings = {{ baud = 38400 }}
+settings = {{ baud_rate = 38400 }}
 [[device]]
 name = "garmin"
 profile = "garmin-18x-lvc"
 mount = {{ translation_m = [0.0, 0.0, {ANTENNA_M}] }}
 link = {{ pty = "garmin" }}
-settings = {{ baud = 9600, sentences = ["RMC", "GGA", "GSA", "GSV"] }}
+settings = {{ baud_rate = 9600, sentences = ["RMC", "GGA", "GSA", "GSV"] }}
 {rest}"#
     );
     Rig::parse("test rig", &text, folder, &[], catalogue())

@@ -48,7 +48,7 @@ name = "gnss"
 profile = "ublox-zed-f9p-hpg1.32"
 mount = {{ translation_m = [0.0, 0.0, {ANTENNA_M}] }}
 link = {{ pty = "gnss" }}
-settings = {{ rate_hz = 1, baud = 921600, sentences = [], messages = ["NAV-PVT", "NAV-DOP", "NAV-SAT"] }}
+settings = {{ rate_hz = 1, baud_rate = 921600, sentences = [], messages = ["NAV-PVT", "NAV-DOP", "NAV-SAT"] }}
 "#
     );
     Rig::parse("test rig", &text, folder, overrides, catalogue())

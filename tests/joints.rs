@@ -51,14 +51,14 @@ motion = {{ kind = "constant-rate", rate_deg_s = {rate_deg_s} }}
 [[device]]
 name = "scanner"
 profile = "sick-lms291-s05-x1.27"
-mount = {{ on = "head", translation_m = [0.5, 0.0, 0.1], roll_pitch_yaw_deg = [90.0, 0.0, 0.0] }}
+mount = {{ parent = "head", translation_m = [0.5, 0.0, 0.1], roll_pitch_yaw_deg = [90.0, 0.0, 0.0] }}
 link = {{ pty = "scanner" }}
 [device.settings]
-rate_baud = 500000
+baud_rate = 500000
 power_on_mode = "continuous"
 unit = "mm"
 beam = {{ shape = "ray" }}
-noise = {{ none = true }}
+errors = "none"
 "#
     )
 }
@@ -141,12 +141,12 @@ motion = { kind = "constant-rate", rate_deg_s = 400.0 }
 [[device]]
 name = "imu"
 profile = "vectornav-vn100"
-mount = { on = "wheel", translation_m = [0.3, 0.1, 0.2], roll_pitch_yaw_deg = [10.0, 20.0, 30.0] }
+mount = { parent = "wheel", translation_m = [0.3, 0.1, 0.2], roll_pitch_yaw_deg = [10.0, 20.0, 30.0] }
 link = { pty = "imu" }
 [[device]]
 name = "gnss"
 profile = "phone-gnss"
-mount = { on = "wheel", translation_m = [0.3, 0.1, 0.2] }
+mount = { parent = "wheel", translation_m = [0.3, 0.1, 0.2] }
 link = { pty = "gnss" }
 settings = { window_ms = 0.0 }
 "#;
@@ -327,18 +327,18 @@ motion = { kind = "commanded", max_rate_deg_s = 120.0, max_acceleration_deg_s2 =
 [[device]]
 name = "head"
 profile = "menura-turning-head"
-mount = { on = "head" }
+mount = { parent = "head" }
 link = { pty = "head" }
 [[device]]
 name = "scanner"
 profile = "sick-lms291-s05-x1.27"
-mount = { on = "head" }
+mount = { parent = "head" }
 link = { pty = "scanner" }
-settings = { rate_baud = 500000, power_on_mode = "continuous", unit = "mm" }
+settings = { baud_rate = 500000, power_on_mode = "continuous", unit = "mm" }
 [[device]]
 name = "imu"
 profile = "vectornav-vn100"
-mount = { on = "head", translation_m = [0.2, 0.0, 0.0] }
+mount = { parent = "head", translation_m = [0.2, 0.0, 0.0] }
 link = { pty = "imu" }
 "#;
 
@@ -382,7 +382,7 @@ fn a_jammed_joint_stands_and_its_encoder_says_so() {
 [[device]]
 name = "encoder"
 profile = "menura-joint-encoder"
-mount = { on = "head" }
+mount = { parent = "head" }
 link = { udp = { to = "127.0.0.1:9" } }
 [[fault]]
 device = "encoder"

@@ -150,7 +150,7 @@ title = "It comes back with a key that there is not"
 real = "They do so."
 good = "It goes on."
 lasts_s = 1.0
-power_cut = [{ off_s = 0.2, on_s = 0.4, set = ["device.{device}.settings.rate_baud=38400"] }]
+power_cut = [{ off_s = 0.2, on_s = 0.4, set = ["device.{device}.settings.power_on_stream=MD"] }]
 expect = [{ kind = "alive" }]
 
 [[case]]
@@ -217,7 +217,7 @@ fn a_good_driver_passes_and_what_cannot_be_is_told() {
         told.contains(
             "not applicable  lidar-only: vectornav-vn100 cannot have the fault \"laser-dead\"\n\
              not applicable  web-only: it needs the device's web interface, `link.web` of the rig\n\
-             not applicable  comes-back: unknown key `rate_baud`"
+             not applicable  comes-back: unknown key `power_on_stream`"
         ),
         "{told}"
     );

@@ -27,17 +27,17 @@ const DEVICES: [(&str, &str, &str); 18] = [
     ("vlp16", "velodyne-vlp16-3.0", ""),
     ("hdl32e", "velodyne-hdl32e-2.2", ""),
     ("hdl64e", "velodyne-hdl64e-s3", "beam = { shape = \"ray\" }"),
-    ("lms291-slow", "sick-lms291-s05-x1.27", "rate_baud = 38400, power_on_mode = \"continuous\""),
+    ("lms291-slow", "sick-lms291-s05-x1.27", "baud_rate = 38400, power_on_mode = \"continuous\""),
     (
         "lms291-fast",
         "sick-lms291-s14",
-        "rate_baud = 500000, power_on_mode = \"reflectivity\", \
+        "baud_rate = 500000, power_on_mode = \"reflectivity\", \
       beam = { shape = \"ray\" }",
     ),
     (
         "lms200",
         "sick-lms200-v2.30",
-        "rate_baud = 500000, power_on_mode = \"partial\", \
+        "baud_rate = 500000, power_on_mode = \"partial\", \
       beam = { shape = \"ray\" }",
     ),
     ("lms111", "sick-lms111", "power_on_stream = \"cola-b\", timestamp = true"),
@@ -50,7 +50,7 @@ const DEVICES: [(&str, &str, &str); 18] = [
     (
         "ublox",
         "ublox-zed-f9p-hpg1.32",
-        "rate_hz = 5, baud = 460800, acquisition = { startup_s = 0 }",
+        "rate_hz = 5, baud_rate = 460800, acquisition = { startup_s = 0 }",
     ),
     ("garmin", "garmin-18x-lvc", "acquisition = { startup_s = 0 }"),
     ("vectornav", "vectornav-vn100", ""),
@@ -60,7 +60,7 @@ const DEVICES: [(&str, &str, &str); 18] = [
     ("phone", "phone-imu", ""),
     ("head", "menura-turning-head", ""),
     ("utm30lx", "hokuyo-utm30lx-ew", "power_on_stream = \"NE\""),
-    ("urg04lx", "hokuyo-urg04lx", "power_on_stream = \"MS\", bit_rate = 750000"),
+    ("urg04lx", "hokuyo-urg04lx", "power_on_stream = \"MS\", baud_rate = 750000"),
 ];
 
 /// The rig with these devices of [`DEVICES`], each with a lag.
@@ -83,7 +83,7 @@ fn rig(names: &[&str], lag_ms: f64) -> menura::config::rig::Rig {
         let settings = if settings.is_empty() { String::new() } else { format!(", {settings}") };
         text += &format!(
             "[[device]]\nname = \"{name}\"\nprofile = \"{profile}\"\n\
-             mount = {{ on = \"{on}\", translation_m = [0.0, 0.0, 1.0] }}\nlink = {link}\n\
+             mount = {{ parent = \"{on}\", translation_m = [0.0, 0.0, 1.0] }}\nlink = {link}\n\
              settings = {{ lag_ms = {lag_ms}{settings} }}\n"
         );
     }
@@ -251,7 +251,7 @@ fn an_imus_collection_time_averages_force_rate_and_field() {
 fn a_receivers_window_averages_the_motion() {
     let north_mm_s = |window_ms| -> Vec<f64> {
         let settings = format!(
-            "window_ms = {window_ms}, rate_hz = 20, baud = 460800, sentences = [], \
+            "window_ms = {window_ms}, rate_hz = 20, baud_rate = 460800, sentences = [], \
              messages = [\"NAV-PVT\"], acquisition = {{ startup_s = 0 }}"
         );
         let bytes = weaving("ublox-zed-f9p-hpg1.32", &settings, 8);

@@ -244,7 +244,7 @@ motion = { kind = "constant-rate", rate_deg_s = 90.0 }
 [[device]]
 name = "lidar"
 profile = "hesai-pandar40p"
-mount = { on = "mast", translation_m = [0.0, 0.0, 0.5] }
+mount = { parent = "mast", translation_m = [0.0, 0.0, 0.5] }
 link = { udp = { to = "127.0.0.1:9" } }
 settings = { clock_source = "ptp", ptp = "locked", beam = { shape = "ray" } }
 
@@ -306,7 +306,7 @@ kind = "drive"
 model = "differential"
 track_m = 0.235
 max_speed_m_s = 0.5
-lag_ms = 35.0
+time_constant_ms = 35.0
 
 [[joint]]
 name = "mast"
@@ -316,7 +316,7 @@ motion = { kind = "commanded", max_rate_deg_s = 120.0, max_acceleration_deg_s2 =
 [[device]]
 name = "lidar"
 profile = "ouster-os1-32-3.1"
-mount = { on = "mast", translation_m = [0.0, 0.0, 0.4] }
+mount = { parent = "mast", translation_m = [0.0, 0.0, 0.4] }
 link = { udp = { to = "127.0.0.1:9", imu_port = 9 } }
 settings = { lidar_mode = "512x10" }
 
@@ -328,7 +328,7 @@ link = { pty = "FOLDER/base" }
 [[device]]
 name = "head"
 profile = "menura-turning-head"
-mount = { on = "mast" }
+mount = { parent = "mast" }
 link = { pty = "FOLDER/head" }
 
 [[device]]

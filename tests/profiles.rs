@@ -202,17 +202,15 @@ fn a_described_profile_names_everything_a_user_needs() {
         let text = lines.collect::<Vec<_>>().join("\n");
         let words: &[&str] = match profile.family.key() {
             "velodyne-hdl64e" => &["rpm", "packets/s", "192.168.3.43:443", "return_mode"],
-            "sick-lms2xx" => &["75 revolutions/s", "rate_baud", "12.9"],
+            "sick-lms2xx" => &["75 revolutions/s", "baud_rate", "12.9"],
             "velodyne" => &["rpm", "packets/s", "192.168.1.201:2368", "return_mode", "lasers"],
             "gnss" => &["rate_hz", "baud", "hdop_final", "uere", "ch-rw+airsim"],
-            "sick-lms1xx" => {
-                &["50 Hz at 0.5 deg", "TCP", "2112", "power_on_stream", "output_range_deg"]
-            }
+            "sick-lms1xx" => &["50 Hz at 0.5 deg", "TCP", "2112", "power_on_stream", "sector_deg"],
             base if DRIVE_BASES.contains(&base) => {
                 &["baud", "counts_per_m", "max_speed_m_s", "battery_v", "reply_delay_ms"]
             }
             "joint-encoder" => &["rate_hz", "steps_per_turn", "index_word", "clock", "lines"],
-            "hokuyo" => &["Hz at", "SCIP", "power_on_stream", "clock_drift_ppm", "steps"],
+            "hokuyo" => &["Hz at", "SCIP", "power_on_stream", "clock.drift_ppm", "steps"],
             "hesai" => &["lasers", "192.168.1.201:10000", "rpm", "return_mode", "serial"],
             "ouster" => &["beams", "169.254.1.1:7502", "lidar_mode", "1024x10", "IMU"],
             _ => &["baud", "Hz", "rate_hz", "noise_density", "messages"],

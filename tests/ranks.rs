@@ -66,7 +66,7 @@ settings = { return_mode = "dual" }
 [[device]]
 name = "scanner"
 profile = "sick-lms111"
-mount = { on = "head", roll_pitch_yaw_deg = [90.0, 0.0, 0.0] }
+mount = { parent = "head", roll_pitch_yaw_deg = [90.0, 0.0, 0.0] }
 link = { tcp = "127.0.0.1:0" }
 settings = { power_on_stream = "cola-b" }
 
@@ -106,7 +106,7 @@ kind = "drive"
 model = "skid-steer"
 y_icr_m = 0.45
 max_speed_m_s = 0.68
-lag_ms = 35.0
+time_constant_ms = 35.0
 position_m = [-20.0, -20.0, 0.0]
 yaw_deg = 8.5
 body_height_m = 0.81

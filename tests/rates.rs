@@ -98,6 +98,6 @@ fn has_mode(profile: &str, settings: &str) -> bool {
 #[test]
 fn a_field_of_view_lowers_the_rate_of_data_packets_alone() {
     for view in ["[0, 89]", "[315, 44]", "[10, 10]"] {
-        check("velodyne-vlp16-3.0", &format!("field_of_view_deg = {view}"), 20);
+        check("velodyne-vlp16-3.0", &format!("sector_deg = {view}"), 20);
     }
 }

@@ -42,17 +42,17 @@ name = "silence"
 fault = "gap"
 [[response]]
 name = "stop"
-to = "child-appears"
+stimulus = "child-appears"
 udp = "127.0.0.1:{udp}"
 text = "STOP"
 [[response]]
 name = "stop-by-tcp"
-to = "child-appears"
+stimulus = "child-appears"
 tcp = "127.0.0.1:{tcp}"
 hex = "aa 55"
 [[response]]
 name = "never"
-to = "silence"
+stimulus = "silence"
 udp = "127.0.0.1:0"
 regex = "l[o]st"
 timeout_s = 0.2
@@ -152,7 +152,7 @@ name = "gps"
 profile = "garmin-18x-lvc"
 mount = {{ translation_m = [0.0, 0.0, 1.5] }}
 link = {{ tcp = "127.0.0.1:{tcp}" }}
-settings = {{ baud = 38400, acquisition = {{ startup_s = 0.0, filtered = false }} }}
+settings = {{ baud_rate = 38400, acquisition = {{ startup_s = 0.0, filtered = false }} }}
 [[fault]]
 name = "tunnel"
 device = "gps"
@@ -164,7 +164,7 @@ name = "gps-lost"
 fault = "tunnel"
 [[response]]
 name = "dead-reckoning"
-to = "gps-lost"
+stimulus = "gps-lost"
 udp = "127.0.0.1:{udp}"
 text = "LOST"
 timeout_s = 2.0

@@ -329,7 +329,7 @@ fn a_driven_robot_is_what_the_rig_says_and_usual_where_it_is_silent() {
     assert_eq!((footprint_m, ahead_ns), ([0.6, 0.5], 20_000_000));
     let (paper, footprint_m, _) = drive(
         "model = \"skid-steer\", y_icr_m = [0.4, 0.5], x_icr_m = 0.1, icr_spread = 0.1, icr_seed = 7, \
-         icr_length_m = 2, max_speed_m_s = 0.68, max_acceleration_m_s2 = 2, lag_ms = 35, slip = 0.1, \
+         icr_length_m = 2, max_speed_m_s = 0.68, max_acceleration_m_s2 = 2, time_constant_ms = 35, slip = 0.1, \
          body_height_m = 0.81, blocks_above_m = 0.12, drives_through = [\"straw\"], yaw_deg = 90, \
          position_m = [1, 2, 3], suspension = { stroke_m = 0.065, stiffness_n_m = 3976.6, \
          damping_kg_s = 75.76, mass_kg = 41 }",
@@ -545,7 +545,7 @@ fn a_rig_with_every_default_written_is_the_same() {
             };
             text = text.replace("link", "link").replace(
                 "[[device]]\n",
-                &format!("[[joint]]\nname = \"head\"\nmotion = {motion}\n[[device]]\nmount = {{ on = \"head\" }}\n"),
+                &format!("[[joint]]\nname = \"head\"\nmotion = {motion}\n[[device]]\nmount = {{ parent = \"head\" }}\n"),
             );
         }
         std::fs::write(&path, &text).unwrap();

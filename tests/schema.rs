@@ -76,7 +76,7 @@ fn keys_behind_words_types_and_other_keys_are_found() {
         "device.link.control.rate_aliases",
         "device.link.web",
         "device.link.pulse_line",
-        "device.settings.clock.power_up_us",
+        "device.settings.clock.uptime_s",
         "device.settings.start_phase",
         "device.settings.echo_filter",
         "device.settings.high_precision",

@@ -40,7 +40,7 @@ name = "line"
 profile = "hokuyo-urg04lx"
 mount = { translation_m = [4.0, 0.0, 1.0] }
 link = { pty = "urg" }
-settings = { power_on_stream = "MS", bit_rate = 750000 }
+settings = { power_on_stream = "MS", baud_rate = 750000 }
 [[fault]]
 name = "dirt"
 kind = "window-dirty"

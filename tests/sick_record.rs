@@ -28,13 +28,13 @@ name = "fast"
 profile = "sick-lms291-s14"
 mount = { translation_m = [0.4, 0.0, 0.6] }
 link = { pty = "fast" }
-settings = { rate_baud = 500000, power_on_mode = "reflectivity", unit = "mm", measuring_mode = 6 }
+settings = { baud_rate = 500000, power_on_mode = "reflectivity", unit = "mm", measuring_mode = 6 }
 [[device]]
 name = "slow"
 profile = "sick-lms291-s05-x1.27"
 mount = { translation_m = [-0.4, 0.0, 0.6], roll_pitch_yaw_deg = [0.0, 90.0, 180.0] }
 link = { pty = "slow" }
-settings = { rate_baud = 38400, power_on_mode = "continuous", start_up_s = 0.5 }
+settings = { baud_rate = 38400, power_on_mode = "continuous", start_up_s = 0.5 }
 "#;
 
 fn recorded(folder: &Path, workers: &str) -> [Vec<u8>; 2] {
@@ -149,25 +149,25 @@ profile = "sick-lms291-s05-x1.27"
 mount = { translation_m = [0.4, 0.2, 1.5], roll_pitch_yaw_deg = [0.0, 0.0, 30.0] }
 link = { pty = "level" }
 [device.settings]
-rate_baud = 500000
+baud_rate = 500000
 power_on_mode = "continuous"
 unit = "mm"
 measuring_mode = 6
 mirror_phase_deg = 120
 beam = { shape = "ray" }
-noise = { none = true }
+errors = "none"
 [[device]]
 name = "upright"
 profile = "sick-lms291-s05-x1.27"
 mount = { translation_m = [0.0, 0.0, 1.5], roll_pitch_yaw_deg = [90.0, 0.0, 10.0] }
 link = { pty = "upright" }
 [device.settings]
-rate_baud = 500000
+baud_rate = 500000
 power_on_mode = "continuous"
 unit = "mm"
 measuring_mode = 6
 beam = { shape = "ray" }
-noise = { none = true }
+errors = "none"
 "#;
 
 /// Metres from inside the room to its surface.
@@ -278,7 +278,7 @@ name = "fast"
 profile = "sick-lms291-s05-x1.27"
 mount = {{ translation_m = [0.0, 0.0, 1.5] }}
 link = {{ pty = "fast" }}
-settings = {{ rate_baud = 500000, power_on_mode = "continuous", unit = "cm" }}
+settings = {{ baud_rate = 500000, power_on_mode = "continuous", unit = "cm" }}
 "#
     );
     let (rig, world) = common::load(&text);
@@ -321,7 +321,7 @@ fn crusher(settings: &str, duration: Duration) -> (Rig, LiveWorld, Vec<Vec<(f64,
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/crusher.toml");
     let text = std::fs::read_to_string(file).unwrap();
     let text =
-        text.replace("settings = { rate_baud", &format!("settings = {{ {settings} rate_baud"));
+        text.replace("settings = { baud_rate", &format!("settings = {{ {settings} baud_rate"));
     let mut rig = common::rig(&text, &[]);
     // The mast's lidar is another test's, and has most of the rays.
     rig.devices.retain(|device| device.name != "mast-lidar");
@@ -360,7 +360,7 @@ fn crushers_eight_scanners_keep_75_scans_a_second() {
 #[test]
 fn crushers_ranges_are_those_of_the_apron() {
     let settings =
-        "unit = \"mm\", measuring_mode = 6, beam = { shape = \"ray\" }, noise = { none = true },";
+        "unit = \"mm\", measuring_mode = 6, beam = { shape = \"ray\" }, errors = \"none\",";
     let (rig, world, scanners) = crusher(settings, Duration::from_millis(200));
     let (mut compared, mut near) = (0, 0);
     for (device, scans) in rig.devices.iter().zip(scanners) {

@@ -241,7 +241,7 @@ fn ranges_and_intensities_of_each_laser_spread_as_the_profile_says() {
     };
     let panels = [panel(-10.0, 6.0, 0.6), panel(10.0, 24.0, 0.12)];
     let folder = tempfile::tempdir().unwrap();
-    let packets = vlp16_packets(folder.path(), &panels, 41, "field_of_view_deg = [345, 15]", 2.0);
+    let packets = vlp16_packets(folder.path(), &panels, 41, "sector_deg = [345, 15]", 2.0);
     let mut spreads: BTreeMap<(usize, usize), [Spread; 2]> = BTreeMap::new();
     let mut missing = 0;
     for shot in vlp16_shots(&packets) {
@@ -312,8 +312,7 @@ fn errors_of_direction_show_on_what_the_beam_meets_aslant() {
     };
     let folder = tempfile::tempdir().unwrap();
     let spread_with = |std_deg: f64, seed| {
-        let settings =
-            format!("field_of_view_deg = [357, 3], noise = {{ azimuth_std_deg = {std_deg} }}");
+        let settings = format!("sector_deg = [357, 3], noise = {{ azimuth_std_deg = {std_deg} }}");
         let packets = vlp16_packets(folder.path(), &[panel], seed, &settings, 2.0);
         let mut spread = Spread::default();
         for shot in vlp16_shots(&packets) {
@@ -365,7 +364,7 @@ fn pulses_are_lost_near_the_threshold_as_the_model_says() {
         }
     }
     let folder = tempfile::tempdir().unwrap();
-    let packets = vlp16_packets(folder.path(), &panels, 44, "field_of_view_deg = [336, 24]", 3.0);
+    let packets = vlp16_packets(folder.path(), &panels, 44, "sector_deg = [336, 24]", 3.0);
     // Of each panel the shots, and by model the sums of probabilities and of variances.
     let k = numbers.get("noise.signal_to_noise");
     let mut found = vec![(0.0, 0.0); panels.len()];
@@ -580,7 +579,7 @@ fn each_velodynes_lasers_spread_as_its_profile_says() {
         // `inspect` reads a calibration as ROS does.
         let (settings, seconds) = match name.contains("hdl64e") {
             true => ("rotation_rate_rpm = 900, calibration_reading = \"ros\"", 0.27),
-            false => ("field_of_view_deg = [354, 6]", 0.25),
+            false => ("sector_deg = [354, 6]", 0.25),
         };
         let step_m = if is_coarse { 0.004 } else { 0.002 };
         let found = spreads_as_its_profile_says(&name, settings, seconds, step_m);
@@ -599,7 +598,7 @@ fn each_scanners_ranges_spread_as_its_profile_says() {
     for name in lidars(&["lms"]) {
         let (settings, step_m) = match name.as_str() {
             "sick-lms511" | "sick-lms111" => ("power_on_stream = \"cola-b\"", 0.001),
-            _ => ("rate_baud = 500000, power_on_mode = \"continuous\", unit = \"mm\"", 0.001),
+            _ => ("baud_rate = 500000, power_on_mode = \"continuous\", unit = \"mm\"", 0.001),
         };
         assert_eq!(spreads_as_its_profile_says(&name, settings, 1.0, step_m), 1, "{name}");
     }
@@ -619,7 +618,7 @@ fn each_other_velodyne_sees_as_far_as_its_profile_says() {
     let names = lidars(&["hdl32e", "vlp", "puck", "vls128"]);
     assert_eq!(names.len(), 7, "{names:?}");
     for name in names {
-        sees_as_far_as_its_profile_says(&name, "field_of_view_deg = [338, 22]", 0.35);
+        sees_as_far_as_its_profile_says(&name, "sector_deg = [338, 22]", 0.35);
     }
 }
 
@@ -632,7 +631,7 @@ fn each_scanner_sees_as_far_as_its_profile_says() {
             // Distances above 65.5 m need the coarser scale.
             "sick-lms511" => "power_on_stream = \"cola-b\", scale_factor = 2",
             "sick-lms111" => "power_on_stream = \"cola-b\"",
-            _ => "rate_baud = 500000, power_on_mode = \"continuous\"",
+            _ => "baud_rate = 500000, power_on_mode = \"continuous\"",
         };
         sees_as_far_as_its_profile_says(&name, settings, 1.0);
     }

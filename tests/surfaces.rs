@@ -124,7 +124,7 @@ fn lms291(world: &str) -> Vec<Vec<Option<f64>>> {
         "seed = 5\n{world}[robot]\ntrajectory = {STILL}\n[[device]]\nname = \"lms\"\n\
          profile = \"sick-lms291-s14\"\nmount = {{ translation_m = [0.0, 0.0, {SENSOR_M}] }}\n\
          link = {{ pty = \"lms\" }}\n\
-         settings = {{ rate_baud = 500000, power_on_mode = \"continuous\", unit = \"cm\" }}\n"
+         settings = {{ baud_rate = 500000, power_on_mode = \"continuous\", unit = \"cm\" }}\n"
     );
     let rig = common::rig(&rig, &[]);
     let files = common::recorded(&rig, Duration::from_secs(1));

@@ -75,7 +75,7 @@ settings = { return_mode = "dual" }
 [[device]]
 name = "turning"
 profile = "velodyne-vlp16-3.0"
-mount = { on = "mast", translation_m = [0.1, 0.0, 0.2] }
+mount = { parent = "mast", translation_m = [0.1, 0.0, 0.2] }
 link = { udp = { to = "127.0.0.1:24002" } }
 [[fault]]
 name = "losses"
@@ -199,7 +199,7 @@ const LIDARS: &[(&str, &str, &str, u64, f64)] = &[
     ("hokuyo-utm30lx-ew", TCP, "power_on_stream = \"NE\"", 500, 0.0006),
     ("hokuyo-ust10lx", TCP, "power_on_stream = \"ME\"", 500, 0.0006),
     ("hokuyo-ust20lx", TCP, "power_on_stream = \"MD\"", 500, 0.0006),
-    ("hokuyo-urg04lx", PTY, "power_on_stream = \"MD\", bit_rate = 750000", 500, 0.0006),
+    ("hokuyo-urg04lx", PTY, "power_on_stream = \"MD\", baud_rate = 750000", 500, 0.0006),
 ];
 
 /// Sees 4 m, and stands in a small room.
@@ -223,7 +223,7 @@ const NO_LIDARS: &[&str] = &[
 ];
 
 const OUSTER_DUAL: &str = "udp_profile_lidar = \"RNG19_RFL8_SIG16_NIR16_DUAL\"";
-const LMS291: &str = "rate_baud = 500000, power_on_mode = \"continuous\", unit = \"mm\"";
+const LMS291: &str = "baud_rate = 500000, power_on_mode = \"continuous\", unit = \"mm\"";
 const UDP: &str = "{ udp = { to = \"127.0.0.1:24010\" } }";
 const PTY: &str = "{ pty = \"truth-test\" }";
 const TCP: &str = "{ tcp = \"127.0.0.1:24011\" }";

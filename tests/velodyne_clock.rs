@@ -30,14 +30,14 @@ profile = "velodyne-vlp16-3.0"
 mount = { translation_m = [0.0, 0.0, 1.0] }
 link = { udp = { to = "127.0.0.1:9" } }
 gps_cable = "gps"
-settings = { field_of_view_deg = [0, 9], clock = { power_up_us = 3_598_000_000 } }
+settings = { sector_deg = [0, 9], clock = { uptime_s = 3598.0 } }
 
 [[device]]
 name = "gps"
 profile = "garmin-18x-lvc"
 mount = { translation_m = [0.0, 0.0, 1.5] }
 link = { tcp = "127.0.0.1:0" }
-settings = { baud = 9600, pulse = { after_fix_s = 2.0 }, acquisition = { startup_s = 0.0 } }
+settings = { baud_rate = 9600, pulse = { after_fix_s = 2.0 }, acquisition = { startup_s = 0.0 } }
 
 [[device]]
 name = "slow-gps"
@@ -52,7 +52,7 @@ profile = "velodyne-vlp32c-3.0"
 mount = { translation_m = [0.0, 0.0, 1.0] }
 link = { udp = { to = "127.0.0.1:9" } }
 gps_cable = "slow-gps"
-settings = { field_of_view_deg = [0, 9] }
+settings = { sector_deg = [0, 9] }
 "#;
 
 /// An HDL-64E with a receiver that pulses with its first fix.
@@ -77,7 +77,7 @@ name = "gps"
 profile = "garmin-18x-lvc"
 mount = { translation_m = [0.0, 0.0, 1.5] }
 link = { tcp = "127.0.0.1:0" }
-settings = { baud = 9600, pulse = { after_fix_s = 0.0 }, acquisition = { startup_s = 0.0 } }
+settings = { baud_rate = 9600, pulse = { after_fix_s = 0.0 }, acquisition = { startup_s = 0.0 } }
 "#;
 
 /// 12:59:48.3, microseconds past the hour.

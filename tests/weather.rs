@@ -75,7 +75,7 @@ name = "front"
 profile = "sick-lms291-s05-x1.27"
 mount = { translation_m = [0.4, 0.0, 0.6] }
 link = { pty = "front" }
-settings = { rate_baud = 500000, power_on_mode = "continuous", start_up_s = 0.0 }
+settings = { baud_rate = 500000, power_on_mode = "continuous", start_up_s = 0.0 }
 
 [[device]]
 name = "rear"
@@ -390,7 +390,7 @@ fn scans(rig: &Rig, duration_ms: u64) -> Vec<Vec<Option<f64>>> {
 fn an_lms291_in_rain_of_goodins_law_loses_what_is_far_and_scatters_the_rest() {
     const RATE: f64 = 10.0;
     let settings =
-        "{ rate_baud = 500000, power_on_mode = \"continuous\", start_up_s = 0.0, unit = \"cm\" }";
+        "{ baud_rate = 500000, power_on_mode = \"continuous\", start_up_s = 0.0, unit = \"cm\" }";
     let link = "{ pty = \"a\" }";
     let rig = |weather: &str| {
         still("[60.0, 24.0, 8.0]", weather, "sick-lms291-s05-x1.27", link, settings)
@@ -444,7 +444,7 @@ fn an_lms291_in_rain_of_goodins_law_loses_what_is_far_and_scatters_the_rest() {
 #[test]
 fn snow_shortens_what_an_lms291_sees() {
     let settings =
-        "{ rate_baud = 500000, power_on_mode = \"continuous\", start_up_s = 0.0, unit = \"cm\" }";
+        "{ baud_rate = 500000, power_on_mode = \"continuous\", start_up_s = 0.0, unit = \"cm\" }";
     let link = "{ pty = \"a\" }";
     let of = |weather: &str| {
         let rig = still("[60.0, 24.0, 8.0]", weather, "sick-lms291-s05-x1.27", link, settings);

@@ -33,7 +33,7 @@ const RECEIVERS: [(&str, &[(&str, &str)]); 2] = [
         &[
             ("beam.echoes", "window"),
             ("beam.sees.reflectance", "0.0"),
-            ("noise.none", "true"),
+            ("errors", "\"none\""),
             ("noise.range_std_m", "0.01"),
             ("noise.intensity_std", "0.01"),
         ],

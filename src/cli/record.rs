@@ -9,6 +9,7 @@ use super::out_paths::spare_with;
 use super::rig_args::RigArgs;
 use super::{CliError, all, console, ranks, setup};
 use crate::config::rig::Rig;
+use crate::devices::family::family_of;
 use crate::engine::record::{Stretch, file_names, own_threads, record_by};
 use crate::engine::workers::Casters;
 use crate::links::part_file::{OutPath, part_of};
@@ -32,8 +33,8 @@ pub struct Cmd {
     /// <device>.pcap for a device that sends datagrams (nanosecond timestamps, the product's own
     /// Ethernet, IP and UDP headers); <device>.bin with <device>.idx.csv for any other device;
     /// truth.csv with the robot's pose; truth-<object>.csv with that of each moving object;
-    /// faults.csv with the effects of each [[fault]], if there are any. Recordings have no host;
-    /// `--host-log` replays the commands of a run.
+    /// faults.csv with the effects of each [[fault]], if there are any. Recordings have no host: a
+    /// device that waits for one streams from power-on. `--host-log` replays the commands of a run.
     #[arg(long, value_name = "DIR")]
     out: OutPath,
 
@@ -56,15 +57,27 @@ pub struct Cmd {
     host_log: Option<PathBuf>,
 }
 
+/// Lets devices that wait for a host stream from power-on: a recording without a command log has no host.
+fn start_streams(rig: &mut Rig) {
+    for device in &mut rig.devices {
+        if let Some(settings) = family_of(&device.profile).streaming(device) {
+            device.settings = settings;
+        }
+    }
+}
+
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         // Another rank has done all when this returns.
         let Some(ranks) = ranks::join()? else { return Ok(()) };
-        let rig = ranks.load(&self.rig)?;
+        let mut rig = ranks.load(&self.rig)?;
         setup::refuse_feeds(&rig, "a recording")?;
         let hosts =
             self.host_log.as_ref().map(|path| setup::read_host_log(path, &rig)).transpose()?;
+        if hosts.is_none() {
+            start_streams(&mut rig);
+        }
         self.refuse_what_is_there(&rig)?;
         let mut world = setup::load_world(&rig)?;
         spare_with("--out", self.files(&rig))?;

@@ -51,6 +51,16 @@ pub trait Family: Sync + 'static {
         profile: &Self::Profile,
     ) -> Option<Self::Settings>;
 
+    /// The same unit, sending its measurements from power-on though no host asks for them; `None` if it does so
+    /// anyway, or cannot.
+    fn streaming(
+        &self,
+        _profile: &Self::Profile,
+        _settings: &Self::Settings,
+    ) -> Option<Self::Settings> {
+        None
+    }
+
     /// The faults that a unit can have within.
     fn faults(&self) -> &'static [DeviceFaultKind] {
         &[]
@@ -179,6 +189,9 @@ pub trait AnyFamily: FamilyReader {
 
     /// As [`Family::commands`].
     fn commands(&self, profile: &Profile) -> Vec<CommandTable>;
+
+    /// As [`Family::streaming`], the settings alone.
+    fn streaming(&self, config: &DeviceConfig) -> Option<Arc<dyn FamilyData>>;
 }
 
 /// Data that this family has read itself.
@@ -287,5 +300,10 @@ impl<F: Family> AnyFamily for Erased<F> {
 
     fn commands(&self, profile: &Profile) -> Vec<CommandTable> {
         Family::commands(&self.0, own(&*profile.data))
+    }
+
+    fn streaming(&self, config: &DeviceConfig) -> Option<Arc<dyn FamilyData>> {
+        let (profile, settings) = (own(&*config.profile.data), own(&*config.settings));
+        Family::streaming(&self.0, profile, settings).map(|settings| Arc::new(settings) as _)
     }
 }

@@ -241,26 +241,26 @@ name = "spinning"
 profile = "velodyne-vlp16-3.0"
 mount = {}
 link = { udp = { to = "127.0.0.1:2368" } }
-settings = { noise = { none = true } }
+settings = { errors = "none" }
 [[device]]
 name = "scanner"
 profile = "sick-lms291-s14"
 mount = {}
 link = { pty = "/tmp/menura-test" }
-settings = { rate_baud = 500000, power_on_mode = "continuous", noise = { none = true } }
+settings = { baud_rate = 500000, power_on_mode = "continuous", errors = "none" }
 "#;
 
     #[test]
     fn copies_differ_in_their_names_and_in_what_is_replaced() {
         let copy = |name: &str, rate: &str| {
-            (name.to_owned(), vec![("rate_baud = 500000", format!("rate_baud = {rate}"))])
+            (name.to_owned(), vec![("baud_rate = 500000", format!("baud_rate = {rate}"))])
         };
         let text = RIG.replace("/tmp/menura-test", "/tmp/menura/scanner");
         let text = with_copies(&text, "scanner", &[copy("a", "38400"), copy("b", "9600")]);
         let rig = rig("rig", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
         let names: Vec<&str> = rig.devices.iter().map(|device| &*device.name).collect();
         assert_eq!(names, ["a", "b"]);
-        assert!(text.contains("/tmp/menura/b\"") && text.contains("rate_baud = 9600"), "{text}");
+        assert!(text.contains("/tmp/menura/b\"") && text.contains("baud_rate = 9600"), "{text}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Scanner {
              [[device]]\nname = \"scanner\"\nprofile = \"{profile}\"\n\
              mount = {{ translation_m = [0.0, 0.0, 1.0] }}\nlink = {{ {link} }}\n\
              [device.settings]\nbeam = {{ shape = \"ray\" }}\n\
-             noise = {{ none = true }}\n{settings}\n"
+             errors = \"none\"\n{settings}\n"
         );
         let (rig, world) = super::load(&text);
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());

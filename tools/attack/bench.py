@@ -68,12 +68,12 @@ duration_s = 0.1
 period_s = 1.0
 [[response]]
 name = "by-udp"
-to = "flip"
+stimulus = "flip"
 udp = "{address}:{response_udp}"
 regex = "stop+"
 [[response]]
 name = "by-tcp"
-to = "flip"
+stimulus = "flip"
 tcp = "{address}:{response_tcp}"
 text = "stop"
 """

@@ -49,7 +49,7 @@ kind = "drive"
 model = "skid-steer"
 y_icr_m = {y_icr_m}
 max_speed_m_s = 1.5
-lag_ms = 35
+time_constant_ms = 35
 [[device]]
 name = "base"
 profile = "{profile}"

@@ -25,7 +25,7 @@ ROOM_SIZE_M = (12.0, 8.0, 5.0)
 ROBOT_M, ROBOT_YAW_DEG = (1.0, -0.5), 20.0
 MOUNT_M, MOUNT_YAW_DEG = (0.4, 0.1, 2.5), -35.0
 # Single rays and no noise.
-EXACT = 'beam = { shape = "ray" }, noise = { none = true }'
+EXACT = 'beam = { shape = "ray" }, errors = "none"'
 
 RIG = """\
 seed = 5

@@ -54,7 +54,7 @@ settings = { beam = { shape = "ray" } }
 [[device]]
 name = "turning"
 profile = "velodyne-vlp16-3.0"
-mount = { on = "mast", translation_m = [0.1, 0.0, 0.5], roll_pitch_yaw_deg = [0.0, 30.0, 0.0] }
+mount = { parent = "mast", translation_m = [0.1, 0.0, 0.5], roll_pitch_yaw_deg = [0.0, 30.0, 0.0] }
 link = { udp = { to = "127.0.0.1:9" } }
 settings = { beam = { shape = "ray" } }
 [[device]]

@@ -94,13 +94,13 @@ def check(what, holds, detail=""):
 def check_recordings(menura, folder):
     devices = [
         ("f9p-1-11", "ublox-zed-f9p-hpg1.11",
-         f"sentences = [{SENTENCES}], messages = [{quoted(MESSAGES_9)}], baud = 460800, rate_hz = 5, "
+         f"sentences = [{SENTENCES}], messages = [{quoted(MESSAGES_9)}], baud_rate = 460800, rate_hz = 5, "
          'high_precision = true, acquisition = { best_fix = "rtk-fixed", rtk_fixed_after_s = 8.0 }'),
         ("f9p-1-32", "ublox-zed-f9p-hpg1.32",
-         f"sentences = [{SENTENCES}], messages = [{quoted(MESSAGES_9)}], baud = 115200"),
+         f"sentences = [{SENTENCES}], messages = [{quoted(MESSAGES_9)}], baud_rate = 115200"),
         ("m8n", "ublox-m8n",
-         f"sentences = [{SENTENCES}], messages = [{quoted(MESSAGES_8)}], baud = 115200"),
-        ("garmin", "garmin-18x-lvc", "baud = 9600"),
+         f"sentences = [{SENTENCES}], messages = [{quoted(MESSAGES_8)}], baud_rate = 115200"),
+        ("garmin", "garmin-18x-lvc", "baud_rate = 9600"),
         ("phone", "phone-gnss", ""),
     ]
     path = rig(folder, devices, '{ kind = "circle", radius_m = 10.0, speed_m_s = 1.5 }')

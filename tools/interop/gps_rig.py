@@ -33,7 +33,7 @@ name = "gps"
 profile = "garmin-18x-lvc"
 mount = {{ translation_m = [0.0, 0.0, 2.0] }}
 link = {{ tcp = "127.0.0.1:0" }}
-settings = {{ baud = 9600, sentences = ["RMC"], acquisition = {{ startup_s = 0.0 }}, pulse = {{ after_fix_s = 1.0 }} }}
+settings = {{ baud_rate = 9600, sentences = ["RMC"], acquisition = {{ startup_s = 0.0 }}, pulse = {{ after_fix_s = 1.0 }} }}
 """
 
 UNIT = """

@@ -63,7 +63,7 @@ return_mode = "{mode}"
 {settings}
 """
 # The ray sees the walls and nothing else.
-ONE_RAY = 'noise = { none = true }\nbeam = { shape = "ray", min_range_m = 0.3, sees = { reflectance = 0.0 } }\n'
+ONE_RAY = 'errors = "none"\nbeam = { shape = "ray", min_range_m = 0.3, sees = { reflectance = 0.0 } }\n'
 # Cases side by side.
 AT_A_TIME = 3
 STEP_M = 0.004

@@ -64,7 +64,7 @@ clock = {{ ptp = "locked" }}
 {settings}
 """
 # The ray sees the walls and nothing else; ranges are rounded to whole millimetres.
-ONE_RAY = 'noise = { none = true }\nbeam = { shape = "ray", min_range_m = 0.3, sees = { reflectance = 0.0 } }\n'
+ONE_RAY = 'errors = "none"\nbeam = { shape = "ray", min_range_m = 0.3, sees = { reflectance = 0.0 } }\n'
 SPEED_M_S, RADIUS_M = 4.0, 5.0
 # WGS84's normal gravity at the rig's origin.
 GRAVITY_M_S2 = 9.7957

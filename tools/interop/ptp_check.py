@@ -48,7 +48,7 @@ profile = "ouster-os1-64-3.1"
 mount = {{ translation_m = [0.0, 0.0, 2.0] }}
 link = {{ udp = {{ to = "{MASTER_IP}:{OUSTER_PORT}", from = "{OUSTER_IP}:0", imu_port = 7503 }}, web = "{OUSTER_IP}:80" }}
 settings = {{ lidar_mode = "512x10", timestamp_mode = "TIME_FROM_PTP_1588", clock = {{ ptp = "wire", \
-drift_s_per_day = 0.864 }}, beam = {{ shape = "ray" }} }}
+drift_ppm = 10.0 }}, beam = {{ shape = "ray" }} }}
 
 [[device]]
 name = "hesai"
@@ -56,7 +56,7 @@ profile = "hesai-xt32"
 mount = {{ translation_m = [0.0, 0.0, 3.0] }}
 link = {{ udp = {{ to = "{MASTER_IP}:{HESAI_PORT}", from = "{HESAI_IP}:10000", gps_port = 10110 }}, \
 ptc = "{HESAI_IP}:9347" }}
-settings = {{ clock_source = "ptp", ptp = "wire", clock = {{ drift_s_per_day = -0.864 }}, beam = {{ shape = "ray" }} }}
+settings = {{ clock_source = "ptp", ptp = "wire", clock = {{ drift_ppm = -10.0 }}, beam = {{ shape = "ray" }} }}
 """
 PTP4L = """\
 [global]

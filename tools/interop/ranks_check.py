@@ -56,7 +56,7 @@ link = { udp = { to = "127.0.0.1:9" } }
 [[device]]
 name = "scanner"
 profile = "sick-lms111"
-mount = { on = "head", roll_pitch_yaw_deg = [90.0, 0.0, 0.0] }
+mount = { parent = "head", roll_pitch_yaw_deg = [90.0, 0.0, 0.0] }
 link = { tcp = "127.0.0.1:0" }
 settings = { power_on_stream = "cola-b" }
 [[fault]]

@@ -51,7 +51,7 @@ class Case:
 
 CASES = [
     Case("38400-cm", 38400, False),
-    Case("38400-mm-from-500000", 38400, True, settings=EXACT + ", rate_baud = 500000"),
+    Case("38400-mm-from-500000", 38400, True, settings=EXACT + ", baud_rate = 500000"),
     Case("38400-100-degrees", 38400, False, 100, 100, profile="sick-lms211"),
     Case("500000-mm", 500000, True, scans=100),
     Case("500000-mm-noise", 500000, True, settings="", range_std_m=0.01, scans=100),

@@ -28,9 +28,9 @@ HOUR_US = 3_600_000_000
 
 RIG = rig(
     ("vlp16", "velodyne-vlp16-3.0", 'to = "127.0.0.1:2368"',
-     'field_of_view_deg = [0, 19], beam = { shape = "ray" }'),
+     'sector_deg = [0, 19], beam = { shape = "ray" }'),
     ("vls128", "velodyne-vls128-5.2", 'to = "127.0.0.1:2368", position_port = 9308',
-     'field_of_view_deg = [0, 4], beam = { shape = "ray" }'))
+     'sector_deg = [0, 4], beam = { shape = "ray" }'))
 
 
 def main():

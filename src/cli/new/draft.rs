@@ -109,7 +109,7 @@ impl Draft {
                      # Kinds: constant-rate, sine, table, commanded.\nmotion = {motion}",
                     device.name
                 );
-                on = format!("on = \"{}-joint\", ", device.name);
+                on = format!("parent = \"{}-joint\", ", device.name);
             }
             let _ = writeln!(out, "[[device]]");
             let _ = writeln!(out, "name = \"{}\"", device.name);

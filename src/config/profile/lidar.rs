@@ -190,15 +190,16 @@ pub fn rig_beam(
     });
 }
 
-/// Reads `noise` of a rig's settings.
+/// Reads `errors` and `noise` of a rig's settings.
 pub fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSettings) {
+    let words = [("profile", false), ("none", true)];
+    if keys.table.optional("errors").choice_or(&words, "Menura's lidars", false) {
+        *all = NoiseSettings { weak_range_power: all.weak_range_power, ..Default::default() };
+    }
     let field = keys.field("noise").such_as(example);
     keys.table_in(&field, "noise", all, |mut keys, all| {
-        let mut none = false;
-        keys.boolean("none", &mut none);
-        if none {
-            *all = NoiseSettings { weak_range_power: all.weak_range_power, ..Default::default() };
-        }
+        let how = "write errors = \"none\" among the settings";
+        keys.table.was_called_in("none", "errors", how);
         noise(keys, all)
     });
 }

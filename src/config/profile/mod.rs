@@ -5,6 +5,7 @@
 
 pub mod baud_rate;
 mod catalogue;
+pub mod drift;
 mod family;
 pub mod lag;
 pub mod lidar;

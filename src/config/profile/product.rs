@@ -25,6 +25,8 @@ pub struct Product {
     pub joint: JointRole,
     /// What faults of its optics refer to, if it is a lidar.
     pub lidar: Option<LidarTraits>,
+    /// Whether its serial line is USB, which no rate limits.
+    pub is_usb: bool,
     /// Whether its host's commands move the robot.
     pub drives: bool,
 }
@@ -42,6 +44,7 @@ impl Product {
             has_gps_input: false,
             joint: JointRole::None,
             lidar: None,
+            is_usb: false,
             drives: false,
         }
     }

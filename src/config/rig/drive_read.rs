@@ -46,7 +46,8 @@ pub fn drive(
     let acceleration = Limit::new(0.01..=1000.0, "m/s2", FORMAT);
     let max_acceleration_m_s2 = table.optional("max_acceleration_m_s2").number(&acceleration);
     let lag = Limit::new(1.0..=10_000.0, "ms", "the vehicle, which is integrated in steps of 1 ms");
-    let lag_ms = table.optional("lag_ms").number_or(&lag, 1e3 * DriveConfig::USUAL_LAG_S);
+    table.was_called("lag_ms", "time_constant_ms");
+    let lag_ms = table.optional("time_constant_ms").number_or(&lag, 1e3 * DriveConfig::USUAL_LAG_S);
     let share = Limit::new(0.0..=0.95, "", "physics: a share that leaves some way");
     let slip_field = table.optional("slip");
     slip_field.defaults_to(0.0);

@@ -413,7 +413,7 @@ fn rows(field: &Field<'_>, units: &Units) -> Option<Vec<[f64; 2]>> {
     Some(rows)
 }
 
-/// The joint that `on` of a mount names, by its place; `joints` is `None` if they could not be read, and
+/// The joint that `parent` of a mount names, by its place; `joints` is `None` if they could not be read, and
 /// then nothing is said about them. `Some(None)` is the body.
 pub(crate) fn carrier(
     field: &Field<'_>,
@@ -443,7 +443,7 @@ pub(crate) fn check_role(
     let names: Vec<&str> = joints.iter().map(|joint| joint.name.as_str()).collect();
     let label = match names[..] {
         [] => "this rig has no joint; add one as [[joint]]".to_owned(),
-        _ => format!("allowed: mount = {{ on = \"NAME\" }}; there are: {}", names.join(", ")),
+        _ => format!("allowed: mount = {{ parent = \"NAME\" }}; there are: {}", names.join(", ")),
     };
     let title = format!("\"{name}\" sits on no joint whose position it could tell");
     field
@@ -468,7 +468,7 @@ pub(crate) fn check_commands(
             ([], true) => {
                 let title = format!("nobody commands the joint \"{}\"", joint.name);
                 let name = &joint.name;
-                let label = format!("needs mount = {{ on = \"{name}\" }} of a turning head");
+                let label = format!("needs mount = {{ parent = \"{name}\" }} of a turning head");
                 let fault = joint.place.fault(title, label);
                 field.fault(fault.help("`menura profiles` lists them, as menura-turning-head"));
             }

@@ -60,7 +60,10 @@ pub(crate) fn link(
         "tcp" if matches!(interface, Some(Interface::Server) | None) => {
             server(&mut table, claims).map(LinkConfig::TcpServer)
         }
-        "pty" | "serial" | "tcp" => line_of(kind, &mut table, claims).map(LinkConfig::Line),
+        "pty" | "serial" | "tcp" => {
+            let is_usb = profile.is_some_and(|profile| profile.product.is_usb);
+            line_of(kind, &mut table, is_usb, claims).map(LinkConfig::Line)
+        }
         _ => table
             .required("udp")
             .such_as("{ to = \"127.0.0.1:2368\" }")
@@ -135,8 +138,8 @@ fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     let kinds = kinds_of(Interface::Line);
     let written = table.written_among(kinds);
     let link = match written[..] {
-        [] => line_of(kinds[0], &mut table, claims),
-        [kind] => line_of(kind, &mut table, claims),
+        [] => line_of(kinds[0], &mut table, false, claims),
+        [kind] => line_of(kind, &mut table, false, claims),
         _ => {
             let fault = table
                 .place()
@@ -149,12 +152,17 @@ fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     link
 }
 
-/// Reads a line of a kind that is written in `table`, or should be.
-fn line_of(kind: &str, table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
+/// Reads a line of a kind that is written in `table`, or should be. A line that `is_usb` has no rate.
+fn line_of(
+    kind: &str,
+    table: &mut TableReader<'_>,
+    is_usb: bool,
+    claims: &Claims<'_>,
+) -> Option<LineConfig> {
     match kind {
         "serial" => serial(table, claims).map(LineConfig::Serial),
         "tcp" => listening(&table.required("tcp"), claims).map(LineConfig::Tcp),
-        _ => pty(table, claims).map(LineConfig::Pty),
+        _ => pty(table, is_usb, claims).map(LineConfig::Pty),
     }
 }
 
@@ -167,13 +175,13 @@ pub(crate) fn kinds_of(interface: Interface) -> &'static [&'static str] {
     }
 }
 
-fn pty(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<PtyOptions> {
+fn pty(table: &mut TableReader<'_>, is_usb: bool, claims: &Claims<'_>) -> Option<PtyOptions> {
     let field = table.required("pty");
     let path = path(&field, "the path of a symbolic link to make, such as \"/tmp/menura/imu\"");
     if let Some((path, place)) = &path {
         claims.path(PathKind::PtyLink, path, place);
     }
-    let strict_rate = table.optional("strict_rate").boolean_or(true);
+    let strict_rate = table.optional("strict_rate").boolean_or(!is_usb);
     let aliases = table.optional("rate_aliases");
     let mut rate_aliases = Vec::new();
     if let Some((pairs, _)) = aliases.array("pairs [host, device] of bits a second") {

@@ -571,7 +571,8 @@ impl Profiles<'_> {
 type Mount = (Transform<Body, Sensor>, Option<(usize, Arc<JointConfig>)>);
 
 fn mount(mut table: TableReader<'_>, joints: Option<&[Arc<JointConfig>]>) -> Option<Mount> {
-    let on = joint_read::carrier(&table.optional("on"), joints);
+    table.was_called("on", "parent");
+    let on = joint_read::carrier(&table.optional("parent"), joints);
     let reach = Limit::new(-100.0..=100.0, "m", "the rig format: devices sit on the robot");
     let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
     let translation_m = table.optional("translation_m").numbers_or(&reach, [0.0; 3]);

@@ -52,7 +52,8 @@ pub fn responses(
     claims: &Claims<'_>,
 ) -> Option<Vec<ResponseConfig>> {
     tables(field, "response", "a response's", |table, name| {
-        let to = table.required("to");
+        table.was_called("to", "stimulus");
+        let to = table.required("stimulus");
         let to_name = to.text("the name of a [[stimulus]]");
         let names = stimuli.map(|all| all.iter().map(|s| s.name.as_str()).collect::<Vec<_>>());
         let stimulus =

@@ -49,13 +49,13 @@ mod tests {
 
     #[test]
     fn letters_go_before_parts_and_parts_before_nothing() {
-        let known = ["rotation_rate_rpm", "return_mode", "noise", "field_of_view_deg", "rate_hz"];
+        let known = ["rotation_rate_rpm", "return_mode", "noise", "sector_deg", "rate_hz"];
         let near = |written| nearest(written, known.into_iter());
         assert_eq!(near("retrun_mode"), Some("return_mode"));
         assert_eq!(near("rpm"), Some("rotation_rate_rpm"));
         assert_eq!(near("RPM"), Some("rotation_rate_rpm"));
         assert_eq!(near("fov_deg"), None);
-        assert_eq!(near("view"), Some("field_of_view_deg"));
+        assert_eq!(near("sector"), Some("sector_deg"));
         assert_eq!(near("rate"), Some("rate_hz"));
         assert_eq!(near("rpm_rate"), Some("rotation_rate_rpm"));
         assert_eq!(near("otation"), Some("rotation_rate_rpm"));

@@ -106,6 +106,11 @@ impl<'f> TableReader<'f> {
         }
     }
 
+    /// What is written under a key that has not been asked for.
+    pub fn node(&self, key: &str) -> Option<&Node> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
     /// Notes that what `key` says is written elsewhere.
     pub fn is_written_out(&self, key: &str) {
         if let Some(noted) = &self.noted {

@@ -50,7 +50,7 @@ fn settings_rows(driver: &GnssProfile) -> Rows {
     let max_hz = shortest(1e9 / driver.min_period_ns as f64);
     let mut rows = vec![
         ("rate_hz", format!("{}, allowed 0.1 to {max_hz}", shortest(1e9 / d.period_ns as f64))),
-        ("baud", d.baud.to_string()),
+        ("baud_rate", d.baud.to_string()),
         ("sentences", format!("[{sentences}], allowed {order}")),
     ];
     if driver.dialect.is_ublox() {

@@ -185,7 +185,8 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     keys.read("rate_hz", &mut all.period_ns, |field| {
         field.number(&rate).map(|hz| whole_ms(1e9 / hz))
     });
-    keys.read("baud", &mut all.baud, baud);
+    keys.table.was_called("baud", "baud_rate");
+    keys.with_default("baud_rate", all.baud, &mut all.baud, baud);
     keys.read("sentences", &mut all.sentences, |field| sentences(field, scope.nmea));
     ublox_only(&mut keys, scope, all);
     let receiver = &mut all.receiver;

@@ -44,6 +44,7 @@ impl Family for Hdl64eFamily {
             ports: vec![DatagramPort::data(&profile.network)],
             server_ports: &[],
             controls: &[Control { key: "control", kind: ControlKind::SerialPort, port: None }],
+            is_usb: false,
             drives: false,
             has_gps_output: false,
             has_gps_input: profile.defaults.clock.is_some(),

@@ -15,7 +15,8 @@ pub struct SerialProfile {
 
 /// Reads `[serial]` of a profile.
 pub(crate) fn profile(mut table: TableReader<'_>) -> Option<SerialProfile> {
-    let baud = table.required("baud").integer(&Limit::new(300..=921_600, "baud", PROFILES));
+    table.was_called("baud", "baud_rate");
+    let baud = table.required("baud_rate").integer(&Limit::new(300..=921_600, "baud", PROFILES));
     let digits = Limit::new(3..=4, "", "the manuals: S1 three, S2 and S3 four");
     let rpm_digits = table.required("rpm_digits").integer(&digits);
     let unstored_rpm = word(&table.required("unstored_rpm"));

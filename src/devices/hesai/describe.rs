@@ -37,7 +37,7 @@ fn settings_rows(driver: &HesaiProfile) -> Rows {
         ("rotation_rate_rpm", d.rotation_rate_rpm.to_string()),
         ("return_mode", d.return_mode.name().to_string()),
         ("dual_order", d.dual_order.word().to_string()),
-        ("azimuth_range_deg", format!("[{first}, {last}]: the whole turn")),
+        ("sector_deg", format!("[{first}, {last}]: the whole turn")),
         ("sync_enable", d.sync_enable.to_string()),
         ("udp_sequence", d.has_sequence.to_string()),
         ("clock_source", d.clock.source.word().to_string()),

@@ -45,6 +45,7 @@ impl Family for HesaiFamily {
             ports: profile.ports(),
             server_ports: &[],
             controls: &[Control { key: "ptc", kind: ControlKind::Commands, port: Some(9347) }],
+            is_usb: false,
             drives: false,
             has_gps_output: false,
             has_gps_input: true,

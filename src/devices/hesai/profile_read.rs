@@ -87,7 +87,9 @@ pub(crate) fn settings(
     keys.choice("return_mode", &modes, &origin, &mut all.return_mode);
     keys.choice("dual_order", &DualOrder::WORDS, "captures of real units", &mut all.dual_order);
     let degrees = Limit::new(0.0..=360.0, "degrees", COMMANDS);
-    let field = keys.field("azimuth_range_deg").such_as("[270.0, 90.0]");
+    keys.table.was_called("azimuth_range_deg", "sector_deg");
+    let field = keys.field("sector_deg").such_as("[270.0, 90.0]");
+    field.defaults_to(all.range_decideg.map(|end| f64::from(end) / 10.0).to_vec());
     let ends = field.numbers::<2>(&degrees);
     let decidegrees = |ends: [f64; 2]| ends.map(|end| (end * 10.0).round() as u16);
     keys.put(ends.map(decidegrees), &mut all.range_decideg);

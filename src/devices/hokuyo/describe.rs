@@ -31,6 +31,7 @@ fn device_rows(driver: &HokuyoProfile) -> Rows {
         HostInterface::Ethernet => {
             "TCP, SCIP; the real one listens at 192.168.0.10:10940".to_owned()
         }
+        HostInterface::Usb => "USB, SCIP".into(),
         HostInterface::Serial => format!("a serial line, SCIP, {} baud", rates.join(", ")),
     };
     let commands: Vec<_> = driver.protocol.commands.iter().map(|name| name.word()).collect();
@@ -64,18 +65,17 @@ fn settings_rows(driver: &HokuyoProfile) -> Rows {
         .filter(|name| name.scan().is_some_and(|scan| scan.is_stream))
         .map(|name| name.word())
         .collect();
-    let mut rows = vec![(
-        "power_on_stream",
-        format!("off, allowed off, {}; `record` needs one", streams.join(", ")),
-    )];
-    if let Some((first, others)) = driver.connection.bit_rates.split_first() {
+    let mut rows = vec![("power_on_stream", format!("off, allowed off, {}", streams.join(", ")))];
+    if driver.connection.interface == HostInterface::Serial
+        && let Some((first, others)) = driver.connection.bit_rates.split_first()
+    {
         let others: Vec<_> = others.iter().map(|rate| format!(", {rate}")).collect();
-        rows.push(("bit_rate", format!("{}, allowed {first}{}", d.bit_rate, others.concat())));
+        rows.push(("baud_rate", format!("{}, allowed {first}{}", d.bit_rate, others.concat())));
     }
     rows.extend([
         ("start_up_s", seconds(d.start_up_ns)),
         ("uptime_s", seconds(d.uptime_ns)),
-        ("clock_drift_ppm", shortest(d.drift_ppb as f64 / 1e3)),
+        ("clock.drift_ppm", shortest(d.drift_ppb as f64 / 1e3)),
         ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
         ("serial_number", d.serial_number.clone()),
         ("high_sensitivity", format!("{}, allowed true, false", d.is_sensitive)),

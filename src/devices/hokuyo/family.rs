@@ -38,9 +38,10 @@ impl Family for HokuyoFamily {
             lidar: Some(LidarTraits { lasers: 1, angles }),
             interface: match profile.connection.interface {
                 HostInterface::Ethernet => Interface::Server,
-                HostInterface::Serial => Interface::Line,
+                HostInterface::Serial | HostInterface::Usb => Interface::Line,
             },
             server_ports: &[10940],
+            is_usb: profile.connection.interface == HostInterface::Usb,
             ..Product::on_a_line("a scanner with one laser")
         }
     }
@@ -71,6 +72,17 @@ impl Family for HokuyoFamily {
 
     fn describe(&self, profile: &HokuyoProfile) -> Vec<Section> {
         describe::sections(profile)
+    }
+
+    fn streaming(
+        &self,
+        profile: &HokuyoProfile,
+        settings: &HokuyoSettings,
+    ) -> Option<HokuyoSettings> {
+        let is_stream = |name: &&Name| name.scan().is_some_and(|scan| scan.is_stream);
+        let stream = profile.protocol.commands.iter().find(is_stream).copied();
+        let waits = settings.power_on_stream.is_none() && stream.is_some();
+        waits.then(|| HokuyoSettings { power_on_stream: stream, ..settings.clone() })
     }
 
     fn summary(&self, profile: &HokuyoProfile, settings: &HokuyoSettings) -> String {

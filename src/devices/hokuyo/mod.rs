@@ -165,7 +165,7 @@ enum Event {
 impl Hokuyo {
     /// A unit that is switched on at the first instant, or has been running before.
     pub fn new(profile: &HokuyoProfile, settings: &HokuyoSettings, noise: NoiseSource) -> Self {
-        let is_serial = profile.connection.interface == HostInterface::Serial;
+        let is_serial = profile.connection.interface != HostInterface::Ethernet;
         let mut unit = Self {
             noise,
             clock: Clock::new(settings),

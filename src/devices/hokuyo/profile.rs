@@ -5,7 +5,7 @@
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::wire::scip::request::Name;
 
-words!(HostInterface: "ethernet" => Ethernet, "serial" => Serial);
+words!(HostInterface: "ethernet" => Ethernet, "serial" => Serial, "usb" => Usb);
 words!(SecondHost: "waits" => Waits, "takes-over" => TakesOver);
 words!(StampAt: "step-0" => StepZero, "rear" => Rear);
 words!(ClusterRule: "minimum" => Minimum, "first" => First);
@@ -20,8 +20,10 @@ words!(AnotherStream: "replaces" => Replaces, "same-command" => SameCommand);
 pub enum HostInterface {
     /// By TCP.
     Ethernet,
-    /// By a serial line, or USB that passes for one.
+    /// By a serial line.
     Serial,
+    /// A USB device that looks like a serial port, whose rate means nothing.
+    Usb,
 }
 
 /// What becomes of a host that connects while another is.

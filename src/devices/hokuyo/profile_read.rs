@@ -433,8 +433,13 @@ pub(super) fn settings(
     let uptime = Limit::new(0.0..=1e9, "s", "Menura: thirty years");
     keys.time_ns("uptime_s", &uptime, 1e9, &mut all.uptime_ns);
     let drift = Limit::new(-10_000.0..=10_000.0, "ppm", "Menura: no quartz is worse");
-    keys.with_default("clock_drift_ppm", all.drift_ppb as f64 / 1e3, &mut all.drift_ppb, |field| {
-        field.number(&drift).map(|ppm| (ppm * 1e3).round() as i64)
+    let how = "write clock = { drift_ppm = 20.0 }";
+    keys.table.was_called_in("clock_drift_ppm", "clock.drift_ppm", how);
+    keys.table("clock", "the clock", &mut all.drift_ppb, |mut keys, drift_ppb| {
+        keys.with_default("drift_ppm", *drift_ppb as f64 / 1e3, drift_ppb, |field| {
+            field.number(&drift).map(|ppm| (ppm * 1e3).round() as i64)
+        });
+        keys.finish()
     });
     lag::read(&mut keys, &mut all.lag_ns);
     bit_rate(&mut keys, profile, driver, &mut all);
@@ -461,24 +466,30 @@ fn power_on_stream(
     keys.choice("power_on_stream", &words, &origin, &mut all.power_on_stream);
 }
 
-/// `bit_rate`, which only scanners with a line have.
+/// `baud_rate`, which only scanners with a line have.
 fn bit_rate(
     keys: &mut Keys<'_>,
     profile: &Profile,
     driver: &HokuyoProfile,
     all: &mut HokuyoSettings,
 ) {
+    keys.table.was_called("bit_rate", "baud_rate");
     let rates = &driver.connection.bit_rates;
-    if rates.is_empty() {
-        if let Some(place) = keys.table.take_unlisted("bit_rate") {
-            let label = format!("{} is connected by Ethernet", profile.name);
+    let by = match driver.connection.interface {
+        HostInterface::Serial => None,
+        HostInterface::Ethernet => Some("Ethernet"),
+        HostInterface::Usb => Some("USB"),
+    };
+    if let Some(by) = by {
+        if let Some(place) = keys.table.take_unlisted("baud_rate") {
+            let label = format!("{} is connected by {by}", profile.name);
             keys.table.fault(place.fault("this scanner has no serial line", label));
         }
         return;
     }
     let allowed: Vec<i128> = rates.iter().map(|rate| i128::from(*rate)).collect();
     let limit = Limit::new(1200..=12_000_000, "bit/s", format!("{}, [connection]", profile.file));
-    let field = keys.field("bit_rate");
+    let field = keys.field("baud_rate");
     field.defaults_to(all.bit_rate);
     keys.put(field.integer_among(&limit, &allowed), &mut all.bit_rate);
     if !rates.contains(&all.bit_rate)

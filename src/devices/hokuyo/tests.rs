@@ -164,7 +164,7 @@ fn the_mirror_turns_counter_clockwise_at_the_steps_own_times() {
 
 #[test]
 fn the_clock_has_24_bits_and_may_drift() {
-    let wraps = "uptime_s = 16777.2159\nclock_drift_ppm = 100.0";
+    let wraps = "uptime_s = 16777.2159\nclock = { drift_ppm = 100.0 }";
     let unit = unit("hokuyo-utm30lx-ew", wraps, |_| {});
     assert_eq!(unit.clock.ms(SimTime(0)), (1 << 24) - 1);
     assert_eq!(unit.clock.ms(SimTime(MS / 10)), 0);
@@ -549,7 +549,7 @@ fn an_ust_starts_deaf_and_sends_at_its_ticks() {
 #[test]
 fn scip1_is_left_by_one_command() {
     let old = |profile: &mut HokuyoProfile| profile.protocol.starts_in_scip1 = true;
-    let mut bench = Bench::of(unit("hokuyo-urg04lx", "bit_rate = 750000", old));
+    let mut bench = Bench::of(unit("hokuyo-urg04lx", "baud_rate = 750000", old));
     assert_eq!(bench.ask("QT"), "E");
     assert_eq!(bench.ask("SCIP2.0"), "0");
     assert_eq!(bench.ask("QT"), "00");
@@ -557,7 +557,7 @@ fn scip1_is_left_by_one_command() {
 
 #[test]
 fn motor_speeds_follow_cr() {
-    let mut bench = Bench::new("hokuyo-urg04lx", "bit_rate = 750000");
+    let mut bench = Bench::new("hokuyo-urg04lx", "baud_rate = 750000");
     assert_eq!(bench.ask("CR10"), "00");
     assert_eq!(bench.ask("BM"), "01");
     bench.send("MD0044072501000");

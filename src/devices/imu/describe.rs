@@ -88,7 +88,7 @@ fn settings(driver: &ImuProfile) -> Rows {
         ),
         ("baud_rate", d.baud_rate.to_string()),
         ("streaming", d.is_streaming.to_string()),
-        ("on_for_s", shortest(d.on_for_ns as f64 / 1e9)),
+        ("uptime_s", shortest(d.on_for_ns as f64 / 1e9)),
         ("window_ms", shortest(d.model.window_ns as f64 / 1e6)),
         ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
         ("earth_rate", d.model.earth_rate.to_string()),

@@ -74,6 +74,11 @@ impl Family for ImuFamily {
         Some([model.gyro, model.accel, model.mag])
     }
 
+    fn streaming(&self, _profile: &ImuProfile, settings: &ImuSettings) -> Option<ImuSettings> {
+        let waits = !settings.is_streaming;
+        waits.then(|| ImuSettings { is_streaming: true, ..settings.clone() })
+    }
+
     fn summary(&self, _profile: &ImuProfile, settings: &ImuSettings) -> String {
         format!("{} Hz, {} baud", settings.rate_hz, settings.baud_rate)
     }

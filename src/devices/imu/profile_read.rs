@@ -222,7 +222,8 @@ pub(super) fn settings(
     keys.time_ns("window_ms", &window_limit(), 1e6, &mut all.model.window_ns);
     lag::read(&mut keys, &mut all.lag_ns);
     // A year: the longest counters of units wrap after some days.
-    keys.time_ns("on_for_s", &Limit::new(0.0..=31_557_600.0, "s", MODEL), 1e9, &mut all.on_for_ns);
+    keys.table.was_called("on_for_s", "uptime_s");
+    keys.time_ns("uptime_s", &Limit::new(0.0..=31_557_600.0, "s", MODEL), 1e9, &mut all.on_for_ns);
     model(&mut keys, &mut all.model);
     keys.table("clock", "clock", &mut all.clock, clock);
     keys.finish()?;

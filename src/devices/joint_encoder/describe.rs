@@ -55,6 +55,6 @@ fn settings(profile: &JointEncoderProfile) -> Rows {
             ),
         ),
         ("lag_ms", shortest(d.lag_ns as f64 * 1e-6)),
-        ("baud", d.baud.to_string()),
+        ("baud_rate", d.baud.to_string()),
     ]
 }

@@ -156,7 +156,8 @@ fn read_settings(mut keys: Keys<'_>, all: &mut JointEncoderSettings) -> Option<(
     all.clock_jitter_s = clock.jitter_ms * 1e-3;
     lag::read(&mut keys, &mut all.lag_ns);
     let baud = Limit::new(9600..=460_800, "baud", "UARTs");
-    keys.with_default("baud", all.baud, &mut all.baud, |field| {
+    keys.table.was_called("baud", "baud_rate");
+    keys.with_default("baud_rate", all.baud, &mut all.baud, |field| {
         among(field, &baud, &BAUD_RATES, "rates that a UART of the unit has")
     });
     keys.finish()

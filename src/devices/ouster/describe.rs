@@ -35,7 +35,7 @@ fn settings_rows(driver: &OusterProfile) -> Rows {
     vec![
         ("lidar_mode", d.lidar_mode.word().to_string()),
         ("udp_profile_lidar", d.lidar_format.name().to_string()),
-        ("azimuth_window_mdeg", format!("[{from}, {to}]: the whole turn")),
+        ("sector_deg", format!("[{from}, {to}]: the whole turn")),
         ("timestamp_mode", d.timestamp_mode.word().to_string()),
         ("operating_mode", d.operating_mode.word().to_string()),
         ("signal_multiplier", shortest(d.signal_multiplier)),

@@ -52,6 +52,7 @@ impl Family for OusterFamily {
                 ],
                 false => &[WEB],
             },
+            is_usb: false,
             drives: false,
             has_gps_output: false,
             has_gps_input: true,

@@ -9,7 +9,7 @@ use super::words::{LidarMode, OperatingMode, PtpState, ReturnOrder, TimestampMod
 use crate::config::profile::Profile;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
-use crate::config::profile::{lag, lidar};
+use crate::config::profile::{drift, lag, lidar};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::spinning::motor_settings;
@@ -92,9 +92,13 @@ pub(crate) fn settings(
         let label = "allowed: up to 10240 columns a second, such as 1024x10";
         keys.table.fault(place.fault(why, label));
     }
-    let mdeg = Limit::new(0.0..=360_000.0, "thousandths of a degree", MANUAL);
-    let field = keys.field("azimuth_window_mdeg").such_as("[90000, 270000]");
-    let window = field.numbers::<2>(&mdeg).map(|ends| ends.map(|end| end as u32));
+    let how = "write degrees, such as sector_deg = [90.0, 270.0]";
+    keys.table.was_called_in("azimuth_window_mdeg", "sector_deg", how);
+    let degrees = Limit::new(0.0..=360.0, "degrees", MANUAL);
+    let field = keys.field("sector_deg").such_as("[90.0, 270.0]");
+    field.defaults_to(all.azimuth_window_mdeg.map(|mdeg| f64::from(mdeg) / 1e3).to_vec());
+    let window =
+        field.numbers::<2>(&degrees).map(|ends| ends.map(|end| (end * 1e3).round() as u32));
     if let (Some(window), Some(place)) = (window, field.place())
         && window::columns(window, all.lidar_mode.columns()).is_none()
     {
@@ -289,14 +293,14 @@ fn imu(table: TableReader<'_>) -> Option<ImuProfile> {
 fn clock(mut keys: Keys<'_>, clock: &mut OusterClockSettings) -> Option<()> {
     let ns = Limit::new(1..=1000, "ns", PROFILES);
     keys.integer("resolution_ns", &ns, &mut clock.resolution_ns);
-    let day = Limit::new(-3600.0..=3600.0, "s a day", "Menura: worse clocks are broken");
-    keys.number("drift_s_per_day", &day, &mut clock.drift_s_per_day);
+    drift::read(&mut keys, &mut clock.drift_s_per_day);
     let ahead = Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC");
     keys.integer("ptp_ahead_s", &ahead, &mut clock.ptp_ahead_s);
     if !keys.is_profile() {
         keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut clock.ptp);
         let since = Limit::new(0.0..=1e9, "s", "the rig format");
-        keys.time_ns("power_up_s", &since, 1e9, &mut clock.power_up_ns);
+        keys.table.was_called("power_up_s", "uptime_s");
+        keys.time_ns("uptime_s", &since, 1e9, &mut clock.power_up_ns);
     }
     keys.finish()
 }

@@ -56,7 +56,7 @@ fn settings_rows(driver: &SickLms1xxProfile) -> Rows {
     let mut rows = vec![
         ("scan_frequency_hz", shortest(hz)),
         ("angular_resolution_deg", degrees(d.mode.resolution as i32)),
-        ("output_range_deg", format!("[{first}, {last}]")),
+        ("sector_deg", format!("[{first}, {last}]")),
         ("channels", format!("{}, a bit an echo, up to {}", d.channels, (1 << driver.echoes) - 1)),
     ];
     if driver.has_echo_filter {
@@ -74,7 +74,7 @@ fn settings_rows(driver: &SickLms1xxProfile) -> Rows {
         ("remission_bits", format!("{bits}, allowed 8, 16")),
         ("timestamp", yes_no(d.timestamp)),
         ("output_interval", format!("{}, in scans", d.output_interval)),
-        ("power_on_stream", format!("{stream}, allowed off, cola-a, cola-b; `record` needs one")),
+        ("power_on_stream", format!("{stream}, allowed off, cola-a, cola-b")),
         ("dialects", format!("{}, allowed both, configured", d.accepted_dialects.word())),
         ("host_dialect", format!("{}, allowed cola-a, cola-b", d.host_dialect.word())),
         (

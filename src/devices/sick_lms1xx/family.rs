@@ -15,6 +15,7 @@ use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::power_cycle::POWER_CYCLE;
 use crate::sensors::optics_fault::WINDOW_DIRTY;
+use crate::wire::cola::Dialect;
 
 /// `sick-lms1xx`
 #[derive(Debug)]
@@ -67,6 +68,16 @@ impl Family for SickLms1xxFamily {
 
     fn describe(&self, profile: &SickLms1xxProfile) -> Vec<Section> {
         describe::sections(profile)
+    }
+
+    fn streaming(
+        &self,
+        _profile: &SickLms1xxProfile,
+        settings: &SickLms1xxSettings,
+    ) -> Option<SickLms1xxSettings> {
+        let power_on_stream = Some(Dialect::B);
+        let waits = settings.power_on_stream.is_none();
+        waits.then(|| SickLms1xxSettings { power_on_stream, ..settings.clone() })
     }
 
     fn summary(&self, _profile: &SickLms1xxProfile, settings: &SickLms1xxSettings) -> String {

@@ -381,7 +381,8 @@ fn output_range(
 ) -> Option<[i32; 2]> {
     let [first, last] = driver.field.map(|angle| f64::from(angle) / PER_DEGREE);
     let limit = Limit::new(first..=last, "degrees", format!("{}, [scan]", profile.file));
-    let field = table.optional("output_range_deg");
+    table.was_called("output_range_deg", "sector_deg");
+    let field = table.optional("sector_deg");
     let place = field.place()?;
     let [start, stop] = field.numbers::<2>(&limit)?.map(to_wire);
     if start > stop {

@@ -88,7 +88,7 @@ fn settings_rows(driver: &SickLms2xxProfile) -> Rows {
     vec![
         ("angle_deg", d.variant.angle_deg.to_string()),
         ("resolution_deg", shortest(f64::from(d.variant.resolution_centideg) / 100.0)),
-        ("rate_baud", format!("{}, allowed {}", d.rate.baud(), rates.join(", "))),
+        ("baud_rate", format!("{}, allowed {}", d.rate.baud(), rates.join(", "))),
         ("unit", format!("{}, allowed {}", d.unit.word(), words(&RangeUnit::WORDS.map(|w| w.0)))),
         ("measuring_mode", format!("{:#04x}", d.measuring_mode.code())),
         ("power_on_mode", format!("{}, allowed {}", d.power_on_mode.word(), words(&modes))),
@@ -101,7 +101,7 @@ fn settings_rows(driver: &SickLms2xxProfile) -> Rows {
         ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
         ("mirror_phase_deg", shortest(d.mirror_phase_rad.to_degrees())),
         ("error_level", "ok, allowed ok, info, warning, error, fatal".to_string()),
-        ("errors", "[], pairs [type, number]".to_string()),
+        ("error_list", "[], pairs [type, number]".to_string()),
         ("polluted", d.is_polluted.to_string()),
         ("implausible", d.is_implausible.to_string()),
     ]

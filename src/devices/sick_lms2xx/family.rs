@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::faults::NAK;
-use super::profile::{SickLms2xxProfile, SickLms2xxSettings};
+use super::profile::{PowerOnMode, SickLms2xxProfile, SickLms2xxSettings};
 use super::{SickLms2xx, commands, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
@@ -66,6 +66,16 @@ impl Family for SickLms2xxFamily {
 
     fn describe(&self, profile: &SickLms2xxProfile) -> Vec<Section> {
         describe::sections(profile)
+    }
+
+    fn streaming(
+        &self,
+        _profile: &SickLms2xxProfile,
+        settings: &SickLms2xxSettings,
+    ) -> Option<SickLms2xxSettings> {
+        let power_on_mode = PowerOnMode::Continuous;
+        let waits = settings.power_on_mode == PowerOnMode::OnRequest;
+        waits.then(|| SickLms2xxSettings { power_on_mode, ..settings.clone() })
     }
 
     fn summary(&self, _profile: &SickLms2xxProfile, settings: &SickLms2xxSettings) -> String {

@@ -5,7 +5,7 @@ use crate::config::profile::read::PROFILES;
 use crate::config::profile::{lag, lidar};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::config::toml::reader::{Field, Limit, Node, TableReader, Value};
 use crate::sick_lms2xx::profile::{
     Motor, PowerOnMode, RangeUnit, ReplyTiming, ScanIndexCounts, SickLms2xxProfile,
     SickLms2xxSettings, SpoiltTelegram, TransmissionStart,
@@ -379,7 +379,10 @@ pub(crate) fn settings(
     let variant = variant(&mut keys.table, driver, &of_profile("[scan]"));
     keys.put(variant, &mut all.variant);
     let origin = of_profile("[line]");
-    keys.read("rate_baud", &mut all.rate, |field| rate(field, &driver.rates, &origin));
+    keys.table.was_called("rate_baud", "baud_rate");
+    keys.with_default("baud_rate", all.rate.baud(), &mut all.rate, |field| {
+        rate(field, &driver.rates, &origin)
+    });
     keys.choice("unit", &RangeUnit::WORDS, PROTOCOL, &mut all.unit);
     let modes: Vec<_> =
         driver.measuring_modes.iter().map(|mode| (i128::from(mode.code()), *mode)).collect();
@@ -402,7 +405,10 @@ pub(crate) fn settings(
     keys.time_ns("restart_s", &seconds_limit(), 1e9, &mut all.restart_ns);
     lag::read(&mut keys, &mut all.lag_ns);
     keys.degrees("mirror_phase_deg", &phase_limit(), &mut all.mirror_phase_rad);
-    keys.read("errors", &mut all.errors, errors);
+    if matches!(keys.table.node("errors"), Some(Node { value: Value::Array(_), .. })) {
+        keys.table.was_called("errors", "error_list");
+    }
+    keys.read("error_list", &mut all.errors, errors);
     keys.choice("error_level", &ERROR_LEVELS, PROTOCOL, &mut all.error_level);
     keys.boolean("polluted", &mut all.is_polluted);
     keys.boolean("implausible", &mut all.is_implausible);

@@ -1,7 +1,7 @@
 //! A clock that PPS and NMEA discipline, and its GPS input: what a profile says and a rig may set.
 
-use crate::config::profile::GpsInputRefusal;
 use crate::config::profile::read::PROFILES;
+use crate::config::profile::{GpsInputRefusal, drift};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 
@@ -72,14 +72,13 @@ pub(crate) fn profile(table: TableReader<'_>) -> Option<ClockSettings> {
 
 /// Reads `clock` of a rig's settings.
 pub(crate) fn settings(keys: &mut Keys<'_>, clock: &mut ClockSettings) {
-    let field = keys.field("clock").such_as("{ drift_s_per_day = 5.0 }");
+    let field = keys.field("clock").such_as("{ drift_ppm = 20.0 }");
     keys.table_in(&field, "a clock", clock, read);
 }
 
 /// Of a profile, without the keys that say how a run begins.
 fn read(mut keys: Keys<'_>, clock: &mut ClockSettings) -> Option<()> {
-    let day = Limit::new(-3600.0..=3600.0, "s a day", "Menura: worse clocks are broken");
-    keys.number("drift_s_per_day", &day, &mut clock.drift_s_per_day);
+    drift::read(&mut keys, &mut clock.drift_s_per_day);
     let baud = Limit::new(300..=921_600, "baud", PROFILES);
     keys.integer("gps_baud", &baud, &mut clock.gps_baud);
     let origin = "the units' manuals, GPS input";
@@ -97,8 +96,10 @@ fn read(mut keys: Keys<'_>, clock: &mut ClockSettings) -> Option<()> {
     if !keys.is_profile() {
         let origin = "Menura's clocks";
         keys.choice("reference", &ClockReference::WORDS, origin, &mut clock.reference);
-        let since = Limit::new(0..=i128::from(u32::MAX) * 1_000_000, "us", "the rig format");
-        keys.integer("power_up_us", &since, &mut clock.power_up_us);
+        let how = "write seconds, such as uptime_s = 3600.0";
+        keys.table.was_called_in("power_up_us", "uptime_s", how);
+        let since = Limit::new(0.0..=f64::from(u32::MAX), "s", "the rig format");
+        keys.time_ns("uptime_s", &since, 1e6, &mut clock.power_up_us);
     }
     keys.finish()
 }

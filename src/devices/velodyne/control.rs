@@ -94,7 +94,7 @@ impl Configuration {
         Self {
             rpm: settings.rotation_rate_rpm,
             returns: settings.return_mode,
-            view: View(settings.field_of_view_deg),
+            view: View(settings.sector_deg),
             laser_on: true,
             phase_lock: PhaseLock::default(),
             host: host.unwrap_or(factory_host),

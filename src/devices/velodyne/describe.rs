@@ -37,12 +37,12 @@ fn device_rows(driver: &VelodyneProfile) -> Rows {
 fn settings_rows(driver: &VelodyneProfile) -> Rows {
     let d = &driver.defaults;
     let modes: Vec<_> = driver.return_modes.iter().map(|mode| mode.word()).collect();
-    let [first, last] = d.field_of_view_deg;
+    let [first, last] = d.sector_deg;
     vec![
         ("rotation_rate_rpm", d.rotation_rate_rpm.to_string()),
         ("return_mode", format!("{}, allowed {}", d.return_mode.word(), modes.join(", "))),
         ("start_azimuth_deg", shortest(d.start_azimuth_rad.to_degrees())),
-        ("field_of_view_deg", format!("[{first}, {last}]: the whole turn")),
+        ("sector_deg", format!("[{first}, {last}]: the whole turn")),
         ("azimuth_jitter_centideg", shortest(d.azimuth_jitter_centideg)),
         ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
     ]

@@ -44,6 +44,7 @@ impl Family for VelodyneFamily {
             ports: profile.ports(),
             server_ports: &[],
             controls: &[Control { key: "web", kind: ControlKind::Web, port: Some(80) }],
+            is_usb: false,
             drives: false,
             has_gps_output: false,
             has_gps_input: true,

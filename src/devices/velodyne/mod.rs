@@ -160,7 +160,7 @@ impl Velodyne {
     /// Data packets a second when nothing is changed.
     fn data_rate_hz(&self) -> f64 {
         let sequences = self.stream.planner.layout(self.settings.return_mode).sequences;
-        let view = View(self.settings.field_of_view_deg);
+        let view = View(self.settings.sector_deg);
         view.share() * 1e9 / (sequences as f64 * self.sequence_ns as f64)
     }
 

@@ -101,7 +101,7 @@ pub struct VelodyneSettings {
     pub start_azimuth_rad: f64,
     /// First and last whole degree in which lasers fire; `[0, 359]` is the whole turn. Runs
     /// through 0 when the first is the greater one.
-    pub field_of_view_deg: [u16; 2],
+    pub sector_deg: [u16; 2],
     /// Standard deviation of a reported azimuth, hundredths of a degree.
     pub azimuth_jitter_centideg: f64,
     /// Extra delay from a packet's end to its leaving, nanoseconds.

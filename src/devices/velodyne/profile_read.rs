@@ -22,7 +22,7 @@ const LASERS: [usize; 3] = [16, 32, 128];
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let mut packet = VelodynePacket::default();
     let mut rates = RotationRates::default();
-    let mut all = VelodyneSettings { field_of_view_deg: [0, 359], ..VelodyneSettings::default() };
+    let mut all = VelodyneSettings { sector_deg: [0, 359], ..VelodyneSettings::default() };
     let network = root.required("network").table("[network]").and_then(network);
     let rotation = root.required("rotation").table("[rotation]").and_then(|table| {
         let (rate_rpm, start_rad) = (&mut all.rotation_rate_rpm, &mut all.start_azimuth_rad);
@@ -75,7 +75,9 @@ pub(crate) fn settings(
     spinning::return_mode(&mut keys, profile, &driver.return_modes, &mut all.return_mode);
     spinning::start_azimuth(&mut keys, &mut all.start_azimuth_rad);
     let degrees = Limit::new(0.0..=359.0, "degrees", "the unit's configuration page");
-    keys.read("field_of_view_deg", &mut all.field_of_view_deg, |field| {
+    keys.table.was_called("field_of_view_deg", "sector_deg");
+    let whole = all.sector_deg.to_vec();
+    keys.with_default("sector_deg", whole, &mut all.sector_deg, |field| {
         field.numbers::<2>(&degrees).map(|view| view.map(|degree| degree as u16))
     });
     keys.number("azimuth_jitter_centideg", &jitter(), &mut all.azimuth_jitter_centideg);

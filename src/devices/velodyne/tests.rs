@@ -167,7 +167,7 @@ fn lasers_fire_when_the_manual_says() {
 #[test]
 fn a_narrow_view_holds_a_packet_open() {
     let mut unit = unit("velodyne-vlp32c-3.0", |settings| {
-        settings.field_of_view_deg = [270, 91];
+        settings.sector_deg = [270, 91];
     });
     let mut last_start = SimTime::ZERO;
     let mut widest = 0;

@@ -56,7 +56,7 @@ const SENSORS: [Sensor; 4] = [
     Sensor {
         name: "LMS-291",
         profile: "sick-lms291-s05-x1.27",
-        settings: "rate_baud = 500000, power_on_mode = \"continuous\"",
+        settings: "baud_rate = 500000, power_on_mode = \"continuous\"",
     },
     Sensor { name: "VLP-16", profile: "velodyne-vlp16-3.0", settings: "" },
     Sensor { name: "HDL-32E", profile: "velodyne-hdl32e-2.2", settings: "" },
@@ -129,7 +129,7 @@ kind = "drive"
 model = "skid-steer"
 y_icr_m = 0.6
 max_speed_m_s = 3.0
-lag_ms = 100.0
+time_constant_ms = 100.0
 position_m = [{start:?}, {start:?}, 0.0]
 yaw_deg = 45.0
 twist = "127.0.0.1:7100"
@@ -146,7 +146,7 @@ mount = {{ translation_m = [0.0, 0.0, 1.8] }}
 link = {{ pty = "/tmp/menura/receiver" }}
 [device.settings]
 rate_hz = 10
-baud = 460800
+baud_rate = 460800
 acquisition = {{ startup_s = 0.0, filtered = false }}
 errors = [{{ model = "gaussian", std_m = [0.02, 0.02, 0.04] }}]
 [[device]]

@@ -65,8 +65,8 @@ impl Beam {
             Self::Cast => Vec::new(),
             Self::Noisy => {
                 vec![(
-                    "noise = { none = true }",
-                    "noise = { none = true, range_std_m = 0.01 }".into(),
+                    "errors = \"none\"",
+                    "errors = \"none\", noise = { range_std_m = 0.01 }".into(),
                 )]
             }
             Self::Coarse => vec![("resolution_deg = 0.5", "resolution_deg = 1".into())],

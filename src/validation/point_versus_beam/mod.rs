@@ -76,7 +76,7 @@ enum Pulse {
 impl Pulse {
     fn settings(self) -> &'static str {
         match self {
-            Self::Point => "beam = { shape = \"ray\" }, noise = { none = true }",
+            Self::Point => "beam = { shape = \"ray\" }, errors = \"none\"",
             Self::Beam => "beam = {}",
             Self::Goodin => {
                 r#"beam = { paper = "goodin-2018", sees = { reflectance = 0.1, at_m = 30.0 } }"#
@@ -110,7 +110,7 @@ impl PointVersusBeam {
                 "[[device]]\nname = \"{name}\"\nprofile = \"sick-lms291-s14\"\n\
                  link = {{ pty = \"/tmp/menura/{name}\" }}\n\
                  mount = {{ translation_m = {at:?}, roll_pitch_yaw_deg = [0.0, {DOWN_DEG:?}, {yaw_deg:?}] }}\n\
-                 settings = {{ rate_baud = 500000, power_on_mode = \"continuous\", mirror_phase_deg = {phase_deg:?}, {} }}\n",
+                 settings = {{ baud_rate = 500000, power_on_mode = \"continuous\", mirror_phase_deg = {phase_deg:?}, {} }}\n",
                 pulse.settings()
             );
         }

@@ -56,7 +56,7 @@ fn rig_text(seed: u64, gap_m: f64, rays: u32) -> String {
          mount = {{ translation_m = [0.0, 0.0, {HEIGHT_M:?}] }}\n\
          link = {{ udp = {{ to = \"127.0.0.1:2368\" }} }}\n\
          settings = {{ rotation_rate_rpm = {:.0}, return_mode = \"dual\", azimuth_jitter_centideg = 0.0, \
-         beam = {{ {shape}sees = {{ reflectance = 0.0, at_m = 1.0 }} }}, noise = {{ none = true }} }}\n",
+         beam = {{ {shape}sees = {{ reflectance = 0.0, at_m = 1.0 }} }}, errors = \"none\" }}\n",
         60.0 * RATE_HZ
     );
     for slab in -SLABS..=SLABS {

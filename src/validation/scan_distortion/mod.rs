@@ -118,7 +118,7 @@ fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) ->
              link = {{ udp = {{ to = \"127.0.0.1:2368\" }} }}\n\
              settings = {{ rotation_rate_rpm = {:.0}, azimuth_jitter_centideg = 0.0, \
              beam = {{ shape = \"ray\", sees = {{ reflectance = 0.0, at_m = 1.0 }} }}, \
-             noise = {{ none = true }} }}\n",
+             errors = \"none\" }}\n",
             60.0 * RATE_HZ
         );
     }

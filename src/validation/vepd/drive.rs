@@ -65,7 +65,7 @@ name = "gnss"
 profile = "ublox-zed-f9p-hpg1.32"
 mount = { translation_m = [-0.1, 0.0, 0.3] }
 link = { pty = "gnss" }
-settings = { rate_hz = 10, baud = 460800, sentences = [], messages = ["NAV-HPPOSLLH"] }
+settings = { rate_hz = 10, baud_rate = 460800, sentences = [], messages = ["NAV-HPPOSLLH"] }
 "#;
 
 /// The units that drive, and the day.

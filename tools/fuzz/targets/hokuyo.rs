@@ -32,7 +32,7 @@ settings = { power_on_stream = "ME" }
 name = "c"
 profile = "hokuyo-urg04lx"
 link = { pty = "scanner" }
-settings = { bit_rate = 750000 }
+settings = { baud_rate = 750000 }
 "#;
 
 static READ: LazyLock<Rig> = LazyLock::new(|| {

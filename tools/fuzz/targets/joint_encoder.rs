@@ -22,7 +22,7 @@ motion = { kind = "commanded", max_rate_deg_s = 100.0, max_acceleration_deg_s2 =
 [[device]]
 name = "head"
 profile = "menura-turning-head"
-mount = { on = "head" }
+mount = { parent = "head" }
 link = { pty = "head" }
 "#;
 

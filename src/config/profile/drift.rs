@@ -1,0 +1,18 @@
+//! `drift_ppm` of a clock, which means the same for every product: by how much its oscillator is fast.
+
+use crate::toml::keys::Keys;
+use crate::toml::reader::Limit;
+
+/// What a part per million adds in a day, seconds.
+const S_PER_DAY: f64 = 0.0864;
+
+/// Reads it into seconds a day, whole nanoseconds.
+pub fn read(keys: &mut Keys<'_>, drift_s_per_day: &mut f64) {
+    let how = "write parts per million: 1 s a day is 11.574 ppm";
+    keys.table.was_called_in("drift_s_per_day", "drift_ppm", how);
+    let limit = Limit::new(-40_000.0..=40_000.0, "ppm", "Menura: worse clocks are broken");
+    let default = (*drift_s_per_day / S_PER_DAY * 1e8).round() / 1e8;
+    keys.with_default("drift_ppm", default, drift_s_per_day, |field| {
+        field.number(&limit).map(|ppm| (ppm * S_PER_DAY * 1e9).round() / 1e9)
+    });
+}
