@@ -7,15 +7,13 @@ use std::sync::Arc;
 
 use crate::profile::{Catalogue, Control, ControlKind, Interface, Profile};
 use crate::rig::claims::{Claims, PathKind};
-use crate::rig::short_link::written_out;
+use crate::rig::short_link::{KINDS, written_out};
 use crate::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Limit, TableReader};
 use crate::wire::port::PtyOptions;
 use crate::wire::port::{PulseLine, SerialOptions};
 
-/// The kinds of link a device can have.
-pub(crate) const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];
 /// A scanner's server has two ports.
 const MAX_SERVER_PORTS: usize = 2;
 

@@ -16,10 +16,10 @@ use crate::rig::claims::Claims;
 use crate::rig::fault_read::faults;
 use crate::rig::joint_read;
 use crate::rig::joints::JointConfig;
-use crate::rig::link_read::{self, KINDS, kinds_of, link};
+use crate::rig::link_read::{self, kinds_of, link};
 use crate::rig::response_read::{Named, responses, stimuli};
 use crate::rig::short_forms::{self, Defaults, repeat_device, repeated};
-use crate::rig::short_link::{self, Address, Taken, written_out};
+use crate::rig::short_link::{self, Address, KINDS, Taken, written_out};
 use crate::rig::{
     CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, PtpMasterConfig, Rig, RigPlaces,
     RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig, WorldConfig,

@@ -5,10 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde_json::{Value as Json, json};
 
-use super::link_read::KINDS;
 use crate::profile::{Interface, Profile};
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Node, Text, Value};
+
+/// The kinds of link a device can have.
+pub(crate) const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];
 
 /// The kind and the destination of a link that is written as `KIND:WHERE`.
 pub fn parts(text: &str) -> Option<(&str, &str)> {
