@@ -320,8 +320,7 @@ fn a_weak_echo_does_not_hide_the_wall_behind_it() {
 fn crusher(settings: &str, duration: Duration) -> (Rig, LiveWorld, Vec<Vec<(f64, Reply)>>) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/crusher.toml");
     let text = std::fs::read_to_string(file).unwrap();
-    let text =
-        text.replace("settings = { baud_rate", &format!("settings = {{ {settings} baud_rate"));
+    let text = text.replace("settings = { mirror", &format!("settings = {{ {settings} mirror"));
     let mut rig = common::rig(&text, &[]);
     // The mast's lidar is another test's, and has most of the rays.
     rig.devices.retain(|device| device.name != "mast-lidar");

@@ -23,6 +23,7 @@ scene = "courtyard"
 parameters = { grass_blades = 0, trees = 0 }
 [robot]
 trajectory = { kind = "circle", radius_m = 3.0, speed_m_s = 1.0 }
+follow_ground = false
 
 [[device]]
 name = "vlp16"
