@@ -312,14 +312,15 @@ use ::std::time::Duration;
 use crate::devices::velodyne::Rotor;
 use crate::devices::{Device, gnss::Clock, spinning::Rotor, uart::Uart};
 use super::optics::Optics;
-use super::super::imu::Imu;
+use super::super::hokuyo::Hokuyo;
 use crate::devices::family::Family;
 fn f() { crate::devices::build() }
 ";
-        let files = ["hdl64e/mod", "velodyne/mod", "gnss/a/b", "imu/mod", "spinning/rotor", "uart"];
+        let files =
+            ["hdl64e/mod", "velodyne/mod", "gnss/a/b", "hokuyo/mod", "spinning/rotor", "uart"];
         let files = files.map(|file| (format!("src/devices/{file}.rs"), String::new()));
         let families = families(&files);
-        assert!(families.iter().eq(["gnss", "hdl64e", "imu", "velodyne"]));
+        assert!(families.iter().eq(["gnss", "hdl64e", "hokuyo", "velodyne"]));
         let lines_of = |file: &str| lines(&family_faults(file, text, &families));
         let faults = family_faults("src/devices/hdl64e/planner.rs", text, &families);
         assert_eq!(lines(&faults), [1, 2, 4], "{faults:?}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::profile::{BaseProfile, BaseSettings};
-use super::{Dialect, DriveBase, describe, profile_read};
+use super::{BaseFamily, DriveBase, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::{DeviceFaultKind, Product, Profile};
@@ -12,21 +12,6 @@ use crate::decoder::StreamDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::sensors::odometry::WheelSensor;
-
-/// What a family of drive bases states about its protocol.
-#[derive(Clone, Copy, Debug)]
-pub struct BaseFamily {
-    /// The word of a profile's `driver` key.
-    pub key: &'static str,
-    /// The settings of this protocol alone, before a profile is read.
-    pub dialect: fn() -> Arc<dyn Dialect>,
-    /// The faults that a unit can have within.
-    pub faults: &'static [DeviceFaultKind],
-    /// Title and text of the tables of commands.
-    pub commands: &'static [(&'static str, &'static str)],
-    /// Reads the bytes that units send; the family's key names them.
-    pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
-}
 
 impl Family for BaseFamily {
     type Profile = BaseProfile;

@@ -18,24 +18,85 @@ pub mod faults;
 pub(crate) mod mixer;
 pub mod profile;
 pub(crate) mod profile_read;
-pub mod protocol;
 pub mod unit;
 
+use std::any::Any;
 use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::sync::Arc;
 
-pub use self::family::BaseFamily;
 use self::faults::{BaseFault, condition};
 use self::profile::{BaseProfile, BaseSettings};
-pub use self::protocol::{Dialect, Protocol};
 pub use self::unit::Unit;
 use super::{Device, Transmit};
+use crate::config::profile::DeviceFaultKind;
 use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::config::toml::keys::Keys;
+use crate::decoder::StreamDecoder;
+use crate::describe::Section;
 use crate::sample_series::SampleSeries;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
 use crate::wire::line::LineSettings;
 use crate::world::actuation::Actuation;
 use crate::world::vehicle::WheelState;
+
+/// What a family of drive bases states about its protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct BaseFamily {
+    /// The word of a profile's `driver` key.
+    pub key: &'static str,
+    /// The settings of this protocol alone, before a profile is read.
+    pub dialect: fn() -> Arc<dyn Dialect>,
+    /// The faults that a unit can have within.
+    pub faults: &'static [DeviceFaultKind],
+    /// Title and text of the tables of commands.
+    pub commands: &'static [(&'static str, &'static str)],
+    /// Reads the bytes that units send; the family's key names them.
+    pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
+}
+
+/// What a rig may set on a base that speaks this protocol and on no other.
+pub trait Dialect: Any + Debug + Send + Sync {
+    /// The same with what the protocol's own table of a profile or rig says.
+    fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect>;
+
+    /// What `menura profiles NAME` shows of it.
+    fn describe(&self) -> Section;
+
+    /// Switches a unit on.
+    fn start(&self, unit: &Unit) -> Box<dyn Protocol>;
+}
+
+/// The messages and commands of a product. Instants never go back.
+pub trait Protocol: Send {
+    /// Bytes from the host, of which the last was whole at `at`.
+    fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit);
+
+    /// When it next does something by itself.
+    fn next_due(&self, _unit: &Unit) -> Option<SimTime> {
+        None
+    }
+
+    /// The instant of [`Protocol::next_due`] has come; the next one is later.
+    fn on_time(&mut self, _at: SimTime, _unit: &mut Unit) {}
+
+    /// The motors' power is cut: the robot brakes whatever the motors are told.
+    fn on_stop(&mut self, at: SimTime, unit: &mut Unit) {
+        unit.stop(at);
+    }
+
+    /// The unit as it is when power is back, with what it keeps without power.
+    fn switched_on(&self, _at: SimTime, unit: &mut Unit) -> Box<dyn Protocol> {
+        let dialect = unit.settings.dialect.clone();
+        dialect.start(unit)
+    }
+
+    /// Messages a second that nobody asks for one by one.
+    fn rate_hz(&self) -> f64 {
+        0.0
+    }
+}
 
 /// Between two states of the wheels.
 const PERIOD_NS: u64 = 1_000_000;

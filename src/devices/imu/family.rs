@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::profile::{ImuProfile, ImuSettings};
-use super::{Dialect, Imu, describe, profile_read};
+use super::{Imu, ImuFamily, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::{Product, Profile};
@@ -12,21 +12,6 @@ use crate::decoder::StreamDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::sensors::imu::settings::TriadErrors;
-
-/// What a family of IMUs states about its protocol.
-#[derive(Clone, Copy, Debug)]
-pub struct ImuFamily {
-    /// The word of a profile's `driver` key.
-    pub key: &'static str,
-    /// Names of the messages that units can send, as profiles and rigs list them.
-    pub messages: fn() -> Vec<&'static str>,
-    /// Reads what a profile says of this protocol alone.
-    pub dialect: fn(&mut TableReader<'_>) -> Option<Arc<dyn Dialect>>,
-    /// Title and text of the tables of commands.
-    pub commands: &'static [(&'static str, &'static str)],
-    /// Reads the bytes that units send; the family's key names them.
-    pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
-}
 
 impl Family for ImuFamily {
     type Profile = ImuProfile;

@@ -16,23 +16,61 @@ pub(crate) mod gps_time;
 pub mod output;
 pub mod profile;
 mod profile_read;
-pub mod protocol;
 pub(crate) mod readings;
 mod settings_read;
 pub mod unit;
 
+use std::any::Any;
 use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::sync::Arc;
 
-pub use self::family::ImuFamily;
 use self::profile::{ImuProfile, ImuSettings};
-pub use self::protocol::{Dialect, Protocol};
 pub use self::unit::Unit;
 use super::{Device, Transmit};
+use crate::config::toml::reader::TableReader;
+use crate::decoder::StreamDecoder;
 use crate::sample_series::SampleSeries;
 use crate::sensors::imu::{ImuErrors, ImuSensor, Sample};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::LineSettings;
+
+/// What a family of IMUs states about its protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct ImuFamily {
+    /// The word of a profile's `driver` key.
+    pub key: &'static str,
+    /// Names of the messages that units can send, as profiles and rigs list them.
+    pub messages: fn() -> Vec<&'static str>,
+    /// Reads what a profile says of this protocol alone.
+    pub dialect: fn(&mut TableReader<'_>) -> Option<Arc<dyn Dialect>>,
+    /// Title and text of the tables of commands.
+    pub commands: &'static [(&'static str, &'static str)],
+    /// Reads the bytes that units send; the family's key names them.
+    pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
+}
+
+/// What a firmware says of its protocol alone.
+pub trait Dialect: Any + Debug + Send + Sync {
+    /// Switches a unit on.
+    fn start(&self, unit: &Unit) -> Box<dyn Protocol>;
+}
+
+/// A product's messages and commands.
+pub trait Protocol: Send {
+    /// A sample is due. Called in the samples' order.
+    fn on_sample(&mut self, sample: &Sample, unit: &mut Unit);
+
+    /// Bytes from the host.
+    fn on_input(&mut self, _now: SimTime, _bytes: &[u8], _unit: &mut Unit) {}
+
+    /// The time has come to `now`; called before the samples of that time.
+    fn on_time(&mut self, _now: SimTime, _unit: &mut Unit) {}
+
+    /// Messages a second as it is configured now.
+    fn rate_hz(&self) -> f64;
+}
 
 /// One unit.
 pub struct Imu {
