@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use menura::config::rig::{DeviceId, Override, Rig};
-use menura::devices::family::catalogue;
+use menura::devices::families::catalogue;
 use menura::engine::host_events::{HostTarget, Said, Words};
 use menura::engine::host_log::Conversation;
 use menura::engine::record::record;

@@ -9,7 +9,7 @@ use super::out_paths::spare_with;
 use super::rig_args::RigArgs;
 use super::{CliError, all, console, ranks, setup};
 use crate::config::rig::Rig;
-use crate::devices::family::family_of;
+use crate::devices::families::family_of;
 use crate::engine::record::{Stretch, file_names, own_threads, record_by};
 use crate::engine::workers::Casters;
 use crate::links::part_file::{OutPath, part_of};
