@@ -360,7 +360,7 @@ link = { udp = { to = "127.0.0.1:7502" } }
 [device.settings]
 operating_mode = "STANDBY"
 timestamp_mode = "TIME_FROM_PTP_1588"
-clock = { ptp = "virtual", drift_s_per_day = 0.864 }
+clock = { ptp = "virtual", drift_ppm = 10.0 }
 [[fault]]
 device = "os"
 kind = "ptp-lost"
