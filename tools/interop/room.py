@@ -49,7 +49,7 @@ return_mode = "{return_mode}"
 # The room, where the robot goes in it, and a sensor without errors.
 WORLD = f'scene = "room"\nparameters = {{ size_m = {list(SIZE_M)} }}'
 CIRCLE = "center_m = [1.0, -2.0, 0.0], radius_m = 5.0"
-NO_ERRORS = "errors = "none"\n"
+NO_ERRORS = 'errors = "none"\n'
 
 
 def rig(profile, return_mode, port, settings, source=None, world=WORLD, circle=CIRCLE):
