@@ -74,6 +74,36 @@ fn recordings_without_a_start_are_equal() {
 }
 
 #[test]
+fn scanners_and_imus_that_wait_for_a_host_stream_in_a_recording() {
+    let is_asked_by_nobody = |family: &str| {
+        ["sick-", "hokuyo", "vectornav", "xsens-", "microstrain-", "sbg-", "wheeltec-"]
+            .iter()
+            .any(|start| family.starts_with(start))
+    };
+    let profiles = catalogue().profiles().iter();
+    let names: Vec<&str> = profiles
+        .filter(|profile| is_asked_by_nobody(profile.family.key()))
+        .map(|profile| profile.name.as_str())
+        .collect();
+    assert!(names.len() > 15, "{names:?}");
+    let file = |name: &str| name.replace('.', "-");
+    let device = |name: &&str| format!("[[device]]\nname = {:?}\nprofile = {name:?}\n", file(name));
+    let folder = tempfile::tempdir().unwrap();
+    let rig = folder.path().join("rig.toml");
+    let devices: String = names.iter().map(device).collect();
+    std::fs::write(&rig, format!("[world]\nscene = \"room\"\n{devices}")).unwrap();
+    let out = folder.path().join("out");
+    let mut command = common::menura();
+    command.args(["record", "--duration", "1500ms"]).arg(&rig).arg("--out").arg(&out);
+    let ended = command.output().unwrap();
+    assert!(ended.status.success(), "{}", common::stderr(&ended));
+    for name in names {
+        let bytes = std::fs::metadata(out.join(file(name) + ".bin")).unwrap().len();
+        assert!(bytes > 300, "{name}: {bytes} bytes");
+    }
+}
+
+#[test]
 fn rigs_with_every_default_written_give_the_same_recordings() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let folder = tempfile::tempdir().unwrap();
