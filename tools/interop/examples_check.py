@@ -29,8 +29,9 @@ def addresses_of_bench():
     serial, ports = set(), set()
     for device in BENCH["device"]:
         link = device["link"]
-        if "pty" in link:
-            serial.add(link["pty"])
+        if isinstance(link, str):
+            kind, where = link.split(":", 1)
+            serial.add(where) if kind == "pty" else ports.add(where.rsplit(":", 1)[1])
         elif "udp" in link:
             ports.add(link["udp"]["to"].rsplit(":", 1)[1])
         else:

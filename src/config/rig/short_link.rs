@@ -166,9 +166,7 @@ impl Address {
         let expected = "the device's own IP address such as \"127.0.0.2\"";
         let pattern = r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)$";
         let Text { value, place } = field.text_like(expected, Some(pattern))?;
-        if field.node().is_none() {
-            return None;
-        }
+        field.node()?;
         let product = profile.map(|profile| (&*profile.name, profile.product.interface));
         if let Some((name, Interface::Line)) = product {
             let fault = place.fault("a device with a serial line has no address", "remove it");
