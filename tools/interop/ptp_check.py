@@ -257,14 +257,12 @@ def locks(streams, what):
     taken = time.monotonic() - begun
     # The servo needs some synchronisations more.
     time.sleep(8)
-    if states()[0] != "SLAVE" or states()[1] not in (1, 2):
-        raise Failed(f"{what}: not for long, {states()}")
+    waited(lambda: states()[0] == "SLAVE" and states()[1] in (1, 2) and max(map(abs, offsets_ns())) <= OFFSET_NS, LOCK_S,
+           f"{what}: not for long", lambda: (states(), offsets_ns()))
     ouster, hesai = offsets_ns()
     errors = streams.errors_us()
     print(f"{what} after {taken:.0f} s: offsets {ouster:.0f} and {hesai} ns, arrival after stamp "
           + ", ".join(f"{name} {error:.1f} us" for name, error in errors.items()))
-    if max(abs(ouster), abs(hesai)) > OFFSET_NS:
-        raise Failed(f"{what}: offsets {ouster} and {hesai} ns")
     for name, error_us in errors.items():
         if not EARLIEST_US < error_us < LATEST_US:
             raise Failed(f"{what}: packets of {name} arrive {error_us:.1f} us after their stamp")
