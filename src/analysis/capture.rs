@@ -226,6 +226,14 @@ impl<'a> CaptureReader<'a> {
             _ => BTreeMap::new(),
         }
     }
+
+    /// A line about these messages; `None` if there are none. Other topics beside the packets are no fault of a bag.
+    pub fn others_told(&self) -> Option<String> {
+        let others = self.others();
+        let told = |(name, count): (&String, &u64)| format!("{count} × {name}");
+        let told: Vec<String> = others.iter().map(told).collect();
+        (!told.is_empty()).then(|| format!("left out, without packets: {}", told.join(", ")))
+    }
 }
 
 /// Puts the next packet's bytes into `frame`; its time, `None` at the end.

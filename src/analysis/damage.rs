@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::capture::Captured;
+use super::capture::{CaptureReader, Captured};
 use crate::wire::ethernet::{Content, Datagram, UdpChecksum};
 
 /// Counts of frames that are not as they were sent.
@@ -38,9 +38,9 @@ impl Damage {
         Some(datagram)
     }
 
-    /// Logs a warning for each kind of damage in the capture at `path`.
-    pub fn warn(&self, path: &Path) {
-        for line in self.told() {
+    /// Logs a warning for each kind of damage in the capture at `path`, and for what else `reader` has passed over.
+    pub fn warn(&self, path: &Path, reader: &CaptureReader<'_>) {
+        for line in self.told().into_iter().chain(reader.others_told()) {
             tracing::warn!("{}: {line}", path.display());
         }
     }

@@ -264,7 +264,7 @@ impl Cmd {
         }
         let mut odd = times.told();
         odd.extend(damage.told());
-        for line in &odd {
+        for line in odd.iter().chain(&reader.others_told()) {
             console::say(format_args!("warning: {}: {line}", self.capture.display()));
         }
         let cut = (damage.cut_short > 0).then(|| {
