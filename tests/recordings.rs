@@ -8,8 +8,9 @@ use std::process::Output;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{Heard, stderr};
+use common::{Heard, stderr, stdout};
 use mcap::records::MessageHeader;
+use serde_json::Value;
 
 const PROFILE: &str = "velodyne-vlp16-3.0";
 
@@ -113,5 +114,50 @@ fn other_topics_of_a_bag_are_told_and_are_no_failure() {
     for arguments in commands {
         let output = done(arguments);
         assert!(stderr(&output).contains(&told), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+/// What `menura inspect` says of a capture, a value for each line; the last one is of the whole.
+fn inspected(capture: &str) -> Vec<Value> {
+    let report = stdout(&done(&["inspect", capture, "--json"]));
+    report.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn bags_of_a_recording_are_read_as_the_recording_is() {
+    let recorded = Recorded::new("300ms");
+    let capture = recorded.path("out/lidar.pcap");
+    let frames = common::frames(&fs::read(&capture).unwrap());
+    let sent: Vec<Vec<u8>> = frames.into_iter().map(|(_, payload)| payload).collect();
+    assert!(sent.len() > 200, "{}", sent.len());
+    let flows = |capture: &str| -> Vec<[Value; 4]> {
+        let told = inspected(capture);
+        let flows = told.last().unwrap()["flows"].as_array().unwrap();
+        let keys = ["source", "destination", "packets"];
+        let told = |flow: &Value| {
+            let [source, destination, packets] = keys.map(|key| flow[key].clone());
+            [source, destination, packets, flow["data"]["model"].clone()]
+        };
+        flows.iter().map(told).collect()
+    };
+    let cloud = |capture: &str| {
+        let out = format!("{capture}.pcd");
+        done(&["export", capture, "--to", "pcd", "--out", &out]);
+        fs::read(out).unwrap()
+    };
+    let (own_flows, own_cloud) = (flows(&capture), cloud(&capture));
+    assert!(own_flows.iter().any(|[.., model]| model.is_string()), "{own_flows:?}");
+    for (name, format) in [("bag.mcap", "MCAP"), ("bag.db3", "ROS 2 bag")] {
+        let bag = recorded.path(name);
+        done(&["convert", &capture, &bag]);
+        let told = inspected(&bag);
+        assert_eq!(told.last().unwrap()["format"], format);
+        assert_eq!(flows(&bag), own_flows, "{name}");
+        assert!(cloud(&bag) == own_cloud, "{name}: other points");
+        let (replay, received) = replayed(&bag);
+        let told = stderr(&replay);
+        assert_eq!(replay.status.code(), Some(0), "{name}: {told}");
+        assert!(!told.contains("left out"), "{name}: {told}");
+        assert!(received == sent, "{name}: {} of {} came", received.len(), sent.len());
     }
 }
