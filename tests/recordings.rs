@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::process::Output;
@@ -10,6 +11,14 @@ use std::time::Duration;
 
 use common::{Heard, stderr, stdout};
 use mcap::records::MessageHeader;
+use menura::wire::ethernet::FrameHeader;
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
+use pcap_file::{DataLink, TsResolution};
 use serde_json::Value;
 
 const PROFILE: &str = "velodyne-vlp16-3.0";
@@ -159,5 +168,137 @@ fn bags_of_a_recording_are_read_as_the_recording_is() {
         assert_eq!(replay.status.code(), Some(0), "{name}: {told}");
         assert!(!told.contains("left out"), "{name}: {told}");
         assert!(received == sent, "{name}: {} of {} came", received.len(), sent.len());
+    }
+}
+
+/// A datagram of an OS1-128 in the format LEGACY: 16 columns of 128 pixels.
+const DATAGRAM_LEN: usize = 24_896;
+/// What an Ethernet frame carries behind an IP header.
+const FRAGMENT_LEN: usize = 1480;
+/// Fragments of a datagram with its UDP header.
+const FRAGMENTS: usize = (8 + DATAGRAM_LEN).div_ceil(FRAGMENT_LEN);
+const DATAGRAMS: u16 = 20;
+
+/// When it was captured, nanoseconds since 1970, and its bytes.
+type Frame = (u64, Vec<u8>);
+
+fn datagram(number: u16) -> Vec<u8> {
+    (0..DATAGRAM_LEN).map(|at| (at / 7 + usize::from(number)) as u8).collect()
+}
+
+/// The checksum of an IP header in which its place is zero (RFC 791).
+fn checksum(header: &[u8]) -> u16 {
+    let words = header.chunks_exact(2).map(|word| u16::from_be_bytes([word[0], word[1]]));
+    let mut sum: u32 = words.map(u32::from).sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// The datagrams as an interface with an MTU of 1500 sees them.
+fn fragments() -> Vec<Frame> {
+    let (mut frames, mut whole) = (Vec::new(), Vec::new());
+    for number in 0..DATAGRAMS {
+        let header = FrameHeader {
+            source_mac: [2; 6],
+            destination_mac: [4; 6],
+            source_ip: [192, 168, 1, 201].into(),
+            destination_ip: [192, 168, 1, 100].into(),
+            source_port: 7502,
+            destination_port: 7502,
+            ttl: 64,
+            dont_fragment: false,
+            identification: number,
+            udp_checksum: true,
+        };
+        header.emit(&datagram(number), &mut whole).unwrap();
+        let (head, payload) = whole.split_at(34);
+        for (place, part) in payload.chunks(FRAGMENT_LEN).enumerate() {
+            let more = u16::from(place + 1 < FRAGMENTS) << 13;
+            let offset = (place * FRAGMENT_LEN / 8) as u16;
+            let mut frame = head.to_vec();
+            frame[16..18].copy_from_slice(&((20 + part.len()) as u16).to_be_bytes());
+            frame[20..22].copy_from_slice(&(more | offset).to_be_bytes());
+            frame[24..26].fill(0);
+            let checksum = checksum(&frame[14..]);
+            frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+            frame.extend_from_slice(part);
+            let since_us = u64::from(number) * 1562 + place as u64 * 12;
+            frames.push((1_700_000_000_000_000_000 + since_us * 1000, frame));
+        }
+    }
+    frames
+}
+
+fn pcap(frames: &[Frame]) -> Vec<u8> {
+    let header = PcapHeader { ts_resolution: TsResolution::NanoSecond, ..PcapHeader::default() };
+    let mut writer = PcapWriter::with_header(Vec::new(), header).unwrap();
+    for (at, frame) in frames {
+        let packet = PcapPacket::new(Duration::from_nanos(*at), frame.len() as u32, frame);
+        writer.write_packet(&packet).unwrap();
+    }
+    writer.into_writer()
+}
+
+fn pcapng(frames: &[Frame]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = PcapNgWriter::new(&mut bytes).unwrap();
+    let interface = InterfaceDescriptionBlock {
+        linktype: DataLink::ETHERNET,
+        snaplen: 65_535,
+        options: vec![InterfaceDescriptionOption::IfTsResol(9)],
+    };
+    writer.write_block(&interface.into_block()).unwrap();
+    for (at, frame) in frames {
+        let packet = EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: Duration::from_nanos(*at),
+            original_len: frame.len() as u32,
+            data: Cow::Borrowed(&frame[..]),
+            options: Vec::new(),
+        };
+        writer.write_block(&packet.into_block()).unwrap();
+    }
+    bytes
+}
+
+#[test]
+fn datagrams_in_ip_fragments_are_counted_and_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = fragments();
+    assert_eq!(whole.len(), FRAGMENTS * usize::from(DATAGRAMS));
+    // Of datagram 3, one fragment is missing.
+    let mut gappy = whole.clone();
+    gappy.remove(3 * FRAGMENTS + 5);
+    let mut sent: Vec<Vec<u8>> = (0..DATAGRAMS).map(datagram).collect();
+    let forms: [(&str, fn(&[Frame]) -> Vec<u8>); 2] = [("pcap", pcap), ("pcapng", pcapng)];
+    let captures = forms.map(|(extension, write)| {
+        let files = [("whole", &whole), ("gappy", &gappy)];
+        files.map(|(name, frames)| {
+            let path = folder.path().join(format!("{name}.{extension}"));
+            fs::write(&path, write(frames)).unwrap();
+            path.to_str().expect("UTF-8").to_owned()
+        })
+    });
+    for [capture, _] in &captures {
+        let told = inspected(capture);
+        let [packets @ .., summary] = &told[..] else { panic!("{capture}: nothing is told") };
+        assert_eq!(packets.len(), usize::from(DATAGRAMS), "{capture}");
+        assert!(packets.iter().all(|packet| packet["length"] == DATAGRAM_LEN), "{capture}");
+        let flow = &summary["flows"][0];
+        assert_eq!(flow["packets"], DATAGRAMS, "{capture}");
+        assert_eq!(flow["bad_udp_checksums"], 0, "{capture}");
+        let (replay, received) = replayed(capture);
+        assert_eq!(replay.status.code(), Some(0), "{capture}: {}", stderr(&replay));
+        assert!(received == sent, "{capture}: {} came", received.len());
+    }
+    sent.remove(3);
+    let told = format!("not sent: {} IP fragments without the rest of the datagram", FRAGMENTS - 1);
+    for [_, capture] in &captures {
+        let (replay, received) = replayed(capture);
+        assert_eq!(replay.status.code(), Some(2), "{capture}: {}", stderr(&replay));
+        assert!(stderr(&replay).contains(&told), "{capture}: {}", stderr(&replay));
+        assert!(received == sent, "{capture}: {} came", received.len());
     }
 }
