@@ -45,9 +45,9 @@ CASES = {
     "lidar": ["steady", "azimuth-wrap", "no-returns", "laser-dead", "power-cycle", "unplugged", "cut-packets",
               "loss", "twin", "hour-wrap", "other-product", "dual-return", "speed-change", "dual-return-switch",
               "field-of-view-change", "position-lost", "clock-forward", "clock-back", "pps-lost"],
-    "gnss": ["steady", "midnight", "no-fix", "tunnel", "power-cycle", "noise", "lost-bytes", "south-west",
+    "gnss": ["steady", "midnight", "week-begins", "no-fix", "tunnel", "power-cycle", "noise", "lost-bytes", "south-west",
              "north-west", "below-the-sea", "clock-back", "talkers", "talkers-change", "firmware-hpg-1-11",
-             "all-sentences", "two-dimensional", "leap-second", "leap-second-announced"],
+             "all-sentences", "line-too-slow", "two-dimensional", "leap-second", "leap-second-announced"],
 }
 
 # The cases that rotate over the other products, and those of a serial line.
