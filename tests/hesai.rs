@@ -1,5 +1,6 @@
 //! What is recorded of a Hesai, read back by `menura inspect` and repeated by `menura twin`; the same bytes for any
-//! number of threads; faults in the log; the conversations of drivers; and the packets of a real unit, written again.
+//! number of threads; faults in the log; the port that packets leave from; the conversations of drivers; and the packets
+//! of a real unit, written again.
 //!
 //! A file of `tests/dialogues/hesai/` is one conversation with the command port, a line a step. `#` starts a comment.
 //!
@@ -20,6 +21,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use common::dialogue::{self, Step};
@@ -113,6 +115,35 @@ fn bytes_do_not_depend_on_threads_and_faults_are_logged() {
     let text = String::from_utf8(one["faults.csv"].clone()).unwrap();
     for effect in ["alert_active", "frozen"] {
         assert!(text.contains(effect), "{text}");
+    }
+}
+
+/// A unit's data and GPS packets both leave from port 10000.
+#[test]
+fn a_unit_sends_from_its_own_port() {
+    let socket = || {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let port = socket.local_addr().unwrap().port();
+        (socket, port)
+    };
+    let ((data, data_port), (gps, gps_port)) = (socket(), socket());
+    // An address of the loopback that no other test has.
+    let from: SocketAddr = "127.0.0.5:10000".parse().unwrap();
+    let text = format!(
+        "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
+         [[device]]\nname = \"xt\"\nprofile = \"hesai-xt32\"\n\
+         mount = {{ translation_m = [0.0, 0.0, 1.5] }}\nsettings = {{ beam = {{ shape = \"ray\" }} }}\n\
+         link = {{ udp = {{ to = \"127.0.0.1:{data_port}\", gps_port = {gps_port}, from = \"{from}\" }} }}\n"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let rig = folder.path().join("rig.toml");
+    fs::write(&rig, text).unwrap();
+    menura(&["run", rig.to_str().unwrap(), "--duration", "300ms"]);
+    let mut buffer = [0; 2048];
+    for (what, socket) in [("data", data), ("GPS", gps)] {
+        let (_, sender) = socket.recv_from(&mut buffer).unwrap();
+        assert_eq!(sender, from, "{what}");
     }
 }
 
