@@ -31,6 +31,21 @@ pub enum BagError {
     /// It is no MCAP file, or a broken one.
     #[error("this is no whole MCAP file: {0}")]
     Mcap(#[from] McapError),
+    /// Nothing says that its data are whole.
+    #[error("this is no whole MCAP file: its data have no end")]
+    NoDataEnd,
+}
+
+/// A reader that checks all that an MCAP file has for it: the CRCs of chunks, data and summary, and that the
+/// file ends with its magic.
+pub(super) fn mcap_reader() -> LinearReader {
+    let options = LinearReaderOptions::default()
+        .with_record_length_limit(MAX_RECORD)
+        .with_prevalidate_chunk_crcs(true)
+        .with_validate_data_section_crc(true)
+        .with_validate_summary_section_crc(true)
+        .with_check_finishes_after_end_magic(true);
+    LinearReader::new_with_options(options)
 }
 
 /// A topic of a bag.
@@ -74,6 +89,7 @@ struct Mcap<'a> {
     input: Box<dyn Read + 'a>,
     reader: LinearReader,
     schemas: HashMap<u16, (String, Vec<u8>)>,
+    has_data_end: bool,
 }
 
 impl<'a> Bag<'a> {
@@ -153,12 +169,9 @@ impl<'a> Bag<'a> {
     /// # Errors
     /// The file's.
     pub fn mcap(input: Box<dyn Read + 'a>) -> Result<Self, BagError> {
-        let options = LinearReaderOptions::default()
-            .with_record_length_limit(MAX_RECORD)
-            .with_prevalidate_chunk_crcs(true);
-        let mut reader = LinearReader::new_with_options(options);
+        let mut reader = mcap_reader();
         reader.add_decompressor(Zstd::default())?;
-        let mcap = Mcap { input, reader, schemas: HashMap::new() };
+        let mcap = Mcap { input, reader, schemas: HashMap::new(), has_data_end: false };
         Ok(Self { inner: Inner::Mcap(Box::new(mcap)), topics: HashMap::new() })
     }
 
@@ -231,10 +244,11 @@ impl Mcap<'_> {
                         data: data.into_owned(),
                     }));
                 }
+                Record::DataEnd(_) => self.has_data_end = true,
                 _ => {}
             }
         }
-        Ok(None)
+        if self.has_data_end { Ok(None) } else { Err(BagError::NoDataEnd) }
     }
 }
 
@@ -251,6 +265,13 @@ impl Decompressor for Zstd {
         let failed = |error: String| McapError::DecompressionError(error);
         let (consumed, wrote) =
             self.0.decode_from_to(src, dst).map_err(|error| failed(error.to_string()))?;
+        // The decoder's own checksum counts what has been given out.
+        if self.0.can_collect() == 0
+            && let Some(saved) = self.0.get_checksum_from_data()
+            && self.0.get_calculated_checksum() != Some(saved)
+        {
+            return Err(failed("the checksum of a zstd frame is wrong".to_owned()));
+        }
         Ok(DecompressResult { consumed, wrote })
     }
 
@@ -266,7 +287,65 @@ impl Decompressor for Zstd {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+
+    /// How many messages a bag has.
+    fn count(bytes: &[u8]) -> Result<usize, BagError> {
+        let mut bag = Bag::mcap(Box::new(bytes))?;
+        let mut count = 0;
+        while bag.next_message()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    #[test]
+    fn a_flipped_bit_anywhere_is_told() {
+        for has_chunks in [true, false] {
+            let options = mcap::WriteOptions::new().compression(None).use_chunks(has_chunks);
+            let file = Cursor::new(Vec::<u8>::new());
+            let mut writer = mcap::Writer::with_options(file, options).unwrap();
+            let schema =
+                writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data").unwrap();
+            let channel = writer.add_channel(schema, "/words", "cdr", &BTreeMap::new()).unwrap();
+            for time in [1, 2] {
+                let header = mcap::records::MessageHeader {
+                    channel_id: channel,
+                    sequence: 0,
+                    log_time: time,
+                    publish_time: time,
+                };
+                writer.write_to_known_channel(&header, b"a word").unwrap();
+            }
+            writer.finish().unwrap();
+            let whole = writer.into_inner().into_inner();
+            assert_eq!(count(&whole).unwrap(), 2);
+            for at in 0..whole.len() {
+                let mut damaged = whole.clone();
+                damaged[at] ^= 1;
+                assert!(
+                    count(&damaged).is_err(),
+                    "byte {at} of {}, chunks: {has_chunks}",
+                    whole.len()
+                );
+            }
+            assert!(count(&whole[..whole.len() - 1]).is_err());
+            assert!(count(&[&whole[..], b"\0"].concat()).is_err());
+        }
+    }
+
+    #[test]
+    fn a_frame_of_zstd_with_another_checksum_is_refused() {
+        let level = ruzstd::encoding::CompressionLevel::Fastest;
+        let mut packed = ruzstd::encoding::compress_to_vec(&[7u8; 1000][..], level);
+        let mut space = [0; 1000];
+        assert_eq!(Zstd::default().decompress(&packed, &mut space).unwrap().wrote, 1000);
+        *packed.last_mut().unwrap() ^= 1;
+        let told = Zstd::default().decompress(&packed, &mut space).unwrap_err().to_string();
+        assert!(told.contains("checksum"), "{told}");
+    }
 
     #[test]
     fn chunks_that_zstd_has_compressed_are_read_in_pieces() {

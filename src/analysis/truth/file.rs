@@ -6,13 +6,11 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use mcap::records::Record;
-use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
+use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader};
 use serde::Deserialize;
 
+use crate::analysis::bag::mcap_reader;
 use crate::wire::truth::{PacketRecord, SCHEMA};
-
-/// The largest record that is read; a chunk of Menura's has a megabyte and a message more.
-const MAX_RECORD: usize = 256 << 20;
 
 /// Why a truth file cannot be read, or not to its end.
 #[derive(Debug, thiserror::Error)]
@@ -89,15 +87,9 @@ impl TruthReader {
     /// # Errors
     /// The system's.
     pub fn open(path: &Path) -> Result<Self, TruthFileError> {
-        let options = LinearReaderOptions::default()
-            .with_record_length_limit(MAX_RECORD)
-            .with_prevalidate_chunk_crcs(true)
-            .with_validate_data_section_crc(true)
-            .with_validate_summary_section_crc(true)
-            .with_check_finishes_after_end_magic(true);
         Ok(Self {
             input: BufReader::new(File::open(path)?),
-            reader: LinearReader::new_with_options(options),
+            reader: mcap_reader(),
             topics: HashMap::new(),
             schemas: HashMap::new(),
             names: Names::default(),
