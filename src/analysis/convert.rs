@@ -14,6 +14,7 @@ use rusqlite::{Connection, params};
 
 use super::bag::{Bag, BagError, Message, Topic};
 use super::capture::{CaptureError, CaptureReader, Source, frame_id};
+use super::damage::Damage;
 use crate::links::part_file::PartFile;
 use crate::wire::ParseError;
 use crate::wire::ethernet::{Content, LinkType};
@@ -61,6 +62,8 @@ pub struct Converted {
     pub written: u64,
     /// What was not, by its kind.
     pub left_out: BTreeMap<String, u64>,
+    /// Wrong checksums of what was written.
+    pub damage: Damage,
 }
 
 /// Writes what `from` holds to the new file `to`, in the form of its extension: pcap, mcap or db3.
@@ -134,6 +137,12 @@ fn to_pcap(
         let packet = PcapPacket::new(time, length, captured.frame);
         writer.write_packet(&packet).map_err(|error: PcapError| output(error.to_string()))?;
         converted.written += 1;
+        // A datagram without its end is written as it is; its checksum says nothing.
+        if let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame)
+            && datagram.missing == 0
+        {
+            converted.damage.count_checksums(&datagram);
+        }
     }
     if let Some((_, writer)) = writer {
         writer.into_writer().flush().map_err(|error| output(error.to_string()))?;
@@ -204,6 +213,7 @@ fn wrap_datagrams(
         let message = Message { topic: 0, unix_ns: captured.unix_ns, data };
         sink.write(&topic, &message).map_err(|error| output(error.to_string()))?;
         converted.written += 1;
+        converted.damage.count_checksums(&datagram);
     }
     finish(reader, converted)
 }
@@ -345,11 +355,8 @@ mod tests {
         seen
     }
 
-    #[test]
-    fn every_form_becomes_every_other_with_all_bytes_and_times() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        let header = FrameHeader {
+    fn header() -> FrameHeader {
+        FrameHeader {
             source_mac: [2; 6],
             destination_mac: [4; 6],
             source_ip: [192, 168, 1, 201].into(),
@@ -360,8 +367,41 @@ mod tests {
             dont_fragment: true,
             identification: 7,
             udp_checksum: true,
-        };
-        let mut recorder = PcapRecorder::create(&path("a.pcap"), header).unwrap();
+        }
+    }
+
+    #[test]
+    fn wrong_checksums_are_counted_and_what_has_them_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mut recorder = PcapRecorder::create(&path("a.pcap"), header()).unwrap();
+        for at in 0..3 {
+            recorder.write(at, &[7; 100]).unwrap();
+        }
+        recorder.finish().unwrap();
+        let mut bytes = std::fs::read(path("a.pcap")).unwrap();
+        // The first frame's time to live, which only the header's checksum covers, and the last frame's end.
+        bytes[24 + 16 + 22] ^= 1;
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(path("b.pcap"), bytes).unwrap();
+        let expected = Damage { ip_checksums: 1, udp_checksums: 1, ..Damage::default() };
+        for (from, to, damage) in [
+            ("a.pcap", "a.mcap", Damage::default()),
+            ("b.pcap", "c.pcap", expected),
+            ("b.pcap", "c.mcap", expected),
+            ("b.pcap", "c.db3", expected),
+        ] {
+            let converted = convert(&path(from), &path(to)).unwrap();
+            assert_eq!((converted.written, converted.damage), (3, damage), "{from} to {to}");
+            assert!(converted.left_out.is_empty(), "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn every_form_becomes_every_other_with_all_bytes_and_times() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mut recorder = PcapRecorder::create(&path("a.pcap"), header()).unwrap();
         for (at, len) in [(1_700_000_000_000_000_001, 1206), (1_700_000_000_000_000_777, 0)] {
             recorder.write(at, &vec![len as u8; len]).unwrap();
         }

@@ -33,9 +33,14 @@ impl Damage {
             self.cut_short += 1;
             return None;
         }
+        self.count_checksums(&datagram);
+        Some(datagram)
+    }
+
+    /// Counts what is wrong with the checksums of a whole datagram.
+    pub fn count_checksums(&mut self, datagram: &Datagram<'_>) {
         self.ip_checksums += u64::from(datagram.ipv4.is_some_and(|fields| !fields.checksum_ok));
         self.udp_checksums += u64::from(datagram.udp_checksum == UdpChecksum::Bad);
-        Some(datagram)
     }
 
     /// Logs a warning for each kind of damage in the capture at `path`, and for what else `reader` has passed over.
