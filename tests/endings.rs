@@ -9,7 +9,7 @@ use std::net::UdpSocket;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{stderr, stdout};
 use menura::links::pcap::PcapRecorder;
@@ -672,6 +672,38 @@ fn a_replay_says_where_it_leaves_the_times_of_its_capture() {
             assert!(text.contains(told), "{text}");
         }
         fs::remove_file(&certificate).unwrap();
+    }
+}
+
+#[test]
+#[allow(clippy::disallowed_methods)] // times another process, not the simulation
+fn the_limits_of_a_replay_say_what_is_a_jump() {
+    let folder = tempfile::tempdir().unwrap();
+    let ms: i128 = 1_000_000;
+    // A pause of three seconds before the eleventh packet.
+    let paused = |k: i128| if k < 10 { k * ms } else { (k + 2999) * ms };
+    let capture = capture_of(folder.path(), (0..20).map(paused));
+    let start = Instant::now();
+    let ended = output(&["replay", &capture, "--max-gap", "100ms"]);
+    let took = start.elapsed();
+    assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
+    let told = "packet 11: captured 3.000 s later than the one before it; is sent 0.1 s after it";
+    for text in [stdout(&ended), stderr(&ended)] {
+        assert!(text.contains(told), "{text}");
+    }
+    assert!(took < Duration::from_secs(3), "{took:?}");
+
+    // The last packet is 50 ms earlier than the one before it.
+    let capture = capture_of(folder.path(), (0..60).chain([9]).map(|k: i128| k * ms));
+    let jump = "packet 61: captured 0.050 s earlier than the one before it; is sent with it";
+    let order = "1 packets have earlier times than packets before them, by up to 50.000 ms";
+    for (limit, is_jump) in [("100ms", false), ("10ms", true)] {
+        let ended = output(&["replay", &capture, "--max-back", limit]);
+        assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
+        for text in [stdout(&ended), stderr(&ended)] {
+            assert_eq!(text.contains(jump), is_jump, "{limit}: {text}");
+            assert_eq!(text.contains(order), !is_jump, "{limit}: {text}");
+        }
     }
 }
 
