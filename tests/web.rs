@@ -46,12 +46,17 @@ impl Bench {
 
     /// Status and body.
     fn exchange(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        self.exchange_from("http://sensor", method, path, body)
+    }
+
+    /// As [`Bench::exchange`], asked for by a page of the site `origin`.
+    fn exchange_from(&self, origin: &str, method: &str, path: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.web).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let length = body.len();
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nHost: sensor\r\nOrigin: http://sensor\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: sensor\r\nOrigin: {origin}\r\n\
              Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n{body}"
         )
         .unwrap();
@@ -203,6 +208,17 @@ fn what_is_wrong_is_refused_and_changes_nothing() {
     drop(stream);
     assert_eq!(bench.get("/cgi/settings.json"), before);
     assert!(bench.exchange("GET", "/", "").1.contains("emulated by Menura"));
+}
+
+/// The real units ask no page for its origin (docs/SECURITY.md).
+#[test]
+fn a_page_of_another_site_changes_settings() {
+    let bench = Bench::start("velodyne-vlp16-3.0", "");
+    assert_eq!(bench.get("/cgi/settings.json")["rpm"], 600);
+    let (status, why) =
+        bench.exchange_from("http://elsewhere.example", "POST", "/cgi/setting", "rpm=300");
+    assert_eq!(status, 204, "{why}");
+    assert_eq!(bench.get("/cgi/settings.json")["rpm"], 300);
 }
 
 #[test]
