@@ -707,6 +707,60 @@ fn the_limits_of_a_replay_say_what_is_a_jump() {
     }
 }
 
+#[test]
+fn damage_of_a_capture_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = broadcast_capture(folder.path());
+    let mut bytes = fs::read(&capture).unwrap();
+    // The file's header; 20 frames of 142 bytes, each after a header of 16.
+    let record = |number: usize| 24 + number * (16 + 142);
+    assert_eq!(bytes.len(), record(20));
+    // Time to live, which only the checksum of the IP header covers.
+    bytes[record(0) + 16 + 22] ^= 1;
+    // A UDP checksum where there was none.
+    bytes[record(1) + 16 + 40] = 0x12;
+    // The last frame loses ten bytes; its header says so.
+    let kept = record(19) + 8;
+    bytes[kept..kept + 4].copy_from_slice(&132u32.to_le_bytes());
+    bytes.truncate(record(20) - 10);
+    fs::write(&capture, bytes).unwrap();
+
+    let ended = output(&["replay", &capture]);
+    let told = stderr(&ended);
+    assert_eq!(ended.status.code(), Some(2), "{}{told}", stdout(&ended));
+    let used = "used, because captures of a sender have such if its network card computes them";
+    for line in [
+        "1 datagrams are cut short and were left out",
+        &format!("1 datagrams have a wrong IP header checksum and were {used}"),
+        &format!("1 datagrams have a wrong UDP checksum and were {used}"),
+    ] {
+        assert!(told.contains(&format!("warning: {capture}: {line}\n")), "{line}: {told}");
+        assert!(stdout(&ended).contains(&format!("not as captured: {line}\n")), "{line}");
+    }
+    let left_out = "not sent: 1 datagrams of which the capture left out the end";
+    assert!(told.contains(&format!("error: {capture}: {left_out}")), "{told}");
+
+    let ended = output(&["inspect", &capture]);
+    let counts = "1 wrong IP header checksums, 1 wrong UDP checksums, 1 datagrams cut short";
+    assert!(stdout(&ended).contains(counts), "{}{}", stdout(&ended), stderr(&ended));
+    let ended = output(&["inspect", &capture, "--json"]);
+    let shown = stdout(&ended);
+    let summary: Value = serde_json::from_str(shown.lines().last().unwrap()).unwrap();
+    let flow = &summary["flows"][0];
+    assert_eq!(flow["bad_ip_checksums"], 1, "{flow}");
+    assert_eq!(flow["bad_udp_checksums"], 1, "{flow}");
+    assert_eq!(flow["cut_short"], 1, "{flow}");
+
+    let copy = folder.path().join("copy.mcap");
+    let ended = output(&["convert", &capture, copy.to_str().unwrap()]);
+    let told = stderr(&ended);
+    assert_eq!(ended.status.code(), Some(2), "{told}");
+    assert!(told.contains("1 × datagram without its end"), "{told}");
+    for kind in ["IP header", "UDP"] {
+        assert!(told.contains(&format!("1 datagrams have a wrong {kind} checksum")), "{told}");
+    }
+}
+
 /// Twenty datagrams to the broadcast address of the loopback network.
 fn broadcast_capture(folder: &Path) -> String {
     capture_of(folder, (0..20).map(|number| number * 1_000_000))
