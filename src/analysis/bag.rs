@@ -6,7 +6,7 @@ use std::io::{BufReader, Cursor, Read};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use mcap::records::Record;
+use mcap::records::{Record, op};
 use mcap::sans_io::decompressor::{DecompressResult, Decompressor};
 use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
 use mcap::{McapError, McapResult};
@@ -46,6 +46,23 @@ pub(super) fn mcap_reader() -> LinearReader {
         .with_validate_summary_section_crc(true)
         .with_check_finishes_after_end_magic(true);
     LinearReader::new_with_options(options)
+}
+
+/// A record of an MCAP file. The library's function panics at an attachment that ends before its CRC.
+pub(super) fn mcap_record(opcode: u8, data: &[u8]) -> McapResult<Record<'_>> {
+    if opcode == op::ATTACHMENT && attachment_head(data).is_none_or(|head| data.len() < head + 4) {
+        return Err(McapError::UnexpectedEof);
+    }
+    mcap::parse_record(opcode, data)
+}
+
+/// Bytes of an attachment before its data: two times, name, media type, length.
+fn attachment_head(data: &[u8]) -> Option<usize> {
+    let text_end = |at: usize| -> Option<usize> {
+        let len: [u8; 4] = data.get(at..at + 4)?.try_into().ok()?;
+        Some(at + 4 + u32::from_le_bytes(len) as usize)
+    };
+    Some(text_end(text_end(16)?)? + 8)
 }
 
 /// A topic of a bag.
@@ -220,7 +237,7 @@ impl Mcap<'_> {
                 }
                 LinearReadEvent::Record { data, opcode } => (opcode, data),
             };
-            match mcap::parse_record(opcode, data)? {
+            match mcap_record(opcode, data)? {
                 Record::Schema { header, data } => {
                     self.schemas.insert(header.id, (header.name, data.into_owned()));
                 }
@@ -333,6 +350,14 @@ mod tests {
             }
             assert!(count(&whole[..whole.len() - 1]).is_err());
             assert!(count(&[&whole[..], b"\0"].concat()).is_err());
+        }
+    }
+
+    #[test]
+    fn an_attachment_without_its_crc_is_refused() {
+        assert!(mcap_record(op::ATTACHMENT, &[0; 36]).is_ok());
+        for len in 0..36 {
+            assert!(mcap_record(op::ATTACHMENT, &vec![0; len]).is_err(), "{len} bytes");
         }
     }
 

@@ -9,7 +9,7 @@ use mcap::records::Record;
 use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader};
 use serde::Deserialize;
 
-use crate::analysis::bag::mcap_reader;
+use crate::analysis::bag::{mcap_reader, mcap_record};
 use crate::wire::truth::{PacketRecord, SCHEMA};
 
 /// Why a truth file cannot be read, or not to its end.
@@ -116,7 +116,7 @@ impl TruthReader {
                 }
                 LinearReadEvent::Record { data, opcode } => (opcode, data),
             };
-            match mcap::parse_record(opcode, data)? {
+            match mcap_record(opcode, data)? {
                 Record::Schema { header, .. } => {
                     self.schemas.insert(header.id, header.name);
                 }
