@@ -71,8 +71,8 @@ pub struct NamedObject {
 }
 
 /// See the module.
-pub struct TruthReader {
-    input: BufReader<File>,
+pub struct TruthReader<R = BufReader<File>> {
+    input: R,
     reader: LinearReader,
     /// The topics of channels about packets.
     topics: HashMap<u16, String>,
@@ -87,14 +87,21 @@ impl TruthReader {
     /// # Errors
     /// The system's.
     pub fn open(path: &Path) -> Result<Self, TruthFileError> {
-        Ok(Self {
-            input: BufReader::new(File::open(path)?),
+        Ok(Self::new(BufReader::new(File::open(path)?)))
+    }
+}
+
+impl<R: Read> TruthReader<R> {
+    /// Reads a file's bytes.
+    pub fn new(input: R) -> Self {
+        Self {
+            input,
             reader: mcap_reader(),
             topics: HashMap::new(),
             schemas: HashMap::new(),
             names: Names::default(),
             has_data_end: false,
-        })
+        }
     }
 
     /// What numbers stand for; known as soon as there was a message.

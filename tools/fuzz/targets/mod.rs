@@ -20,6 +20,7 @@ targets! {
     fault_request
     fdilink
     feed
+    feed_counts
     fit_csv
     foxglove
     gnss_stream
@@ -50,6 +51,7 @@ targets! {
     sick_lms2xx
     trajectory
     truth
+    truth_file
     vectornav
     velodyne_data
     velodyne_gps

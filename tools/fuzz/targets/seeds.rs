@@ -188,10 +188,12 @@ pub fn write(folder: &Path) -> io::Result<()> {
         angular_rate_rad_s: [0.0, 0.0, 0.1],
     };
     put("feed", "pose", &pose.encode())?;
+    put("feed_counts", "jumps", &feed_steps())?;
     let twist = DriveOrder::Twist { forward_m_s: 0.5, turn_rad_s: -1.0 };
     put("drive_order", "twist", &twist.encode())?;
     put("drive_order", "reset", &DriveOrder::Reset.encode())?;
     put("truth", "packet", &truth())?;
+    put("truth_file", "packet", &truth_file())?;
     for (target, name, text) in TEXTS {
         put(target, name, text.as_bytes())?;
     }
@@ -453,6 +455,66 @@ fn truth() -> Vec<u8> {
     let mut bytes = Vec::new();
     record.emit(&mut bytes);
     bytes
+}
+
+/// A file with the truth of one packet. CRCs are 0, which stands for none, so that a search gets past them.
+fn truth_file() -> Vec<u8> {
+    let record = |opcode: u8, content: &[u8]| {
+        [&[opcode][..], &(content.len() as u64).to_le_bytes(), content].concat()
+    };
+    let text = |text: &str| [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat();
+    let header = [text(""), text("menura")].concat();
+    let schema = [vec![1, 0], text("menura.Packet"), text("x-menura-packet"), vec![0; 4]].concat();
+    let channel =
+        [vec![1, 0, 1, 0], text("/devices/roof/packets"), text("x-menura-packet"), vec![0; 4]]
+            .concat();
+    let names = br#"{"labels":["wall"],"materials":[{"name":"brick"}],"objects":[]}"#;
+    let attachment = [
+        vec![0; 16],
+        text("names.json"),
+        text("application/json"),
+        (names.len() as u64).to_le_bytes().to_vec(),
+        names.to_vec(),
+        vec![0; 4],
+    ]
+    .concat();
+    // Channel 1, number and times 0.
+    let message = record(5, &[vec![1, 0], vec![0; 20], truth()].concat());
+    let len = (message.len() as u64).to_le_bytes().to_vec();
+    let chunk = [vec![0; 16], len.clone(), vec![0; 4], text(""), len, message].concat();
+    let magic = b"\x89MCAP0\r\n".to_vec();
+    [
+        magic.clone(),
+        record(1, &header),
+        record(3, &schema),
+        record(4, &channel),
+        record(9, &attachment),
+        record(6, &chunk),
+        record(15, &[0; 4]),
+        record(2, &[0; 20]),
+        magic,
+    ]
+    .concat()
+}
+
+/// Datagrams as the target takes them: two in order, one with a number far away, one from another sender, one of
+/// another version, one twice, and a restart after a pause.
+fn feed_steps() -> Vec<u8> {
+    let step = |flags: u8, wait_ms: u16, sequence: u64, time_ms: u64| {
+        let time_ns = (1_000_000 * time_ms).to_le_bytes();
+        [&[flags][..], &wait_ms.to_le_bytes(), &sequence.to_le_bytes(), &time_ns].concat()
+    };
+    [
+        step(0, 0, 0, 0),
+        step(0, 10, 1, 10),
+        step(0, 10, u64::MAX, 20),
+        step(1, 10, 2, 30),
+        step(2, 10, 2, 40),
+        step(0, 10, 5, 50),
+        step(0, 10, 5, 50),
+        step(0, 1000, 0, 0),
+    ]
+    .concat()
 }
 
 /// A section, an interface with nanosecond stamps and one packet.
