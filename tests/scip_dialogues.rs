@@ -344,8 +344,8 @@ impl dialogue::Bench for Bench {
                 assert!(!came, "{:?}", self.unread);
             }
             "flush" => self.unread.clear(),
-            "scans" => self.scans(&words),
-            "scan" => self.scan(&words),
+            "scans" => self.scans(words),
+            "scan" => self.scan(words),
             "closed" => {
                 let closed = self.run(self.now + time_ns(first), |bench| bench.is_closed);
                 assert!(closed, "it is still open");

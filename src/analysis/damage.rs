@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::capture::{CaptureReader, Captured};
+use super::capture::Captured;
 use crate::wire::ethernet::{Content, Datagram, UdpChecksum};
 
 /// Counts of frames that are not as they were sent.
@@ -43,9 +43,9 @@ impl Damage {
         self.udp_checksums += u64::from(datagram.udp_checksum == UdpChecksum::Bad);
     }
 
-    /// Logs a warning for each kind of damage in the capture at `path`, and for what else `reader` has passed over.
-    pub fn warn(&self, path: &Path, reader: &CaptureReader<'_>) {
-        for line in self.told().into_iter().chain(reader.others_told()) {
+    /// Logs a warning for each kind of damage in the capture at `path`, and for `others`, what its reader has passed over.
+    pub fn warn(&self, path: &Path, others: Option<String>) {
+        for line in self.told().into_iter().chain(others) {
             tracing::warn!("{}: {line}", path.display());
         }
     }

@@ -25,7 +25,7 @@ impl Cmd {
             };
             CliError::Input(text)
         })?;
-        converted.damage.warn(&self.from);
+        converted.damage.warn(&self.from, None);
         let (from, to) = (self.from.display(), self.to.display());
         let count = converted.written;
         let printed = console::print(format!("{to}: {count} packets or messages of {from}\n"));

@@ -105,7 +105,7 @@ fn read(
             figures.see(frame.unix_ns, frame.link, frame.frame);
         }
     }
-    damage.warn(path, &reader);
+    damage.warn(path, reader.others_told());
     // What a capture lacks is said when the figures are.
     Ok((figures, reader.lost()))
 }

@@ -168,7 +168,7 @@ fn read_capture(log: &Log<'_>) -> Result<RangeLog, FitError> {
                 .map_err(FitError::Log)?;
         }
     }
-    damage.warn(log.path, &reader);
+    damage.warn(log.path, reader.others_told());
     if let Some(misfit) = decoder.misfits().into_iter().find(|misfit| misfit.is_other_product) {
         let name = &log.profile.name;
         return Err(FitError::Log(format!("this is no recording of {name}: {}", misfit.text)));

@@ -172,7 +172,7 @@ fn each_datagram(
         see(PointPacket { number: number - 1, at_ns, bytes, points: points.collect() })
             .map_err(input)?;
     }
-    damage.warn(path, &reader);
+    damage.warn(path, reader.others_told());
     match number {
         0 => Err(input("there are no points in it: no lidar's data packets".into())),
         _ => Ok(reader.lost().map(|lost| lost.to_string())),
