@@ -269,8 +269,8 @@ impl dialogue::Bench for Bench {
                 assert!(!came, "{:?}", self.unread);
             }
             "until-ready" => self.until_ready(time_ns(first)),
-            "scans" => self.scans(&words, false),
-            "poll" => self.scans(&words, true),
+            "scans" => self.scans(words, false),
+            "poll" => self.scans(words, true),
             other => panic!("no step is called {other}"),
         }
     }

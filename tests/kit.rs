@@ -447,6 +447,7 @@ fn a_units_failure_is_seen_again_by_a_replay_of_what_is_kept() {
 
 /// Runs the case `noise` of a suite, and its driver once more on a replay of the capture that is kept. The suite's device
 /// has its name.
+#[allow(clippy::disallowed_methods)] // waits for another process, not for the simulation
 fn a_failure_is_seen_again(suite: &str, driver: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let output = in_a_calm_minute(|| {

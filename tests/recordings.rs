@@ -272,7 +272,8 @@ fn datagrams_in_ip_fragments_are_counted_and_sent() {
     let mut gappy = whole.clone();
     gappy.remove(3 * FRAGMENTS + 5);
     let mut sent: Vec<Vec<u8>> = (0..DATAGRAMS).map(datagram).collect();
-    let forms: [(&str, fn(&[Frame]) -> Vec<u8>); 2] = [("pcap", pcap), ("pcapng", pcapng)];
+    type Write = fn(&[Frame]) -> Vec<u8>;
+    let forms: [(&str, Write); 2] = [("pcap", pcap), ("pcapng", pcapng)];
     let captures = forms.map(|(extension, write)| {
         let files = [("whole", &whole), ("gappy", &gappy)];
         files.map(|(name, frames)| {

@@ -543,7 +543,7 @@ fn a_rig_with_every_default_written_is_the_same() {
                 }
                 _ => "{ kind = \"constant-rate\", rate_deg_s = 90.0 }",
             };
-            text = text.replace("link", "link").replace(
+            text = text.replace(
                 "[[device]]\n",
                 &format!("[[joint]]\nname = \"head\"\nmotion = {motion}\n[[device]]\nmount = {{ parent = \"head\" }}\n"),
             );

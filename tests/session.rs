@@ -61,6 +61,9 @@ fn a_run_that_cannot_start_says_why() {
 fn a_run_that_is_dropped_ends() {
     let run = spawn(RunOptions::default()).unwrap();
     let (tell, ended) = std::sync::mpsc::channel();
-    std::thread::spawn(move || tell.send(drop(run)));
+    std::thread::spawn(move || {
+        drop(run);
+        tell.send(())
+    });
     assert_eq!(ended.recv_timeout(Duration::from_secs(30)), Ok(()));
 }
