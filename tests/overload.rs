@@ -93,6 +93,7 @@ render_ahead_ms = 40
 [[device]]
 name = "lidar"
 profile = "velodyne-vlp16-3.0"
+mount = {{ translation_m = [0.0, 0.0, 1.5] }}
 link = {{ udp = {{ to = "{}" }} }}
 "#,
         receiver.local_addr().unwrap()
