@@ -303,8 +303,9 @@ def dead_link(browser, lidar):
 
 def pictures(browser, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    for name, scheme, width, height in (("dark", "dark", 1280, 800), ("light", "light", 1280, 800),
-                                        ("tablet", "light", 820, 1180), ("phone", "dark", 420, 900)):
+    for name, scheme, width, height in (("dark", "dark", 1400, 900), ("light", "light", 1400, 900),
+                                        ("tablet", "light", 820, 1180), ("phone", "dark", 420, 900),
+                                        ("phone-light", "light", 420, 900)):
         browser.do("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         browser.do("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                    mobile=False)
