@@ -9,11 +9,9 @@ use std::net::UdpSocket;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::{stderr, stdout};
-use menura::links::pcap::PcapRecorder;
-use menura::wire::ethernet::FrameHeader;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -644,149 +642,9 @@ fn devices_that_nobody_asks_for_anything_fail_no_run() {
 #[test]
 fn a_replay_to_a_broadcast_address_goes() {
     let folder = tempfile::tempdir().unwrap();
-    let capture = broadcast_capture(folder.path());
+    let capture = common::broadcast_capture(folder.path());
     let ended = output(&["replay", &capture, "--require", "refused=0,packets=20"]);
     assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
-}
-
-#[test]
-fn a_replay_says_where_it_leaves_the_times_of_its_capture() {
-    let folder = tempfile::tempdir().unwrap();
-    let ms = 1_000_000;
-    for (late_ns, told) in [
-        (
-            1_000_000 * ms,
-            "packet 2: captured 999.999 s earlier than the one before it; is sent with it",
-        ),
-        (0, ""),
-    ] {
-        let capture =
-            capture_of(folder.path(), (0..20).map(|k| k * ms + if k == 0 { late_ns } else { 0 }));
-        let certificate = folder.path().join("timing.json");
-        let ended = output(&["replay", &capture, "--certificate", certificate.to_str().unwrap()]);
-        assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
-        let page: Value = serde_json::from_slice(&fs::read(&certificate).unwrap()).unwrap();
-        let certified = page["overrides"].to_string();
-        for text in [&stdout(&ended), &stderr(&ended), &certified] {
-            assert_eq!(text.contains("earlier"), !told.is_empty(), "{text}");
-            assert!(text.contains(told), "{text}");
-        }
-        fs::remove_file(&certificate).unwrap();
-    }
-}
-
-#[test]
-#[allow(clippy::disallowed_methods)] // times another process, not the simulation
-fn the_limits_of_a_replay_say_what_is_a_jump() {
-    let folder = tempfile::tempdir().unwrap();
-    let ms: i128 = 1_000_000;
-    // A pause of three seconds before the eleventh packet.
-    let paused = |k: i128| if k < 10 { k * ms } else { (k + 2999) * ms };
-    let capture = capture_of(folder.path(), (0..20).map(paused));
-    let start = Instant::now();
-    let ended = output(&["replay", &capture, "--max-gap", "100ms"]);
-    let took = start.elapsed();
-    assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
-    let told = "packet 11: captured 3.000 s later than the one before it; is sent 0.1 s after it";
-    for text in [stdout(&ended), stderr(&ended)] {
-        assert!(text.contains(told), "{text}");
-    }
-    assert!(took < Duration::from_secs(3), "{took:?}");
-
-    // The last packet is 50 ms earlier than the one before it.
-    let capture = capture_of(folder.path(), (0..60).chain([9]).map(|k: i128| k * ms));
-    let jump = "packet 61: captured 0.050 s earlier than the one before it; is sent with it";
-    let order = "1 packets have earlier times than packets before them, by up to 50.000 ms";
-    for (limit, is_jump) in [("100ms", false), ("10ms", true)] {
-        let ended = output(&["replay", &capture, "--max-back", limit]);
-        assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
-        for text in [stdout(&ended), stderr(&ended)] {
-            assert_eq!(text.contains(jump), is_jump, "{limit}: {text}");
-            assert_eq!(text.contains(order), !is_jump, "{limit}: {text}");
-        }
-    }
-}
-
-#[test]
-fn damage_of_a_capture_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let capture = broadcast_capture(folder.path());
-    let mut bytes = fs::read(&capture).unwrap();
-    // The file's header; 20 frames of 142 bytes, each after a header of 16.
-    let record = |number: usize| 24 + number * (16 + 142);
-    assert_eq!(bytes.len(), record(20));
-    // Time to live, which only the checksum of the IP header covers.
-    bytes[record(0) + 16 + 22] ^= 1;
-    // A UDP checksum where there was none.
-    bytes[record(1) + 16 + 40] = 0x12;
-    // The last frame loses ten bytes; its header says so.
-    let kept = record(19) + 8;
-    bytes[kept..kept + 4].copy_from_slice(&132u32.to_le_bytes());
-    bytes.truncate(record(20) - 10);
-    fs::write(&capture, bytes).unwrap();
-
-    let ended = output(&["replay", &capture]);
-    let told = stderr(&ended);
-    assert_eq!(ended.status.code(), Some(2), "{}{told}", stdout(&ended));
-    let used = "used, because captures of a sender have such if its network card computes them";
-    for line in [
-        "1 datagrams are cut short and were left out",
-        &format!("1 datagrams have a wrong IP header checksum and were {used}"),
-        &format!("1 datagrams have a wrong UDP checksum and were {used}"),
-    ] {
-        assert!(told.contains(&format!("warning: {capture}: {line}\n")), "{line}: {told}");
-        assert!(stdout(&ended).contains(&format!("not as captured: {line}\n")), "{line}");
-    }
-    let left_out = "not sent: 1 datagrams of which the capture left out the end";
-    assert!(told.contains(&format!("error: {capture}: {left_out}")), "{told}");
-
-    let ended = output(&["inspect", &capture]);
-    let counts = "1 wrong IP header checksums, 1 wrong UDP checksums, 1 datagrams cut short";
-    assert!(stdout(&ended).contains(counts), "{}{}", stdout(&ended), stderr(&ended));
-    let ended = output(&["inspect", &capture, "--json"]);
-    let shown = stdout(&ended);
-    let summary: Value = serde_json::from_str(shown.lines().last().unwrap()).unwrap();
-    let flow = &summary["flows"][0];
-    assert_eq!(flow["bad_ip_checksums"], 1, "{flow}");
-    assert_eq!(flow["bad_udp_checksums"], 1, "{flow}");
-    assert_eq!(flow["cut_short"], 1, "{flow}");
-
-    let copy = folder.path().join("copy.mcap");
-    let ended = output(&["convert", &capture, copy.to_str().unwrap()]);
-    let told = stderr(&ended);
-    assert_eq!(ended.status.code(), Some(2), "{told}");
-    assert!(told.contains("1 × datagram without its end"), "{told}");
-    for kind in ["IP header", "UDP"] {
-        assert!(told.contains(&format!("1 datagrams have a wrong {kind} checksum")), "{told}");
-    }
-}
-
-/// Twenty datagrams to the broadcast address of the loopback network.
-fn broadcast_capture(folder: &Path) -> String {
-    capture_of(folder, (0..20).map(|number| number * 1_000_000))
-}
-
-/// Datagrams to the broadcast address of the loopback network, captured at these times, nanoseconds.
-fn capture_of(folder: &Path, times_ns: impl Iterator<Item = i128>) -> String {
-    let capture = folder.join("broadcast.pcap");
-    let header = FrameHeader {
-        source_mac: [2; 6],
-        destination_mac: [0xff; 6],
-        source_ip: [127, 0, 0, 1].into(),
-        destination_ip: [127, 255, 255, 255].into(),
-        source_port: 443,
-        destination_port: 9,
-        ttl: 255,
-        dont_fragment: true,
-        identification: 0,
-        udp_checksum: false,
-    };
-    let mut recorder = PcapRecorder::create(&capture, header).unwrap();
-    for time_ns in times_ns {
-        recorder.write(1_780_315_200_000_000_000 + time_ns, &[7; 100]).unwrap();
-    }
-    recorder.finish().unwrap();
-    capture.to_str().expect("UTF-8").to_owned()
 }
 
 /// The output of Menura on a host of its own with the one address 10.9.8.1 in a network of 64, whose
@@ -824,7 +682,7 @@ fn refusals_say_what_to_do() {
         assert_eq!(ended.status.code(), Some(3 * code), "{link}: {}", stderr(&ended));
     }
     let folder = tempfile::tempdir().unwrap();
-    let capture = broadcast_capture(folder.path());
+    let capture = common::broadcast_capture(folder.path());
     for (to, code) in [("10.9.8.63", 0), ("198.51.100.7", 1), ("255.255.255.255", 1)] {
         let ended = alone(&["replay", &capture, "--to", to]);
         let told = stderr(&ended);

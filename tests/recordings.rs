@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::process::Output;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{Heard, stderr, stdout};
 use mcap::records::MessageHeader;
@@ -301,5 +301,119 @@ fn datagrams_in_ip_fragments_are_counted_and_sent() {
         assert_eq!(replay.status.code(), Some(2), "{capture}: {}", stderr(&replay));
         assert!(stderr(&replay).contains(&told), "{capture}: {}", stderr(&replay));
         assert!(received == sent, "{capture}: {} came", received.len());
+    }
+}
+
+#[test]
+fn a_replay_says_where_it_leaves_the_times_of_its_capture() {
+    let folder = tempfile::tempdir().unwrap();
+    let ms = 1_000_000;
+    for (late_ns, told) in [
+        (
+            1_000_000 * ms,
+            "packet 2: captured 999.999 s earlier than the one before it; is sent with it",
+        ),
+        (0, ""),
+    ] {
+        let capture = common::capture_of(
+            folder.path(),
+            (0..20).map(|k| k * ms + if k == 0 { late_ns } else { 0 }),
+        );
+        let certificate = folder.path().join("timing.json");
+        let ended = menura(&["replay", &capture, "--certificate", certificate.to_str().unwrap()]);
+        assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
+        let page: Value = serde_json::from_slice(&fs::read(&certificate).unwrap()).unwrap();
+        let certified = page["overrides"].to_string();
+        for text in [&stdout(&ended), &stderr(&ended), &certified] {
+            assert_eq!(text.contains("earlier"), !told.is_empty(), "{text}");
+            assert!(text.contains(told), "{text}");
+        }
+        fs::remove_file(&certificate).unwrap();
+    }
+}
+
+#[test]
+#[allow(clippy::disallowed_methods)] // times another process, not the simulation
+fn the_limits_of_a_replay_say_what_is_a_jump() {
+    let folder = tempfile::tempdir().unwrap();
+    let ms: i128 = 1_000_000;
+    // A pause of three seconds before the eleventh packet.
+    let paused = |k: i128| if k < 10 { k * ms } else { (k + 2999) * ms };
+    let capture = common::capture_of(folder.path(), (0..20).map(paused));
+    let start = Instant::now();
+    let ended = menura(&["replay", &capture, "--max-gap", "100ms"]);
+    let took = start.elapsed();
+    assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
+    let told = "packet 11: captured 3.000 s later than the one before it; is sent 0.1 s after it";
+    for text in [stdout(&ended), stderr(&ended)] {
+        assert!(text.contains(told), "{text}");
+    }
+    assert!(took < Duration::from_secs(3), "{took:?}");
+
+    // The last packet is 50 ms earlier than the one before it.
+    let capture = common::capture_of(folder.path(), (0..60).chain([9]).map(|k: i128| k * ms));
+    let jump = "packet 61: captured 0.050 s earlier than the one before it; is sent with it";
+    let order = "1 packets have earlier times than packets before them, by up to 50.000 ms";
+    for (limit, is_jump) in [("100ms", false), ("10ms", true)] {
+        let ended = menura(&["replay", &capture, "--max-back", limit]);
+        assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
+        for text in [stdout(&ended), stderr(&ended)] {
+            assert_eq!(text.contains(jump), is_jump, "{limit}: {text}");
+            assert_eq!(text.contains(order), !is_jump, "{limit}: {text}");
+        }
+    }
+}
+
+#[test]
+fn damage_of_a_capture_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = common::broadcast_capture(folder.path());
+    let mut bytes = fs::read(&capture).unwrap();
+    // The file's header; 20 frames of 142 bytes, each after a header of 16.
+    let record = |number: usize| 24 + number * (16 + 142);
+    assert_eq!(bytes.len(), record(20));
+    // Time to live, which only the checksum of the IP header covers.
+    bytes[record(0) + 16 + 22] ^= 1;
+    // A UDP checksum where there was none.
+    bytes[record(1) + 16 + 40] = 0x12;
+    // The last frame loses ten bytes; its header says so.
+    let kept = record(19) + 8;
+    bytes[kept..kept + 4].copy_from_slice(&132u32.to_le_bytes());
+    bytes.truncate(record(20) - 10);
+    fs::write(&capture, bytes).unwrap();
+
+    let ended = menura(&["replay", &capture]);
+    let told = stderr(&ended);
+    assert_eq!(ended.status.code(), Some(2), "{}{told}", stdout(&ended));
+    let used = "used, because captures of a sender have such if its network card computes them";
+    for line in [
+        "1 datagrams are cut short and were left out",
+        &format!("1 datagrams have a wrong IP header checksum and were {used}"),
+        &format!("1 datagrams have a wrong UDP checksum and were {used}"),
+    ] {
+        assert!(told.contains(&format!("warning: {capture}: {line}\n")), "{line}: {told}");
+        assert!(stdout(&ended).contains(&format!("not as captured: {line}\n")), "{line}");
+    }
+    let left_out = "not sent: 1 datagrams of which the capture left out the end";
+    assert!(told.contains(&format!("error: {capture}: {left_out}")), "{told}");
+
+    let ended = menura(&["inspect", &capture]);
+    let counts = "1 wrong IP header checksums, 1 wrong UDP checksums, 1 datagrams cut short";
+    assert!(stdout(&ended).contains(counts), "{}{}", stdout(&ended), stderr(&ended));
+    let ended = menura(&["inspect", &capture, "--json"]);
+    let shown = stdout(&ended);
+    let summary: Value = serde_json::from_str(shown.lines().last().unwrap()).unwrap();
+    let flow = &summary["flows"][0];
+    assert_eq!(flow["bad_ip_checksums"], 1, "{flow}");
+    assert_eq!(flow["bad_udp_checksums"], 1, "{flow}");
+    assert_eq!(flow["cut_short"], 1, "{flow}");
+
+    let copy = folder.path().join("copy.mcap");
+    let ended = menura(&["convert", &capture, copy.to_str().unwrap()]);
+    let told = stderr(&ended);
+    assert_eq!(ended.status.code(), Some(2), "{told}");
+    assert!(told.contains("1 × datagram without its end"), "{told}");
+    for kind in ["IP header", "UDP"] {
+        assert!(told.contains(&format!("1 datagrams have a wrong {kind} checksum")), "{told}");
     }
 }

@@ -62,7 +62,7 @@ pub struct Converted {
     pub written: u64,
     /// What was not, by its kind.
     pub left_out: BTreeMap<String, u64>,
-    /// Wrong checksums of what was written.
+    /// Datagrams with wrong checksums; they were written all the same.
     pub damage: Damage,
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::percentiles;
 use crate::engine::certificate::{Certificate, DeviceTiming};
-use crate::engine::stats::PtpFigures;
+use crate::engine::ptp_figures::PtpFigures;
 use crate::plot::{Axis, BLUE, Colour, Figure, ORANGE, Panel, escape};
 use crate::time::duration::describe_us;
 use crate::timing::{ErrorFigures, Window, is_maximum};

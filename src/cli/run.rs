@@ -161,6 +161,12 @@ impl Cmd {
         // Another rank has done all when this returns.
         let Some(ranks) = ranks::join()? else { return Ok(()) };
         let rig = ranks.load(&self.rig)?;
+        self.spare_feed_logs(&rig)?;
+        let files = self.truth.iter().filter(|target| matches!(target, TruthTarget::File(_)));
+        if files.count() > 1 {
+            let text = "error: --truth names two files; the truth goes to one";
+            return Err(CliError::Input(text.into()));
+        }
         let names: Vec<_> = rig.devices.iter().map(|device| device.name.as_str()).collect();
         let certifier = self.certify.open(&names)?;
         let report =
@@ -174,12 +180,6 @@ impl Cmd {
                 scene_sha256 = digest::of_scene(scene);
             }
         })?;
-        self.spare_feed_logs(&rig)?;
-        let files = self.truth.iter().filter(|target| matches!(target, TruthTarget::File(_)));
-        if files.count() > 1 {
-            let text = "error: --truth names two files; the truth goes to one";
-            return Err(CliError::Input(text.into()));
-        }
         world.keeps_truth = options.truth.is_some();
         let hashes = match certifier.is_wanted() {
             true => digest::hashes(&rig, &world.summary.scene, scene_sha256),

@@ -66,7 +66,7 @@ pub trait Family: Sync + 'static {
         &[]
     }
 
-    /// Those that it can have besides when it follows a master by PTP.
+    /// The further faults of a device that follows a PTP master.
     fn ptp_faults(&self) -> &'static [DeviceFaultKind] {
         &[]
     }

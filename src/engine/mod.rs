@@ -31,6 +31,7 @@ pub mod live_faults;
 mod log_failures;
 pub mod os;
 pub(crate) mod packet;
+pub mod ptp_figures;
 pub mod ranks;
 pub mod record;
 pub mod refusal;

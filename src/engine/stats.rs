@@ -8,10 +8,10 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Stopwatch, thread_cpu_ns};
+use super::ptp_figures::{PtpAccounts, PtpFigures};
 use super::refusal::Refusal;
 use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::config::rig::DeviceId;
-use crate::devices::ptp::PortState;
 use crate::devices::ptp::account::ClockAccount;
 use crate::time::SimTime;
 
@@ -49,19 +49,6 @@ pub struct DeviceStats {
     last_sent_ns: AtomicU64,
     ptp: Mutex<PtpAccounts>,
 }
-
-/// What became of a device's PTP clock.
-#[derive(Clone, Debug, Default)]
-struct PtpAccounts {
-    /// The last account.
-    last: Option<ClockAccount>,
-    changes: u64,
-    /// Its error while it was locked, nanoseconds, once a second.
-    errors_ns: Vec<i64>,
-}
-
-/// Errors of a clock that are kept: a week.
-const MOST_ERRORS: usize = 604_800;
 
 /// How much a device has sent up to an instant, and what was missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -183,53 +170,6 @@ pub struct DeviceFigures {
     /// Its PTP clock; none if it speaks no PTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptp: Option<PtpFigures>,
-}
-
-/// A device's PTP clock in a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PtpFigures {
-    /// Which clock stamped packets in the end: `ptp`, `holdover`, `oscillator`, or `other` if not that of PTP.
-    pub stamps: String,
-    /// The state of the port in the end.
-    pub state: String,
-    /// How often the state changed.
-    pub changes: u64,
-    /// For how many seconds it was locked.
-    pub locked_s: u64,
-    /// Its true error while it was locked, nanoseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error_ns: Option<PtpError>,
-}
-
-/// The error of a clock, without its sign.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PtpError {
-    /// The least.
-    pub least: u64,
-    /// The median.
-    pub median: u64,
-    /// The worst.
-    pub worst: u64,
-}
-
-impl PtpAccounts {
-    fn figures(&self) -> Option<PtpFigures> {
-        let last = self.last?;
-        let mut sorted: Vec<_> = self.errors_ns.iter().map(|ns| ns.unsigned_abs()).collect();
-        sorted.sort_unstable();
-        let error_ns = sorted.first().zip(sorted.last()).map(|(least, worst)| PtpError {
-            least: *least,
-            median: sorted[sorted.len() / 2],
-            worst: *worst,
-        });
-        Some(PtpFigures {
-            stamps: last.stamps().to_owned(),
-            state: last.state.word().to_owned(),
-            changes: self.changes,
-            locked_s: sorted.len() as u64,
-            error_ns,
-        })
-    }
 }
 
 /// Packets of one of a device's ports.
@@ -463,14 +403,7 @@ impl DeviceStats {
 
     /// Notes what its PTP clock was at an instant, and its error.
     pub fn note_clock(&self, account: &ClockAccount, error_ns: i64) {
-        let mut ptp = self.ptp.lock().expect("no holder panics");
-        let last = ptp.last.replace(*account);
-        let is_change = last.is_some_and(|last| last.state != account.state);
-        ptp.changes += u64::from(is_change);
-        let is_locked = account.state == PortState::Slave && !is_change;
-        if is_locked && ptp.errors_ns.len() < MOST_ERRORS {
-            ptp.errors_ns.push(error_ns);
-        }
+        self.ptp.lock().expect("no holder panics").note(account, error_ns);
     }
 
     /// The figures after `elapsed` of run time.

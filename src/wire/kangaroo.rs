@@ -81,6 +81,13 @@ pub fn put_number(out: &mut Vec<u8>, number: i64) {
     }
 }
 
+/// Takes a byte from the front of `data` if `is_there`; `None` if it is not, or `data` has ended.
+pub fn take_byte(data: &mut &[u8], is_there: bool) -> Option<u8> {
+    let (first, rest) = data.split_first().filter(|_| is_there)?;
+    *data = rest;
+    Some(*first)
+}
+
 /// Takes a number from the front of `data`; `None` if it does not end, or is longer than any.
 pub fn take_number(data: &mut &[u8]) -> Option<i32> {
     let mut packed = 0u32;

@@ -21,6 +21,7 @@ use menura::devices::families::catalogue;
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
+use menura::links::pcap::PcapRecorder;
 use menura::wire::ethernet::FrameHeader;
 use pcap_file::pcap::PcapReader;
 
@@ -54,6 +55,34 @@ pub fn stdout(output: &Output) -> String {
 /// What a program has printed on standard error.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+/// Twenty datagrams to the broadcast address of the loopback network.
+pub fn broadcast_capture(folder: &Path) -> String {
+    capture_of(folder, (0..20).map(|number| number * 1_000_000))
+}
+
+/// Datagrams to the broadcast address of the loopback network, captured at these times, nanoseconds.
+pub fn capture_of(folder: &Path, times_ns: impl Iterator<Item = i128>) -> String {
+    let capture = folder.join("broadcast.pcap");
+    let header = FrameHeader {
+        source_mac: [2; 6],
+        destination_mac: [0xff; 6],
+        source_ip: [127, 0, 0, 1].into(),
+        destination_ip: [127, 255, 255, 255].into(),
+        source_port: 443,
+        destination_port: 9,
+        ttl: 255,
+        dont_fragment: true,
+        identification: 0,
+        udp_checksum: false,
+    };
+    let mut recorder = PcapRecorder::create(&capture, header).unwrap();
+    for time_ns in times_ns {
+        recorder.write(1_780_315_200_000_000_000 + time_ns, &[7; 100]).unwrap();
+    }
+    recorder.finish().unwrap();
+    capture.to_str().expect("UTF-8").to_owned()
 }
 
 /// Width of a PNG, and its pixels as red, green and blue.

@@ -60,7 +60,7 @@ GOOD = {
                ["status-bytes", "no-returns", "hour-wrap", "twin", "cut-packets", "dual-return"]),
     "xt32": ("lidar", ("--rig", "xt32"), ["{udp_port}", "{sensor_ip}", "{ptc}"],
              ["azimuth-wrap", "no-returns", "hour-wrap", "twin", "cut-packets", "dual-return", "high-temperature",
-              "ptp-locks-hesai", "ptp-lost-hesai"]),
+              "ptp-unlocked-hesai", "ptp-locks-hesai", "ptp-steps-hesai", "ptp-lost-hesai"]),
     "lms291": ("scanner", (), ["{pty}"],
                LINES + ["nak", "firmware-lms200", "millimetres", "half-degrees", "both-bits-fatal", "late-telegrams",
                         "half-telegrams", "rate-after-power-cycle", "polluted-ok", "slow-boot"]),
@@ -160,7 +160,8 @@ REAL = {
     "ouster-sdk": (
         "lidar", ["steady", "azimuth-wrap", "power-cycle", "cut-packets", "twin", "reordering", "no-returns",
                   "laser-dead", "alert-error", "shot-limiting", "thermal-shutdown", "clock-back",
-                  "firmware-os1-64-2-5"], ("--rig", "os1"),
+                  "firmware-os1-64-2-5", "ptp-unlocked-ouster", "ptp-locks-ouster", "ptp-steps-ouster", "ptp-lost-ouster"],
+        ("--rig", "os1"),
         [sys.executable, str(SCRIPTS / "ouster_driver.py"), "{udp_port}", "{sensor_ip}", "{web}"], {}),
     "vectornav-vn200": (
         "imu", ["steady", "motion", "noise", "lost-bytes", "power-cycle", "silent", "upside-down", "samples-lost",

@@ -51,7 +51,7 @@ pub trait FamilyReader: Sync {
     /// The faults that a device of this family can have within.
     fn faults(&self) -> &'static [DeviceFaultKind];
 
-    /// Those that it can have besides when it follows a master by PTP.
+    /// The further faults of a device that follows a PTP master.
     fn ptp_faults(&self) -> &'static [DeviceFaultKind];
 
     /// Why a device with these settings does not listen to its GPS input, and what to do about it.

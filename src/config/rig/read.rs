@@ -483,7 +483,7 @@ fn device(
     (name, device)
 }
 
-/// `link` and `address`, written out as one table; `None` if there is none or a wrong one, which is told.
+/// Reads `link` and `address` as one table without short forms. `None` if one of them is wrong; its fault is reported.
 fn link_field<'f>(
     table: &mut TableReader<'f>,
     profile: Option<&Profile>,

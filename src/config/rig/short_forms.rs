@@ -10,6 +10,9 @@ use crate::toml::reader::{Entry, Field, Limit, Node, Value};
 /// Most tables of `[defaults]`.
 const MAX_DEFAULTS: usize = 64;
 
+/// Keys that each device writes itself.
+const OWN_KEYS: [&str; 3] = ["name", "profile", "repeat"];
+
 /// `[defaults]`: keys that devices with matching profiles have unless they write them.
 pub(crate) struct Defaults {
     /// Patterns of names of profiles, where each stands, and its keys; those that say more come first.
@@ -47,8 +50,7 @@ impl Defaults {
                 field.fault(entry.node.place.fault(title, allowed.clone()));
                 continue;
             };
-            for own in keys.iter().filter(|key| ["name", "profile", "repeat"].contains(&&*key.key))
-            {
+            for own in keys.iter().filter(|key| OWN_KEYS.contains(&&*key.key)) {
                 let title = format!("`{}` cannot be a default", own.key);
                 let label = "allowed: address, mount, link, gps_cable, settings";
                 field.fault(own.key_place.fault(title, label));
@@ -89,8 +91,7 @@ impl Defaults {
 fn put_beneath(table: &mut Node, defaults: &Node, is_device: bool) {
     let Value::Table(defaults) = &defaults.value else { return };
     for default in defaults {
-        let is_own = is_device && ["name", "profile", "repeat"].contains(&&*default.key);
-        if is_own {
+        if is_device && OWN_KEYS.contains(&&*default.key) {
             continue;
         }
         let Some(entries) = table.entries_mut() else { return };
@@ -126,8 +127,8 @@ pub(crate) struct Copy {
     pub offset_m: [f64; 3],
 }
 
-/// Writes out `repeat = { count, step_m }` of tables of an array. `change` makes a copy of what it is given, and
-/// says what is wrong with it if it cannot be repeated.
+/// Replaces each table of an array that has `repeat = { count, step_m }` by its copies. `change` moves a copy to its
+/// place; it returns title and label of a fault if such a table cannot be repeated.
 pub(crate) fn repeated(
     items: Vec<Field<'_>>,
     most: usize,
@@ -178,8 +179,8 @@ pub(crate) fn read(field: &Field<'_>, most: usize) -> Option<(usize, [f64; 3])> 
     Some((count? as usize, step_m?))
 }
 
-/// Adds to three numbers under `key`, which are 0 where they are not written. What is no number is told where it
-/// is read.
+/// Adds `offset_m` to the three numbers under `key` (default: 0). Values that are no numbers stay; their reader reports
+/// them.
 pub(crate) fn moved(table: &mut Node, key: &str, offset_m: [f64; 3]) {
     let place = table.place.clone();
     let zero = |_| Node { value: Value::Float(0.0), place: place.clone() };
@@ -189,7 +190,7 @@ pub(crate) fn moved(table: &mut Node, key: &str, offset_m: [f64; 3]) {
     add(numbers, offset_m);
 }
 
-/// Adds to the numbers of an array, of which there may be two.
+/// Adds `offset_m` to the numbers of an array of two or three.
 pub(crate) fn add(numbers: &mut Node, offset_m: [f64; 3]) {
     let Value::Array(items) = &mut numbers.value else { return };
     for (item, offset) in items.iter_mut().zip(offset_m) {

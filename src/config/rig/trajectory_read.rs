@@ -25,9 +25,9 @@ fn speed_limit() -> Limit<f64> {
     Limit::new(0.001..=100.0, "m/s", "the rig format, trajectories")
 }
 
-/// Reads `[robot]`, which stands still unless it has a trajectory; `rig_seed` is the seed of what names none.
-/// Where the scene `has_terrain`, a robot that is said to move in the plane follows it. Also says where the
-/// trajectory is named.
+/// Reads `[robot]`, and the place of its trajectory in the file. Without a trajectory the robot stands still. Seeds that
+/// are not written are `rig_seed`. If the scene `has_terrain`, a robot whose trajectory lies in the plane z = 0 follows
+/// the terrain.
 pub fn robot(
     mut table: TableReader<'_>,
     rig_seed: u64,
@@ -51,7 +51,7 @@ pub fn robot(
     Some((RobotConfig { trajectory, follow_ground, footprint_m }, place))
 }
 
-/// Reads `follow_ground` and `footprint_m` of what moves as `trajectory` says; `follows` unless it says so itself.
+/// Reads `follow_ground` (default: `follows`) and `footprint_m` of a robot or object with this trajectory.
 pub(crate) fn stance(
     table: &mut TableReader<'_>,
     trajectory: Option<&(TrajectoryConfig, Place)>,

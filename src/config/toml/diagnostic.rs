@@ -239,8 +239,8 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Adds a fault, or counts it if there are many already. What is read more than once, as defaults of several
-    /// devices, is told once.
+    /// Adds a fault, or counts it if there are many already. A fault that is there already is not added again: defaults
+    /// are read for each of their devices.
     pub fn push(&mut self, fault: Diagnostic) {
         if self.list.iter().any(|told| told.is_same(&fault)) {
             return;

@@ -24,11 +24,7 @@ fn show(item: &kangaroo::Item) -> Option<Shown> {
         return Some(Shown::new(format!("command {:#04x}", packet.command), object_of(said)));
     }
     let mut rest = rest;
-    let mut take = |is_there: bool| {
-        let (first, after) = rest.split_first().filter(|_| is_there)?;
-        rest = after;
-        Some(*first)
-    };
+    let mut take = |is_there| kangaroo::take_byte(&mut rest, is_there);
     let echo = take(flags & flag::ECHO != 0);
     let sequence = take(flags & flag::SEQUENCE != 0);
     let kind = take(true)?;

@@ -27,7 +27,7 @@ use crate::drive_base::{BaseFamily, Protocol, Unit};
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::kangaroo::{
-    Item, Kangaroo, Packet, REPLY, command, flag, put_number, take_number,
+    Item, Kangaroo, Packet, REPLY, command, flag, put_number, take_byte, take_number,
 };
 
 /// Dimension Engineering's Kangaroo x2, in packets and text.
@@ -293,11 +293,7 @@ impl KangarooUnit {
 
     fn on_get(&mut self, at: SimTime, name: u8, flags: u8, rest: &[u8], unit: &mut Unit) {
         let mut rest = rest;
-        let mut take = |is_there: bool| {
-            let (first, after) = rest.split_first().filter(|_| is_there)?;
-            rest = after;
-            Some(*first)
-        };
+        let mut take = |is_there| take_byte(&mut rest, is_there);
         let echo = take(flags & flag::ECHO != 0);
         let Some(kind) = take(true) else { return };
         let (place, index) = self.channel(name);

@@ -1,11 +1,11 @@
 //! What the clock of a slave is at an instant, for those who know the true time.
 
-use super::{PortState, PtpSlave, SECOND_NS};
+use super::{PortState, PtpSlave, SECOND_NS, UTC_OFFSET_S};
 use crate::time::SimTime;
 use crate::wire::ptp::{ClockIdentity, flag};
 
-/// TAI minus UTC since 2017, nanoseconds.
-pub const TAI_AHEAD_NS: i128 = 37 * SECOND_NS as i128;
+/// TAI minus UTC, nanoseconds.
+pub const TAI_AHEAD_NS: i128 = UTC_OFFSET_S as i128 * SECOND_NS as i128;
 /// Accounts that wait to be taken; in a run nobody leaves so many.
 const MOST_WAITING: usize = 4096;
 

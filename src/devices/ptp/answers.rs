@@ -88,7 +88,11 @@ impl PtpSlave {
     /// Which time it shows.
     pub fn time_properties(&self) -> TimePropertiesDataSet {
         match &self.parent {
-            None => TimePropertiesDataSet { utc_offset_s: 37, flags: 0, time_source: OWN_TIME },
+            None => TimePropertiesDataSet {
+                utc_offset_s: super::UTC_OFFSET_S,
+                flags: 0,
+                time_source: OWN_TIME,
+            },
             Some(parent) => TimePropertiesDataSet {
                 utc_offset_s: parent.announce.utc_offset_s,
                 flags: parent.flags as u8,

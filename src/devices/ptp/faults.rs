@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use super::SECOND_NS;
+use super::masters::announce_of_receiver;
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
 use crate::config::rig::faults::{FORMAT, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
@@ -12,10 +14,9 @@ use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 use crate::wire::ptp::{
-    Announce, Body, ClockQuality, Message, NO_INTERVAL, PortIdentity, Timestamp, flag, identity_of,
+    Body, ClockIdentity, Message, NO_INTERVAL, PortIdentity, Timestamp, flag, identity_of,
 };
 
-const SECOND_NS: u64 = 1_000_000_000;
 /// Draws for messages are beyond those of measurements and requests.
 const MESSAGE_DRAWS: u64 = 1 << 60;
 /// A master of a storm announces itself so often at once: that is when a slave takes it for one.
@@ -456,18 +457,8 @@ fn of_better(message: &Message, priority_1: u8, ahead_ns: i64) -> Message {
     copy
 }
 
-fn announcement(domain: u8, grandmaster: [u8; 8], priority_1: u8) -> Message {
-    let announce = Announce {
-        origin: Timestamp::default(),
-        utc_offset_s: 37,
-        reserved: 0,
-        priority_1,
-        quality: ClockQuality { class: 6, accuracy: 0x21, variance: 0xffff },
-        priority_2: 128,
-        grandmaster,
-        steps_removed: 0,
-        time_source: 0x20,
-    };
+fn announcement(domain: u8, grandmaster: ClockIdentity, priority_1: u8) -> Message {
+    let announce = announce_of_receiver(grandmaster, priority_1);
     let source = PortIdentity { clock: grandmaster, port: 1 };
     let message = Message::new(domain, source, 0, Body::Announce(announce));
     Message { log_interval: NO_INTERVAL, ..message }

@@ -7,8 +7,8 @@ use std::net::Ipv4Addr;
 
 use super::account::TAI_AHEAD_NS;
 use super::answers::answer;
-use super::masters::Masters;
-use super::{PtpSend, SECOND_NS, interval_ns};
+use super::masters::{Masters, RECEIVER_FLAGS, announce_of_receiver};
+use super::{PtpSend, SECOND_NS, UTC_OFFSET_S, interval_ns};
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::management::{
     CurrentDataSet, DefaultDataSet, ParentDataSet, PortDataSet, TimePropertiesDataSet, TimeStatus,
@@ -20,8 +20,6 @@ use crate::wire::ptp::{
 };
 use crate::wire::record::Record as _;
 
-const UTC_OFFSET_S: i16 = (TAI_AHEAD_NS / SECOND_NS as i128) as i16;
-const PRIORITY_2: u8 = 128;
 const LOG_ANNOUNCE: i8 = 1;
 const LOG_SYNC: i8 = 0;
 /// Slaves may ask for the delay so often.
@@ -67,29 +65,19 @@ impl PtpMaster {
         let [a, b, c, d] = address.octets();
         // Locally administered.
         let clock = identity_of([2, 0, a, b, c, d]);
-        let (quality, time_source, traceable) = match has_receiver {
-            true => {
-                let quality = ClockQuality { class: 6, accuracy: 0x21, variance: 0xffff };
-                (quality, 0x20, flag::TIME_TRACEABLE | flag::FREQUENCY_TRACEABLE)
-            }
-            false => (ClockQuality { class: 248, accuracy: 0xfe, variance: 0xffff }, 0xa0, 0),
-        };
+        let mut announce = announce_of_receiver(clock, priority_1);
+        let mut flags = RECEIVER_FLAGS;
+        if !has_receiver {
+            announce.quality = ClockQuality { class: 248, accuracy: 0xfe, variance: 0xffff };
+            announce.time_source = 0xa0;
+            flags &= !(flag::TIME_TRACEABLE | flag::FREQUENCY_TRACEABLE);
+        }
         Self {
             domain,
             port: PortIdentity { clock, port: 1 },
             epoch,
-            announce: Announce {
-                origin: Timestamp::default(),
-                utc_offset_s: UTC_OFFSET_S,
-                reserved: 0,
-                priority_1,
-                quality,
-                priority_2: PRIORITY_2,
-                grandmaster: clock,
-                steps_removed: 0,
-                time_source,
-            },
-            flags: flag::PTP_TIMESCALE | flag::UTC_OFFSET_VALID | traceable,
+            announce,
+            flags,
             now: SimTime::ZERO,
             others: Masters::default(),
             is_passive: false,

@@ -4,8 +4,11 @@
 
 use std::cmp::Ordering;
 
+use super::UTC_OFFSET_S;
 use crate::time::SimTime;
-use crate::wire::ptp::{Announce, ClockQuality, PortIdentity, Timestamp, flag, identity_of};
+use crate::wire::ptp::{
+    Announce, ClockIdentity, ClockQuality, PortIdentity, Timestamp, flag, identity_of,
+};
 
 /// Number of masters that are remembered.
 const KEPT: usize = 16;
@@ -28,27 +31,32 @@ pub struct Master {
     before: Option<SimTime>,
 }
 
+/// What a grandmaster announces whose clock a GNSS receiver sets.
+pub(super) fn announce_of_receiver(grandmaster: ClockIdentity, priority_1: u8) -> Announce {
+    Announce {
+        origin: Timestamp::default(),
+        utc_offset_s: UTC_OFFSET_S,
+        reserved: 0,
+        priority_1,
+        quality: ClockQuality { class: 6, accuracy: 0x21, variance: 0xffff },
+        priority_2: 128,
+        grandmaster,
+        steps_removed: 0,
+        time_source: 0x20,
+    }
+}
+
+/// The flags of its announcements.
+pub(super) const RECEIVER_FLAGS: u16 =
+    flag::PTP_TIMESCALE | flag::UTC_OFFSET_VALID | flag::TIME_TRACEABLE | flag::FREQUENCY_TRACEABLE;
+
 impl Master {
     /// A grandmaster that a receiver sets, with an address for documents (RFC 7042), which nobody hears.
     pub fn simulated() -> Self {
         let clock = identity_of([0, 0, 0x5e, 0, 0x53, 1]);
-        let flags = flag::PTP_TIMESCALE
-            | flag::UTC_OFFSET_VALID
-            | flag::TIME_TRACEABLE
-            | flag::FREQUENCY_TRACEABLE;
-        let announce = Announce {
-            origin: Timestamp::default(),
-            utc_offset_s: 37,
-            reserved: 0,
-            priority_1: 128,
-            quality: ClockQuality { class: 6, accuracy: 0x21, variance: 0xffff },
-            priority_2: 128,
-            grandmaster: clock,
-            steps_removed: 0,
-            time_source: 0x20,
-        };
+        let announce = announce_of_receiver(clock, 128);
         let source = PortIdentity { clock, port: 1 };
-        Self { source, announce, flags, heard: SimTime::ZERO, before: None }
+        Self { source, announce, flags: RECEIVER_FLAGS, heard: SimTime::ZERO, before: None }
     }
 
     fn is_qualified(&self, now: SimTime, interval_ns: u64) -> bool {

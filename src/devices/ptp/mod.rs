@@ -17,6 +17,7 @@ pub mod faults;
 pub mod master;
 mod masters;
 pub mod servo;
+mod settings;
 #[cfg(test)]
 pub mod testing;
 mod virtual_line;
@@ -30,6 +31,7 @@ use self::faults::{Disturbances, Heard, PtpFault};
 pub use self::masters::Master;
 use self::masters::Masters;
 use self::servo::{Order, Servo};
+pub use self::settings::{DelayMechanism, PtpSettings};
 use self::virtual_line::VirtualLine;
 use crate::config::rig::faults::Timed;
 use crate::sensors::noise::{NoiseSource, Quantity};
@@ -40,6 +42,8 @@ use crate::wire::ptp::{
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
+/// TAI minus UTC since 2017.
+const UTC_OFFSET_S: i16 = 37;
 /// Intervals beyond 2^-7 s and 2^5 s are not followed.
 const LOG_INTERVALS: (i8, i8) = (-7, 5);
 /// The path delay is the median of so many.
@@ -52,46 +56,6 @@ const MOST_ANSWERS: u32 = 64;
 const MOST_PENDING: usize = 8;
 /// Draws of requests are beyond those of measurements.
 const REQUEST_DRAWS: u64 = 1 << 61;
-
-/// How a slave speaks PTP. Intervals are logarithms to the base of 2 of seconds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PtpSettings {
-    /// Messages of other domains are not heard.
-    pub domain: u8,
-    /// How the path delay is measured.
-    pub delay: DelayMechanism,
-    /// Between announcements.
-    pub log_announce: i8,
-    /// Between synchronisations, until a master says otherwise.
-    pub log_sync: i8,
-    /// Between requests for the delay, until a master says otherwise.
-    pub log_delay: i8,
-    /// The master is lost when so many announcements are missing.
-    pub announce_timeout: u8,
-}
-
-impl Default for PtpSettings {
-    /// The default profile of IEEE 1588.
-    fn default() -> Self {
-        Self {
-            domain: 0,
-            delay: DelayMechanism::EndToEnd,
-            log_announce: 1,
-            log_sync: 0,
-            log_delay: 0,
-            announce_timeout: 3,
-        }
-    }
-}
-
-/// How the path delay is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DelayMechanism {
-    /// To the master, E2E.
-    EndToEnd,
-    /// To the neighbour, P2P.
-    PeerToPeer,
-}
 
 /// The state of the port, with its number in data sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
