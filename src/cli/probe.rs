@@ -10,9 +10,7 @@ use super::out_file::OutFile;
 use super::stop::stop_on_signal;
 use super::{CliError, all, certificate_page, console, percentiles as shown};
 use crate::analysis::probe::compare::{Comparison, Spread, compare};
-use crate::analysis::probe::ptp::{
-    self, ClockFigures, MasterFigures, PtpReport, Spread as PtpSpread,
-};
+use crate::analysis::probe::ptp::{self, ClockFigures, MasterFigures, PtpReport, SpreadFigures};
 use crate::analysis::probe::stream::StreamFigures;
 use crate::analysis::probe::{Probe, ProbeReport};
 use crate::engine::certificate::Certificate;
@@ -202,7 +200,7 @@ fn describe_clock(clock: &ClockFigures) -> String {
 }
 
 /// The median first; nanoseconds.
-fn describe_spread(spread: &PtpSpread) -> String {
+fn describe_spread(spread: &SpreadFigures) -> String {
     let us = |ns: f64| format!("{:.3} us", ns / 1e3);
     format!(
         "median {}, {} to {}, of {}",

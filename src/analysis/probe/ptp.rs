@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::spread::Spread;
 use crate::engine::clock::{self, Stopwatch};
 use crate::engine::clock_state::ClockState;
 use crate::links::ptp::{PtpEvent, PtpLink};
@@ -17,8 +18,8 @@ use crate::wire::ptp::management::{
     ANY_PORT, CurrentDataSet, DefaultDataSet, Management, ParentDataSet, PortDataSet, action, id,
 };
 use crate::wire::ptp::{
-    Announce, Body, ClockIdentity, Message, PortIdentity, Timestamp, flag, identity_of,
-    identity_text,
+    Announce, Body, ClockIdentity, Message, PortIdentity, Timestamp, UTC_OFFSET_S, flag,
+    identity_of, identity_text,
 };
 use crate::wire::record::Record as _;
 
@@ -28,8 +29,6 @@ pub const FORMAT: &str = "menura-probe-ptp-1";
 const MOST: usize = 256;
 /// Measurements of one master, at most.
 const MOST_SAMPLES: usize = 100_000;
-/// TAI minus UTC where a master does not say it, seconds.
-const UTC_OFFSET_S: i16 = 37;
 const SECOND_NS: i128 = 1_000_000_000;
 /// Questions and requests for the delay leave so often.
 const ASK_EVERY: Duration = Duration::from_millis(500);
@@ -85,13 +84,13 @@ pub struct MasterFigures {
     /// Whether follow-ups bring their times.
     pub two_step: bool,
     /// This host's clock minus the master's, by UTC, nanoseconds.
-    pub offset_ns: Option<Spread>,
+    pub offset_ns: Option<SpreadFigures>,
     /// Half of the way there and back, nanoseconds.
-    pub path_delay_ns: Option<Spread>,
+    pub path_delay_ns: Option<SpreadFigures>,
     /// From the master to here by both clocks, nanoseconds.
-    pub to_here_ns: Option<Spread>,
+    pub to_here_ns: Option<SpreadFigures>,
     /// From here to the master by both clocks, nanoseconds.
-    pub back_ns: Option<Spread>,
+    pub back_ns: Option<SpreadFigures>,
 }
 
 /// A clock that answers.
@@ -108,14 +107,14 @@ pub struct ClockFigures {
     /// Its grandmaster.
     pub grandmaster: Option<String>,
     /// Its clock minus its master's by its own words, nanoseconds, whenever it was asked.
-    pub offset_ns: Option<Spread>,
+    pub offset_ns: Option<SpreadFigures>,
     /// To its master by its own words, nanoseconds.
-    pub path_delay_ns: Option<Spread>,
+    pub path_delay_ns: Option<SpreadFigures>,
 }
 
 /// The spread of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct SpreadFigures {
     /// Measurements.
     pub count: u64,
     /// The least.
@@ -126,13 +125,11 @@ pub struct Spread {
     pub greatest: f64,
 }
 
-impl Spread {
-    fn of(values: &[f64]) -> Option<Self> {
-        let mut sorted = values.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let (least, greatest) = (*sorted.first()?, *sorted.last()?);
-        let median = sorted[sorted.len() / 2];
-        Some(Self { count: sorted.len() as u64, least, median, greatest })
+impl SpreadFigures {
+    fn of(values: &Spread) -> Option<Self> {
+        let [least, median, greatest] = [0.0, 0.5, 1.0].map(|share| values.quantile(share));
+        let count = values.count() as u64;
+        (count > 0).then_some(Self { count, least, median, greatest })
     }
 }
 
@@ -147,10 +144,10 @@ struct Master {
     sync: Option<(u16, i128, i128)>,
     /// From there to here by the last synchronisation.
     latest_ns: Option<i128>,
-    offsets: Vec<f64>,
-    delays: Vec<f64>,
-    to_here: Vec<f64>,
-    back: Vec<f64>,
+    offsets: Spread,
+    delays: Spread,
+    to_here: Spread,
+    back: Spread,
 }
 
 /// What is known of a clock.
@@ -160,8 +157,8 @@ struct Clock {
     slave_only: Option<bool>,
     state: Option<u8>,
     grandmaster: Option<ClockIdentity>,
-    offsets: Vec<f64>,
-    delays: Vec<f64>,
+    offsets: Spread,
+    delays: Spread,
 }
 
 /// What is heard of PTP, without I/O. Times are POSIX time of this host's clock, nanoseconds.
@@ -291,10 +288,10 @@ impl PtpProbe {
             }
             id::CURRENT => {
                 if let Ok(all) = CurrentDataSet::parse(&answer.data)
-                    && clock.offsets.len() < MOST_SAMPLES
+                    && clock.offsets.count() < MOST_SAMPLES
                 {
-                    clock.offsets.push(ns(all.offset_from_master));
-                    clock.delays.push(ns(all.mean_path_delay));
+                    clock.offsets.see(ns(all.offset_from_master));
+                    clock.delays.see(ns(all.mean_path_delay));
                 }
             }
             _ => {}
@@ -318,10 +315,10 @@ impl PtpProbe {
                 announces: master.announces,
                 syncs: master.syncs,
                 two_step: master.is_two_step,
-                offset_ns: Spread::of(&master.offsets),
-                path_delay_ns: Spread::of(&master.delays),
-                to_here_ns: Spread::of(&master.to_here),
-                back_ns: Spread::of(&master.back),
+                offset_ns: SpreadFigures::of(&master.offsets),
+                path_delay_ns: SpreadFigures::of(&master.delays),
+                to_here_ns: SpreadFigures::of(&master.to_here),
+                back_ns: SpreadFigures::of(&master.back),
             })
         });
         let clocks = self.clocks.iter().map(|(port, clock)| ClockFigures {
@@ -330,8 +327,8 @@ impl PtpProbe {
             slave_only: clock.slave_only,
             state: clock.state.map(state_word),
             grandmaster: clock.grandmaster.map(identity_text),
-            offset_ns: Spread::of(&clock.offsets),
-            path_delay_ns: Spread::of(&clock.delays),
+            offset_ns: SpreadFigures::of(&clock.offsets),
+            path_delay_ns: SpreadFigures::of(&clock.delays),
         });
         PtpReport {
             format: FORMAT.to_owned(),
@@ -365,11 +362,11 @@ impl Master {
     fn measure(&mut self, there: Timestamp, correction: i128, left: i128) {
         let (Some(to_here), Some(there)) = (self.latest_ns, self.utc_ns(there)) else { return };
         let back = there - correction - left;
-        if self.offsets.len() < MOST_SAMPLES {
-            self.to_here.push(to_here as f64);
-            self.back.push(back as f64);
-            self.offsets.push((to_here - back) as f64 / 2.0);
-            self.delays.push((to_here + back) as f64 / 2.0);
+        if self.offsets.count() < MOST_SAMPLES {
+            self.to_here.see(to_here as f64);
+            self.back.see(back as f64);
+            self.offsets.see((to_here - back) as f64 / 2.0);
+            self.delays.see((to_here + back) as f64 / 2.0);
         }
     }
 }
@@ -486,7 +483,7 @@ mod tests {
         assert_eq!(found.port, "02000a.fffe.4d0004-1");
         assert_eq!((found.priority_1, found.clock_class, found.utc_offset_s), (50, 248, 37));
         assert!(found.ptp_timescale && found.utc_offset_valid && found.two_step);
-        let median = |spread: Option<Spread>| spread.unwrap().median;
+        let median = |spread: Option<SpreadFigures>| spread.unwrap().median;
         assert_eq!(median(found.to_here_ns), 8000.0);
         assert_eq!(median(found.back_ns), -4000.0);
         assert_eq!((median(found.offset_ns), median(found.path_delay_ns)), (6000.0, 2000.0));

@@ -1,8 +1,8 @@
 //! What the clock of a slave is at an instant, for those who know the true time.
 
-use super::{PortState, PtpSlave, SECOND_NS, UTC_OFFSET_S};
+use super::{PortState, PtpSlave, SECOND_NS};
 use crate::time::SimTime;
-use crate::wire::ptp::{ClockIdentity, flag};
+use crate::wire::ptp::{ClockIdentity, UTC_OFFSET_S, flag};
 
 /// TAI minus UTC, nanoseconds.
 pub const TAI_AHEAD_NS: i128 = UTC_OFFSET_S as i128 * SECOND_NS as i128;

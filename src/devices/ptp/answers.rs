@@ -89,7 +89,7 @@ impl PtpSlave {
     pub fn time_properties(&self) -> TimePropertiesDataSet {
         match &self.parent {
             None => TimePropertiesDataSet {
-                utc_offset_s: super::UTC_OFFSET_S,
+                utc_offset_s: crate::wire::ptp::UTC_OFFSET_S,
                 flags: 0,
                 time_source: OWN_TIME,
             },

@@ -8,15 +8,15 @@ use std::net::Ipv4Addr;
 use super::account::TAI_AHEAD_NS;
 use super::answers::answer;
 use super::masters::{Masters, RECEIVER_FLAGS, announce_of_receiver};
-use super::{PtpSend, SECOND_NS, UTC_OFFSET_S, interval_ns};
+use super::{PtpSend, SECOND_NS, interval_ns};
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::management::{
     CurrentDataSet, DefaultDataSet, ParentDataSet, PortDataSet, TimePropertiesDataSet, TimeStatus,
     id,
 };
 use crate::wire::ptp::{
-    Announce, Body, ClockQuality, Message, PortIdentity, Response, Timestamp, VERSION, flag,
-    identity_of,
+    Announce, Body, ClockQuality, Message, PortIdentity, Response, Timestamp, UTC_OFFSET_S,
+    VERSION, flag, identity_of,
 };
 use crate::wire::record::Record as _;
 

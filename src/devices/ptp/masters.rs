@@ -4,10 +4,9 @@
 
 use std::cmp::Ordering;
 
-use super::UTC_OFFSET_S;
 use crate::time::SimTime;
 use crate::wire::ptp::{
-    Announce, ClockIdentity, ClockQuality, PortIdentity, Timestamp, flag, identity_of,
+    Announce, ClockIdentity, ClockQuality, PortIdentity, Timestamp, UTC_OFFSET_S, flag, identity_of,
 };
 
 /// Number of masters that are remembered.

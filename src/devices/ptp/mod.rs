@@ -42,8 +42,6 @@ use crate::wire::ptp::{
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// TAI minus UTC since 2017.
-const UTC_OFFSET_S: i16 = 37;
 /// Intervals beyond 2^-7 s and 2^5 s are not followed.
 const LOG_INTERVALS: (i8, i8) = (-7, 5);
 /// The path delay is the median of so many.

@@ -28,6 +28,8 @@ pub const HEADER_LEN: usize = 34;
 pub const LONGEST: usize = 1472;
 /// The version of the protocol.
 pub const VERSION: u8 = 2;
+/// TAI minus UTC since 2017, seconds.
+pub const UTC_OFFSET_S: i16 = 37;
 /// `log_interval` of messages that have none.
 pub const NO_INTERVAL: i8 = 0x7f;
 
