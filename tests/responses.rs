@@ -12,13 +12,6 @@ use menura::engine::responses::ResponseFigures;
 use menura::engine::run::RealTimeRun;
 use menura::wire::velodyne::DataPacket;
 
-/// Two free ports, most likely still free when the run asks for them.
-fn free_ports() -> [u16; 2] {
-    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    [udp.local_addr().unwrap().port(), tcp.local_addr().unwrap().port()]
-}
-
 /// A box stands 4 m ahead from 0.2 s on for 0.3 s, every second; datagrams are lost at 0.7 s.
 fn rig(to: u16, [udp, tcp]: [u16; 2]) -> Rig {
     let text = format!(
@@ -92,7 +85,7 @@ fn is_blocked(packet: &[u8]) -> Option<bool> {
 fn a_robot_that_answers_is_timed() {
     let receiver = common::roomy_socket();
     receiver.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-    let ports = free_ports();
+    let ports = [common::free_port(), common::free_port()];
     let rig = rig(receiver.local_addr().unwrap().port(), ports);
     let world = common::world(&rig);
     let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
@@ -139,7 +132,7 @@ fn a_robot_that_answers_is_timed() {
 /// A receiver has its fix at once and loses the sky after a second; the robot reads its sentences.
 #[test]
 fn a_lost_sky_is_a_stimulus() {
-    let [udp, tcp] = free_ports();
+    let [udp, tcp] = [common::free_port(), common::free_port()];
     let text = format!(
         r#"
 [world]

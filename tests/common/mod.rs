@@ -9,10 +9,10 @@ pub mod scanner;
 pub mod sky;
 
 use std::collections::BTreeMap;
-use std::net::UdpSocket;
+use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use menura::config::rig::Rig;
@@ -118,9 +118,21 @@ pub fn load(text: &str) -> (Rig, LiveWorld) {
     (rig, world)
 }
 
-/// A port of this host that nobody has, most likely for as long as the test takes.
+/// A port of this host that nobody has, of UDP and of TCP.
+///
+/// It lies below those that the kernel gives to a socket that asks for any port, and processes begin at different
+/// places: between this call and the test's own bind nobody else takes it.
 pub fn free_port() -> u16 {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let begin = std::process::id() * 61;
+    loop {
+        let port = 20_000 + ((begin + ASKED.fetch_add(1, Ordering::Relaxed)) % 12_000) as u16;
+        if UdpSocket::bind(("127.0.0.1", port)).is_ok()
+            && TcpListener::bind(("127.0.0.1", port)).is_ok()
+        {
+            return port;
+        }
+    }
 }
 
 /// The files of a recording by name.

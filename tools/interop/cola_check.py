@@ -58,7 +58,7 @@ benches = {}
 
 def conversation(case, menura, driver):
     """The ranges of each scan that the driver made of one run."""
-    port, second = free_ports(2, socket.SOCK_STREAM)
+    port, second = free_ports(2)
     link = f'tcp = ["127.0.0.1:{port}", "127.0.0.1:{second}"]'
     if case.place:
         benches[case.name] = bench(case, menura, link)

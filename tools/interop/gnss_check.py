@@ -308,7 +308,7 @@ def check_truth(what, lat, lon, height, h_acc, v_acc):
 
 def gpsd_reports(link, options, seconds):
     """All JSON reports of gpsd within a time."""
-    [port] = free_ports(1, socket.SOCK_STREAM)
+    [port] = free_ports(1)
     with running(["gpsd", "-N", "-n", *options, "-S", str(port), link]):
         end = time.monotonic() + 30
         while True:

@@ -169,7 +169,7 @@ class Bench:
         self.model, self.mode, self.arguments = model, mode, arguments
         self.folder = Path(tempfile.mkdtemp(dir=folder))
         self.data, self.gps = free_ports(2)
-        self.ptc, = free_ports(1, socket.SOCK_STREAM)
+        self.ptc, = free_ports(1)
         self.place = split_beams.RODS
         if is_split:
             world, circle = self.place.world(self.folder), self.place.circle

@@ -292,7 +292,7 @@ class Bench(flat_split.Bench):
 
 def conversation(case, menura, driver):
     """The scans of one run."""
-    port, = free_ports(1, socket.SOCK_STREAM)
+    port, = free_ports(1)
     link = f'tcp = "127.0.0.1:{port}"'
     if case.place and case.name not in benches:
         benches[case.name] = Bench(menura, case.place, link)

@@ -17,6 +17,8 @@ import threading
 import time
 from pathlib import Path
 
+from receiving import free_ports
+
 TOP = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = TOP / "examples"
 
@@ -130,12 +132,6 @@ def run(menura, ranks, *words):
     return text
 
 
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def same_files(one, other):
     names = sorted(path.name for path in one.iterdir())
     require(names == sorted(path.name for path in other.iterdir()), f"{other} has other files")
@@ -178,7 +174,7 @@ def drive(port, over):
 
 def check_driven(menura, scratch):
     """A run by three ranks whose robot is driven; its log is recorded by 1, 2 and 4."""
-    port, heard = free_port(), free_port()
+    port, heard = free_ports(2)
     log, report = scratch / "hosts.jsonl", scratch / "report.json"
     sets = [
         "--set", f"robot.trajectory.twist=127.0.0.1:{port}", "--set", f"device[0].link.udp.to=127.0.0.1:{heard}",
@@ -213,7 +209,8 @@ def feed(port, over):
 
 
 def check_fed(menura, scratch):
-    port, rig, log = free_port(), scratch / "fed.toml", scratch / "feed.csv"
+    [port] = free_ports(1)
+    rig, log = scratch / "fed.toml", scratch / "feed.csv"
     rig.write_text(FED.format(port=port))
     over = threading.Event()
     sender = threading.Thread(target=feed, args=(port, over))

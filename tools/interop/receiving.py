@@ -8,6 +8,7 @@ a while answers late; `Watch` measures that. A check is made again only if such 
 went wrong, and a few times at most. Needs only the standard library.
 """
 
+import itertools
 import os
 import socket
 import threading
@@ -197,12 +198,22 @@ class Watch:
         return f"this process waited {waited_ms:.0f} ms for a processor" if self.longest_s > least_s else None
 
 
-def free_ports(count, kind=socket.SOCK_DGRAM):
-    """Ports of the loopback that nobody has."""
-    sockets = [socket.socket(type=kind) for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+PORTS_TO_TRY = (20_000 + number % 12_000 for number in itertools.count(os.getpid() * 61))
+
+
+def is_free(port):
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+        with socket.socket(type=kind) as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                return False
+    return True
+
+
+def free_ports(count):
+    """Ports of the loopback that nobody has, of UDP and of TCP.
+
+    They lie below those that the kernel gives to a socket that asks for any port, and processes begin at
+    different places: nobody else takes one before the check does."""
+    return list(itertools.islice(filter(is_free, PORTS_TO_TRY), count))

@@ -11,7 +11,6 @@ Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not
 
 import argparse
 import json
-import socket
 import struct
 import subprocess
 import sys
@@ -65,7 +64,7 @@ def attempt(menura, folder):
 
 def check(menura, folder, listener):
     """What is wrong, a line each."""
-    [web] = free_ports(1, socket.SOCK_STREAM)
+    [web] = free_ports(1)
     text = room.rig(PROFILE, "strongest", listener.port, SETTINGS + MOTOR)
     rig = folder / "rig.toml"
     rig.write_text(text.replace(f'{listener.port}" }} }}', f'{listener.port}" }}, web = "127.0.0.1:{web}" }}'))
