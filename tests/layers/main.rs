@@ -269,18 +269,18 @@ fn top_folder_fault(name: &str) -> Option<Fault> {
 
 /// An ignored test says what it needs, and `tools/test` has a row that runs it where that is there.
 fn ignore_faults(file: &str, text: &str, script: &str) -> Vec<Fault> {
-    let target = match file.strip_prefix("tests/") {
-        Some(name) => {
-            format!("--test {}", name.trim_end_matches(".rs").split('/').next().unwrap_or_default())
-        }
-        None => "--lib".to_owned(),
+    let mut folders = file.trim_end_matches(".rs").split('/');
+    let program = match (folders.next(), folders.next().unwrap_or_default()) {
+        (Some("tests"), name) => name.to_owned(),
+        (_, "sensors") => "menura_world".to_owned(),
+        (_, "analysis" | "links" | "plot" | "timing") => "menura_engine".to_owned(),
+        (_, "cli" | "kit" | "lib" | "main") => "menura".to_owned(),
+        (_, layer) => format!("menura_{layer}"),
     };
     let is_run = |need: &str| {
         let row = format!("'{need}: ");
         let mut rows = script.lines().filter_map(|line| line.trim().strip_prefix(&row));
-        rows.any(|targets| {
-            format!("{} ", targets.replace('\'', " ")).contains(&format!("{target} "))
-        })
+        rows.any(|programs| programs.trim_end_matches('\'').split(' ').any(|one| one == program))
     };
     text.lines()
         .enumerate()
@@ -290,7 +290,7 @@ fn ignore_faults(file: &str, text: &str, script: &str) -> Vec<Fault> {
             !need.and_then(|need| need.strip_suffix("\"]")).is_some_and(is_run)
         })
         .map(|(index, _)| {
-            fault(file, index + 1, format!("no row of tools/test runs this in {target}"))
+            fault(file, index + 1, format!("no row of tools/test runs this in {program}"))
         })
         .collect()
 }
@@ -349,7 +349,7 @@ mod checker {
 
     #[test]
     fn finds_ignored_tests_that_nobody_runs() {
-        let script = "rows=(\n    'two cores: --test a --test b'\n    'a net: --lib -- x'\n)\n";
+        let script = "rows=(\n    'two cores: a b'\n    'a net: menura_engine -- x'\n)\n";
         let text = "#[ignore]\n#[ignore = \"needs two cores\"]\n#[ignore = \"needs more\"]\n\
                     \n    #[ignore = \"needs a net\"]\n#[ignore = \"slow\"]\n";
         assert_eq!(lines(&ignore_faults("tests/a.rs", text, script)), [1, 3, 5, 6]);
