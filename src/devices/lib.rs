@@ -29,6 +29,7 @@ pub mod joint_encoder;
 mod kangaroo;
 pub mod mip;
 pub mod motor_stall;
+mod optics_fault;
 pub mod ouster;
 pub mod phone_imu;
 mod power_cycle;

@@ -33,6 +33,20 @@ const MAY_IMPORT_ONLY: &[(&str, &[&str])] = &[
     ("plot", &[]),
 ];
 
+/// What a layer must not use although its order or its manifest allows it, and why. Tests may.
+const MUST_NOT_USE: &[(&str, &[&str], &str)] = &[
+    (
+        "world",
+        &["crate", "config", "toml", "reader"],
+        "`config` reads TOML, and physics gets its values",
+    ),
+    (
+        "sensors",
+        &["crate", "config", "toml", "reader"],
+        "`devices` reads TOML, and physics gets its values",
+    ),
+];
+
 /// Modules of `src/devices` that stay no family when they are folders. Families may import them and the
 /// single files beside them; none of these imports a family but [`TABLE_OF_FAMILIES`].
 const SHARED_BY_FAMILIES: &[&str] = &[
@@ -69,6 +83,18 @@ pub fn layer_faults(file: &str, text: &str) -> Vec<Fault> {
     paths_of(file, text)
         .into_iter()
         .filter_map(|path| {
+            if let Some((_, _, why)) = MUST_NOT_USE.iter().find(|(barred, start, _)| {
+                *barred == layer
+                    && !path.in_tests
+                    && path.names.iter().take(start.len()).eq(start.iter())
+            }) {
+                let used = path.names.join("::");
+                return Some(fault(
+                    file,
+                    path.line,
+                    format!("`{layer}` must not use `{used}`: {why}"),
+                ));
+            }
             let target = path.names.get(1).filter(|_| path.names[0] == "crate")?.as_str();
             let allowed = target == layer || may_import.contains(&target);
             (LAYERS.contains(&target) && !allowed)
@@ -304,6 +330,21 @@ use ::std::time::Duration;
         assert_eq!(layer_faults("src/cli/run.rs", "use crate::engine::Engine;"), []);
         assert_eq!(layer_faults("src/lib.rs", "use crate::engine::Engine;"), []);
         assert_eq!(layer_faults("src/helpers.rs", "").len(), 1);
+    }
+
+    #[test]
+    fn finds_what_a_layer_must_not_use() {
+        let text = "\
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::{reader::Limit, diagnostic::Place};
+#[cfg(test)]
+mod tests {
+    use crate::config::toml::reader::Limit;
+}
+";
+        let faults = layer_faults("src/sensors/a.rs", text);
+        assert_eq!(lines(&faults), [2], "{faults:?}");
+        assert_eq!(layer_faults("src/devices/a.rs", text), []);
     }
 
     #[test]

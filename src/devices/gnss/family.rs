@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::faults::FAULTS;
 use super::profile::{GnssProfile, GnssSettings};
 use super::{Gnss, commands, decoder, describe, profile_read};
 use crate::Built;
@@ -13,7 +14,6 @@ use crate::decoder::StreamDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::sensors::gnss::SkySensor;
-use crate::sensors::gnss::faults::FAULTS;
 
 /// `gnss`
 #[derive(Debug)]

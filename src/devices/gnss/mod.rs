@@ -19,6 +19,7 @@ mod configure;
 pub(crate) mod decoder;
 mod describe;
 mod family;
+mod faults;
 mod fences;
 mod frozen;
 mod garmin;

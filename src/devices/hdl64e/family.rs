@@ -18,7 +18,7 @@ use crate::decoder::datagram::DatagramDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
-use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
+use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::spinning::clock_settings;
 
 /// `velodyne-hdl64e`

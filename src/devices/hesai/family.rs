@@ -18,8 +18,8 @@ use crate::decoder::datagram::DatagramDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
+use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::ptp::faults::{FAULTS, PTP_LOST};
-use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::spinning::clock_settings;
 
 /// `hesai`

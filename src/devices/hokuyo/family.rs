@@ -13,7 +13,7 @@ use crate::decoder::StreamDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
-use crate::sensors::optics_fault::WINDOW_DIRTY;
+use crate::optics_fault::WINDOW_DIRTY;
 use crate::wire::scip::request::Name;
 
 /// `hokuyo`

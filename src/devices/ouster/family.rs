@@ -18,8 +18,8 @@ use crate::decoder::datagram::DatagramDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
+use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::ptp::faults::FAULTS;
-use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 
 const WEB: Control = Control { key: "web", kind: ControlKind::Web, port: Some(80) };
 

@@ -14,8 +14,8 @@ use crate::decoder::StreamDecoder;
 use crate::describe::Section;
 use crate::family::{Family, Unit};
 use crate::motor_stall::MOTOR_STALL;
+use crate::optics_fault::WINDOW_DIRTY;
 use crate::power_cycle::POWER_CYCLE;
-use crate::sensors::optics_fault::WINDOW_DIRTY;
 
 /// `sick-lms2xx`
 #[derive(Debug)]
