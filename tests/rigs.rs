@@ -11,7 +11,7 @@ use menura::config::profile::lidar::BeamShape;
 use menura::config::rig::drive::{DriveConfig, DriveModel, IcrVariation};
 use menura::config::rig::placement::{ScenePlacement, UpAxis};
 use menura::config::rig::{
-    CourtyardParameters, LatePolicy, LinkConfig, Override, Rig, SceneSource, TrajectoryConfig,
+    CourtyardParameters, LatePolicy, Override, Rig, SceneSource, TrajectoryConfig,
 };
 use menura::devices::hdl64e::profile::{Hdl64eSettings, S1Grouping, TimestampMarks};
 use menura::devices::spinning::return_mode::ReturnMode;
@@ -61,7 +61,7 @@ fn the_default_rig_circles_in_the_courtyard() {
         ("roof-lidar", "velodyne-hdl64e-s1")
     );
     assert_eq!(device.body_from_sensor.translation.to_array(), [0.0, 0.0, 2.0]);
-    let LinkConfig::Udp(link) = &device.link else { panic!("not by UDP") };
+    let link = device.link.udp().expect("UDP");
     assert_eq!(link.to.to_string(), "127.0.0.1:2368");
     let others: Vec<_> = rig.devices[1..]
         .iter()
@@ -88,7 +88,7 @@ fn what_is_left_out_has_its_default() {
     );
     assert_eq!((rig.engine.late, rig.engine.truth_rate_hz), (LatePolicy::Late, 100.0));
     assert!(!rig.robot.follow_ground);
-    let LinkConfig::Udp(link) = &rig.devices[0].link else { panic!("not by UDP") };
+    let link = rig.devices[0].link.udp().expect("UDP");
     assert_eq!((link.from, link.ttl, link.broadcast), (None, None, false));
     let settings = settings(&rig, 0);
     assert_eq!((settings.rotation_rate_rpm, settings.return_mode), (600, ReturnMode::Strongest));
@@ -149,7 +149,7 @@ noise = { azimuth_std_deg = 0.01 }
     assert_eq!((rig.engine.render_ahead_ns, rig.engine.miss_threshold_ns), (2_500_000, 250_000));
     let forward = rig.devices[0].body_from_sensor.direction(glam::DVec3::X);
     assert!((forward + glam::DVec3::X).length() < 1e-12);
-    let LinkConfig::Udp(link) = &rig.devices[0].link else { panic!("not by UDP") };
+    let link = rig.devices[0].link.udp().expect("UDP");
     assert_eq!(
         (link.ttl, link.broadcast, link.interface.as_deref()),
         (Some(4), true, Some("eth1"))
@@ -582,6 +582,6 @@ fn a_hesai_may_send_from_its_own_port() {
         .replace("velodyne-hdl64e-s1", "hesai-xt32")
         .replace("{ udp = { to = \"192.168.3.255:2368\" } }", udp);
     let rig = parse(&text, &[]);
-    let LinkConfig::Udp(udp) = &rig.devices[0].link else { panic!("another link") };
+    let udp = rig.devices[0].link.udp().expect("UDP");
     assert_eq!(udp.from, Some("127.0.0.2:10000".parse().unwrap()));
 }

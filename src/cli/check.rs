@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::bench::estimate;
 use super::rig_args::RigArgs;
 use super::{CliError, all, console, setup, world_summary};
-use crate::config::rig::{DeviceConfig, DeviceId, LinkConfig, Rig};
+use crate::config::rig::{DeviceConfig, DeviceId, Rig};
 use crate::devices::families::family_of;
 use crate::engine::bench::bench;
 use crate::engine::{LiveWorld, load_scene};
@@ -72,8 +72,9 @@ fn summary(rig: &Rig) -> impl Iterator<Item = String> {
 fn shared_destinations(rig: &Rig) -> Vec<String> {
     let mut senders: BTreeMap<SocketAddr, Vec<(&str, Option<IpAddr>)>> = BTreeMap::new();
     for device in &rig.devices {
-        let LinkConfig::Udp(udp) = &device.link else { continue };
-        let host = udp.host();
+        let Some((udp, host)) = device.link.udp().zip(device.link.datagram_host()) else {
+            continue;
+        };
         for port in host.ports {
             let from = udp.from.map(|from| from.ip());
             senders.entry((host.ip, port).into()).or_default().push((&device.name, from));

@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 use super::{SetupError, launch};
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::{
-    ControlConfig, DeviceConfig, EngineConfig, LineConfig, LinkConfig, StampChoice, UdpConfig,
+    ControlConfig, DeviceConfig, EngineConfig, LineConfig, LinkConfig, StampChoice,
 };
 use crate::links::card_clock::CardClock;
 use crate::links::http::HttpServer;
@@ -17,10 +17,10 @@ use crate::links::pty::PtyLink;
 use crate::links::serial::SerialLink;
 use crate::links::tcp::TcpLink;
 use crate::links::tcp_server::TcpServer;
-use crate::links::udp::{UdpLink, UdpOptions};
+use crate::links::udp::UdpLink;
 use crate::links::{ByteLink, interface};
 use crate::wire::line::LineSettings;
-use crate::wire::port::Peer;
+use crate::wire::port::{Peer, UdpOptions};
 
 /// What connects one device with its hosts. Threads listen while the sender sends.
 pub struct Connections {
@@ -172,7 +172,7 @@ fn open_control(control: &ControlConfig, line: LineSettings) -> io::Result<Contr
 
 fn open_link(device: &DeviceConfig, line: LineSettings, engine: &EngineConfig) -> io::Result<Link> {
     match &device.link {
-        LinkConfig::Udp(udp) => {
+        LinkConfig::Udp { udp, .. } => {
             let mut ports = open_ports(device, udp)?;
             prepare_sending(&mut ports, udp.interface.as_deref(), engine)?;
             Ok(Link::Datagrams(ports))
@@ -221,8 +221,8 @@ fn open_line(config: &LineConfig, line: LineSettings) -> io::Result<Arc<dyn Byte
 }
 
 /// Opens a socket for each port of a device. Where the rig says nothing, the profile does.
-fn open_ports(device: &DeviceConfig, udp: &UdpConfig) -> io::Result<Vec<UdpLink>> {
-    let host = udp.host();
+fn open_ports(device: &DeviceConfig, udp: &UdpOptions) -> io::Result<Vec<UdpLink>> {
+    let host = device.link.datagram_host().ok_or(io::ErrorKind::InvalidInput)?;
     let mut links: Vec<UdpLink> = Vec::new();
     for (place, port) in device.profile.ports().iter().enumerate() {
         let to = host.of(PortIndex(place as u8)).ok_or(io::ErrorKind::InvalidInput)?;
@@ -234,10 +234,9 @@ fn open_ports(device: &DeviceConfig, udp: &UdpConfig) -> io::Result<Vec<UdpLink>
         let options = UdpOptions {
             to,
             from,
-            interface: udp.interface.clone(),
             ttl: udp.ttl.or(Some(port.frame.ttl)),
             dont_fragment: Some(port.frame.dont_fragment),
-            broadcast: udp.broadcast,
+            ..udp.clone()
         };
         let is_shared = place > 0 && from.is_some_and(|from| from.port() != 0) && from == udp.from;
         links.push(match links.first().filter(|_| is_shared) {

@@ -18,9 +18,10 @@ use super::run::transmission::SendContext;
 use super::stats::{DeviceFigures, DeviceStats};
 use crate::config::rig::{DeviceId, EngineConfig};
 use crate::devices::Transmit;
-use crate::links::udp::{UdpLink, UdpOptions};
+use crate::links::udp::UdpLink;
 use crate::time::SimTime;
 use crate::wire::line::LineSettings;
+use crate::wire::port::UdpOptions;
 
 /// Time between deciding on the first instant and that instant.
 const START_DELAY: Duration = Duration::from_millis(250);

@@ -95,7 +95,7 @@ impl OneDevice<'_> {
 
     fn link(&mut self, is_subject: bool) -> std::io::Result<()> {
         match &self.device.link {
-            LinkConfig::Udp(udp) => {
+            LinkConfig::Udp { udp, further_ports } => {
                 let mut to = udp.to;
                 if !self.keep {
                     to = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.free(true)?));
@@ -109,7 +109,7 @@ impl OneDevice<'_> {
                     self.tell("sensor_ip", ip.to_string());
                 }
                 let further = self.device.profile.ports().iter().filter_map(|port| port.rig_key);
-                for (key, usual) in further.zip(&udp.further_ports) {
+                for (key, usual) in further.zip(further_ports) {
                     let mut port = *usual;
                     if !self.keep {
                         port = self.ports.free(true)?;
@@ -222,7 +222,7 @@ mod tests {
         assert_ne!(one.data, other.data);
         let sets: Vec<Override> = one.sets.iter().map(|set| set.parse().unwrap()).collect();
         let changed = Rig::default_rig(&sets, catalogue()).unwrap_or_else(|told| panic!("{told}"));
-        let LinkConfig::Udp(udp) = &changed.devices[0].link else { panic!("a lidar") };
+        let udp = changed.devices[0].link.udp().expect("a lidar");
         assert_eq!(Some(udp.to), one.data);
         assert_eq!(one.placeholders.get("sensor_ip"), Some("127.0.0.1"));
         assert_eq!(one.placeholders.get("gnss.pty"), Some("/tmp/one/gnss.tty"));

@@ -23,27 +23,11 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use super::card_clock::CardClock;
 use super::timestamps::{self, DepartureStamp, StampReader, Stamper};
 use super::told;
+use crate::wire::port::UdpOptions;
 
 /// Holds about 0.1 s of the fastest device, so that a busy network card does not stall the
 /// sender.
 const SEND_BUFFER_BYTES: usize = 1 << 20;
-
-/// How to open a [`UdpLink`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UdpOptions {
-    /// Destination.
-    pub to: SocketAddr,
-    /// Source address and port; any when left out.
-    pub from: Option<SocketAddr>,
-    /// Network interface to leave by; the routing table's choice when left out.
-    pub interface: Option<String>,
-    /// IP time to live (hop limit), also of multicast; the system's when left out.
-    pub ttl: Option<u8>,
-    /// IPv4 don't-fragment flag; the system's habit when left out.
-    pub dont_fragment: Option<bool>,
-    /// Allow broadcast destinations; `to` ending in 255 allows it too.
-    pub broadcast: bool,
-}
 
 /// An open socket and where it sends.
 #[derive(Debug)]
@@ -405,13 +389,6 @@ fn bind(socket: &Socket, from: SocketAddr) -> io::Result<()> {
 
 fn invalid(text: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, text)
-}
-
-/// Where nothing is said, of the family of `to`: any address, any port.
-impl From<SocketAddr> for UdpOptions {
-    fn from(to: SocketAddr) -> Self {
-        Self { to, from: None, interface: None, ttl: None, dont_fragment: None, broadcast: false }
-    }
 }
 
 #[cfg(test)]

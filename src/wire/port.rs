@@ -1,6 +1,6 @@
 //! Ports of a device, and hosts that are connected to them, as values.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// A host that is connected to one of a device's TCP ports.
@@ -43,4 +43,27 @@ pub struct SerialOptions {
     pub port: PathBuf,
     /// Carries the pulse per second, where one is wired.
     pub pulse_line: Option<PulseLine>,
+}
+
+/// How a socket for datagrams is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UdpOptions {
+    /// Destination.
+    pub to: SocketAddr,
+    /// Source address and port; any when left out.
+    pub from: Option<SocketAddr>,
+    /// Network interface to leave by; the routing table's choice when left out.
+    pub interface: Option<String>,
+    /// IP time to live (hop limit), also of multicast. When left out: in a rig the profile's, of a socket the system's.
+    pub ttl: Option<u8>,
+    /// IPv4 don't-fragment flag. When left out: in a rig the profile's, of a socket the system's.
+    pub dont_fragment: Option<bool>,
+    /// Allow broadcast destinations; `to` ending in 255 allows it too.
+    pub broadcast: bool,
+}
+
+impl From<SocketAddr> for UdpOptions {
+    fn from(to: SocketAddr) -> Self {
+        Self { to, from: None, interface: None, ttl: None, dont_fragment: None, broadcast: false }
+    }
 }

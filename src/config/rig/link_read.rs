@@ -8,11 +8,10 @@ use std::sync::Arc;
 use crate::profile::{Catalogue, Control, ControlKind, Interface, Profile};
 use crate::rig::claims::{Claims, PathKind};
 use crate::rig::short_link::{KINDS, written_out};
-use crate::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
+use crate::rig::{ControlConfig, LineConfig, LinkConfig};
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Limit, TableReader};
-use crate::wire::port::PtyOptions;
-use crate::wire::port::{PulseLine, SerialOptions};
+use crate::wire::port::{PtyOptions, PulseLine, SerialOptions, UdpOptions};
 
 /// A scanner's server has two ports.
 const MAX_SERVER_PORTS: usize = 2;
@@ -66,8 +65,7 @@ pub(crate) fn link(
             .required("udp")
             .such_as("{ to = \"127.0.0.1:2368\" }")
             .table("a UDP link")
-            .and_then(|table| udp(table, profile, catalogue, claims))
-            .map(LinkConfig::Udp),
+            .and_then(|table| udp(table, profile, catalogue, claims)),
     };
     let controls = controls(&mut table, profile, catalogue, claims);
     table.finish();
@@ -259,7 +257,7 @@ fn udp(
     profile: Option<&Profile>,
     catalogue: &Catalogue,
     claims: &Claims<'_>,
-) -> Option<UdpConfig> {
+) -> Option<LinkConfig> {
     let to_field = table.required("to");
     let to = socket(&to_field);
     if let Some((address, place)) = &to
@@ -288,14 +286,9 @@ fn udp(
     let broadcast = table.optional("broadcast").boolean_or(false);
     table.finish();
     let (to, _) = to?;
-    Some(UdpConfig {
-        to,
-        further_ports,
-        from: from.map(|(from, _)| from),
-        interface,
-        ttl,
-        broadcast,
-    })
+    let from = from.map(|(from, _)| from);
+    let udp = UdpOptions { to, from, interface, ttl, dont_fragment: None, broadcast };
+    Some(LinkConfig::Udp { udp, further_ports })
 }
 
 /// Where the datagrams of a product's further ports leave from, if those of the first leave from `from`.

@@ -50,8 +50,7 @@ use crate::rig::responses::{ResponseConfig, StimulusConfig};
 use crate::rig::weather::WeatherConfig;
 use crate::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 pub use crate::toml::overrides::Override;
-use crate::wire::port::PtyOptions;
-use crate::wire::port::SerialOptions;
+use crate::wire::port::{PtyOptions, SerialOptions, UdpOptions};
 pub use andabata_field::{AndabataFieldParameters, PuddleChoice};
 pub use engine::{
     CasterChoice, EngineConfig, LatePolicy, Lead, PtpMasterConfig, SchedulerChoice, StampChoice,
@@ -449,35 +448,35 @@ impl DeviceConfig {
 /// Where a device's bytes go.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LinkConfig {
-    /// UDP datagrams.
-    Udp(UdpConfig),
+    /// `link = { udp = { … } }`: datagrams.
+    Udp {
+        /// Where those of the product's first port go.
+        udp: UdpOptions,
+        /// Destination ports of the product's further ports, on the same host.
+        further_ports: Vec<u16>,
+    },
     /// A serial line.
     Line(LineConfig),
     /// `link = { tcp = ["ADDRESS:PORT", "ADDRESS:PORT"] }`: where a device with a server listens.
     TcpServer(Vec<SocketAddr>),
 }
 
-impl UdpConfig {
-    /// Where each of the product's ports sends.
-    pub fn host(&self) -> HostAddress {
-        let ports = std::iter::once(self.to.port()).chain(self.further_ports.iter().copied());
-        HostAddress { ip: self.to.ip(), ports: ports.collect() }
-    }
-}
-
 impl LinkConfig {
     /// Where datagrams go; `None` for a link that has none.
     pub fn datagram_host(&self) -> Option<HostAddress> {
         match self {
-            Self::Udp(udp) => Some(udp.host()),
+            Self::Udp { udp, further_ports } => {
+                let ports = std::iter::once(udp.to.port()).chain(further_ports.iter().copied());
+                Some(HostAddress { ip: udp.to.ip(), ports: ports.collect() })
+            }
             Self::Line(_) | Self::TcpServer(_) => None,
         }
     }
 
     /// Its datagrams' settings; `None` for a link that has none.
-    pub fn udp(&self) -> Option<&UdpConfig> {
+    pub fn udp(&self) -> Option<&UdpOptions> {
         match self {
-            Self::Udp(udp) => Some(udp),
+            Self::Udp { udp, .. } => Some(udp),
             Self::Line(_) | Self::TcpServer(_) => None,
         }
     }
@@ -493,7 +492,7 @@ impl LinkConfig {
     /// The link in messages, without what only the open link knows.
     pub fn describe(&self) -> String {
         match self {
-            Self::Udp(udp) => format!("udp {}", udp.to),
+            Self::Udp { udp, .. } => format!("udp {}", udp.to),
             Self::Line(line) => line.describe(),
             Self::TcpServer(addresses) => {
                 let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
@@ -550,21 +549,4 @@ impl ControlConfig {
             Self::Line(line) => line.describe(),
         }
     }
-}
-
-/// `link = { udp = { … } }`
-#[derive(Clone, Debug, PartialEq)]
-pub struct UdpConfig {
-    /// Destination.
-    pub to: SocketAddr,
-    /// Destination ports of the product's ports after the first, on the same host.
-    pub further_ports: Vec<u16>,
-    /// Source address and port; any when left out.
-    pub from: Option<SocketAddr>,
-    /// Network interface to leave by.
-    pub interface: Option<String>,
-    /// IP time to live; the profile's when left out.
-    pub ttl: Option<u8>,
-    /// Allow broadcast destinations; `to` being one allows it too.
-    pub broadcast: bool,
 }
