@@ -12,11 +12,11 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use menura::config::rig::Rig;
 use menura::config::toml::overrides::Override;
 use menura::devices::Built;
-use menura::engine::clock::Stopwatch;
 use menura::engine::{LiveWorld, build_devices};
 use menura::sensors::lidar::Scratch;
 use menura::sensors::{MeasurementRequest, Sensor, Subject};
 use menura::time::{Epoch, SimTime};
+use menura::timing::clock::Stopwatch;
 
 /// Name, blades of grass, trees, triangles of a tree.
 const SIZES: [(&str, u64, u32, u32); 3] = [

@@ -14,11 +14,11 @@ use menura::config::rig::Rig;
 use menura::config::toml::overrides::Override;
 use menura::devices::{Built, Device, Output};
 use menura::engine::build_devices;
-use menura::engine::clock::Stopwatch;
 use menura::sensors::{
     Echoes, Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject,
 };
 use menura::time::{Epoch, SimTime};
+use menura::timing::clock::Stopwatch;
 
 const ROUNDS: u32 = 25;
 /// Packets a device makes in a round: so few that what was measured of them stays in the caches, where it is, too, when a

@@ -6,10 +6,10 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use menura::engine::clock::thread_cpu_ns;
 use menura::engine::run::RealTimeRun;
 use menura::engine::stats::{DeviceFigures, simulated_s};
 use menura::time::SimTime;
+use menura::timing::clock::thread_cpu_ns;
 use menura::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 
 /// Takes two microseconds of a processor for a ray in addition to what it takes to cast it: with nine rays a VLP-16's

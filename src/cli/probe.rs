@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::out_file::OutFile;
 use super::stop::stop_on_signal;
 use super::{CliError, all, certificate_page, console, percentiles as shown};
-use crate::analysis::probe::compare::{Comparison, Spread, compare};
+use crate::analysis::probe::compare::{Comparison, Departures, Spread, compare};
 use crate::analysis::probe::ptp::{self, ClockFigures, MasterFigures, PtpReport, SpreadFigures};
 use crate::analysis::probe::stream::StreamFigures;
 use crate::analysis::probe::{Probe, ProbeReport};
@@ -87,7 +87,15 @@ impl Cmd {
         let mut compared = Ok(());
         if let Some(path) = &self.compare {
             compared = read_certificate(path).map(|certificate| {
-                report.comparisons = compare(&certificate, &report.streams);
+                let departures = certificate.devices.iter().map(|device| Departures {
+                    device: &device.name,
+                    link: &device.link,
+                    // The link's address is that of the first port.
+                    packets: device.ports.first().map_or(device.packets, |port| port.packets),
+                    errors: device.evidence(),
+                });
+                let clock = certificate.clock.describe();
+                report.comparisons = compare(departures, &clock, &report.streams);
             });
         }
         let plotted = plot.map_or(Ok(()), |file| file.write(&page(&report)));

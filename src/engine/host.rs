@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::links::card_clock;
+use crate::timing::clock_state::CLOCK_SOURCE;
 
 /// Facts about a host. What the kernel does not tell is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -117,11 +118,6 @@ pub fn facts() -> HostFacts {
     facts_below(Path::new("/"))
 }
 
-/// What the kernel of this host reads the time from.
-pub fn clock_source() -> Option<String> {
-    Files { root: Path::new("/") }.clock_source()
-}
-
 /// Facts as the `proc` and `sys` below `root` tell them.
 pub fn facts_below(root: &Path) -> HostFacts {
     let files = Files { root };
@@ -145,7 +141,7 @@ pub fn facts_below(root: &Path) -> HostFacts {
         deepest_idle_us: files.deepest_idle_us(),
         isolated_cores: files.text("sys/devices/system/cpu/isolated").unwrap_or_default(),
         has_siblings: files.text("sys/devices/system/cpu/smt/active").map(|text| text == "1"),
-        clock_source: files.clock_source(),
+        clock_source: files.text(CLOCK_SOURCE),
         rt_runtime_us: files.number("proc/sys/kernel/sched_rt_runtime_us"),
         rt_period_us: files.number("proc/sys/kernel/sched_rt_period_us"),
         timer_slack_ns: files.number("proc/self/timerslack_ns"),
@@ -175,10 +171,6 @@ impl Files<'_> {
 
     fn text_at(&self, path: &Path) -> Option<String> {
         Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
-    }
-
-    fn clock_source(&self) -> Option<String> {
-        self.text("sys/devices/system/clocksource/clocksource0/current_clocksource")
     }
 
     fn number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {

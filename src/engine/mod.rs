@@ -14,9 +14,6 @@ mod actuators;
 pub mod bench;
 pub(crate) mod cables;
 pub mod certificate;
-#[allow(clippy::disallowed_methods)] // the one place that asks for the time and sleeps
-pub mod clock;
-pub(crate) mod clock_state;
 pub(crate) mod connections;
 pub(crate) mod due_queue;
 pub mod faults;

@@ -8,7 +8,6 @@ use crossbeam_channel::{Receiver, unbounded};
 
 use super::actuators::Actuators;
 use super::cables::Cables;
-use super::clock::{MonotonicClock, thread_cpu_ns};
 use super::due_queue::DueQueue;
 use super::packet::{Marks, Packet};
 use super::stats::RenderStats;
@@ -25,6 +24,7 @@ use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
 use crate::frames::{self, Body, Transform};
 use crate::sensors::{Measurement, Sensor};
 use crate::time::SimTime;
+use crate::timing::clock::{MonotonicClock, thread_cpu_ns};
 use crate::world::actuation::Actuation;
 
 /// Requests of a device that workers have or can choose from, per worker: enough that none waits for

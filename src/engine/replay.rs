@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::SetupError;
-use super::clock::MonotonicClock;
 use super::connections::{Connections, Link, prepare_sending};
 use super::os::{Grant, KeptOff};
 use super::packet::{Marks, Packet};
@@ -20,6 +19,7 @@ use crate::config::rig::{DeviceId, EngineConfig};
 use crate::devices::Transmit;
 use crate::links::udp::UdpLink;
 use crate::time::SimTime;
+use crate::timing::clock::MonotonicClock;
 use crate::wire::line::LineSettings;
 use crate::wire::port::UdpOptions;
 

@@ -5,12 +5,12 @@
 
 use std::fmt;
 
-use super::clock::epoch_now_or;
 use super::{LiveWorld, build_devices};
 use crate::config::rig::{DeviceId, Rig, TrajectoryConfig};
 use crate::sensors::SkyOutlook;
 use crate::sensors::lidar::Scratch;
 use crate::time::SimTime;
+use crate::timing::clock::epoch_now_or;
 
 /// A robot that leaves a roof within this time is no mistake, seconds.
 const GRACE_S: u64 = 5;

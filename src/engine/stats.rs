@@ -7,13 +7,13 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::clock::{Stopwatch, thread_cpu_ns};
 use super::ptp_figures::{PtpAccounts, PtpFigures};
 use super::refusal::Refusal;
 use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::config::rig::DeviceId;
 use crate::devices::ptp::account::ClockAccount;
 use crate::time::SimTime;
+use crate::timing::clock::{Stopwatch, thread_cpu_ns};
 
 /// Longest lateness told apart, nanoseconds; what is later counts as this. A day: a machine that is too
 /// slow falls behind for as long as a run lasts.

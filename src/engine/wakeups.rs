@@ -6,10 +6,10 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::clock::MonotonicClock;
 use super::os::{self, Grant};
 use crate::config::rig::SchedulerChoice;
 use crate::time::SimTime;
+use crate::timing::clock::MonotonicClock;
 
 /// Between two wake-ups, nanoseconds.
 const PERIOD_NS: u64 = 1_000_000;

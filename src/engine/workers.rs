@@ -7,7 +7,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use crossbeam_channel::Sender;
 
-use super::clock::MonotonicClock;
 use super::packet::{Marks, Seen};
 use super::stats::{Effort, RenderStats};
 use super::work_queue::{Choice, Pace, Waiting, WorkQueue};
@@ -18,6 +17,7 @@ use crate::frames::{self, Body, Transform};
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject};
 use crate::time::Epoch;
+use crate::timing::clock::MonotonicClock;
 
 /// Something to be measured.
 pub struct Job {

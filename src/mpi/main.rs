@@ -21,9 +21,9 @@ use mpi::request::multiple_scope;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
 
-use menura::engine::clock::Stopwatch;
 use menura::engine::ranks::line::Line;
 use menura::engine::ranks::station::Station;
+use menura::timing::clock::Stopwatch;
 
 /// Bytes that are sent without asking the receiver. Open MPI's limit is 4 kB through shared memory, with its own
 /// header, and higher on all networks.

@@ -10,6 +10,6 @@ pub mod validation;
 
 use menura_config as config;
 use menura_devices as devices;
-use menura_engine::{analysis, engine, links, plot};
+use menura_engine::{analysis, engine, links, plot, timing};
 use menura_world::{sensors, world};
 use wire::{frames, time};

@@ -45,6 +45,11 @@ const MUST_NOT_USE: &[(&str, &[&str], &str)] = &[
         &["crate", "config", "toml", "reader"],
         "`devices` reads TOML, and physics gets its values",
     ),
+    (
+        "analysis",
+        &["crate", "engine"],
+        "streams are judged by their bytes and times; `timing` has clocks and statistics",
+    ),
 ];
 
 /// Modules of `src/devices` that stay no family when they are folders. Families may import them and the

@@ -21,7 +21,7 @@ use proc_macro2::{TokenStream, TokenTree};
 /// Files of `src/` that may say `unsafe`.
 const UNSAFE_ALLOWED: &[&str] = &[
     "src/devices/ouster/pixels.rs",
-    "src/engine/clock_state.rs",
+    "src/timing/clock_state.rs",
     "src/links/card_clock.rs",
     "src/links/low_latency.rs",
     "src/world/raycast/embree/library.rs",

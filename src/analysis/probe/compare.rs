@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::stream::StreamFigures;
-use crate::engine::certificate::{Certificate, DeviceTiming};
 use crate::timing::ErrorFigures;
 
 /// A device's departures beside their arrivals.
@@ -64,37 +63,48 @@ impl Spread {
     }
 }
 
-/// Every device of `certificate` that sends datagrams, with the stream of its port. Of several
-/// senders at a port the one with the most packets is taken for the device.
-pub fn compare(certificate: &Certificate, streams: &[StreamFigures]) -> Vec<Comparison> {
-    let datagrams = certificate.devices.iter().filter_map(|device| Some((device, port(device)?)));
-    datagrams
+/// What a certificate says of the packets that a device sent to its link's address.
+#[derive(Clone, Copy, Debug)]
+pub struct Departures<'a> {
+    /// The device's name.
+    pub device: &'a str,
+    /// The link as certificates write it: `udp ADDRESS:PORT` for datagrams.
+    pub link: &'a str,
+    /// Packets sent.
+    pub packets: u64,
+    /// How far from their due times they left.
+    pub errors: &'a ErrorFigures,
+}
+
+/// Every device that sends datagrams, with the stream of its port. Of several senders at a port the one with the most
+/// packets is taken for the device.
+pub fn compare<'a>(
+    departures: impl Iterator<Item = Departures<'a>>,
+    sender_clock: &str,
+    streams: &[StreamFigures],
+) -> Vec<Comparison> {
+    departures
+        .filter_map(|device| Some((device, address(device.link.strip_prefix("udp ")?)?.port())))
         .map(|(device, port)| {
             let stream = streams
                 .iter()
                 .filter(|stream| address(&stream.at).is_some_and(|at| at.port() == port))
                 .max_by_key(|stream| stream.packets);
             let received = stream.map_or(0, |stream| stream.packets);
-            // The link's address is that of the first port.
-            let sent = device.ports.first().map_or(device.packets, |port| port.packets);
             let jitter = stream.map(|stream| Spread::over_least(&stream.jitter));
             Comparison {
-                device: device.name.clone(),
+                device: device.device.to_owned(),
                 at: stream.map(|stream| stream.at.clone()),
                 from: stream.map(|stream| stream.from.clone()),
-                sent,
+                sent: device.packets,
                 received,
-                missing: sent as i64 - received as i64,
-                departed: Spread::over_least(device.evidence()),
+                missing: device.packets as i64 - received as i64,
+                departed: Spread::over_least(device.errors),
                 arrived: jitter.unwrap_or_default(),
-                sender_clock: certificate.clock.describe(),
+                sender_clock: sender_clock.to_owned(),
             }
         })
         .collect()
-}
-
-fn port(device: &DeviceTiming) -> Option<u16> {
-    Some(address(device.link.strip_prefix("udp ")?)?.port())
 }
 
 fn address(text: &str) -> Option<SocketAddr> {

@@ -17,9 +17,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::clock::{self, Stopwatch};
-use crate::engine::clock_state::ClockState;
 use crate::links::timestamps::{self, StampReader};
+use crate::timing::clock::{self, Stopwatch};
+use crate::timing::clock_state::ClockState;
 use compare::Comparison;
 use stream::{Stream, StreamFigures};
 

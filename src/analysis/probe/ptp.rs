@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::spread::Spread;
-use crate::engine::clock::{self, Stopwatch};
-use crate::engine::clock_state::ClockState;
 use crate::links::ptp::{PtpEvent, PtpLink};
 use crate::links::timestamps::StampReader;
+use crate::timing::clock::{self, Stopwatch};
+use crate::timing::clock_state::ClockState;
 use crate::wire::ptp::management::{
     ANY_PORT, CurrentDataSet, DefaultDataSet, Management, ParentDataSet, PortDataSet, action, id,
 };

@@ -15,12 +15,12 @@ use serde::Serialize;
 
 use self::loopback::Loopback;
 use self::timed::{Costs, Meter};
-use super::clock::{Stopwatch, epoch_now_or};
 use super::record::{Stretch, render_devices};
 use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, default_workers};
 use crate::config::rig::Rig;
 use crate::time::SimTime;
+use crate::timing::clock::{Stopwatch, epoch_now_or};
 
 /// Processor time of the parts of a rig's work, seconds for each simulated second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

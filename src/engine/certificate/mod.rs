@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::clock;
-use super::clock_state::ClockState;
 use super::os::Grant;
 use super::ptp_figures::PtpFigures;
 use super::run::TimingLog;
 use super::stats::{self, DeviceFigures, Lateness, PortPackets};
 use crate::config::rig::{EngineConfig, Lead};
 use crate::timing::ErrorFigures;
+use crate::timing::clock;
+use crate::timing::clock_state::ClockState;
 use require::{Requirement, Verdict};
 
 /// The layout of the file.

@@ -13,7 +13,6 @@ use super::pack::{FaultNews, Load, Loaded, Order, Question, Reading, Reply, SIGN
 use super::twin_world;
 use crate::config::rig::DeviceId;
 use crate::config::rig::faults::FaultConfig;
-use crate::engine::clock::Stopwatch;
 use crate::engine::packet::{Marks, Seen};
 use crate::engine::stats::{Effort, RenderStats};
 use crate::engine::work_queue::Choice;
@@ -22,6 +21,7 @@ use crate::engine::world::LiveWorld;
 use crate::sensors::lidar::Thinning;
 use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Subject, Sweep};
 use crate::time::Epoch;
+use crate::timing::clock::Stopwatch;
 
 /// Requests that a rank has, for each of its threads: one that is measured, and what keeps the thread busy while
 /// its answer travels.

@@ -13,11 +13,11 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use crate::config::rig::responses::{ResponseConfig, ResponseSource, StimulusCause};
 use crate::config::rig::{DeviceId, Rig};
 use crate::engine::SetupError;
-use crate::engine::clock::MonotonicClock;
 use crate::engine::packet::Seen;
 use crate::engine::responses::{Board, Event, Matcher, ResponseFigures};
 use crate::links::tcp_server::{ServerEvent, TcpServer};
 use crate::time::SimTime;
+use crate::timing::clock::MonotonicClock;
 use crate::wire::port::Peer;
 
 /// How long the end of a run may go unnoticed.

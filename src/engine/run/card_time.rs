@@ -1,6 +1,6 @@
 //! A network card's stamps on the monotonic clock.
 
-use crate::engine::clock::Comparison;
+use crate::timing::clock::Comparison;
 
 /// Comparisons that are nearer to each other than this do not tell how fast the clocks run.
 const SHORTEST_BASE_NS: u64 = 100_000_000;

@@ -34,7 +34,6 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::clock::MonotonicClock;
 use super::connections::{Connections, ControlLink, Link};
 use super::faults::log::FaultLog;
 use super::feed_log::FeedLog;
@@ -61,6 +60,7 @@ use crate::links::ByteLink;
 use crate::links::ptp::PtpLink;
 use crate::links::tcp_server::TcpServer;
 use crate::time::{Epoch, SimTime};
+use crate::timing::clock::MonotonicClock;
 use crate::wire::line::LineSettings;
 use crate::world::trajectory::feed::{Feed, FeedCounts};
 use answers::Answers;
@@ -148,7 +148,7 @@ impl<'a> RealTimeRun<'a> {
     /// Opens every link; the first instant is a quarter of a second from now.
     pub fn new(rig: &'a Rig, world: &'a LiveWorld) -> Result<Self, SetupError> {
         // Only to ask them how they will run; their lives begin with the run.
-        let devices = build_devices(rig, super::clock::epoch_now_or(rig.start_utc));
+        let devices = build_devices(rig, crate::timing::clock::epoch_now_or(rig.start_utc));
         let devices = || devices.iter().map(|built| &built.device);
         let lines: Vec<_> = devices()
             .map(|device| device.line().unwrap_or(LineSettings::eight_n_one(9600)))

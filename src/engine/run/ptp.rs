@@ -8,11 +8,11 @@ use crossbeam_channel::Sender;
 use super::listeners::Down;
 use crate::config::rig::DeviceId;
 use crate::devices::ptp::master::PtpMaster;
-use crate::engine::clock::{MonotonicClock, realtime_offset};
 use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
 use crate::links::ptp::{PtpEvent, PtpLink};
 use crate::links::timestamps::StampReader;
 use crate::time::SimTime;
+use crate::timing::clock::{MonotonicClock, realtime_offset};
 use crate::wire::ptp::HEADER_LEN;
 
 /// How long the end of a run may go unnoticed.

@@ -15,7 +15,6 @@ use super::tap::Tap;
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::DeviceId;
 use crate::devices::Transmit;
-use crate::engine::clock::{self, MonotonicClock};
 use crate::engine::connections::Connections;
 use crate::engine::packet::Marks;
 use crate::engine::refusal::Refusal;
@@ -24,6 +23,7 @@ use crate::links::card_clock::CardClock;
 use crate::links::timestamps::{DepartureStamp, StampReader, Stamper};
 use crate::time::SimTime;
 use crate::timing::ErrorRecord;
+use crate::timing::clock::{self, MonotonicClock};
 
 /// Time between two looks. The sender never waits for the send log, so it does not wake it.
 const REST: Duration = Duration::from_millis(2);

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
-use crate::engine::clock::MonotonicClock;
 use crate::engine::packet::Packet;
 use crate::time::SimTime;
+use crate::timing::clock::MonotonicClock;
 
 /// Time between two looks whether a full queue has room again.
 const REST: Duration = Duration::from_millis(1);

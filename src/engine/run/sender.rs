@@ -16,10 +16,10 @@ use super::send_log::{ENTRY_QUEUE, Role, SendLog, TimingLog};
 use super::send_queue::SendQueue;
 use super::transmission::{Next, SendContext, Transmission};
 use crate::config::rig::Lead;
-use crate::engine::clock::MonotonicClock;
 use crate::engine::os::{self, Grant, StayAwake};
 use crate::links::udp::UdpLink;
 use crate::time::SimTime;
+use crate::timing::clock::MonotonicClock;
 
 /// The sending thread's name, as `top -H` and `/proc` show it.
 pub const SENDER_NAME: &str = "menura-send";

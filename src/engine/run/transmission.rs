@@ -17,13 +17,13 @@ use super::tap::Tap;
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::{DeviceId, EngineConfig, LatePolicy, Lead};
 use crate::devices::Output;
-use crate::engine::clock::{MonotonicClock, tai_offset};
 use crate::engine::connections::{Connections, Link};
 use crate::engine::refusal::Refusal;
 use crate::engine::stats::{DeviceStats, MissCause, Outcome};
 use crate::links::ByteLink;
 use crate::links::udp::{LaunchClock, UdpLink, system_keeps_datagrams};
 use crate::time::SimTime;
+use crate::timing::clock::{MonotonicClock, tai_offset};
 use crate::wire::line::LineSettings;
 
 /// A piece of a serial transmission lasts no longer than this on the line, if it has more than one

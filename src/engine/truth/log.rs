@@ -12,13 +12,13 @@ use super::labels::Labels;
 use super::{PacketEvent, Told, TruthEvent, kinds, measured, messages, packets, poses};
 use crate::config::rig::{DeviceId, Rig};
 use crate::engine::LiveWorld;
-use crate::engine::clock::MonotonicClock;
 use crate::engine::faults::Row;
 use crate::engine::faults::log::{FaultWords, Windows};
 use crate::engine::host_events::Said;
 use crate::engine::host_log;
 use crate::sensors::Measurement;
 use crate::time::{Epoch, SimTime};
+use crate::timing::clock::MonotonicClock;
 
 /// Time between two looks at what has come.
 const REST: Duration = Duration::from_millis(10);

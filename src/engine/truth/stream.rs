@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::messages;
 use crate::config::rig::Rig;
 use crate::engine::LiveWorld;
-use crate::engine::clock::MonotonicClock;
 use crate::time::SimTime;
+use crate::timing::clock::MonotonicClock;
 
 /// A stream of poses.
 #[derive(Debug)]

@@ -21,11 +21,11 @@ use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
 use crate::config::rig::Rig;
 use crate::config::toml::overrides::Override;
 use crate::devices::families::catalogue;
-use crate::engine::clock::Stopwatch;
 use crate::engine::{LiveWorld, build_devices, default_workers};
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{MeasurementRequest, Sensor, Subject};
 use crate::time::{Epoch, SimTime};
+use crate::timing::clock::Stopwatch;
 use crate::world::raycast::embree;
 
 /// What fires, and 2 m above the ground.
