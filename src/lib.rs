@@ -58,7 +58,7 @@
 //! | read a rig | [`config::rig::Rig`], [`devices::families::catalogue`] |
 //! | run, record, measure | [`engine`], whose crate lists the types |
 //! | read and write bytes of a product | [`wire`] |
-//! | run experiments | [`validation::EXPERIMENTS`] |
+//! | run experiments | [`validation::Run`] and the types that implement it |
 //!
 //! # A first packet
 //!

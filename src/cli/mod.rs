@@ -12,6 +12,7 @@ mod check;
 mod console;
 mod convert;
 mod doctor;
+mod experiments;
 mod export;
 mod fault;
 mod fit;

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
+use super::experiments::{EXPERIMENTS, Experiment};
 use super::out_file::{write_file, write_plot};
 use super::validation_page::{Outcome, validation_page};
 use super::{CliError, all, console};
 use crate::links::part_file::OutPath;
 use crate::plot::PlotFile;
-use crate::validation::{EXPERIMENTS, Experiment, ExperimentError, Findings, Plot, Scope};
+use crate::validation::{ExperimentError, Findings, Plot, Scope};
 
 /// Arguments of `menura validate`.
 #[derive(Debug, Args)]
@@ -108,7 +109,7 @@ fn run_all(folder: &Path, scope: &Scope) -> Result<(), CliError> {
     let mut written = Vec::new();
     let mut broken = Vec::new();
     for experiment in EXPERIMENTS {
-        let outcome = (experiment.run_as_one_of_all)(scope);
+        let outcome = experiment.run_as_one_of_all(scope);
         let (holds, line) = match &outcome {
             Ok(findings) => {
                 written.push(write(experiment, findings, folder));

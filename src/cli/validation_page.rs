@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use super::experiments::Experiment;
 use super::page::page;
 use crate::plot::escape;
-use crate::validation::{Comparison, Experiment, ExperimentError, Findings};
+use crate::validation::{Comparison, ExperimentError, Findings};
 
 /// Wide tables of words, and pictures that are not torn apart by the printer.
 const STYLE: &str = "body{max-width:1000px}td,th,td:first-child{text-align:left}\

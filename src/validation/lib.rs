@@ -1,6 +1,6 @@
 //! Experiments that compare what is simulated with what it should be.
 //!
-//! Public are the table [`validation::EXPERIMENTS`] and what an [`validation::Experiment`] takes and returns:
+//! Public are the experiments, types that implement [`validation::Run`], and what they take and return:
 //! [`validation::Scope`], [`validation::Findings`], [`validation::ExperimentError`].
 
 extern crate menura_wire as wire;

@@ -1,8 +1,10 @@
 //! Experiments: each compares what Menura simulates with what it should be, and judges it.
 //!
-//! An experiment is one folder with a type that implements [`Run`], and one line of
-//! [`EXPERIMENTS`]; the command line lists and runs what stands there. What it measures it reads from
-//! the bytes that devices send ([`recording`]), as a driver would.
+//! An experiment is one folder with a type that implements [`Run`]; the command line lists all in `cli/experiments.rs`.
+//! What it measures it reads from the bytes that devices send ([`recording`]), as a driver would.
+
+#[macro_use]
+mod choices;
 
 mod allan;
 mod andabata;
@@ -20,21 +22,16 @@ mod shrub;
 mod statistics;
 mod vepd;
 
-use self::experiment::Run;
-pub use self::experiment::{Experiment, ExperimentError};
+pub use self::allan::Allan;
+pub use self::andabata::Andabata;
+pub use self::courtyard_costmaps::{CourtyardCostmaps, SixtyFour};
+pub use self::experiment::{ExperimentError, Run};
 pub use self::findings::{Comparison, Findings, Plot, Verdict};
+pub use self::grass::Grass;
+pub use self::mixed_pixels::MixedPixels;
+pub use self::point_versus_beam::PointVersusBeam;
+pub use self::scaling::{Scaling, Size};
+pub use self::scan_distortion::ScanDistortion;
 pub use self::scope::Scope;
-
-/// All experiments, in the order of `menura validate --help`.
-pub const EXPERIMENTS: &[Experiment] = &[
-    Experiment::of::<grass::Grass>(),
-    Experiment::of::<mixed_pixels::MixedPixels>(),
-    Experiment::of::<shrub::Shrub>(),
-    Experiment::of::<allan::Allan>(),
-    Experiment::of::<vepd::Vepd>(),
-    Experiment::of::<andabata::Andabata>(),
-    Experiment::of::<point_versus_beam::PointVersusBeam>(),
-    Experiment::of::<courtyard_costmaps::CourtyardCostmaps>(),
-    Experiment::of::<scan_distortion::ScanDistortion>(),
-    Experiment::of::<scaling::Scaling>(),
-];
+pub use self::shrub::Shrub;
+pub use self::vepd::{Course, JudgeOn, Preset, Stated, Variant, Vepd};

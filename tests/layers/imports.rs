@@ -50,6 +50,7 @@ const MUST_NOT_USE: &[(&str, &[&str], &str)] = &[
         &["crate", "engine"],
         "streams are judged by their bytes and times; `timing` has clocks and statistics",
     ),
+    ("validation", &["clap"], "the options of experiments are in `cli/experiments.rs`"),
 ];
 
 /// Modules of `src/devices` that stay no family when they are folders. Families may import them and the

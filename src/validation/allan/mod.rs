@@ -23,7 +23,6 @@ use crate::devices::imu::profile::{Decimation, ImuProfile, ImuSettings};
 use crate::sensors::imu::errors::{Circumstances, Triad};
 use crate::sensors::imu::settings::TriadErrors;
 use crate::sensors::noise::NoiseSource;
-use crate::time::duration::parse_duration;
 
 /// Allowed besides the error of the estimate.
 const ALLOWED: f64 = 0.03;
@@ -37,20 +36,16 @@ const SHORT: Duration = Duration::from_secs(300);
 const MAX_SAMPLES: u64 = 200_000_000;
 
 /// Options of the experiment.
-#[derive(Debug, clap::Args)]
-pub(super) struct Allan {
+#[derive(Debug)]
+pub struct Allan {
     /// The IMU's profile, or with --rig the name of a device of that rig
-    #[arg(value_name = "PROFILE|DEVICE")]
-    name: String,
+    pub name: String,
     /// Take the device's errors from this rig
-    #[arg(long, value_name = "RIG.toml")]
-    rig: Option<PathBuf>,
+    pub rig: Option<PathBuf>,
     /// Simulated time: 30min, 2h
-    #[arg(long, value_parser = parse_duration, default_value = "2h")]
-    duration: Duration,
+    pub duration: Duration,
     /// Seed of the random draws
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
 }
 
 /// One of the unit's sensors, asked and found.
@@ -93,8 +88,6 @@ impl Run for Allan {
     const NAME: &'static str = "allan";
     const ABOUT: &'static str =
         "Compare the Allan deviation of an IMU's simulated output with what its errors ask for";
-
-    const ARGUMENTS_OF_ALL: &'static [&'static str] = &["wheeltec-n100"];
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let (driver, settings) = self.unit()?;

@@ -45,7 +45,6 @@ use crate::engine::hosts::Hosts;
 use crate::engine::record::{Stretch, render};
 use crate::frames::rpy_from_quat;
 use crate::time::SimTime;
-use crate::time::duration::parse_duration;
 use crate::world::builtin::andabata_field::{DITCHES_M, GOALS_M, PUDDLE_M, START_M};
 use crate::world::vehicle::DriveEventKind;
 
@@ -71,23 +70,18 @@ const MOST_DETOUR: f64 = 1.5;
 const SPEEDS_M_S: [f64; 2] = [0.25, 0.30];
 
 /// Options of the experiment.
-#[derive(Debug, clap::Args)]
-pub(super) struct Andabata {
+#[derive(Debug)]
+pub struct Andabata {
     /// Runs, each with a seed of its own for field and noise
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    runs: u32,
+    pub runs: u32,
     /// Of the first run
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
     /// Longest run
-    #[arg(long, value_parser = parse_duration, default_value = "900s")]
-    duration: Duration,
+    pub duration: Duration,
     /// Also lay a puddle on the way, once of clear water and once of matt paint (C3)
-    #[arg(long)]
-    puddle: bool,
+    pub puddle: bool,
     /// Steer by the latest scan alone, as the paper's robot does
-    #[arg(long)]
-    without_memory: bool,
+    pub without_memory: bool,
 }
 
 /// Where the robot was, from which one sees what became of it.

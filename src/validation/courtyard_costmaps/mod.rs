@@ -65,27 +65,25 @@ const SENSORS: [Sensor; 4] = [
 const LMS: usize = 0;
 
 /// Options of the experiment.
-#[derive(Debug, clap::Args)]
-pub(super) struct CourtyardCostmaps {
+#[derive(Debug)]
+pub struct CourtyardCostmaps {
     /// Of the courtyard and of the noise
-    #[arg(long, default_value_t = 3)]
-    seed: u64,
+    pub seed: u64,
     /// With two million blades of grass and trees of 3.5 million triangles, 191 million in all as the paper's:
     /// needs a gigabyte
-    #[arg(long)]
-    dense: bool,
+    pub dense: bool,
     /// The HDL-64E: the paper's beams end at +2.0 degrees, as those of the S1 and of the S3's unit; those of the S2's
     /// unit end at +5.0, and orders of heights are only reported
-    #[arg(long = "hdl64e", value_enum, default_value_t = SixtyFour::S3)]
-    sixty_four: SixtyFour,
+    pub sixty_four: SixtyFour,
 }
 
-/// A unit of the lidar with 64 beams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum SixtyFour {
-    S1,
-    S2,
-    S3,
+choices! {
+    /// A unit of the lidar with 64 beams.
+    SixtyFour {
+        S1 = "s1",
+        S2 = "s2",
+        S3 = "s3",
+    }
 }
 
 impl SixtyFour {

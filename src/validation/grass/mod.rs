@@ -44,14 +44,12 @@ const SHORT_STANDS: u32 = 6;
 const WIDTH_SHARE: u32 = 3;
 
 /// Options of the experiment.
-#[derive(Debug, clap::Args)]
-pub(super) struct Grass {
+#[derive(Debug)]
+pub struct Grass {
     /// Stands of each kind, with some 200 pulses each
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=10_000))]
-    stands: u32,
+    pub stands: u32,
     /// Of the stems' places
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32))]
-    seed: u32,
+    pub seed: u32,
 }
 
 /// What a scanner says of all stands of a kind.

@@ -37,14 +37,12 @@ const FALLS_FROM_M: f64 = 1.3;
 const COUNT: [f64; 2] = [16.0, 21.0];
 
 /// Options of the experiment.
-#[derive(Debug, clap::Args)]
-pub(super) struct MixedPixels {
+#[derive(Debug)]
+pub struct MixedPixels {
     /// Places of the directions within a step over which counts are averaged
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=50))]
-    phases: u32,
+    pub phases: u32,
     /// Of the range errors
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32))]
-    seed: u32,
+    pub seed: u32,
 }
 
 /// Scans with the wall at one offset.

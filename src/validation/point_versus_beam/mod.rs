@@ -55,11 +55,10 @@ const LEAST_KNOWN: f64 = 0.8;
 const ALIKE: f64 = 5.0;
 
 /// Options of the experiment.
-#[derive(Debug, clap::Args)]
-pub(super) struct PointVersusBeam {
+#[derive(Debug)]
+pub struct PointVersusBeam {
     /// Of scene and noise
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
 }
 
 /// What a pulse is.

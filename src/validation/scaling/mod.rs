@@ -47,25 +47,23 @@ const LEAST_GAIN: f64 = 1.8;
 /// In a scene with as many triangles as the paper's: its triangles.
 const PAPER_TRIANGLES: u64 = 191_245_324;
 
-/// A courtyard: blades of grass, trees, triangles of a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-enum Size {
-    /// 0.36 million triangles: grass alone
-    #[value(name = "0.36m")]
-    Small,
-    /// 2 million triangles: ten times as much grass
-    #[value(name = "2m")]
-    Middle,
-    /// 20 million triangles: two million blades of grass and a tree
-    #[value(name = "20m")]
-    Large,
-    /// 191 million triangles: two million blades of grass and 50 trees, as in the paper
-    #[value(name = "191m")]
-    Paper,
+choices! {
+    /// A courtyard: blades of grass, trees, triangles of a tree.
+    Size {
+        /// 0.36 million triangles: grass alone
+        Small = "0.36m",
+        /// 2 million triangles: ten times as much grass
+        Middle = "2m",
+        /// 20 million triangles: two million blades of grass and a tree
+        Large = "20m",
+        /// 191 million triangles: two million blades of grass and 50 trees, as in the paper
+        Paper = "191m",
+    }
 }
 
 impl Size {
-    const ALL: [Self; 4] = [Self::Small, Self::Middle, Self::Large, Self::Paper];
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Small, Self::Middle, Self::Large, Self::Paper];
 
     fn parameters(self) -> [(&'static str, u64); 3] {
         let (blades, trees, tree_triangles) = match self {
@@ -83,17 +81,14 @@ impl Size {
 }
 
 /// Options of the experiment.
-#[derive(Clone, Debug, clap::Args)]
-pub(super) struct Scaling {
+#[derive(Clone, Debug)]
+pub struct Scaling {
     /// Scenes, by their triangles
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Size::ALL)]
-    triangles: Vec<Size>,
+    pub triangles: Vec<Size>,
     /// Numbers of threads [default: 1, 2, 4, … up to the processors]
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
-    threads: Vec<u32>,
+    pub threads: Vec<u32>,
     /// Leave Embree out
-    #[arg(long)]
-    no_embree: bool,
+    pub no_embree: bool,
 }
 
 /// One number of threads with one ray caster in one scene.

@@ -47,11 +47,10 @@ const LEAST_COSINE: f64 = 0.5;
 const QUANTUM_M: f64 = 0.002;
 
 /// Options of the experiment.
-#[derive(Debug, clap::Args)]
-pub(super) struct ScanDistortion {
+#[derive(Debug)]
+pub struct ScanDistortion {
     /// Of the noise where there is some
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
 }
 
 /// Mounts of the two lidars, roll in degrees: upright and upside down.

@@ -56,20 +56,16 @@ const SWEPT: [(&str, Setup); 6] = {
 const SWEPT_PLACES: u32 = 31;
 
 /// Options of the experiment.
-#[derive(Debug, clap::Args)]
-pub(super) struct Shrub {
+#[derive(Debug)]
+pub struct Shrub {
     /// Places on the quarter circle, one revolution from each
-    #[arg(long, default_value_t = 91, value_parser = clap::value_parser!(u32).range(2..=10_000))]
-    places: u32,
+    pub places: u32,
     /// Revolutions of the single laser
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..=10_000))]
-    turns: u32,
+    pub turns: u32,
     /// Only the single laser on a bush (Durst et al. 2011)
-    #[arg(long)]
-    single_laser: bool,
+    pub single_laser: bool,
     /// Of the shrub's leaves and the range errors
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32))]
-    seed: u32,
+    pub seed: u32,
 }
 
 /// Two maxima of a histogram and the valley between.

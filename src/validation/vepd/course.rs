@@ -14,17 +14,18 @@ const FOOTPRINT_M: [f64; 2] = [0.5, 0.35];
 const WAVES: u64 = 16;
 const WAVELENGTHS_M: [f64; 2] = [0.8, 8.0];
 
-/// Which way is driven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Course {
-    /// Straight on, on grass
-    Line,
-    /// Along half waves of a sine, on grass
-    HalfSine,
-    /// Round and round, on grass
-    Circle,
-    /// Along half waves of a sine, on concrete
-    HalfSineConcrete,
+choices! {
+    /// Which way is driven.
+    Course {
+        /// Straight on, on grass
+        Line = "line",
+        /// Along half waves of a sine, on grass
+        HalfSine = "half-sine",
+        /// Round and round, on grass
+        Circle = "circle",
+        /// Along half waves of a sine, on concrete
+        HalfSineConcrete = "half-sine-concrete",
+    }
 }
 
 impl Course {

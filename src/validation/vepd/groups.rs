@@ -132,7 +132,7 @@ pub fn read_variants(
         if let Some(course) = courses.iter().find(|course| !read.courses.contains_key(course)) {
             return Err(format!("{} has no drive of {}", read.name, recorded::name_of(*course)));
         }
-        groups.push(Group { name: variant.word(), variant: Some(*variant), ..read });
+        groups.push(Group { name: variant.to_string(), variant: Some(*variant), ..read });
     }
     match groups.len() {
         0 => Err(format!("{} has no folder of a variant", folder.display())),

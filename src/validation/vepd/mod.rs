@@ -41,14 +41,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use self::course::{Course, Manner};
+pub use self::course::Course;
+use self::course::Manner;
 use self::drive::{Bench, Draws};
 use self::groups::{Comparison, Distance, Drives, Group, read_recorded, read_variants};
 use self::metrics::Drive;
-use self::variant::{Preset, Stated, Variant};
+pub use self::variant::{Preset, Stated, Variant};
 use super::{ExperimentError, Findings, Plot, Run, Scope};
 use crate::links::part_file::OutPath;
-use crate::time::duration::parse_duration;
 
 /// Drives of each course in the short form.
 const SHORT_RUNS: u32 = 1;
@@ -58,88 +58,89 @@ const SHORT_DURATION: Duration = Duration::from_secs(5);
 const MAX_TOTAL_S: f64 = 1e6;
 
 /// Options of the experiment.
-#[derive(Clone, Debug, clap::Args)]
-pub(super) struct Vepd {
+#[derive(Clone, Debug)]
+pub struct Vepd {
     /// Courses to drive
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Course::ALL)]
-    trajectory: Vec<Course>,
+    pub trajectory: Vec<Course>,
     /// Error models of the receiver to compare
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Variant::USUAL)]
-    variants: Vec<Variant>,
+    pub variants: Vec<Variant>,
     /// The error model with which the others are compared
-    #[arg(long, value_enum, default_value_t = Variant::Profile)]
-    reference: Variant,
+    pub reference: Variant,
     /// Compare with recorded drives instead
     ///
     /// A folder of CSV files called line_1.csv, half-sine_2.csv, circle_3.csv and so on, or one
     /// file, with the columns se_time, se_vel (estimated) and gt_time, gt_vel (true), in seconds
     /// and m/s; the published data of Mahajan et al. 2024 have this form.
-    #[arg(long, value_name = "DIR|FILE", conflicts_with = "reference")]
-    recorded: Option<PathBuf>,
+    pub recorded: Option<PathBuf>,
     /// Take the variants' drives from a folder with a subfolder for each, instead of simulating them
     ///
     /// As --write-drives writes it. With --recorded nothing is simulated, and distances are held against
     /// the paper's tables.
-    #[arg(long, value_name = "DIR", requires = "recorded")]
-    recorded_variants: Option<PathBuf>,
+    pub recorded_variants: Option<PathBuf>,
     /// What the judge gets: what a driver reads from the devices' bytes, or what their models say
-    #[arg(long, value_enum, default_value_t = JudgeOn::Bytes)]
-    judge: JudgeOn,
+    pub judge: JudgeOn,
     /// Where AirSim's HDOP ends, and how fast it gets there
-    #[arg(long, value_enum, default_value_t = Preset::Paper)]
-    preset: Preset,
+    pub preset: Preset,
     /// What receivers state whose error model has no accuracy (ch-gauss, ch-rw)
-    #[arg(long, value_enum, default_value_t = Stated::Zero)]
-    stated: Stated,
+    pub stated: Stated,
     /// Drives of each course
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    runs: u32,
+    pub runs: u32,
     /// Of the random numbers
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
     /// Of a drive, from the moment the vehicle moves
-    #[arg(long, value_parser = parse_duration, default_value = "20s")]
-    duration: Duration,
+    pub duration: Duration,
     /// The vehicle's speed, m/s
-    #[arg(long, default_value_t = 1.5, value_parser = in_range::<1, 20_000>)]
-    speed: f64,
+    pub speed: f64,
     /// Length of the half-sine, m
-    #[arg(long, default_value_t = 25.0, value_parser = in_range::<100, 1_000_000>)]
-    length: f64,
+    pub length: f64,
     /// Height of the half-sine, m
-    #[arg(long, default_value_t = 5.0, value_parser = in_range::<10, 1_000_000>)]
-    height: f64,
+    pub height: f64,
     /// Radius of the circle, m
-    #[arg(long, default_value_t = 5.0, value_parser = in_range::<100, 1_000_000>)]
-    radius: f64,
+    pub radius: f64,
     /// Root mean square of the grass's height, m
-    #[arg(long, default_value_t = 0.01, value_parser = in_range::<0, 1_000>)]
-    rough: f64,
+    pub rough: f64,
     /// Switched on and at rest before it moves, s; AirSim's HDOP begins at 100 then
-    #[arg(long, default_value_t = 1.0, value_parser = in_range::<0, 3_600_000>)]
-    still: f64,
+    pub still: f64,
     /// From rest to its speed, s
-    #[arg(long, default_value_t = 2.0, value_parser = in_range::<100, 60_000>)]
-    ramp: f64,
+    pub ramp: f64,
     /// Write the simulated drives, in the form that --recorded reads, a folder for each error model
-    #[arg(long, value_name = "DIR")]
-    write_drives: Option<OutPath>,
+    pub write_drives: Option<OutPath>,
 }
 
-/// What the judge gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum JudgeOn {
-    /// What a driver reads from the bytes that both devices send
-    Bytes,
-    /// What the models of both devices say, unrounded and at once
-    Models,
+choices! {
+    /// What the judge gets.
+    JudgeOn {
+        /// What a driver reads from the bytes that both devices send
+        Bytes = "bytes",
+        /// What the models of both devices say, unrounded and at once
+        Models = "models",
+    }
 }
 
-/// Reads a number of thousandths between two limits.
-fn in_range<const LOW: u32, const HIGH: u32>(text: &str) -> Result<f64, String> {
-    let (low, high) = (f64::from(LOW) / 1000.0, f64::from(HIGH) / 1000.0);
-    let number = text.parse::<f64>().ok().filter(|x| (low..=high).contains(x));
-    number.ok_or_else(|| format!("allowed: {low} to {high}"))
+impl Default for Vepd {
+    fn default() -> Self {
+        Self {
+            trajectory: Course::ALL.to_vec(),
+            variants: Variant::USUAL.to_vec(),
+            reference: Variant::Profile,
+            recorded: None,
+            recorded_variants: None,
+            judge: JudgeOn::Bytes,
+            preset: Preset::Paper,
+            stated: Stated::Zero,
+            runs: 10,
+            seed: 1,
+            duration: Duration::from_secs(20),
+            speed: 1.5,
+            length: 25.0,
+            height: 5.0,
+            radius: 5.0,
+            rough: 0.01,
+            still: 1.0,
+            ramp: 2.0,
+            write_drives: None,
+        }
+    }
 }
 
 impl Run for Vepd {
@@ -247,7 +248,7 @@ impl Vepd {
         let mut groups: Vec<Group> = variants
             .iter()
             .map(|variant| Group {
-                name: variant.word(),
+                name: variant.to_string(),
                 variant: Some(*variant),
                 courses: BTreeMap::new(),
             })

@@ -1,20 +1,27 @@
-use clap::Parser;
-
 use super::*;
 use crate::validation::statistics::mean;
 
-#[derive(Parser)]
-struct Alone {
-    #[command(flatten)]
-    cmd: Vepd,
+/// The courses on grass.
+const GRASS: &[Course] = &[Course::Line, Course::HalfSine, Course::Circle];
+
+/// Drives that are judged on what the models say.
+fn options(runs: u32, duration_s: u64, trajectory: &[Course], variants: &[Variant]) -> Vepd {
+    Vepd {
+        runs,
+        duration: Duration::from_secs(duration_s),
+        trajectory: trajectory.to_vec(),
+        variants: variants.to_vec(),
+        judge: JudgeOn::Models,
+        ..Vepd::default()
+    }
 }
 
-fn cmd(arguments: &[&str]) -> Vepd {
-    Alone::try_parse_from([&["vepd"], arguments].concat()).unwrap_or_else(|e| panic!("{e}")).cmd
+fn find(options: &Vepd) -> Comparison {
+    options.compare(&Scope::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn find(arguments: &[&str]) -> Comparison {
-    cmd(arguments).compare(&Scope::default()).unwrap_or_else(|e| panic!("{e}"))
+fn out(folder: &tempfile::TempDir) -> OutPath {
+    folder.path().as_os_str().to_owned().into()
 }
 
 fn rmse(comparison: &Comparison, name: &str, course: Course) -> f64 {
@@ -27,23 +34,9 @@ fn rmse(comparison: &Comparison, name: &str, course: Course) -> f64 {
 /// errors of 3 cm that the stated accuracy keeps quiet about make it worse than a slow walk.
 #[test]
 fn variants_stand_in_the_order_that_their_errors_say() {
-    let grass = "line,half-sine,circle";
-    let comparison = find(&[
-        "--runs",
-        "3",
-        "--variants",
-        "none,ch-gauss,ch-rw",
-        "--duration",
-        "12s",
-        "--judge",
-        "models",
-        "--trajectory",
-        grass,
-        "--stated",
-        "model",
-        "--still",
-        "3",
-    ]);
+    let variants = [Variant::None, Variant::ChGauss, Variant::ChRw];
+    let comparison =
+        find(&Vepd { stated: Stated::Model, still: 3.0, ..options(3, 12, GRASS, &variants) });
     assert_eq!(comparison.courses, Course::ALL[..3]);
     assert_eq!(comparison.reference.name, "profile");
     for course in comparison.courses.iter().copied() {
@@ -63,8 +56,7 @@ fn variants_stand_in_the_order_that_their_errors_say() {
 /// them is farther from each by half of that.
 #[test]
 fn what_is_swept_is_the_reference_that_errs_more() {
-    let arguments = ["--runs", "1", "--duration", "4s", "--judge", "models"];
-    let found = find(&[&arguments[..], &["--trajectory", "line,half-sine,circle"]].concat());
+    let found = find(&options(1, 4, GRASS, &Variant::USUAL));
     let at = |off_m_s: f64| sweep::swept(&found, 1.0, off_m_s).vepd;
     for (place, variant) in Variant::PAPER.into_iter().enumerate() {
         let driven = found.distance(variant, &paper::COURSES).unwrap().vepd();
@@ -76,47 +68,25 @@ fn what_is_swept_is_the_reference_that_errs_more() {
 
 #[test]
 fn the_same_seed_says_the_same_and_another_does_not() {
-    let arguments = [
-        "--runs",
-        "2",
-        "--trajectory",
-        "circle",
-        "--variants",
-        "ch-rw+airsim",
-        "--duration",
-        "5s",
-        "--judge",
-        "models",
-    ];
-    let said = |more: &[&str]| {
-        let cmd = cmd(&[&arguments, more].concat());
-        let comparison = cmd.compare(&Scope::default()).unwrap();
-        (table::text(&cmd, &comparison), table::report(&cmd, &comparison).to_string())
+    let said = |seed| {
+        let options = options(2, 5, &[Course::Circle], &[Variant::ChRwAirsim]);
+        let options = Vepd { seed, ..options };
+        let comparison = find(&options);
+        (table::text(&options, &comparison), table::report(&options, &comparison).to_string())
     };
-    assert_eq!(said(&[]), said(&[]));
-    assert_ne!(said(&[]).1, said(&["--seed", "2"]).1);
+    assert_eq!(said(1), said(1));
+    assert_ne!(said(1).1, said(2).1);
 }
 
 /// Drives that were written are a recording at no distance from the model that made them.
 #[test]
 fn recorded_drives_are_found_again() {
     let folder = tempfile::tempdir().unwrap();
-    let common = [
-        "--runs",
-        "2",
-        "--trajectory",
-        "line,circle",
-        "--variants",
-        "ch-gauss,airsim",
-        "--duration",
-        "6s",
-        "--judge",
-        "models",
-    ];
-    let out = folder.path().to_str().unwrap();
-    find(&[&common[..], &["--write-drives", out]].concat());
-    let recorded = folder.path().join("ch-gauss");
-    let comparison = find(&[&common[..], &["--recorded", recorded.to_str().unwrap()]].concat());
+    let variants = [Variant::ChGauss, Variant::Airsim];
+    let options = options(2, 6, &[Course::Line, Course::Circle], &variants);
+    find(&Vepd { write_drives: Some(out(&folder)), ..options.clone() });
+    let options = Vepd { recorded: Some(folder.path().join("ch-gauss")), ..options };
+    let comparison = find(&options);
     let distance = |place: usize| {
         Distance::between(&comparison.groups[place], &comparison.reference, &comparison.courses)
             .vepd()
@@ -124,13 +94,12 @@ fn recorded_drives_are_found_again() {
     assert_eq!(comparison.groups[0].name, "ch-gauss");
     assert!(distance(0) < 1e-6, "{}", distance(0));
     assert!(distance(1) > 1e-3, "{}", distance(1));
-    let cmd = cmd(&[&common[..], &["--recorded", recorded.to_str().unwrap()]].concat());
-    let text = table::text(&cmd, &comparison);
+    let text = table::text(&options, &comparison);
     assert!(
         text.contains("4 recorded drives; their speeds were estimated by their own judge"),
         "{text}"
     );
-    let svg = plot::draw(&cmd, &comparison).svg();
+    let svg = plot::draw(&options, &comparison).svg();
     let bars = svg.matches("<rect").count();
     assert!(bars > 10 && svg.contains("RMSE of the speed, m/s"), "{bars}");
 }
@@ -139,18 +108,9 @@ fn recorded_drives_are_found_again() {
 /// error changes by less than a fifth, or a centimetre a second.
 #[test]
 fn judged_on_bytes_it_is_nearly_the_same() {
-    let common = [
-        "--runs",
-        "1",
-        "--trajectory",
-        "half-sine",
-        "--variants",
-        "ch-rw,airsim",
-        "--duration",
-        "5s",
-    ];
-    let bytes = find(&[&common[..], &["--judge", "bytes"]].concat());
-    let models = find(&[&common[..], &["--judge", "models"]].concat());
+    let models = options(1, 5, &[Course::HalfSine], &[Variant::ChRw, Variant::Airsim]);
+    let bytes = find(&Vepd { judge: JudgeOn::Bytes, ..models.clone() });
+    let models = find(&models);
     for name in ["ch-rw", "airsim", "profile"] {
         let [bytes, models] =
             [&bytes, &models].map(|comparison| rmse(comparison, name, Course::HalfSine));
@@ -162,21 +122,9 @@ fn judged_on_bytes_it_is_nearly_the_same() {
 /// White errors of 3 cm that are stated as zero move the estimate with every fix.
 #[test]
 fn stated_zero_is_worse_than_stated_rightly() {
-    let common = [
-        "--runs",
-        "2",
-        "--trajectory",
-        "line",
-        "--variants",
-        "ch-gauss",
-        "--duration",
-        "6s",
-        "--judge",
-        "models",
-        "--stated",
-    ];
-    let zero = find(&[&common[..], &["zero"]].concat());
-    let right = find(&[&common[..], &["model"]].concat());
+    let zero = options(2, 6, &[Course::Line], &[Variant::ChGauss]);
+    let right = find(&Vepd { stated: Stated::Model, ..zero.clone() });
+    let zero = find(&zero);
     let of = |comparison| rmse(comparison, "ch-gauss", Course::Line);
     assert!(of(&zero) > 1.5 * of(&right), "{} and {}", of(&zero), of(&right));
 }
@@ -185,14 +133,14 @@ fn stated_zero_is_worse_than_stated_rightly() {
 #[test]
 fn drives_of_both_sides_are_held_against_the_printed_tables() {
     let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().to_str().unwrap();
-    let common = ["--runs", "1", "--duration", "3s", "--judge", "models", "--trajectory"];
-    let courses = ["line,half-sine,circle", "--variants", "ch-gauss,ch-rw"];
-    find(&[&common[..], &courses, &["--write-drives", out]].concat());
-    let real = folder.path().join("ch-rw");
-    let both = ["--recorded", real.to_str().unwrap(), "--recorded-variants", out];
-    let cmd = cmd(&[&common[..], &courses, &both].concat());
-    let found = cmd.run(&Scope::default()).unwrap();
+    let options = options(1, 3, GRASS, &[Variant::ChGauss, Variant::ChRw]);
+    find(&Vepd { write_drives: Some(out(&folder)), ..options.clone() });
+    let both = Vepd {
+        recorded: Some(folder.path().join("ch-rw")),
+        recorded_variants: Some(folder.path().to_owned()),
+        ..options
+    };
+    let found = both.run(&Scope::default()).unwrap();
     let of = |name: &str| found.comparisons.iter().filter(|c| c.what.contains(name)).count();
     // Three of table I and three of table II each.
     assert_eq!((of("ch-gauss"), of("ch-rw"), found.comparisons.len()), (6, 6, 12));
@@ -203,18 +151,14 @@ fn drives_of_both_sides_are_held_against_the_printed_tables() {
 
 #[test]
 fn what_cannot_be_driven_is_refused() {
-    let refused = |arguments: &[&str]| match cmd(arguments).compare(&Scope::default()) {
+    let refused = |options: Vepd| match options.compare(&Scope::default()) {
         Err(ExperimentError::Input(text)) => text,
-        _ => panic!("{arguments:?}"),
+        _ => panic!("{options:?}"),
     };
-    assert!(refused(&["--duration", "1s"]).contains("2 s or more"));
-    assert!(
-        refused(&["--variants", "airsim", "--reference", "airsim"]).contains("nothing is left")
-    );
-    assert!(refused(&["--recorded", "no-such-folder"]).contains("no-such-folder"));
-    for wrong in
-        [&["--radius", "0"][..], &["--speed", "nan"], &["--runs", "0"], &["--variants", "best"]]
-    {
-        assert!(Alone::try_parse_from([&["vepd"], wrong].concat()).is_err(), "{wrong:?}");
-    }
+    let usual = Vepd::default;
+    assert!(refused(Vepd { duration: Duration::from_secs(1), ..usual() }).contains("2 s or more"));
+    let (reference, variants) = (Variant::Airsim, vec![Variant::Airsim]);
+    assert!(refused(Vepd { reference, variants, ..usual() }).contains("nothing is left"));
+    let recorded = Some(PathBuf::from("no-such-folder"));
+    assert!(refused(Vepd { recorded, ..usual() }).contains("no-such-folder"));
 }

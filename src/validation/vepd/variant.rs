@@ -1,45 +1,31 @@
 //! The error models that are compared, and the parameters that Mahajan et al. 2024 leave to be set.
 
-use clap::ValueEnum as _;
-
 use crate::sensors::gnss::settings::{ErrorKind, ErrorModel, ErrorPreset, ReceiverSettings};
 use crate::sensors::imu::settings::{ImuModel, TriadErrors};
 
-/// How the receiver errs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Variant {
-    /// No error of the position
-    #[value(name = "none")]
-    None,
-    /// The profile's own model of a receiver with fixed RTK
-    #[value(name = "profile")]
-    Profile,
-    /// Chrono's Gaussian error
-    #[value(name = "ch-gauss")]
-    ChGauss,
-    /// Chrono's random walk
-    #[value(name = "ch-rw")]
-    ChRw,
-    /// AirSim's falling HDOP, no error of the position
-    #[value(name = "airsim")]
-    Airsim,
-    /// Chrono's Gaussian error and AirSim's HDOP
-    #[value(name = "ch-gauss+airsim")]
-    ChGaussAirsim,
-    /// Chrono's random walk and AirSim's HDOP
-    #[value(name = "ch-rw+airsim")]
-    ChRwAirsim,
-    /// The reference's receiver with the IMU of the five before: what the IMU alone makes
-    #[value(name = "imu-alone")]
-    ImuAlone,
+choices! {
+    /// How the receiver errs.
+    Variant {
+        /// No error of the position
+        None = "none",
+        /// The profile's own model of a receiver with fixed RTK
+        Profile = "profile",
+        /// Chrono's Gaussian error
+        ChGauss = "ch-gauss",
+        /// Chrono's random walk
+        ChRw = "ch-rw",
+        /// AirSim's falling HDOP, no error of the position
+        Airsim = "airsim",
+        /// Chrono's Gaussian error and AirSim's HDOP
+        ChGaussAirsim = "ch-gauss+airsim",
+        /// Chrono's random walk and AirSim's HDOP
+        ChRwAirsim = "ch-rw+airsim",
+        /// The reference's receiver with the IMU of the five before: what the IMU alone makes
+        ImuAlone = "imu-alone",
+    }
 }
 
 impl Variant {
-    /// As the command line has it.
-    pub fn word(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
     /// The five of the paper.
     pub const PAPER: [Self; 5] =
         [Self::ChGauss, Self::ChRw, Self::Airsim, Self::ChGaussAirsim, Self::ChRwAirsim];
@@ -102,13 +88,14 @@ impl Variant {
     }
 }
 
-/// Where AirSim's HDOP ends, and how fast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Preset {
-    /// 0.85 with a time constant of 12.4 s, as the paper's public code calibrates it
-    Paper,
-    /// 0.1 with a time constant of 0.9 s
-    AirsimDefault,
+choices! {
+    /// Where AirSim's HDOP ends, and how fast.
+    Preset {
+        /// 0.85 with a time constant of 12.4 s, as the paper's public code calibrates it
+        Paper = "paper",
+        /// 0.1 with a time constant of 0.9 s
+        AirsimDefault = "airsim-default",
+    }
 }
 
 impl Preset {
@@ -121,13 +108,14 @@ impl Preset {
     }
 }
 
-/// What a receiver states whose variant models no accuracy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Stated {
-    /// A covariance of zero, as Chrono hands it over
-    Zero,
-    /// That of the profile
-    Model,
+choices! {
+    /// What a receiver states whose variant models no accuracy.
+    Stated {
+        /// A covariance of zero, as Chrono hands it over
+        Zero = "zero",
+        /// That of the profile
+        Model = "model",
+    }
 }
 
 /// Chrono's walk with the parameters of the paper's public code, drawn back as printed, with the sign that

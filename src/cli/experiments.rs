@@ -1,0 +1,330 @@
+//! The experiments of [`validation`], and their options on the command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgMatches, Args, Command, value_parser};
+
+use crate::links::part_file::OutPath;
+use crate::time::duration::parse_duration;
+use crate::validation::{
+    self, Course, ExperimentError, Findings, JudgeOn, Preset, Run, Scope, SixtyFour, Size, Stated,
+    Variant,
+};
+
+/// All experiments, in the order of `menura validate --help`.
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment::of::<Grass>(&[]),
+    Experiment::of::<MixedPixels>(&[]),
+    Experiment::of::<Shrub>(&[]),
+    Experiment::of::<Allan>(&["wheeltec-n100"]),
+    Experiment::of::<Vepd>(&[]),
+    Experiment::of::<Andabata>(&[]),
+    Experiment::of::<PointVersusBeam>(&[]),
+    Experiment::of::<CourtyardCostmaps>(&[]),
+    Experiment::of::<ScanDistortion>(&[]),
+    Experiment::of::<Scaling>(&[]),
+];
+
+/// An experiment on the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// Its subcommand.
+    pub name: &'static str,
+    /// What it compares, in one line.
+    pub about: &'static str,
+    /// Adds its options to a command.
+    pub arguments: fn(Command) -> Command,
+    /// Runs it with the options that were given.
+    pub run: fn(&ArgMatches, &Scope) -> Result<Findings, ExperimentError>,
+    /// Its arguments for `menura validate --all`: those that it requires.
+    arguments_of_all: &'static [&'static str],
+}
+
+impl Experiment {
+    const fn of<O: Options>(arguments_of_all: &'static [&'static str]) -> Self {
+        Self {
+            name: O::Run::NAME,
+            about: O::Run::ABOUT,
+            arguments: O::augment_args,
+            run: |matches, scope| O::from_arg_matches(matches).map_err(input)?.read().run(scope),
+            arguments_of_all,
+        }
+    }
+
+    /// Runs it as `menura validate --all` does, without options.
+    pub fn run_as_one_of_all(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
+        let arguments = [&self.name].into_iter().chain(self.arguments_of_all);
+        let command = (self.arguments)(Command::new(self.name));
+        (self.run)(&command.try_get_matches_from(arguments).map_err(input)?, scope)
+    }
+}
+
+fn input(error: clap::Error) -> ExperimentError {
+    ExperimentError::Input(error.to_string())
+}
+
+/// Options of an experiment.
+trait Options: Args {
+    type Run: Run;
+
+    fn read(self) -> Self::Run;
+}
+
+/// The fields of an experiment as options.
+macro_rules! options {
+    ($type:ident { $($(#[$meta:meta])* $field:ident: $of:ty,)* }) => {
+        #[derive(Debug, Args)]
+        struct $type {
+            $($(#[$meta])* $field: $of,)*
+        }
+
+        impl Options for $type {
+            type Run = validation::$type;
+
+            fn read(self) -> validation::$type {
+                validation::$type { $($field: self.$field,)* }
+            }
+        }
+    };
+}
+
+/// One of a few values, by its word.
+fn choice<T: Copy + Send + Sync + 'static>(
+    all: &'static [(T, &'static str, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let words = all.iter().map(|(_, word, help)| match help.is_empty() {
+        true => PossibleValue::new(*word),
+        false => PossibleValue::new(*word).help(*help),
+    });
+    PossibleValuesParser::new(words).map(|said| {
+        let chosen = all.iter().find(|(_, word, _)| *word == said);
+        chosen.expect("a possible value is one of all").0
+    })
+}
+
+/// Reads a number of thousandths between two limits.
+fn in_range<const LOW: u32, const HIGH: u32>(text: &str) -> Result<f64, String> {
+    let (low, high) = (f64::from(LOW) / 1000.0, f64::from(HIGH) / 1000.0);
+    let number = text.parse::<f64>().ok().filter(|x| (low..=high).contains(x));
+    number.ok_or_else(|| format!("allowed: {low} to {high}"))
+}
+
+/// Its defaults.
+fn vepd() -> validation::Vepd {
+    validation::Vepd::default()
+}
+
+options! {
+    Grass {
+        /// Stands of each kind, with some 200 pulses each
+        #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(2..=10_000))]
+        stands: u32,
+        /// Of the stems' places
+        #[arg(long, default_value_t = 1, value_parser = value_parser!(u32))]
+        seed: u32,
+    }
+}
+
+options! {
+    MixedPixels {
+        /// Places of the directions within a step over which counts are averaged
+        #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=50))]
+        phases: u32,
+        /// Of the range errors
+        #[arg(long, default_value_t = 1, value_parser = value_parser!(u32))]
+        seed: u32,
+    }
+}
+
+options! {
+    Shrub {
+        /// Places on the quarter circle, one revolution from each
+        #[arg(long, default_value_t = 91, value_parser = value_parser!(u32).range(2..=10_000))]
+        places: u32,
+        /// Revolutions of the single laser
+        #[arg(long, default_value_t = 50, value_parser = value_parser!(u32).range(2..=10_000))]
+        turns: u32,
+        /// Only the single laser on a bush (Durst et al. 2011)
+        #[arg(long)]
+        single_laser: bool,
+        /// Of the shrub's leaves and the range errors
+        #[arg(long, default_value_t = 1, value_parser = value_parser!(u32))]
+        seed: u32,
+    }
+}
+
+options! {
+    Allan {
+        /// The IMU's profile, or with --rig the name of a device of that rig
+        #[arg(value_name = "PROFILE|DEVICE")]
+        name: String,
+        /// Take the device's errors from this rig
+        #[arg(long, value_name = "RIG.toml")]
+        rig: Option<PathBuf>,
+        /// Simulated time: 30min, 2h
+        #[arg(long, value_parser = parse_duration, default_value = "2h")]
+        duration: Duration,
+        /// Seed of the random draws
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    }
+}
+
+options! {
+    Vepd {
+        /// Courses to drive
+        #[arg(
+            long,
+            value_parser = choice(Course::CHOICES), value_delimiter = ',', default_values_t = vepd().trajectory,
+        )]
+        trajectory: Vec<Course>,
+        /// Error models of the receiver to compare
+        #[arg(
+            long,
+            value_parser = choice(Variant::CHOICES), value_delimiter = ',', default_values_t = vepd().variants,
+        )]
+        variants: Vec<Variant>,
+        /// The error model with which the others are compared
+        #[arg(long, value_parser = choice(Variant::CHOICES), default_value_t = vepd().reference)]
+        reference: Variant,
+        /// Compare with recorded drives instead
+        ///
+        /// A folder of CSV files called line_1.csv, half-sine_2.csv, circle_3.csv and so on, or one
+        /// file, with the columns se_time, se_vel (estimated) and gt_time, gt_vel (true), in seconds
+        /// and m/s; the published data of Mahajan et al. 2024 have this form.
+        #[arg(long, value_name = "DIR|FILE", conflicts_with = "reference")]
+        recorded: Option<PathBuf>,
+        /// Take the variants' drives from a folder with a subfolder for each, instead of simulating them
+        ///
+        /// As --write-drives writes it. With --recorded nothing is simulated, and distances are held against
+        /// the paper's tables.
+        #[arg(long, value_name = "DIR", requires = "recorded")]
+        recorded_variants: Option<PathBuf>,
+        /// What the judge gets: what a driver reads from the devices' bytes, or what their models say
+        #[arg(long, value_parser = choice(JudgeOn::CHOICES), default_value_t = vepd().judge)]
+        judge: JudgeOn,
+        /// Where AirSim's HDOP ends, and how fast it gets there
+        #[arg(long, value_parser = choice(Preset::CHOICES), default_value_t = vepd().preset)]
+        preset: Preset,
+        /// What receivers state whose error model has no accuracy (ch-gauss, ch-rw)
+        #[arg(long, value_parser = choice(Stated::CHOICES), default_value_t = vepd().stated)]
+        stated: Stated,
+        /// Drives of each course
+        #[arg(long, default_value_t = vepd().runs, value_parser = value_parser!(u32).range(1..=10_000))]
+        runs: u32,
+        /// Of the random numbers
+        #[arg(long, default_value_t = vepd().seed)]
+        seed: u64,
+        /// Of a drive, from the moment the vehicle moves
+        #[arg(long, value_parser = parse_duration, default_value = "20s")]
+        duration: Duration,
+        /// The vehicle's speed, m/s
+        #[arg(long, default_value_t = vepd().speed, value_parser = in_range::<1, 20_000>)]
+        speed: f64,
+        /// Length of the half-sine, m
+        #[arg(long, default_value_t = vepd().length, value_parser = in_range::<100, 1_000_000>)]
+        length: f64,
+        /// Height of the half-sine, m
+        #[arg(long, default_value_t = vepd().height, value_parser = in_range::<10, 1_000_000>)]
+        height: f64,
+        /// Radius of the circle, m
+        #[arg(long, default_value_t = vepd().radius, value_parser = in_range::<100, 1_000_000>)]
+        radius: f64,
+        /// Root mean square of the grass's height, m
+        #[arg(long, default_value_t = vepd().rough, value_parser = in_range::<0, 1_000>)]
+        rough: f64,
+        /// Switched on and at rest before it moves, s; AirSim's HDOP begins at 100 then
+        #[arg(long, default_value_t = vepd().still, value_parser = in_range::<0, 3_600_000>)]
+        still: f64,
+        /// From rest to its speed, s
+        #[arg(long, default_value_t = vepd().ramp, value_parser = in_range::<100, 60_000>)]
+        ramp: f64,
+        /// Write the simulated drives, in the form that --recorded reads, a folder for each error model
+        #[arg(long, value_name = "DIR")]
+        write_drives: Option<OutPath>,
+    }
+}
+
+options! {
+    Andabata {
+        /// Runs, each with a seed of its own for field and noise
+        #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=1000))]
+        runs: u32,
+        /// Of the first run
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Longest run
+        #[arg(long, value_parser = parse_duration, default_value = "900s")]
+        duration: Duration,
+        /// Also lay a puddle on the way, once of clear water and once of matt paint (C3)
+        #[arg(long)]
+        puddle: bool,
+        /// Steer by the latest scan alone, as the paper's robot does
+        #[arg(long)]
+        without_memory: bool,
+    }
+}
+
+options! {
+    PointVersusBeam {
+        /// Of scene and noise
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    }
+}
+
+options! {
+    CourtyardCostmaps {
+        /// Of the courtyard and of the noise
+        #[arg(long, default_value_t = 3)]
+        seed: u64,
+        /// With two million blades of grass and trees of 3.5 million triangles, 191 million in all as the paper's:
+        /// needs a gigabyte
+        #[arg(long)]
+        dense: bool,
+        /// The HDL-64E: the paper's beams end at +2.0 degrees, as those of the S1 and of the S3's unit; those of the S2's
+        /// unit end at +5.0, and orders of heights are only reported
+        #[arg(long = "hdl64e", value_parser = choice(SixtyFour::CHOICES), default_value_t = SixtyFour::S3)]
+        sixty_four: SixtyFour,
+    }
+}
+
+options! {
+    ScanDistortion {
+        /// Of the noise where there is some
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    }
+}
+
+options! {
+    Scaling {
+        /// Scenes, by their triangles
+        #[arg(long, value_parser = choice(Size::CHOICES), value_delimiter = ',', default_values_t = Size::ALL)]
+        triangles: Vec<Size>,
+        /// Numbers of threads [default: 1, 2, 4, … up to the processors]
+        #[arg(long, value_delimiter = ',', value_parser = value_parser!(u32).range(1..=256))]
+        threads: Vec<u32>,
+        /// Leave Embree out
+        #[arg(long)]
+        no_embree: bool,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_experiment_cannot_do_is_refused() {
+        let vepd = EXPERIMENTS.iter().find(|experiment| experiment.name == "vepd").unwrap();
+        for wrong in
+            ["--radius=0", "--speed=nan", "--runs=0", "--variants=best", "--recorded-variants=."]
+        {
+            let command = (vepd.arguments)(Command::new("vepd"));
+            assert!(command.try_get_matches_from(["vepd", wrong]).is_err(), "{wrong}");
+        }
+    }
+}
