@@ -78,8 +78,8 @@ impl Family for Hdl64eFamily {
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
-        let mut device = Hdl64e::new(unit.profile, unit.settings, unit.noise(), unit.epoch);
-        device.set_faults(unit.faults);
+        let Unit { profile, settings, epoch, faults, .. } = *unit;
+        let mut device = Hdl64e::new(profile, settings, unit.noise(), epoch, faults);
         if unit.config.cable_from.is_some() {
             device.connect_receiver();
         }

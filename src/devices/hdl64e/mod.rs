@@ -23,7 +23,6 @@ mod serial_settings;
 mod yaml;
 
 pub use self::family::Hdl64eFamily;
-use super::spinning::backlog::Held;
 use super::spinning::clock::{DeviceClock, PpsState};
 use super::spinning::program::{Program, stall_notice_ns};
 use super::spinning::return_mode::ReturnMode;
@@ -90,6 +89,7 @@ impl Hdl64e {
         settings: &Hdl64eSettings,
         noise: NoiseSource,
         epoch: Epoch,
+        faults: &DeviceFaults,
     ) -> Self {
         let mode = Mode {
             returns: settings.return_mode,
@@ -99,7 +99,7 @@ impl Hdl64e {
         let rpm = settings.rotation_rate_rpm;
         let rotor = Rotor::at_power_on(&settings.motor, rpm, settings.start_azimuth_rad);
         let table = status_table(profile, settings);
-        Self {
+        let mut unit = Self {
             stream: PacketStream::new(
                 Program::new(mode, rotor),
                 Planner::new(profile, settings),
@@ -122,13 +122,9 @@ impl Hdl64e {
             noise,
             clock: settings.clock.as_ref().map(|clock| DeviceClock::new(clock, epoch)),
             optics_faults: Vec::new(),
-        }
-    }
-
-    /// The faults within it. Must be called before [`Self::lidar`].
-    pub fn set_faults(&mut self, faults: &DeviceFaults) {
-        self.optics_faults = faults.kind();
-        self.stream.program.set_stalls(&faults.kind());
+        };
+        unit.change_faults(SimTime::ZERO, faults);
+        unit
     }
 
     /// Wires a receiver to it: packets wait until it is known what the receiver sent.
@@ -288,15 +284,9 @@ impl Hdl64e {
 
     /// Completes the packets whose time the clock knows.
     fn release(&mut self) {
-        while let Some(held) = self.stream.next_known() {
-            let Held { plan, stamped, points, due, mut payload, fault_effects, truth } = held;
-            payload[TAIL..].copy_from_slice(&self.tail(&plan, stamped));
-            self.stream.send(Transmit {
-                points,
-                fault_effects,
-                truth,
-                ..Transmit::datagram(due, payload)
-            });
+        while let Some(mut held) = self.stream.next_known() {
+            held.payload[TAIL..].copy_from_slice(&self.tail(&held.plan, held.stamped));
+            self.stream.send(held.into());
         }
     }
 }
@@ -307,11 +297,11 @@ impl Device for Hdl64e {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome, fault_effects, .. } = measurement;
+        let Measurement { request, outcome, .. } = measurement;
         let (Subject::Sweep(sweep), Outcome::Returns(returns)) = (&request.subject, outcome) else {
             return;
         };
-        let Some(plan) = self.stream.answered(request.index) else { return };
+        let Some(plan) = self.stream.answered(measurement) else { return };
         let mut payload = vec![0; DATA_PACKET_LEN];
         let bytes = payload.first_chunk_mut().expect("the packet's length");
         let points = self.write_packet(&plan, sweep, returns, bytes);
@@ -319,10 +309,8 @@ impl Device for Hdl64e {
             TimestampMarks::FirstFiring => plan.start,
             TimestampMarks::PacketEnd => plan.leaves,
         };
-        let fault_effects = fault_effects.clone();
-        let truth = measurement.truth.as_ref().into();
-        let packet = MeasuredPacket { payload, points, fault_effects, truth };
-        self.stream.hold(plan, stamped, packet);
+        let packet = MeasuredPacket { payload, points, fault_effects: Vec::new() };
+        self.stream.hold(plan, stamped, measurement, packet);
         self.release();
     }
 

@@ -30,7 +30,7 @@ impl Run {
         let noise = NoiseSource::new(1, name);
         let mut settings = driver.defaults.clone();
         change(&mut settings);
-        let unit = Hdl64e::new(driver, &settings, noise, epoch);
+        let unit = Hdl64e::new(driver, &settings, noise, epoch, &DeviceFaults::default());
         Self { unit, ahead_ms, now: 0, sent: BTreeMap::new() }
     }
 
@@ -205,7 +205,7 @@ fn a_dirty_window_asks_for_cleaning() {
         let sector = Sector { from_rad: 0.0, width_rad: 1.0 };
         let kind = LidarFault::DirtyWindow { sector, transmission: 0.4 };
         let lidar = vec![Timed { fault: 0, schedule, kind }];
-        run.unit.set_faults(&DeviceFaults::from(lidar));
+        run.unit.change_faults(SimTime::ZERO, &DeviceFaults::from(lidar));
         run.until(4500, 10);
         let mut decoder = StatusDecoder::new();
         let mut asks = Vec::new();

@@ -126,7 +126,7 @@ impl Hesai {
         }
         program.set_mode(at, mode);
         program.set_drive(at, rpm, phase);
-        self.plan_again(at);
+        self.stream.plan_again(at);
     }
 
     /// Restarts with what it is set to: packets stop, hosts are gone, and the clock counts from zero.
@@ -146,7 +146,7 @@ impl Hesai {
         program.set_drive(down_at, 0, None);
         // It knows no clock that it could follow.
         program.set_drive(up_at, rpm, None);
-        self.plan_again(down_at);
+        self.stream.plan_again(down_at);
     }
 
     /// The phase that the rotor is to keep, if it is to keep one and there is a clock to follow.
@@ -157,13 +157,6 @@ impl Hesai {
         let turn = f64::from(sync_angle_deg) / 360.0;
         let kept = self.stream.program.rotor().drive().1.filter(|kept| kept.is_near(turn, second));
         has_phase.then_some(kept.unwrap_or(Phase { turn, second }))
-    }
-
-    /// Plans again what a change at `from` concerns, also of packets that wait for their timestamps.
-    fn plan_again(&mut self, from: SimTime) {
-        use crate::spinning::backlog::PacketPlan as _;
-        self.waiting.retain(|held| held.plan.last() < from);
-        self.stream.plan_again(from);
     }
 
     /// Whether it restarts: it hears nobody then.

@@ -92,8 +92,8 @@ impl Family for HesaiFamily {
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
         let host = unit.config.link.datagram_host();
-        let mut device = Hesai::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
-        device.set_faults(unit.faults);
+        let Unit { profile, settings, epoch, faults, .. } = *unit;
+        let mut device = Hesai::new(profile, settings, host, unit.noise(), epoch, faults);
         if let Some(address) = unit.config.link.own_address() {
             device.set_address(address);
         }

@@ -25,7 +25,6 @@ mod profile_read;
 mod returns;
 
 pub use self::family::HesaiFamily;
-use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -33,7 +32,7 @@ use super::spinning::backlog::{Held, PacketPlan as _};
 use super::spinning::program::{Program, stall_notice_ns};
 use super::spinning::rotor::Rotor;
 use super::spinning::stream::{MeasuredPacket, PacketStream};
-use super::{CableSignal, Device, Output, PacketTruth, Transmit};
+use super::{CableSignal, Device, Output, Transmit};
 use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
@@ -79,9 +78,6 @@ pub struct Hesai {
     clock: HesaiClock,
     gps: GpsSender,
     points: PointMaker,
-    /// Packets that wait until it is known what a receiver sent before their timestamp.
-    waiting: VecDeque<Held<PacketPlan>>,
-    is_wired: bool,
     /// When it answers again, during a restart.
     up_at: SimTime,
     /// A host has asked for a restart, and is answered.
@@ -101,6 +97,7 @@ impl Hesai {
         host: Option<HostAddress>,
         noise: NoiseSource,
         epoch: Epoch,
+        faults: &DeviceFaults,
     ) -> Self {
         let profile = Arc::new(profile.clone());
         let host = host.unwrap_or_else(|| HostAddress {
@@ -127,8 +124,6 @@ impl Hesai {
             points: PointMaker::new(&profile.packet),
             profile,
             settings: settings.clone(),
-            waiting: VecDeque::new(),
-            is_wired: false,
             up_at: SimTime::ZERO,
             reboots: false,
             noise,
@@ -142,6 +137,7 @@ impl Hesai {
         }
         unit.follow_ptp();
         unit.follow(SimTime::ZERO);
+        unit.change_faults(SimTime::ZERO, faults);
         unit
     }
 
@@ -152,17 +148,8 @@ impl Hesai {
         }
     }
 
-    /// The faults within it. Must be called before [`Self::sensor`].
-    pub fn set_faults(&mut self, faults: &DeviceFaults) {
-        self.optics_faults = faults.kind();
-        self.stream.program.set_stalls(&faults.kind());
-        self.clock.set_faults(faults.kind());
-        self.hot = faults.kind();
-    }
-
     /// Wires a receiver to it: packets wait until it is known what the receiver sent.
     pub fn connect_receiver(&mut self) {
-        self.is_wired = true;
         self.stream.connect_receiver();
     }
 
@@ -234,7 +221,7 @@ impl Hesai {
             (0..blocks).for_each(|block| put(block, &|laser| pairs[laser][block]));
         }
         let fault_effects = self.fault_effects(plan);
-        MeasuredPacket { payload, points: returns, fault_effects, truth: PacketTruth::default() }
+        MeasuredPacket { payload, points: returns, fault_effects }
     }
 
     fn fault_effects(&self, plan: &PacketPlan) -> Vec<crate::sensors::fault::FaultEffect> {
@@ -287,12 +274,9 @@ impl Hesai {
 
     /// Stamps the packets whose times the clock knows.
     fn release(&mut self) {
-        while let Some(held) = self.stream.next_known() {
-            self.waiting.push_back(held);
-        }
-        let known_to = if self.is_wired { self.stream.now } else { SimTime(u64::MAX) };
-        while let Some(held) = self.waiting.pop_front_if(|held| held.stamped <= known_to) {
-            let Held { plan, stamped, points, due, mut payload, fault_effects, truth } = held;
+        while let Some(mut held) = self.stream.next_known() {
+            let Held { plan, stamped, payload, .. } = &mut held;
+            let stamped = *stamped;
             let packet = &self.profile.packet;
             let time = self.clock.civil(plan.mode.source, stamped);
             let (date, micros) = clock::words(time, packet.year_base);
@@ -305,13 +289,8 @@ impl Hesai {
                 factory: packet.factory,
                 sequence: plan.mode.has_sequence.then_some(plan.sequence),
             };
-            PacketWriter::new(packet.format, &mut payload).tail(&tail);
-            self.stream.send(Transmit {
-                points,
-                fault_effects,
-                truth,
-                ..Transmit::datagram(due, payload)
-            });
+            PacketWriter::new(packet.format, payload).tail(&tail);
+            self.stream.send(held.into());
         }
     }
 
@@ -333,12 +312,9 @@ impl Device for Hesai {
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
         let Outcome::Echoes(echoes) = &measurement.outcome else { return };
-        let Some(plan) = self.stream.answered(measurement.request.index) else { return };
-        let mut packet = self.packet(&plan, echoes);
-        packet.fault_effects.extend(&measurement.fault_effects);
-        packet.truth = measurement.truth.as_ref().into();
-        let stamped = plan.stamped;
-        self.stream.hold(plan, stamped, packet);
+        let Some(plan) = self.stream.answered(measurement) else { return };
+        let (packet, stamped) = (self.packet(&plan, echoes), plan.stamped);
+        self.stream.hold(plan, stamped, measurement, packet);
         self.release();
     }
 

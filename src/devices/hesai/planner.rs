@@ -123,6 +123,10 @@ impl backlog::PacketPlan for PacketPlan {
     fn ends(&self) -> SimTime {
         SimTime(self.last().0 + self.period_ns).max(self.stamped)
     }
+
+    fn clock_needed_to(&self) -> SimTime {
+        self.start().max(self.stamped)
+    }
 }
 
 /// Where the planner stands.

@@ -37,7 +37,8 @@ fn unit(name: &str, change: impl FnOnce(&mut HesaiSettings)) -> Hesai {
     let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
     let ip = IpAddr::from([127, 0, 0, 1]);
     let host = HostAddress { ip, ports: vec![2368, 10_110] };
-    Hesai::new(driver, &settings, Some(host), NoiseSource::new(1, name), epoch)
+    let (noise, faults) = (NoiseSource::new(1, name), DeviceFaults::default());
+    Hesai::new(driver, &settings, Some(host), noise, epoch, &faults)
 }
 
 /// Two echoes, of 10 m and of 20 m, the farther one stronger.

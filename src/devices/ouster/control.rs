@@ -151,7 +151,7 @@ impl Ouster {
         program.set_mode(down_at, Mode { is_on: false, ..old });
         program.set_mode(ready_at, mode);
         program.set_drive(down_at, rpm, phase);
-        self.plan_again(down_at);
+        self.stream.plan_again(down_at);
     }
 
     /// Brings the rotor in line with the clock, which a pulse may just have set.
@@ -163,7 +163,7 @@ impl Ouster {
         let earliest = SimTime(self.stream.now.0 + REACTION_NS);
         let at = self.control.ready_at.max(earliest);
         self.stream.program.set_drive(at, rpm, phase);
-        self.plan_again(at);
+        self.stream.plan_again(at);
     }
 
     /// The phase that the rotor is to keep, if it is to keep one and there is a clock to follow.
@@ -203,13 +203,6 @@ impl Ouster {
     /// Whether it restarts: it hears nobody then.
     pub(super) fn is_down(&self) -> bool {
         self.stream.now < self.control.up_at
-    }
-
-    /// Plans again what a change at `from` concerns, also of packets that wait for their timestamps.
-    fn plan_again(&mut self, from: SimTime) {
-        use crate::spinning::backlog::PacketPlan as _;
-        self.waiting.retain(|held| held.plan.last() < from);
-        self.stream.plan_again(from);
     }
 
     /// Lets the time come to `now` before something is heard.

@@ -102,8 +102,8 @@ impl Family for OusterFamily {
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
         let host = unit.config.link.datagram_host();
-        let mut device = Ouster::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
-        device.set_faults(unit.faults);
+        let Unit { profile, settings, epoch, faults, .. } = *unit;
+        let mut device = Ouster::new(profile, settings, host, unit.noise(), epoch, faults);
         device.limit_series(unit.config.longest_series_ns);
         if let Some(address) = unit.config.link.own_address() {
             device.set_address(address);

@@ -29,7 +29,6 @@ mod window;
 pub mod words;
 
 pub use self::family::OusterFamily;
-use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -39,7 +38,7 @@ use super::spinning::backlog::{Held, PacketPlan as _};
 use super::spinning::program::{Program, stall_notice_ns};
 use super::spinning::rotor::Rotor;
 use super::spinning::stream::{MeasuredPacket, PacketStream};
-use super::{CableSignal, Device, Output, PacketTruth, Transmit};
+use super::{CableSignal, Device, Output, Transmit};
 use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
@@ -86,9 +85,6 @@ pub struct Ouster {
     inertial: Inertial,
     /// From when on IMU packets are sent, or not.
     imu_on: Vec<(SimTime, bool)>,
-    /// Packets that wait until it is known what a receiver sent before their last column.
-    waiting: VecDeque<Held<PacketPlan>>,
-    is_wired: bool,
     /// Those at the TCP port for commands.
     hosts: TcpHosts<CommandLines>,
     noise: NoiseSource,
@@ -106,6 +102,7 @@ impl Ouster {
         host: Option<HostAddress>,
         noise: NoiseSource,
         epoch: Epoch,
+        faults: &DeviceFaults,
     ) -> Self {
         let network = &profile.network;
         let host = host.unwrap_or_else(|| HostAddress {
@@ -131,8 +128,6 @@ impl Ouster {
             settings: settings.clone(),
             control,
             host,
-            waiting: VecDeque::new(),
-            is_wired: false,
             hosts: TcpHosts::default(),
             noise,
             epoch,
@@ -144,6 +139,7 @@ impl Ouster {
             unit.connect_receiver();
         }
         unit.follow_clock();
+        unit.change_faults(SimTime::ZERO, faults);
         unit
     }
 
@@ -160,18 +156,8 @@ impl Ouster {
         }
     }
 
-    /// The faults within it. Must be called before [`Self::sensor`].
-    pub fn set_faults(&mut self, faults: &DeviceFaults) {
-        self.optics_faults = faults.kind();
-        self.stream.program.set_stalls(&faults.kind());
-        self.faults = OusterFaults::of(faults);
-        self.clock.set_faults(faults.kind());
-        self.stream.planner.set_faults(self.faults.clone());
-    }
-
     /// Wires a receiver to it: packets wait until it is known what the receiver sent.
     pub fn connect_receiver(&mut self) {
-        self.is_wired = true;
         self.stream.connect_receiver();
     }
 
@@ -245,7 +231,7 @@ impl Ouster {
             let Some(echoes) = is_valid.then(|| measured.next()).flatten() else { continue };
             points += maker.write_column(echoes, out);
         }
-        MeasuredPacket { payload, points, fault_effects, truth: PacketTruth::default() }
+        MeasuredPacket { payload, points, fault_effects }
     }
 
     fn header(&self, plan: &PacketPlan) -> Header {
@@ -260,14 +246,10 @@ impl Ouster {
 
     /// Stamps the packets whose times the clock knows.
     fn release(&mut self) {
-        while let Some(held) = self.stream.next_known() {
-            self.waiting.push_back(held);
-        }
-        let known_to = if self.is_wired { self.stream.now } else { SimTime(u64::MAX) };
-        while let Some(held) = self.waiting.pop_front_if(|held| held.plan.last() <= known_to) {
-            let Held { plan, points, due, mut payload, fault_effects, truth, .. } = held;
+        while let Some(mut held) = self.stream.next_known() {
+            let Held { plan, payload, .. } = &mut held;
             let format = plan.mode.format;
-            let mut writer = PacketWriter::new(format, self.profile.beams.len(), &mut payload);
+            let mut writer = PacketWriter::new(format, self.profile.beams.len(), payload);
             for (index, at) in plan.at.iter().enumerate() {
                 writer.stamp(index, self.clock.stamp_ns(plan.mode.timestamp_mode, *at));
             }
@@ -275,12 +257,7 @@ impl Ouster {
                 LidarFormat::Fusa => Footer::Zero,
                 _ => self.profile.packet.footer,
             });
-            self.stream.send(Transmit {
-                points,
-                fault_effects,
-                truth,
-                ..Transmit::datagram(due, payload)
-            });
+            self.stream.send(held.into());
         }
     }
 
@@ -322,12 +299,9 @@ impl Device for Ouster {
                 self.release_imu();
             }
             Outcome::Echoes(echoes) => {
-                let Some(plan) = self.stream.answered(measurement.request.index) else { return };
-                let mut packet = self.packet(&plan, echoes);
-                packet.fault_effects.extend(&measurement.fault_effects);
-                packet.truth = measurement.truth.as_ref().into();
-                let start = plan.start();
-                self.stream.hold(plan, start, packet);
+                let Some(plan) = self.stream.answered(measurement) else { return };
+                let (packet, start) = (self.packet(&plan, echoes), plan.start());
+                self.stream.hold(plan, start, measurement, packet);
                 self.release();
             }
             _ => {}

@@ -76,6 +76,10 @@ impl backlog::PacketPlan for PacketPlan {
     fn ends(&self) -> SimTime {
         SimTime(self.last().0 + self.period_ns)
     }
+
+    fn clock_needed_to(&self) -> SimTime {
+        self.last()
+    }
 }
 
 /// Where the planner stands.

@@ -30,7 +30,8 @@ fn unit(name: &str, change: impl FnOnce(&mut OusterSettings)) -> Ouster {
     let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
     let ip = IpAddr::from([127, 0, 0, 1]);
     let host = HostAddress { ip, ports: vec![7502, 7503] };
-    Ouster::new(driver, &settings, Some(host), NoiseSource::new(1, name), epoch)
+    let (noise, faults) = (NoiseSource::new(1, name), DeviceFaults::default());
+    Ouster::new(driver, &settings, Some(host), noise, epoch, &faults)
 }
 
 /// Lets the unit run until `to` with an echo of 10 m at each pulse; what it sends.

@@ -20,6 +20,11 @@ pub trait PacketPlan {
 
     /// When its last firing is over.
     fn ends(&self) -> SimTime;
+
+    /// Its timestamps depend on no signal to the clock that comes after this.
+    fn clock_needed_to(&self) -> SimTime {
+        self.start()
+    }
 }
 
 /// The packets of one device, each stage in the order of their numbers.
@@ -47,6 +52,13 @@ pub struct Held<P> {
     pub payload: Vec<u8>,
     pub fault_effects: Vec<FaultEffect>,
     pub truth: PacketTruth,
+}
+
+impl<P> From<Held<P>> for Transmit {
+    fn from(held: Held<P>) -> Self {
+        let Held { points, fault_effects, truth, .. } = held;
+        Self { points, fault_effects, truth, ..Self::datagram(held.due, held.payload) }
+    }
 }
 
 impl<P: PacketPlan> Backlog<P> {
@@ -80,10 +92,10 @@ impl<P: PacketPlan> Backlog<P> {
         self.held.push_back(packet);
     }
 
-    /// The next packet that waits for its timestamp, if it began by `known_to`, up to which all signals
-    /// to the clock are known.
+    /// The next packet that waits for its timestamp, if all signals to the clock that it needs are known: those up
+    /// to `known_to` are.
     pub fn known_by(&mut self, known_to: SimTime) -> Option<Held<P>> {
-        self.held.pop_front_if(|held| held.plan.start() <= known_to)
+        self.held.pop_front_if(|held| held.plan.clock_needed_to() <= known_to)
     }
 
     /// Drops the packets from `number` on, the first of which is due at `due`, and takes back those that

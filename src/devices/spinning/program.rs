@@ -38,12 +38,7 @@ impl<M: PartialEq> Program<M> {
         Self { modes: vec![(SimTime::ZERO, mode)], rotor }
     }
 
-    /// Must be called before anything is planned.
-    pub fn set_stalls(&mut self, stalls: &[Timed<MotorStall>]) {
-        self.rotor.set_stalls(stalls);
-    }
-
-    /// From `at` on these stalls hold the rotor, in place of those before.
+    /// From `at` on these stalls hold the rotor, in place of those before; from the first instant on only while nothing is planned.
     pub fn change_stalls(&mut self, at: SimTime, stalls: &[Timed<MotorStall>]) {
         self.rotor.change_stalls(at, stalls);
     }

@@ -87,20 +87,16 @@ impl Rotor {
         }
     }
 
-    /// The rotor will be held by `stalls`. Must be called before anything else.
-    pub fn set_stalls(&mut self, stalls: &[Timed<MotorStall>]) {
-        if !stalls.is_empty() {
-            self.stalls = stalls.to_vec();
-            self.known_to = SimTime::ZERO;
-        }
-    }
-
     /// From `at` on, these stalls hold it in place of those before; until `at` both say the same.
     pub fn change_stalls(&mut self, at: SimTime, stalls: &[Timed<MotorStall>]) {
         if self.stalls == stalls {
             return;
         }
         self.stalls = stalls.to_vec();
+        if at == SimTime::ZERO {
+            self.known_to = at;
+            return;
+        }
         let known_to = self.known_to;
         self.known_to = cell_end(at).min(known_to);
         self.plan(at);

@@ -3,9 +3,9 @@
 use super::backlog::{Backlog, Held, PacketPlan};
 use super::program::Program;
 use crate::sensors::fault::FaultEffect;
-use crate::sensors::{MeasurementRequest, Subject, Sweep};
+use crate::sensors::{Measurement, MeasurementRequest, Subject, Sweep};
 use crate::time::SimTime;
-use crate::{PacketTruth, Transmit};
+use crate::Transmit;
 
 /// Decides which packet comes next.
 pub trait Planner {
@@ -83,14 +83,22 @@ impl<P: Planner> PacketStream<P> {
         self.backlog.count_request()
     }
 
-    /// The packet that was asked for with request `index`; `None` if it was planned again since.
-    pub fn answered(&mut self, index: u64) -> Option<P::Plan> {
-        self.backlog.answered(index)
+    /// The packet that `measurement` was asked for; `None` if it was planned again since.
+    pub fn answered(&mut self, measurement: &Measurement) -> Option<P::Plan> {
+        self.backlog.answered(measurement.request.index)
     }
 
-    /// Takes a measured packet that lacks what the clock says at `stamped` only.
-    pub fn hold(&mut self, plan: P::Plan, stamped: SimTime, packet: MeasuredPacket) {
-        let MeasuredPacket { payload, points, mut fault_effects, truth } = packet;
+    /// Takes the packet that was made of a measurement and lacks what the clock says at `stamped` only.
+    pub fn hold(
+        &mut self,
+        plan: P::Plan,
+        stamped: SimTime,
+        measurement: &Measurement,
+        packet: MeasuredPacket,
+    ) {
+        let MeasuredPacket { payload, points, mut fault_effects } = packet;
+        let truth = measurement.truth.as_ref().into();
+        fault_effects.extend(&measurement.fault_effects);
         fault_effects.extend(self.program.rotor().fault_effects(plan.start(), plan.last()));
         let due = SimTime(plan.ends().0 + self.lag_ns);
         self.backlog.hold(Held { plan, stamped, points, due, payload, fault_effects, truth });
@@ -131,6 +139,6 @@ pub struct MeasuredPacket {
     pub payload: Vec<u8>,
     /// Points with a return.
     pub points: u32,
+    /// What faults did to it beside those of the optics and the rotor.
     pub fault_effects: Vec<FaultEffect>,
-    pub truth: PacketTruth,
 }

@@ -79,8 +79,8 @@ impl Family for VelodyneFamily {
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
         let host = unit.config.link.datagram_host();
-        let mut device = Velodyne::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
-        device.set_faults(unit.faults);
+        let Unit { profile, settings, epoch, faults, .. } = *unit;
+        let mut device = Velodyne::new(profile, settings, host, unit.noise(), epoch, faults);
         device.limit_series(unit.config.longest_series_ns);
         if unit.config.cable_from.is_some() {
             device.connect_receiver();

@@ -25,7 +25,7 @@ mod web_settings;
 pub use self::family::VelodyneFamily;
 use std::sync::Arc;
 
-use super::spinning::backlog::{Held, PacketPlan as _};
+use super::spinning::backlog::PacketPlan as _;
 use super::spinning::clock::DeviceClock;
 use super::spinning::program::{Program, stall_notice_ns};
 use super::spinning::rotor::Rotor;
@@ -87,13 +87,14 @@ impl Velodyne {
         host: Option<HostAddress>,
         noise: NoiseSource,
         epoch: Epoch,
+        faults: &DeviceFaults,
     ) -> Self {
         let configuration = Configuration::at_power_on(profile, settings, host);
         let (motor, rpm) = (&settings.motor, settings.rotation_rate_rpm);
         let rotor = Rotor::at_power_on(motor, rpm, settings.start_azimuth_rad);
         let program = Program::new(configuration.mode(), rotor);
         let planner = Planner::new(profile.lasers.clone(), profile.sequence_ns, motor);
-        Self {
+        let mut unit = Self {
             packet: profile.packet.clone(),
             counts_per_m: profile.packet.distance_unit_m.recip(),
             limits: Limits {
@@ -118,7 +119,9 @@ impl Velodyne {
             position: PositionSender::new(&profile.position, noise),
             inertial: profile.position.imu.as_ref().map(|imu| Inertial::new(imu, noise)),
             optics_faults: Vec::new(),
-        }
+        };
+        unit.change_faults(SimTime::ZERO, faults);
+        unit
     }
 
     /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
@@ -126,12 +129,6 @@ impl Velodyne {
         if let Some(inertial) = &mut self.inertial {
             inertial.limit_series(longest_ns);
         }
-    }
-
-    /// The faults within it. Must be called before [`Self::sensor`].
-    pub fn set_faults(&mut self, faults: &DeviceFaults) {
-        self.optics_faults = faults.kind();
-        self.stream.program.set_stalls(&faults.kind());
     }
 
     /// Wires a receiver to it: packets wait until it is known what the receiver sent.
@@ -269,16 +266,10 @@ impl Velodyne {
 
     /// Stamps the packets whose time the clock knows.
     fn release(&mut self) {
-        while let Some(held) = self.stream.next_known() {
-            let Held { stamped, points, due, mut payload, fault_effects, truth, .. } = held;
-            let timestamp_us = self.clock.micros_past_hour(stamped);
-            payload[wire::TIMESTAMP].copy_from_slice(&timestamp_us.to_le_bytes());
-            self.stream.send(Transmit {
-                points,
-                fault_effects,
-                truth,
-                ..Transmit::datagram(due, payload)
-            });
+        while let Some(mut held) = self.stream.next_known() {
+            let timestamp_us = self.clock.micros_past_hour(held.stamped);
+            held.payload[wire::TIMESTAMP].copy_from_slice(&timestamp_us.to_le_bytes());
+            self.stream.send(held.into());
         }
     }
 }
@@ -301,15 +292,13 @@ impl Device for Velodyne {
                 .release(self.stream.now, Some(inertial), |transmit| self.stream.send(transmit));
         }
         let Outcome::Returns(returns) = &measurement.outcome else { return };
-        let Some(plan) = self.stream.answered(measurement.request.index) else { return };
+        let Some(plan) = self.stream.answered(measurement) else { return };
         let mut payload = vec![0; DATA_PACKET_LEN];
         let bytes = payload.first_chunk_mut().expect("the packet's length");
         let points = self.write_packet(&plan, returns, bytes);
         let stamped = SimTime(plan.start().0 + self.packet.timestamp_offset_ns);
-        let fault_effects = measurement.fault_effects.clone();
-        let truth = measurement.truth.as_ref().into();
-        let packet = MeasuredPacket { payload, points, fault_effects, truth };
-        self.stream.hold(plan, stamped, packet);
+        let packet = MeasuredPacket { payload, points, fault_effects: Vec::new() };
+        self.stream.hold(plan, stamped, measurement, packet);
         self.release();
     }
 

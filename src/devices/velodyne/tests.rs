@@ -23,7 +23,8 @@ fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
     settings.clock.reference = ClockReference::Utc;
     change(&mut settings);
     let epoch = Epoch::new(START.parse().unwrap());
-    Velodyne::new(driver, &settings, None, NoiseSource::new(1, name), epoch)
+    let (noise, faults) = (NoiseSource::new(1, name), DeviceFaults::default());
+    Velodyne::new(driver, &settings, None, noise, epoch, &faults)
 }
 
 fn dual(settings: &mut VelodyneSettings) {

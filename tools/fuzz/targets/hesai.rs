@@ -2,6 +2,7 @@
 //! answered, and the unit goes on.
 
 use super::drive;
+use menura::config::rig::faults::DeviceFaults;
 use menura::devices::Device;
 use menura::devices::families::catalogue;
 use menura::devices::hesai::Hesai;
@@ -52,7 +53,7 @@ fn ask(name: &str, bytes: &[u8]) {
     let Some(driver) = profile.data::<HesaiProfile>() else { return };
     let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
     let noise = NoiseSource::new(1, "xt");
-    let mut unit = Hesai::new(driver, &driver.defaults, None, noise, Epoch::new(start));
+    let mut unit = Hesai::new(driver, &driver.defaults, None, noise, Epoch::new(start), &DeviceFaults::default());
     let peer = Peer { connection: 0, port: 0, from: [127, 0, 0, 1].into() };
     let (mut now, mut last_due) = (SimTime::ZERO, SimTime::ZERO);
     unit.handle_peer(now, peer, true);

@@ -2,6 +2,7 @@
 //! request to the HTTP interface and any line at the TCP port is answered, and the unit goes on.
 
 use super::drive;
+use menura::config::rig::faults::DeviceFaults;
 use menura::devices::Device;
 use menura::devices::families::catalogue;
 use menura::devices::ouster::Ouster;
@@ -54,7 +55,7 @@ fn unit(name: &str) -> Option<Ouster> {
     let driver = profile.data::<OusterProfile>()?;
     let start = "2026-06-01T12:00:00Z".parse().ok()?;
     let noise = NoiseSource::new(1, "os");
-    Some(Ouster::new(driver, &driver.defaults, None, noise, Epoch::new(start)))
+    Some(Ouster::new(driver, &driver.defaults, None, noise, Epoch::new(start), &DeviceFaults::default()))
 }
 
 // Everything as it is, to a unit that hears lines; the first byte says how long before each piece it

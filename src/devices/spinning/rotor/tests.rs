@@ -60,7 +60,7 @@ fn stall(
 #[test]
 fn a_held_rotor_stops_and_spins_up_again() {
     let mut rotor = Rotor::turning(600, 0.0, 200);
-    rotor.set_stalls(&[stall(S, 2 * S, None, Some(S / 2))]);
+    rotor.change_stalls(SimTime::ZERO, &[stall(S, 2 * S, None, Some(S / 2))]);
     rotor.look_ahead(SimTime(9 * S));
     for (ms, rpm) in [(999, 600.0), (1250, 300.0), (1500, 0.0), (2999, 0.0), (4000, 200.0)] {
         assert!((rotor.rpm(SimTime(ms * 1_000_000)) - rpm).abs() < 1e-6, "{ms}");
@@ -80,7 +80,7 @@ fn a_held_rotor_stops_and_spins_up_again() {
 #[test]
 fn a_command_waits_for_the_rotor_to_be_let_go() {
     let mut rotor = Rotor::turning(600, 0.0, 200);
-    rotor.set_stalls(&[stall(S, 10 * S, None, None)]);
+    rotor.change_stalls(SimTime::ZERO, &[stall(S, 10 * S, None, None)]);
     rotor.look_ahead(SimTime(6 * S));
     rotor.schedule(SimTime(2 * S), 300, None);
     rotor.look_ahead(SimTime(15 * S));
@@ -103,7 +103,7 @@ proptest! {
         }).collect();
         let fresh = || {
             let mut rotor = Rotor::turning(600, 0.25, 400);
-            rotor.set_stalls(&stalls);
+            rotor.change_stalls(SimTime::ZERO, &stalls);
             rotor
         };
         let (mut at_once, mut by_steps) = (fresh(), fresh());
@@ -196,7 +196,7 @@ proptest! {
         let known = stall(ms(begins).0, ms(lasts).0, None, stops_within_ns);
         let open = Timed { schedule: Schedule { duration_ns: None, ..known.schedule }, ..known.clone() };
         let mut from_start = Rotor::turning(600, 0.3, 200);
-        from_start.set_stalls(std::slice::from_ref(&known));
+        from_start.change_stalls(SimTime::ZERO, std::slice::from_ref(&known));
         from_start.look_ahead(ms(25_000));
         let mut told = Rotor::turning(600, 0.3, 200);
         told.look_ahead(ms(begins.saturating_sub(ahead)));

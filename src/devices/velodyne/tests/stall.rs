@@ -18,7 +18,7 @@ fn held(start_ms: u64, duration_ms: u64, period_ms: Option<u64>) -> Run {
     };
     let kind = MotorStall { stops_within_ns: Some(200 * MS) };
     let stalls = vec![Timed { fault: 0, schedule, kind }];
-    run.unit.set_faults(&DeviceFaults::from(stalls));
+    run.unit.change_faults(SimTime::ZERO, &DeviceFaults::from(stalls));
     run
 }
 

@@ -166,7 +166,8 @@ fn a_change_of_host_leaves_the_position_port_as_profile_and_rig_say() {
         driver.position.port = port;
         let settings = driver.defaults.clone();
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
-        Box::new(Velodyne::new(&driver, &settings, None, NoiseSource::new(1, "puck"), epoch))
+        let (noise, faults) = (NoiseSource::new(1, "puck"), DeviceFaults::default());
+        Box::new(Velodyne::new(&driver, &settings, None, noise, epoch, &faults))
     };
     let linked = |link: &str| {
         let rig = format!(
