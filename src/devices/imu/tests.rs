@@ -87,6 +87,45 @@ pub(crate) fn conduct(name: &str, code: &str) -> Conduct {
     found.unwrap_or_else(|| panic!("{name} has no row {code}")).conduct
 }
 
+/// How it shows that a command did what the product's table says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Proof {
+    /// The stream is another one than without the command.
+    Stream,
+    /// The answer says what was asked for, or says something else than without the command.
+    Answer,
+    /// The line runs at another rate.
+    Line,
+    /// The line runs at another rate after a reset.
+    LineAfterReset,
+    /// The unit stays in configuration after a reset.
+    StaysInConfiguration,
+    /// Read back as written; the table says that it is kept.
+    StoredOnly,
+    /// Acknowledged; the table says that the answer never changes.
+    Nothing,
+}
+
+impl Proof {
+    /// Compares what two units sent, of which the first was given a command of `product` with this code.
+    pub fn check<T: PartialEq + std::fmt::Debug>(
+        self,
+        [product, code]: [&str; 2],
+        with: &(Option<u32>, T),
+        without: &(Option<u32>, T),
+    ) {
+        let told = match self {
+            Self::StoredOnly => Conduct::Kept,
+            Self::Nothing => Conduct::Constant,
+            Self::Stream => return assert_ne!(with.1, without.1, "{code} changes nothing"),
+            Self::Line => return assert_eq!(with.0, Some(230_400), "{code}"),
+            Self::Answer | Self::LineAfterReset | Self::StaysInConfiguration => return,
+        };
+        assert_eq!(with.1, without.1, "{code} changes the stream");
+        assert_eq!(conduct(product, code), told, "{code}");
+    }
+}
+
 /// A perfect sample of a truth.
 pub(crate) fn sample(truth: &InertialTruth) -> Sample {
     let reading = |value| crate::sensors::imu::errors::Reading { value, is_clipped: [false; 3] };
@@ -158,6 +197,14 @@ impl Bench {
             _ => None,
         });
         bytes.collect::<Vec<_>>().concat()
+    }
+
+    /// The rate that the line was switched to.
+    pub fn baud(&self) -> Option<u32> {
+        self.sent.iter().find_map(|transmit| match &transmit.output {
+            Output::Line(line) => Some(line.baud),
+            _ => None,
+        })
     }
 }
 

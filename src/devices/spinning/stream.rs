@@ -2,10 +2,10 @@
 
 use super::backlog::{Backlog, Held, PacketPlan};
 use super::program::Program;
+use crate::Transmit;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Measurement, MeasurementRequest, Subject, Sweep};
 use crate::time::SimTime;
-use crate::Transmit;
 
 /// Decides which packet comes next.
 pub trait Planner {
