@@ -236,7 +236,6 @@ fn bytes_of_mark(source: &SourceFile, mark: Marker) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn source(text: &str) -> Arc<SourceFile> {
         SourceFile::new("unit.yaml", text, "")
@@ -277,16 +276,6 @@ mod tests {
         ] {
             let fault = Document::parse(&source(text)).err().map(|fault| fault.text);
             assert_eq!(fault.as_deref(), Some(expected), "{text:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_read_or_refused(text: String) {
-            let source = source(&text);
-            if let Ok(document) = Document::parse(&source) {
-                let _ = document.root().mapping();
-            }
         }
     }
 }

@@ -444,17 +444,6 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_input_leaves_the_unit_alive(inputs in prop::collection::vec(input(), 1..12)) {
-        for name in PROFILES {
-            let mut bench = Bench::new(name, |_, _| {});
-            for bytes in &inputs {
-                bench.say(bytes);
-                bench.run(3);
-            }
-        }
-    }
-
-    #[test]
     fn pieces_do_not_matter(inputs in prop::collection::vec(input(), 1..5), cut in 1usize..20) {
         for name in PROFILES {
             let bytes = inputs.concat();

@@ -405,22 +405,4 @@ mod tests {
         assert!(checked.text.len() < text.len() / 10);
         assert_eq!(checked.materials.len(), 2);
     }
-
-    /// Any damage to a file gives a scene or an error.
-    #[test]
-    fn damaged_files_do_not_panic() {
-        let files = Memory::default().with("d/m.mtl", "newmtl red\nKd 0.5 0 0\n");
-        let text =
-            format!("mtllib m.mtl\n{SQUARE}vt 0 1\nusemtl red\nf 1/1 2/1 -1 4//2\nf 1 2 3\n");
-        let mut rng = crate::world::random::stream(1, 2, 3);
-        for _ in 0..10_000 {
-            let mut bytes = text.clone().into_bytes();
-            for _ in 0..3 {
-                let at = rand::Rng::next_u64(&mut rng) as usize % bytes.len();
-                bytes[at] =
-                    b"0123456789-/ \n\\fve\xff"[rand::Rng::next_u64(&mut rng) as usize % 19];
-            }
-            let _ = parse(&bytes, Path::new("d/m.obj"), &files);
-        }
-    }
 }

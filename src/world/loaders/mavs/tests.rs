@@ -352,20 +352,3 @@ fn empty_scenes_and_broken_text_are_told() {
     assert!(load("{").unwrap_err().starts_with(&format!("{file}:1:1: is no sound JSON")));
     assert_eq!(load("7").unwrap_err(), format!("{file}:1:1: $: expected an object, got 7"));
 }
-
-/// Any damage to a file gives a scene or an error.
-#[test]
-fn damaged_files_do_not_panic() {
-    let files = layered("");
-    let mut rng = crate::world::random::stream(1, 2, 3);
-    for whole in [RANDOM, HEIGHTMAP] {
-        for _ in 0..500 {
-            let mut bytes = whole.as_bytes().to_vec();
-            for _ in 0..2 {
-                let at = rand::Rng::next_u64(&mut rng) as usize % bytes.len();
-                bytes[at] = rand::Rng::next_u64(&mut rng) as u8 & 0x7f;
-            }
-            let _ = parse(&bytes, Path::new("data/scenes/s.json"), 1, &files);
-        }
-    }
-}
