@@ -33,23 +33,11 @@ pub trait Family: Sync + 'static {
     /// The word of a profile's `driver` key.
     fn key(&self) -> &'static str;
 
-    /// Reads what a profile says besides its name and sources.
-    fn read_profile(&self, root: TableReader<'_>) -> Option<Self::Profile>;
+    /// Who reads and describes its profiles and settings.
+    const READERS: Readers<Self>;
 
     /// What the rest of Menura may know of a firmware.
     fn product(&self, profile: &Self::Profile) -> Product;
-
-    /// The settings of a unit that its rig leaves alone.
-    fn defaults<'p>(&self, profile: &'p Self::Profile) -> &'p Self::Settings;
-
-    /// Reads a rig's `settings`; what it leaves out is the profile's. `file` names the profile in
-    /// messages.
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        file: &Profile,
-        profile: &Self::Profile,
-    ) -> Option<Self::Settings>;
 
     /// The same unit, sending its measurements from power-on though no host asks for them; `None` if it does so
     /// anyway, or cannot.
@@ -88,9 +76,6 @@ pub trait Family: Sync + 'static {
 
     /// Builds the device and its sensor.
     fn build(&self, unit: &Unit<'_, Self>) -> Built;
-
-    /// What `menura profiles NAME` shows between name and sources.
-    fn describe(&self, profile: &Self::Profile) -> Vec<Section>;
 
     /// What `menura check` says of a unit's settings, a part of a line.
     fn summary(&self, profile: &Self::Profile, settings: &Self::Settings) -> String;
@@ -131,6 +116,18 @@ pub trait Family: Sync + 'static {
     fn commands(&self, _profile: &Self::Profile) -> Vec<CommandTable> {
         Vec::new()
     }
+}
+
+/// The functions of a family's files that read and describe.
+pub struct Readers<F: Family + ?Sized> {
+    /// Reads what a profile says besides its name and sources.
+    pub profile: fn(&F, TableReader<'_>) -> Option<F::Profile>,
+    /// The settings of a unit that its rig leaves alone.
+    pub defaults: fn(&F::Profile) -> &F::Settings,
+    /// Reads a rig's `settings`; what it leaves out is the profile's. The file names the profile in messages.
+    pub settings: fn(TableReader<'_>, &Profile, &F::Profile) -> Option<F::Settings>,
+    /// What `menura profiles NAME` shows between name and sources.
+    pub describe: fn(&F::Profile) -> Vec<Section>,
 }
 
 /// One unit that is to be built.
@@ -214,7 +211,7 @@ impl<F: Family> FamilyReader for Erased<F> {
     }
 
     fn read_profile(&self, root: TableReader<'_>) -> Option<(Product, Arc<dyn FamilyData>)> {
-        let profile = Family::read_profile(&self.0, root)?;
+        let profile = (F::READERS.profile)(&self.0, root)?;
         Some((self.0.product(&profile), Arc::new(profile)))
     }
 
@@ -225,8 +222,8 @@ impl<F: Family> FamilyReader for Erased<F> {
     ) -> Option<Arc<dyn FamilyData>> {
         let data = own::<F::Profile>(&*profile.data);
         let settings = match written {
-            Some(table) => Family::read_settings(&self.0, table, profile, data)?,
-            None => self.0.defaults(data).clone(),
+            Some(table) => (F::READERS.settings)(table, profile, data)?,
+            None => (F::READERS.defaults)(data).clone(),
         };
         Some(Arc::new(settings))
     }
@@ -266,7 +263,7 @@ impl<F: Family> AnyFamily for Erased<F> {
     }
 
     fn describe(&self, profile: &Profile) -> Vec<Section> {
-        Family::describe(&self.0, own(&*profile.data))
+        (F::READERS.describe)(own(&*profile.data))
     }
 
     fn summary(&self, config: &DeviceConfig) -> String {

@@ -6,40 +6,27 @@ use super::profile::{BaseProfile, BaseSettings};
 use super::{BaseFamily, DriveBase, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
-use crate::config::profile::{DeviceFaultKind, Product, Profile};
-use crate::config::toml::reader::TableReader;
+use crate::config::profile::{DeviceFaultKind, Product};
 use crate::decoder::StreamDecoder;
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::sensors::odometry::WheelSensor;
 
 impl Family for BaseFamily {
     type Profile = BaseProfile;
     type Settings = BaseSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |family, root| profile_read::profile(root, *family),
+        defaults: |profile| &profile.defaults,
+        settings: profile_read::settings,
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         self.key
     }
 
-    fn read_profile(&self, root: TableReader<'_>) -> Option<BaseProfile> {
-        profile_read::profile(root, *self)
-    }
-
     fn product(&self, _profile: &BaseProfile) -> Product {
         Product { drives: true, ..Product::on_a_line("a drive base") }
-    }
-
-    fn defaults<'p>(&self, profile: &'p BaseProfile) -> &'p BaseSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        file: &Profile,
-        profile: &BaseProfile,
-    ) -> Option<BaseSettings> {
-        profile_read::settings(table, file, profile)
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
@@ -50,10 +37,6 @@ impl Family for BaseFamily {
         let mut device = DriveBase::new(unit.profile, unit.settings, unit.faults.kind());
         device.limit_series(unit.config.longest_series_ns);
         Built { device: Box::new(device), sensor: Arc::new(WheelSensor) }
-    }
-
-    fn describe(&self, profile: &BaseProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn summary(&self, _profile: &BaseProfile, settings: &BaseSettings) -> String {

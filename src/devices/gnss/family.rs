@@ -8,11 +8,9 @@ use super::{Gnss, commands, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
-use crate::config::profile::{Product, Profile};
-use crate::config::toml::reader::TableReader;
+use crate::config::profile::Product;
 use crate::decoder::StreamDecoder;
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::sensors::gnss::SkySensor;
 
 /// `gnss`
@@ -22,30 +20,19 @@ pub struct GnssFamily;
 impl Family for GnssFamily {
     type Profile = GnssProfile;
     type Settings = GnssSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: |table, _, profile| profile_read::settings(table, profile),
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         "gnss"
     }
 
-    fn read_profile(&self, root: TableReader<'_>) -> Option<GnssProfile> {
-        profile_read::profile(root)
-    }
-
     fn product(&self, _profile: &GnssProfile) -> Product {
         Product { has_gps_output: true, ..Product::on_a_line("a receiver") }
-    }
-
-    fn defaults<'p>(&self, profile: &'p GnssProfile) -> &'p GnssSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        _file: &Profile,
-        profile: &GnssProfile,
-    ) -> Option<GnssSettings> {
-        profile_read::settings(table, profile)
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
@@ -58,10 +45,6 @@ impl Family for GnssFamily {
         let mut device = Gnss::new(unit.profile, unit.settings, &sensor, unit.noise(), unit.epoch);
         device.set_faults(&faults);
         Built { device: Box::new(device), sensor: Arc::new(sensor) }
-    }
-
-    fn describe(&self, profile: &GnssProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn summary(&self, _profile: &GnssProfile, settings: &GnssSettings) -> String {

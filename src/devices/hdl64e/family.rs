@@ -12,11 +12,9 @@ use crate::config::profile::{
     Profile,
 };
 use crate::config::toml::diagnostic::Diagnostics;
-use crate::config::toml::reader::TableReader;
 use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::spinning::clock_settings;
@@ -28,13 +26,15 @@ pub struct Hdl64eFamily;
 impl Family for Hdl64eFamily {
     type Profile = Hdl64eProfile;
     type Settings = Hdl64eSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: profile_read::settings,
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         "velodyne-hdl64e"
-    }
-
-    fn read_profile(&self, root: TableReader<'_>) -> Option<Hdl64eProfile> {
-        profile_read::profile(root)
     }
 
     fn product(&self, profile: &Hdl64eProfile) -> Product {
@@ -56,19 +56,6 @@ impl Family for Hdl64eFamily {
         }
     }
 
-    fn defaults<'p>(&self, profile: &'p Hdl64eProfile) -> &'p Hdl64eSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        file: &Profile,
-        profile: &Hdl64eProfile,
-    ) -> Option<Hdl64eSettings> {
-        profile_read::settings(table, file, profile)
-    }
-
     fn faults(&self) -> &'static [DeviceFaultKind] {
         &[LASER_DEAD, WINDOW_DIRTY, MOTOR_STALL]
     }
@@ -85,10 +72,6 @@ impl Family for Hdl64eFamily {
         }
         let sensor = Arc::new(device.lidar());
         Built { device: Box::new(device), sensor }
-    }
-
-    fn describe(&self, profile: &Hdl64eProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn summary(&self, profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> String {

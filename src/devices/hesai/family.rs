@@ -12,11 +12,9 @@ use crate::config::profile::{
     Profile,
 };
 use crate::config::toml::diagnostic::Diagnostics;
-use crate::config::toml::reader::TableReader;
 use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::ptp::faults::{FAULTS, PTP_LOST};
@@ -29,13 +27,15 @@ pub struct HesaiFamily;
 impl Family for HesaiFamily {
     type Profile = HesaiProfile;
     type Settings = HesaiSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: profile_read::settings,
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         "hesai"
-    }
-
-    fn read_profile(&self, root: TableReader<'_>) -> Option<HesaiProfile> {
-        profile_read::profile(root)
     }
 
     fn product(&self, profile: &HesaiProfile) -> Product {
@@ -55,19 +55,6 @@ impl Family for HesaiFamily {
                 angles: AngleSense::ClockwiseFromForward,
             }),
         }
-    }
-
-    fn defaults<'p>(&self, profile: &'p HesaiProfile) -> &'p HesaiSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        file: &Profile,
-        profile: &HesaiProfile,
-    ) -> Option<HesaiSettings> {
-        profile_read::settings(table, file, profile)
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
@@ -102,10 +89,6 @@ impl Family for HesaiFamily {
         }
         let sensor = device.sensor();
         Built { device: Box::new(device), sensor }
-    }
-
-    fn describe(&self, profile: &HesaiProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn summary(&self, _profile: &HesaiProfile, settings: &HesaiSettings) -> String {

@@ -7,11 +7,9 @@ use super::{Hokuyo, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::{CommandTable, Conduct};
 use crate::config::profile::DeviceFaultKind;
-use crate::config::profile::{AngleSense, Interface, LidarTraits, Product, Profile};
-use crate::config::toml::reader::TableReader;
+use crate::config::profile::{AngleSense, Interface, LidarTraits, Product};
 use crate::decoder::StreamDecoder;
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::WINDOW_DIRTY;
 use crate::wire::scip::request::Name;
@@ -23,13 +21,15 @@ pub struct HokuyoFamily;
 impl Family for HokuyoFamily {
     type Profile = HokuyoProfile;
     type Settings = HokuyoSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: profile_read::settings,
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         "hokuyo"
-    }
-
-    fn read_profile(&self, root: TableReader<'_>) -> Option<HokuyoProfile> {
-        profile_read::profile(root)
     }
 
     fn product(&self, profile: &HokuyoProfile) -> Product {
@@ -46,19 +46,6 @@ impl Family for HokuyoFamily {
         }
     }
 
-    fn defaults<'p>(&self, profile: &'p HokuyoProfile) -> &'p HokuyoSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        file: &Profile,
-        profile: &HokuyoProfile,
-    ) -> Option<HokuyoSettings> {
-        profile_read::settings(table, file, profile)
-    }
-
     fn faults(&self) -> &'static [DeviceFaultKind] {
         &[WINDOW_DIRTY, MOTOR_STALL]
     }
@@ -68,10 +55,6 @@ impl Family for HokuyoFamily {
         device.set_faults(unit.faults);
         let sensor = Arc::new(device.lidar());
         Built { device: Box::new(device), sensor }
-    }
-
-    fn describe(&self, profile: &HokuyoProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn streaming(

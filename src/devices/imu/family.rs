@@ -6,40 +6,27 @@ use super::profile::{ImuProfile, ImuSettings};
 use super::{Imu, ImuFamily, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
-use crate::config::profile::{Product, Profile};
-use crate::config::toml::reader::TableReader;
+use crate::config::profile::Product;
 use crate::decoder::StreamDecoder;
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::sensors::imu::settings::TriadErrors;
 
 impl Family for ImuFamily {
     type Profile = ImuProfile;
     type Settings = ImuSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |family, root| profile_read::profile(root, *family),
+        defaults: |profile| &profile.defaults,
+        settings: profile_read::settings,
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         self.key
     }
 
-    fn read_profile(&self, root: TableReader<'_>) -> Option<ImuProfile> {
-        profile_read::profile(root, *self)
-    }
-
     fn product(&self, _profile: &ImuProfile) -> Product {
         Product::on_a_line("an IMU")
-    }
-
-    fn defaults<'p>(&self, profile: &'p ImuProfile) -> &'p ImuSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        file: &Profile,
-        profile: &ImuProfile,
-    ) -> Option<ImuSettings> {
-        profile_read::settings(table, file, profile)
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
@@ -48,10 +35,6 @@ impl Family for ImuFamily {
         device.limit_series(unit.config.longest_series_ns);
         let sensor = Arc::new(device.sensor());
         Built { device: Box::new(device), sensor }
-    }
-
-    fn describe(&self, profile: &ImuProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn inertial_errors(&self, profile: &ImuProfile) -> Option<[TriadErrors; 3]> {

@@ -9,11 +9,9 @@ use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::network::DatagramPort;
 use crate::config::profile::{Control, ControlKind, Interface, JointRole, Product, Profile};
 use crate::config::toml::diagnostic::Diagnostics;
-use crate::config::toml::reader::TableReader;
 use crate::decoder::datagram::DatagramDecoder;
 use crate::decoder::{Hints, StreamDecoder};
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::sensors::joint::JointSensor;
 
 /// `joint-encoder`
@@ -23,13 +21,15 @@ pub struct JointEncoderFamily;
 impl Family for JointEncoderFamily {
     type Profile = JointEncoderProfile;
     type Settings = JointEncoderSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: |table, _, profile| profile_read::settings(table, profile),
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         "joint-encoder"
-    }
-
-    fn read_profile(&self, root: TableReader<'_>) -> Option<JointEncoderProfile> {
-        profile_read::profile(root)
     }
 
     fn product(&self, profile: &JointEncoderProfile) -> Product {
@@ -54,19 +54,6 @@ impl Family for JointEncoderFamily {
         }
     }
 
-    fn defaults<'p>(&self, profile: &'p JointEncoderProfile) -> &'p JointEncoderSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        _file: &Profile,
-        profile: &JointEncoderProfile,
-    ) -> Option<JointEncoderSettings> {
-        profile_read::settings(table, profile)
-    }
-
     fn faults(&self) -> &'static [DeviceFaultKind] {
         &faults::FAULTS
     }
@@ -77,10 +64,6 @@ impl Family for JointEncoderFamily {
         device.set_faults(unit.faults);
         device.limit_series(unit.config.longest_series_ns);
         Built { device: Box::new(device), sensor: Arc::new(JointSensor) }
-    }
-
-    fn describe(&self, profile: &JointEncoderProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn summary(&self, profile: &JointEncoderProfile, settings: &JointEncoderSettings) -> String {

@@ -12,11 +12,9 @@ use crate::config::profile::{
     Profile,
 };
 use crate::config::toml::diagnostic::Diagnostics;
-use crate::config::toml::reader::TableReader;
 use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::ptp::faults::FAULTS;
@@ -30,13 +28,15 @@ pub struct OusterFamily;
 impl Family for OusterFamily {
     type Profile = OusterProfile;
     type Settings = OusterSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: profile_read::settings,
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         "ouster"
-    }
-
-    fn read_profile(&self, root: TableReader<'_>) -> Option<OusterProfile> {
-        profile_read::profile(root)
     }
 
     fn product(&self, profile: &OusterProfile) -> Product {
@@ -62,19 +62,6 @@ impl Family for OusterFamily {
                 angles: AngleSense::CounterClockwiseFromForward,
             }),
         }
-    }
-
-    fn defaults<'p>(&self, profile: &'p OusterProfile) -> &'p OusterSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        file: &Profile,
-        profile: &OusterProfile,
-    ) -> Option<OusterSettings> {
-        profile_read::settings(table, file, profile)
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
@@ -113,10 +100,6 @@ impl Family for OusterFamily {
         }
         let sensor = device.sensor();
         Built { device: Box::new(device), sensor }
-    }
-
-    fn describe(&self, profile: &OusterProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn summary(&self, _profile: &OusterProfile, settings: &OusterSettings) -> String {

@@ -7,11 +7,9 @@ use super::{SickLms1xx, commands, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
-use crate::config::profile::{AngleSense, Interface, LidarTraits, Product, Profile};
-use crate::config::toml::reader::TableReader;
+use crate::config::profile::{AngleSense, Interface, LidarTraits, Product};
 use crate::decoder::StreamDecoder;
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::WINDOW_DIRTY;
 use crate::power_cycle::POWER_CYCLE;
@@ -24,13 +22,15 @@ pub struct SickLms1xxFamily;
 impl Family for SickLms1xxFamily {
     type Profile = SickLms1xxProfile;
     type Settings = SickLms1xxSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: profile_read::settings,
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         "sick-lms1xx"
-    }
-
-    fn read_profile(&self, root: TableReader<'_>) -> Option<SickLms1xxProfile> {
-        profile_read::profile(root)
     }
 
     fn product(&self, _profile: &SickLms1xxProfile) -> Product {
@@ -42,19 +42,6 @@ impl Family for SickLms1xxFamily {
         }
     }
 
-    fn defaults<'p>(&self, profile: &'p SickLms1xxProfile) -> &'p SickLms1xxSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        file: &Profile,
-        profile: &SickLms1xxProfile,
-    ) -> Option<SickLms1xxSettings> {
-        profile_read::settings(table, file, profile)
-    }
-
     fn faults(&self) -> &'static [DeviceFaultKind] {
         &[WINDOW_DIRTY, MOTOR_STALL, POWER_CYCLE]
     }
@@ -64,10 +51,6 @@ impl Family for SickLms1xxFamily {
         device.set_faults(unit.faults);
         let sensor = Arc::new(device.lidar());
         Built { device: Box::new(device), sensor }
-    }
-
-    fn describe(&self, profile: &SickLms1xxProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn streaming(

@@ -8,11 +8,9 @@ use super::{SickLms2xx, commands, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
-use crate::config::profile::{AngleSense, LidarTraits, Product, Profile};
-use crate::config::toml::reader::TableReader;
+use crate::config::profile::{AngleSense, LidarTraits, Product};
 use crate::decoder::StreamDecoder;
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::WINDOW_DIRTY;
 use crate::power_cycle::POWER_CYCLE;
@@ -24,13 +22,15 @@ pub struct SickLms2xxFamily;
 impl Family for SickLms2xxFamily {
     type Profile = SickLms2xxProfile;
     type Settings = SickLms2xxSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: profile_read::settings,
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         "sick-lms2xx"
-    }
-
-    fn read_profile(&self, root: TableReader<'_>) -> Option<SickLms2xxProfile> {
-        profile_read::profile(root)
     }
 
     fn product(&self, _profile: &SickLms2xxProfile) -> Product {
@@ -38,19 +38,6 @@ impl Family for SickLms2xxFamily {
             lidar: Some(LidarTraits { lasers: 1, angles: AngleSense::CounterClockwiseFromRight }),
             ..Product::on_a_line("a scanner with one laser")
         }
-    }
-
-    fn defaults<'p>(&self, profile: &'p SickLms2xxProfile) -> &'p SickLms2xxSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        file: &Profile,
-        profile: &SickLms2xxProfile,
-    ) -> Option<SickLms2xxSettings> {
-        profile_read::settings(table, file, profile)
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
@@ -62,10 +49,6 @@ impl Family for SickLms2xxFamily {
         device.set_faults(unit.faults);
         let sensor = Arc::new(device.lidar());
         Built { device: Box::new(device), sensor }
-    }
-
-    fn describe(&self, profile: &SickLms2xxProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn streaming(

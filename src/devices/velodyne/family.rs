@@ -12,11 +12,9 @@ use crate::config::profile::{
     Profile,
 };
 use crate::config::toml::diagnostic::Diagnostics;
-use crate::config::toml::reader::TableReader;
 use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
-use crate::describe::Section;
-use crate::family::{Family, Unit};
+use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::spinning::clock_settings;
@@ -28,13 +26,15 @@ pub struct VelodyneFamily;
 impl Family for VelodyneFamily {
     type Profile = VelodyneProfile;
     type Settings = VelodyneSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: profile_read::settings,
+        describe: describe::sections,
+    };
 
     fn key(&self) -> &'static str {
         "velodyne"
-    }
-
-    fn read_profile(&self, root: TableReader<'_>) -> Option<VelodyneProfile> {
-        profile_read::profile(root)
     }
 
     fn product(&self, profile: &VelodyneProfile) -> Product {
@@ -56,19 +56,6 @@ impl Family for VelodyneFamily {
         }
     }
 
-    fn defaults<'p>(&self, profile: &'p VelodyneProfile) -> &'p VelodyneSettings {
-        &profile.defaults
-    }
-
-    fn read_settings(
-        &self,
-        table: TableReader<'_>,
-        file: &Profile,
-        profile: &VelodyneProfile,
-    ) -> Option<VelodyneSettings> {
-        profile_read::settings(table, file, profile)
-    }
-
     fn faults(&self) -> &'static [DeviceFaultKind] {
         &[LASER_DEAD, WINDOW_DIRTY, MOTOR_STALL]
     }
@@ -87,10 +74,6 @@ impl Family for VelodyneFamily {
         }
         let sensor = device.sensor();
         Built { device: Box::new(device), sensor }
-    }
-
-    fn describe(&self, profile: &VelodyneProfile) -> Vec<Section> {
-        describe::sections(profile)
     }
 
     fn summary(&self, _profile: &VelodyneProfile, settings: &VelodyneSettings) -> String {
