@@ -48,6 +48,11 @@ impl Product {
             drives: false,
         }
     }
+
+    /// A product that sends datagrams by these ports and has nothing else.
+    pub fn of_datagrams(noun: &'static str, ports: Vec<DatagramPort>) -> Self {
+        Self { interface: Interface::Datagrams, ports, ..Self::on_a_line(noun) }
+    }
 }
 
 /// What a product has to do with the joint that it sits on.

@@ -8,8 +8,7 @@ use crate::Built;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::network::DatagramPort;
 use crate::config::profile::{
-    AngleSense, Control, ControlKind, GpsInputRefusal, Interface, JointRole, LidarTraits, Product,
-    Profile,
+    AngleSense, Control, ControlKind, GpsInputRefusal, LidarTraits, Product, Profile,
 };
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::decoder::Hints;
@@ -39,20 +38,13 @@ impl Family for Hdl64eFamily {
 
     fn product(&self, profile: &Hdl64eProfile) -> Product {
         Product {
-            noun: "a spinning lidar",
-            interface: Interface::Datagrams,
-            ports: vec![DatagramPort::data(&profile.network)],
-            server_ports: &[],
             controls: &[Control { key: "control", kind: ControlKind::SerialPort, port: None }],
-            is_usb: false,
-            drives: false,
-            has_gps_output: false,
             has_gps_input: profile.defaults.clock.is_some(),
-            joint: JointRole::None,
             lidar: Some(LidarTraits {
                 lasers: profile.defaults.calibration.lasers.len(),
                 angles: AngleSense::ClockwiseFromForward,
             }),
+            ..Product::of_datagrams("a spinning lidar", vec![DatagramPort::data(&profile.network)])
         }
     }
 

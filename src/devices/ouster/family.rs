@@ -8,8 +8,7 @@ use super::{Ouster, decoder, describe, faults, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::{
-    AngleSense, Control, ControlKind, DeviceFaultKind, Interface, JointRole, LidarTraits, Product,
-    Profile,
+    AngleSense, Control, ControlKind, DeviceFaultKind, LidarTraits, Product, Profile,
 };
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::decoder::Hints;
@@ -41,10 +40,6 @@ impl Family for OusterFamily {
 
     fn product(&self, profile: &OusterProfile) -> Product {
         Product {
-            noun: "a spinning lidar",
-            interface: Interface::Datagrams,
-            ports: profile.ports(),
-            server_ports: &[],
             controls: match profile.interface.has_tcp_commands {
                 true => &[
                     WEB,
@@ -52,15 +47,12 @@ impl Family for OusterFamily {
                 ],
                 false => &[WEB],
             },
-            is_usb: false,
-            drives: false,
-            has_gps_output: false,
             has_gps_input: true,
-            joint: JointRole::None,
             lidar: Some(LidarTraits {
                 lasers: profile.beams.len(),
                 angles: AngleSense::CounterClockwiseFromForward,
             }),
+            ..Product::of_datagrams("a spinning lidar", profile.ports())
         }
     }
 

@@ -8,8 +8,7 @@ use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
-    AngleSense, Control, ControlKind, GpsInputRefusal, Interface, JointRole, LidarTraits, Product,
-    Profile,
+    AngleSense, Control, ControlKind, GpsInputRefusal, LidarTraits, Product, Profile,
 };
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::decoder::Hints;
@@ -39,20 +38,13 @@ impl Family for VelodyneFamily {
 
     fn product(&self, profile: &VelodyneProfile) -> Product {
         Product {
-            noun: "a spinning lidar",
-            interface: Interface::Datagrams,
-            ports: profile.ports(),
-            server_ports: &[],
             controls: &[Control { key: "web", kind: ControlKind::Web, port: Some(80) }],
-            is_usb: false,
-            drives: false,
-            has_gps_output: false,
             has_gps_input: true,
-            joint: JointRole::None,
             lidar: Some(LidarTraits {
                 lasers: profile.lasers.len(),
                 angles: AngleSense::ClockwiseFromForward,
             }),
+            ..Product::of_datagrams("a spinning lidar", profile.ports())
         }
     }
 
