@@ -113,6 +113,27 @@ pub(crate) fn variants(payload: &[u8]) -> [Vec<u8>; 4] {
     [payload.to_vec(), short, [payload, &[0]].concat(), [payload, payload].concat()]
 }
 
+/// Asks twice for all that is constant, says all else that the rows have, and asks again: no answer may
+/// differ. `ask` says a row's request to one and the same unit; the rows of the codes `apart` are not said.
+#[cfg(test)]
+pub(crate) fn constants_hold<A: PartialEq + std::fmt::Debug>(
+    rows: &[CommandRow],
+    apart: &[&str],
+    mut ask: impl FnMut(&CommandRow) -> A,
+) {
+    let (constant, others): (Vec<_>, Vec<_>) =
+        rows.iter().partition(|row| row.conduct == Conduct::Constant);
+    let before: Vec<A> = constant.iter().map(|row| ask(row)).collect();
+    for is_changed in [false, true] {
+        for row in others.iter().filter(|row| is_changed && !apart.contains(&row.code)) {
+            ask(row);
+        }
+        for (row, answer) in constant.iter().zip(&before) {
+            assert_eq!(ask(row), *answer, "{row:?}, settings changed: {is_changed}");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
 use super::*;
-use crate::commands::{CommandTable, Conduct};
+use crate::commands::{CommandTable, Conduct, constants_hold};
 use crate::drive_base::faults::BaseFault;
 use crate::drive_base::tests::{Bench, HUSKY, NOTHING, assert_near, hex, timed};
-use crate::drive_base::walk::{has_requests, walk};
+use crate::drive_base::walk::{has_requests, request, walk};
 
 fn frame(kind: u16, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -40,6 +40,14 @@ fn every_command_does_what_the_table_says() {
         is_refused == matches!(row.conduct, Conduct::Refused | Conduct::NotMade)
     };
     walk(HUSKY, &table, |_| (), answers, &frame(0x4010, &[0, 0]), 1100);
+}
+
+#[test]
+fn constant_answers_stay_whatever_is_set() {
+    let table = CommandTable::parse("Horizon", include_str!("commands.csv"));
+    let mut bench = Bench::new(HUSKY, |_| ());
+    // It starts anew.
+    constants_hold(&table.rows, &["2000", "2001"], |row| bench.frames(&request(row)));
 }
 
 #[test]

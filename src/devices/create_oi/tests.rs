@@ -1,7 +1,7 @@
 use super::*;
-use crate::commands::{CommandTable, Conduct};
+use crate::commands::{CommandTable, Conduct, constants_hold};
 use crate::drive_base::tests::{Bench, CREATE, MS, NOTHING, assert_near, hex, set_own};
-use crate::drive_base::walk::{has_requests, walk};
+use crate::drive_base::walk::{has_requests, request, walk};
 
 fn number(bytes: &[u8]) -> i16 {
     i16::from_be_bytes([bytes[0], bytes[1]])
@@ -41,6 +41,17 @@ fn packets_that_never_change_are_zero() {
         let said = bench.ask(&[op::START, op::FULL, op::SENSORS, id]);
         assert!(said.iter().all(|byte| *byte == 0), "{row:?}: {said:02x?}");
     }
+}
+
+#[test]
+fn constant_packets_stay_whatever_is_said() {
+    let mut rows = CommandTable::parse("packets", include_str!("packets.csv")).rows;
+    rows.retain(|row| row.conduct == Conduct::Constant);
+    rows.extend(CommandTable::parse("commands", include_str!("commands.csv")).rows);
+    let mut bench = Bench::new(CREATE, |_| ());
+    bench.say(&hex("80 83"));
+    // Reset, stop and power-off.
+    constants_hold(&rows, &["7", "133", "173", "148", "150"], |row| bench.ask(&request(row)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The console of an N100 does what its table says.
 
-use crate::commands::{Conduct, variants};
+use crate::commands::{Conduct, constants_hold, variants};
 use crate::imu::tests::{Bench, rows};
 use crate::wire::fdilink::{FdiLink, Frame, Packet};
 use crate::wire::framer::Framer;
@@ -44,12 +44,23 @@ fn every_row_of_the_table_is_what_the_unit_does() {
             bench.run(1000);
             assert_eq!(ask(&mut bench, row.request), answer, "{}", row.code);
         }
-        for bytes in variants(row.request.as_bytes()) {
-            bench.sent.clear();
-            bench.say(&[&bytes[..], b"\r\n"].concat());
-            bench.run(20);
-            assert!(bench.bytes().len() < 1000, "{}", row.code);
+        // In configuration a line that is no command is an error; cut to the name of another command it is that.
+        for bytes in &variants(row.request.as_bytes())[1..] {
+            bench.say(b"#fconfig\r\n");
+            bench.run(1000);
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let answer = ask(&mut bench, &text);
+            let is_longer_value = row.code == "fmsg ID RATE" || text == "#fmsg";
+            assert!(answer == "*#ERROR\r\n" || is_longer_value, "{text:?}: {answer}");
         }
+        // Outside of configuration nothing but #fconfig is heard.
+        bench.say(b"#fdeconfig\r\n");
+        bench.run(1000);
+        bench.sent.clear();
+        bench.say(&[row.request.as_bytes(), b"\r\n"].concat());
+        bench.run(200);
+        let is_text = bench.bytes().windows(2).any(|pair| pair == b"*#" || pair == b"#E");
+        assert_eq!(is_text, row.request == "#fconfig", "{}", row.code);
         bench.run(4000);
         bench.say(b"n\r\n");
         bench.run(1000);
@@ -97,4 +108,16 @@ fn rates_are_rungs_that_a_restart_puts_in_force() {
     bench.say(b"y\r\n");
     bench.run(4000);
     assert_eq!(count(&mut bench, is_imu), 100, "as the factory set it");
+}
+
+#[test]
+fn constant_answers_stay_whatever_is_set() {
+    let mut bench = bench();
+    let mut rows = rows("wheeltec-n100");
+    rows.retain(|row| !row.request.is_empty());
+    // These ask back before they restart the unit.
+    constants_hold(&rows, &["freboot", "freset"], |row| {
+        ask(&mut bench, "#fconfig");
+        ask(&mut bench, row.request)
+    });
 }

@@ -2,7 +2,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use super::*;
-use crate::commands::Conduct;
+use crate::commands::{Conduct, constants_hold};
 use crate::config::profile::Profile;
 use crate::config::rig::schedule::Schedule;
 use crate::families::catalogue;
@@ -586,5 +586,19 @@ fn every_command_is_answered_as_its_table_says() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn constant_answers_stay_whatever_is_set() {
+    for name in NAMES {
+        let profile = driver(name);
+        let tables = crate::families::family_of(&profile).commands(&profile);
+        let mut unit = unit(name, |_| {});
+        constants_hold(&tables[0].rows, &["0x10"], |row| {
+            let request = hex(row.request);
+            let answer = asked(&mut unit, request[0], &request[1..]);
+            (answer.code, answer.payload)
+        });
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::commands::{CommandRow, Conduct, constants_hold, variants};
 use crate::config::profile::Profile;
 use crate::config::rig::schedule::Schedule;
 use crate::families::catalogue;
@@ -62,6 +63,15 @@ fn lidar_packets(sent: &[Transmit]) -> impl Iterator<Item = (SimTime, &[u8])> {
 
 fn single(bytes: &[u8]) -> Packet<'_> {
     Packet::parse(LidarFormat::Single, 32, bytes).unwrap()
+}
+
+fn method(word: &str) -> HttpMethod {
+    match word {
+        "GET" => HttpMethod::Get,
+        "POST" => HttpMethod::Post,
+        "PUT" => HttpMethod::Put,
+        _ => HttpMethod::Delete,
+    }
 }
 
 fn ask(unit: &mut Ouster, method: HttpMethod, url: &str, body: &str) -> (u16, Value) {
@@ -450,18 +460,12 @@ fn older_words_mean_what_newer_ones_do() {
 /// Every request of the tables, also short, long and doubled, to each kind of firmware.
 #[test]
 fn every_request_is_answered_as_its_table_says() {
-    use crate::commands::{Conduct, variants};
     for name in ["ouster-os1-64-2.0", NAME, LATER] {
         let profile = driver(name);
         let tables = crate::families::family_of(&profile).commands(&profile);
         for row in &tables[0].rows {
             let (word, url) = row.code.split_once(' ').unwrap();
-            let method = match word {
-                "GET" => HttpMethod::Get,
-                "POST" => HttpMethod::Post,
-                "PUT" => HttpMethod::Put,
-                _ => HttpMethod::Delete,
-            };
+            let method = method(word);
             for (nth, body) in variants(row.request.as_bytes()).iter().enumerate() {
                 let mut unit = unit(name, |_| {});
                 let body = String::from_utf8_lossy(body);
@@ -527,5 +531,37 @@ fn every_request_is_answered_as_its_table_says() {
                 assert!(say(&mut unit, "get_time_info").starts_with('{'));
             }
         }
+    }
+}
+
+#[test]
+fn constant_answers_stay_whatever_is_set() {
+    for name in ["ouster-os1-64-2.0", "ouster-os1-128-2.5", "ouster-os1-128-3.1"] {
+        let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
+        let tables = crate::families::family_of(&profile).commands(&profile);
+        let mut unit = unit(name, |_| {});
+        constants_hold(
+            &tables[0].rows,
+            &["POST system/cmd/reboot", "POST system/restart"],
+            |row| {
+                let (word, url) = row.code.split_once(' ').unwrap();
+                ask(&mut unit, method(word), url, row.request)
+            },
+        );
+        // A constant parameter is that of the factory, and takes no other value.
+        let constant = |row: &&CommandRow| row.conduct == Conduct::Constant;
+        for row in tables[1].rows.iter().filter(constant) {
+            let factory = get(&mut unit, "sensor/config")[row.code].clone();
+            assert_eq!(factory.to_string(), row.request, "{name} {}", row.code);
+            for other in ["8", "\"ACCEL32_GYRO32_NMEA\""] {
+                let body = format!("{{\"{}\": {other}}}", row.code);
+                let (status, _) = ask(&mut unit, HttpMethod::Post, "sensor/config", &body);
+                assert!(status >= 400, "{name} {}: {other}", row.code);
+            }
+            assert_eq!(get(&mut unit, "sensor/config")[row.code], factory, "{name} {}", row.code);
+        }
+        let Some(lines) = tables.get(2) else { continue };
+        unit.handle_peer(SimTime::ZERO, PEER, true);
+        constants_hold(&lines.rows, &["reinitialize"], |row| say(&mut unit, row.request));
     }
 }

@@ -80,3 +80,26 @@ impl Protocol for PhoneUnit {
         if self.is_streaming { self.rate_hz } else { 0.0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::imu::tests::Bench;
+
+    /// It has no commands: whatever comes in, the stream goes on as it was.
+    #[test]
+    fn nothing_is_heard() {
+        let said = |bytes: &[u8]| {
+            let mut bench = Bench::new("phone-imu", |_, _| {});
+            bench.run(50);
+            bench.say(bytes);
+            bench.run(200);
+            bench.bytes()
+        };
+        let silence = said(b"");
+        let requests = [&b"?\r\n"[..], b"$VNRRG,01*XX\r\n", &[0xfa, 0xff, 0, 0, 1], &[0xff; 500]];
+        assert!(!silence.is_empty());
+        for bytes in requests {
+            assert_eq!(said(bytes), silence, "{bytes:02x?}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 use super::profile::{RoboClawLayout, RoboClawSettings};
 use super::settings::read_of;
-use crate::commands::{CommandTable, Conduct};
+use crate::commands::{CommandTable, Conduct, constants_hold};
 use crate::drive_base::profile::BaseSettings;
 use crate::drive_base::tests::{Bench, MS, NOTHING, ROBOCLAW, assert_near, hex, set_own};
 use crate::drive_base::walk::{has_requests, request, walk};
@@ -51,6 +51,13 @@ fn every_command_does_what_the_table_says() {
         bench.wait(60);
         assert_eq!(bench.ask(&hex("80 18")).len(), 4, "{row:?}");
     }
+}
+
+#[test]
+fn constant_answers_stay_whatever_is_set() {
+    let mut bench = Bench::new(ROBOCLAW, |_| ());
+    // 98 changes address and rate.
+    constants_hold(&table().rows, &["98"], |row| bench.ask(&request(row)));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use glam::DVec3;
 use super::answers::VECTORNAV_REGISTERS;
 use super::registers::MEASUREMENTS;
 use super::text::line_len;
-use crate::commands::{Conduct, variants};
+use crate::Output;
+use crate::commands::{Conduct, constants_hold, variants};
 use crate::imu::tests::{Bench, Proof, rows, shaken, truth};
 use crate::wire::framer::Framer;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav};
@@ -335,15 +336,65 @@ fn every_row_of_the_table_is_what_the_unit_does() {
             }
             _ => {}
         }
-        for bytes in variants(body.as_bytes()) {
-            bench.sent.clear();
-            bench.say(&request(std::str::from_utf8(&bytes).unwrap()));
-            bench.run(20);
-            assert!(bench.bytes().len() < 1000, "{}", row.code);
+        for bytes in &variants(body.as_bytes())[1..] {
+            let text = std::str::from_utf8(bytes).unwrap().replace('\0', "1");
+            check_damaged(&mut bench, &text, None);
         }
+        // A value less and one more.
+        let (less, more) = (body.rsplit_once(',').map(|(less, _)| less), format!("{body},1"));
+        let is_of_register = body.starts_with("VNRRG") || body.starts_with("VNWRG");
+        let counts = |number: &str| is_of_register && !is_refused && !OPEN.contains(&number);
+        let number = body.split(',').nth(1).unwrap_or_default();
+        if let Some(less) = less {
+            check_damaged(&mut bench, less, counts(number).then_some("VNERR,05"));
+        }
+        check_damaged(&mut bench, &more, counts(number).then_some("VNERR,06"));
         bench.run(if matches!(row.code, "VNRST" | "VNRFS") { 400 } else { 10 });
         assert_eq!(ask(&mut bench, "VNRRG,01"), "VNRRG,01,VN-100T-CR", "{}", row.code);
     }
+}
+
+/// Registers with values of any number: the user's text, and those that may name a port.
+const OPEN: [&str; 4] = ["00", "05", "06", "07"];
+
+/// What a VN-100 says to a damaged command: `wanted`, or one line, the command again or an error of UM001 (1 to
+/// 12), after which the register holds what it held.
+fn check_damaged(bench: &mut Bench, body: &str, wanted: Option<&str>) {
+    if body.starts_with("VNRS") || body.starts_with("VNRF") {
+        // Behind a restart, silent for a while.
+        bench.run(400);
+    }
+    let id: Option<u8> = body
+        .strip_prefix("VNWRG,")
+        .and_then(|rest| rest.split(',').next().unwrap_or_default().parse().ok());
+    let read = id.map(|id| format!("VNRRG,{id}")).filter(|_| id != Some(33));
+    let before = read.as_ref().map(|read| ask(bench, read));
+    let answer = ask(bench, body);
+    if let Some(wanted) = wanted {
+        assert_eq!(answer, wanted, "{body}");
+    }
+    let code = answer.strip_prefix("VNERR,").map(|code| u8::from_str_radix(code, 16).unwrap());
+    let is_pause =
+        body.starts_with("VNBOM") || body.starts_with("VNRST") || body.starts_with("VNRFS");
+    assert!(is_pause || !answer.is_empty(), "{body}: silence");
+    assert!(code.is_none_or(|code| (1..=12).contains(&code)), "{body}: {answer}");
+    if code.is_some()
+        && let Some(read) = read
+        && !MEASUREMENTS.iter().any(|(known, _)| Some(*known) == id)
+    {
+        assert_eq!(Some(ask(bench, &read)), before, "{body}");
+    }
+    bench.run(if is_pause { 400 } else { 5 });
+}
+
+#[test]
+fn a_command_with_a_wrong_checksum_is_error_3() {
+    let mut bench = Bench::new("vectornav-vn100", |_, s| s.is_streaming = false);
+    bench.run(50);
+    bench.sent.clear();
+    bench.say(b"$VNRRG,01*00\r\n");
+    bench.run(50);
+    assert_eq!(lines(&bench), ["VNERR,03"]);
 }
 
 #[test]
@@ -412,4 +463,12 @@ fn the_opening_of_ardupilot_is_answered() {
         lengths.len().abs_diff(50) <= 1 && lengths.iter().all(|len| *len == 104),
         "{lengths:?}"
     );
+}
+
+#[test]
+fn constant_answers_stay_whatever_is_set() {
+    let mut bench = unit();
+    constants_hold(&rows("vectornav-vn100"), &["VNRST", "VNRFS"], |row| {
+        ask(&mut bench, &row.request.replace(' ', ","))
+    });
 }

@@ -266,6 +266,7 @@ impl XbusUnit {
             // Of legacy measurements, which are not sent.
             mid::REQ_DATA_LENGTH => vec![0, 0],
             mid::REQ_EMTS if data.len() <= 2 => vec![0; EMTS_BYTES],
+            mid::REQ_EMTS => return Err(error::PARAMETER),
             mid::STORE_FILTER_STATE => Vec::new(),
             mid::REQ_CONFIGURATION => self.configuration(unit).to_bytes(),
             mid::SET_OUTPUT_CONFIGURATION => {

@@ -2,7 +2,7 @@
 
 use super::super::commands::table;
 use super::*;
-use crate::commands::Conduct;
+use crate::commands::{Conduct, constants_hold};
 
 /// The kind of the answer to a kind of command.
 fn answer_kind(code: &str) -> &'static str {
@@ -56,6 +56,19 @@ fn every_command_does_what_the_table_says() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn constant_answers_stay_whatever_is_set() {
+    for profile in ["sick-lms111", "sick-lms511"] {
+        let mut bench = Bench::new(profile, "");
+        let rows = table(&bench.unit.profile).rows;
+        let peer = bench.connect(0);
+        constants_hold(&rows, &["sMN mSCreboot"], |row| {
+            bench.ask(peer, LOGIN);
+            bench.ask(peer, row.request)
+        });
     }
 }
 

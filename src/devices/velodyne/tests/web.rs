@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::changes::{MS, Run};
 use super::*;
 use crate::build;
+use crate::commands::{Conduct, constants_hold, variants};
 use crate::config::rig::Rig;
 use crate::velodyne::web_settings::ThermalProfile;
 use crate::wire::http::HttpMethod;
@@ -307,7 +308,6 @@ proptest! {
 /// Every request of the table, also short, long and doubled, to each product.
 #[test]
 fn every_request_is_answered_as_its_table_says() {
-    use crate::commands::{Conduct, variants};
     let profiles = catalogue().profiles().iter();
     for profile in profiles.filter(|profile| profile.data::<VelodyneProfile>().is_some()) {
         let [table] = &crate::families::family_of(profile).commands(profile)[..] else { panic!() };
@@ -337,5 +337,20 @@ fn every_request_is_answered_as_its_table_says() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn constant_answers_stay_whatever_is_set() {
+    let profiles = catalogue().profiles().iter();
+    for profile in profiles.filter(|profile| profile.data::<VelodyneProfile>().is_some()) {
+        let [table] = &crate::families::family_of(profile).commands(profile)[..] else { panic!() };
+        let mut run = Run::new(unit(&profile.name, |_| {}), 100);
+        constants_hold(&table.rows, &["POST /cgi/reset"], |row| {
+            let (word, path) = row.code.split_once(' ').unwrap();
+            let path = path.split(' ').next().unwrap_or_default();
+            let method = if word == "GET" { HttpMethod::Get } else { HttpMethod::Post };
+            ask(&mut run, method, path, row.request).body
+        });
     }
 }
