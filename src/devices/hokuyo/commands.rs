@@ -135,7 +135,7 @@ impl Hokuyo {
                 }
                 return code;
             }
-            Phase::Booting { .. } | Phase::Standby | Phase::Failed { .. } => {}
+            Phase::Off { .. } | Phase::Booting { .. } | Phase::Standby | Phase::Failed { .. } => {}
         }
         DONE
     }
@@ -333,7 +333,7 @@ impl Hokuyo {
     fn state_number(&self, at: SimTime) -> u32 {
         let number = match self.phase {
             Phase::Standby => 0,
-            Phase::Booting { .. } => 1,
+            Phase::Off { .. } | Phase::Booting { .. } => 1,
             Phase::TimeAdjustment => 2,
             Phase::Single => 3,
             Phase::Streaming => 4,
@@ -355,7 +355,7 @@ impl Hokuyo {
         let is_failed = matches!(self.phase, Phase::Failed { .. });
         let is_verifying = matches!(self.phase, Phase::Verifying { .. });
         let mode = match self.phase {
-            Phase::Booting { .. } => 0,
+            Phase::Off { .. } | Phase::Booting { .. } => 0,
             Phase::Standby => 1,
             Phase::TimeAdjustment => 2,
             Phase::Single => 3,

@@ -12,6 +12,7 @@ use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::WINDOW_DIRTY;
+use crate::power_cycle::POWER_CYCLE;
 use crate::wire::scip::request::Name;
 
 /// `hokuyo`
@@ -47,7 +48,7 @@ impl Family for HokuyoFamily {
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
-        &[WINDOW_DIRTY, MOTOR_STALL]
+        &[WINDOW_DIRTY, MOTOR_STALL, POWER_CYCLE]
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {

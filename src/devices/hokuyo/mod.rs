@@ -9,8 +9,9 @@
 //! ```
 //!
 //! Commands are in `commands.rs`, streams in `stream.rs`, which scans are measured in `scanning.rs`, what
-//! they are sent as in `values.rs`, the mirror in `turning.rs`, failures in `failures.rs`. One host is served at
-//! a time: at the end of a serial line, or the one that is connected; when it goes, the scanner stands by.
+//! they are sent as in `values.rs`, the mirror in `turning.rs`, failures in `failures.rs`, power-off in
+//! `power.rs`. One host is served at a time: at the end of a serial line, or the one that is connected; when it
+//! goes, the scanner stands by.
 //!
 //! Only scans that will be sent are measured, and of those only the steps that were asked for.
 //!
@@ -23,6 +24,7 @@ mod describe;
 mod failures;
 mod family;
 mod hosts;
+mod power;
 pub mod profile;
 mod profile_read;
 mod scanning;
@@ -45,6 +47,7 @@ use self::values::{Scan, Wanted};
 use super::{Device, Output, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::motor_stall::{MotorStall, before};
+use crate::power_cycle::{PowerCycle, back_at};
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
@@ -100,11 +103,14 @@ pub struct Hokuyo {
     ready: VecDeque<Transmit>,
     optics_faults: Vec<Timed<LidarFault>>,
     stalls: Vec<Timed<MotorStall>>,
+    cuts: Vec<Timed<PowerCycle>>,
 }
 
 /// What the scanner does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
+    /// Without power, until it comes back.
+    Off { until: Option<SimTime> },
     /// It has just been switched on.
     Booting { until: SimTime },
     /// The motor turns, the laser is off.
@@ -153,6 +159,7 @@ struct Asked {
 /// What happens next by itself.
 #[derive(Clone, Copy, Debug)]
 enum Event {
+    PowerCut,
     PhaseOver,
     Held,
     Reboots,
@@ -192,6 +199,7 @@ impl Hokuyo {
             ready: VecDeque::new(),
             optics_faults: Vec::new(),
             stalls: Vec::new(),
+            cuts: Vec::new(),
             profile: profile.clone(),
             settings: settings.clone(),
         };
@@ -205,6 +213,7 @@ impl Hokuyo {
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stalls = faults.kind();
+        self.cuts = faults.kind();
     }
 
     /// The physics that measures for this unit: one beam in the mirror's plane.
@@ -220,6 +229,7 @@ impl Hokuyo {
             let at = at.max(self.done_to);
             self.done_to = at;
             match event {
+                Event::PowerCut => self.switch_off(at),
                 Event::PhaseOver => self.end_phase(at),
                 Event::Held => self.hold(at),
                 Event::Reboots => self.boot(at),
@@ -237,9 +247,12 @@ impl Hokuyo {
             Phase::Booting { until }
             | Phase::Waking { until, .. }
             | Phase::Verifying { until, .. } => Some((until, Event::PhaseOver)),
-            Phase::Failed { until } => until.map(|until| (until, Event::PhaseOver)),
+            Phase::Off { until } | Phase::Failed { until } => {
+                until.map(|until| (until, Event::PhaseOver))
+            }
             _ => None,
         };
+        let cut = self.next_cut().map(|at| (at, Event::PowerCut));
         let held = self.next_hold().map(|at| (at, Event::Held));
         let reboot = self.reboot_at.map(|at| (at, Event::Reboots));
         let scan = self.ahead.front().map(|scan| (self.leaves(scan.revolution), Event::ScanOver));
@@ -247,14 +260,17 @@ impl Hokuyo {
             .asked
             .front()
             .map(|asked| (SimTime(self.leaves(asked.revolution).0 + PATIENCE_NS), Event::GivenUp));
-        let hears = self.profile.connection.listens_while_booting
-            || !matches!(self.phase, Phase::Booting { .. });
+        let hears = match self.phase {
+            Phase::Off { .. } => false,
+            Phase::Booting { .. } => self.profile.connection.listens_while_booting,
+            _ => true,
+        };
         let answer = self
             .served()
             .filter(|_| hears)
             .and_then(|place| self.hosts[place].waiting.next_answer());
         let answer = answer.map(|at| (at, Event::AnswerDue));
-        [phase, held, reboot, scan, given_up, answer]
+        [cut, phase, held, reboot, scan, given_up, answer]
             .into_iter()
             .flatten()
             .min_by_key(|(at, _)| *at)
@@ -283,6 +299,7 @@ impl Hokuyo {
 
     fn end_phase(&mut self, at: SimTime) {
         match self.phase {
+            Phase::Off { .. } => self.boot(at),
             Phase::Booting { .. } => self.get_ready(at),
             Phase::Waking { laser, .. } => {
                 self.phase = if laser { Phase::Single } else { Phase::Standby };
@@ -346,17 +363,7 @@ impl Hokuyo {
     }
 
     fn boot(&mut self, at: SimTime) {
-        self.reboot_at = None;
-        self.forget_scans();
-        let closed: Vec<Peer> = self.hosts.iter().filter_map(|host| host.peer).collect();
-        for peer in &closed {
-            let none = PacketTruth::default();
-            self.push(at, 0, Output::Disconnect(*peer), Vec::new(), none);
-        }
-        self.hosts.retain(|host| host.peer.is_none());
-        for host in &mut self.hosts {
-            *host = Host::new(None);
-        }
+        self.hang_up(at);
         let baud = self.settings.bit_rate;
         if let Some(uart) = self.uart.as_mut().filter(|uart| uart.line().baud != baud) {
             uart.change_rate(at, baud);
@@ -510,7 +517,8 @@ impl Device for Hokuyo {
     fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
         self.run(now);
         let (now, reply_ns) = (self.now, self.profile.timing.reply_ns);
-        if let Some(host) = self.hosts.iter_mut().find(|host| host.peer.is_none()) {
+        let is_off = matches!(self.phase, Phase::Off { .. });
+        if let Some(host) = self.hosts.iter_mut().find(|host| host.peer.is_none() && !is_off) {
             host.hear(now, bytes, reply_ns);
         }
         self.run(now);
@@ -520,7 +528,10 @@ impl Device for Hokuyo {
         self.run(now);
         let before = self.served().map(|place| self.hosts[place].peer);
         self.hosts.retain(|host| host.peer != Some(peer));
-        if connected {
+        if connected && matches!(self.phase, Phase::Off { .. }) {
+            let none = PacketTruth::default();
+            self.push(self.now, 0, Output::Disconnect(peer), Vec::new(), none);
+        } else if connected {
             self.hosts.push(Host::new(Some(peer)));
         }
         if self.served().map(|place| self.hosts[place].peer) != before {
@@ -547,6 +558,9 @@ impl Device for Hokuyo {
 
     fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
         self.set_faults(faults);
+        if let Phase::Off { .. } = self.phase {
+            self.phase = Phase::Off { until: back_at(&self.cuts, before(at)) };
+        }
         self.reconsider_hold(before(at));
     }
 

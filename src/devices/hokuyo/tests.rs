@@ -5,6 +5,7 @@ use super::profile::{ClusterRule, EchoChoice, EchoOrder};
 use super::values::{Scan, Wanted, scan_data};
 use super::*;
 use crate::PacketTruth;
+use crate::commands::{Conduct, constants_hold, variants};
 use crate::config::rig::Rig;
 use crate::config::rig::schedule::Schedule;
 use crate::families::catalogue;
@@ -457,6 +458,51 @@ fn a_motor_that_is_held_for_long_is_a_failure() {
 }
 
 #[test]
+fn without_power_it_forgets_all_and_then_boots() {
+    for profile in ["hokuyo-utm30lx-ew", "hokuyo-urg04lx"] {
+        let is_serial = profile == "hokuyo-urg04lx";
+        let settings = if is_serial { "baud_rate = 750000" } else { "" };
+        let mut bench = Bench::connected(profile, settings);
+        let boot_ms = bench.unit.profile.timing.boot_ns / MS;
+        let schedule =
+            Schedule { start: SimTime(500 * MS), duration_ns: Some(1000 * MS), period_ns: None };
+        let cut = Timed { fault: 0, schedule, kind: PowerCycle };
+        bench.unit.set_faults(&DeviceFaults::from(vec![cut]));
+        bench.run_ms(5);
+        if is_serial {
+            bench.ask("SCIP2.0");
+        }
+        bench.ask("BM");
+        let stream = if is_serial { "MD0044072501000" } else { "ME0000108001000" };
+        bench.ask(stream);
+        bench.run_ms(490 - bench.unit.now.0 / MS);
+        assert!(bench.scans() > 1, "{profile}");
+        bench.run_ms(100);
+        assert_eq!(bench.closed, if is_serial { vec![] } else { vec![PEER] });
+        bench.said.clear();
+        bench.send("QT");
+        // Nobody can connect.
+        if !is_serial {
+            bench.unit.handle_peer(bench.unit.now, PEER, true);
+        }
+        bench.run_ms(920);
+        assert!(bench.said.iter().all(|(due, ..)| due.0 < 700 * MS), "{profile}: it has no power");
+        assert_eq!(bench.closed.len(), if is_serial { 0 } else { 2 });
+        bench.said.clear();
+        if !is_serial {
+            bench.unit.handle_peer(bench.unit.now, PEER, true);
+        }
+        bench.run_ms(20 + boot_ms);
+        assert_eq!(bench.scans(), 0, "{profile}: the laser is off after a start");
+        if is_serial {
+            bench.ask("SCIP2.0");
+        }
+        assert_eq!(bench.ask("VV"), "00");
+        assert_eq!(bench.ask("BM"), "00");
+    }
+}
+
+#[test]
 fn a_single_scan_of_a_motor_that_is_held_is_refused() {
     let mut unit = unit("hokuyo-utm30lx-ew", "", |_| {});
     unit.set_faults(&stalls(&[(20, None)]));
@@ -592,7 +638,6 @@ fn floods_are_bounded() {
 /// Every command of the table, also short, long and doubled, to each product.
 #[test]
 fn every_command_is_answered_as_its_table_says() {
-    use crate::commands::{Conduct, variants};
     let profiles = catalogue().profiles().iter();
     for profile in profiles.filter(|profile| profile.data::<HokuyoProfile>().is_some()) {
         let [table] = &crate::families::family_of(profile).commands(profile)[..] else { panic!() };
@@ -635,5 +680,24 @@ fn every_command_is_answered_as_its_table_says() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn constant_answers_stay_whatever_is_set() {
+    let profiles = catalogue().profiles().iter();
+    for profile in profiles.filter(|profile| profile.data::<HokuyoProfile>().is_some()) {
+        let [table] = &crate::families::family_of(profile).commands(profile)[..] else { panic!() };
+        let mut bench = Bench::connected(&profile.name, "");
+        bench.run_ms(5);
+        // Restarts, another bit rate, a simulated failure; while clocks are compared PP is refused.
+        constants_hold(&table.rows, &["RB", "RT", "SS", "DB", "TM"], |row| {
+            bench.said.clear();
+            bench.send(row.request);
+            bench.run_ms(50);
+            let echo = row.request.as_bytes();
+            let answer = bench.said.iter().find(|(_, _, message)| message.echo == echo);
+            answer.map(|(_, _, message)| message.to_bytes())
+        });
     }
 }
