@@ -92,19 +92,23 @@ fn items(profile: &GnssProfile) -> CommandTable {
     }
 }
 
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
     "u-blox ZED-F9P interface description, configuration interface",
     "u-blox M10 SPG 5.10 interface description, UBX-21035062 R02",
-    "pyubx2: numbers of configuration items",
+    "pyubx2 and ubloxcfg: numbers of configuration items, of ubloxcfg those of HPG 1.50",
+    "CFG-VALGET and MON-VER of a ZED-F9P with HPG 1.51, recorded by a public driver (satpulse)",
 ];
 
-/// The lengths that an aiding message (class 0x13) may have, by its id and the kind in its first byte.
-pub(super) fn aiding_lengths(id: MessageId, kind: Option<u8>) -> Vec<usize> {
+/// The lengths that an aiding message (class 0x13) may have in a firmware, by its id and the kind in its first
+/// byte.
+pub(super) fn aiding_lengths(profile: &GnssProfile, id: MessageId, kind: Option<u8>) -> Vec<usize> {
     let codes = [
         kind.map(|kind| format!("0x{:02x} 0x{:02x} 0x{kind:02x}", id.class, id.id)),
         Some(format!("0x{:02x} 0x{:02x}", id.class, id.id)),
     ];
-    let named = |row: &&CommandRow| codes.iter().flatten().any(|code| code == row.code);
+    let named = |row: &&CommandRow| {
+        row.conduct != Conduct::Refused && codes.iter().flatten().any(|code| code == row.code)
+    };
     let length = |row: &CommandRow| row.request.split_whitespace().count();
-    MESSAGES.rows.iter().filter(named).map(length).collect()
+    messages(profile).rows.iter().filter(named).map(length).collect()
 }

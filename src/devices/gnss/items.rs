@@ -4,8 +4,10 @@
 //! and write the same items. `items.csv` has their names and keys (ZED-F9P interface description, as
 //! pyubx2 lists them), the factory's values, the versions of the protocol in which generations 8, 9
 //! and 10 have them (u-blox 8 receiver description; dumps of CFG-VALGET of ZED-F9Ps with HPG 1.11 and
-//! 1.32; M10 SPG 5.10 interface description), generation 10's value where it differs, and whether
-//! Menura acts on them. `commands.rs` makes tables of both.
+//! 1.32; what ubloxcfg has new from the interface description of HPG 1.50, and a recorded answer of HPG
+//! 1.51; M10 SPG 5.10 interface description), generation 10's value where it differs, and whether
+//! Menura acts on them. HPG 1.50 has no CFG-ITFM: it always looks for jamming (drivers of PX4 and
+//! QGroundControl). `commands.rs` makes tables of both.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -408,9 +410,13 @@ impl Store {
             let before = found.len();
             let items = self.matching(*key).into_iter();
             found.extend(items.filter_map(|key| Some(Item { key, value: *values.get(&key)? })));
-            if found.len() == before {
+            // A group without items adds nothing (a recorded ZED-F9P); an unknown item is an error.
+            if found.len() == before && key.0 & 0xffff != 0xffff {
                 return Err(Refused);
             }
+        }
+        if found.is_empty() {
+            return Err(Refused);
         }
         Ok(found.into_iter().skip(position.into()).take(MAX_ITEMS).collect())
     }
@@ -454,7 +460,8 @@ impl Store {
             // Motorbike, lawn mower and scooter came late.
             key::DYNMODEL => value != 1 && value <= if self.version >= 2731 { 12 } else { 9 },
             key::UTCSTANDARD => matches!(value, 0 | 3 | 5 | 6 | 7),
-            key::DGNSSMODE => matches!(value, 2 | 3),
+            // 5 is conservative ambiguity resolution, of HPG 1.50.
+            key::DGNSSMODE => matches!(value, 2 | 3) || value == 5 && self.version >= 2750,
             // The emulated line is 8N1 (1 stop bit, 0 eight data bits, 0 no parity).
             Key(0x2052_0002) => value == 1,
             Key(0x2052_0003 | 0x2052_0004) => value == 0,

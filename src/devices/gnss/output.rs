@@ -106,7 +106,11 @@ impl Gnss {
                 let bytes = if self.profile.dialect == GnssDialect::Ublox10 { 6 } else { 5 };
                 monitor::number(&self.noise, bytes).to_frame()
             }
-            mon_more::SecSig::ID => monitor::attacks(looks).to_frame(),
+            mon_more::SecSig::ID => {
+                // Firmware without the switch always looks for jamming.
+                let looks = looks || !self.store.has(key::ITFM_ENABLE);
+                monitor::attacks(looks).to_frame()
+            }
             _ => return None,
         })
     }

@@ -77,7 +77,8 @@ impl Gnss {
         for (to, from) in head.iter_mut().zip(&frame.payload) {
             *to = *from;
         }
-        let lengths = aiding_lengths(frame.id, frame.payload.first().copied());
+        let kind = frame.payload.first().copied();
+        let lengths = aiding_lengths(&self.profile, frame.id, kind);
         let code = match &lengths[..] {
             // The database: asked for, it is empty; a part of it is taken.
             _ if frame.id.id == MGA_DBD => 0,

@@ -1,7 +1,7 @@
 //! Every row of every table of commands does what it says.
 
 use super::*;
-use crate::commands::{CommandRow, Conduct, variants};
+use crate::commands::{CommandRow, Conduct, constants_hold, variants};
 use crate::families::family_of;
 
 /// The tables of all u-blox profiles.
@@ -97,23 +97,6 @@ fn every_ubx_message_does_what_its_row_says() {
                 _ if id.class == 0x13 => assert!(is_aided, "{what}: {frames:?}"),
                 _ => assert!(is_answered, "{what}: {frames:?}"),
             }
-            if row.conduct == Conduct::Constant && request.is_empty() {
-                bench.run_by(1.0, 100 * MS);
-                let mut again = frames_after(&mut bench, &Frame::new(id, request.clone()));
-                let mut before = frames.clone();
-                // Rows before this one have switched messages on.
-                let is_own = |frame: &Frame| frame.id == id || frame.id.class == 0x13;
-                before.retain(is_own);
-                again.retain(is_own);
-                // The time is that of the epoch.
-                for frame in before.iter_mut().chain(&mut again) {
-                    let at = if frame.id.id == 0x62 { 12 } else { 0 };
-                    if matches!(frame.id.class, 0x01 | 0x29) {
-                        frame.payload[at..at + 4].fill(0);
-                    }
-                }
-                assert_eq!(before, again, "{what}");
-            }
             if row.conduct == Conduct::Kept {
                 let read = frames_after(&mut bench, &Frame::new(id, Vec::new()));
                 let read =
@@ -143,6 +126,32 @@ fn every_ubx_message_does_what_its_row_says() {
                 assert!(is_alive(&mut bench), "{what}: {} bytes", wrong.len());
             }
         }
+    }
+}
+
+#[test]
+fn constant_answers_stay_whatever_is_set() {
+    for (mut bench, tables) in benches() {
+        bench.device.store.set(Key(0x1011_0025), 1);
+        bench.device.store.set(Key(0x1017_0001), 1);
+        let mut rows = tables[0].rows.clone();
+        rows.retain(|row| !row.request.is_empty() && !is_drastic(row));
+        constants_hold(&rows, &[], |row| {
+            bench.run_by(1.0, 100 * MS);
+            let id = id(row.code);
+            let mut frames = frames_after(&mut bench, &Frame::new(id, payload(row.request)));
+            // Other rows have switched messages on.
+            frames.retain(|frame| frame.id == id || matches!(frame.id.class, 0x05 | 0x13));
+            frames.dedup();
+            // The time is that of the epoch.
+            for frame in &mut frames {
+                let at = if frame.id.id == 0x62 { 12 } else { 0 };
+                if matches!(frame.id.class, 0x01 | 0x29) {
+                    frame.payload[at..at + 4].fill(0);
+                }
+            }
+            frames
+        });
     }
 }
 
@@ -219,6 +228,44 @@ fn every_item_and_rate_does_what_its_row_says() {
             assert!(is_refused || is_line || is_told, "{what}: {frames:?}");
         }
         assert!(is_alive(&mut bench));
+    }
+}
+
+/// What HPG 1.50 and 1.51 have and 1.32 lacks, and the other way round.
+#[test]
+fn later_firmware_of_an_f9p_has_other_items() {
+    let hex = |text: &str| crate::imu::tests::hex(text);
+    // GAL-USE_OSNMA, as a public note on HPG 1.50 has it.
+    let osnma = "b5 62 06 8a 09 00 00 01 00 00 05 00 35 10 01 e5 0a";
+    let itfm = valset(&[item(Key(0x1041_000d), 1)]);
+    // A driver's poll of the groups 0x31 and 0x32, and the answer of a unit with HPG 1.51.
+    let poll = "b5 62 06 8b 0c 00 00 00 00 00 ff ff 31 10 ff ff 32 10 1c 01";
+    let answer = "b5 62 06 8b 63 00 01 00 00 00 01 00 31 10 01 03 00 31 10 01 05 00 31 10 01 07 00 31 10 01 \
+                  0a 00 31 10 01 0d 00 31 10 01 0e 00 31 10 01 12 00 31 10 01 14 00 31 10 00 15 00 31 10 01 \
+                  18 00 31 10 01 1a 00 31 10 01 1f 00 31 10 01 20 00 31 10 01 21 00 31 10 01 22 00 31 10 01 \
+                  24 00 31 10 01 25 00 31 10 01 27 00 31 10 01 6e 3a";
+    for (name, is_later) in [("ublox-zed-f9p-hpg1.32", false), ("ublox-zed-f9p-hpg1.51", true)] {
+        let mut bench = fresh(name);
+        let mut said = |bytes: &[u8]| {
+            bench.sent.clear();
+            bench.say(bytes);
+            bench.run_by(0.06, 20 * MS);
+            bench.frames()
+        };
+        assert_eq!(is_ack(&said(&hex(osnma)), CfgValset::ID), is_later, "{name}");
+        assert_eq!(is_ack(&said(&itfm.to_frame().to_bytes()), CfgValset::ID), !is_later, "{name}");
+        let told = said(&hex(poll));
+        assert_eq!(told[0].to_bytes() == hex(answer), is_later, "{told:02x?}");
+        // Without the switch, the unit always looks for jamming.
+        let sig = said(&Frame::new(MessageId::new(0x27, 0x09), Vec::new()).to_bytes());
+        assert_eq!(sig[0].payload[4], 0b011, "{name}");
+        let key = hex(&format!("07 00 12 00 {}", "00 ".repeat(68)));
+        let aided = |frames: &[Frame]| {
+            frames.iter().any(|f| f.id == MessageId::new(0x13, 0x60) && f.payload[0] == 1)
+        };
+        said(&valset(&[item(Key(0x1011_0025), 1)]).to_frame().to_bytes());
+        let told = said(&Frame::new(MessageId::new(0x13, 0x02), key).to_bytes());
+        assert_eq!(aided(&told), is_later, "{name}: {told:02x?}");
     }
 }
 
