@@ -5,6 +5,7 @@ mod common;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::path::Path;
 use std::process::Output;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -168,6 +169,10 @@ fn bags_of_a_recording_are_read_as_the_recording_is() {
         assert_eq!(replay.status.code(), Some(0), "{name}: {told}");
         assert!(!told.contains("left out"), "{name}: {told}");
         assert!(received == sent, "{name}: {} of {} came", received.len(), sent.len());
+        // What the second unit of a kit's case sends: the data, without the positions beside them.
+        let unit = |path: &str| menura::kit::stranger::twin(Path::new(path)).unwrap();
+        let (own, other) = (unit(&capture), unit(&bag));
+        assert!(own.len() > 200 && own == other, "{name}: {} and {}", own.len(), other.len());
     }
 }
 
@@ -293,6 +298,8 @@ fn datagrams_in_ip_fragments_are_counted_and_sent() {
         let (replay, received) = replayed(capture);
         assert_eq!(replay.status.code(), Some(0), "{capture}: {}", stderr(&replay));
         assert!(received == sent, "{capture}: {} came", received.len());
+        let unit = menura::kit::stranger::twin(Path::new(capture)).unwrap();
+        assert!(unit.iter().map(|(_, payload)| payload).eq(&sent), "{capture}");
     }
     sent.remove(3);
     let told = format!("not sent: {} IP fragments without the rest of the datagram", FRAGMENTS - 1);
@@ -300,6 +307,8 @@ fn datagrams_in_ip_fragments_are_counted_and_sent() {
         let (replay, received) = replayed(capture);
         assert_eq!(replay.status.code(), Some(2), "{capture}: {}", stderr(&replay));
         assert!(stderr(&replay).contains(&told), "{capture}: {}", stderr(&replay));
+        let unit = menura::kit::stranger::twin(Path::new(capture));
+        assert!(unit.is_err_and(|error| error.contains("without the rest")), "{capture}");
         assert!(received == sent, "{capture}: {} came", received.len());
     }
 }

@@ -398,6 +398,8 @@ fn explained(case: &Case) -> String {
             "a stranger sends {} from {} to {} s",
             match stranger.sends {
                 crate::kit::case::Sends::Garbage => "garbage",
+                crate::kit::case::Sends::Twin if stranger.capture.is_some() =>
+                    "what a captured unit sent",
                 crate::kit::case::Sends::Twin => "what another unit sends",
             },
             stranger.start_s,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use crate::kit::expectation::Expectation;
 use crate::kit::rig_source::RigSource;
@@ -128,6 +129,8 @@ pub struct Stranger {
     pub from: SocketAddr,
     /// Of a twin: keys of the rig that are different there.
     pub set: Vec<String>,
+    /// Of a twin: a capture of a real unit, which is sent in place of what Menura records.
+    pub capture: Option<PathBuf>,
 }
 
 /// What a stranger sends.

@@ -76,9 +76,18 @@ pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
     };
     let from = stranger_address(&table.optional("from"));
     let set = pairs(&table.optional("set"), "keys of the rig, each \"KEY=VALUE\"");
+    let file = table.optional("capture");
+    let capture = if file.is_written() { file.text("the path of a capture") } else { None };
+    if let Some(text) = &capture
+        && sends == Some(Sends::Garbage)
+    {
+        let label = "allowed: with `sends = \"twin\"`";
+        file.fault(text.place.fault("garbage is not read from a file", label));
+    }
+    let capture = capture.map(|text| text.value.into());
     table.finish();
     let (sends, start_s, duration_s) = (sends?, start_s?, duration_s?);
-    Some(Stranger { sends, start_s, duration_s, rate_hz, size_bytes, from: from?, set })
+    Some(Stranger { sends, start_s, duration_s, rate_hz, size_bytes, from: from?, set, capture })
 }
 
 /// `"ADDRESS"` or `"ADDRESS:PORT"` of the loopback interface.

@@ -39,7 +39,7 @@ mod python;
 pub(crate) mod report;
 pub(crate) mod rig_source;
 pub(crate) mod runner;
-mod stranger;
+pub mod stranger;
 pub mod suite;
 mod suite_read;
 mod toml_fields;

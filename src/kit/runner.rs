@@ -318,6 +318,13 @@ impl Plan {
                 twins.push(Vec::new());
                 continue;
             }
+            if let Some(capture) = &stranger.capture {
+                let read = crate::kit::stranger::twin(capture);
+                twins.push(read.map_err(|error| {
+                    Verdict::BenchFailed(format!("{}: {error}", capture.display()))
+                })?);
+                continue;
+            }
             let mut bench = bench.clone();
             bench.sets.extend(stranger.set.iter().map(|set| set.replace("{device}", device)));
             let stretch = Stretch {

@@ -10,9 +10,9 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
 use crate::analysis::capture::{CaptureReader, Source};
+use crate::analysis::damage::Damage;
 use crate::kit::case::{Sends, Stranger};
 use crate::kit::clock;
-use crate::wire::ethernet::Content;
 
 /// The stranger's address if the case names none: another one of the loopback interface.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
@@ -24,18 +24,20 @@ const MOST: usize = 200_000;
 /// A datagram, and when it is sent after the first.
 pub type Timed = (Duration, Vec<u8>);
 
-/// The datagrams of a recording that go to the port to which most go: its data, not what is told beside them.
+/// The datagrams of a capture that go to the port to which most go: its data, not what is told beside them. The
+/// capture is pcap, pcapng or a bag of ROS 2 with raw packets; IP fragments are put together.
 ///
 /// # Errors
-/// The file cannot be read.
+/// The file cannot be read whole, or has no datagrams.
 pub fn twin(recording: &Path) -> Result<Vec<Timed>, String> {
     let mut reader = CaptureReader::open(Source::File(recording)).map_err(|e| e.to_string())?;
     let mut first_ns = None;
     let mut ports: BTreeMap<u16, Vec<Timed>> = BTreeMap::new();
     let mut kept = 0;
+    let mut damage = Damage::default();
     while let Some(frame) = reader.next_frame() {
         let frame = frame.map_err(|error| error.to_string())?;
-        let Ok(Content::Udp(datagram)) = Content::find(frame.link, frame.frame) else { continue };
+        let Some(datagram) = damage.datagram(&frame) else { continue };
         let since_ns = (frame.unix_ns - *first_ns.get_or_insert(frame.unix_ns)).max(0) as u64;
         if kept < MOST {
             kept += 1;
@@ -43,10 +45,11 @@ pub fn twin(recording: &Path) -> Result<Vec<Timed>, String> {
             ports.entry(datagram.destination.port()).or_default().push(timed);
         }
     }
+    damage.warn(recording, reader.others_told());
     if let Some(lost) = reader.lost() {
         return Err(lost.to_string());
     }
-    Ok(ports.into_values().max_by_key(Vec::len).unwrap_or_default())
+    ports.into_values().max_by_key(Vec::len).ok_or_else(|| "it has no whole datagrams".to_owned())
 }
 
 /// Sends to `to` for as long as the stranger does, or until `over`; `zero` is when the case begins, `seed` fixes the
@@ -129,6 +132,7 @@ mod tests {
             size_bytes: None,
             from: (ADDRESS, 0).into(),
             set: Vec::new(),
+            capture: None,
         };
         let heard = |seed| {
             let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -159,6 +163,7 @@ mod tests {
             size_bytes: Some(1206),
             from: "127.0.0.71:0".parse().unwrap(),
             set: Vec::new(),
+            capture: None,
         };
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();

@@ -75,6 +75,9 @@ impl Suite {
                 // A name, or a path from the suite's folder.
                 case.rig = Some(RigSource::find(&path.to_string_lossy(), &base)?);
             }
+            for capture in case.strangers.iter_mut().filter_map(|one| one.capture.as_mut()) {
+                *capture = base.join(&capture);
+            }
             // One that is included twice is run once; the user's own of that name takes its place.
             match self.cases.iter_mut().find(|known| known.name == case.name) {
                 Some(known) => *known = case,
