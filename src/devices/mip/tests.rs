@@ -4,7 +4,6 @@ use glam::DVec3;
 
 use super::commands::{COMMANDS, dm, filter};
 use super::settings::SETTINGS;
-use crate::Output;
 use crate::commands::{Conduct, constants_hold, variants};
 use crate::imu::tests::{Bench, Proof, hex, shaken};
 use crate::wire::framer::Framer;

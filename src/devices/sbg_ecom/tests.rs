@@ -3,7 +3,6 @@
 use glam::DVec3;
 
 use super::answers::SBG_SETTINGS;
-use crate::Output;
 use crate::commands::{Conduct, constants_hold, variants};
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::imu::tests::{Bench, Proof, hex, rows as table, shaken, truth};

@@ -5,7 +5,6 @@ use glam::DVec3;
 use super::answers::VECTORNAV_REGISTERS;
 use super::registers::MEASUREMENTS;
 use super::text::line_len;
-use crate::Output;
 use crate::commands::{Conduct, constants_hold, variants};
 use crate::imu::tests::{Bench, Proof, rows, shaken, truth};
 use crate::wire::framer::Framer;

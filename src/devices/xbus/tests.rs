@@ -3,7 +3,6 @@
 use glam::{DQuat, DVec3};
 
 use super::answers::XBUS_SETTINGS;
-use crate::Output;
 use crate::commands::{Conduct, constants_hold, variants};
 use crate::imu::tests::{Bench, Proof, hex, rows as table, truth};
 use crate::sensors::imu::InertialTruth;
