@@ -1,5 +1,5 @@
-//! `menura validate andabata`: a robot crosses a field by what its sensors' bytes say, after Sánchez,
-//! Morales, Martínez et al. 2020 (the field robot Andabata).
+//! `menura validate andabata`: a robot crosses a field by what its sensors' bytes say, after Martínez,
+//! Morales, Sánchez et al. 2020 (the field robot Andabata).
 //!
 //! Three experiments of the notes on that paper:
 //!

@@ -1,6 +1,6 @@
 //! Where to drive: a polar map of what can be driven over, and the direction that is taken.
 //!
-//! Equations (7) to (11) of the Andabata paper (Sánchez et al. 2020). Two rules are ours: a direction must be
+//! Equations (7) to (11) of the Andabata paper (Martínez et al. 2020). Two rules are ours: a direction must be
 //! free for the robot's width, and the robot does not turn back while there is a way on.
 
 use std::f64::consts::{PI, TAU};

@@ -1,5 +1,5 @@
 //! The built-in `andabata-field`: a field to drive across, after the one that the Andabata paper describes
-//! (Sánchez et al. 2020): a square of 50 m with high grass, rocks, trees, a fence, a barrier and ditches. The
+//! (Martínez et al. 2020): a square of 50 m with high grass, rocks, trees, a fence, a barrier and ditches. The
 //! paper prints no dimensions; those here are of this scene.
 //!
 //! ```text
