@@ -234,7 +234,6 @@ fn every_item_and_rate_does_what_its_row_says() {
 /// What HPG 1.50 and 1.51 have and 1.32 lacks, and the other way round.
 #[test]
 fn later_firmware_of_an_f9p_has_other_items() {
-    let hex = |text: &str| crate::imu::tests::hex(text);
     // GAL-USE_OSNMA, as a public note on HPG 1.50 has it.
     let osnma = "b5 62 06 8a 09 00 00 01 00 00 05 00 35 10 01 e5 0a";
     let itfm = valset(&[item(Key(0x1041_000d), 1)]);
@@ -252,14 +251,14 @@ fn later_firmware_of_an_f9p_has_other_items() {
             bench.run_by(0.06, 20 * MS);
             bench.frames()
         };
-        assert_eq!(is_ack(&said(&hex(osnma)), CfgValset::ID), is_later, "{name}");
+        assert_eq!(is_ack(&said(&payload(osnma)), CfgValset::ID), is_later, "{name}");
         assert_eq!(is_ack(&said(&itfm.to_frame().to_bytes()), CfgValset::ID), !is_later, "{name}");
-        let told = said(&hex(poll));
-        assert_eq!(told[0].to_bytes() == hex(answer), is_later, "{told:02x?}");
+        let told = said(&payload(poll));
+        assert_eq!(told[0].to_bytes() == payload(answer), is_later, "{told:02x?}");
         // Without the switch, the unit always looks for jamming.
         let sig = said(&Frame::new(MessageId::new(0x27, 0x09), Vec::new()).to_bytes());
         assert_eq!(sig[0].payload[4], 0b011, "{name}");
-        let key = hex(&format!("07 00 12 00 {}", "00 ".repeat(68)));
+        let key = payload(&format!("07 00 12 00 {}", "00 ".repeat(68)));
         let aided = |frames: &[Frame]| {
             frames.iter().any(|f| f.id == MessageId::new(0x13, 0x60) && f.payload[0] == 1)
         };
