@@ -4,6 +4,7 @@
 //! same order ([`Device::handle_measurement`]), hears its host ([`Device::handle_input`]) and the
 //! time ([`Device::advance`]), and then has something to send ([`Device::poll_transmit`]).
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use crate::config::profile::FamilyData;
@@ -18,6 +19,7 @@ use crate::time::SimTime;
 use crate::wire::http::{HttpRequest, HttpResponse};
 use crate::wire::line::LineSettings;
 use crate::wire::port::Peer;
+use crate::wire::ptp::Transport;
 use crate::world::actuation::Actuation;
 
 /// What a host asks of a device shows in nothing that is due sooner than this after it, nanoseconds:
@@ -176,8 +178,16 @@ pub trait Device: Send {
         HttpResponse::text(404, "this device has no web interface")
     }
 
-    /// A PTP message, any bytes, that arrived at its address. The kernel had it at `stamped`, which is `now` or before.
-    fn handle_ptp(&mut self, _now: SimTime, _stamped: SimTime, _bytes: &[u8]) {}
+    /// A PTP message, any bytes, that arrived; `from` is who sent it to its address alone. The kernel had it at `stamped`,
+    /// which is `now` or before.
+    fn handle_ptp(
+        &mut self,
+        _now: SimTime,
+        _stamped: SimTime,
+        _from: Option<Ipv4Addr>,
+        _bytes: &[u8],
+    ) {
+    }
 
     /// The event message with this key of [`Device::poll_ptp`] left at `stamped`, which is `now` or before.
     fn handle_ptp_departure(&mut self, _now: SimTime, _key: u32, _stamped: SimTime) {}
@@ -185,6 +195,11 @@ pub trait Device: Send {
     /// What its PTP clock is or was at an instant, for those who know the true time. Call until `None` as
     /// [`Device::poll_ptp`].
     fn poll_clock(&mut self) -> Option<ClockAccount> {
+        None
+    }
+
+    /// What carries its PTP messages from now on, if that is new. To be asked before [`Device::poll_ptp`].
+    fn poll_ptp_transport(&mut self) -> Option<Transport> {
         None
     }
 

@@ -22,6 +22,7 @@ use crate::config::toml::reader::TableReader;
 use crate::sensors::imu::settings::TriadErrors;
 use crate::sensors::noise::NoiseSource;
 use crate::time::Epoch;
+use crate::wire::ptp::Transport;
 
 /// A product family.
 pub trait Family: Sync + 'static {
@@ -67,6 +68,11 @@ pub trait Family: Sync + 'static {
     /// Whether a unit speaks PTP on the network, for which it needs an address of its own.
     fn speaks_ptp(&self, _settings: &Self::Settings) -> bool {
         false
+    }
+
+    /// What carries a unit's PTP messages at first.
+    fn ptp_transport(&self, _settings: &Self::Settings) -> Transport {
+        Transport::Udp
     }
 
     /// Whether a unit follows a master by PTP, on the network or within Menura.
@@ -242,6 +248,10 @@ impl<F: Family> FamilyReader for Erased<F> {
 
     fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool {
         Family::speaks_ptp(&self.0, own(settings))
+    }
+
+    fn ptp_transport(&self, settings: &dyn FamilyData) -> Transport {
+        Family::ptp_transport(&self.0, own(settings))
     }
 
     fn follows_ptp(&self, settings: &dyn FamilyData) -> bool {

@@ -71,7 +71,10 @@ impl Connections {
             .map_err(|error| SetupError::Control { device: name(), error })?;
         let ptp = device.ptp_address().map(|address| {
             let interface = device.link.udp().and_then(|udp| udp.interface.as_deref());
-            PtpLink::open(address, interface)
+            let link = PtpLink::open(address, interface, true)?;
+            // A device that is set to Ethernet needs the right to it from the start.
+            link.carry_by(device.profile.family.ptp_transport(&*device.settings))?;
+            Ok(link)
         });
         let ptp = ptp.transpose().map_err(|error| SetupError::Link { device: name(), error })?;
         Ok(Self { device: name(), link, controls, ptp })

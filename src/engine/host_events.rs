@@ -1,5 +1,7 @@
 //! What hosts say to a run: to its devices, and to its robot.
 
+use std::net::Ipv4Addr;
+
 use tokio::sync::oneshot;
 
 use super::render::{Rendered, Renderer};
@@ -54,6 +56,8 @@ pub enum Words {
     Ptp {
         /// The kernel's stamp.
         stamped: SimTime,
+        /// Who sent it to the device's address alone; `None` of what goes to all.
+        from: Option<Ipv4Addr>,
         /// The message.
         bytes: Vec<u8>,
     },
@@ -123,8 +127,8 @@ impl Renderer<'_> {
                     tell(&mut |device, now| answer = Some(device.handle_http(now, request)));
                 (heard, answer)
             }
-            Words::Ptp { stamped, bytes } => {
-                (tell(&mut |device, now| device.handle_ptp(now, *stamped, bytes)), None)
+            Words::Ptp { stamped, from, bytes } => {
+                (tell(&mut |device, now| device.handle_ptp(now, *stamped, *from, bytes)), None)
             }
             Words::PtpLeft { key, at } => {
                 (tell(&mut |device, now| device.handle_ptp_departure(now, *key, *at)), None)

@@ -76,6 +76,9 @@ struct RequestLine {
 #[serde(deny_unknown_fields)]
 struct PtpLine {
     stamped_ns: u64,
+    /// Left out of what goes to all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<Ipv4Addr>,
     bytes: String,
 }
 
@@ -137,8 +140,9 @@ impl Line {
                     from: request.from,
                 });
             }
-            Words::Ptp { stamped, bytes } => {
-                line.ptp = Some(PtpLine { stamped_ns: stamped.0, bytes: hex(bytes) });
+            Words::Ptp { stamped, from, bytes } => {
+                let (stamped_ns, from, bytes) = (stamped.0, *from, hex(bytes));
+                line.ptp = Some(PtpLine { stamped_ns, from, bytes });
             }
             Words::PtpLeft { key, at } => {
                 line.ptp_left = Some(PtpLeftLine { key: *key, at_ns: at.0 });
@@ -272,8 +276,9 @@ impl Line {
             (to, peer, self.connected, &self.bytes, &self.request, &self.order)
         {
             let words = match (self.ptp, self.ptp_left) {
-                (Some(PtpLine { stamped_ns, bytes }), None) => {
-                    Some(Words::Ptp { stamped: SimTime(stamped_ns), bytes: unhex(&bytes)? })
+                (Some(PtpLine { stamped_ns, from, bytes }), None) => {
+                    let (stamped, bytes) = (SimTime(stamped_ns), unhex(&bytes)?);
+                    Some(Words::Ptp { stamped, from, bytes })
                 }
                 (None, Some(PtpLeftLine { key, at_ns })) => {
                     Some(Words::PtpLeft { key, at: SimTime(at_ns) })

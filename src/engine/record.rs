@@ -408,7 +408,10 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
                 return self.tell(|| TruthEvent::Clock(device, account));
             }
             // There is nobody to hear it.
-            Rendered::Ptp(..) | Rendered::GivenUp(_) | Rendered::Thinned(_) => return,
+            Rendered::Ptp(..)
+            | Rendered::PtpTransport(..)
+            | Rendered::GivenUp(_)
+            | Rendered::Thinned(_) => return,
         };
         let Packet { device, transmit, .. } = packet;
         let queue = &mut self.queues[device.0];

@@ -25,6 +25,7 @@ use crate::frames::{self, Body, Transform};
 use crate::sensors::{Measurement, Sensor};
 use crate::time::SimTime;
 use crate::timing::clock::{MonotonicClock, thread_cpu_ns};
+use crate::wire::ptp::Transport;
 use crate::world::actuation::Actuation;
 
 /// Requests of a device that workers have or can choose from, per worker: enough that none waits for
@@ -120,6 +121,8 @@ pub enum Rendered {
     Measured(DeviceId, Box<Measurement>),
     /// A PTP message of that device, to be sent at once.
     Ptp(DeviceId, PtpSend),
+    /// What carries PTP messages of that device from now on.
+    PtpTransport(DeviceId, Transport),
     /// What the PTP clock of that device was at an instant.
     Clock(DeviceId, ClockAccount),
     /// A packet of that device was given up.
@@ -244,6 +247,9 @@ impl RunningDevice {
         }
         while let Some(account) = self.device.poll_clock() {
             out(Rendered::Clock(id, account));
+        }
+        if let Some(transport) = self.device.poll_ptp_transport() {
+            out(Rendered::PtpTransport(id, transport));
         }
         while let Some(send) = self.device.poll_ptp() {
             out(Rendered::Ptp(id, send));

@@ -1,18 +1,23 @@
-//! PTP by UDP: the sockets of one device, on an address of its own. Datagrams go to PTP's multicast groups and come
-//! from them; arrivals, and departures of event messages, are stamped by the kernel.
+//! PTP of one device, on an address of its own: by UDP to PTP's multicast groups and to single hosts, or by Ethernet.
+//! Arrivals, and departures of event messages, are stamped by the kernel.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::os::fd::AsFd as _;
-use std::sync::Mutex;
+use std::os::fd::{AsFd, AsRawFd as _};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use nix::libc;
+use nix::sys::socket::{LinkAddr, bind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::timestamps::{self, StampReader, Stamper};
 use super::told;
-use crate::wire::ptp::{EVENT_PORT, GENERAL_PORT, LONGEST, PEER_DELAY_GROUP, PRIMARY_GROUP};
+use crate::wire::ptp::{
+    ETHER_TYPE, EVENT_PORT, GENERAL_PORT, LONGEST, PEER_DELAY_GROUP, PEER_DELAY_MAC, PRIMARY_GROUP,
+    PRIMARY_MAC, Target, Transport,
+};
 
 /// PTP crosses no router.
 const TTL: u32 = 1;
@@ -22,17 +27,44 @@ const AT_ONCE: usize = 64;
 const MOST_PENDING: usize = 64;
 /// So many without a stamp mean that none comes.
 const UNSTAMPED: usize = 8;
+/// Of an Ethernet frame, bytes: the two addresses and the type.
+const ETHERNET_HEADER: usize = 14;
+/// What a frame is filled up to, bytes.
+const SHORTEST_FRAME: usize = 60;
 
 /// The sockets of one device.
 #[derive(Debug)]
 pub struct PtpLink {
     address: Ipv4Addr,
-    event: Socket,
+    interface: Option<String>,
+    groups: UdpSockets,
+    /// Those that hear what is sent to the address alone.
+    own: Option<UdpSockets>,
+    /// What carries messages, if that is Ethernet.
+    ethernet: Mutex<Option<Arc<EthernetSocket>>>,
+}
+
+#[derive(Debug)]
+struct UdpSockets {
+    event: Stamped,
     general: Socket,
+}
+
+#[derive(Debug)]
+struct EthernetSocket {
+    socket: Stamped,
+    mac: [u8; 6],
+    transport: Transport,
+}
+
+/// A socket whose departures are stamped.
+#[derive(Debug)]
+struct Stamped {
+    socket: Socket,
     departures: Mutex<Departures>,
 }
 
-/// What has been sent by the event socket.
+/// What has been sent by a socket.
 #[derive(Debug, Default)]
 struct Departures {
     /// The kernel's key of the next one.
@@ -44,20 +76,21 @@ struct Departures {
 /// Something that happened at the sockets, with the kernel's stamp: nanoseconds of POSIX time.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PtpEvent<'a> {
-    /// These bytes arrived.
-    Arrived(u64, &'a [u8]),
+    /// These bytes arrived; from this host, if they were sent to this address alone.
+    Arrived(u64, Option<Ipv4Addr>, &'a [u8]),
     /// The event message that the device knows by this key left.
     Left(u64, u32),
 }
 
 impl PtpLink {
     /// Opens the sockets of the device that has `address`, on that address's network interface or on
-    /// `interface`.
-    pub fn open(address: Ipv4Addr, interface: Option<&str>) -> io::Result<Self> {
-        let open = |port| open_socket(address, port, interface);
-        let (event, general) = (open(EVENT_PORT)?, open(GENERAL_PORT)?);
-        timestamps::stamp_departures(&event, Stamper::Kernel)?;
-        Ok(Self { address, event, general, departures: Mutex::default() })
+    /// `interface`. What is sent to the address alone is heard too if it `is_device`: on a host's own address another
+    /// program may want that.
+    pub fn open(address: Ipv4Addr, interface: Option<&str>, is_device: bool) -> io::Result<Self> {
+        let groups = UdpSockets::open(address, None, interface)?;
+        let own = is_device.then(|| UdpSockets::open(address, Some(address), interface));
+        let (interface, ethernet) = (interface.map(str::to_owned), Mutex::default());
+        Ok(Self { address, interface, groups, own: own.transpose()?, ethernet })
     }
 
     /// The link in messages.
@@ -65,24 +98,47 @@ impl PtpLink {
         format!("PTP at {}", self.address)
     }
 
-    /// Sends a message to the group of the peer delay or to that of all others. One with a `key` is an event
-    /// message, whose departure is told by it. Whether a departure will be stamped, as far as is known: some network
-    /// drivers stamp none.
-    pub fn send(&self, bytes: &[u8], key: Option<u32>, is_of_peer_delay: bool) -> io::Result<bool> {
-        let group = if is_of_peer_delay { PEER_DELAY_GROUP } else { PRIMARY_GROUP };
-        let to = |port| SocketAddr::from(SocketAddrV4::new(group, port)).into();
-        let Some(key) = key else {
-            return self.general.send_to(bytes, &to(GENERAL_PORT)).map(|_| true);
+    /// Messages are carried by `transport` from now on.
+    pub fn carry_by(&self, transport: Transport) -> io::Result<()> {
+        let mut ethernet = self.ethernet();
+        let now = ethernet.as_ref().map_or(Transport::Udp, |ethernet| ethernet.transport);
+        if now == transport {
+            return Ok(());
+        }
+        *ethernet = None;
+        if transport != Transport::Udp {
+            let socket = EthernetSocket::open(self.address, self.interface.as_deref(), transport)?;
+            *ethernet = Some(Arc::new(socket));
+        }
+        Ok(())
+    }
+
+    fn ethernet(&self) -> std::sync::MutexGuard<'_, Option<Arc<EthernetSocket>>> {
+        self.ethernet.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a message. One with a `key` is an event message, whose departure is told by it. Whether a departure will be
+    /// stamped, as far as is known: some network drivers stamp none.
+    pub fn send(&self, bytes: &[u8], key: Option<u32>, target: Target) -> io::Result<bool> {
+        let by_ethernet = self.ethernet().clone();
+        let (sockets, group) = match (target, &self.own) {
+            (Target::Host(host), Some(own)) => (own, host),
+            (Target::Host(host), None) => (&self.groups, host),
+            (Target::All, _) => (&self.groups, PRIMARY_GROUP),
+            (Target::Neighbours, _) => (&self.groups, PEER_DELAY_GROUP),
         };
-        // The lock is held so that the stamp is not read before its key is noted.
-        let mut departures = self.departures.lock().expect("no holder panics");
-        self.event.send_to(bytes, &to(EVENT_PORT))?;
-        let kernel_key = departures.next;
-        departures.next = kernel_key.wrapping_add(1);
-        departures.pending.push((kernel_key, key));
-        let too_many = departures.pending.len().saturating_sub(MOST_PENDING);
-        departures.pending.drain(..too_many);
-        Ok(departures.pending.len() < UNSTAMPED)
+        if let Some(ethernet) = by_ethernet {
+            let frame = ethernet.frame(bytes, target);
+            return ethernet.socket.send(&frame, key, None);
+        }
+        let to = |port| SocketAddr::from(SocketAddrV4::new(group, port));
+        match key {
+            Some(_) => sockets.event.send(bytes, key, Some(to(EVENT_PORT))),
+            None => {
+                sockets.general.send_to(bytes, &to(GENERAL_PORT).into())?;
+                Ok(true)
+            }
+        }
     }
 
     /// Waits up to `patience` for something to happen, and tells it.
@@ -92,14 +148,96 @@ impl PtpLink {
         patience: Duration,
         mut tell: impl FnMut(PtpEvent<'_>),
     ) -> io::Result<()> {
-        let sockets = [&self.event, &self.general];
-        let mut waiting =
-            sockets.map(|socket| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN));
         let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
-        poll(&mut waiting, Some(&patience))?;
+        let by_ethernet = self.ethernet().clone();
+        if let Some(ethernet) = by_ethernet {
+            wait(&[&ethernet.socket.socket], &patience)?;
+            ethernet.socket.tell_departures(reader, &mut tell)?;
+            return hear(&ethernet.socket.socket, reader, |unix_ns, _, frame| {
+                if let Some(bytes) = ethernet.message(frame) {
+                    tell(PtpEvent::Arrived(unix_ns, None, bytes));
+                }
+            });
+        }
+        let groups = [&self.groups.event.socket, &self.groups.general];
+        let own = self.own.iter().flat_map(|own| [&own.event.socket, &own.general]);
+        let sockets: Vec<_> = groups.into_iter().chain(own).collect();
+        wait(&sockets, &patience)?;
         // Departures first: their answers may be here already.
+        for sockets in [&self.groups].into_iter().chain(&self.own) {
+            sockets.event.tell_departures(reader, &mut tell)?;
+        }
+        for (place, socket) in sockets.into_iter().enumerate() {
+            let is_own = place >= groups.len();
+            hear(socket, reader, |unix_ns, from, bytes| {
+                tell(PtpEvent::Arrived(unix_ns, from.filter(|_| is_own), bytes));
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits up to `patience` for something at one of the sockets.
+fn wait(sockets: &[&Socket], patience: &Timespec) -> io::Result<()> {
+    let mut waiting: Vec<_> = sockets
+        .iter()
+        .map(|socket| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN))
+        .collect();
+    poll(&mut waiting, Some(patience))?;
+    Ok(())
+}
+
+/// Tells what has arrived at `socket`: stamp, sender and bytes.
+fn hear(
+    socket: &Socket,
+    reader: &mut StampReader,
+    mut tell: impl FnMut(u64, Option<Ipv4Addr>, &[u8]),
+) -> io::Result<()> {
+    let mut buffer = [0; LONGEST + ETHERNET_HEADER];
+    // Not for ever, when more arrives than is taken.
+    for _ in 0..AT_ONCE {
+        let Some(arrival) = reader.arrival(socket, &mut buffer)? else { break };
+        let from = match arrival.from {
+            Some(SocketAddr::V4(from)) => Some(*from.ip()),
+            _ => None,
+        };
+        if let Some(unix_ns) = arrival.unix_ns {
+            tell(unix_ns, from, &buffer[..arrival.length]);
+        }
+    }
+    Ok(())
+}
+
+impl Stamped {
+    fn new(socket: Socket) -> io::Result<Self> {
+        timestamps::stamp_departures(&socket, Stamper::Kernel)?;
+        Ok(Self { socket, departures: Mutex::default() })
+    }
+
+    /// As [`PtpLink::send`].
+    fn send(&self, bytes: &[u8], key: Option<u32>, to: Option<SocketAddr>) -> io::Result<bool> {
+        // The lock is held so that the stamp is not read before its key is noted.
+        let mut departures = self.departures.lock().expect("no holder panics");
+        match to {
+            Some(to) => self.socket.send_to(bytes, &to.into())?,
+            None => self.socket.send(bytes)?,
+        };
+        let kernel_key = departures.next;
+        departures.next = kernel_key.wrapping_add(1);
+        let Some(key) = key else { return Ok(true) };
+        departures.pending.push((kernel_key, key));
+        let too_many = departures.pending.len().saturating_sub(MOST_PENDING);
+        departures.pending.drain(..too_many);
+        Ok(departures.pending.len() < UNSTAMPED)
+    }
+
+    fn tell_departures(
+        &self,
+        reader: &mut StampReader,
+        tell: &mut impl FnMut(PtpEvent<'_>),
+    ) -> io::Result<()> {
         let mut stamps = Vec::new();
-        reader.departure_stamps(&self.event, &mut stamps)?;
+        reader.departure_stamps(&self.socket, &mut stamps)?;
         for stamp in stamps {
             let key = {
                 let mut departures = self.departures.lock().expect("no holder panics");
@@ -111,21 +249,25 @@ impl PtpLink {
                 tell(PtpEvent::Left(stamp.at_ns, key));
             }
         }
-        let mut buffer = [0; LONGEST];
-        for socket in sockets {
-            // Not for ever, when more arrives than is taken.
-            for _ in 0..AT_ONCE {
-                let Some(arrival) = reader.arrival(socket, &mut buffer)? else { break };
-                if let Some(unix_ns) = arrival.unix_ns {
-                    tell(PtpEvent::Arrived(unix_ns, &buffer[..arrival.length]));
-                }
-            }
-        }
         Ok(())
     }
 }
 
-fn open_socket(address: Ipv4Addr, port: u16, interface: Option<&str>) -> io::Result<Socket> {
+impl UdpSockets {
+    fn open(address: Ipv4Addr, own: Option<Ipv4Addr>, interface: Option<&str>) -> io::Result<Self> {
+        let open = |port| open_udp(address, own, port, interface);
+        let (event, general) = (open(EVENT_PORT)?, open(GENERAL_PORT)?);
+        Ok(Self { event: Stamped::new(event)?, general })
+    }
+}
+
+/// A socket at `port` for the groups, or for the address `own`.
+fn open_udp(
+    address: Ipv4Addr,
+    own: Option<Ipv4Addr>,
+    port: u16,
+    interface: Option<&str>,
+) -> io::Result<Socket> {
     let open = || -> io::Result<Socket> {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
         // Other devices of this host, and other programs, hear the same groups.
@@ -133,10 +275,12 @@ fn open_socket(address: Ipv4Addr, port: u16, interface: Option<&str>) -> io::Res
         if let Some(name) = interface {
             socket.bind_device(Some(name.as_bytes()))?;
         }
-        socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)).into())?;
+        socket.bind(&SocketAddr::from((own.unwrap_or(Ipv4Addr::UNSPECIFIED), port)).into())?;
         socket.set_multicast_all_v4(false)?;
-        for group in [PRIMARY_GROUP, PEER_DELAY_GROUP] {
-            socket.join_multicast_v4(&group, &address)?;
+        if own.is_none() {
+            for group in [PRIMARY_GROUP, PEER_DELAY_GROUP] {
+                socket.join_multicast_v4(&group, &address)?;
+            }
         }
         socket.set_multicast_if_v4(&address)?;
         socket.set_multicast_ttl_v4(TTL)?;
@@ -155,4 +299,136 @@ fn open_socket(address: Ipv4Addr, port: u16, interface: Option<&str>) -> io::Res
         };
         told(&error, &format!("cannot open UDP port {port} for PTP at {address}{hint}"))
     })
+}
+
+impl EthernetSocket {
+    fn open(address: Ipv4Addr, interface: Option<&str>, transport: Transport) -> io::Result<Self> {
+        let open = || -> io::Result<Self> {
+            let link = link_of(address, interface)?;
+            let mac = link.addr().unwrap_or_default();
+            let protocol = Protocol::from(i32::from(ETHER_TYPE.to_be()));
+            let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol))?;
+            // The kernel keeps the protocol, as the interface's own address names none.
+            bind(socket.as_raw_fd(), &link)?;
+            for group in [PRIMARY_MAC, PEER_DELAY_MAC] {
+                membership::join(&socket, link.ifindex(), group)?;
+            }
+            socket.set_nonblocking(true)?;
+            timestamps::stamp_arrivals(&socket)?;
+            Ok(Self { socket: Stamped::new(socket)?, mac, transport })
+        };
+        open().map_err(|error| {
+            let hint = match error.kind() {
+                io::ErrorKind::PermissionDenied => ": that needs root or CAP_NET_RAW",
+                _ => "",
+            };
+            told(&error, &format!("cannot speak PTP by Ethernet at {address}{hint}"))
+        })
+    }
+
+    /// The frame with this message.
+    fn frame(&self, bytes: &[u8], target: Target) -> Vec<u8> {
+        let to = match (self.transport, target) {
+            (Transport::Gptp, _) | (_, Target::Neighbours) => PEER_DELAY_MAC,
+            _ => PRIMARY_MAC,
+        };
+        let mut frame = [&to[..], &self.mac, &ETHER_TYPE.to_be_bytes(), bytes].concat();
+        frame.resize(frame.len().max(SHORTEST_FRAME), 0);
+        frame
+    }
+
+    /// The message in a frame; none in those that the socket has sent, or that go to another host.
+    fn message<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8]> {
+        let (head, message) = frame.split_at_checked(ETHERNET_HEADER)?;
+        let is_heard =
+            [PRIMARY_MAC, PEER_DELAY_MAC, self.mac].iter().any(|to| head.starts_with(to));
+        (is_heard && head[6..12] != self.mac && head[12..] == ETHER_TYPE.to_be_bytes())
+            .then_some(message)
+    }
+}
+
+/// The Ethernet address of `interface`, or of that which has `address`.
+fn link_of(address: Ipv4Addr, interface: Option<&str>) -> io::Result<LinkAddr> {
+    let all: Vec<_> = nix::ifaddrs::getifaddrs()?.collect();
+    let has_address = |found: &&nix::ifaddrs::InterfaceAddress| {
+        let own = found.address.as_ref().and_then(|storage| storage.as_sockaddr_in());
+        own.is_some_and(|own| own.ip() == address)
+    };
+    let name = match interface {
+        Some(name) => Some(name),
+        None => all.iter().find(has_address).map(|found| found.interface_name.as_str()),
+    };
+    // The address may have a label, such as eth0:1.
+    let name = name.and_then(|name| name.split(':').next());
+    let mut links = all.iter().filter(|found| Some(found.interface_name.as_str()) == name);
+    let link = links.find_map(|found| found.address.as_ref()?.as_link_addr().copied());
+    link.ok_or_else(|| io::Error::other(format!("no network interface has {address}")))
+}
+
+/// Membership of a packet socket in a group of Ethernet.
+mod membership {
+    use nix::{setsockopt_impl, sockopt_impl};
+
+    use super::{Socket, io, libc};
+
+    sockopt_impl!(
+        /// `PACKET_ADD_MEMBERSHIP`
+        Join,
+        SetOnly,
+        libc::SOL_PACKET,
+        libc::PACKET_ADD_MEMBERSHIP,
+        libc::packet_mreq
+    );
+
+    /// Joins `group` at the interface with this number.
+    pub fn join(socket: &Socket, interface: usize, group: [u8; 6]) -> io::Result<()> {
+        use nix::sys::socket::SetSockOpt as _;
+        let mut mr_address = [0; 8];
+        mr_address[..6].copy_from_slice(&group);
+        let request = libc::packet_mreq {
+            mr_ifindex: interface as i32,
+            mr_type: libc::PACKET_MR_MULTICAST as u16,
+            mr_alen: 6,
+            mr_address,
+        };
+        Ok(Join.set(socket, &request)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_those_of_the_standards() {
+        let socket = |transport| EthernetSocket {
+            socket: Stamped {
+                socket: Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap(),
+                departures: Mutex::default(),
+            },
+            mac: [2, 0, 0, 0, 0, 7],
+            transport,
+        };
+        let (gptp, ieee_1588) = (socket(Transport::Gptp), socket(Transport::Ethernet));
+        let message = [0x10; 44];
+        let frame = gptp.frame(&message, Target::All);
+        assert_eq!(frame[..14], [1, 0x80, 0xc2, 0, 0, 0xe, 2, 0, 0, 0, 0, 7, 0x88, 0xf7]);
+        assert_eq!(frame.len(), 60);
+        assert!(ieee_1588.frame(&message, Target::All).starts_with(&PRIMARY_MAC));
+        assert!(ieee_1588.frame(&message, Target::Neighbours).starts_with(&PEER_DELAY_MAC));
+        assert_eq!(gptp.message(&frame), None, "it is its own");
+        let mut of_other = frame.clone();
+        of_other[11] = 8;
+        assert_eq!(gptp.message(&of_other), Some(&frame[14..]));
+        of_other[0] = 2;
+        assert_eq!(gptp.message(&of_other), None, "to another");
+        assert_eq!(gptp.message(&of_other[..13]), None);
+    }
+
+    #[test]
+    fn the_interface_of_an_address_is_found() {
+        let link = link_of(Ipv4Addr::LOCALHOST, None).unwrap();
+        assert_eq!(link.addr(), Some([0; 6]));
+        assert!(link_of(Ipv4Addr::new(192, 0, 2, 77), None).is_err());
+    }
 }

@@ -194,6 +194,9 @@ fn receive(
             {
                 extras.key = Some(error.ee_data);
             }
+            ControlMessageOwned::Unknown(unknown) => {
+                extras.key = packet_key(&unknown.cmsg_header, &unknown.data_bytes).or(extras.key);
+            }
             ControlMessageOwned::RxqOvfl(lost) => extras.overflowed = Some(lost),
             _ => {}
         }
@@ -206,6 +209,15 @@ fn receive(
         overflowed: extras.overflowed,
     };
     Ok(Some((arrival, extras)))
+}
+
+/// The key of a departure's stamp that a packet socket gives: `struct sock_extended_err` of `linux/errqueue.h`.
+fn packet_key(head: &libc::cmsghdr, error: &[u8]) -> Option<u32> {
+    let is_stamp =
+        (head.cmsg_level, head.cmsg_type) == (libc::SOL_PACKET, libc::PACKET_TX_TIMESTAMP);
+    let origin = error.get(4).filter(|_| is_stamp)?;
+    let data = error.get(12..16)?.try_into().ok()?;
+    (*origin == ORIGIN_TIMESTAMPING).then_some(u32::from_ne_bytes(data))
 }
 
 fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {

@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
 """Has Debian's linuxptp be the PTP master of an emulated Ouster and a Hesai, and read what they say of it.
 
-The master is `ptp4l` with software stamps on one end of a veth pair, in a network namespace; the lidars have two
+The master is `ptp4l` with software stamps on one end of a veth pair, in a network namespace; the lidars have
 addresses on the other end, in another. Menura's clock is the master's, so that how far off the lidars' clocks are shows
-in their packets: the stamp of each against its arrival. Twice the lidars must listen, lock, and be where their data sets
-say that they are: `pmc` reads these from both, HTTP from the Ouster, PTC from the Hesai. In between the master is gone
-for a while: they must say so and hold over, with an oscillator that is off by 10 parts per million. Then forged and
-broken messages come by the thousand, and both must stay locked. Faults that begin meanwhile (`menura fault`) must show in
-data sets and stamps. A recording repeats what they heard. Last, Menura is the master of its own lidars and of `ptp4l`.
+in their packets: the stamp of each against its arrival. Cases, which run side by side:
+
+- follow: twice the lidars must listen, lock, and be where their data sets say that they are: `pmc` reads these from both,
+  HTTP from the Ouster, PTC from the Hesai. In between the master is gone for a while: they must say so and hold over, with
+  an oscillator that is off by 10 parts per million. Then forged and broken messages come by the thousand, and both must
+  stay locked. Faults that begin meanwhile (`menura fault`) must show in data sets and stamps. A recording repeats what
+  they heard.
+- lead: Menura is the master of its own lidars and of `ptp4l`; `menura probe --ptp` measures it.
+- gptp: each lidar is alone with a master on a veth pair. Its own commands change its profile: IEEE 802.1AS, the automotive
+  profile, IEEE 1588 by Ethernet. Then Menura is a master by IEEE 802.1AS.
+- unicast: the Ouster asks a master for unicast messages, the Hesai measures peer to peer by UDP. Then `ptp4l` asks Menura.
 
 Needs root, linuxptp, iproute2 and only the standard library. Exit code 0 when all is well, 1 when a check fails, 2 when
 Menura or the master did not run or namespaces cannot be had here.
@@ -30,12 +36,77 @@ import time
 from pathlib import Path
 
 from network_check import inside, run
+from side_by_side import side_by_side
 
-NAME = "menura-ptp"
-MASTER, SENSORS = f"{NAME}-master", f"{NAME}-sensors"
 MASTER_IP, OUSTER_IP, HESAI_IP, OWN_IP = "10.77.0.1", "10.77.0.2", "10.77.0.3", "10.77.0.4"
+# Of a second pair of interfaces.
+MASTER_2_IP, HESAI_2_IP = "10.78.0.1", "10.78.0.3"
 OUSTER_PORT, HESAI_PORT = 7502, 2368
-RIG = f"""\
+# What the configurations of `ptp4l` have in common.
+PTP4L = """\
+[global]
+time_stamping software
+tx_timestamp_timeout 50
+uds_address {uds}
+"""
+# Often, so that nothing takes long.
+MASTER4L = PTP4L + """\
+priority1 10
+logAnnounceInterval -1
+logSyncInterval -2
+logMinDelayReqInterval -2
+"""
+# With limits of the path delay as software stamps need.
+GPTP4L = PTP4L + """\
+network_transport L2
+delay_mechanism P2P
+transportSpecific 0x1
+ptp_dst_mac 01:80:C2:00:00:0E
+logAnnounceInterval 0
+logSyncInterval -3
+syncReceiptTimeout 3
+neighborPropDelayThresh 20000000
+min_neighbor_prop_delay -20000000
+assume_two_step 1
+path_trace_enabled 1
+follow_up_info 1
+"""
+AUTOMOTIVE4L = GPTP4L + """\
+BMCA noop
+masterOnly 1
+inhibit_announce 1
+asCapable true
+"""
+SLAVE4L = """\
+slaveOnly 1
+free_running 1
+summary_interval -4
+"""
+# PTP's time scale minus UTC.
+TAI_AHEAD_US = 37e6
+# From the last firing of a packet to its arrival: the product's own delay, and that of this machine.
+LATEST_US, EARLIEST_US = 3000, -100
+# What software stamps of a busy machine may be off.
+OFFSET_NS = 100_000
+HOLDOVER_US = 300
+LOCK_S, LOSS_S, HOLDOVER_S = 60, 15, 8
+# Of a recording: until the lidars have locked for the first time.
+REPEATED_S = 20
+SO_TIMESTAMPNS = 35
+# Set by the case: namespaces, and where the Hesai is.
+MASTER = SENSORS = HESAI = ""
+CASES = {}
+
+
+class Failed(Exception):
+    """What is not as it should be."""
+
+
+def rig(ouster="", hesai="", apart=False, more=""):
+    """A rig with the two lidars, on one network or each on its own. They look at a sixth of a turn, because several rigs run at
+    a time."""
+    hesai_ip, to = (HESAI_2_IP, MASTER_2_IP) if apart else (HESAI_IP, MASTER_IP)
+    return f"""\
 seed = 1
 [world]
 scene = "room"
@@ -46,86 +117,65 @@ trajectory = {{ kind = "still" }}
 name = "ouster"
 profile = "ouster-os1-64-3.1"
 mount = {{ translation_m = [0.0, 0.0, 2.0] }}
-link = {{ udp = {{ to = "{MASTER_IP}:{OUSTER_PORT}", from = "{OUSTER_IP}:0", imu_port = 7503 }}, web = "{OUSTER_IP}:80" }}
-settings = {{ lidar_mode = "512x10", timestamp_mode = "TIME_FROM_PTP_1588", clock = {{ ptp = "wire", \
-drift_ppm = 10.0 }}, beam = {{ shape = "ray" }} }}
+link = {{ udp = {{ to = "{MASTER_IP}:{OUSTER_PORT}", from = "{OUSTER_IP}:0", imu_port = 7503 }}, \
+web = "{OUSTER_IP}:80" }}
+settings = {{ lidar_mode = "512x10", timestamp_mode = "TIME_FROM_PTP_1588", sector_deg = [0.0, 60.0], beam = {{ shape = "ray" }}, \
+clock = {{ ptp = "wire", drift_ppm = 10.0 {ouster} }} }}
 
 [[device]]
 name = "hesai"
 profile = "hesai-xt32"
 mount = {{ translation_m = [0.0, 0.0, 3.0] }}
-link = {{ udp = {{ to = "{MASTER_IP}:{HESAI_PORT}", from = "{HESAI_IP}:10000", gps_port = 10110 }}, \
-ptc = "{HESAI_IP}:9347" }}
-settings = {{ clock_source = "ptp", ptp = "wire", clock = {{ drift_ppm = -10.0 }}, beam = {{ shape = "ray" }} }}
+link = {{ udp = {{ to = "{to}:{HESAI_PORT}", from = "{hesai_ip}:10000", gps_port = 10110 }}, ptc = "{hesai_ip}:9347" }}
+settings = {{ clock_source = "ptp", ptp = "wire", clock = {{ drift_ppm = -10.0 }}, sector_deg = [0.0, 60.0], \
+beam = {{ shape = "ray" }} {hesai} }}
+{more}
 """
-PTP4L = """\
-[global]
-time_stamping software
-priority1 10
-tx_timestamp_timeout 50
-uds_address {uds}
-"""
-SLAVE4L = """\
-[global]
-time_stamping software
-slaveOnly 1
-free_running 1
-tx_timestamp_timeout 50
-uds_address {uds}
-"""
-# PTP's time scale minus UTC.
-TAI_AHEAD_US = 37e6
-# From the last firing of a packet to its arrival: the product's own delay, and that of this machine.
-LATEST_US, EARLIEST_US = 3000, -100
-# What software stamps of a busy machine may be off.
-OFFSET_NS = 100_000
-HOLDOVER_US = 300
-LOCK_S, LOSS_S, HOLDOVER_S = 60, 15, 10
-# Of a recording: until the lidars have locked for the first time.
-REPEATED_S = 30
-SO_TIMESTAMPNS = 35
-
-
-class Failed(Exception):
-    """What is not as it should be."""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--menura", default="target/release/menura", help="the binary")
+    parser.add_argument("--only", choices=CASES, help="one case")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         print("ptp_check: network namespaces need root", file=sys.stderr)
         return 2
+    if arguments.only is None:
+        return side_by_side(list(CASES), len(CASES))
+    global MASTER, SENSORS
+    MASTER, SENSORS = (f"menura-ptp-{arguments.only}-{part}" for part in ("master", "sensors"))
+    begun = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="menura-ptp-") as folder, network():
-            check(arguments.menura, Path(folder))
-            own_master(arguments.menura, Path(folder))
+            CASES[arguments.only](arguments.menura, Path(folder))
     except Failed as failure:
-        print(f"  FAILED {failure}\nptp_check: 1 failed")
+        print(f"  FAILED {arguments.only}: {failure}")
         return 1
     except (OSError, subprocess.SubprocessError) as error:
-        print(f"ptp_check: {error}", file=sys.stderr)
+        print(f"ptp_check: {arguments.only}: {error}", file=sys.stderr)
         return 2
-    print("ptp_check: all compared, none failed")
+    print(f"{arguments.only}: all compared, none failed, {time.monotonic() - begun:.0f} s")
     return 0
 
 
 @contextlib.contextmanager
 def network():
-    """Two namespaces and the wire between them."""
+    """Two namespaces and two wires between them."""
     for namespace in (MASTER, SENSORS):
         run("ip", "netns", "delete", namespace, may_fail=True)
         run("ip", "netns", "add", namespace)
     try:
-        run("ip", "-n", MASTER, "link", "add", "m0", "type", "veth", "peer", "name", "s0", "netns", SENSORS)
-        run("ip", "-n", MASTER, "address", "add", f"{MASTER_IP}/24", "dev", "m0")
-        for address in (OUSTER_IP, HESAI_IP, OWN_IP):
-            run("ip", "-n", SENSORS, "address", "add", f"{address}/24", "dev", "s0")
-        for namespace, interface in ((MASTER, "m0"), (SENSORS, "s0")):
-            for name in ("lo", interface):
+        for pair, master, sensors in ((0, MASTER_IP, (OUSTER_IP, HESAI_IP, OWN_IP)), (1, MASTER_2_IP, (HESAI_2_IP,))):
+            run("ip", "-n", MASTER, "link", "add", f"m{pair}", "type", "veth", "peer", "name", f"s{pair}", "netns",
+                SENSORS)
+            run("ip", "-n", MASTER, "address", "add", f"{master}/24", "dev", f"m{pair}")
+            for address in sensors:
+                run("ip", "-n", SENSORS, "address", "add", f"{address}/24", "dev", f"s{pair}")
+        for namespace, end in ((MASTER, "m"), (SENSORS, "s")):
+            for name in ("lo", f"{end}0", f"{end}1"):
                 run("ip", "-n", namespace, "link", "set", name, "up")
-            run("ip", "-n", namespace, "route", "add", "224.0.0.0/4", "dev", interface)
+            run("ip", "-n", namespace, "route", "add", "224.0.0.0/4", "dev", f"{end}0")
         yield
     finally:
         for namespace in (MASTER, SENSORS):
@@ -146,17 +196,38 @@ def program(namespace, *words, log):
                 running.kill()
 
 
-def check(menura, folder):
-    rig, config, uds = folder / "rig.toml", folder / "ptp4l.conf", folder / "ptp4l"
-    rig.write_text(RIG)
-    config.write_text(PTP4L.format(uds=uds))
-    master = lambda: program(MASTER, "ptp4l", "-i", "m0", "-m", "-f", config, log=folder / "ptp4l.log")
-    with program(SENSORS, menura, "run", rig, "--host-log", folder / "hosts.jsonl", log=folder / "menura.log") as running:
-        streams = Streams()
+def ptp4l(folder, name, config, interface="m0", options=()):
+    """A `ptp4l` in the master's namespace, with its log and its socket in the folder."""
+    path = folder / f"{name}.conf"
+    path.write_text(config.format(uds=folder / name))
+    return program(MASTER, "ptp4l", "-i", interface, "-m", "-f", path, *options, log=folder / f"{name}.log")
+
+
+@contextlib.contextmanager
+def running(menura, folder, text, *options, apart=False):
+    """Menura with a rig; its process and the lidars' streams."""
+    global HESAI
+    HESAI = HESAI_2_IP if apart else HESAI_IP
+    path, log = folder / "rig.toml", folder / "menura.log"
+    path.write_text(text)
+    with program(SENSORS, menura, "run", path, *options, log=log) as process, Streams(HESAI) as streams:
         try:
-            waited(lambda: bool(streams.errors_us()), 30, "no packets", (folder / "menura.log").read_text)
+            waited(lambda: bool(streams.errors_us()), 30, "no packets", log.read_text)
         except Failed as failure:
             raise OSError(failure) from failure
+        try:
+            yield process, streams
+        except Failed:
+            print(log.read_text()[-2000:], end="")
+            raise
+        if process.poll() is not None:
+            raise Failed(f"menura has ended:\n{log.read_text()}")
+
+
+def follow(menura, folder):
+    uds = folder / "ptp4l"
+    master = lambda: ptp4l(folder, "ptp4l", MASTER4L)
+    with running(menura, folder, rig(), "--host-log", folder / "hosts.jsonl") as (process, streams):
         told("without a master", streams, "LISTENING", 0)
         for name, error_us in streams.errors_us().items():
             if abs(error_us) < 1e12:
@@ -174,10 +245,8 @@ def check(menura, folder):
             locks(streams, "locked again")
             forge()
             locks(streams, "after forged messages")
-            faults(menura, running.pid, uds, streams)
-        if running.poll() is not None:
-            raise Failed(f"menura has ended:\n{(folder / 'menura.log').read_text()}")
-    repeat(menura, rig, folder)
+            faults(menura, process.pid, uds, streams)
+    repeat(menura, folder / "rig.toml", folder)
 
 
 def repeat(menura, rig, folder):
@@ -203,20 +272,14 @@ def repeat(menura, rig, folder):
             raise Failed(f"repeated: {name} is {errors_us[0]} us off at first, {min(last)} to {max(last)} at last")
 
 
-def own_master(menura, folder):
+def lead(menura, folder):
     """Menura is the master, with the run's time, which is this machine's: of its lidars, which stamp TAI and UTC, and of
     `ptp4l`, which tells its offset and steers nothing."""
-    rig, config, uds = folder / "master.toml", folder / "slave.conf", folder / "slave"
-    rig.write_text(f'{RIG}\n[engine.ptp]\nmaster = "{OWN_IP}"\npriority_1 = 50\n')
-    config.write_text(SLAVE4L.format(uds=uds))
-    log = folder / "slave.log"
-    with (program(SENSORS, menura, "run", rig, log=folder / "menura-master.log"),
-          program(MASTER, "ptp4l", "-i", "m0", "-m", "-f", config, log=log)):
-        streams = Streams()
-        waited(lambda: bool(streams.errors_us()), 30, "no packets", (folder / "menura-master.log").read_text)
+    text = rig(more=f'[engine.ptp]\nmaster = "{OWN_IP}"\npriority_1 = 50')
+    uds = folder / "slave"
+    with ptp4l(folder, "slave", PTP4L + SLAVE4L), running(menura, folder, text) as (_, streams):
         waited(lambda: states()[0] == "SLAVE" and states()[1] in (1, 2), LOCK_S, "no lock on Menura", states)
-        time.sleep(15)
-        offsets = [int(ns) for ns in re.findall(r"master offset\s+(-?\d+) s0", log.read_text())][-10:]
+        offsets = offsets_of_slave(folder / "slave.log")
         errors, (ouster, hesai) = streams.errors_us(), offsets_ns()
         said = run("ip", "netns", "exec", MASTER, "pmc", "-u", "-s", uds, "-b", "1", "GET PORT_DATA_SET",
                    "GET DEFAULT_DATA_SET").stdout
@@ -224,8 +287,6 @@ def own_master(menura, folder):
                                 "--json").stdout)
     print(f"Menura is the master: ptp4l is {offsets} ns off, the lidars {ouster:.0f} and {hesai} ns; arrival after stamp "
           f"{errors['ouster'] + TAI_AHEAD_US:.1f} us + 37 s, {errors['hesai']:.1f} us")
-    if len(offsets) < 5 or max(map(abs, offsets)) > OFFSET_NS:
-        raise Failed(f"ptp4l as slave: {offsets}\n{log.read_text()}")
     for name, error_us in (("ouster", errors["ouster"] + TAI_AHEAD_US), ("hesai", errors["hesai"])):
         if not EARLIEST_US < error_us < LATEST_US:
             raise Failed(f"slaves of Menura: packets of {name} arrive {error_us:.1f} us after their stamp")
@@ -239,6 +300,59 @@ def own_master(menura, folder):
     # ptp4l on the probe's own host does not loop its messages back.
     if found != [("MASTER", True), ("SLAVE", True), ("SLAVE", True)]:
         raise Failed(f"menura probe --ptp: {probed['clocks']}")
+
+
+def offsets_of_slave(log):
+    """What a `ptp4l` says, when it has been a slave for some synchronisations."""
+    found = lambda: [int(ns) for ns in re.findall(r"master offset\s+(-?\d+) s0", log.read_text())]
+    waited(lambda: len(found()) >= 10, LOCK_S, "ptp4l is no slave", log.read_text)
+    offsets = found()[-5:]
+    if max(map(abs, offsets)) > OFFSET_NS:
+        raise Failed(f"ptp4l as slave: {offsets}\n{log.read_text()}")
+    return offsets
+
+
+def gptp(menura, folder):
+    """Profiles that the lidars' own commands choose, each lidar alone with its master."""
+    uds = folder / "0"
+    with running(menura, folder, rig(apart=True), apart=True) as (_, streams):
+        with ptp4l(folder, "0", GPTP4L), ptp4l(folder, "1", GPTP4L, "m1"):
+            told("without a master of IEEE 1588", streams, "LISTENING", 0)
+            if http("time/ptp/profile", "PUT", '"gptp"') != "gptp" or http("time/ptp")["profile"] != "gptp":
+                raise Failed("the Ouster does not take its profile")
+            ptc(0x24, bytes([1, 0, 1]))
+            locks(streams, "802.1AS")
+            port = ptc(0x06, b"\x02")
+            mechanisms = http("time/ptp")["port_data_set"]["delay_mechanism"], port[23]
+            said = run("ip", "netns", "exec", MASTER, "pmc", "-u", "-s", uds, "-t", "1", "-b", "1",
+                       "GET PORT_DATA_SET").stdout
+            if mechanisms != (2, 2) or not re.search(r"portState\s+SLAVE", said):
+                raise Failed(f"802.1AS: delay mechanisms {mechanisms}, {said}")
+        waited(lambda: states() == ("LISTENING", 3), LOSS_S, "802.1AS: the loss is not told", states)
+        http("time/ptp/profile", "PUT", '"automotive-slave"')
+        ptc(0x24, bytes([0, 0, 1]))
+        with ptp4l(folder, "2", AUTOMOTIVE4L), ptp4l(folder, "3", MASTER4L, "m1", ["-2"]):
+            locks(streams, "automotive, and IEEE 1588 by Ethernet")
+    more = f'[engine.ptp]\nmaster = "{OWN_IP}"\ntransport = "802.1as"'
+    slave = GPTP4L + SLAVE4L
+    with ptp4l(folder, "4", slave), running(menura, folder, rig(apart=True, more=more), apart=True):
+        print(f"Menura is the master by 802.1AS: ptp4l is {offsets_of_slave(folder / '4.log')} ns off")
+
+
+def unicast(menura, folder):
+    """A master that sends to hosts that ask, and to no others; and peer to peer by UDP."""
+    text = rig(f', ptp_masters = ["{MASTER_IP}"]', ', ptp_delay = "p2p"', True)
+    asked = MASTER4L + "unicast_listen 1\ninhibit_multicast_service 1\n"
+    with running(menura, folder, text, apart=True) as (_, streams):
+        with ptp4l(folder, "0", asked), ptp4l(folder, "1", MASTER4L, "m1", ["-P"]):
+            locks(streams, "unicast, and peer to peer")
+            if ptc(0x06, b"\x02")[23] != 2:
+                raise Failed("peer to peer: another delay mechanism")
+    more = f'[engine.ptp]\nmaster = "{OWN_IP}"'
+    asks = PTP4L + SLAVE4L + (f"[unicast_master_table]\ntable_id 1\nlogQueryInterval 0\nUDPv4 {OWN_IP}\n"
+                              "[m0]\nunicast_master_table 1\n")
+    with ptp4l(folder, "2", asks), running(menura, folder, rig(apart=True, more=more), apart=True):
+        print(f"Menura is asked for unicast: ptp4l is {offsets_of_slave(folder / '2.log')} ns off")
 
 
 def waited(happens, seconds, complaint, now=lambda: ""):
@@ -256,11 +370,16 @@ def locks(streams, what):
     waited(lambda: states()[0] == "SLAVE" and states()[1] in (1, 2), LOCK_S, f"{what}: no lock", states)
     taken = time.monotonic() - begun
     # The servo needs some synchronisations more.
-    time.sleep(8)
+    time.sleep(4)
     waited(lambda: states()[0] == "SLAVE" and states()[1] in (1, 2) and max(map(abs, offsets_ns())) <= OFFSET_NS, LOCK_S,
            f"{what}: not for long", lambda: (states(), offsets_ns()))
     ouster, hesai = offsets_ns()
-    errors = streams.errors_us()
+    errors = {}
+    # A busy machine may send all packets of a second late.
+    for _ in range(3):
+        errors = streams.errors_us()
+        if all(EARLIEST_US < error_us < LATEST_US for error_us in errors.values()):
+            break
     print(f"{what} after {taken:.0f} s: offsets {ouster:.0f} and {hesai} ns, arrival after stamp "
           + ", ".join(f"{name} {error:.1f} us" for name, error in errors.items()))
     for name, error_us in errors.items():
@@ -283,7 +402,8 @@ def faults(menura, pid, uds, streams):
     start("ouster", "ptp-asymmetry", "asymmetry_us=4000")
     start("hesai", "ptp-lost")
     waited(lambda: states() == ("SLAVE", 3), LOSS_S, "a lost master is not told", states)
-    time.sleep(20)
+    waited(lambda: 2000 + EARLIEST_US < streams.errors_us()["ouster"] and abs(offsets_of_ouster()[0]) < OFFSET_NS / 4,
+           2 * LOSS_S, "the clock does not follow the asymmetry", offsets_of_ouster)
     errors, (offset, _) = streams.errors_us(), offsets_of_ouster()
     print(f"ptp-asymmetry: stamps are {errors['ouster']:.0f} us behind, the Ouster says {offset:.0f} ns; "
           f"ptp-lost: {states()[1]}")
@@ -324,15 +444,23 @@ def told(what, streams, ouster, hesai):
 class Streams:
     """The last second's packets of both lidars."""
 
-    def __init__(self):
+    def __init__(self, hesai):
+        hesai_to = MASTER_2_IP if hesai == HESAI_2_IP else MASTER_IP
         with inside(MASTER):
             self.sockets = {}
-            for name, port in (("ouster", OUSTER_PORT), ("hesai", HESAI_PORT)):
+            for name, port, address in (("ouster", OUSTER_PORT, MASTER_IP), ("hesai", HESAI_PORT, hesai_to)):
                 heard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
                 heard.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-                heard.bind((MASTER_IP, port))
+                heard.bind((address, port))
                 heard.setblocking(False)
                 self.sockets[name] = heard
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for heard in self.sockets.values():
+            heard.close()
 
     def errors_us(self):
         """By how much packets arrive after their stamps, the least of some: {} until both send."""
@@ -366,21 +494,22 @@ def hesai_stamp_ns(data):
     return int(date.timestamp()) * 10**9 + struct.unpack_from("<I", data, 1071)[0] * 1000
 
 
-def http(path):
+def http(path, method="GET", body=""):
     with inside(MASTER):
         connection = socket.create_connection((OUSTER_IP, 80), timeout=5)
     with connection:
-        connection.sendall(f"GET /api/v1/{path} HTTP/1.1\r\nHost: {OUSTER_IP}\r\nConnection: close\r\n\r\n".encode())
+        connection.sendall(f"{method} /api/v1/{path} HTTP/1.1\r\nHost: {OUSTER_IP}\r\nConnection: close\r\n"
+                           f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
     head, _, body = answer.partition(b"\r\n\r\n")
     if b" 200 " not in head.splitlines()[0]:
-        raise Failed(f"GET {path}: {head.decode()}")
+        raise Failed(f"{method} {path}: {head.decode()}")
     return json.loads(body)
 
 
 def ptc(command, payload=b""):
     with inside(MASTER):
-        connection = socket.create_connection((HESAI_IP, 9347), timeout=5)
+        connection = socket.create_connection((HESAI, 9347), timeout=5)
     with connection:
         connection.sendall(struct.pack(">HBBI", 0x4774, command, 0, len(payload)) + payload)
         answer = b""
@@ -402,9 +531,8 @@ def states():
 def offsets_ns():
     ouster = http("time/ptp")["current_data_set"]["offset_from_master"]
     offset, state, elapsed_ms = struct.unpack(">qii", ptc(0x06, b"\x01"))
-    if state not in (1, 2) or not 0 <= elapsed_ms < 3000:
-        raise Failed(f"PTC status: state {state}, {elapsed_ms} ms")
-    return ouster, offset
+    # Too long ago it is no offset.
+    return ouster, offset if state in (1, 2) and 0 <= elapsed_ms < 3000 else float("inf")
 
 
 def data_sets(uds):
@@ -462,6 +590,8 @@ def forge():
             if number % 200 == 0:
                 time.sleep(0.01)
 
+
+CASES.update(follow=follow, lead=lead, gptp=gptp, unicast=unicast)
 
 if __name__ == "__main__":
     sys.exit(main())

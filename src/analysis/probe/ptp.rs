@@ -18,7 +18,7 @@ use crate::wire::ptp::management::{
     ANY_PORT, CurrentDataSet, DefaultDataSet, Management, ParentDataSet, PortDataSet, action, id,
 };
 use crate::wire::ptp::{
-    Announce, Body, ClockIdentity, Message, PortIdentity, Timestamp, UTC_OFFSET_S, flag,
+    Announce, Body, ClockIdentity, Message, PortIdentity, Target, Timestamp, UTC_OFFSET_S, flag,
     identity_of, identity_text,
 };
 use crate::wire::record::Record as _;
@@ -381,7 +381,7 @@ pub fn run(
     stop: &AtomicBool,
     mut progress: impl FnMut(usize, usize, Duration),
 ) -> io::Result<PtpReport> {
-    let link = PtpLink::open(address, None)?;
+    let link = PtpLink::open(address, None, false)?;
     let mut probe = PtpProbe::new(address);
     let mut reader = StampReader::default();
     let watch = Stopwatch::start();
@@ -394,14 +394,14 @@ pub fn run(
         if elapsed >= ask_at {
             ask_at = elapsed + ASK_EVERY;
             for (bytes, key) in probe.ask() {
-                if let (false, Some(key)) = (link.send(&bytes, key, false)?, key) {
+                if let (false, Some(key)) = (link.send(&bytes, key, Target::All)?, key) {
                     let now_ns = jiff::Timestamp::now().as_nanosecond();
                     probe.left(key, u64::try_from(now_ns).unwrap_or(0));
                 }
             }
         }
         link.receive(&mut reader, PATIENCE, |event| match event {
-            PtpEvent::Arrived(at_ns, bytes) => probe.hear(at_ns, bytes),
+            PtpEvent::Arrived(at_ns, _, bytes) => probe.hear(at_ns, bytes),
             PtpEvent::Left(at_ns, key) => probe.left(key, at_ns),
         })?;
         progress(probe.masters.len(), probe.clocks.len(), elapsed);
@@ -432,10 +432,11 @@ fn state_word(state: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::ptp::master::PtpMaster;
+    use crate::devices::ptp::master::{MasterSettings, PtpMaster};
     use crate::devices::ptp::{PtpClock, PtpSettings, PtpSlave};
     use crate::sensors::noise::NoiseSource;
     use crate::time::{Epoch, SimTime};
+    use crate::wire::ptp::{DelayMechanism, Transport};
 
     const MS: u64 = 1_000_000;
 
@@ -444,7 +445,9 @@ mod tests {
         let address = Ipv4Addr::new(10, 77, 0, 1);
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
         let unix_ns = |at: SimTime| u64::try_from(epoch.unix_ns(at)).unwrap();
-        let mut master = PtpMaster::new(0, 50, Ipv4Addr::new(10, 77, 0, 4), epoch, false);
+        let (transport, delay) = (Transport::Udp, DelayMechanism::EndToEnd);
+        let settings = MasterSettings { domain: 0, priority_1: 50, transport, delay };
+        let mut master = PtpMaster::new(settings, Ipv4Addr::new(10, 77, 0, 4), epoch, false);
         let clock = PtpClock::new(0.0, SimTime::ZERO, 0);
         let (settings, noise) = (PtpSettings::default(), NoiseSource::new(1, "lidar"));
         let mut slave = PtpSlave::new(&settings, [9; 8], clock, noise, SimTime::ZERO);
@@ -457,21 +460,21 @@ mod tests {
             if at % (500 * MS) == 0 {
                 for (bytes, key) in probe.ask() {
                     let there = SimTime(at + 1000);
-                    master.hear(there, there, &bytes);
-                    slave.hear(there, there, &bytes);
+                    master.hear(there, there, None, &bytes);
+                    slave.hear(there, there, None, &bytes);
                     key.into_iter().for_each(|key| probe.left(key, unix_ns(now) + 5000));
                 }
             }
             let there = SimTime(at + 3000);
             while let Some(sent) = master.poll_send() {
-                slave.hear(there, there, &sent.bytes);
+                slave.hear(there, there, None, &sent.bytes);
                 probe.hear(unix_ns(there) + 5000, &sent.bytes);
                 if let Some(key) = sent.key {
                     master.left(key, now);
                 }
             }
             while let Some(sent) = slave.poll_send() {
-                master.hear(there, there, &sent.bytes);
+                master.hear(there, there, None, &sent.bytes);
                 probe.hear(unix_ns(there) + 5000, &sent.bytes);
                 if let Some(key) = sent.key {
                     slave.left(there, key, now);

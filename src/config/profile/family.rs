@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::Profile;
 use super::product::Product;
 use crate::toml::reader::TableReader;
+use crate::wire::ptp::Transport;
 
 /// Data of a type that only its family knows: a profile's, a device's settings, a fault's.
 pub trait FamilyData: Any + fmt::Debug + Send + Sync {}
@@ -59,6 +60,9 @@ pub trait FamilyReader: Sync {
 
     /// Whether a unit with these settings speaks PTP on the network, for which it needs an address of its own.
     fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool;
+
+    /// What carries the PTP messages of a unit with these settings at first.
+    fn ptp_transport(&self, settings: &dyn FamilyData) -> Transport;
 
     /// Whether a unit with these settings follows a master by PTP, on the network or within Menura.
     fn follows_ptp(&self, settings: &dyn FamilyData) -> bool;

@@ -2,6 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use crate::wire::ptp::{DelayMechanism, Transport};
+
 /// `[engine]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineConfig {
@@ -47,6 +49,10 @@ pub struct PtpMasterConfig {
     pub domain: u8,
     /// Its first priority: the lower the better.
     pub priority_1: u8,
+    /// What carries its messages.
+    pub transport: Transport,
+    /// How the path delay is measured.
+    pub delay: DelayMechanism,
 }
 
 impl Default for EngineConfig {

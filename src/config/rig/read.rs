@@ -31,6 +31,7 @@ use crate::toml::overrides::Override;
 use crate::toml::reader::{Faults, Field, Limit, Node, TableReader, Text, parse_toml};
 use crate::toml::spec::TableSpec;
 use crate::toml::write::written;
+use crate::wire::ptp::{DelayMechanism, Transport};
 
 const ORIGIN_EXAMPLE: &str =
     "{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }";
@@ -313,8 +314,19 @@ fn ptp_master(mut table: TableReader<'_>) -> Option<PtpMasterConfig> {
     let byte = Limit::new(0..=255, "", "IEEE 1588: one byte");
     let domain = table.optional("domain").integer_or(&byte, 0);
     let priority_1 = table.optional("priority_1").integer_or(&byte, 128);
+    let origin = "IEEE 1588 and 802.1AS";
+    let transport = table.optional("transport");
+    let transport = transport.choice_or(&Transport::WORDS, origin, Transport::Udp);
+    let delay = table.optional("delay");
+    let usual = match transport {
+        Transport::Gptp => DelayMechanism::PeerToPeer,
+        Transport::Udp | Transport::Ethernet => DelayMechanism::EndToEnd,
+    };
+    let words = DelayMechanism::WORDS;
+    let allowed = if transport == Transport::Gptp { &words[1..] } else { &words[..] };
+    let delay = delay.choice_or(allowed, origin, usual);
     table.finish();
-    Some(PtpMasterConfig { address: address?, interface, domain, priority_1 })
+    Some(PtpMasterConfig { address: address?, interface, domain, priority_1, transport, delay })
 }
 
 /// How packets are brought to leave on time.

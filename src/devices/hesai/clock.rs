@@ -197,7 +197,7 @@ mod tests {
             own,
             source: ClockSource::Ptp,
             ptp: PtpState::Locked,
-            ptp_ahead_s: 0,
+            ..HesaiClockSettings::default()
         };
         change(&mut settings);
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());

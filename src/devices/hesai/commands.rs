@@ -28,6 +28,10 @@ const PTP_PERIOD_MS: u64 = 1000;
 const PORT_SLAVE: u8 = 9;
 const PORT_LISTENING: u8 = 4;
 
+/// What the web interface allows of PTP: domains, and logarithms to the base of 2 of intervals.
+const MAX_PTP_DOMAIN: u8 = 127;
+const PTP_LOG_ANNOUNCE: std::ops::RangeInclusive<i8> = -2..=3;
+const PTP_LOG_INTERVALS: std::ops::RangeInclusive<i8> = -7..=3;
 /// Lock offsets that drivers allow.
 const PTP_LOCK_OFFSETS_US: std::ops::RangeInclusive<u8> = 1..=100;
 
@@ -359,5 +363,16 @@ fn ptp_of(now: &PtpConfiguration, payload: &[u8]) -> Result<PtpConfiguration, u8
     let mut whole = now.to_bytes();
     let wanted = whole.get_mut(..payload.len()).filter(|wanted| wanted.len() >= 3);
     wanted.ok_or(code::INVALID_DATA)?.copy_from_slice(payload);
-    record(&whole)
+    let wanted: PtpConfiguration = record(&whole)?;
+    let PtpConfiguration { profile, domain, network, .. } = wanted;
+    let logs = [wanted.log_sync_interval, wanted.log_min_delay_interval];
+    let has_intervals = PTP_LOG_ANNOUNCE.contains(&wanted.log_announce_interval)
+        && logs.iter().all(|log| PTP_LOG_INTERVALS.contains(log));
+    let is_allowed = match (profile, network) {
+        (0, 0 | 1) => has_intervals,
+        // These go by Ethernet alone, and have intervals of their own.
+        (1 | 2, 1) => true,
+        _ => false,
+    };
+    checked(wanted, is_allowed && domain <= MAX_PTP_DOMAIN)
 }

@@ -2,13 +2,16 @@
 
 use super::Hesai;
 use super::planner::{FiringRange, Mode};
-use super::profile::{ClockSource, HesaiProfile, HesaiSettings};
+use super::profile::{
+    ClockSource, HesaiClockSettings, HesaiProfile, HesaiSettings, PtpProfile, PtpTransport,
+};
 use crate::config::profile::network::HostAddress;
 use crate::ptp::PtpSettings;
 use crate::spinning::rotor::Phase;
 use crate::time::SimTime;
 use crate::wire::hesai::data::ReturnMode;
 use crate::wire::hesai::ptc::{OwnNetwork, PtpConfiguration, Vlan};
+use crate::wire::ptp::Transport;
 use crate::{Output, REACTION_NS, Transmit};
 
 /// What a unit is set to.
@@ -54,9 +57,9 @@ impl Values {
                 vlan: Vlan { is_on: 0, id: 0 },
             },
             ptp: PtpConfiguration {
-                profile: 0,
+                profile: settings.clock.ptp_profile as u8,
                 domain: 0,
-                network: 0,
+                network: network_of(&settings.clock) as u8,
                 log_announce_interval: 1,
                 log_sync_interval: 0,
                 log_min_delay_interval: 0,
@@ -84,6 +87,44 @@ impl Values {
     }
 }
 
+/// What carries PTP: only IEEE 1588 goes by UDP.
+fn network_of(clock: &HesaiClockSettings) -> PtpTransport {
+    match clock.ptp_profile {
+        PtpProfile::Ieee1588 => clock.ptp_transport,
+        PtpProfile::Gptp | PtpProfile::Automotive => PtpTransport::L2,
+    }
+}
+
+/// How a slave with this configuration speaks PTP.
+fn ptp_settings(wanted: &PtpConfiguration) -> PtpSettings {
+    let domain = wanted.domain;
+    let is = |profile| wanted.profile == profile as u8;
+    if is(PtpProfile::Gptp) {
+        return PtpSettings { domain, ..PtpSettings::gptp() };
+    }
+    if is(PtpProfile::Automotive) {
+        return PtpSettings { domain, ..PtpSettings::automotive() };
+    }
+    let is_udp = wanted.network == PtpTransport::Udp as u8;
+    PtpSettings {
+        domain,
+        transport: if is_udp { Transport::Udp } else { Transport::Ethernet },
+        log_announce: wanted.log_announce_interval,
+        log_sync: wanted.log_sync_interval,
+        log_delay: wanted.log_min_delay_interval,
+        ..PtpSettings::default()
+    }
+}
+
+/// What carries PTP of a unit with these settings at first.
+pub(super) fn transport_of(clock: &HesaiClockSettings) -> Transport {
+    match (clock.ptp_profile, clock.ptp_transport) {
+        (PtpProfile::Ieee1588, PtpTransport::Udp) => Transport::Udp,
+        (PtpProfile::Ieee1588, PtpTransport::L2) => Transport::Ethernet,
+        (PtpProfile::Gptp | PtpProfile::Automotive, _) => Transport::Gptp,
+    }
+}
+
 impl Hesai {
     /// Makes `wanted` what the unit is set to; it shows from the next turn on.
     pub(super) fn configure(&mut self, wanted: Values) {
@@ -99,17 +140,11 @@ impl Hesai {
         self.follow(at);
     }
 
-    /// Has the slave speak PTP as the values say: by UDP with the default profile of IEEE 1588, or not at all.
+    /// Has the slave speak PTP as the values say, or not at all.
     pub(super) fn follow_ptp(&mut self) {
-        let PtpConfiguration { profile, domain, network, .. } = self.values.ptp;
-        let is_on = self.values.source == ClockSource::Ptp && (profile, network) == (0, 0);
-        let settings = PtpSettings {
-            domain,
-            log_announce: self.values.ptp.log_announce_interval,
-            log_sync: self.values.ptp.log_sync_interval,
-            log_delay: self.values.ptp.log_min_delay_interval,
-            ..PtpSettings::default()
-        };
+        let is_on = self.values.source == ClockSource::Ptp;
+        let options = &self.settings.clock.ptp_options;
+        let settings = options.apply(ptp_settings(&self.values.ptp));
         if let Some(slave) = &mut self.clock.slave {
             slave.configure(self.stream.now, settings, is_on);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::profile::{HesaiProfile, HesaiSettings, PtpState};
-use super::{Hesai, calibration, decoder, describe, faults, profile_read};
+use super::{Hesai, calibration, control, decoder, describe, faults, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
@@ -18,6 +18,7 @@ use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::ptp::faults::{FAULTS, PTP_LOST};
 use crate::spinning::clock_settings;
+use crate::wire::ptp::Transport;
 
 /// `hesai`
 #[derive(Debug)]
@@ -67,6 +68,10 @@ impl Family for HesaiFamily {
 
     fn speaks_ptp(&self, settings: &HesaiSettings) -> bool {
         settings.clock.ptp == PtpState::Wire
+    }
+
+    fn ptp_transport(&self, settings: &HesaiSettings) -> Transport {
+        control::transport_of(&settings.clock)
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {

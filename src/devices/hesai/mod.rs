@@ -52,7 +52,7 @@ use crate::wire::hesai::data::{FULL_TURN_CENTIDEG, PacketWriter, Point, Tail};
 use crate::wire::hesai::format::{HAS_SEQUENCE, HeadWords, HesaiFormat};
 use crate::wire::hesai::ptc::Ptc;
 use crate::wire::port::Peer;
-use crate::wire::ptp::identity_of;
+use crate::wire::ptp::{Transport, identity_of};
 use clock::HesaiClock;
 use control::Values;
 use faults::HighTemperature;
@@ -343,11 +343,11 @@ impl Device for Hesai {
         self.hear(now, peer, bytes);
     }
 
-    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, bytes: &[u8]) {
+    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.advance(now);
         let is_deaf = self.is_down();
         if let Some(slave) = self.clock.slave.as_mut().filter(|_| !is_deaf) {
-            slave.hear(now, stamped, bytes);
+            slave.hear(now, stamped, from, bytes);
             self.follow(self.stream.program.takes_effect(now));
         }
     }
@@ -363,6 +363,10 @@ impl Device for Hesai {
         let is_stamping = self.values.source == ClockSource::Ptp;
         let account = self.clock.slave.as_mut()?.poll_account()?;
         Some(ClockAccount { is_stamping, ..account })
+    }
+
+    fn poll_ptp_transport(&mut self) -> Option<Transport> {
+        self.clock.slave.as_mut()?.poll_transport()
     }
 
     fn poll_ptp(&mut self) -> Option<PtpSend> {

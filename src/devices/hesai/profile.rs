@@ -2,6 +2,7 @@
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::ptp::PtpOptions;
 use crate::spinning::clock_settings::ClockSettings;
 use crate::spinning::motor_settings::MotorSettings;
 use crate::wire::ethernet::FrameHeader;
@@ -9,6 +10,8 @@ use crate::wire::hesai::data::ReturnMode;
 use crate::wire::hesai::format::HesaiFormat;
 
 words!(DualOrder: "farther-first" => FartherFirst, "nearer-first" => NearerFirst);
+words!(PtpProfile: "1588v2" => Ieee1588, "802.1as" => Gptp, "802.1as-automotive" => Automotive);
+words!(PtpTransport: "udp" => Udp, "l2" => L2);
 words!(ClockSource: "gps" => Gps, "ptp" => Ptp);
 words!(PtpState: "free" => Free, "tracking" => Tracking, "locked" => Locked, "frozen" => Frozen, "virtual" => Virtual,
     "wire" => Wire);
@@ -137,6 +140,34 @@ pub struct HesaiClockSettings {
     pub ptp: PtpState,
     /// What the PTP master's time is ahead of UTC, seconds.
     pub ptp_ahead_s: i32,
+    /// How PTP is spoken at first.
+    pub ptp_profile: PtpProfile,
+    /// What carries PTP of IEEE 1588 at first.
+    pub ptp_transport: PtpTransport,
+    /// What no command sets of it.
+    pub ptp_options: PtpOptions,
+}
+
+/// How PTP is spoken; its number in commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PtpProfile {
+    /// IEEE 1588, version 2.
+    #[default]
+    Ieee1588 = 0,
+    /// IEEE 802.1AS.
+    Gptp = 1,
+    /// Its automotive profile.
+    Automotive = 2,
+}
+
+/// What carries PTP of IEEE 1588; its number in commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PtpTransport {
+    /// UDP.
+    #[default]
+    Udp = 0,
+    /// Ethernet.
+    L2 = 1,
 }
 
 /// In which order the two returns of a firing go.

@@ -2,7 +2,7 @@
 
 use super::profile::{
     ClockSource, DualOrder, HesaiLaser, HesaiProfile, HesaiSettings, Identity, InterfaceProfile,
-    PacketProfile, PtpState, Stamped, UnitSpread,
+    PacketProfile, PtpProfile, PtpState, PtpTransport, Stamped, UnitSpread,
 };
 use crate::config::profile::Profile;
 use crate::config::profile::network::network;
@@ -107,6 +107,9 @@ pub(crate) fn settings(
     keys.choice("clock_source", &ClockSource::WORDS, COMMANDS, &mut all.clock.source);
     keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut all.clock.ptp);
     ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
+    keys.choice("ptp_profile", &PtpProfile::WORDS, COMMANDS, &mut all.clock.ptp_profile);
+    keys.choice("ptp_transport", &PtpTransport::WORDS, COMMANDS, &mut all.clock.ptp_transport);
+    all.clock.ptp_options.read(&mut keys);
     spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
     keys.finish()?;
     Some(all)

@@ -16,6 +16,7 @@ use crate::wire::hesai::gps::GpsPacket;
 use crate::wire::hesai::ptc::{
     Configuration, Inventory, Monitor, PtcFrame, PtpStatus, Status, code, command,
 };
+use crate::wire::ptp::Transport;
 
 const MS: u64 = 1_000_000;
 const NAMES: [&str; 5] =
@@ -426,12 +427,34 @@ fn a_master_on_the_network_is_tracked_locked_and_lost() {
     assert_eq!(state(&mut unit), 3);
     let now = with_master(&mut unit, now, 10, 5, tai_ns);
     assert_eq!(state(&mut unit), 2);
-    // By layer 2 it hears nobody here, and a unit that follows a receiver is free.
-    assert_eq!(set(&mut unit, command::SET_PTP, &[0, 5, 1]), code::OK);
+    // By IEEE 802.1AS it hears nobody here, and a unit that follows a receiver is free.
+    assert_eq!(unit.poll_ptp_transport(), Some(Transport::Udp));
+    assert_eq!(set(&mut unit, command::SET_PTP, &[1, 5, 1]), code::OK);
+    assert_eq!(unit.poll_ptp_transport(), Some(Transport::Gptp));
     with_master(&mut unit, now, 10, 5, tai_ns);
     assert_eq!(state(&mut unit), 3);
     assert_eq!(set(&mut unit, command::CLOCK_SOURCE, &[0]), code::OK);
     assert_eq!(state(&mut unit), 0);
+}
+
+#[test]
+fn commands_choose_the_profile_of_ptp() {
+    let mut unit = unit("hesai-xt32", |settings| settings.clock.ptp = PtpState::Virtual);
+    let state = |unit: &mut Hesai| get::<Status>(unit, command::STATUS, &[]).ptp;
+    let mut now = SimTime::ZERO;
+    for (payload, mechanism) in [([0, 0, 1], 1), ([1, 0, 1], 2), ([2, 0, 1], 2), ([0, 0, 0], 1)] {
+        assert_eq!(set(&mut unit, command::SET_PTP, &payload), code::OK);
+        assert_ne!(state(&mut unit), 2, "{payload:?}");
+        now = SimTime(now.0 + 20_000 * MS);
+        unit.advance(now);
+        assert_eq!(state(&mut unit), 2, "{payload:?}");
+        let port = asked(&mut unit, command::PTP_DIAGNOSTICS, &[2]).payload;
+        assert_eq!((port[10], port[23]), (9, mechanism), "{payload:?}");
+    }
+    // Not by UDP, a domain that is none, and an interval that is too long.
+    for payload in [&[1, 0, 0][..], &[3, 0, 1], &[0, 0, 2], &[0, 128, 0], &[0, 0, 0, 4]] {
+        assert_eq!(set(&mut unit, command::SET_PTP, payload), code::INVALID_PARAMETER);
+    }
 }
 
 #[test]

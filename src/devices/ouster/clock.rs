@@ -10,11 +10,11 @@
 use std::collections::VecDeque;
 
 use super::profile::OusterClockSettings;
-use super::words::{PtpState, TimestampMode};
+use super::words::{PtpProfile, PtpState, TimestampMode};
 use crate::CableSignal;
 use crate::config::rig::faults::Timed;
 use crate::ptp::faults::PtpFault;
-use crate::ptp::{PtpClock, PtpSettings, PtpSlave};
+use crate::ptp::{PtpClock, PtpSlave};
 use crate::sensors::noise::NoiseSource;
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::{LineSettings, received};
@@ -52,6 +52,7 @@ pub struct OusterClock {
     sentence_at: Option<SimTime>,
     /// What speaks PTP, on the network or not.
     ptp: PtpSlave,
+    profile: PtpProfile,
     faults: Vec<Timed<PtpFault>>,
 }
 
@@ -85,13 +86,15 @@ impl OusterClock {
     ) -> Self {
         let up_ns = settings.power_up_ns.into();
         let clock = PtpClock::new(settings.drift_s_per_day, SimTime::ZERO, up_ns);
-        let ptp = PtpSlave::new(&PtpSettings::default(), identity, clock, noise, SimTime::ZERO);
+        let how = settings.ptp_options.apply(settings.ptp_profile.settings());
+        let ptp = PtpSlave::new(&how, identity, clock, noise, SimTime::ZERO);
         Self {
             ptp: match settings.ptp {
                 PtpState::Locked => ptp.simulated(),
                 PtpState::Virtual => ptp.with_virtual_master(epoch),
                 PtpState::Absent | PtpState::Wire => ptp,
             },
+            profile: settings.ptp_profile,
             settings: settings.clone(),
             epoch,
             up_at: SimTime::ZERO,
@@ -165,6 +168,20 @@ impl OusterClock {
         let is_set = self.settings.ptp.has_slave() && self.ptp.is_set();
         let utc_offset_ns = i128::from(self.ptp.utc_offset_s()) * SECOND_NS;
         is_set.then(|| self.ptp.shows_ns(at) - utc_offset_ns)
+    }
+
+    /// How PTP is spoken.
+    pub fn ptp_profile(&self) -> PtpProfile {
+        self.profile
+    }
+
+    /// PTP is spoken so from `now` on.
+    pub fn set_ptp_profile(&mut self, now: SimTime, profile: PtpProfile) {
+        self.profile = profile;
+        let how = self.settings.ptp_options.apply(profile.settings());
+        if let Some(slave) = self.slave() {
+            slave.configure(now, how, true);
+        }
     }
 
     /// What follows a master by PTP, if anything does.

@@ -33,6 +33,7 @@ pub fn of_path(unit: &Ouster, path: &str) -> Option<Value> {
             "system": time_system(unit),
         }),
         "time/ptp" => time_ptp(unit),
+        "time/ptp/profile" => json!(unit.clock.ptp_profile().word()),
         "time/sensor" => time_sensor(unit),
         "time/system" => time_system(unit),
         _ => return None,
@@ -338,7 +339,7 @@ fn time_ptp(unit: &Ouster) -> Value {
             "log_min_pdelay_req_interval": port.log_min_pdelay_interval,
             "version_number": port.version,
         },
-        "profile": "default",
+        "profile": unit.clock.ptp_profile().word(),
         "time_properties_data_set": {
             "current_utc_offset": time.utc_offset_s,
             "leap61": time_flag(flag::LEAP_61),

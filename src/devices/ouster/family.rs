@@ -17,6 +17,7 @@ use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::ptp::faults::FAULTS;
+use crate::wire::ptp::Transport;
 
 const WEB: Control = Control { key: "web", kind: ControlKind::Web, port: Some(80) };
 
@@ -77,6 +78,10 @@ impl Family for OusterFamily {
 
     fn speaks_ptp(&self, settings: &OusterSettings) -> bool {
         settings.clock.ptp == PtpState::Wire
+    }
+
+    fn ptp_transport(&self, settings: &OusterSettings) -> Transport {
+        settings.clock.ptp_profile.settings().transport
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Ouster;
 use super::config;
 use super::documents;
+use super::words::PtpProfile;
 use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 
 const PREFIX: &str = "api/v1/";
@@ -84,6 +85,7 @@ impl Ouster {
         match (path, request.method) {
             ("sensor/config", method) => self.answer_config(method, &query, request),
             ("user/data", method) => self.answer_user_data(method, &query, request),
+            ("time/ptp/profile", HttpMethod::Put) => self.set_ptp_profile(&request.body),
             ("system/restart", HttpMethod::Post) => {
                 self.restart();
                 done()
@@ -105,6 +107,22 @@ impl Ouster {
                 false => nowhere(path),
             }),
         }
+    }
+
+    /// Outlives restarts; the answer is what was set.
+    fn set_ptp_profile(&mut self, body: &[u8]) -> Answer {
+        let word: Value = serde_json::from_slice(body)
+            .map_err(|_| "a PTP profile is a string of JSON".to_owned())?;
+        // By Ethernet without IEEE 802.1AS from firmware 3.1 on.
+        let has_l2 = self.profile.interface.has_return_order;
+        let mut allowed = PtpProfile::WORDS
+            .into_iter()
+            .filter(|(_, profile)| has_l2 || *profile != PtpProfile::DefaultL2Relaxed);
+        let words: Vec<_> = allowed.clone().map(|(own, _)| own).collect();
+        let wanted = allowed.find(|(own, _)| word.as_str() == Some(*own));
+        let (_, profile) = wanted.ok_or_else(|| format!("allowed: {}", words.join(", ")))?;
+        self.clock.set_ptp_profile(self.stream.now, profile);
+        Ok(document(&word))
     }
 
     fn answer_config(

@@ -61,7 +61,7 @@ use crate::wire::ouster::commands::CommandLines;
 use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 use crate::wire::ouster::lidar::{Column, Footer, Header, PacketWriter};
 use crate::wire::port::Peer;
-use crate::wire::ptp::identity_of;
+use crate::wire::ptp::{Transport, identity_of};
 use crate::wire::record::Record as _;
 use clock::OusterClock;
 use control::Control;
@@ -315,11 +315,11 @@ impl Device for Ouster {
         }
     }
 
-    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, bytes: &[u8]) {
+    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         if self.hear(now)
             && let Some(ptp) = self.clock.slave()
         {
-            ptp.hear(now, stamped, bytes);
+            ptp.hear(now, stamped, from, bytes);
             self.follow_clock();
         }
     }
@@ -336,6 +336,10 @@ impl Device for Ouster {
         let is_stamping = self.control.effective.timestamp_mode == TimestampMode::Ptp1588;
         let account = self.clock.slave()?.poll_account()?;
         Some(ClockAccount { is_stamping, ..account })
+    }
+
+    fn poll_ptp_transport(&mut self) -> Option<Transport> {
+        self.clock.slave()?.poll_transport()
     }
 
     fn poll_ptp(&mut self) -> Option<PtpSend> {

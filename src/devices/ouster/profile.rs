@@ -1,8 +1,9 @@
 //! What a firmware of an Ouster is, and what a rig may set on a unit.
 
-use super::words::{LidarMode, OperatingMode, PtpState, ReturnOrder, TimestampMode};
+use super::words::{LidarMode, OperatingMode, PtpProfile, PtpState, ReturnOrder, TimestampMode};
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::ptp::PtpOptions;
 use crate::spinning::motor_settings::MotorSettings;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::ouster::format::LidarFormat;
@@ -150,6 +151,10 @@ pub struct OusterClockSettings {
     pub ptp: PtpState,
     /// What the PTP master's time is ahead of UTC, seconds.
     pub ptp_ahead_s: i32,
+    /// How PTP is spoken at first.
+    pub ptp_profile: PtpProfile,
+    /// What no request sets of it.
+    pub ptp_options: PtpOptions,
 }
 
 /// What a rig may set; the profile gives the defaults. Names are those of the unit's own configuration.

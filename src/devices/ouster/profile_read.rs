@@ -5,7 +5,7 @@ use super::profile::{
     OusterProfile, OusterSettings, PacketProfile, Photons,
 };
 use super::window;
-use super::words::{LidarMode, OperatingMode, PtpState, ReturnOrder, TimestampMode};
+use super::words::{LidarMode, OperatingMode, PtpProfile, PtpState, ReturnOrder, TimestampMode};
 use crate::config::profile::Profile;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
@@ -298,6 +298,8 @@ fn clock(mut keys: Keys<'_>, clock: &mut OusterClockSettings) -> Option<()> {
     keys.integer("ptp_ahead_s", &ahead, &mut clock.ptp_ahead_s);
     if !keys.is_profile() {
         keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut clock.ptp);
+        keys.choice("ptp_profile", &PtpProfile::WORDS, MANUAL, &mut clock.ptp_profile);
+        clock.ptp_options.read(&mut keys);
         let since = Limit::new(0.0..=1e9, "s", "the rig format");
         keys.table.was_called("power_up_s", "uptime_s");
         keys.time_ns("uptime_s", &since, 1e9, &mut clock.power_up_ns);

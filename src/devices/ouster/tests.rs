@@ -344,6 +344,34 @@ fn a_master_on_the_network_sets_the_stamps() {
 }
 
 #[test]
+fn requests_choose_the_profile_of_ptp() {
+    let mut unit = unit(NAME, |settings| settings.clock.ptp = PtpState::Virtual);
+    let profile = "time/ptp/profile";
+    assert_eq!(get(&mut unit, profile), "default");
+    let mut now = SimTime::ZERO;
+    for (word, mechanism) in
+        [("gptp", 2), ("automotive-slave", 2), ("gptp-relaxed", 2), ("default-relaxed", 1)]
+    {
+        let body = format!("\"{word}\"");
+        assert_eq!(ask(&mut unit, HttpMethod::Put, profile, &body), (200, json!(word)));
+        assert_eq!(get(&mut unit, "time/ptp")["port_data_set"]["port_state"], "LISTENING");
+        now = SimTime(now.0 + 20_000 * MS);
+        unit.advance(now);
+        let told = get(&mut unit, "time/ptp");
+        assert_eq!(
+            (&told["profile"], &told["port_data_set"]["port_state"]),
+            (&json!(word), &json!("SLAVE"))
+        );
+        assert_eq!(told["port_data_set"]["delay_mechanism"], mechanism);
+    }
+    // The last is of later firmware.
+    for body in ["gptp", "\"power\"", "7", "\"default-l2-relaxed\""] {
+        assert_eq!(ask(&mut unit, HttpMethod::Put, profile, body).0, 400, "{body}");
+    }
+    assert_eq!(get(&mut unit, profile), "default-relaxed");
+}
+
+#[test]
 fn heat_limits_shots_and_stops_the_stream() {
     let mut unit = unit(NAME, |_| {});
     let window = |start: u64| Schedule {

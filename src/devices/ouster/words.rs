@@ -1,9 +1,14 @@
 //! Words of an Ouster's configuration.
 
+use crate::ptp::PtpSettings;
+use crate::wire::ptp::Transport;
+
 words!(LidarMode: "512x10" => M512x10, "512x20" => M512x20, "1024x10" => M1024x10,
     "1024x20" => M1024x20, "2048x10" => M2048x10, "4096x5" => M4096x5);
 words!(TimestampMode: "TIME_FROM_INTERNAL_OSC" => InternalOsc,
     "TIME_FROM_SYNC_PULSE_IN" => SyncPulseIn, "TIME_FROM_PTP_1588" => Ptp1588);
+words!(PtpProfile: "default" => Default, "default-relaxed" => DefaultRelaxed, "default-l2-relaxed" => DefaultL2Relaxed,
+    "gptp" => Gptp, "gptp-relaxed" => GptpRelaxed, "automotive-slave" => AutomotiveSlave);
 words!(OperatingMode: "NORMAL" => Normal, "STANDBY" => Standby);
 words!(ReturnOrder: "STRONGEST_TO_WEAKEST" => StrongestToWeakest,
     "FARTHEST_TO_NEAREST" => FarthestToNearest, "NEAREST_TO_FARTHEST" => NearestToFarthest);
@@ -115,6 +120,44 @@ pub enum PtpState {
     Wire,
     /// One within Menura, by PTP.
     Virtual,
+}
+
+/// How PTP is spoken. The relaxed ones step offsets of more than a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PtpProfile {
+    /// The default profile of IEEE 1588.
+    #[default]
+    Default,
+    /// The same, relaxed.
+    DefaultRelaxed,
+    /// The same by Ethernet, relaxed.
+    DefaultL2Relaxed,
+    /// IEEE 802.1AS.
+    Gptp,
+    /// The same, relaxed.
+    GptpRelaxed,
+    /// The automotive profile of IEEE 802.1AS.
+    AutomotiveSlave,
+}
+
+/// Later offsets beyond this are stepped by the relaxed profiles, nanoseconds.
+const RELAXED_STEP_NS: u64 = 1_000_000_000;
+
+impl PtpProfile {
+    /// How a slave speaks PTP with it.
+    pub fn settings(self) -> PtpSettings {
+        let step_ns = Some(RELAXED_STEP_NS);
+        match self {
+            Self::Default => PtpSettings::default(),
+            Self::DefaultRelaxed => PtpSettings { step_ns, ..PtpSettings::default() },
+            Self::DefaultL2Relaxed => {
+                PtpSettings { step_ns, transport: Transport::Ethernet, ..PtpSettings::default() }
+            }
+            Self::Gptp => PtpSettings::gptp(),
+            Self::GptpRelaxed => PtpSettings { step_ns, ..PtpSettings::gptp() },
+            Self::AutomotiveSlave => PtpSettings::automotive(),
+        }
+    }
 }
 
 impl PtpState {

@@ -175,5 +175,6 @@ pub(super) fn answer(
         // An error names the data set that was asked for, and has four bytes that are reserved.
         data: found.unwrap_or_else(|_| [&asked.id.to_be_bytes()[..], &[0; 4]].concat()),
     };
-    Some(Message::new(domain, own, message.sequence, Body::Management(answer)))
+    let answer = Message::new(domain, own, message.sequence, Body::Management(answer));
+    Some(Message { sdo: message.sdo, ..answer })
 }

@@ -1,6 +1,7 @@
-//! A PTP grandmaster whose time is that of the run: two-step, E2E, with one port.
+//! A PTP grandmaster whose time is that of the run: two-step, with one port.
 //!
 //! It does no I/O, as the slave does none. It announces itself at once, and is silent while it hears a better master.
+//! Hosts that ask for unicast messages get them besides the multicast ones.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -8,33 +9,63 @@ use std::net::Ipv4Addr;
 use super::account::TAI_AHEAD_NS;
 use super::answers::answer;
 use super::masters::{Masters, RECEIVER_FLAGS, announce_of_receiver};
-use super::{PtpSend, SECOND_NS, interval_ns};
+use super::request::{Neighbours, Request, neighbour_request};
+use super::unicast::{ANNOUNCE, Grants, SYNC};
+use super::{DelayMechanism, PtpSend, SECOND_NS, interval_ns};
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::management::{
     CurrentDataSet, DefaultDataSet, ParentDataSet, PortDataSet, TimePropertiesDataSet, TimeStatus,
     id,
 };
+use crate::wire::ptp::suffix::{self, Part};
 use crate::wire::ptp::{
-    Announce, Body, ClockQuality, Message, PortIdentity, Response, Timestamp, UTC_OFFSET_S,
-    VERSION, flag, identity_of,
+    Announce, Body, ClockQuality, Message, PortIdentity, Response, Target, Timestamp, Transport,
+    UTC_OFFSET_S, VERSION, flag, identity_of,
 };
 use crate::wire::record::Record as _;
 
-const LOG_ANNOUNCE: i8 = 1;
-const LOG_SYNC: i8 = 0;
-/// Slaves may ask for the delay so often.
+/// Slaves may ask for the delay so often, and so often it asks its neighbour.
 const LOG_DELAY: i8 = 0;
 const ANNOUNCE_TIMEOUT: u8 = 3;
 /// Answers a second at most.
 const MOST_ANSWERS: u32 = 1000;
+/// Synchronisations whose departure is not known yet.
+const MOST_LEAVING: usize = 64;
 /// States of the port in data sets.
 const MASTER: u8 = 6;
 const PASSIVE: u8 = 7;
 
+/// How a master speaks PTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MasterSettings {
+    /// Its domain.
+    pub domain: u8,
+    /// Its first priority: the lower the better.
+    pub priority_1: u8,
+    /// What carries messages.
+    pub transport: Transport,
+    /// How the path delay is measured.
+    pub delay: DelayMechanism,
+}
+
+impl MasterSettings {
+    /// Logarithms of the seconds between announcements, and between synchronisations.
+    fn log_intervals(&self) -> (i8, i8) {
+        match self.transport {
+            Transport::Gptp => (0, -3),
+            Transport::Udp | Transport::Ethernet => (1, 0),
+        }
+    }
+
+    fn measures_peers(&self) -> bool {
+        self.delay == DelayMechanism::PeerToPeer
+    }
+}
+
 /// A master.
 #[derive(Clone, Debug)]
 pub struct PtpMaster {
-    domain: u8,
+    settings: MasterSettings,
     port: PortIdentity,
     epoch: Epoch,
     announce: Announce,
@@ -44,10 +75,16 @@ pub struct PtpMaster {
     is_passive: bool,
     announce_due: SimTime,
     sync_due: SimTime,
+    request_due: SimTime,
     announced: u16,
     synchronised: u16,
-    /// The key of the last synchronisation, until it is known when it left.
-    leaving: Option<u32>,
+    requested: u16,
+    /// Synchronisations with the key of each, until it is known when it left.
+    leaving: VecDeque<(u32, Target, u16, i8)>,
+    neighbours: Neighbours,
+    request: Option<Request>,
+    neighbour_ns: i128,
+    grants: Grants,
     keys: u32,
     answered: (SimTime, u32),
     out: VecDeque<PtpSend>,
@@ -56,8 +93,7 @@ pub struct PtpMaster {
 impl PtpMaster {
     /// A master at `address` whose time is that of a receiver, or of the host.
     pub fn new(
-        domain: u8,
-        priority_1: u8,
+        settings: MasterSettings,
         address: Ipv4Addr,
         epoch: Epoch,
         has_receiver: bool,
@@ -65,15 +101,16 @@ impl PtpMaster {
         let [a, b, c, d] = address.octets();
         // Locally administered.
         let clock = identity_of([2, 0, a, b, c, d]);
-        let mut announce = announce_of_receiver(clock, priority_1);
+        let mut announce = announce_of_receiver(clock, settings.priority_1);
         let mut flags = RECEIVER_FLAGS;
         if !has_receiver {
             announce.quality = ClockQuality { class: 248, accuracy: 0xfe, variance: 0xffff };
             announce.time_source = 0xa0;
             flags &= !(flag::TIME_TRACEABLE | flag::FREQUENCY_TRACEABLE);
         }
+        let never = SimTime(u64::MAX);
         Self {
-            domain,
+            settings,
             port: PortIdentity { clock, port: 1 },
             epoch,
             announce,
@@ -83,13 +120,34 @@ impl PtpMaster {
             is_passive: false,
             announce_due: SimTime::ZERO,
             sync_due: SimTime::ZERO,
+            request_due: if settings.measures_peers() { SimTime::ZERO } else { never },
             announced: 0,
             synchronised: 0,
-            leaving: None,
+            requested: 0,
+            leaving: VecDeque::new(),
+            neighbours: Neighbours::default(),
+            request: None,
+            neighbour_ns: 0,
+            grants: Grants::default(),
             keys: 0,
             answered: (SimTime::ZERO, 0),
             out: VecDeque::new(),
         }
+    }
+
+    /// What carries its messages.
+    pub fn transport(&self) -> Transport {
+        self.settings.transport
+    }
+
+    /// It speaks PTP by another carrier from `now` on.
+    pub fn speak(&mut self, transport: Transport, delay: DelayMechanism, now: SimTime) {
+        self.settings = MasterSettings { transport, delay, ..self.settings };
+        let never = SimTime(u64::MAX);
+        self.request_due = if self.settings.measures_peers() { now } else { never };
+        self.leaving.clear();
+        self.request = None;
+        self.out.clear();
     }
 
     /// Whether a better master is heard, so that it is silent.
@@ -99,7 +157,8 @@ impl PtpMaster {
 
     /// Until when there is nothing to do.
     pub fn due(&self) -> SimTime {
-        self.announce_due.min(self.sync_due)
+        let multicast = self.announce_due.min(self.sync_due).min(self.request_due);
+        multicast.min(self.grants.due())
     }
 
     /// What its clock shows at `at`, which is TAI.
@@ -110,61 +169,153 @@ impl PtpMaster {
     /// The time has come to `now`. What was due long ago is left out.
     pub fn advance(&mut self, now: SimTime) {
         self.now = now;
+        let (log_announce, log_sync) = self.settings.log_intervals();
         let next = |log| SimTime(now.0 + interval_ns(log));
         if self.announce_due <= now {
-            self.announce_due = next(LOG_ANNOUNCE);
-            self.is_passive =
-                self.others.has_better(now, interval_ns(LOG_ANNOUNCE), &self.announce);
-            self.announced = self.announced.wrapping_add(1);
-            let body = Body::Announce(self.announce.clone());
-            self.tell(self.announced, body, self.flags, LOG_ANNOUNCE);
+            self.announce_due = next(log_announce);
+            let interval_ns = interval_ns(log_announce);
+            self.is_passive = self.others.has_better(now, interval_ns, &self.announce);
+            self.announce_to(Target::All, log_announce);
+        }
+        for (host, log_interval) in self.grants.take_due(now, ANNOUNCE) {
+            self.announce_to(Target::Host(host), log_interval);
         }
         if self.sync_due <= now {
-            self.sync_due = next(LOG_SYNC);
-            self.synchronised = self.synchronised.wrapping_add(1);
-            let body = Body::Sync(Timestamp::default());
-            self.leaving = self.tell(self.synchronised, body, flag::TWO_STEP, LOG_SYNC);
+            self.sync_due = next(log_sync);
+            self.synchronise(Target::All, log_sync);
+        }
+        for (host, log_interval) in self.grants.take_due(now, SYNC) {
+            self.synchronise(Target::Host(host), log_interval);
+        }
+        if self.request_due <= now {
+            self.request_due = next(LOG_DELAY);
+            self.requested = self.requested.wrapping_add(1);
+            let key =
+                self.send(Target::Neighbours, self.message(self.requested, neighbour_request()));
+            self.request = key.map(|key| Request::new(self.requested, key));
         }
     }
 
-    /// Takes a datagram that the kernel had at `at` and that is heard at `now`. Any bytes may come.
-    pub fn hear(&mut self, now: SimTime, at: SimTime, bytes: &[u8]) {
+    fn announce_to(&mut self, to: Target, log_interval: i8) {
+        self.announced = self.announced.wrapping_add(1);
+        let body = Body::Announce(self.announce.clone());
+        let parts = match self.settings.transport {
+            Transport::Gptp => vec![Part::PathTrace(vec![self.port.clock])],
+            Transport::Udp | Transport::Ethernet => Vec::new(),
+        };
+        let message = Message {
+            flags: self.flags,
+            log_interval,
+            suffix: suffix::to_bytes(&parts),
+            ..self.message(self.announced, body)
+        };
+        self.tell(to, message);
+    }
+
+    fn synchronise(&mut self, to: Target, log_interval: i8) {
+        self.synchronised = self.synchronised.wrapping_add(1);
+        let sequence = self.synchronised;
+        let sync = self.message(sequence, Body::Sync(Timestamp::default()));
+        let flags = flag::TWO_STEP;
+        if let Some(key) = self.tell(to, Message { flags, log_interval, ..sync }) {
+            self.leaving.push_back((key, to, sequence, log_interval));
+            if self.leaving.len() > MOST_LEAVING {
+                self.leaving.pop_front();
+            }
+        }
+    }
+
+    /// Takes a message that the kernel had at `at` and that is heard at `now`; `from` is who sent it to this clock alone.
+    /// Any bytes may come.
+    pub fn hear(&mut self, now: SimTime, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.now = now;
         let Ok(message) = Message::of_datagram(bytes) else { return };
         let is_own = message.source.clock == self.port.clock;
-        if is_own || message.sdo != 0 || message.domain != self.domain {
+        let is_of_profile = message.sdo == self.settings.transport.sdo();
+        if is_own || !is_of_profile || message.domain != self.settings.domain {
             return;
         }
+        let to = from.map_or(Target::All, Target::Host);
+        let at_ns = self.shows(at.min(now)).ns();
         match &message.body {
             Body::Announce(announce) => {
                 self.others.hear(now, message.source, announce, message.flags, None);
             }
-            Body::DelayReq(_) if self.may_answer() => {
-                let at = self.shows(at.min(now));
+            Body::DelayReq(_) if !self.settings.measures_peers() && self.may_answer() => {
+                let at = Timestamp::of_ns(at_ns);
                 let body = Body::DelayResp(Response { at, requester: message.source });
                 let answer = Message {
                     correction: message.correction,
                     log_interval: LOG_DELAY,
-                    ..Message::new(self.domain, self.port, message.sequence, body)
+                    ..self.message(message.sequence, body)
                 };
-                if !self.is_passive {
-                    self.send(answer);
+                self.tell(to, answer);
+            }
+            Body::PeerDelayReq(_)
+                if self.settings.measures_peers()
+                    && self.neighbours.has_room()
+                    && self.may_answer() =>
+            {
+                let [reply, follow_up] = Neighbours::answer(self.port, &message, at_ns);
+                if let Some(key) = self.send(Target::Neighbours, reply) {
+                    self.neighbours.wait(key, follow_up);
+                }
+            }
+            Body::PeerDelayResp(_) | Body::PeerDelayFollowUp(_) => {
+                if let Some(request) = &mut self.request {
+                    request.hear_neighbour(self.port, &message, at_ns);
+                }
+                self.measure();
+            }
+            Body::Signaling(_) if self.may_answer() => {
+                let Some(host) = from else { return };
+                let asked = suffix::parts(&message.suffix);
+                let parts = self.grants.hear(now, host, &asked, !self.is_passive);
+                if !parts.is_empty() {
+                    let body = Body::Signaling(message.source);
+                    let suffix = suffix::to_bytes(&parts);
+                    let answer = Message { suffix, ..self.message(message.sequence, body) };
+                    self.send(to, answer);
                 }
             }
             Body::Management(asked) if self.may_answer() => {
                 let data_set = |wanted| self.data_set(wanted);
-                if let Some(answer) = answer(self.port, self.domain, &message, asked, data_set) {
-                    self.send(answer);
+                let domain = self.settings.domain;
+                if let Some(answer) = answer(self.port, domain, &message, asked, data_set) {
+                    self.send(to, answer);
                 }
             }
             _ => {}
         }
     }
 
+    fn measure(&mut self) {
+        if let Some(delay_ns) = self.request.and_then(Request::to_neighbour_ns) {
+            self.neighbour_ns = delay_ns;
+            self.request = None;
+        }
+    }
+
     /// The event message with this key left at `at`.
     pub fn left(&mut self, key: u32, at: SimTime) {
-        if self.leaving.take_if(|leaving| *leaving == key).is_some() {
-            self.tell(self.synchronised, Body::FollowUp(self.shows(at)), 0, LOG_SYNC);
+        if let Some(place) = self.leaving.iter().position(|(own, ..)| *own == key)
+            && let Some((_, to, sequence, log_interval)) = self.leaving.remove(place)
+        {
+            let parts = match self.settings.transport {
+                Transport::Gptp => vec![Part::FollowUpInformation],
+                Transport::Udp | Transport::Ethernet => Vec::new(),
+            };
+            let follow_up = self.message(sequence, Body::FollowUp(self.shows(at)));
+            let suffix = suffix::to_bytes(&parts);
+            self.tell(to, Message { log_interval, suffix, ..follow_up });
+        }
+        let at_ns = self.shows(at).ns();
+        if let Some(request) = self.request.as_mut().filter(|request| request.key == key) {
+            request.left_ns = Some(at_ns);
+            self.measure();
+        }
+        if let Some(follow_up) = self.neighbours.left(key, at_ns) {
+            self.send(Target::Neighbours, follow_up);
         }
     }
 
@@ -173,21 +324,25 @@ impl PtpMaster {
         self.out.pop_front()
     }
 
-    /// Says this to all, unless it is passive.
-    fn tell(&mut self, sequence: u16, body: Body, flags: u16, log_interval: i8) -> Option<u32> {
-        let message = Message::new(self.domain, self.port, sequence, body);
-        if self.is_passive {
-            return None;
-        }
-        self.send(Message { flags, log_interval, ..message })
+    fn message(&self, sequence: u16, body: Body) -> Message {
+        Message::new(self.settings.domain, self.port, sequence, body)
     }
 
-    fn send(&mut self, message: Message) -> Option<u32> {
+    /// Says this, unless it is passive.
+    fn tell(&mut self, to: Target, message: Message) -> Option<u32> {
+        if self.is_passive { None } else { self.send(to, message) }
+    }
+
+    fn send(&mut self, to: Target, mut message: Message) -> Option<u32> {
+        message.sdo = self.settings.transport.sdo();
+        if matches!(to, Target::Host(_)) {
+            message.flags |= flag::UNICAST;
+        }
         let key = message.body.is_event().then(|| {
             self.keys = self.keys.wrapping_add(1);
             self.keys
         });
-        self.out.push_back(PtpSend { key, is_of_peer_delay: false, bytes: message.to_bytes() });
+        self.out.push_back(PtpSend { key, to, bytes: message.to_bytes() });
         key
     }
 
@@ -195,12 +350,16 @@ impl PtpMaster {
         let (since, count) = &mut self.answered;
         if self.now.0.saturating_sub(since.0) >= SECOND_NS {
             (*since, *count) = (self.now, 0);
+            // The departures of older answers are not told any more.
+            self.neighbours.forget();
         }
         *count += 1;
         *count <= MOST_ANSWERS
     }
 
     fn data_set(&self, wanted: u16) -> Option<Vec<u8>> {
+        let (log_announce_interval, log_sync_interval) = self.settings.log_intervals();
+        let neighbour = super::limited(self.neighbour_ns).saturating_mul(1 << 16);
         let Announce { priority_1, quality, priority_2, grandmaster, time_source, .. } =
             self.announce;
         Some(match wanted {
@@ -212,7 +371,7 @@ impl PtpMaster {
                 quality,
                 priority_2,
                 identity: grandmaster,
-                domain: self.domain,
+                domain: self.settings.domain,
                 reserved_2: 0,
             }
             .to_bytes(),
@@ -242,11 +401,11 @@ impl PtpMaster {
                 identity: self.port,
                 state: if self.is_passive { PASSIVE } else { MASTER },
                 log_min_delay_interval: LOG_DELAY,
-                peer_mean_path_delay: 0,
-                log_announce_interval: LOG_ANNOUNCE,
+                peer_mean_path_delay: neighbour,
+                log_announce_interval,
                 announce_receipt_timeout: ANNOUNCE_TIMEOUT,
-                log_sync_interval: LOG_SYNC,
-                delay_mechanism: 1,
+                log_sync_interval,
+                delay_mechanism: if self.settings.measures_peers() { 2 } else { 1 },
                 log_min_pdelay_interval: LOG_DELAY,
                 version: VERSION,
             }
@@ -278,8 +437,17 @@ mod tests {
 
     fn master(domain: u8, has_receiver: bool) -> PtpMaster {
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
-        PtpMaster::new(domain, 128, Ipv4Addr::new(10, 77, 0, 4), epoch, has_receiver)
+        let settings = MasterSettings { domain, ..SETTINGS };
+        PtpMaster::new(settings, ADDRESS, epoch, has_receiver)
     }
+
+    const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 4);
+    const SETTINGS: MasterSettings = MasterSettings {
+        domain: 0,
+        priority_1: 128,
+        transport: Transport::Udp,
+        delay: DelayMechanism::EndToEnd,
+    };
 
     /// A master and a slave at two ends of a line for some seconds.
     fn run(master: &mut PtpMaster, slave: &mut PtpSlave, from: SimTime, seconds: u64) -> SimTime {
@@ -288,14 +456,16 @@ mod tests {
             master.advance(now);
             slave.advance(now);
             let there = SimTime(now.0 + PATH_NS);
+            let from = |to, own| matches!(to, Target::Host(_)).then_some(own);
             while let Some(sent) = master.poll_send() {
-                slave.hear(there, there, &sent.bytes);
+                slave.hear(there, there, from(sent.to, ADDRESS), &sent.bytes);
                 if let Some(key) = sent.key {
                     master.left(key, now);
                 }
             }
             while let Some(sent) = slave.poll_send() {
-                master.hear(there, there, &sent.bytes);
+                let own = Ipv4Addr::new(10, 77, 0, 2);
+                master.hear(there, there, from(sent.to, own), &sent.bytes);
                 if let Some(key) = sent.key {
                     slave.left(there, key, now);
                 }
@@ -326,7 +496,7 @@ mod tests {
             let source = PortIdentity { clock, port: 1 };
             let message = Message::new(3, source, 0, Body::Announce(announce));
             for _ in 0..3 {
-                one.hear(*at, *at, &message.to_bytes());
+                one.hear(*at, *at, None, &message.to_bytes());
                 at.0 += 2000 * MS;
                 one.advance(*at);
             }
@@ -338,6 +508,62 @@ mod tests {
         assert!(one.poll_send().is_none(), "it is silent");
         one.advance(SimTime(late.0 + 20_000 * MS));
         assert!(!one.is_passive() && one.poll_send().is_some());
+    }
+
+    /// A slave with these settings after half a minute beside a master, and that master.
+    fn locked(settings: &PtpSettings, of_master: MasterSettings) -> (PtpMaster, PtpSlave) {
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        let mut master = PtpMaster::new(of_master, ADDRESS, epoch, true);
+        let clock = PtpClock::new(0.864, SimTime::ZERO, 0);
+        let noise = NoiseSource::new(1, "lidar");
+        let mut slave = PtpSlave::new(settings, [9; 8], clock, noise, SimTime::ZERO);
+        let now = run(&mut master, &mut slave, SimTime::ZERO, 30);
+        assert_eq!(slave.state(), PortState::Slave);
+        let error_ns = slave.shows_ns(now) - master.shows(now).ns();
+        assert!(error_ns.abs() < 100, "{error_ns}");
+        assert!((slave.path_delay_ns() - PATH_NS as i64).abs() < 50, "{}", slave.path_delay_ns());
+        (master, slave)
+    }
+
+    #[test]
+    fn peer_to_peer_and_802_1as() {
+        let (transport, delay) = (Transport::Gptp, DelayMechanism::PeerToPeer);
+        let udp = PtpSettings { delay, ..PtpSettings::default() };
+        for (settings, of_master) in [
+            (udp, MasterSettings { delay, ..SETTINGS }),
+            (PtpSettings::gptp(), MasterSettings { transport, delay, ..SETTINGS }),
+            (PtpSettings::automotive(), MasterSettings { transport, delay, ..SETTINGS }),
+        ] {
+            let (master, slave) = locked(&settings, of_master);
+            let port = PortDataSet::parse(&master.data_set(id::PORT).unwrap()).unwrap();
+            assert_eq!(port.delay_mechanism, 2);
+            assert!((port.peer_mean_path_delay / 65_536 - PATH_NS as i64).abs() < 50, "{port:?}");
+            // Without announcements nothing is known of UTC.
+            let utc_offset_s = if settings.is_announced { 37 } else { 0 };
+            assert_eq!(slave.utc_offset_s(), utc_offset_s);
+        }
+    }
+
+    #[test]
+    fn a_slave_asks_for_unicast_and_loses_it_with_the_grant() {
+        let settings = PtpSettings { masters: vec![ADDRESS], ..PtpSettings::default() };
+        let (mut master, mut slave) = locked(&settings, SETTINGS);
+        // Requests are repeated before the grants are over.
+        let now = run(&mut master, &mut slave, SimTime(30_000 * MS), 70);
+        assert_eq!(slave.state(), PortState::Slave);
+        let suffix = suffix::to_bytes(&[Part::Cancel(cancel_of(ANNOUNCE))]);
+        let source = PortIdentity { clock: [8; 8], port: 1 };
+        let asked = Message::new(0, source, 7, Body::Signaling(master.port));
+        let host = Some(Ipv4Addr::new(10, 77, 0, 2));
+        master.hear(now, now, host, &Message { suffix, ..asked }.to_bytes());
+        let answer = Message::parse(&master.poll_send().unwrap().bytes).unwrap();
+        assert_eq!(suffix::parts(&answer.suffix), [Part::Cancelled(cancel_of(ANNOUNCE))]);
+        run(&mut master, &mut slave, now, 6);
+        assert_eq!(slave.state(), PortState::Listening, "multicast does not count");
+    }
+
+    fn cancel_of(kind: u8) -> suffix::UnicastCancel {
+        suffix::UnicastCancel { kind, reserved: 0 }
     }
 
     #[test]

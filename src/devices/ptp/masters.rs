@@ -58,6 +58,17 @@ impl Master {
         Self { source, announce, flags: RECEIVER_FLAGS, heard: SimTime::ZERO, before: None }
     }
 
+    /// A master of which no more is known than its port, and that IEEE 802.1AS has PTP's time scale.
+    pub(super) fn unannounced(source: PortIdentity) -> Self {
+        let announce = Announce {
+            quality: ClockQuality { class: 248, accuracy: 0xfe, variance: 0xffff },
+            time_source: 0xa0,
+            ..announce_of_receiver(source.clock, 248)
+        };
+        let flags = flag::PTP_TIMESCALE;
+        Self { source, announce, flags, heard: SimTime::ZERO, before: None }
+    }
+
     fn is_qualified(&self, now: SimTime, interval_ns: u64) -> bool {
         let within =
             |from: SimTime, to: SimTime| to.0.saturating_sub(from.0) <= WINDOW * interval_ns;

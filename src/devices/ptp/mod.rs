@@ -16,10 +16,12 @@ pub mod clock;
 pub mod faults;
 pub mod master;
 mod masters;
+mod request;
 pub mod servo;
 mod settings;
 #[cfg(test)]
 pub mod testing;
+mod unicast;
 mod virtual_line;
 
 use std::collections::VecDeque;
@@ -30,15 +32,19 @@ pub use self::clock::PtpClock;
 use self::faults::{Disturbances, Heard, PtpFault};
 pub use self::masters::Master;
 use self::masters::Masters;
+use self::request::{Neighbours, Request, neighbour_request, valid};
 use self::servo::{Order, Servo};
-pub use self::settings::{DelayMechanism, PtpSettings};
+pub use self::settings::{PtpOptions, PtpSettings};
+use self::unicast::Asked;
 use self::virtual_line::VirtualLine;
 use crate::config::rig::faults::Timed;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::{Epoch, SimTime};
+pub use crate::wire::ptp::DelayMechanism;
+use crate::wire::ptp::management::ANY_PORT;
 use crate::wire::ptp::{
-    Announce, Body, ClockIdentity, Message, PeerRequest, PortIdentity, Response, Timestamp, flag,
-    identity_of,
+    Announce, Body, ClockIdentity, Message, PortIdentity, Target, Timestamp, Transport, flag,
+    identity_of, suffix,
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -50,8 +56,6 @@ const MEDIAN_OF: usize = 10;
 const LONGEST_DELAY_NS: i128 = SECOND_NS as i128;
 /// Answers to others, a second at most.
 const MOST_ANSWERS: u32 = 64;
-/// Answers to neighbours whose departure is not known yet.
-const MOST_PENDING: usize = 8;
 /// Draws of requests are beyond those of measurements.
 const REQUEST_DRAWS: u64 = 1 << 61;
 
@@ -85,8 +89,8 @@ impl PortState {
 pub struct PtpSend {
     /// [`PtpSlave::left`] is told by this when it has left, if it is an event message.
     pub key: Option<u32>,
-    /// Whether it goes to the group of the peer delay.
-    pub is_of_peer_delay: bool,
+    /// Where it goes.
+    pub to: Target,
     /// The message.
     pub bytes: Vec<u8>,
 }
@@ -106,6 +110,9 @@ pub struct PtpSlave {
     is_followed: bool,
     /// When the master is lost unless it announces itself.
     announce_due: SimTime,
+    /// When it is lost unless it synchronises.
+    sync_due: SimTime,
+    asked: Asked,
     servo: Servo,
     log_sync: i8,
     log_delay: i8,
@@ -120,7 +127,7 @@ pub struct PtpSlave {
     next_request: SimTime,
     requests: u64,
     sequence: u16,
-    answering: Vec<(u32, Message)>,
+    neighbours: Neighbours,
     answered: (SimTime, u32),
     keys: u32,
     out: VecDeque<PtpSend>,
@@ -131,6 +138,8 @@ pub struct PtpSlave {
     noted: PortState,
     /// Its only partner, if that is within Menura.
     line: Option<Box<VirtualLine>>,
+    /// What carries messages, until that is told.
+    transport: Option<Transport>,
 }
 
 /// Halves of a synchronisation in two steps that wait for the other, which may overtake.
@@ -140,19 +149,6 @@ struct PendingSync {
     arrived: Option<(u16, i128, i128)>,
     /// Sequence, when it left the master with correction.
     left: Option<(u16, i128)>,
-}
-
-/// A request for the delay that is under way.
-#[derive(Clone, Copy, Debug)]
-struct Request {
-    sequence: u16,
-    key: u32,
-    /// When it left, by the slave's clock.
-    left_ns: Option<i128>,
-    /// When it arrived by the other's clock, and when the answer left by that, corrected.
-    there_ns: Option<(i128, Option<i128>)>,
-    /// When the neighbour's answer arrived, by the slave's clock, and its correction.
-    back: Option<(i128, i128)>,
 }
 
 impl PtpSlave {
@@ -175,7 +171,9 @@ impl PtpSlave {
             parent: None,
             is_followed: false,
             announce_due: SimTime(u64::MAX),
-            servo: Servo::default(),
+            sync_due: SimTime(u64::MAX),
+            asked: Asked::new(&settings.masters, now),
+            servo: Servo::new(settings.step_ns),
             log_sync: settings.log_sync,
             log_delay: settings.log_delay,
             sync: PendingSync::default(),
@@ -188,7 +186,7 @@ impl PtpSlave {
             next_request: now,
             requests: 0,
             sequence: 0,
-            answering: Vec::new(),
+            neighbours: Neighbours::default(),
             answered: (now, 0),
             keys: 0,
             out: VecDeque::new(),
@@ -197,6 +195,7 @@ impl PtpSlave {
             account_due: now,
             noted: PortState::Listening,
             line: None,
+            transport: Some(settings.transport),
         }
     }
 
@@ -221,7 +220,9 @@ impl PtpSlave {
 
     /// A slave that speaks PTP with a master within Menura alone, whose time is UTC of the run.
     pub fn with_virtual_master(self, epoch: Epoch) -> Self {
-        Self { line: Some(Box::new(VirtualLine::new(epoch))), ..self }
+        let mut line = VirtualLine::new(epoch);
+        line.speak(&self.settings, self.now);
+        Self { line: Some(Box::new(line)), ..self }
     }
 
     /// The unit restarts: from `up_at` on it listens, and its clock counts from zero.
@@ -258,12 +259,12 @@ impl PtpSlave {
 
     /// Whether its clock has been a master's, who is gone: it goes on as that left it.
     pub fn holds_over(&self) -> bool {
-        self.servo.is_locked() && !(self.is_on && self.is_followed)
+        self.is_set() && !(self.is_on && self.is_followed)
     }
 
     /// Whether the clock has been set by a master since it was switched on.
     pub fn is_set(&self) -> bool {
-        self.servo.is_locked()
+        self.servo.has_set()
     }
 
     /// Its clock minus the master's when the last synchronisation arrived, nanoseconds.
@@ -316,9 +317,16 @@ impl PtpSlave {
             return;
         }
         (self.log_sync, self.log_delay) = (settings.log_sync, settings.log_delay);
+        if settings.transport != self.settings.transport {
+            self.transport = Some(settings.transport);
+        }
+        self.servo.set_step(settings.step_ns);
+        self.asked = Asked::new(&settings.masters, now);
+        self.line.iter_mut().for_each(|line| line.speak(&settings, now));
         (self.settings, self.is_on) = (settings, is_on);
         self.masters = Masters::default();
         self.lose_master();
+        self.forget_delay();
         self.next_request = now;
         self.account_due = now;
         self.note_change();
@@ -327,10 +335,9 @@ impl PtpSlave {
     /// The time has come to `now`.
     pub fn advance(&mut self, now: SimTime) {
         while self.is_on {
-            let due = match self.asks() {
-                true => self.announce_due.min(self.next_request),
-                false => self.announce_due,
-            };
+            let lost_at = self.announce_due.min(self.sync_due);
+            let asks_at = if self.asks() { self.next_request } else { SimTime(u64::MAX) };
+            let due = lost_at.min(asks_at).min(self.asked.due());
             let storm_due = self.disturbances.storm_due();
             let line_due = self.line.as_ref().map_or(SimTime(u64::MAX), |line| line.due());
             if due.min(storm_due).min(self.account_due).min(line_due) > now {
@@ -340,7 +347,7 @@ impl PtpSlave {
                 self.now = self.now.max(line_due);
                 let arrived = self.line.as_mut().and_then(|line| line.advance(self.now));
                 if let Some(bytes) = arrived {
-                    self.hear_now(self.now, &bytes);
+                    self.hear_now(self.now, None, &bytes);
                 }
                 continue;
             }
@@ -361,15 +368,17 @@ impl PtpSlave {
                 continue;
             }
             self.now = self.now.max(due);
-            if self.announce_due <= due {
+            if lost_at <= due {
                 if let Some(parent) = &self.parent {
                     self.masters.forget(parent.source);
                 }
                 self.lose_master();
                 self.choose();
                 self.note_change();
-            } else {
+            } else if asks_at <= due {
                 self.ask();
+            } else {
+                self.ask_for_unicast();
             }
         }
         self.now = self.now.max(now);
@@ -381,39 +390,58 @@ impl PtpSlave {
         self.is_followed || self.settings.delay == DelayMechanism::PeerToPeer
     }
 
-    /// Takes a datagram that the kernel had at `at` and that is heard at `now`. Any bytes may come.
-    pub fn hear(&mut self, now: SimTime, at: SimTime, bytes: &[u8]) {
+    /// Takes a message that the kernel had at `at` and that is heard at `now`; `from` is who sent it to this clock alone.
+    /// Any bytes may come.
+    pub fn hear(&mut self, now: SimTime, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.advance(now);
         if now >= self.now {
-            self.hear_now(at, bytes);
+            self.hear_now(at, from, bytes);
         }
     }
 
     /// As [`PtpSlave::hear`] at the instant to which the time has come.
-    fn hear_now(&mut self, at: SimTime, bytes: &[u8]) {
+    fn hear_now(&mut self, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         let now = self.now;
         let Ok(message) = Message::of_datagram(bytes) else { return };
         let parent = self.parent.as_ref().filter(|_| self.is_followed);
         let parent = parent.map(|parent| (parent.source, parent.flags & flag::PTP_TIMESCALE != 0));
         for heard in self.disturbances.pass(now, message, parent, &self.noise) {
-            self.take(now, at, &heard);
+            self.take(now, at, from, &heard);
             self.note_change();
         }
     }
 
-    fn take(&mut self, now: SimTime, at: SimTime, Heard { message, late_ns }: &Heard) {
+    fn take(
+        &mut self,
+        now: SimTime,
+        at: SimTime,
+        from: Option<Ipv4Addr>,
+        Heard { message, late_ns }: &Heard,
+    ) {
         let is_own = message.source.clock == self.port.clock;
-        if !self.is_on || is_own || message.sdo != 0 || message.domain != self.settings.domain {
+        let is_of_profile = message.sdo == self.settings.transport.sdo();
+        if !self.is_on || is_own || !is_of_profile || message.domain != self.settings.domain {
             return;
         }
         let at_ns = self.clock.shows_ns(at.min(now)) + late_ns;
         let correction = i128::from(message.correction >> 16);
-        let is_parent = self.is_followed
-            && self.parent.as_ref().is_some_and(|parent| parent.source == message.source);
+        if !self.settings.is_announced && matches!(message.body, Body::Sync(_)) {
+            self.adopt(message.source);
+        }
+        let is_expected = !self.asked.is_on() || from.is_some();
+        let is_parent = is_expected && self.followed() == Some(message.source);
         match &message.body {
-            Body::Announce(announce) => self.hear_announce(message, announce),
+            Body::Announce(announce) if self.is_heard(from, message.source) => {
+                self.hear_announce(message, announce);
+            }
+            Body::Signaling(_) => {
+                if let Some(from) = from {
+                    self.asked.hear(now, from, &suffix::parts(&message.suffix));
+                }
+            }
             Body::Sync(origin) if is_parent => {
                 self.log_sync = followed(message.log_interval, self.log_sync);
+                self.sync_due = self.synchronised_until();
                 if message.flags & flag::TWO_STEP != 0 {
                     self.sync.arrived = Some((message.sequence, at_ns, correction));
                     self.synchronised = Some(at);
@@ -443,22 +471,11 @@ impl PtpSlave {
                     });
                 }
             }
-            Body::PeerDelayResp(answer) if answer.requester == self.port => {
-                let Some(there) = valid(answer.at) else { return };
-                let is_two_step = message.flags & flag::TWO_STEP != 0;
-                self.hear_answer(message.sequence, |request| {
-                    request.back = Some((at_ns, correction));
-                    // In one step the correction is all that passed there.
-                    request.there_ns = Some((there, (!is_two_step).then_some(there)));
-                });
-            }
-            Body::PeerDelayFollowUp(answer) if answer.requester == self.port => {
-                let Some(left) = valid(answer.at) else { return };
-                self.hear_answer(message.sequence, |request| {
-                    if let Some((_, there_left)) = &mut request.there_ns {
-                        *there_left = Some(left + correction);
-                    }
-                });
+            Body::PeerDelayResp(_) | Body::PeerDelayFollowUp(_) => {
+                if let Some(request) = &mut self.request {
+                    request.hear_neighbour(self.port, message, at_ns);
+                    self.measure_delay();
+                }
             }
             Body::PeerDelayReq(_) if self.settings.delay == DelayMechanism::PeerToPeer => {
                 self.answer_neighbour(message, at_ns);
@@ -467,7 +484,8 @@ impl PtpSlave {
                 if let Some(answer) = self.answer_management(message, asked)
                     && self.may_answer()
                 {
-                    self.send(answer);
+                    let all = Target::All;
+                    self.send_to(from.map_or(all, Target::Host), answer);
                 }
             }
             _ => {}
@@ -487,11 +505,7 @@ impl PtpSlave {
             self.measure_delay();
             self.note_change();
         }
-        if let Some(place) = self.answering.iter().position(|(pending, _)| *pending == key) {
-            let (_, mut follow_up) = self.answering.remove(place);
-            if let Body::PeerDelayFollowUp(answer) = &mut follow_up.body {
-                answer.at = Timestamp::of_ns(at_ns);
-            }
+        if let Some(follow_up) = self.neighbours.left(key, at_ns) {
             self.send(follow_up);
         }
     }
@@ -501,7 +515,20 @@ impl PtpSlave {
         self.out.pop_front()
     }
 
-    fn send(&mut self, mut message: Message) -> Option<u32> {
+    /// What carries messages from now on, if that is new.
+    pub fn poll_transport(&mut self) -> Option<Transport> {
+        self.transport.take()
+    }
+
+    fn send(&mut self, message: Message) -> Option<u32> {
+        self.send_to(Target::group_of(&message.body), message)
+    }
+
+    fn send_to(&mut self, to: Target, mut message: Message) -> Option<u32> {
+        message.sdo = self.settings.transport.sdo();
+        if matches!(to, Target::Host(_)) {
+            message.flags |= flag::UNICAST;
+        }
         if matches!(message.body, Body::DelayReq(_)) {
             let shift = self.disturbances.domain_shift(self.now);
             message.domain = message.domain.wrapping_sub(shift);
@@ -510,9 +537,35 @@ impl PtpSlave {
             self.keys = self.keys.wrapping_add(1);
             self.keys
         });
-        let is_of_peer_delay = message.body.is_of_peer_delay();
-        self.out.push_back(PtpSend { key, is_of_peer_delay, bytes: message.to_bytes() });
+        self.out.push_back(PtpSend { key, to, bytes: message.to_bytes() });
         key
+    }
+
+    /// Whether an announcement of `source` counts: with unicast that of a master that is asked.
+    fn is_heard(&mut self, from: Option<Ipv4Addr>, source: PortIdentity) -> bool {
+        !self.asked.is_on() || from.is_some_and(|from| self.asked.note(from, source))
+    }
+
+    /// Follows the port `source`, which synchronises and does not announce itself.
+    fn adopt(&mut self, source: PortIdentity) {
+        if self.followed().is_none() {
+            self.lose_master();
+            self.is_followed = true;
+            self.parent = Some(Master::unannounced(source));
+            self.next_request = self.next_draw();
+        }
+    }
+
+    /// Asks masters for unicast messages.
+    fn ask_for_unicast(&mut self) {
+        let logs = [self.settings.log_announce, self.settings.log_sync, self.settings.log_delay];
+        for (host, parts) in self.asked.ask(self.now, self.followed(), logs) {
+            self.sequence = self.sequence.wrapping_add(1);
+            let body = Body::Signaling(ANY_PORT);
+            let suffix = suffix::to_bytes(&parts);
+            let message = Message::new(self.settings.domain, self.port, self.sequence, body);
+            self.send_to(Target::Host(host), Message { suffix, ..message });
+        }
     }
 
     fn hear_announce(&mut self, message: &Message, announce: &Announce) {
@@ -534,8 +587,18 @@ impl PtpSlave {
         SimTime(self.now.0.saturating_add(timeout * interval_ns(self.settings.log_announce)))
     }
 
+    fn synchronised_until(&self) -> SimTime {
+        match u64::from(self.settings.sync_timeout) {
+            0 => SimTime(u64::MAX),
+            timeout => SimTime(self.now.0.saturating_add(timeout * interval_ns(self.log_sync))),
+        }
+    }
+
     /// Follows the best master.
     fn choose(&mut self) {
+        if !self.settings.is_announced {
+            return;
+        }
         let followed = self.followed();
         let interval_ns = interval_ns(self.settings.log_announce);
         let Some(best) = self.masters.best(self.now, interval_ns, followed) else { return };
@@ -544,7 +607,10 @@ impl PtpSlave {
             self.lose_master();
             self.is_followed = true;
             self.announce_due = self.announced_until();
-            self.next_request = self.next_draw();
+            self.sync_due = self.synchronised_until();
+            if self.settings.delay == DelayMechanism::EndToEnd {
+                self.next_request = self.next_draw();
+            }
         }
         self.parent = Some(best);
     }
@@ -552,13 +618,19 @@ impl PtpSlave {
     /// Follows nobody; the clock counts on as it was steered last.
     fn lose_master(&mut self) {
         self.is_followed = false;
-        self.announce_due = SimTime(u64::MAX);
+        (self.announce_due, self.sync_due) = (SimTime(u64::MAX), SimTime(u64::MAX));
         self.sync = PendingSync::default();
         self.latest = None;
+        // To another master the way may be another; the neighbour stays.
+        if self.settings.delay == DelayMechanism::EndToEnd {
+            self.forget_delay();
+        }
+    }
+
+    fn forget_delay(&mut self) {
         self.request = None;
-        self.answering.clear();
+        self.neighbours.forget();
         self.delays.clear();
-        // To another master the way may be another.
         self.delay_ns = None;
     }
 
@@ -599,19 +671,19 @@ impl PtpSlave {
     fn ask(&mut self) {
         self.next_request = self.next_draw();
         self.sequence = self.sequence.wrapping_add(1);
-        let zero = Timestamp::default();
         let body = match self.settings.delay {
-            DelayMechanism::EndToEnd => Body::DelayReq(zero),
-            DelayMechanism::PeerToPeer => {
-                Body::PeerDelayReq(PeerRequest { origin: zero, reserved: [0; 10] })
-            }
+            DelayMechanism::EndToEnd => Body::DelayReq(Timestamp::default()),
+            DelayMechanism::PeerToPeer => neighbour_request(),
         };
         let sequence = self.sequence;
         let message = Message::new(self.settings.domain, self.port, sequence, body);
-        if let Some(key) = self.send(message) {
-            let (left_ns, there_ns, back) = (None, None, None);
-            self.request = Some(Request { sequence, key, left_ns, there_ns, back });
-        }
+        let host = self.followed().and_then(|parent| self.asked.address(parent));
+        let to = match self.settings.delay {
+            DelayMechanism::EndToEnd => host.map_or(Target::All, Target::Host),
+            DelayMechanism::PeerToPeer => Target::Neighbours,
+        };
+        let key = self.send_to(to, message);
+        self.request = key.map(|key| Request::new(sequence, key));
         self.send_by_line();
     }
 
@@ -644,21 +716,16 @@ impl PtpSlave {
 
     /// Measures the delay, if all is known that it takes.
     fn measure_delay(&mut self) {
-        let Some(Request {
-            left_ns: Some(left), there_ns: Some((there, there_left)), back, ..
-        }) = self.request
-        else {
-            return;
+        let Some(request) = self.request else { return };
+        let to_master = || {
+            let ((sync_left, sync_at), (there, _)) = (self.latest?, request.there_ns?);
+            Some(((sync_at - sync_left) + (there - request.left_ns?)) / 2)
         };
-        let delay = match (self.settings.delay, self.latest, there_left, back) {
-            (DelayMechanism::EndToEnd, Some((sync_left, sync_at)), _, _) => {
-                ((sync_at - sync_left) + (there - left)) / 2
-            }
-            (DelayMechanism::PeerToPeer, _, Some(there_left), Some((back, correction))) => {
-                ((back - left) - (there_left - there) - correction) / 2
-            }
-            _ => return,
+        let delay = match self.settings.delay {
+            DelayMechanism::EndToEnd => to_master(),
+            DelayMechanism::PeerToPeer => request.to_neighbour_ns(),
         };
+        let Some(delay) = delay else { return };
         self.request = None;
         if delay.abs() > LONGEST_DELAY_NS {
             return;
@@ -677,18 +744,14 @@ impl PtpSlave {
     }
 
     fn answer_neighbour(&mut self, asked: &Message, at_ns: i128) {
-        if self.answering.len() >= MOST_PENDING || !self.may_answer() {
+        if !self.neighbours.has_room() || !self.may_answer() {
             return;
         }
-        let answer = Response { at: Timestamp::of_ns(at_ns), requester: asked.source };
-        let message = |body| Message::new(self.settings.domain, self.port, asked.sequence, body);
-        let reply =
-            Message { flags: flag::TWO_STEP, ..message(Body::PeerDelayResp(answer.clone())) };
-        let follow_up =
-            Message { correction: asked.correction, ..message(Body::PeerDelayFollowUp(answer)) };
+        let [reply, follow_up] = Neighbours::answer(self.port, asked, at_ns);
         if let Some(key) = self.send(reply) {
-            self.answering.push((key, follow_up));
+            self.neighbours.wait(key, follow_up);
         }
+        self.send_by_line();
     }
 
     /// Whether it answers once more in this second.
@@ -697,7 +760,7 @@ impl PtpSlave {
         if self.now.0.saturating_sub(since.0) >= SECOND_NS {
             (*since, *count) = (self.now, 0);
             // The departures of older answers are not told any more.
-            self.answering.clear();
+            self.neighbours.forget();
         }
         *count += 1;
         *count <= MOST_ANSWERS
@@ -718,11 +781,6 @@ fn followed(named: i8, so_far: i8) -> i8 {
         crate::wire::ptp::NO_INTERVAL => so_far,
         named => named.clamp(LOG_INTERVALS.0, LOG_INTERVALS.1),
     }
-}
-
-/// The time of a message, if it is one.
-fn valid(at: Timestamp) -> Option<i128> {
-    (i128::from(at.nanos) < i128::from(SECOND_NS)).then(|| at.ns())
 }
 
 /// The next value that a data set has room for, in nanoseconds.

@@ -29,7 +29,9 @@ pub struct Servo {
     stage: Stage,
     /// What corrects the oscillator, parts per billion.
     drift_ppb: f64,
-    has_stepped: bool,
+    has_set: bool,
+    /// Offsets beyond this are stepped, not the first alone.
+    step_ns: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,6 +44,20 @@ enum Stage {
 }
 
 impl Servo {
+    /// A servo that steps offsets beyond `step_ns`, or only the first.
+    pub fn new(step_ns: Option<u64>) -> Self {
+        Self { step_ns, ..Self::default() }
+    }
+
+    /// From now on it steps offsets beyond this, or none.
+    pub fn set_step(&mut self, step_ns: Option<u64>) {
+        self.step_ns = step_ns;
+    }
+
+    fn steps_by(&self, offset_ns: i128) -> bool {
+        self.step_ns.is_some_and(|limit_ns| offset_ns.unsigned_abs() > limit_ns.into())
+    }
+
     /// Takes an offset that was measured at `at_ns` of the slave's clock; synchronisations come every
     /// `interval_s`.
     pub fn sample(&mut self, offset_ns: i128, at_ns: i128, interval_s: f64) -> Order {
@@ -66,12 +82,16 @@ impl Servo {
                 let change = (offset_ns - first_ns) as f64 / passed_ns as f64;
                 self.drift_ppb = limited(self.drift_ppb - change * 1e9);
                 self.stage = Stage::Locked;
-                let steps = !self.has_stepped && offset_ns.abs() > FIRST_STEP_NS;
-                self.has_stepped = true;
+                let is_first = !std::mem::replace(&mut self.has_set, true);
+                let steps = is_first && offset_ns.abs() > FIRST_STEP_NS || self.steps_by(offset_ns);
                 match steps {
                     true => Order::Step(self.drift_ppb),
                     false => Order::Rate(self.drift_ppb),
                 }
+            }
+            Stage::Locked if self.steps_by(offset_ns) => {
+                self.stage = Stage::Idle;
+                Order::Wait
             }
             Stage::Locked => {
                 let part = -integral * offset_ns as f64;
@@ -87,7 +107,12 @@ impl Servo {
 
     /// A servo that needs to do nothing.
     pub fn locked() -> Self {
-        Self { stage: Stage::Locked, drift_ppb: 0.0, has_stepped: true }
+        Self { stage: Stage::Locked, has_set: true, ..Self::default() }
+    }
+
+    /// Whether the clock has been a master's.
+    pub fn has_set(&self) -> bool {
+        self.has_set
     }
 
     /// Whether it steers by each offset.

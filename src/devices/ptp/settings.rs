@@ -1,10 +1,18 @@
 //! What a product sets of its PTP slave.
 
+use std::net::Ipv4Addr;
+
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::Field;
+use crate::wire::ptp::{DelayMechanism, Transport};
+
 /// How a slave speaks PTP. Intervals are logarithms to the base of 2 of seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtpSettings {
     /// Messages of other domains are not heard.
     pub domain: u8,
+    /// What carries messages.
+    pub transport: Transport,
     /// How the path delay is measured.
     pub delay: DelayMechanism,
     /// Between announcements.
@@ -15,6 +23,14 @@ pub struct PtpSettings {
     pub log_delay: i8,
     /// The master is lost when so many announcements are missing.
     pub announce_timeout: u8,
+    /// The master is lost when so many synchronisations are missing; 0: however many.
+    pub sync_timeout: u8,
+    /// Whether masters announce themselves. Otherwise the slave follows whoever synchronises.
+    pub is_announced: bool,
+    /// Offsets beyond this are stepped, nanoseconds. The first is stepped in any case.
+    pub step_ns: Option<u64>,
+    /// The masters that are asked for unicast messages. Without any all messages are multicast.
+    pub masters: Vec<Ipv4Addr>,
 }
 
 impl Default for PtpSettings {
@@ -22,20 +38,83 @@ impl Default for PtpSettings {
     fn default() -> Self {
         Self {
             domain: 0,
+            transport: Transport::Udp,
             delay: DelayMechanism::EndToEnd,
             log_announce: 1,
             log_sync: 0,
             log_delay: 0,
             announce_timeout: 3,
+            sync_timeout: 0,
+            is_announced: true,
+            step_ns: None,
+            masters: Vec::new(),
         }
     }
 }
 
-/// How the path delay is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DelayMechanism {
-    /// To the master, E2E.
-    EndToEnd,
-    /// To the neighbour, P2P.
-    PeerToPeer,
+impl PtpSettings {
+    /// IEEE 802.1AS, as linuxptp's `gPTP.cfg` has it.
+    pub fn gptp() -> Self {
+        Self {
+            transport: Transport::Gptp,
+            delay: DelayMechanism::PeerToPeer,
+            log_announce: 0,
+            log_sync: -3,
+            sync_timeout: 3,
+            ..Self::default()
+        }
+    }
+
+    /// The automotive profile of IEEE 802.1AS, as linuxptp's `automotive-slave.cfg` has it.
+    pub fn automotive() -> Self {
+        Self { is_announced: false, step_ns: Some(1_000_000_000), ..Self::gptp() }
+    }
+}
+
+/// What a rig sets of a PTP slave by UDP that no product has a command for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PtpOptions {
+    /// How the path delay is measured.
+    pub delay: DelayMechanism,
+    /// As [`PtpSettings::masters`].
+    pub masters: Vec<Ipv4Addr>,
+}
+
+impl PtpOptions {
+    /// Reads `ptp_delay` and `ptp_masters`.
+    pub fn read(&mut self, keys: &mut Keys<'_>) {
+        keys.choice("ptp_delay", &DelayMechanism::WORDS, "IEEE 1588", &mut self.delay);
+        let default: Vec<_> = self.masters.iter().map(Ipv4Addr::to_string).collect();
+        keys.with_default("ptp_masters", default, &mut self.masters, addresses);
+    }
+
+    /// `settings` with these options, if they are of IEEE 1588 by UDP.
+    pub fn apply(&self, settings: PtpSettings) -> PtpSettings {
+        match settings.transport {
+            Transport::Udp => {
+                PtpSettings { delay: self.delay, masters: self.masters.clone(), ..settings }
+            }
+            Transport::Ethernet => PtpSettings { delay: self.delay, ..settings },
+            Transport::Gptp => settings,
+        }
+    }
+}
+
+/// IPv4 addresses, or what is wrong with them.
+fn addresses(field: &Field<'_>) -> Option<Vec<Ipv4Addr>> {
+    if !field.is_written() {
+        return None;
+    }
+    let expected = "an IPv4 address such as \"192.168.1.10\"";
+    let (items, _) = field.array_up_to(0..=8, "Menura", expected)?;
+    let read = items.iter().map(|item| {
+        let text = item.text(expected)?;
+        let address = text.value.parse();
+        if address.is_err() {
+            let title = format!("\"{}\" is not an IPv4 address", text.value);
+            item.fault(text.place.fault(title, format!("allowed: {expected}")));
+        }
+        address.ok()
+    });
+    read.collect()
 }

@@ -42,8 +42,8 @@ pub fn with_master(
         let arrives = SimTime(start + PATH_NS);
         // It is heard later than it was stamped.
         let heard = SimTime(start + MS);
-        device.handle_ptp(heard, arrives, &announce.to_bytes());
-        device.handle_ptp(heard, arrives, &sync.to_bytes());
+        device.handle_ptp(heard, arrives, None, &announce.to_bytes());
+        device.handle_ptp(heard, arrives, None, &sync.to_bytes());
         for now in (start + 2 * MS..=start + 1000 * MS).step_by(MS as usize).map(SimTime) {
             device.advance(now);
             while device.poll_transmit().is_some() {}
@@ -54,7 +54,7 @@ pub fn with_master(
                 let at = shows(now.0 + PATH_NS);
                 let answer = Body::DelayResp(Response { at, requester: asked.source });
                 let answer = Message::new(domain, MASTER, asked.sequence, answer);
-                device.handle_ptp(now, now, &answer.to_bytes());
+                device.handle_ptp(now, now, None, &answer.to_bytes());
             }
         }
     }

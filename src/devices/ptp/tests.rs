@@ -3,7 +3,7 @@ use crate::config::rig::schedule::Schedule;
 use crate::wire::ptp::management::{
     ANY_PORT, CurrentDataSet, Management, ParentDataSet, PortDataSet, TimeStatus, action, error, id,
 };
-use crate::wire::ptp::{ClockQuality, identity_of};
+use crate::wire::ptp::{ClockQuality, PeerRequest, Response, identity_of};
 use crate::wire::record::Record;
 
 const OWN: ClockIdentity = identity(0xb);
@@ -72,7 +72,7 @@ impl Bench {
 
     fn hear(&mut self, at: SimTime, message: &Message) {
         self.now = self.now.max(at);
-        self.slave.hear(self.now, at, &message.to_bytes());
+        self.slave.hear(self.now, at, None, &message.to_bytes());
     }
 
     fn run(&mut self, seconds: u64) {
@@ -283,6 +283,20 @@ fn a_step_of_the_master_is_not_followed_by_a_step() {
 }
 
 #[test]
+fn a_relaxed_slave_steps_after_its_master_and_stays_set() {
+    let settings = PtpSettings { step_ns: Some(1_000_000_000), ..end_to_end() };
+    let mut bench = Bench::new(&settings, &[MASTER]);
+    bench.run(40);
+    bench.masters[0].ahead_ns = 3_600_000_000_000;
+    bench.run(1);
+    assert_eq!(bench.slave.state(), PortState::Uncalibrated);
+    assert!(bench.slave.is_set());
+    bench.run(15);
+    assert_eq!(bench.slave.state(), PortState::Slave);
+    assert!(bench.error_ns().abs() < 1000, "{}", bench.error_ns());
+}
+
+#[test]
 fn other_domains_and_standards_are_not_heard() {
     let mut bench = Bench::new(&end_to_end(), &[Simulated { domain: 1, ..MASTER }]);
     bench.run(10);
@@ -363,7 +377,7 @@ fn floods_are_answered_a_little() {
         bench.hear(SimTime(7), &Message::new(0, port(0xd), sequence, body.clone()));
     }
     // And its own request.
-    assert_eq!(std::iter::from_fn(|| bench.slave.poll_send()).count(), MOST_PENDING + 1);
+    assert_eq!(std::iter::from_fn(|| bench.slave.poll_send()).count(), request::MOST_PENDING + 1);
 }
 
 #[test]

@@ -4,15 +4,21 @@
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-use super::PtpSend;
-use super::master::PtpMaster;
+use super::master::{MasterSettings, PtpMaster};
+use super::{DelayMechanism, PtpSend, PtpSettings};
 use crate::time::{Epoch, SimTime};
+use crate::wire::ptp::Transport;
 
 /// From one end to the other, nanoseconds: a switch and two short cables.
 const PATH_NS: u64 = 2_000;
 /// An address for documents (RFC 5737), of which the master's identity is made.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
-const PRIORITY_1: u8 = 128;
+const SETTINGS: MasterSettings = MasterSettings {
+    domain: 0,
+    priority_1: 128,
+    transport: Transport::Udp,
+    delay: DelayMechanism::EndToEnd,
+};
 
 /// The line with its master.
 #[derive(Clone, Debug)]
@@ -25,8 +31,14 @@ pub struct VirtualLine {
 impl VirtualLine {
     /// A master whose time is UTC of the run.
     pub fn new(epoch: Epoch) -> Self {
-        let master = PtpMaster::new(0, PRIORITY_1, ADDRESS, epoch, true);
+        let master = PtpMaster::new(SETTINGS, ADDRESS, epoch, true);
         Self { master, under_way: VecDeque::new() }
+    }
+
+    /// The master speaks PTP as a slave with these settings does, but for its domain.
+    pub fn speak(&mut self, settings: &PtpSettings, now: SimTime) {
+        self.under_way.clear();
+        self.master.speak(settings.transport, settings.delay, now);
     }
 
     /// When something happens next.
@@ -48,7 +60,7 @@ impl VirtualLine {
         let to_slave = match arrived {
             Some((_, true, bytes)) => Some(bytes),
             Some((_, false, bytes)) => {
-                self.master.hear(at, at, &bytes);
+                self.master.hear(at, at, None, &bytes);
                 None
             }
             None => {

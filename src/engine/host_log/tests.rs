@@ -53,7 +53,15 @@ fn everything() -> Vec<Said> {
         (lidar, Words::PeerBytes(peer, b"MD".to_vec())),
         (lidar, Words::Request(request)),
         (HostTarget::Robot, Words::Order(order)),
-        (lidar, Words::Ptp { stamped: SimTime(7), bytes: vec![0x0b, 2] }),
+        (lidar, Words::Ptp { stamped: SimTime(7), from: None, bytes: vec![0x0b, 2] }),
+        (
+            lidar,
+            Words::Ptp {
+                stamped: SimTime(8),
+                from: Some([192, 0, 2, 1].into()),
+                bytes: vec![0x0b],
+            },
+        ),
         (lidar, Words::PtpLeft { key: 5, at: SimTime(9) }),
         (lidar, Words::Connected(peer, false)),
     ];

@@ -55,13 +55,14 @@ use crate::config::rig::faults::{FaultKind, WireFault};
 use crate::config::rig::{DeviceId, Lead, PtpMasterConfig, Rig};
 use crate::devices::Built;
 use crate::devices::ptp::PtpSend;
-use crate::devices::ptp::master::PtpMaster;
+use crate::devices::ptp::master::{MasterSettings, PtpMaster};
 use crate::links::ByteLink;
 use crate::links::ptp::PtpLink;
 use crate::links::tcp_server::TcpServer;
 use crate::time::{Epoch, SimTime};
 use crate::timing::clock::MonotonicClock;
 use crate::wire::line::LineSettings;
+use crate::wire::ptp::Transport;
 use crate::world::trajectory::feed::{Feed, FeedCounts};
 use answers::Answers;
 use listeners::Down;
@@ -413,11 +414,11 @@ impl<'a> RealTimeRun<'a> {
                 });
             }
             if let Some((config, link)) = &self.ptp_master {
-                let PtpMasterConfig { domain, priority_1, address, .. } = *config;
                 let mut devices = self.rig.devices.iter();
                 let has_receiver = devices.any(|device| device.profile.product.has_gps_output);
-                let mut master =
-                    PtpMaster::new(domain, priority_1, address, self.epoch, has_receiver);
+                let PtpMasterConfig { address, domain, priority_1, transport, delay, .. } = *config;
+                let settings = MasterSettings { domain, priority_1, transport, delay };
+                let mut master = PtpMaster::new(settings, address, self.epoch, has_receiver);
                 start_small(scope, LISTENER_STACK, move || {
                     ptp::lead(&mut master, link, clock, over);
                 });
@@ -509,7 +510,7 @@ impl<'a> RealTimeRun<'a> {
         let Some(link) = link.filter(|_| !self.link_down(device).at(self.clock.now())) else {
             return;
         };
-        match (link.send(&send.bytes, send.key, send.is_of_peer_delay), send.key) {
+        match (link.send(&send.bytes, send.key, send.to), send.key) {
             (Ok(false), Some(key)) => {
                 let at = self.clock.now();
                 let words = Words::PtpLeft { key, at };
@@ -518,6 +519,14 @@ impl<'a> RealTimeRun<'a> {
             }
             (Ok(_), _) => {}
             (Err(error), _) => tracing::debug!("cannot send to {}: {error}", link.describe()),
+        }
+    }
+
+    /// Has PTP messages of a device carried by `transport`.
+    fn carry_ptp(&self, device: DeviceId, transport: Transport) {
+        let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
+        if let Some(Err(error)) = link.map(|link| link.carry_by(transport)) {
+            tracing::warn!("{}: {error}", self.rig.devices[device.0].name);
         }
     }
 
@@ -568,7 +577,8 @@ fn open_orders(world: &LiveWorld) -> Result<Option<(TwistInput, UdpSocket)>, Set
 /// Opens the sockets of the PTP master that this host is.
 fn open_ptp_master(rig: &Rig) -> Result<Option<(PtpMasterConfig, PtpLink)>, SetupError> {
     let Some(config) = &rig.engine.ptp else { return Ok(None) };
-    let link = PtpLink::open(config.address, config.interface.as_deref());
+    let link = PtpLink::open(config.address, config.interface.as_deref(), true);
+    let link = link.and_then(|link| link.carry_by(config.transport).map(|()| link));
     Ok(Some((config.clone(), link.map_err(SetupError::PtpMaster)?)))
 }
 

@@ -66,6 +66,7 @@ impl<'a> Outgoing<'a> {
                 }
             }
             Rendered::Ptp(device, send) => self.run.send_ptp(device, &send),
+            Rendered::PtpTransport(device, transport) => self.run.carry_ptp(device, transport),
             Rendered::Thinned(device) => stats[device.0].count_thinned(),
             Rendered::GivenUp(device) => {
                 stats[device.0].count_dropped();

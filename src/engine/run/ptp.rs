@@ -43,11 +43,11 @@ pub fn listen(
                 PtpEvent::Left(unix_ns, key) => {
                     since_start(unix_ns).map(|at| Words::PtpLeft { key, at })
                 }
-                PtpEvent::Arrived(unix_ns, bytes) => {
+                PtpEvent::Arrived(unix_ns, from, bytes) => {
                     let is_wanted = bytes.len() >= HEADER_LEN && bytes[0] & 0x0f != DELAY_REQ;
                     let is_heard = is_wanted && budget.takes(clock.now()) && !down.at(clock.now());
                     let stamped = is_heard.then(|| since_start(unix_ns)).flatten();
-                    stamped.map(|stamped| Words::Ptp { stamped, bytes: bytes.to_vec() })
+                    stamped.map(|stamped| Words::Ptp { stamped, from, bytes: bytes.to_vec() })
                 }
             };
             if let Some(words) = words {
@@ -85,7 +85,7 @@ pub fn lead(master: &mut PtpMaster, link: &PtpLink, clock: MonotonicClock, over:
             tracing::warn!("the PTP master at {}: {what}", link.describe());
         }
         while let Some(send) = master.poll_send() {
-            match (link.send(&send.bytes, send.key, send.is_of_peer_delay), send.key) {
+            match (link.send(&send.bytes, send.key, send.to), send.key) {
                 (Ok(false), Some(key)) => master.left(key, clock.now()),
                 (Ok(_), _) => {}
                 (Err(error), _) => noted(Some(error)),
@@ -98,11 +98,11 @@ pub fn lead(master: &mut PtpMaster, link: &PtpLink, clock: MonotonicClock, over:
                     master.left(key, at);
                 }
             }
-            PtpEvent::Arrived(unix_ns, bytes) => {
+            PtpEvent::Arrived(unix_ns, from, bytes) => {
                 if let Some(at) = since_start(clock, unix_ns)
                     && budget.takes(clock.now())
                 {
-                    master.hear(clock.now(), at, bytes);
+                    master.hear(clock.now(), at, from, bytes);
                 }
             }
         });

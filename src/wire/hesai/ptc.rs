@@ -241,7 +241,7 @@ record! {
 
     /// How PTP is spoken.
     PtpConfiguration: Be 6 {
-        /// 0: IEEE 1588 version 2.
+        /// 0: IEEE 1588 version 2; 1: IEEE 802.1AS; 2: its automotive profile.
         profile: u8,
         /// Domain.
         domain: u8,

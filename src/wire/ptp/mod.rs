@@ -1,11 +1,12 @@
-//! PTP, the Precision Time Protocol: messages of IEEE 1588-2019 as UDP carries them.
+//! PTP, the Precision Time Protocol: messages of IEEE 1588-2019 as UDP and Ethernet carry them, and of IEEE 802.1AS.
 //!
-//! Event messages go to [`EVENT_PORT`], all others to [`GENERAL_PORT`]. Numbers are most significant byte first.
-//! [`management`] has the data sets that a management message asks for.
+//! By UDP event messages go to [`EVENT_PORT`], all others to [`GENERAL_PORT`]. Numbers are most significant byte first.
+//! [`management`] has the data sets that a management message asks for, [`suffix`] what may follow a message.
 //!
-//! Sources: IEEE 1588-2019, clauses 13 to 15 and annex C; captures of linuxptp 3.1.1.
+//! Sources: IEEE 1588-2019, clauses 13 to 16, annexes C and E; IEEE 802.1AS-2020, clause 11; captures of linuxptp 3.1.1.
 
 pub mod management;
+pub mod suffix;
 
 use std::net::Ipv4Addr;
 
@@ -21,6 +22,62 @@ pub const GENERAL_PORT: u16 = 320;
 pub const PRIMARY_GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 1, 129);
 /// Multicast group of messages that measure the delay to a neighbour.
 pub const PEER_DELAY_GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 107);
+/// Type of Ethernet frames that hold a message.
+pub const ETHER_TYPE: u16 = 0x88f7;
+/// Group address of Ethernet for all messages but those of the peer delay.
+pub const PRIMARY_MAC: [u8; 6] = [0x01, 0x1b, 0x19, 0, 0, 0];
+/// Group address of Ethernet for messages that measure the delay to a neighbour, and for all of IEEE 802.1AS: no bridge
+/// passes it on.
+pub const PEER_DELAY_MAC: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0x0e];
+
+words!(Transport: "udp" => Udp, "ethernet" => Ethernet, "802.1as" => Gptp);
+/// What carries messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// UDP over IPv4, IEEE 1588.
+    #[default]
+    Udp,
+    /// Ethernet, IEEE 1588.
+    Ethernet,
+    /// Ethernet, IEEE 802.1AS (gPTP).
+    Gptp,
+}
+
+impl Transport {
+    /// [`Message::sdo`] of its messages.
+    pub fn sdo(self) -> u8 {
+        u8::from(self == Self::Gptp)
+    }
+}
+
+words!(DelayMechanism: "e2e" => EndToEnd, "p2p" => PeerToPeer);
+/// How the path delay is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DelayMechanism {
+    /// To the master, E2E.
+    #[default]
+    EndToEnd,
+    /// To the neighbour, P2P.
+    PeerToPeer,
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The group of all clocks.
+    All,
+    /// The group of the peer delay.
+    Neighbours,
+    /// This host, by UDP.
+    Host(Ipv4Addr),
+}
+
+impl Target {
+    /// The group that a message goes to.
+    pub fn group_of(body: &Body) -> Self {
+        if body.is_of_peer_delay() { Self::Neighbours } else { Self::All }
+    }
+}
 
 /// Bytes of the header.
 pub const HEADER_LEN: usize = 34;

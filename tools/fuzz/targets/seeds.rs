@@ -137,6 +137,14 @@ const PTP_MESSAGES: &[(&str, &str)] = &[
         "management",
         "0D 02 00 36 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 02 00 00 FF FE 00 00 0A 00 01 00 05 04 7F FF FF FF FF FF FF FF FF FF FF 01 00 00 00 00 01 00 02 20 04",
     ),
+    (
+        "unicast-request",
+        "0C 02 00 36 00 00 04 00 00 00 00 00 00 00 00 00 00 00 00 00 02 00 00 FF FE 00 00 0B 00 01 00 01 05 7F FF FF FF FF FF FF FF FF FF FF 00 04 00 06 B0 01 00 00 00 3C",
+    ),
+    (
+        "peer-request-of-802-1as",
+        "12 02 00 36 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 02 00 00 FF FE 00 00 0A 00 01 00 07 05 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00",
+    ),
 ];
 
 /// The place of a base among the profiles of bases, and what a host says to it, in hex.

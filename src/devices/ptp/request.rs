@@ -1,0 +1,109 @@
+//! A measurement of the path delay that is under way, and answers to neighbours who measure it.
+
+use super::flag;
+use crate::wire::ptp::{Body, Message, PeerRequest, PortIdentity, Response, Timestamp};
+
+/// Answers to neighbours whose departure is not known yet, at most.
+pub const MOST_PENDING: usize = 8;
+
+/// A request for the delay that is under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    pub sequence: u16,
+    pub key: u32,
+    /// When it left, by the own clock.
+    pub left_ns: Option<i128>,
+    /// When it arrived by the other's clock, and when the answer left by that, corrected.
+    pub there_ns: Option<(i128, Option<i128>)>,
+    /// When the neighbour's answer arrived, by the own clock, and its correction.
+    pub back: Option<(i128, i128)>,
+}
+
+impl Request {
+    /// The request that leaves with this sequence and key.
+    pub fn new(sequence: u16, key: u32) -> Self {
+        Self { sequence, key, left_ns: None, there_ns: None, back: None }
+    }
+
+    /// Takes a neighbour's answer to the port `own`, or a part of it, that arrived at `at_ns` of the own clock.
+    pub fn hear_neighbour(&mut self, own: PortIdentity, message: &Message, at_ns: i128) {
+        if message.sequence != self.sequence {
+            return;
+        }
+        let correction = i128::from(message.correction >> 16);
+        match &message.body {
+            Body::PeerDelayResp(answer) if answer.requester == own => {
+                let Some(there) = valid(answer.at) else { return };
+                let is_two_step = message.flags & flag::TWO_STEP != 0;
+                self.back = Some((at_ns, correction));
+                // In one step the correction is all that passed there.
+                self.there_ns = Some((there, (!is_two_step).then_some(there)));
+            }
+            Body::PeerDelayFollowUp(answer) if answer.requester == own => {
+                if let (Some((_, there_left)), Some(left)) = (&mut self.there_ns, valid(answer.at))
+                {
+                    *there_left = Some(left + correction);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The delay to the neighbour, if all is known that it takes.
+    pub fn to_neighbour_ns(self) -> Option<i128> {
+        let (left, (there, there_left), (back, correction)) =
+            (self.left_ns?, self.there_ns?, self.back?);
+        Some(((back - left) - (there_left? - there) - correction) / 2)
+    }
+}
+
+/// What asks a neighbour for the delay.
+pub fn neighbour_request() -> Body {
+    Body::PeerDelayReq(PeerRequest { origin: Timestamp::default(), reserved: [0; 10] })
+}
+
+/// Follow-ups of answers to neighbours, with the key of each answer until it is known when that left.
+#[derive(Clone, Debug, Default)]
+pub struct Neighbours(Vec<(u32, Message)>);
+
+impl Neighbours {
+    /// Whether one more can be answered.
+    pub fn has_room(&self) -> bool {
+        self.0.len() < MOST_PENDING
+    }
+
+    /// The answer of `own` to a request that arrived at `at_ns`, and its follow-up.
+    pub fn answer(own: PortIdentity, asked: &Message, at_ns: i128) -> [Message; 2] {
+        let answer = Response { at: Timestamp::of_ns(at_ns), requester: asked.source };
+        let message = |body| Message::new(asked.domain, own, asked.sequence, body);
+        let reply =
+            Message { flags: flag::TWO_STEP, ..message(Body::PeerDelayResp(answer.clone())) };
+        let correction = asked.correction;
+        [reply, Message { correction, ..message(Body::PeerDelayFollowUp(answer)) }]
+    }
+
+    /// The answer that `follow_up` belongs to leaves with this key.
+    pub fn wait(&mut self, key: u32, follow_up: Message) {
+        self.0.push((key, follow_up));
+    }
+
+    /// The follow-up of the answer with this key, which left at `at_ns`.
+    pub fn left(&mut self, key: u32, at_ns: i128) -> Option<Message> {
+        let place = self.0.iter().position(|(pending, _)| *pending == key)?;
+        let (_, mut follow_up) = self.0.remove(place);
+        if let Body::PeerDelayFollowUp(answer) = &mut follow_up.body {
+            answer.at = Timestamp::of_ns(at_ns);
+        }
+        Some(follow_up)
+    }
+
+    /// Departures of older answers are not told any more.
+    pub fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// The time of a message, if it is one.
+pub fn valid(at: Timestamp) -> Option<i128> {
+    (u64::from(at.nanos) < super::SECOND_NS).then(|| at.ns())
+}

@@ -1,0 +1,191 @@
+//! Messages to one host instead of all: a slave asks its masters for them, and a master grants them for a while.
+//!
+//! Source: IEEE 1588-2019, clause 16.1.
+
+use std::net::Ipv4Addr;
+
+use super::{SECOND_NS, interval_ns};
+use crate::time::SimTime;
+use crate::wire::ptp::PortIdentity;
+use crate::wire::ptp::suffix::{Part, UnicastCancel, UnicastGrant, UnicastRequest};
+
+/// Kinds that are asked for, in the upper four bits.
+pub const ANNOUNCE: u8 = 0xb0;
+/// See [`ANNOUNCE`].
+pub const SYNC: u8 = 0x00;
+/// See [`ANNOUNCE`].
+pub const DELAY_RESP: u8 = 0x90;
+const KINDS: [u8; 3] = [ANNOUNCE, SYNC, DELAY_RESP];
+/// Asked for this long, seconds, and again when less than a third is left.
+const ASKED_S: u32 = 60;
+/// Granted for no longer, seconds.
+const LONGEST_S: u32 = 300;
+/// Granted intervals, logarithms to the base of 2 of seconds.
+const GRANTED: std::ops::RangeInclusive<i8> = -4..=4;
+/// Grants of one master at a time.
+const MOST_GRANTS: usize = 192;
+
+/// The masters that a slave asks.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    masters: Vec<AskedMaster>,
+    /// When it asks next.
+    next: SimTime,
+}
+
+#[derive(Clone, Debug)]
+struct AskedMaster {
+    address: Ipv4Addr,
+    /// Its port, when it has announced itself.
+    port: Option<PortIdentity>,
+    /// Until when each of [`KINDS`] is granted.
+    until: [SimTime; 3],
+}
+
+impl Asked {
+    /// These masters, from `now` on.
+    pub fn new(masters: &[Ipv4Addr], now: SimTime) -> Self {
+        let master = |address: &Ipv4Addr| AskedMaster {
+            address: *address,
+            port: None,
+            until: [SimTime::ZERO; 3],
+        };
+        let next = if masters.is_empty() { SimTime(u64::MAX) } else { now };
+        Self { masters: masters.iter().map(master).collect(), next }
+    }
+
+    /// Whether messages are unicast.
+    pub fn is_on(&self) -> bool {
+        !self.masters.is_empty()
+    }
+
+    /// When it asks next.
+    pub fn due(&self) -> SimTime {
+        self.next
+    }
+
+    /// Whom to ask for what at `now`; of the master that is followed more is wanted.
+    pub fn ask(
+        &mut self,
+        now: SimTime,
+        followed: Option<PortIdentity>,
+        logs: [i8; 3],
+    ) -> Vec<(Ipv4Addr, Vec<Part>)> {
+        self.next = SimTime(now.0 + SECOND_NS);
+        let soon = SimTime(now.0 + u64::from(ASKED_S) / 3 * SECOND_NS);
+        let wanted = |master: &AskedMaster| {
+            let is_followed = master.port.is_some() && master.port == followed;
+            let kinds = KINDS.into_iter().zip(master.until).zip(logs);
+            let lacking = kinds
+                .filter(|((kind, until), _)| *until <= soon && (*kind == ANNOUNCE || is_followed));
+            let parts: Vec<_> = lacking
+                .map(|((kind, _), log_interval)| {
+                    Part::Request(UnicastRequest { kind, log_interval, duration_s: ASKED_S })
+                })
+                .collect();
+            (!parts.is_empty()).then_some((master.address, parts))
+        };
+        self.masters.iter().filter_map(wanted).collect()
+    }
+
+    /// The port at `from` has announced itself. Whether it is asked at all.
+    pub fn note(&mut self, from: Ipv4Addr, port: PortIdentity) -> bool {
+        let master = self.masters.iter_mut().find(|master| master.address == from);
+        master.map(|master| master.port = Some(port)).is_some()
+    }
+
+    /// Takes what the master at `from` grants at `now`.
+    pub fn hear(&mut self, now: SimTime, from: Ipv4Addr, parts: &[Part]) {
+        let Some(master) = self.masters.iter_mut().find(|master| master.address == from) else {
+            return;
+        };
+        for part in parts {
+            let (kind, duration_s) = match part {
+                Part::Grant(grant) => (grant.kind, grant.duration_s),
+                Part::Cancel(cancel) => (cancel.kind, 0),
+                _ => continue,
+            };
+            if let Some(place) = KINDS.iter().position(|own| *own == kind & 0xf0) {
+                let until = now.0 + u64::from(duration_s.min(LONGEST_S)) * SECOND_NS;
+                master.until[place] = SimTime(until);
+            }
+        }
+    }
+
+    /// The address of the master with this port.
+    pub fn address(&self, port: PortIdentity) -> Option<Ipv4Addr> {
+        let master = self.masters.iter().find(|master| master.port == Some(port))?;
+        Some(master.address)
+    }
+}
+
+/// What a master has granted.
+#[derive(Clone, Debug, Default)]
+pub struct Grants(Vec<Grant>);
+
+#[derive(Clone, Debug)]
+struct Grant {
+    host: Ipv4Addr,
+    kind: u8,
+    log_interval: i8,
+    until: SimTime,
+    next: SimTime,
+}
+
+impl Grants {
+    /// The answer to what the host at `host` asks for at `now`. A master that is not `is_active` denies all.
+    pub fn hear(
+        &mut self,
+        now: SimTime,
+        host: Ipv4Addr,
+        parts: &[Part],
+        is_active: bool,
+    ) -> Vec<Part> {
+        self.0.retain(|grant| grant.until > now);
+        let mut answers = Vec::new();
+        for part in parts {
+            match part {
+                Part::Request(UnicastRequest { kind, log_interval, duration_s }) => {
+                    let kind = kind & 0xf0;
+                    self.0.retain(|grant| (grant.host, grant.kind) != (host, kind));
+                    let is_granted = is_active
+                        && KINDS.contains(&kind)
+                        && GRANTED.contains(log_interval)
+                        && self.0.len() < MOST_GRANTS;
+                    let duration_s = if is_granted { (*duration_s).min(LONGEST_S) } else { 0 };
+                    let log_interval = *log_interval;
+                    if duration_s > 0 {
+                        let until = SimTime(now.0 + u64::from(duration_s) * SECOND_NS);
+                        self.0.push(Grant { host, kind, log_interval, until, next: now });
+                    }
+                    let (reserved, renewal) = (0, u8::from(duration_s > 0));
+                    let grant = UnicastGrant { kind, log_interval, duration_s, reserved, renewal };
+                    answers.push(Part::Grant(grant));
+                }
+                Part::Cancel(UnicastCancel { kind, .. }) => {
+                    self.0.retain(|grant| (grant.host, grant.kind) != (host, kind & 0xf0));
+                    answers.push(Part::Cancelled(UnicastCancel { kind: *kind, reserved: 0 }));
+                }
+                _ => {}
+            }
+        }
+        answers
+    }
+
+    /// When something is due next.
+    pub fn due(&self) -> SimTime {
+        let sent = self.0.iter().filter(|grant| grant.kind != DELAY_RESP);
+        sent.map(|grant| grant.next).min().unwrap_or(SimTime(u64::MAX))
+    }
+
+    /// To whom a message of `kind` is due at `now`, and its interval. What was due long ago is left out.
+    pub fn take_due(&mut self, now: SimTime, kind: u8) -> Vec<(Ipv4Addr, i8)> {
+        self.0.retain(|grant| grant.until > now);
+        let due = self.0.iter_mut().filter(|grant| grant.kind == kind && grant.next <= now);
+        due.map(|grant| {
+            grant.next = SimTime(now.0 + interval_ns(grant.log_interval));
+            (grant.host, grant.log_interval)
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,155 @@
+//! What may follow a message, each part with a type and a length: requests for unicast messages and their answers, and
+//! what IEEE 802.1AS adds to an announcement and a follow-up.
+//!
+//! Sources: IEEE 1588-2019, clauses 14.3 and 16.1; IEEE 802.1AS-2020, clauses 10.6.3.2.8 and 11.4.4.3.
+
+use super::ClockIdentity;
+use crate::ParseError;
+use crate::record::{Be, Field, Reader, Record as _, record};
+
+const ORGANIZATION: u16 = 0x0003;
+const REQUEST: u16 = 0x0004;
+const GRANT: u16 = 0x0005;
+const CANCEL: u16 = 0x0006;
+const CANCELLED: u16 = 0x0007;
+const PATH_TRACE: u16 = 0x0008;
+/// Parts of one message that are read.
+const MOST: usize = 16;
+
+record! {
+    /// A part's type and how many bytes follow.
+    Head: Be 4 {
+        /// The type.
+        kind: u16,
+        /// Bytes.
+        length: u16,
+    }
+
+    /// Asks for messages of a kind to one host.
+    UnicastRequest: Be 6 {
+        /// The kind, in the upper four bits.
+        kind: u8,
+        /// Logarithm to the base of 2 of the seconds between them.
+        log_interval: i8,
+        /// For so long, seconds.
+        duration_s: u32,
+    }
+
+    /// The answer to it.
+    UnicastGrant: Be 8 {
+        /// The kind, in the upper four bits.
+        kind: u8,
+        /// Logarithm to the base of 2 of the seconds between them.
+        log_interval: i8,
+        /// For so long, seconds; 0: not at all.
+        duration_s: u32,
+        /// Zero.
+        reserved: u8,
+        /// 1 if the request may be repeated before the time is over.
+        renewal: u8,
+    }
+
+    /// Ends it.
+    UnicastCancel: Be 2 {
+        /// The kind, in the upper four bits.
+        kind: u8,
+        /// Zero.
+        reserved: u8,
+    }
+}
+
+/// What follows a follow-up of IEEE 802.1AS: its organization, its kind, and rate and phase of a grandmaster that has not
+/// changed.
+const FOLLOW_UP_INFORMATION: [u8; 28] = {
+    let mut bytes = [0; 28];
+    (bytes[1], bytes[2], bytes[5]) = (0x80, 0xc2, 1);
+    bytes
+};
+
+/// A part.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Asks for unicast messages.
+    Request(UnicastRequest),
+    /// Grants or denies them.
+    Grant(UnicastGrant),
+    /// Ends them.
+    Cancel(UnicastCancel),
+    /// They have ended.
+    Cancelled(UnicastCancel),
+    /// The clocks that an announcement has passed.
+    PathTrace(Vec<ClockIdentity>),
+    /// Rate and phase of a grandmaster whose clock goes on evenly.
+    FollowUpInformation,
+}
+
+/// The parts of a suffix that are known, as far as it is whole. Any bytes may come.
+pub fn parts(suffix: &[u8]) -> Vec<Part> {
+    let mut from = Reader::new("a suffix", suffix);
+    let mut next = || -> Result<Option<Part>, ParseError> {
+        let head: Head = from.be()?;
+        let body = from.bytes(head.length.into())?;
+        Ok(match head.kind {
+            REQUEST => Some(Part::Request(UnicastRequest::parse(body)?)),
+            GRANT => Some(Part::Grant(UnicastGrant::parse(body)?)),
+            CANCEL => Some(Part::Cancel(UnicastCancel::parse(body)?)),
+            CANCELLED => Some(Part::Cancelled(UnicastCancel::parse(body)?)),
+            PATH_TRACE => Some(Part::PathTrace(body.as_chunks::<8>().0.to_vec())),
+            ORGANIZATION if body == FOLLOW_UP_INFORMATION => Some(Part::FollowUpInformation),
+            _ => None,
+        })
+    };
+    let all = std::iter::from_fn(|| next().ok()).take(MOST);
+    all.flatten().collect()
+}
+
+/// The bytes of a suffix.
+pub fn to_bytes(parts: &[Part]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for part in parts {
+        let (kind, body) = match part {
+            Part::Request(request) => (REQUEST, request.to_bytes()),
+            Part::Grant(grant) => (GRANT, grant.to_bytes()),
+            Part::Cancel(cancel) => (CANCEL, cancel.to_bytes()),
+            Part::Cancelled(cancel) => (CANCELLED, cancel.to_bytes()),
+            Part::PathTrace(clocks) => (PATH_TRACE, clocks.concat()),
+            Part::FollowUpInformation => (ORGANIZATION, FOLLOW_UP_INFORMATION.to_vec()),
+        };
+        for word in [kind, body.len() as u16] {
+            Field::<Be>::write(&word, &mut out);
+        }
+        out.extend(body);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_the_rest_is_passed_over() {
+        let all = [
+            Part::Request(UnicastRequest { kind: 0xb0, log_interval: 1, duration_s: 60 }),
+            Part::Grant(UnicastGrant {
+                kind: 0x90,
+                log_interval: -3,
+                duration_s: 0,
+                reserved: 0,
+                renewal: 1,
+            }),
+            Part::Cancel(UnicastCancel { kind: 0, reserved: 0 }),
+            Part::Cancelled(UnicastCancel { kind: 0, reserved: 0 }),
+            Part::PathTrace(vec![[7; 8], [8; 8]]),
+            Part::FollowUpInformation,
+        ];
+        let bytes = to_bytes(&all);
+        assert_eq!(bytes[..10], [0, 4, 0, 6, 0xb0, 1, 0, 0, 0, 60]);
+        assert_eq!(parts(&bytes), all);
+        let unknown = [&[0x20, 0, 0, 2, 1, 2][..], &bytes].concat();
+        assert_eq!(parts(&unknown), all);
+        for length in 0..bytes.len() {
+            assert!(parts(&bytes[..length]).len() < all.len());
+        }
+    }
+}
