@@ -73,8 +73,8 @@ impl Connections {
             let interface = device.link.udp().and_then(|udp| udp.interface.as_deref());
             let link = PtpLink::open(address, interface, true)?;
             // A device that is set to Ethernet needs the right to it from the start.
-            link.carry_by(device.profile.family.ptp_transport(&*device.settings))?;
-            Ok(link)
+            link.carry_by(device.profile.family.ptp_transport(&*device.settings));
+            link.open_carrier().map(|()| link)
         });
         let ptp = ptp.transpose().map_err(|error| SetupError::Link { device: name(), error })?;
         Ok(Self { device: name(), link, controls, ptp })

@@ -40,8 +40,15 @@ pub struct PtpLink {
     groups: UdpSockets,
     /// Those that hear what is sent to the address alone.
     own: Option<UdpSockets>,
-    /// What carries messages, if that is Ethernet.
-    ethernet: Mutex<Option<Arc<EthernetSocket>>>,
+    carrier: Mutex<Carrier>,
+}
+
+/// What carries messages.
+#[derive(Clone, Debug, Default)]
+struct Carrier {
+    wanted: Transport,
+    /// What is open for it, if that is Ethernet.
+    ethernet: Option<Arc<EthernetSocket>>,
 }
 
 #[derive(Debug)]
@@ -89,8 +96,8 @@ impl PtpLink {
     pub fn open(address: Ipv4Addr, interface: Option<&str>, is_device: bool) -> io::Result<Self> {
         let groups = UdpSockets::open(address, None, interface)?;
         let own = is_device.then(|| UdpSockets::open(address, Some(address), interface));
-        let (interface, ethernet) = (interface.map(str::to_owned), Mutex::default());
-        Ok(Self { address, interface, groups, own: own.transpose()?, ethernet })
+        let (interface, carrier) = (interface.map(str::to_owned), Mutex::default());
+        Ok(Self { address, interface, groups, own: own.transpose()?, carrier })
     }
 
     /// The link in messages.
@@ -98,36 +105,52 @@ impl PtpLink {
         format!("PTP at {}", self.address)
     }
 
-    /// Messages are carried by `transport` from now on.
-    pub fn carry_by(&self, transport: Transport) -> io::Result<()> {
-        let mut ethernet = self.ethernet();
-        let now = ethernet.as_ref().map_or(Transport::Udp, |ethernet| ethernet.transport);
-        if now == transport {
-            return Ok(());
-        }
-        *ethernet = None;
-        if transport != Transport::Udp {
-            let socket = EthernetSocket::open(self.address, self.interface.as_deref(), transport)?;
-            *ethernet = Some(Arc::new(socket));
-        }
-        Ok(())
+    /// Messages are to be carried by `transport`; [`PtpLink::open_carrier`] or [`PtpLink::receive`] sees to it.
+    pub fn carry_by(&self, transport: Transport) {
+        self.carrier().wanted = transport;
     }
 
-    fn ethernet(&self) -> std::sync::MutexGuard<'_, Option<Arc<EthernetSocket>>> {
-        self.ethernet.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Opens what is to carry messages, if it is not open. That may take long, and keeps no sender waiting.
+    pub fn open_carrier(&self) -> io::Result<()> {
+        self.opened().map(drop)
+    }
+
+    fn opened(&self) -> io::Result<Option<Arc<EthernetSocket>>> {
+        let Carrier { wanted, ethernet } = self.carrier().clone();
+        let kept = ethernet.filter(|ethernet| ethernet.transport == wanted);
+        if kept.is_some() || wanted == Transport::Udp {
+            self.keep(kept.clone());
+            return Ok(kept);
+        }
+        let socket = EthernetSocket::open(self.address, self.interface.as_deref(), wanted)?;
+        let socket = Some(Arc::new(socket));
+        self.keep(socket.clone());
+        Ok(socket)
+    }
+
+    /// What was open before is closed when senders can go on: that takes long, too.
+    fn keep(&self, ethernet: Option<Arc<EthernetSocket>>) {
+        let _old = std::mem::replace(&mut self.carrier().ethernet, ethernet);
+    }
+
+    fn carrier(&self) -> std::sync::MutexGuard<'_, Carrier> {
+        self.carrier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends a message. One with a `key` is an event message, whose departure is told by it. Whether a departure will be
-    /// stamped, as far as is known: some network drivers stamp none.
+    /// stamped, as far as is known: some network drivers stamp none. What is to be carried by Ethernet is lost until that is
+    /// open.
     pub fn send(&self, bytes: &[u8], key: Option<u32>, target: Target) -> io::Result<bool> {
-        let by_ethernet = self.ethernet().clone();
+        let Carrier { wanted, ethernet } = self.carrier().clone();
         let (sockets, group) = match (target, &self.own) {
             (Target::Host(host), Some(own)) => (own, host),
             (Target::Host(host), None) => (&self.groups, host),
             (Target::All, _) => (&self.groups, PRIMARY_GROUP),
             (Target::Neighbours, _) => (&self.groups, PEER_DELAY_GROUP),
         };
-        if let Some(ethernet) = by_ethernet {
+        if wanted != Transport::Udp {
+            let open = ethernet.filter(|ethernet| ethernet.transport == wanted);
+            let Some(ethernet) = open else { return Ok(true) };
             let frame = ethernet.frame(bytes, target);
             return ethernet.socket.send(&frame, key, None);
         }
@@ -149,8 +172,7 @@ impl PtpLink {
         mut tell: impl FnMut(PtpEvent<'_>),
     ) -> io::Result<()> {
         let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
-        let by_ethernet = self.ethernet().clone();
-        if let Some(ethernet) = by_ethernet {
+        if let Some(ethernet) = self.opened()? {
             wait(&[&ethernet.socket.socket], &patience)?;
             ethernet.socket.tell_departures(reader, &mut tell)?;
             return hear(&ethernet.socket.socket, reader, |unix_ns, _, frame| {
@@ -352,7 +374,9 @@ fn link_of(address: Ipv4Addr, interface: Option<&str>) -> io::Result<LinkAddr> {
     let all: Vec<_> = nix::ifaddrs::getifaddrs()?.collect();
     let has_address = |found: &&nix::ifaddrs::InterfaceAddress| {
         let own = found.address.as_ref().and_then(|storage| storage.as_sockaddr_in());
-        own.is_some_and(|own| own.ip() == address)
+        // All of 127.0.0.0/8 is the loopback interface's.
+        let is_of_loopback = |own: Ipv4Addr| own.is_loopback() && address.is_loopback();
+        own.is_some_and(|own| own.ip() == address || is_of_loopback(own.ip()))
     };
     let name = match interface {
         Some(name) => Some(name),
@@ -427,7 +451,7 @@ mod tests {
 
     #[test]
     fn the_interface_of_an_address_is_found() {
-        let link = link_of(Ipv4Addr::LOCALHOST, None).unwrap();
+        let link = link_of(Ipv4Addr::new(127, 0, 0, 9), None).unwrap();
         assert_eq!(link.addr(), Some([0; 6]));
         assert!(link_of(Ipv4Addr::new(192, 0, 2, 77), None).is_err());
     }

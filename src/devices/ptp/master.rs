@@ -558,8 +558,10 @@ mod tests {
         master.hear(now, now, host, &Message { suffix, ..asked }.to_bytes());
         let answer = Message::parse(&master.poll_send().unwrap().bytes).unwrap();
         assert_eq!(suffix::parts(&answer.suffix), [Part::Cancelled(cancel_of(ANNOUNCE))]);
-        run(&mut master, &mut slave, now, 6);
+        let now = run(&mut master, &mut slave, now, 6);
         assert_eq!(slave.state(), PortState::Listening, "multicast does not count");
+        run(&mut master, &mut slave, now, 20);
+        assert_eq!(slave.state(), PortState::Slave, "it has asked again");
     }
 
     fn cancel_of(kind: u8) -> suffix::UnicastCancel {

@@ -371,6 +371,7 @@ impl PtpSlave {
             if lost_at <= due {
                 if let Some(parent) = &self.parent {
                     self.masters.forget(parent.source);
+                    self.asked.lose(parent.source);
                 }
                 self.lose_master();
                 self.choose();

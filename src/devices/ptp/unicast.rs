@@ -94,6 +94,12 @@ impl Asked {
         master.map(|master| master.port = Some(port)).is_some()
     }
 
+    /// The port is silent: it is asked for all again.
+    pub fn lose(&mut self, port: PortIdentity) {
+        let silent = self.masters.iter_mut().filter(|master| master.port == Some(port));
+        silent.for_each(|master| master.until = [SimTime::ZERO; 3]);
+    }
+
     /// Takes what the master at `from` grants at `now`.
     pub fn hear(&mut self, now: SimTime, from: Ipv4Addr, parts: &[Part]) {
         let Some(master) = self.masters.iter_mut().find(|master| master.address == from) else {

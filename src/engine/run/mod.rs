@@ -525,8 +525,8 @@ impl<'a> RealTimeRun<'a> {
     /// Has PTP messages of a device carried by `transport`.
     fn carry_ptp(&self, device: DeviceId, transport: Transport) {
         let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
-        if let Some(Err(error)) = link.map(|link| link.carry_by(transport)) {
-            tracing::warn!("{}: {error}", self.rig.devices[device.0].name);
+        if let Some(link) = link {
+            link.carry_by(transport);
         }
     }
 
@@ -578,7 +578,10 @@ fn open_orders(world: &LiveWorld) -> Result<Option<(TwistInput, UdpSocket)>, Set
 fn open_ptp_master(rig: &Rig) -> Result<Option<(PtpMasterConfig, PtpLink)>, SetupError> {
     let Some(config) = &rig.engine.ptp else { return Ok(None) };
     let link = PtpLink::open(config.address, config.interface.as_deref(), true);
-    let link = link.and_then(|link| link.carry_by(config.transport).map(|()| link));
+    let link = link.and_then(|link| {
+        link.carry_by(config.transport);
+        link.open_carrier().map(|()| link)
+    });
     Ok(Some((config.clone(), link.map_err(SetupError::PtpMaster)?)))
 }
 

@@ -56,8 +56,9 @@ pub fn listen(
                 let _ = events.try_send(said.into());
             }
         });
+        let was_ill = std::mem::replace(&mut is_ill, happened.is_err());
         if let Err(error) = happened {
-            if !std::mem::replace(&mut is_ill, true) {
+            if !was_ill {
                 tracing::warn!("cannot listen to {}: {error}", link.describe());
             }
             std::thread::park_timeout(PATIENCE);
