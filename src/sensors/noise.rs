@@ -99,6 +99,16 @@ pub enum Quantity {
     DustReturn,
     /// Place and velocity of a sphere of dust.
     DustSphere,
+    /// Noise of a pseudorange.
+    GnssCode = 192,
+    /// Noise of a carrier phase.
+    GnssCarrier,
+    /// Noise of a Doppler.
+    GnssDoppler,
+    /// Phases of a satellite's multipath.
+    GnssMultipath,
+    /// Whole cycles of a carrier phase.
+    GnssCycles,
 }
 
 /// The random numbers of one device.

@@ -24,6 +24,15 @@ impl Gnss {
         if self.store.is_set(signal_key(system, true)) { known } else { known.min(1) }
     }
 
+    /// The same of all systems, in their order.
+    pub(super) fn signals_of_systems(&self) -> [usize; 4] {
+        let mut signals = [0; 4];
+        for system in self.systems() {
+            signals[system as usize] = self.signals_of(system);
+        }
+        signals
+    }
+
     /// What the host has set of the navigation filter.
     pub(super) fn limits(&self) -> NavigationLimits {
         let get = |item| self.store.get(item);

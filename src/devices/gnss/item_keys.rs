@@ -151,3 +151,5 @@ pub const NAV2_OUT_ENABLED: Key = Key(0x1017_0001);
 pub const WKNROLLOVER: Key = Key(0x3011_0017);
 /// Whether the odometer counts.
 pub const ODO_USE: Key = Key(0x1022_0001);
+/// The number of a base station, 0 to 4095.
+pub const RTCM_DF003_OUT: Key = Key(0x3009_0001);

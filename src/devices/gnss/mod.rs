@@ -16,6 +16,7 @@
 mod clock;
 mod commands;
 mod configure;
+mod corrections;
 pub(crate) mod decoder;
 mod describe;
 mod family;
@@ -29,6 +30,7 @@ mod items;
 mod legacy;
 mod messages;
 mod monitor;
+mod navigation_data;
 mod output;
 mod position_fix;
 mod power;
@@ -56,11 +58,13 @@ use self::systems::Channels;
 use self::transactions::Transaction;
 use super::{Device, Output, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::gnss::profile::{GnssDialect, GnssProfile, GnssSettings, NmeaVersion, UBX_OUTPUTS};
+use crate::gnss::profile::{
+    GnssDialect, GnssProfile, GnssSettings, NmeaVersion, RTCM, UBX_OUTPUTS,
+};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::gnss::faults::GnssFault;
 use crate::sensors::gnss::navigator::{Fix, Navigator, Solution};
-use crate::sensors::gnss::settings::GnssSystem;
+use crate::sensors::gnss::observations::{Observation, Observer};
 use crate::sensors::gnss::{SkySensor, SkyView};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
@@ -71,7 +75,8 @@ use crate::wire::gnss_stream::{self, GnssStream};
 use crate::wire::line::LineSettings;
 use crate::wire::nmea::{Number, Sentence, Txt};
 use crate::wire::ubx::cfg::CfgPrt;
-use crate::wire::ubx::{Frame, MessageId, OVERHEAD};
+use crate::wire::ubx::rxm::RxmSfrbx;
+use crate::wire::ubx::{Frame, MessageId, OVERHEAD, Payload};
 
 /// Nothing was wrong, or the message is refused.
 type Verdict = Result<(), ()>;
@@ -144,8 +149,10 @@ pub struct Gnss {
     garmin_kept: BTreeMap<(&'static str, usize), String>,
     survey: Survey,
     traffic: Traffic,
-    /// Since when each satellite has been followed without a break, by system and number.
-    followed: BTreeMap<(GnssSystem, u8), SimTime>,
+    observer: Observer,
+    /// Raw measurements of the latest epoch, and the time of the epoch before it.
+    observations: Vec<Observation>,
+    observed_before: Option<SimTime>,
 }
 
 struct Slot {
@@ -202,7 +209,9 @@ impl Gnss {
             garmin_kept: BTreeMap::new(),
             survey: Survey::default(),
             traffic: Traffic::default(),
-            followed: BTreeMap::new(),
+            observer: Observer::new(noise, epoch),
+            observations: Vec::new(),
+            observed_before: None,
             profile: profile.clone(),
             settings: settings.clone(),
             epoch,
@@ -261,7 +270,8 @@ impl Gnss {
         self.navigator.restart(now, forgets_time);
         self.survey = Survey::default();
         self.traffic = Traffic::default();
-        self.followed.clear();
+        self.observer.restart();
+        self.observations.clear();
         self.last = None;
         self.is_navigating = true;
         self.transaction = None;
@@ -351,6 +361,9 @@ impl Gnss {
         }
         let limits = self.limits();
         let mut solution = self.navigator.step(at, slot.index, &view, &limits);
+        let signals = self.signals_of_systems();
+        let signals_of = |system| signals[system as usize];
+        let observations = self.observer.observe(at, slot.index, &view, &solution, signals_of);
         self.survey_with(at, &solution);
         self.is_held = self.hold(&mut solution);
         let leap = self.leap_seconds(&solution);
@@ -361,8 +374,10 @@ impl Gnss {
         if let Some((old, effect)) = frozen::told_again(&self.faults, &told, self.last.as_ref()) {
             told = old;
             fault_effects.push(effect);
+        } else {
+            self.observations = observations;
         }
-        self.follow(at, &told.0);
+        self.observed_before = self.last.as_ref().map(|(before, _)| before.at);
         self.count_distance(self.last.as_ref().map(|(before, _)| before.at), &told.0);
         if self.profile.dialect == GnssDialect::Garmin {
             self.memory = self.memory.after(&told.0, told.1.utc.date());
@@ -397,10 +412,9 @@ impl Gnss {
     /// The bytes of the latest epoch, which leave at `due`: sentences, then UBX messages.
     fn epoch_output(&self, due: SimTime) -> Vec<Vec<u8>> {
         let Some((solution, stamp)) = &self.last else { return Vec::new() };
-        let is_due = |id| {
-            let rate = rate_key(id, UART1).map_or(0, |key| self.store.get(key));
-            rate > 0 && self.solutions.is_multiple_of(rate)
-        };
+        let rate = |id| rate_key(id, UART1).map_or(0, |key| self.store.get(key));
+        let is_on = |id| rate(id) > 0;
+        let is_due = |id| is_on(id) && self.solutions.is_multiple_of(rate(id));
         let mut output = Vec::new();
         if self.sends(Protocol::Nmea) {
             let systems = self.systems();
@@ -416,15 +430,23 @@ impl Gnss {
                 }
             }
         }
+        let messages = UBX_OUTPUTS.iter().filter(|(name, _)| self.profile.has_message(name));
         if self.profile.dialect.is_ublox() && self.sends(Protocol::Ubx) {
-            for (name, id) in &UBX_OUTPUTS {
-                if is_due(*id)
-                    && self.profile.has_message(name)
+            for (_, id) in messages.clone().filter(|(_, id)| id.class != RTCM) {
+                // Parts come as satellites send them, whatever the rate of solutions.
+                if *id == RxmSfrbx::ID && is_on(*id) {
+                    let parts = self.navigation_data();
+                    output.extend(parts.iter().map(|part| part.to_frame().to_bytes()));
+                } else if is_due(*id)
                     && let Some(frame) = self.message(due, *id)
                 {
                     output.push(frame.to_bytes());
                 }
             }
+        }
+        if self.sends(Protocol::Rtcm3) {
+            let due = messages.filter(|(_, id)| id.class == RTCM && is_due(*id));
+            output.extend(self.corrections(due.map(|(_, id)| id.id)));
         }
         output
     }

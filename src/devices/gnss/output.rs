@@ -1,7 +1,5 @@
 //! UBX messages of the latest epoch and about the receiver itself.
 
-use std::collections::BTreeMap;
-
 use super::Gnss;
 use super::clock::Stamp;
 use super::items::key;
@@ -10,7 +8,6 @@ use super::monitor::{self, PortState};
 use super::profile::{GnssDialect, NAV2};
 use super::signals::{self, ReceiverClock};
 use super::survey::Demand;
-use crate::sensors::gnss::constellation::Satellite;
 use crate::sensors::gnss::navigator::{Fix, Solution};
 use crate::sensors::gnss::settings::BestFix;
 use crate::time::SimTime;
@@ -51,17 +48,14 @@ impl Gnss {
             }
             rxm::RxmRawx::ID => {
                 let clock = ReceiverClock {
-                    gps_ns: stamp.gps_ns,
+                    gps_ns: self.epoch.gps_ns(s.at),
                     bias_ns: reporter.clock_bias_ns(),
                     drift_ns_s: self.drift_ns_s,
                     leap_s: stamp.leap_s,
                     weeks_behind: stamp.weeks_behind,
                 };
-                let lock_ns = |satellite: &Satellite| {
-                    let since = self.followed.get(&(satellite.system, satellite.svid));
-                    since.map_or(0, |since| s.at.0.saturating_sub(since.0))
-                };
-                signals::raw(s, &clock, signals_of, lock_ns).to_frame()
+                let observations = if s.is_time_known { &self.observations[..] } else { &[] };
+                signals::raw(observations, &clock, s.is_leap_known).to_frame()
             }
             _ => return reporter.message(id).map(|message| message.to_frame()),
         })
@@ -113,18 +107,6 @@ impl Gnss {
             }
             _ => return None,
         })
-    }
-
-    /// Keeps account of what takes longer than an epoch.
-    pub(super) fn follow(&mut self, at: SimTime, s: &Solution) {
-        let heard: BTreeMap<_, _> = s
-            .satellites
-            .iter()
-            .filter(|t| t.cno_dbhz[0].is_some())
-            .map(|t| (t.satellite.system, t.satellite.svid))
-            .map(|name| (name, self.followed.get(&name).copied().unwrap_or(at)))
-            .collect();
-        self.followed = heard;
     }
 
     /// Goes on with the survey by a solution that was found.

@@ -133,7 +133,7 @@ pub struct GnssSettings {
     pub baud: u32,
     /// Sentences sent, of the profile's order.
     pub sentences: Vec<SentenceKind>,
-    /// u-blox: UBX messages sent every epoch, by name.
+    /// u-blox: UBX and RTCM messages sent every epoch, by name.
     pub messages: Vec<String>,
     /// u-blox: seven decimals of a minute, three of a metre.
     pub high_precision: bool,
@@ -198,8 +198,8 @@ impl GnssProfile {
     }
 }
 
-/// UBX messages Menura's receivers can send, in the order of an epoch.
-pub const UBX_OUTPUTS: [(&str, MessageId); 69] = [
+/// UBX messages and corrections that Menura's receivers can send, in the order of an epoch.
+pub const UBX_OUTPUTS: [(&str, MessageId); 82] = [
     ("NAV-PVT", nav::NavPvt::ID),
     ("NAV-SOL", nav::NavSol::ID),
     ("NAV-POSECEF", nav::NavPosecef::ID),
@@ -233,6 +233,7 @@ pub const UBX_OUTPUTS: [(&str, MessageId); 69] = [
     ("NAV-SIG", nav::NavSig::ID),
     ("NAV-SVIN", nav::NavSvin::ID),
     ("RXM-RAWX", rxm::RxmRawx::ID),
+    ("RXM-SFRBX", rxm::RxmSfrbx::ID),
     ("MON-HW", mon::MonHw::ID),
     ("MON-HW2", mon_more::MonHw2::ID),
     ("MON-HW3", mon_more::MonHw3::ID),
@@ -269,6 +270,18 @@ pub const UBX_OUTPUTS: [(&str, MessageId); 69] = [
     ("NAV2-VELECEF", secondary(nav::NavVelecef::ID)),
     ("NAV2-VELNED", secondary(nav::NavVelned::ID)),
     ("NAV2-EOE", secondary(nav::NavEoe::ID)),
+    ("RTCM-1005", corrections(0x05)),
+    ("RTCM-1074", corrections(0x4a)),
+    ("RTCM-1077", corrections(0x4d)),
+    ("RTCM-1084", corrections(0x54)),
+    ("RTCM-1087", corrections(0x57)),
+    ("RTCM-1094", corrections(0x5e)),
+    ("RTCM-1097", corrections(0x61)),
+    ("RTCM-1124", corrections(0x7c)),
+    ("RTCM-1127", corrections(0x7f)),
+    ("RTCM-1230", corrections(0xe6)),
+    ("RTCM-4072", corrections(0xfe)),
+    ("RTCM-4072.1", corrections(0xfd)),
 ];
 
 /// The id of a message in the class of the secondary output.
@@ -276,6 +289,13 @@ const fn secondary(id: MessageId) -> MessageId {
     MessageId::new(NAV2, id.id)
 }
 
+/// The id that CFG-MSG has for an RTCM message.
+const fn corrections(id: u8) -> MessageId {
+    MessageId::new(RTCM, id)
+}
+
+/// The class of RTCM messages.
+pub const RTCM: u8 = 0xf5;
 /// The class of the secondary output.
 pub const NAV2: u8 = 0x29;
 

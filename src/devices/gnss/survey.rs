@@ -96,7 +96,7 @@ const EARTH_RADIUS_M: std::ops::Range<f64> = 6.2e6..6.6e6;
 
 impl Gnss {
     /// The position that is held and its accuracy.
-    fn held_position(&self) -> Option<(Geodetic, f64)> {
+    pub(super) fn held_position(&self) -> Option<(Geodetic, f64)> {
         let get = |key| self.store.get(key);
         let signed = |key| f64::from(get(key) as u32 as i32);
         let byte = |key| f64::from(get(key) as u8 as i8);

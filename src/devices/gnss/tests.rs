@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::items::signal_key;
 use super::*;
 use crate::frames::{GeoOrigin, Geodetic, Transform};
-use crate::sensors::gnss::settings::ErrorPreset;
+use crate::sensors::gnss::settings::{ErrorPreset, GnssSystem};
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{Sensor, Surroundings};
 use crate::wire::nmea::{Content, RawSentence};
@@ -20,6 +20,7 @@ use crate::world::trajectory::Trajectory;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
+mod base;
 mod conversation;
 mod faults;
 mod messages;

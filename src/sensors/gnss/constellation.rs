@@ -8,9 +8,13 @@ use crate::time::Epoch;
 
 /// Earth's gravitational constant in GPS orbits, m³/s² (IS-GPS-200).
 const MU_M3_S2: f64 = 3.986_005e14;
+/// Speed of light.
+pub const LIGHT_M_S: f64 = 299_792_458.0;
 /// Earth's rate of rotation, rad/s (IS-GPS-200).
-const EARTH_RATE_RAD_S: f64 = 7.292_115_146_7e-5;
+pub const EARTH_RATE_RAD_S: f64 = 7.292_115_146_7e-5;
 const WEEK_S: f64 = 604_800.0;
+/// IS-GPS-200's F.
+const RELATIVITY_S_SQRT_M: f64 = -4.442_807_633e-10;
 
 /// A navigation satellite and its orbit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,26 +158,77 @@ impl SatelliteOrbit {
         Self { elements, toa_gps_s: toa_s + cycles * cycle_s }
     }
 
-    /// Earth-centred, Earth-fixed place at a GPS time, metres: IS-GPS-200, table 20-IV without the
-    /// corrections an almanac does not have.
+    /// The same orbit with the elements of another GPS time, a whole number of seconds.
+    pub fn at(&self, toe_gps_s: i64) -> Self {
+        let (from, turn) = (&self.elements, std::f64::consts::TAU);
+        let (week_s, toe_s) = (toe_gps_s.rem_euclid(WEEK_S as i64) as f64, toe_gps_s as f64);
+        let tk = toe_s - self.toa_gps_s;
+        let node = from.ascension_rad + (from.ascension_rate_rad_s - EARTH_RATE_RAD_S) * tk
+            - EARTH_RATE_RAD_S * (from.toa_s - week_s);
+        let mean = from.mean_anomaly_rad + self.mean_motion_rad_s() * tk;
+        let elements = Orbit {
+            toa_s: week_s,
+            week: toe_gps_s.div_euclid(WEEK_S as i64) as u32,
+            week_modulus: 8192,
+            ascension_rad: node.rem_euclid(turn),
+            mean_anomaly_rad: mean.rem_euclid(turn),
+            ..*from
+        };
+        Self { elements, toa_gps_s: toe_s }
+    }
+
+    /// Its elements.
+    pub fn elements(&self) -> &Orbit {
+        &self.elements
+    }
+
+    /// Radians a second.
+    pub fn mean_motion_rad_s(&self) -> f64 {
+        let a = self.elements.sqrt_a * self.elements.sqrt_a;
+        (MU_M3_S2 / (a * a * a)).sqrt()
+    }
+
+    /// Earth-centred, Earth-fixed place at a GPS time, metres.
+    pub fn ecef_m(&self, gps_s: f64) -> DVec3 {
+        self.ecef_after(gps_s - self.toa_gps_s)
+    }
+
+    /// What relativity adds to the satellite's clock `tk` seconds after the time of the elements
+    /// because the orbit is eccentric, seconds (IS-GPS-200, 20.3.3.3.3.1).
+    pub fn relativity_s(&self, tk: f64) -> f64 {
+        let (e, sqrt_a) = (self.elements.eccentricity, self.elements.sqrt_a);
+        RELATIVITY_S_SQRT_M * e * sqrt_a * self.eccentric_anomaly(tk).0
+    }
+
+    /// Sine and cosine of the eccentric anomaly.
+    fn eccentric_anomaly(&self, tk: f64) -> (f64, f64) {
+        let e = self.elements.eccentricity;
+        let mean = self.elements.mean_anomaly_rad + self.mean_motion_rad_s() * tk;
+        let mean = mean.rem_euclid(std::f64::consts::TAU);
+        let mut eccentric = mean;
+        for _ in 0..8 {
+            let (sin, cos) = libm::sincos(eccentric);
+            let step = (eccentric - e * sin - mean) / (1.0 - e * cos);
+            if step == 0.0 {
+                return (sin, cos);
+            }
+            eccentric -= step;
+        }
+        libm::sincos(eccentric)
+    }
+
+    /// Earth-centred, Earth-fixed place `tk` seconds after the time of the elements, metres:
+    /// IS-GPS-200, table 20-IV without the corrections an almanac does not have.
     ///
     /// ```text
     /// tk = t - toa          n = sqrt(mu / A^3)     M = M0 + n tk        E - e sin E = M
     /// nu = atan2(sqrt(1 - e^2) sin E, cos E - e)   u = nu + w           r = A (1 - e cos E)
     /// O = O0 + (Odot - we) tk - we toa
     /// ```
-    pub fn ecef_m(&self, gps_s: f64) -> DVec3 {
+    pub fn ecef_after(&self, tk: f64) -> DVec3 {
         let orbit = &self.elements;
-        let (tk, e) = (gps_s - self.toa_gps_s, orbit.eccentricity);
-        let a = orbit.sqrt_a * orbit.sqrt_a;
-        let mean = orbit.mean_anomaly_rad + (MU_M3_S2 / (a * a * a)).sqrt() * tk;
-        let mean = mean.rem_euclid(std::f64::consts::TAU);
-        let mut eccentric = mean;
-        for _ in 0..8 {
-            let (sin, cos) = libm::sincos(eccentric);
-            eccentric -= (eccentric - e * sin - mean) / (1.0 - e * cos);
-        }
-        let (sin_e, cos_e) = libm::sincos(eccentric);
+        let (e, a) = (orbit.eccentricity, orbit.sqrt_a * orbit.sqrt_a);
+        let (sin_e, cos_e) = self.eccentric_anomaly(tk);
         let true_anomaly = libm::atan2((1.0 - e * e).sqrt() * sin_e, cos_e - e);
         let radius = a * (1.0 - e * cos_e);
         let (sin_u, cos_u) = libm::sincos(true_anomaly + orbit.perigee_rad);

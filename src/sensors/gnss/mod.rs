@@ -3,15 +3,19 @@
 //! [`SkySensor`] has no memory: it measures where the antenna is, which satellites are above the
 //! horizon, and how much of the line of sight to each is open. `navigator::Navigator` has: the
 //! acquisition from start to fix, slowly changing errors, the age of the RTK solution. The device
-//! owns it and steps it once an epoch.
+//! owns it and steps it once an epoch. `observations::Observer` makes raw measurements of the same
+//! sky, whose errors are its own: it knows nothing of the solution's.
 
 pub mod almanac;
+pub mod atmosphere;
+pub mod broadcast;
 pub mod constellation;
 pub mod dop;
 pub mod errors;
 pub mod faults;
 pub mod limits;
 pub mod navigator;
+pub mod observations;
 pub mod settings;
 pub mod tracked;
 

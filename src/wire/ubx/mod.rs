@@ -218,6 +218,7 @@ messages! {
     "NAV-SIG" nav NavSig,
     "NAV-EOE" nav NavEoe,
     "RXM-RAWX" rxm RxmRawx,
+    "RXM-SFRBX" rxm RxmSfrbx,
     "ACK-NAK" cfg AckNak,
     "ACK-ACK" cfg AckAck,
     "CFG-PRT" cfg CfgPrt,
@@ -267,7 +268,6 @@ messages! {
 
 /// Names of messages whose payload stays bytes.
 const OTHER_NAMES: &[(MessageId, &str)] = &[
-    (MessageId::new(0x02, 0x13), "RXM-SFRBX"),
     (MessageId::new(0x04, 0x00), "INF-ERROR"),
     (MessageId::new(0x04, 0x01), "INF-WARNING"),
     (MessageId::new(0x04, 0x02), "INF-NOTICE"),

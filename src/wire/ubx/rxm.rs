@@ -1,4 +1,4 @@
-//! RXM messages: raw measurements, and corrections that came in.
+//! RXM messages: raw measurements, navigation messages, and corrections that came in.
 
 use serde::Serialize;
 
@@ -115,5 +115,48 @@ impl Record for RxmRawx {
         out.extend([signals.len() as u8, self.status, self.version]);
         out.extend(self.reserved1);
         put_le(out, signals);
+    }
+}
+
+/// One part of a satellite's navigation message, version 2.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RxmSfrbx {
+    /// As of [`super::nav::SatInfo`].
+    pub gnss_id: u8,
+    /// Number within the system.
+    pub sv_id: u8,
+    /// Which signal of the satellite.
+    pub sig_id: u8,
+    /// GLONASS: frequency slot plus 7.
+    pub freq_id: u8,
+    /// The channel that received it.
+    pub channel: u8,
+    /// Of the message, 2.
+    pub version: u8,
+    /// Reserved.
+    pub reserved1: u8,
+    /// Its words; at most 255.
+    pub words: Vec<u32>,
+}
+
+impl Payload for RxmSfrbx {
+    const ID: MessageId = MessageId::new(0x02, 0x13);
+}
+
+impl Record for RxmSfrbx {
+    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
+        let mut from = Reader::new("RxmSfrbx", payload);
+        let [gnss_id, sv_id, sig_id, freq_id] = from.array()?;
+        let [count, channel, version, reserved1] = from.array()?;
+        let words = from.le_vec(count)?;
+        from.finish()?;
+        Ok(Self { gnss_id, sv_id, sig_id, freq_id, channel, version, reserved1, words })
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        let words = &self.words[..self.words.len().min(255)];
+        out.extend([self.gnss_id, self.sv_id, self.sig_id, self.freq_id]);
+        out.extend([words.len() as u8, self.channel, self.version, self.reserved1]);
+        put_le(out, words);
     }
 }

@@ -37,7 +37,7 @@ fn frequency_hz(signal: &RawSignal) -> f64 {
 }
 
 /// Pseudorange, carrier and Doppler are three views of one motion: the carrier's change is the
-/// range's, and the Doppler is how fast it changes; both bands have the same range.
+/// range's, and the Doppler is how fast it changes; both bands have nearly the same range.
 #[test]
 fn raw_measurements_agree_with_one_another() {
     let mut bench = listening(&["RXM-RAWX", "NAV-PVT", "NAV-SAT"]);
@@ -66,17 +66,17 @@ fn raw_measurements_agree_with_one_another() {
             let Some(old) = pair[0].signals.iter().find(is_same) else { continue };
             let wavelength_m = LIGHT_M_S / frequency_hz(new);
             let cycles = new.carrier_cycles - old.carrier_cycles;
-            // The told position jitters by centimetres from epoch to epoch; a Doppler of 1 kHz is
-            // 200 m/s.
-            let doppler_hz = f64::from(new.doppler_hz);
+            // The Doppler's noise and its change within the step.
+            let doppler_hz = f64::from(new.doppler_hz + old.doppler_hz) / 2.0;
             let error_m = (cycles + doppler_hz * dt_s) * wavelength_m;
-            assert!(error_m.abs() < 1.0, "{error_m} {new:?}");
+            assert!(error_m.abs() < 0.1, "{error_m} {new:?}");
             assert!(new.lock_time_ms >= old.lock_time_ms.saturating_add(199).min(64_500));
             compared += 1;
         }
         for two in pair[1].signals.windows(2) {
             if (two[0].gnss_id, two[0].sv_id) == (two[1].gnss_id, two[1].sv_id) {
-                assert!((two[0].pseudorange_m - two[1].pseudorange_m).abs() < 1e-6);
+                // The ionosphere delays the second band more, by some metres.
+                assert!((two[0].pseudorange_m - two[1].pseudorange_m).abs() < 25.0, "{two:?}");
                 assert_ne!(two[0].sig_id, two[1].sig_id);
             }
         }
@@ -84,52 +84,56 @@ fn raw_measurements_agree_with_one_another() {
     assert!(compared > 500, "{compared}");
 }
 
-/// Four ranges and more give a position: it is the one that the receiver tells, to what the residuals
-/// leave. The clock comes out as the receiver's bias.
+/// Four ranges and more give a position: it is the antenna's, to what noise and multipath leave.
 #[test]
-fn raw_measurements_give_the_told_position() {
+fn raw_measurements_give_the_antennas_position() {
     let mut bench = listening(&["RXM-RAWX", "NAV-PVT"]);
     bench.run(10.0);
     let raw: RxmRawx = all(&bench).pop().unwrap();
-    let (solution, _) = bench.device.last.clone().unwrap();
+    let pvt = bench.pvts().pop().unwrap();
     let constellation = bench.sensor.constellation().clone();
-    let told = solution.position.to_ecef();
-    let gps_s = f64::from(raw.week) * 604_800.0 + raw.receiver_tow_s;
-    // Gauss-Newton from the middle of the Earth, by the textbook: satellites where they were when
-    // they sent, turned by what Earth turned meanwhile.
-    let (mut here, mut clock_m) = (glam::DVec3::ZERO, 0.0);
-    for _ in 0..12 {
-        let mut normal = [[0.0; 4]; 4];
-        let mut right = [0.0; 4];
-        for signal in raw.signals.iter().filter(|s| s.gnss_id == 0 && s.sig_id == 0) {
-            let satellite = constellation
-                .satellites
-                .iter()
-                .find(|s| s.svid == signal.sv_id && s.system == GnssSystem::Gps)
-                .unwrap();
-            let flight_s = signal.pseudorange_m / LIGHT_M_S;
-            let then = satellite.orbit.ecef_m(gps_s - flight_s);
-            let (sin, cos) = libm::sincos(7.292_115_146_7e-5 * flight_s);
-            let at =
-                glam::DVec3::new(cos * then.x + sin * then.y, cos * then.y - sin * then.x, then.z);
-            let towards = (here - at).normalize();
-            let row = [towards.x, towards.y, towards.z, 1.0];
-            let rest = signal.pseudorange_m - (here - at).length() - clock_m;
-            for (i, a) in row.iter().enumerate() {
-                right[i] += a * rest;
-                for (j, b) in row.iter().enumerate() {
-                    normal[i][j] += a * b;
-                }
+    let gps_s = f64::from(raw.week) * 604_800.0 + f64::from(pvt.itow_ms) * 1e-3;
+    let clock_s = raw.receiver_tow_s - f64::from(pvt.itow_ms) * 1e-3;
+    // The robot drives east at 1.5 m/s from the origin.
+    let since_s = gps_s - bench.device.epoch.gps_seconds(SimTime(0));
+    let truth = bench.origin.geodetic_from_world(glam::DVec3::new(1.5 * since_s, 0.0, 0.0));
+    let here = truth.to_ecef();
+    let local = GeoOrigin::new(truth);
+    let mut normal = [[0.0; 4]; 4];
+    let mut right = [0.0; 4];
+    for signal in raw.signals.iter().filter(|s| s.gnss_id == 0 && s.sig_id == 0) {
+        let is_it = |s: &&crate::sensors::gnss::constellation::Satellite| {
+            s.svid == signal.sv_id && s.system == GnssSystem::Gps
+        };
+        let satellite = constellation.satellites.iter().find(is_it).unwrap();
+        // Satellites where they were when they sent, turned by what Earth turned meanwhile.
+        let flight_s = signal.pseudorange_m / LIGHT_M_S - clock_s;
+        let then = satellite.orbit.ecef_m(gps_s - flight_s);
+        let (sin, cos) = libm::sincos(7.292_115_146_7e-5 * flight_s);
+        let at = glam::DVec3::new(cos * then.x + sin * then.y, cos * then.y - sin * then.x, then.z);
+        let towards = local.world_from_ecef(at).normalize();
+        let (elevation, azimuth) = (libm::asin(towards.z), libm::atan2(towards.x, towards.y));
+        let delay_m = crate::sensors::gnss::atmosphere::troposphere_m(&truth, elevation)
+            + crate::sensors::gnss::atmosphere::ionosphere_m(
+                &truth,
+                azimuth,
+                elevation,
+                f64::from(pvt.itow_ms) * 1e-3,
+            );
+        let ahead_s = crate::sensors::gnss::broadcast::clock_s(satellite, gps_s as i64, 0.0);
+        let rest =
+            signal.pseudorange_m - (here - at).length() - delay_m + (ahead_s - clock_s) * LIGHT_M_S;
+        let row = [-towards.x, -towards.y, -towards.z, 1.0];
+        for (i, a) in row.iter().enumerate() {
+            right[i] += a * rest;
+            for (j, b) in row.iter().enumerate() {
+                normal[i][j] += a * b;
             }
         }
-        let matrix = glam::DMat4::from_cols_array_2d(&normal);
-        let step = matrix.inverse() * glam::DVec4::from_array(right);
-        here += step.truncate();
-        clock_m += step.w;
     }
-    let away_m = (here - told).length();
-    // Residuals of 1.1 m, GPS alone.
-    assert!(away_m < 15.0, "{away_m}");
+    let matrix = glam::DMat4::from_cols_array_2d(&normal);
+    let step = matrix.inverse() * glam::DVec4::from_array(right);
+    assert!(step.truncate().length() < 4.0 && step.w.abs() < 4.0, "{step}");
 }
 
 #[test]

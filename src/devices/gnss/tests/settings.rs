@@ -116,6 +116,8 @@ const ACTING: &[Acting] = &[
     ("NAV2-OUT_ENABLED", 1, &[]),
     ("NAVSPG-ACKAIDING", 1, &[]),
     ("UART1INPROT-RTCM3X", 0, &[]),
+    ("UART1OUTPROT-RTCM3X", 0, &[]),
+    ("RTCM-DF003_OUT", 7, &[]),
     ("NAVSPG-WKNROLLOVER", 3000, &[]),
     ("GEOFENCE-USE_FENCE1", 1, &[]),
     ("GEOFENCE-USE_FENCE2", 1, &[]),
@@ -164,7 +166,7 @@ fn bench(name: &str) -> Bench {
             sentences.filter(|kind| !format!("{kind:?}").starts_with('P')).collect();
         let names =
             ["NAV-PVT", "NAV-SAT", "NAV-SIG", "NAV-TIMEUTC", "NAV-SVIN", "MON-RF", "TIM-TP"];
-        let more = ["NAV-GEOFENCE", "NAV-ODO", "NAV-HPPOSLLH", "NAV2-PVT"];
+        let more = ["NAV-GEOFENCE", "NAV-ODO", "NAV-HPPOSLLH", "NAV2-PVT", "RTCM-1230"];
         settings.messages =
             [&names[..], &more[..]].concat().into_iter().map(String::from).collect();
         settings.baud = 921_600;
@@ -290,6 +292,12 @@ fn a_message_that_is_made_comes() {
         });
         bench.run(6.0);
         bench.device.store.set(key::NAV2_OUT_ENABLED, 1);
+        // 1005 needs a position.
+        let place = bench.origin.origin().to_ecef() * 100.0;
+        for (key, cm) in key::TMODE_ECEF.into_iter().zip(place.to_array()) {
+            bench.device.store.set(key, u64::from(cm as i32 as u32));
+        }
+        bench.device.store.set(key::TMODE_MODE, 2);
         let mut came = 0;
         for row in ROWS.iter() {
             let Some(id) = row.message else { continue };
@@ -301,8 +309,14 @@ fn a_message_that_is_made_comes() {
                 assert_eq!(set, has, "{name} {}", row.name);
             }
             bench.sent.clear();
-            bench.run(1.2);
+            // Parts of a navigation message are six seconds long.
+            bench.run(if row.name == "RXM-SFRBX" { 6.2 } else { 1.2 });
             let is_here = match id.class {
+                0xf5 => super::base::corrections(&bench).iter().any(|number| {
+                    row.name.strip_prefix("RTCM-").is_some_and(|name| {
+                        name.split_once('.').map_or(name, |(name, _)| name) == number.to_string()
+                    })
+                }),
                 0xf0 => bench.sentences().iter().any(|s| s.address.ends_with(&row.name[5..])),
                 _ => bench.frames().iter().any(|frame| frame.id == id),
             };

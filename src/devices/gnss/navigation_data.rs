@@ -1,0 +1,154 @@
+//! RXM-SFRBX: the navigation messages that satellites send, part by part as they have come in.
+//!
+//! A part is complete at its end plus the time of flight; it goes out with the first epoch after that,
+//! of satellites that have been followed since it began. Made are GPS's LNAV on L1, Galileo's I/NAV
+//! on E1-B and BeiDou's D1 on B1I. GLONASS's message is not: its ephemerides are places and velocities
+//! that a host integrates in a field of gravity which the orbits of this sky do not have.
+
+use super::Gnss;
+use super::messages::gnss_id;
+use crate::sensors::gnss::atmosphere::IONOSPHERE;
+use crate::sensors::gnss::broadcast::{BEIDOU_BEHIND_S, Broadcast};
+use crate::sensors::gnss::constellation::{EARTH_RATE_RAD_S, Satellite};
+use crate::sensors::gnss::navigator::{Solution, TrackedSatellite};
+use crate::sensors::gnss::settings::GnssSystem;
+use crate::time::SimTime;
+use crate::wire::navigation::Keplerian;
+use crate::wire::navigation::d1::{self, D1};
+use crate::wire::navigation::inav::{self, Inav};
+use crate::wire::navigation::lnav::{self, Lnav};
+use crate::wire::ubx::rxm::RxmSfrbx;
+
+const WEEK_S: i64 = 604_800;
+const SECOND_NS: i128 = 1_000_000_000;
+/// Light takes so long from the farthest satellite, and a receiver to read the last bit.
+const FLIGHT_NS: i128 = 100_000_000;
+/// The GPS weeks that Galileo and BeiDou count from.
+const GALILEO_WEEK_0: i64 = 1024;
+const BEIDOU_WEEK_0: i64 = 1356;
+/// Gravity of Galileo's and BeiDou's Earth, and the rate of BeiDou's (their interface documents).
+const MU_M3_S2: f64 = 3.986_004_418e14;
+const BEIDOU_EARTH_RATE_RAD_S: f64 = 7.292_115_0e-5;
+
+impl Gnss {
+    /// The parts that came in since the epoch before the latest.
+    pub(super) fn navigation_data(&self) -> Vec<RxmSfrbx> {
+        let (Some((s, stamp)), Some(before)) = (&self.last, self.observed_before) else {
+            return Vec::new();
+        };
+        let mut parts = Vec::new();
+        for (channel, tracked) in s.satellites.iter().enumerate() {
+            let satellite = &tracked.satellite;
+            let Some(grid_s) = part_s(satellite.system) else { continue };
+            let part = |start_s| RxmSfrbx {
+                gnss_id: gnss_id(satellite.system),
+                sv_id: satellite.svid,
+                sig_id: data_signal(satellite.system),
+                channel: channel.min(255) as u8,
+                version: 2,
+                words: words(satellite, start_s, stamp.leap_s),
+                ..RxmSfrbx::default()
+            };
+            parts.extend(self.parts_between(before, s, tracked, grid_s).map(part));
+        }
+        parts
+    }
+
+    /// The GPS times at which the parts began that have come in whole since the epoch `before`.
+    fn parts_between(
+        &self,
+        before: SimTime,
+        s: &Solution,
+        tracked: &TrackedSatellite,
+        [length_s, first_s]: [i64; 2],
+    ) -> impl Iterator<Item = i64> {
+        let sent_ns =
+            |at: SimTime| self.epoch.gps_ns(at) - FLIGHT_NS - i128::from(first_s) * SECOND_NS;
+        let length_ns = i128::from(length_s) * SECOND_NS;
+        let ended = |at: SimTime| sent_ns(at).div_euclid(length_ns);
+        let followed_ns = self.observer.followed_since(&tracked.satellite).map(sent_ns);
+        (ended(before)..ended(s.at))
+            .filter(move |count| followed_ns.is_some_and(|since| since <= count * length_ns))
+            .map(move |count| count as i64 * length_s + first_s)
+    }
+}
+
+/// How long a part of a system's message takes, and the GPS time from which such times are counted;
+/// `None` if it is not made.
+fn part_s(system: GnssSystem) -> Option<[i64; 2]> {
+    match system {
+        GnssSystem::Gps => Some([lnav::SUBFRAME_S.into(), 0]),
+        GnssSystem::Galileo => Some([inav::PAGE_S.into(), inav::FIRST_S.into()]),
+        GnssSystem::Beidou => Some([d1::SUBFRAME_S.into(), BEIDOU_BEHIND_S]),
+        GnssSystem::Glonass => None,
+    }
+}
+
+/// UBX's number of the signal that has the message.
+fn data_signal(system: GnssSystem) -> u8 {
+    if system == GnssSystem::Galileo { 1 } else { 0 }
+}
+
+/// The part that a satellite sends from a GPS time on.
+fn words(satellite: &Satellite, start_s: i64, leap_s: i8) -> Vec<u32> {
+    let broadcast = Broadcast::new(satellite, start_s);
+    let is_healthy = satellite.is_healthy;
+    let in_week = |weeks: i64, behind_s: i64| {
+        let start_s = start_s - behind_s;
+        (start_s.div_euclid(WEEK_S) - weeks, start_s.rem_euclid(WEEK_S))
+    };
+    let words: &[u32] = match satellite.system {
+        GnssSystem::Gps => {
+            let (week, tow_s) = in_week(0, 0);
+            let orbit = keplerian(&broadcast, 0, EARTH_RATE_RAD_S, None);
+            let lnav = Lnav { orbit, is_healthy, ionosphere: IONOSPHERE, leap_s };
+            &lnav.subframe(week as u32, tow_s as u32)
+        }
+        GnssSystem::Galileo => {
+            let (week, tow_s) = in_week(GALILEO_WEEK_0, 0);
+            let orbit = keplerian(&broadcast, 0, EARTH_RATE_RAD_S, Some(MU_M3_S2));
+            let inav = Inav { satellite: satellite.svid, orbit, is_healthy, leap_s };
+            &inav.page(week as u32, tow_s as u32)
+        }
+        GnssSystem::Beidou => {
+            let (week, sow_s) = in_week(BEIDOU_WEEK_0, BEIDOU_BEHIND_S);
+            let orbit =
+                keplerian(&broadcast, BEIDOU_BEHIND_S, BEIDOU_EARTH_RATE_RAD_S, Some(MU_M3_S2));
+            let leap_s = leap_s - BEIDOU_BEHIND_S as i8;
+            let d1 = D1 { orbit, is_healthy, ionosphere: IONOSPHERE, leap_s };
+            &d1.subframe(week as u32, sow_s as u32)
+        }
+        GnssSystem::Glonass => &[],
+    };
+    words.to_vec()
+}
+
+/// Orbit and clock in the parameters of a system whose time is `behind_s` behind GPS's and whose Earth
+/// turns with a rate of its own and, if not GPS's, has a gravity of its own. What differs goes into the
+/// node and the mean motion.
+fn keplerian(
+    broadcast: &Broadcast,
+    behind_s: i64,
+    earth_rate_rad_s: f64,
+    mu_m3_s2: Option<f64>,
+) -> Keplerian {
+    let elements = broadcast.orbit.elements();
+    let toe_s = (broadcast.toe_gps_s - behind_s).rem_euclid(WEEK_S);
+    let a = elements.sqrt_a * elements.sqrt_a;
+    let own_motion = |mu: f64| broadcast.orbit.mean_motion_rad_s() - (mu / (a * a * a)).sqrt();
+    Keplerian {
+        issue: broadcast.issue.into(),
+        toe_s: toe_s as u32,
+        sqrt_a: elements.sqrt_a,
+        eccentricity: elements.eccentricity,
+        mean_anomaly_rad: elements.mean_anomaly_rad,
+        mean_motion_rad_s: mu_m3_s2.map_or(0.0, own_motion),
+        node_rad: elements.ascension_rad - EARTH_RATE_RAD_S * elements.toa_s
+            + earth_rate_rad_s * toe_s as f64,
+        node_rate_rad_s: elements.ascension_rate_rad_s - EARTH_RATE_RAD_S + earth_rate_rad_s,
+        inclination_rad: elements.inclination_rad,
+        perigee_rad: elements.perigee_rad,
+        clock_s: broadcast.clock_s,
+        drift: broadcast.drift,
+    }
+}

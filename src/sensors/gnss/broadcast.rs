@@ -1,0 +1,67 @@
+//! What satellites broadcast of their orbits and clocks, and their true clocks.
+//!
+//! Orbits are broadcast as they are, to the steps of the messages: some centimetres. A true clock runs
+//! evenly, with an offset and a drift of the satellite's own that are whole steps of GPS's message.
+//! New data come every two hours; their time of reference is the end of those two hours, of Galileo's
+//! the beginning.
+
+use super::constellation::{Satellite, SatelliteOrbit};
+use super::settings::GnssSystem;
+
+/// BeiDou's time is so far behind GPS's.
+pub const BEIDOU_BEHIND_S: i64 = 14;
+/// Between new data.
+const ISSUE_S: i64 = 7200;
+/// The step of clocks' offsets, 2^-31 s, and of their drifts, 2^-43 s/s.
+const OFFSET_STEP_S: f64 = 1.0 / 2_147_483_648.0;
+const DRIFT_STEP: f64 = OFFSET_STEP_S / 4096.0;
+/// GPS time at which clocks have their offsets, from which they drift: in November 2026.
+const CLOCKS_FROM_GPS_S: i64 = 2445 * 604_800;
+
+/// A satellite's orbit and clock as it broadcasts them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Broadcast {
+    /// Counts new data, 0 to 83 in a week.
+    pub issue: u8,
+    /// GPS time that orbit and clock refer to.
+    pub toe_gps_s: i64,
+    /// Elements of that time.
+    pub orbit: SatelliteOrbit,
+    /// Offset of the clock then.
+    pub clock_s: f64,
+    /// How fast the offset grows, s/s.
+    pub drift: f64,
+}
+
+impl Broadcast {
+    /// What `satellite` broadcasts at a GPS time.
+    pub fn new(satellite: &Satellite, gps_s: i64) -> Self {
+        // Hours are those of the system's own time.
+        let behind_s = if satellite.system == GnssSystem::Beidou { BEIDOU_BEHIND_S } else { 0 };
+        let issue = (gps_s - behind_s).div_euclid(ISSUE_S);
+        // Galileo's data are never of a time to come.
+        let ahead = i64::from(satellite.system != GnssSystem::Galileo);
+        let toe_s = (issue + ahead) * ISSUE_S;
+        let toe_gps_s = toe_s + behind_s;
+        Self {
+            issue: (toe_s.rem_euclid(604_800) / ISSUE_S) as u8,
+            toe_gps_s,
+            orbit: satellite.orbit.at(toe_gps_s),
+            clock_s: clock_s(satellite, toe_gps_s, 0.0),
+            drift: f64::from(steps(satellite)[1]) * DRIFT_STEP,
+        }
+    }
+}
+
+/// Offset of a satellite's true clock `after_s` after a GPS time.
+pub fn clock_s(satellite: &Satellite, gps_s: i64, after_s: f64) -> f64 {
+    let [offset, drift] = steps(satellite);
+    let since_s = (gps_s - CLOCKS_FROM_GPS_S) as f64 + after_s;
+    f64::from(offset) * OFFSET_STEP_S + f64::from(drift) * DRIFT_STEP * since_s
+}
+
+/// Offset and drift in their steps: within 0.3 ms and 4e-13.
+fn steps(satellite: &Satellite) -> [i32; 2] {
+    let number = satellite.system as i32 * 64 + i32::from(satellite.svid);
+    [number * 104_729 % 1_200_001 - 600_000, number * 5 % 7 - 3]
+}

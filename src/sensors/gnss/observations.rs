@@ -1,0 +1,313 @@
+//! Raw measurements of the satellites in view: pseudorange, carrier phase, Doppler.
+//!
+//! ```text
+//! code    = range + c (-satellite clock) + troposphere + ionosphere + multipath + noise
+//! carrier = range + c (-satellite clock) + troposphere - ionosphere + multipath + noise + n wavelengths
+//! ```
+//! The range is from where the satellite was when it sent, turned by what Earth turned meanwhile, to
+//! the true position of the antenna. Satellites' orbits and clocks and the atmosphere are functions of
+//! satellite, place and time, and so the same for two receivers side by side; noise and multipath are
+//! the receiver's own. The receiver's clock is not in these measurements: who reports them adds it.
+//!
+//! The whole number n belongs to a signal as long as it is followed. It is another one when the signal
+//! comes back: a cycle slip.
+//!
+//! Noise is white, 0.25 m of a code and 1.2 mm of a carrier at 45 dB-Hz, growing with the inverse of
+//! the amplitude. Multipath is the sum of two slow waves, of a satellite's own phases, that fall with
+//! the elevation; these sizes are those of a patch antenna with a ground plane.
+
+use std::collections::BTreeMap;
+
+use glam::DVec3;
+
+use super::SkyView;
+use super::atmosphere::{ionosphere_m, troposphere_m};
+use super::broadcast::clock_s;
+use super::constellation::{EARTH_RATE_RAD_S, LIGHT_M_S, Satellite, SatelliteOrbit};
+use super::navigator::{Solution, TrackedSatellite};
+use super::settings::GnssSystem;
+use crate::frames::GeoOrigin;
+use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
+use crate::time::{Epoch, SimTime};
+
+const WEEK_S: i64 = 604_800;
+const GPS_L1_HZ: f64 = 1_575.42e6;
+/// Frequency slots of GLONASS satellites 1 to 24.
+const GLONASS_SLOTS: [i8; 24] =
+    [1, -4, 5, 6, 1, -4, 5, 6, -2, -7, 0, -1, -2, -7, 0, -1, 4, -3, 3, 2, 4, -3, 3, 2];
+/// Noise at 45 dB-Hz.
+const CODE_STD_M: f64 = 0.25;
+const CARRIER_STD_M: f64 = 0.0012;
+const DOPPLER_STD_HZ: f64 = 0.08;
+/// Multipath at the horizon, and the elevation in which it falls to 1/e.
+const CODE_MULTIPATH_M: f64 = 0.5;
+const CARRIER_MULTIPATH_M: f64 = 0.004;
+const MULTIPATH_FALL_RAD: f64 = 0.35;
+/// Periods of the waves.
+const MULTIPATH_S: [f64; 2] = [310.0, 97.0];
+/// Deviation of the whole number of cycles.
+const CYCLES_STD: f64 = 100.0;
+
+/// The carrier of a signal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Carrier {
+    /// Frequency.
+    pub frequency_hz: f64,
+    /// GLONASS: frequency slot, -7 to 6; else 0.
+    pub slot: i8,
+}
+
+impl Carrier {
+    /// The first (L1, E1, B1) or second (L2, E5b, B2) carrier of a satellite.
+    pub fn new(satellite: &Satellite, is_second: bool) -> Self {
+        let index = usize::from(satellite.svid.saturating_sub(1)) % GLONASS_SLOTS.len();
+        let slot = match satellite.system {
+            GnssSystem::Glonass => GLONASS_SLOTS[index],
+            _ => 0,
+        };
+        let megahertz = match (satellite.system, is_second) {
+            (GnssSystem::Gps | GnssSystem::Galileo, false) => 1575.42,
+            (GnssSystem::Gps, true) => 1227.6,
+            (GnssSystem::Galileo | GnssSystem::Beidou, true) => 1207.14,
+            (GnssSystem::Beidou, false) => 1561.098,
+            (GnssSystem::Glonass, false) => 1602.0 + 0.5625 * f64::from(slot),
+            (GnssSystem::Glonass, true) => 1246.0 + 0.4375 * f64::from(slot),
+        };
+        Self { frequency_hz: megahertz * 1e6, slot }
+    }
+
+    /// Wavelength.
+    pub fn wavelength_m(&self) -> f64 {
+        LIGHT_M_S / self.frequency_hz
+    }
+}
+
+/// Measurements of one signal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observation {
+    /// Whose.
+    pub satellite: Satellite,
+    /// Whether it is the second signal.
+    pub is_second: bool,
+    /// Its carrier.
+    pub carrier: Carrier,
+    /// Pseudorange of a receiver whose clock is right.
+    pub code_m: f64,
+    /// Carrier phase of that receiver, with its whole cycles.
+    pub carrier_m: f64,
+    /// How fast the range grows.
+    pub rate_m_s: f64,
+    /// Carrier to noise.
+    pub cno_dbhz: f64,
+    /// How long the carrier has been followed.
+    pub lock_ns: u64,
+    /// Standard deviations of code and carrier.
+    pub code_std_m: f64,
+    /// The same of the carrier.
+    pub carrier_std_m: f64,
+}
+
+/// A signal that is followed.
+#[derive(Clone, Copy, Debug)]
+struct Lock {
+    since: SimTime,
+    cycles: f64,
+}
+
+/// Makes a receiver's measurements and keeps what lasts from one to the next.
+#[derive(Clone, Debug)]
+pub struct Observer {
+    noise: NoiseSource,
+    epoch: Epoch,
+    locks: BTreeMap<(GnssSystem, u8, bool), Lock>,
+}
+
+impl Observer {
+    /// A receiver with `noise` in a run that begins at `epoch`.
+    pub fn new(noise: NoiseSource, epoch: Epoch) -> Self {
+        Self { noise, epoch, locks: BTreeMap::new() }
+    }
+
+    /// Follows nothing any more.
+    pub fn restart(&mut self) {
+        self.locks.clear();
+    }
+
+    /// Since when a satellite's first signal has been followed.
+    pub fn followed_since(&self, satellite: &Satellite) -> Option<SimTime> {
+        self.locks.get(&(satellite.system, satellite.svid, false)).map(|lock| lock.since)
+    }
+
+    /// Measures at `at` what `solution` follows of `view`; `signals_of` says how many signals of a
+    /// system the receiver has. `index` counts epochs.
+    pub fn observe(
+        &mut self,
+        at: SimTime,
+        index: u64,
+        view: &SkyView,
+        solution: &Solution,
+        signals_of: impl Fn(GnssSystem) -> usize,
+    ) -> Vec<Observation> {
+        let geometry = Geometry::new(self.epoch.gps_ns(at), view);
+        let noise = self.noise.request(index);
+        let mut all = Vec::new();
+        let mut locks = BTreeMap::new();
+        for tracked in &solution.satellites {
+            let mut path = None;
+            let signals = tracked.cno_dbhz.iter().take(signals_of(tracked.satellite.system));
+            for (is_second, cno_dbhz) in [false, true].into_iter().zip(signals) {
+                let Some(cno_dbhz) = *cno_dbhz else { continue };
+                let path = path.get_or_insert_with(|| geometry.path(tracked));
+                let name = (tracked.satellite.system, tracked.satellite.svid, is_second);
+                let lane = name.0 as usize * 512 + usize::from(name.1) * 2 + usize::from(is_second);
+                let lock = self.locks.get(&name).copied().unwrap_or_else(|| {
+                    let drawn =
+                        self.noise.request(at.0).standard_normal(lane, Quantity::GnssCycles);
+                    Lock { since: at, cycles: (drawn * CYCLES_STD).round() }
+                });
+                locks.insert(name, lock);
+                let multipath = self.multipath(lane, geometry.gps_s, path.elevation_rad);
+                let lock_ns = at.0 - lock.since.0;
+                let signal = Signal { tracked, is_second, cno_dbhz, lane, lock_ns };
+                all.push(signal.observe(path, lock.cycles, multipath, &noise));
+            }
+        }
+        self.locks = locks;
+        all
+    }
+
+    /// Multipath of code and carrier, metres.
+    fn multipath(&self, lane: usize, gps_s: i64, elevation_rad: f64) -> [f64; 2] {
+        let own = self.noise.request(u64::MAX);
+        let share = libm::exp(-elevation_rad / MULTIPATH_FALL_RAD);
+        let wave = |place: u32| {
+            let phase = own.standard_normal_of(lane, Quantity::GnssMultipath, place) * 10.0;
+            let period_s = MULTIPATH_S[place as usize % 2];
+            // Slow: whole seconds do for it.
+            let turns = (gps_s % 1_000_000) as f64 / period_s;
+            libm::sin(std::f64::consts::TAU * turns.fract() + phase)
+        };
+        [
+            share * CODE_MULTIPATH_M * (wave(0) + wave(1)) / 2.0,
+            share * CARRIER_MULTIPATH_M * (wave(2) + wave(3)) / 2.0,
+        ]
+    }
+}
+
+/// Where and when is measured.
+struct Geometry {
+    gps_s: i64,
+    /// What `gps_s` leaves.
+    rest_s: f64,
+    local: GeoOrigin,
+    here: DVec3,
+    velocity: DVec3,
+}
+
+/// The way of all signals of a satellite.
+struct Path {
+    /// Range, clock and troposphere.
+    common_m: f64,
+    rate_m_s: f64,
+    /// Of GPS's first carrier.
+    ionosphere_m: f64,
+    elevation_rad: f64,
+}
+
+impl Geometry {
+    fn new(gps_ns: i128, view: &SkyView) -> Self {
+        let local = GeoOrigin::new(view.position);
+        Self {
+            gps_s: gps_ns.div_euclid(1_000_000_000) as i64,
+            rest_s: gps_ns.rem_euclid(1_000_000_000) as f64 * 1e-9,
+            here: view.position.to_ecef(),
+            velocity: local.ecef_direction(view.velocity_enu_m_s),
+            local,
+        }
+    }
+
+    fn path(&self, tracked: &TrackedSatellite) -> Path {
+        let satellite = &tracked.satellite;
+        // Elements of a time nearby: the numbers keep their decimals.
+        let toe_s = self.gps_s.div_euclid(3600) * 3600;
+        let orbit = satellite.orbit.at(toe_s);
+        let tk = (self.gps_s - toe_s) as f64 + self.rest_s;
+        let (range_m, from) = range(&orbit, tk, self.here);
+        let (later_m, _) = range(&orbit, tk + 0.5, self.here + self.velocity * 0.5);
+        let (earlier_m, _) = range(&orbit, tk - 0.5, self.here - self.velocity * 0.5);
+        let towards = self.local.world_from_ecef(from).normalize();
+        let elevation_rad = libm::asin(towards.z.clamp(-1.0, 1.0));
+        let azimuth_rad = libm::atan2(towards.x, towards.y);
+        let place = self.local.origin();
+        let flight_s = range_m / LIGHT_M_S;
+        let clock_s = clock_s(satellite, self.gps_s, self.rest_s - flight_s)
+            + orbit.relativity_s(tk - flight_s);
+        let tow_s = self.gps_s.rem_euclid(WEEK_S) as f64 + self.rest_s;
+        Path {
+            common_m: range_m - clock_s * LIGHT_M_S + troposphere_m(&place, elevation_rad),
+            rate_m_s: later_m - earlier_m,
+            ionosphere_m: ionosphere_m(&place, azimuth_rad, elevation_rad.max(0.0), tow_s),
+            elevation_rad,
+        }
+    }
+}
+
+/// How far the light has come that is received `here` `tk` seconds after the time of the elements, and
+/// from where; Earth turns under it.
+fn range(orbit: &SatelliteOrbit, tk: f64, here: DVec3) -> (f64, DVec3) {
+    let (mut flight_s, mut from, mut range_m) = (0.075, DVec3::ZERO, 0.0);
+    for _ in 0..3 {
+        let then = orbit.ecef_after(tk - flight_s);
+        let (sin, cos) = libm::sincos(EARTH_RATE_RAD_S * flight_s);
+        from = DVec3::new(cos * then.x + sin * then.y, cos * then.y - sin * then.x, then.z);
+        range_m = (from - here).length();
+        flight_s = range_m / LIGHT_M_S;
+    }
+    (range_m, from)
+}
+
+struct Signal<'a> {
+    tracked: &'a TrackedSatellite,
+    is_second: bool,
+    cno_dbhz: f64,
+    lane: usize,
+    lock_ns: u64,
+}
+
+impl Signal<'_> {
+    fn observe(
+        &self,
+        path: &Path,
+        cycles: f64,
+        [code_multipath_m, carrier_multipath_m]: [f64; 2],
+        noise: &RequestNoise,
+    ) -> Observation {
+        let satellite = self.tracked.satellite;
+        let carrier = Carrier::new(&satellite, self.is_second);
+        let ratio = GPS_L1_HZ / carrier.frequency_hz;
+        let ionosphere_m = path.ionosphere_m * ratio * ratio;
+        let weaker = libm::pow(10.0, (45.0 - self.cno_dbhz) / 20.0).clamp(0.5, 10.0);
+        let (code_std_m, carrier_std_m) = (CODE_STD_M * weaker, CARRIER_STD_M * weaker);
+        let drawn = |quantity| noise.standard_normal(self.lane, quantity);
+        let doppler_m_s =
+            drawn(Quantity::GnssDoppler) * DOPPLER_STD_HZ * weaker * carrier.wavelength_m();
+        Observation {
+            satellite,
+            is_second: self.is_second,
+            carrier,
+            code_m: path.common_m
+                + ionosphere_m
+                + code_multipath_m
+                + drawn(Quantity::GnssCode) * code_std_m,
+            carrier_m: path.common_m - ionosphere_m
+                + carrier_multipath_m
+                + drawn(Quantity::GnssCarrier) * carrier_std_m
+                + cycles * carrier.wavelength_m(),
+            rate_m_s: path.rate_m_s + doppler_m_s,
+            cno_dbhz: self.cno_dbhz,
+            lock_ns: self.lock_ns,
+            code_std_m,
+            carrier_std_m,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Navigation messages: what satellites say of their orbits and clocks, as receivers hand it on.
+
+pub mod d1;
+pub mod inav;
+pub mod lnav;
+
+/// Numbers of any length, most significant bit first.
+#[derive(Clone, Debug, Default)]
+pub struct Bits {
+    bits: Vec<bool>,
+}
+
+impl Bits {
+    /// Appends the low `count` bits of a number; of a negative one those of its two's complement.
+    #[must_use]
+    pub fn put(mut self, value: i64, count: usize) -> Self {
+        self.bits.extend((0..count).rev().map(|bit| value >> bit.min(63) & 1 == 1));
+        self
+    }
+
+    /// Appends the same pair of bits, one and zero, up to a length.
+    #[must_use]
+    pub fn fill(mut self, length: usize) -> Self {
+        let missing = length.saturating_sub(self.bits.len());
+        self.bits.extend((0..missing).map(|bit| bit % 2 == 0));
+        self
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.bits.len()
+    }
+
+    /// Appends other numbers.
+    #[must_use]
+    pub fn join(mut self, other: Self) -> Self {
+        self.bits.extend(other.bits);
+        self
+    }
+
+    /// Appends `count` bits of others.
+    #[must_use]
+    pub fn put_bits(mut self, other: &Self, from: usize, count: usize) -> Self {
+        self.bits.extend_from_slice(&other.bits[from..from + count]);
+        self
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.bits.is_empty()
+    }
+
+    /// `count` bits from `from` on as a number; what is not there is zero.
+    pub fn get(&self, from: usize, count: usize) -> u32 {
+        let bit = |at: usize| u32::from(self.bits.get(at).copied().unwrap_or(false));
+        (from..from + count).fold(0, |number, at| number << 1 | bit(at))
+    }
+
+    /// The same as bytes, the last one filled up with zeros.
+    pub fn bytes(&self, from: usize, count: usize) -> Vec<u8> {
+        let whole = |at: usize| self.get(from + at * 8, 8) as u8;
+        let mut bytes: Vec<u8> = (0..count.div_ceil(8)).map(whole).collect();
+        if let Some(last) = bytes.last_mut()
+            && !count.is_multiple_of(8)
+        {
+            *last &= 0xff << (8 - count % 8);
+        }
+        bytes
+    }
+}
+
+/// A number in steps of 2 to the power of `exponent`.
+pub fn steps(value: f64, exponent: i32) -> i64 {
+    (value * libm::exp2(f64::from(-exponent))).round() as i64
+}
+
+/// Orbit and clock in the parameters that GPS, Galileo and BeiDou share; angles in radians.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Keplerian {
+    /// Issue of the data.
+    pub issue: u16,
+    /// Time of the week that orbit and clock refer to.
+    pub toe_s: u32,
+    /// Square root of the semi-major axis, m^1/2.
+    pub sqrt_a: f64,
+    /// Eccentricity.
+    pub eccentricity: f64,
+    /// Mean anomaly.
+    pub mean_anomaly_rad: f64,
+    /// Correction of the mean motion, rad/s.
+    pub mean_motion_rad_s: f64,
+    /// Longitude of the ascending node at the beginning of the week.
+    pub node_rad: f64,
+    /// Its rate, rad/s.
+    pub node_rate_rad_s: f64,
+    /// Inclination.
+    pub inclination_rad: f64,
+    /// Argument of perigee.
+    pub perigee_rad: f64,
+    /// Offset of the clock.
+    pub clock_s: f64,
+    /// Its drift, s/s.
+    pub drift: f64,
+}
+
+/// An angle as half circles from -1 to 1.
+fn half_circles(angle_rad: f64) -> f64 {
+    let turns = angle_rad / std::f64::consts::TAU;
+    (turns - turns.round()) * 2.0
+}
+
+/// A rate as half circles a second.
+fn half_circles_a_second(rate_rad_s: f64) -> f64 {
+    rate_rad_s / std::f64::consts::PI
+}
