@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Foreign programs use Menura's base station.
+
+Two recorded ZED-F9Ps stand 0.94 km apart; the first one is a base that is configured in the rig.
+- pyubx2 and pyrtcm parse every message, and every kind that was asked for comes.
+- RTKLIB's convbin makes RINEX of RXM-RAWX and RXM-SFRBX alone, and rnx2rtkp finds each antenna in
+  single-point mode, by GPS, Galileo and BeiDou each by itself: no other ephemerides are used.
+- rnx2rtkp fixes the ambiguities between the two and finds the second antenna to 2 cm.
+- The same with the base's RTCM (MSM7) in the place of its RXM-RAWX.
+"""
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pyubx2 import ERR_RAISE, RTCM3_PROTOCOL, UBX_PROTOCOL, UBXReader
+
+LATITUDE, LONGITUDE, ALTITUDE = 47.285233167, 8.565265, 547.6
+HEIGHT = 20.0
+SECONDS = 120
+# RTKLIB's numbers of the systems.
+SYSTEMS = {"GPS": 1, "Galileo": 8, "BeiDou": 32}
+CORRECTIONS = "1005 1074 1077 1084 1087 1094 1097 1124 1127 1230 4072".split()
+
+RIG = """
+seed = 3
+start_utc = 2026-11-21T09:27:20Z
+origin = {{ latitude_deg = {latitude}, longitude_deg = {longitude}, altitude_m = {altitude} }}
+[world]
+scene = "courtyard"
+parameters = {{ grass_blades = 100, trees = 1, tree_triangles = 1000, ground_relief_m = 0.0 }}
+[robot]
+trajectory = {{ kind = "still" }}
+[[device]]
+name = "{name}"
+profile = "ublox-zed-f9p-hpg1.32"
+mount = {{ translation_m = [0.0, 0.0, {height}] }}
+link = {{ pty = "{folder}/{name}.tty" }}
+settings = {{ baud_rate = 921600, sentences = [], messages = [{messages}] }}
+"""
+
+SINGLE = """
+pos1-posmode=single
+pos1-ionoopt=brdc
+pos1-tropopt=saas
+"""
+
+KINEMATIC = """
+pos1-posmode=kinematic
+pos1-frequency=l1+l2
+pos2-armode=continuous
+ant2-postype=xyz
+ant2-pos1={0}
+ant2-pos2={1}
+ant2-pos3={2}
+"""
+
+BOTH = """
+pos1-elmask=10
+pos1-navsys={systems}
+out-solformat=xyz
+"""
+
+
+def check(what, holds, detail=""):
+    if not holds:
+        raise SystemExit(f"FAILED {what}: {detail}")
+    print(f"ok  {what}  {detail}", flush=True)
+
+
+def ecef(latitude, longitude, height):
+    """WGS84."""
+    a, f = 6378137.0, 1 / 298.257223563
+    e2 = f * (2 - f)
+    lat, lon = math.radians(latitude), math.radians(longitude)
+    n = a / math.sqrt(1 - e2 * math.sin(lat) ** 2)
+    return (
+        (n + height) * math.cos(lat) * math.cos(lon),
+        (n + height) * math.cos(lat) * math.sin(lon),
+        (n * (1 - e2) + height) * math.sin(lat),
+    )
+
+
+PLACES = {"base": (LATITUDE, LONGITUDE), "rover": (LATITUDE + 0.006, LONGITUDE + 0.0088)}
+ANTENNAS = {name: ecef(*place, ALTITUDE + HEIGHT) for name, place in PLACES.items()}
+
+
+def record(menura, folder, name, messages):
+    latitude, longitude = PLACES[name]
+    rig = folder / f"{name}.toml"
+    rig.write_text(RIG.format(
+        latitude=latitude, longitude=longitude, altitude=ALTITUDE, height=HEIGHT, name=name, folder=folder,
+        messages=", ".join(f'"{message}"' for message in messages)))
+    subprocess.run([menura, "record", "--force", rig, "--duration", f"{SECONDS}s", "--out", folder / name],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return folder / name / f"{name}.bin"
+
+
+def check_parses(name, data, wanted):
+    kinds, length = {}, 0
+    with open(data, "rb") as file:
+        for raw, parsed in UBXReader(file, protfilter=UBX_PROTOCOL | RTCM3_PROTOCOL | 1, quitonerror=ERR_RAISE):
+            kinds[parsed.identity] = kinds.get(parsed.identity, 0) + 1
+            length += len(raw)
+    check(f"{name}: every byte parses", data.stat().st_size - length < 200, f"{kinds}")
+    missing = [kind for kind in wanted if kinds.get(kind, 0) < SECONDS / 2]
+    check(f"{name}: every kind of message comes", not missing, " ".join(missing))
+
+
+def convert(folder, kind, data, name, *options):
+    """RINEX: observations and navigation data."""
+    out = [folder / f"{name}.obs", folder / f"{name}.nav"]
+    subprocess.run(["convbin", "-r", kind, "-od", "-os", *options, "-o", out[0], "-n", out[1], data],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return out
+
+
+def solve(folder, options, systems, *files):
+    """Rows of rnx2rtkp: place, quality (1 fixed, 5 single), satellites."""
+    configuration = folder / "rnx2rtkp.conf"
+    configuration.write_text(options + BOTH.format(systems=sum(SYSTEMS[system] for system in systems)))
+    run = subprocess.run(["rnx2rtkp", "-k", configuration, *files], check=True, capture_output=True, text=True)
+    rows = [line.split() for line in run.stdout.splitlines() if line and not line.startswith("%")]
+    return [(tuple(map(float, row[2:5])), int(row[5]), int(row[6])) for row in rows]
+
+
+def check_single(folder, name, system, files):
+    rows = solve(folder, SINGLE, [system], *files)
+    away = [math.dist(place, ANTENNAS[name]) for place, _, _ in rows]
+    mean = [sum(axis) / len(rows) for axis in zip(*(place for place, _, _ in rows))] if rows else [0, 0, 0]
+    off = math.dist(mean, ANTENNAS[name])
+    check(f"{name}: single-point position by {system}",
+          len(rows) > SECONDS * 0.6 and off < 3 and max(away) < 15,
+          f"{len(rows)} epochs of {rows[-1][2] if rows else 0} satellites, the mean {off:.2f} m off, "
+          f"one up to {max(away, default=0):.2f} m")
+
+
+def check_fixed(folder, what, systems, *files):
+    rows = solve(folder, KINEMATIC.format(*ANTENNAS["base"]), systems, *files)
+    away = [math.dist(place, ANTENNAS["rover"]) for place, quality, _ in rows if quality == 1]
+    check(f"{what} of {', '.join(systems)}: ambiguities are fixed, the position is true to 2 cm",
+          len(away) > SECONDS * 0.6 and max(away) < 0.02,
+          f"{len(away)} of {len(rows)} epochs fixed, {rows[-1][2] if rows else 0} satellites, "
+          f"up to {max(away, default=0) * 1000:.1f} mm off")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--menura", type=os.path.abspath, required=True)
+    menura = parser.parse_args().menura
+    raw = ["NAV-PVT", "RXM-RAWX", "RXM-SFRBX"]
+    with tempfile.TemporaryDirectory(prefix="menura-rtk-") as folder:
+        folder = Path(folder)
+        data = {"rover": record(menura, folder, "rover", raw)}
+        data["base"] = record(menura, folder, "base", raw + [f"RTCM-{number}" for number in CORRECTIONS])
+        print(f"    baseline {math.dist(*ANTENNAS.values()):.1f} m")
+        check_parses("rover", data["rover"], raw)
+        # Nobody has told this base where it is, so that it sends no 1005.
+        check_parses("base", data["base"], raw + [n for n in CORRECTIONS if n not in ("1005", "4072")])
+        files = {name: convert(folder, "ubx", path, name) for name, path in data.items()}
+        for name in PLACES:
+            for system in SYSTEMS:
+                check_single(folder, name, system, files[name])
+        # Navigation data are the second receiver's own.
+        (rover, navigation), base = files["rover"], files["base"][0]
+        for systems in (["GPS"], list(SYSTEMS)):
+            check_fixed(folder, "RXM-RAWX", systems, rover, base, navigation)
+        msm, _ = convert(folder, "rtcm3", data["base"], "msm", "-tr", "2026/11/21", "09:27:20")
+        check_fixed(folder, "RTCM", ["GPS"], rover, msm, navigation)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
