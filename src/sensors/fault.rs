@@ -16,6 +16,8 @@ pub struct FaultEffect {
 pub enum EffectKind {
     /// A receiver tracked no satellite.
     NoSatellite,
+    /// No correction reached a receiver.
+    NoCorrections,
     /// A receiver's position was off.
     Moved {
         /// Size of the offset, rounded.
@@ -84,6 +86,7 @@ impl EffectKind {
     pub fn words(self) -> (&'static str, Option<u64>) {
         match self {
             Self::NoSatellite => ("no_satellite", None),
+            Self::NoCorrections => ("no_corrections", None),
             Self::Moved { millimetres } => ("moved_mm", Some(millimetres)),
             Self::Frozen => ("frozen", None),
             Self::WeeksBehind { weeks } => ("weeks_behind", Some(weeks)),

@@ -5,6 +5,7 @@ mod words;
 
 pub mod checksum;
 pub mod cola;
+pub mod corrections;
 pub mod create_oi;
 pub mod drive_order;
 pub mod ethernet;
@@ -23,6 +24,7 @@ pub mod line;
 pub mod mip;
 pub mod navigation;
 pub mod nmea;
+pub mod ntrip;
 pub mod ouster;
 pub mod phone;
 pub mod port;

@@ -21,6 +21,8 @@ pub struct Product {
     pub has_gps_output: bool,
     /// Whether it has an input for PPS and bytes of another device.
     pub has_gps_input: bool,
+    /// Whether it is a GNSS receiver that can be a base or a rover.
+    pub has_corrections: bool,
     /// What it has to do with the joint that it sits on.
     pub joint: JointRole,
     /// What faults of its optics refer to, if it is a lidar.
@@ -42,6 +44,7 @@ impl Product {
             controls: &[],
             has_gps_output: false,
             has_gps_input: false,
+            has_corrections: false,
             joint: JointRole::None,
             lidar: None,
             is_usb: false,

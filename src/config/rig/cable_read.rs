@@ -11,6 +11,16 @@ pub(crate) struct Cabled {
     pub device: DeviceConfig,
     /// The value of `gps_cable`.
     pub cable: Option<Text>,
+    /// The value of `corrections`.
+    pub corrections: Option<Text>,
+}
+
+impl Cabled {
+    /// What it is wired to, and whether for corrections.
+    fn wire(&self) -> Option<(&Text, bool)> {
+        let cable = self.cable.as_ref().map(|text| (text, false));
+        cable.or(self.corrections.as_ref().map(|text| (text, true)))
+    }
 }
 
 /// Wires all devices of a rig; `names` are those of all devices, readable or not, and `field` is
@@ -25,7 +35,7 @@ pub(crate) fn connect(
         .map(|entry| entry.as_ref().and_then(|entry| source(entry, &devices, names, field)))
         .collect();
     for (listener, entry) in devices.iter().enumerate() {
-        if let Some(cable) = entry.as_ref().and_then(|entry| entry.cable.as_ref())
+        if let Some((cable, _)) = entry.as_ref().and_then(Cabled::wire)
             && is_in_circle(listener, &sources)
         {
             let fault = cable.place.fault("these cables lead in a circle", "remove one of them");
@@ -53,16 +63,30 @@ fn source(
     names: &[Text],
     field: &Field<'_>,
 ) -> Option<DeviceId> {
-    let cable = entry.cable.as_ref()?;
+    let (cable, is_corrections) = entry.wire()?;
     let tell = |title: String, label: String, note: &str| {
         field.fault(cable.place.fault(title, label).note(note));
         None
     };
     let profile = &entry.device.profile;
-    if !profile.product.has_gps_input {
-        let title = format!("{} has no GPS input", profile.name);
+    let (has_input, title, label, kind) = match is_corrections {
+        false => (
+            profile.product.has_gps_input,
+            "has no GPS input",
+            "remove `gps_cable`",
+            "a GNSS receiver",
+        ),
+        true => (
+            profile.product.has_corrections,
+            "takes no corrections",
+            "remove `corrections`",
+            "a base station",
+        ),
+    };
+    if !has_input {
+        let title = format!("{} {title}", profile.name);
         let note = format!("limit from the profile {}", profile.name);
-        return tell(title, "remove `gps_cable`".into(), &note);
+        return tell(title, label.into(), &note);
     }
     if let Some(refusal) = profile.family.gps_input_refusal(&*entry.device.settings) {
         return tell(refusal.title.into(), refusal.label.into(), "limit from the rig format");
@@ -71,7 +95,10 @@ fn source(
     let outputs: Vec<_> = devices
         .iter()
         .flatten()
-        .filter(|other| other.device.profile.product.has_gps_output)
+        .filter(|other| {
+            let product = &other.device.profile.product;
+            if is_corrections { product.has_corrections } else { product.has_gps_output }
+        })
         .map(|other| other.device.name.as_str())
         .collect();
     let allowed = match outputs.as_slice() {
@@ -97,7 +124,7 @@ fn source(
         return tell(title, allowed, "limit from the product: the cable leads to a receiver");
     }
     if !outputs.contains(&wanted.as_str()) {
-        let title = format!("\"{wanted}\" is not a GNSS receiver");
+        let title = format!("\"{wanted}\" is not {kind}");
         return tell(title, allowed, "limit from the product: the cable leads to a receiver");
     }
     Some(DeviceId(place))

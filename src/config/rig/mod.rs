@@ -14,6 +14,7 @@ mod joint_read;
 pub mod joint_table;
 pub mod joints;
 mod link_read;
+pub mod ntrip;
 mod object_read;
 pub mod objects;
 mod parts;
@@ -39,6 +40,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use self::ntrip::{CasterConfig, NtripConfig};
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::profile::network::HostAddress;
 use crate::profile::{Catalogue, FamilyData, Profile};
@@ -418,8 +420,13 @@ pub struct DeviceConfig {
     pub link: LinkConfig,
     /// Where else it listens to its hosts.
     pub controls: Vec<ControlConfig>,
-    /// The device whose PPS and serial port it hears by a cable.
+    /// The device whose PPS and serial port it hears by a cable; of a rover, the base whose corrections
+    /// it has.
     pub cable_from: Option<DeviceId>,
+    /// The caster that hands out what it sends.
+    pub caster: Option<CasterConfig>,
+    /// The caster that it has corrections from.
+    pub ntrip: Option<NtripConfig>,
     /// It asks for samples in series that are no longer, nanoseconds: how many at once changes no value.
     pub longest_series_ns: u64,
     /// What the rig chose, which only its family understands.

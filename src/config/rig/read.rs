@@ -17,6 +17,7 @@ use crate::rig::fault_read::faults;
 use crate::rig::joint_read;
 use crate::rig::joints::JointConfig;
 use crate::rig::link_read::{self, kinds_of, link};
+use crate::rig::ntrip::{self, CasterConfig};
 use crate::rig::response_read::{Named, responses, stimuli};
 use crate::rig::short_forms::{self, Defaults, repeat_device, repeated};
 use crate::rig::short_link::{self, Address, KINDS, Taken, written_out};
@@ -410,7 +411,24 @@ fn devices(
         .map(|item| {
             let mut table = item.named("device").table("[[device]]")?;
             let cable = table.optional("gps_cable").text("the name of a receiver of this rig");
+            let corrections =
+                table.optional("corrections").text("the name of a base station of this rig");
+            let (caster, ntrip) = (table.optional("caster"), table.optional("ntrip"));
+            let served = caster.is_written().then(|| ntrip::caster(&caster, shared.claims));
+            let taken_from = ntrip.is_written().then(|| ntrip::client(&ntrip));
             let (name, device) = device(table, &mut profiles, shared, &mut taken);
+            if let Some(device) = &device {
+                may_correct(device, &caster, &ntrip);
+            }
+            let device = device.and_then(|device| {
+                let mut caster: Option<CasterConfig> =
+                    served.map_or(Some(None), |c| c.map(Some))?;
+                if let Some(caster) = caster.as_mut().filter(|c| c.mount_point.is_empty()) {
+                    caster.mount_point.clone_from(&device.name);
+                }
+                let ntrip = taken_from.map_or(Some(None), |client| client.map(Some))?;
+                Some(DeviceConfig { caster, ntrip, ..device })
+            });
             if let Some(name) = name.clone() {
                 if let Some(first) = names.iter().find(|first| first.value == name.value) {
                     let title = format!("two devices are named \"{}\"", name.value);
@@ -420,11 +438,29 @@ fn devices(
                 }
                 names.push(name);
             }
-            Some(Cabled { name, device: device?, cable })
+            Some(Cabled { name, device: device?, cable, corrections })
         })
         .collect();
     super::driver_read::check(&devices, robot, field);
     cable_read::connect(devices, &names, field)
+}
+
+/// Refuses casters of what is no base or rover.
+fn may_correct(device: &DeviceConfig, caster: &Field<'_>, ntrip: &Field<'_>) {
+    let profile = &device.profile;
+    for (field, key) in [(caster, "caster"), (ntrip, "ntrip")] {
+        if let Some(place) = field.place().filter(|_| !profile.product.has_corrections) {
+            let title = format!("{} neither sends nor takes corrections", profile.name);
+            let fault = place.fault(title, format!("remove `{key}`"));
+            field.fault(fault.note(format!("limit from the profile {}", profile.name)));
+        }
+    }
+    if let Some(place) = ntrip.place()
+        && let Some(refusal) = profile.family.gps_input_refusal(&*device.settings)
+        && profile.product.has_corrections
+    {
+        ntrip.fault(place.fault(refusal.title, refusal.label).note("limit from the rig format"));
+    }
 }
 
 fn device(
@@ -487,6 +523,8 @@ fn device(
             link: link.clone()?.0,
             controls: link?.1,
             cable_from: None,
+            caster: None,
+            ntrip: None,
             longest_series_ns: DeviceConfig::LONGEST_SERIES_NS,
             settings: settings?,
         })

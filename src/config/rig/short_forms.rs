@@ -11,7 +11,7 @@ use crate::toml::reader::{Entry, Field, Limit, Node, Value};
 const MAX_DEFAULTS: usize = 64;
 
 /// Keys that each device writes itself.
-const OWN_KEYS: [&str; 3] = ["name", "profile", "repeat"];
+const OWN_KEYS: [&str; 5] = ["name", "profile", "repeat", "caster", "ntrip"];
 
 /// `[defaults]`: keys that devices with matching profiles have unless they write them.
 pub(crate) struct Defaults {
@@ -52,7 +52,7 @@ impl Defaults {
             };
             for own in keys.iter().filter(|key| OWN_KEYS.contains(&&*key.key)) {
                 let title = format!("`{}` cannot be a default", own.key);
-                let label = "allowed: address, mount, link, gps_cable, settings";
+                let label = "allowed: address, mount, link, gps_cable, corrections, settings";
                 field.fault(own.key_place.fault(title, label));
             }
             tables.push(entry);

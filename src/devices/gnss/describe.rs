@@ -1,6 +1,7 @@
 //! A GNSS receiver's profile for people.
 
-use super::profile::{GnssProfile, GnssSettings, UBX_OUTPUTS};
+use super::profile::{GnssDialect, GnssProfile, GnssSettings, UBX_OUTPUTS};
+use super::settings_read::BEST_FIXES;
 use crate::describe::{Rows, Section, shortest};
 use crate::sensors::gnss::settings::{BestFix, ErrorKind, ErrorModel, ErrorPreset};
 
@@ -10,7 +11,7 @@ pub(super) fn sections(driver: &GnssProfile) -> Vec<Section> {
     vec![
         ("device", device_rows(driver)),
         ("settings of a rig, with their defaults", settings_rows(driver)),
-        ("settings.acquisition", acquisition_rows(d)),
+        ("settings.acquisition", acquisition_rows(d, driver.dialect == GnssDialect::Ublox9)),
         ("settings.sky", sky_rows(d)),
         ("settings.pulse", pulse_rows(d)),
         (
@@ -82,9 +83,14 @@ fn settings_rows(driver: &GnssProfile) -> Rows {
     rows
 }
 
-fn acquisition_rows(d: &GnssSettings) -> Rows {
+fn acquisition_rows(d: &GnssSettings, is_rover: bool) -> Rows {
     let a = &d.receiver.acquisition;
-    let fixes: Vec<_> = BestFix::WORDS.iter().map(|(word, _)| *word).collect();
+    let fixes: Vec<_> = BEST_FIXES
+        .iter()
+        .filter(|(_, fix)| is_rover || fix.is_some())
+        .map(|(word, _)| *word)
+        .collect();
+    let best_fix = a.best_fix.map_or("corrections", BestFix::word);
     vec![
         ("startup_s", seconds(a.startup_ns)),
         ("filtered", a.is_filtered.to_string()),
@@ -93,7 +99,7 @@ fn acquisition_rows(d: &GnssSettings) -> Rows {
         ("hdop_final", a.hdop_final.map_or("sky".to_string(), shortest)),
         ("hdop_3d", shortest(a.hdop_3d)),
         ("hdop_2d", shortest(a.hdop_2d)),
-        ("best_fix", format!("{}, allowed {}", a.best_fix.word(), fixes.join(", "))),
+        ("best_fix", format!("{best_fix}, allowed {}", fixes.join(", "))),
         ("differential_after_s", seconds(a.differential_after_ns)),
         ("rtk_float_after_s", seconds(a.rtk_float_after_ns)),
         ("rtk_fixed_after_s", seconds(a.rtk_fixed_after_ns)),

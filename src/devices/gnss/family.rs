@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::faults::FAULTS;
-use super::profile::{GnssProfile, GnssSettings};
+use super::profile::{GnssDialect, GnssProfile, GnssSettings};
 use super::{Gnss, commands, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
-use crate::config::profile::Product;
+use crate::config::profile::{GpsInputRefusal, Product};
 use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
 use crate::sensors::gnss::SkySensor;
@@ -31,8 +31,19 @@ impl Family for GnssFamily {
         "gnss"
     }
 
-    fn product(&self, _profile: &GnssProfile) -> Product {
-        Product { has_gps_output: true, ..Product::on_a_line("a receiver") }
+    fn product(&self, profile: &GnssProfile) -> Product {
+        Product {
+            has_gps_output: true,
+            has_corrections: profile.dialect == GnssDialect::Ublox9,
+            ..Product::on_a_line("a receiver")
+        }
+    }
+
+    fn gps_input_refusal(&self, settings: &GnssSettings) -> Option<GpsInputRefusal> {
+        settings.receiver.acquisition.best_fix.is_some().then_some(GpsInputRefusal {
+            title: "corrections have no effect on this receiver",
+            label: "set `settings.acquisition.best_fix` to \"corrections\"",
+        })
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {

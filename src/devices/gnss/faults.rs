@@ -8,7 +8,7 @@ use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::gnss::faults::GnssFault;
 
 /// The kinds of a [`GnssFault`].
-pub const FAULTS: [DeviceFaultKind; 4] = [
+pub const FAULTS: [DeviceFaultKind; 7] = [
     DeviceFaultKind { word: "gnss-outage", read: |_, _| Some(Arc::new(GnssFault::Outage)) },
     DeviceFaultKind { word: "gnss-jump", read: jump },
     DeviceFaultKind { word: "gnss-frozen", read: frozen },
@@ -16,13 +16,31 @@ pub const FAULTS: [DeviceFaultKind; 4] = [
         word: "gnss-week-rollover",
         read: |_, _| Some(Arc::new(GnssFault::WeekRollover)),
     },
+    DeviceFaultKind {
+        word: "gnss-corrections-lost",
+        read: |_, _| Some(Arc::new(GnssFault::CorrectionsLost)),
+    },
+    DeviceFaultKind { word: "gnss-corrections-late", read: late },
+    DeviceFaultKind { word: "gnss-wrong-base", read: wrong_base },
 ];
 
-fn jump(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+fn offset_m(table: &mut TableReader<'_>) -> Option<[f64; 3]> {
     let far = Limit::new(-100_000.0..=100_000.0, "m", FORMAT);
-    let field = table.required("offset_m").such_as("[east, north, up]");
-    let offset_enu_m = field.numbers(&far)?;
-    Some(Arc::new(GnssFault::Jump { offset_enu_m }))
+    table.required("offset_m").such_as("[east, north, up]").numbers(&far)
+}
+
+fn late(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let seconds = Limit::new(0.001..=600.0, "s", FORMAT);
+    let delay_s: f64 = table.required("delay_s").number(&seconds)?;
+    Some(Arc::new(GnssFault::CorrectionsLate { by_ns: (delay_s * 1e9).round() as u64 }))
+}
+
+fn wrong_base(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    Some(Arc::new(GnssFault::WrongBase { offset_enu_m: offset_m(table)? }))
+}
+
+fn jump(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    Some(Arc::new(GnssFault::Jump { offset_enu_m: offset_m(table)? }))
 }
 
 fn frozen(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {

@@ -18,7 +18,7 @@ pub fn told_again(
         GnssFault::Frozen { time_goes_on } => {
             Some((fault.fault, fault.schedule.window_at(at)?, time_goes_on))
         }
-        GnssFault::Outage | GnssFault::Jump { .. } | GnssFault::WeekRollover => None,
+        _ => None,
     })?;
     let (old, old_stamp) = last?;
     let effect = FaultEffect { fault, window, kind: EffectKind::Frozen };

@@ -44,6 +44,10 @@ pub const OUTFIL_PACC: Key = Key(0x3011_00b3);
 pub const OUTFIL_TACC: Key = Key(0x3011_00b4);
 /// Corrections: 2 float at best, 3 fixed.
 pub const DGNSSMODE: Key = Key(0x2014_0011);
+/// How old corrections may be, s.
+pub const CONSTR_DGNSSTO: Key = Key(0x2011_00c4);
+/// Whether the second port works at all.
+pub const UART2_ENABLED: Key = Key(0x1053_0005);
 /// Looks for jamming.
 pub const ITFM_ENABLE: Key = Key(0x1041_000d);
 /// Which text goes out on UART1 as NMEA: bit 0 errors, 1 warnings, 2 notices.

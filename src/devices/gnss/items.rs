@@ -21,8 +21,10 @@ use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::ubx::MessageId;
 use crate::wire::ubx::cfg::{Item, Key};
 
-/// The UART that is emulated; I2C is 0, UART2 2, USB 3, SPI 4.
+/// The UART that hosts have; I2C is 0, UART2 2, USB 3, SPI 4.
 pub const UART1: u8 = 1;
+/// Takes corrections from a base that it is wired to.
+pub const UART2: u8 = 2;
 
 /// A protocol of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

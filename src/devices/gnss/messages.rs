@@ -5,6 +5,7 @@ use glam::{DVec3, Vec3};
 use super::clock::Stamp;
 use super::sentences::shown_dop;
 use crate::frames::GeoOrigin;
+use crate::sensors::gnss::corrected::Baseline;
 use crate::sensors::gnss::dop::Dop;
 use crate::sensors::gnss::navigator::{Fix, Solution, TrackedSatellite};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
@@ -14,6 +15,7 @@ use crate::wire::ubx::nav::*;
 use crate::wire::ubx::nav_more::*;
 use crate::wire::ubx::{Message, MessageId, Payload};
 
+const WEEK_MS: u32 = 604_800_000;
 /// Accuracies of what is not known.
 const UNKNOWN: u32 = u32::MAX;
 
@@ -131,6 +133,19 @@ impl Reporter<'_> {
 
     fn is_differential(&self) -> bool {
         matches!(self.solution.fix, Fix::ThreeD(grade) if grade != BestFix::Standalone)
+    }
+
+    /// The age of corrections in the steps of NAV-PVT: 0 if there are none.
+    fn correction_age(&self) -> u16 {
+        const STEPS_S: [f64; 11] = [1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0];
+        match self.solution.baseline {
+            Some(baseline) => {
+                let age_s = self.solution.at.saturating_since(baseline.by.of).as_secs_f64();
+                1 + STEPS_S.iter().filter(|step| age_s >= **step).count() as u16
+            }
+            // Corrections of which nothing is known are recent.
+            None => self.is_differential().into(),
+        }
     }
 
     /// Bit 0 fix within limits, 1 differential.
@@ -254,7 +269,7 @@ impl Reporter<'_> {
             s_acc_mm_s: self.speed_accuracy(1e-3),
             head_acc_1e5_deg: self.course_accuracy_1e5_deg(),
             p_dop_centi: self.dop_centi(Dop::position),
-            flags3: u16::from(!self.has_fix()) | u16::from(self.is_differential()) << 1,
+            flags3: u16::from(!self.has_fix()) | self.correction_age() << 1,
             ..NavPvt::default()
         }
     }
@@ -515,13 +530,49 @@ impl Reporter<'_> {
         }
     }
 
-    /// There is no base station, so no baseline is valid.
+    /// The vector from the base station, if a carrier solution has one. That from a moving base is of the
+    /// instant of its observations, and so is the message's time.
     fn relposned(&self) -> NavRelposned {
-        NavRelposned {
+        let none = NavRelposned {
             version: 1,
             itow_ms: self.itow(),
             flags: u32::from(self.fix_flags()) | u32::from(self.carrier_solution()) << 3,
             ..NavRelposned::default()
+        };
+        let Some(Baseline { by, enu_m, covariance_m2 }) =
+            self.solution.baseline.filter(|_| self.carrier_solution() > 0)
+        else {
+            return none;
+        };
+        let age_ms = (self.solution.at.saturating_since(by.of).as_nanos() / 1_000_000) as u32;
+        let itow_ms = match by.is_moving {
+            true => (self.itow() + WEEK_MS - age_ms.min(WEEK_MS)) % WEEK_MS,
+            false => self.itow(),
+        };
+        let tenths_mm = |metres: f64| (metres * 1e4).round() as i64;
+        let ned = [enu_m.y, enu_m.x, -enu_m.z].map(tenths_mm);
+        let length_m = enu_m.length();
+        let length = tenths_mm(length_m);
+        let heading_deg = libm::atan2(enu_m.x, enu_m.y).to_degrees().rem_euclid(360.0);
+        let c = &covariance_m2;
+        let accuracy = |variance: f64| (variance.max(0.0).sqrt() * 1e4).round() as u32;
+        let along = enu_m / length_m.max(1e-9);
+        let across_m2 = (c.x_axis.x + c.y_axis.y) / 2.0;
+        let level_m = enu_m.truncate().length().max(1e-9);
+        let heading_acc_deg = libm::atan2(across_m2.max(0.0).sqrt(), level_m).to_degrees();
+        NavRelposned {
+            station: by.station,
+            itow_ms,
+            rel_pos_cm: ned.map(|x| rounded(x, 100)),
+            rel_pos_hp_100um: ned.map(|x| remainder(x, 100)),
+            length_cm: rounded(length, 100),
+            length_hp_100um: remainder(length, 100),
+            heading_1e5_deg: (heading_deg * 1e5).round() as i32,
+            acc_100um: [c.y_axis.y, c.x_axis.x, c.z_axis.z].map(accuracy),
+            acc_length_100um: accuracy(along.dot(*c * along)),
+            acc_heading_1e5_deg: (heading_acc_deg * 1e5).round() as u32,
+            flags: none.flags | 1 << 2 | u32::from(by.is_moving) << 5 | 1 << 8,
+            ..none
         }
     }
 

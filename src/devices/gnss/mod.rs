@@ -13,6 +13,7 @@
 //! Sources: u-blox interface descriptions and integration manual, Garmin GPS 18x technical
 //! specifications, captures of a ZED-F9P and a NEO-M8T, gpsd 3.22 as a client.
 
+mod base_place;
 mod clock;
 mod commands;
 mod configure;
@@ -37,6 +38,7 @@ mod power;
 pub mod profile;
 mod profile_read;
 mod pulse;
+mod rover;
 mod sentences;
 mod settings_read;
 mod signals;
@@ -50,13 +52,14 @@ pub use self::family::GnssFamily;
 use std::collections::{BTreeMap, VecDeque};
 
 use self::clock::{LeapSeconds, Scale, Stamp, next_on_grid};
-use self::items::{Protocol, Store, UART1, input_key, key, output_key, rate_key, sentence_id};
+use self::items::{Protocol, Store, UART1, UART2, key, output_key, rate_key, sentence_id};
 use self::monitor::Traffic;
+use self::rover::Rover;
 use self::sentences::Memory;
 use self::survey::Survey;
 use self::systems::Channels;
 use self::transactions::Transaction;
-use super::{Device, Output, Transmit};
+use super::{CableSignal, Device, Output, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::gnss::profile::{
     GnssDialect, GnssProfile, GnssSettings, NmeaVersion, RTCM, UBX_OUTPUTS,
@@ -105,6 +108,11 @@ pub struct Gnss {
     /// How often the host was told, or not, that bytes were lost.
     lost_told: u64,
     input: Framer<GnssStream>,
+    /// Of the second port, which takes corrections alone.
+    input_2: Framer<GnssStream>,
+    rover: Rover,
+    /// Messages that a fault holds back, with the instants at which they come.
+    late_corrections: VecDeque<(SimTime, Vec<u8>)>,
     /// Epochs that were asked for and not yet sent.
     slots: BTreeMap<SimTime, Slot>,
     next_epoch: SimTime,
@@ -179,6 +187,9 @@ impl Gnss {
             port: Uart::new(settings.baud, profile.tx_buffer_bytes),
             lost_told: 0,
             input: Framer::new(GnssStream),
+            input_2: Framer::new(GnssStream),
+            rover: Rover::default(),
+            late_corrections: VecDeque::new(),
             slots: BTreeMap::new(),
             next_epoch: SimTime::ZERO,
             next_index: 0,
@@ -269,6 +280,7 @@ impl Gnss {
         self.started = now;
         self.navigator.restart(now, forgets_time);
         self.survey = Survey::default();
+        self.rover.restart();
         self.traffic = Traffic::default();
         self.observer.restart();
         self.observations.clear();
@@ -359,7 +371,9 @@ impl Gnss {
         if !self.is_navigating || self.wakes_at.is_some() || self.greeting_at.is_some() {
             return;
         }
-        let limits = self.limits();
+        self.take_late_corrections(due);
+        let mut limits = self.limits();
+        limits.corrected = self.corrected_at(at, &view);
         let mut solution = self.navigator.step(at, slot.index, &view, &limits);
         let signals = self.signals_of_systems();
         let signals_of = |system| signals[system as usize];
@@ -370,6 +384,7 @@ impl Gnss {
         let stamp = self.in_weeks(at, Stamp::new(self.epoch, at, leap, solution.time_error_ns));
         let mut fault_effects = slot.fault_effects;
         fault_effects.extend(self.rollover_at(at));
+        fault_effects.extend(self.correction_faults_at(at));
         let mut told = (solution, stamp);
         if let Some((old, effect)) = frozen::told_again(&self.faults, &told, self.last.as_ref()) {
             told = old;
@@ -555,13 +570,26 @@ impl Device for Gnss {
                 gnss_stream::Frame::Ubx(frame) if self.profile.dialect.is_ublox() => {
                     self.handle_frame(now, &frame);
                 }
-                // What corrections bring about is a setting of the rig.
-                gnss_stream::Frame::Rtcm3(message)
-                    if self.store.is_set(input_key(UART1, Protocol::Rtcm3)) =>
-                {
-                    self.tell_of_corrections(now, &message);
+                gnss_stream::Frame::Rtcm3(message) => {
+                    self.handle_correction(now, UART1, &message);
                 }
-                gnss_stream::Frame::Ubx(_) | gnss_stream::Frame::Rtcm3(_) => {}
+                gnss_stream::Frame::Ubx(_) => {}
+            }
+        }
+    }
+
+    /// Corrections of a base that the second port is wired to.
+    fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
+        let CableSignal::Bytes(bytes, line) = signal else { return };
+        let is_heard = self.store.is_set(key::UART2_ENABLED)
+            && u64::from(line.baud) == self.store.get(key::UART2_BAUDRATE)
+            && self.wakes_at.is_none();
+        if !is_heard {
+            return;
+        }
+        for frame in self.input_2.frames(bytes) {
+            if let gnss_stream::Frame::Rtcm3(message) = frame {
+                self.handle_correction(now, UART2, &message);
             }
         }
     }

@@ -213,7 +213,10 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     all.leap_second_on = leap_second_on.or(all.leap_second_on);
     let weeks = Limit::new(1..=9999, "", "GPS weeks since 1980");
     all.week_base = keys.table.optional("week_base").integer(&weeks).or(all.week_base);
-    keys.table("acquisition", "`acquisition`", &mut receiver.acquisition, acquisition);
+    let is_rover = scope.dialect == GnssDialect::Ublox9;
+    keys.table("acquisition", "`acquisition`", &mut receiver.acquisition, |keys, all| {
+        acquisition(keys, all, is_rover)
+    });
     keys.table("sky", "`sky`", &mut receiver.sky, sky);
     keys.table("pulse", "`pulse`", &mut all.pulse, pulse);
     accuracy(&mut keys, receiver);

@@ -2,6 +2,7 @@
 
 use super::clock::Stamp;
 use super::profile::{GnssDialect, GnssProfile, NmeaVersion, SentenceKind};
+use crate::sensors::gnss::corrected::Baseline;
 use crate::sensors::gnss::navigator::{Fix, Solution, TrackedSatellite};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 use crate::sensors::imu::earth::world_magnetic_field_gauss;
@@ -223,7 +224,7 @@ impl Writer<'_> {
             Fix::ThreeD(BestFix::RtkFixed) => 4,
         };
         let has_fix = s.fix.is_some();
-        let (age, station) = self.corrections(s.fix);
+        let (age, station) = self.corrections(s);
         Gga {
             time: self.time(s, stamp),
             position: self.position(s),
@@ -255,7 +256,7 @@ impl Writer<'_> {
 
     fn gns(&self, s: &Solution, stamp: &Stamp) -> Gns {
         let has_fix = s.fix.is_some();
-        let (age, station) = self.corrections(s.fix);
+        let (age, station) = self.corrections(s);
         let letter = self.long_mode(s.fix);
         let used = |system: GnssSystem| s.used().any(|t| t.satellite.system == system);
         let of = |system: GnssSystem| match s.fix {
@@ -450,9 +451,14 @@ impl Writer<'_> {
     }
 
     /// Age of corrections and their station. A Garmin tells neither, and u-blox not the age of SBAS's.
-    fn corrections(&self, fix: Fix) -> (Option<Number>, Option<Number>) {
+    fn corrections(&self, s: &Solution) -> (Option<Number>, Option<Number>) {
+        if let Some(Baseline { by, .. }) = s.baseline {
+            let age_s = s.at.saturating_since(by.of).as_secs_f64();
+            let station = Number::whole(by.station.into()).padded(4);
+            return (Some(Number::from_f64(age_s, 1)), Some(station));
+        }
         let station = Some(Number::whole(0).padded(4));
-        match fix {
+        match s.fix {
             _ if self.profile.dialect == GnssDialect::Garmin => (None, None),
             Fix::ThreeD(BestFix::Differential) => (None, station),
             Fix::ThreeD(BestFix::RtkFloat | BestFix::RtkFixed) => {

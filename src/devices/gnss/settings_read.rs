@@ -18,8 +18,8 @@ pub fn up_to(most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(0.0..=most, unit, RECEIVER)
 }
 
-/// Reads `acquisition`.
-pub fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition) -> Option<()> {
+/// Reads `acquisition`; corrections may decide in a receiver that can be a rover.
+pub fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition, is_rover: bool) -> Option<()> {
     let hdop = Limit::new(0.1..=1000.0, "", RECEIVER);
     keys.time_ns("startup_s", &up_to(86_400.0, "s"), 1e9, &mut all.startup_ns);
     keys.boolean("filtered", &mut all.is_filtered);
@@ -45,13 +45,23 @@ pub fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition) -> Option<()> {
         let label = format!("hdop_3d is {}, hdop_2d is {}", all.hdop_3d, all.hdop_2d);
         keys.table.fault(place.fault("`hdop_2d` must not be less than `hdop_3d`", label));
     }
-    keys.choice("best_fix", &BestFix::WORDS, RECEIVER, &mut all.best_fix);
+    let fixes = if is_rover { &BEST_FIXES[..] } else { &BEST_FIXES[..BestFix::WORDS.len()] };
+    keys.choice("best_fix", fixes, RECEIVER, &mut all.best_fix);
     let seconds = up_to(86_400.0, "s");
     keys.time_ns("differential_after_s", &seconds, 1e9, &mut all.differential_after_ns);
     keys.time_ns("rtk_float_after_s", &seconds, 1e9, &mut all.rtk_float_after_ns);
     keys.time_ns("rtk_fixed_after_s", &seconds, 1e9, &mut all.rtk_fixed_after_ns);
     keys.finish()
 }
+
+/// The words for the best fix: a kind of fix that comes by itself, or what corrections bring about.
+pub const BEST_FIXES: [(&str, Option<BestFix>); 5] = [
+    ("standalone", Some(BestFix::Standalone)),
+    ("differential", Some(BestFix::Differential)),
+    ("rtk-float", Some(BestFix::RtkFloat)),
+    ("rtk-fixed", Some(BestFix::RtkFixed)),
+    ("corrections", None),
+];
 
 /// Reads `sky`.
 pub fn sky(mut keys: Keys<'_>, all: &mut SkySettings) -> Option<()> {

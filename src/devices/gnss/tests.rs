@@ -25,6 +25,7 @@ mod conversation;
 mod faults;
 mod messages;
 mod receiver;
+mod rover;
 mod settings;
 mod tables;
 mod timing;

@@ -14,6 +14,7 @@ use super::{Gnss, Verdict};
 use crate::sensors::gnss::navigator::Fix;
 use crate::sensors::gnss::settings::BestFix;
 use crate::time::SimTime;
+use crate::wire::corrections::Correction;
 use crate::wire::nmea::{Number, RawSentence};
 use crate::wire::record::Record;
 use crate::wire::ubx::cfg::{AckAck, AckNak, CfgPrt, CfgRst};
@@ -90,18 +91,24 @@ impl Gnss {
         self.send_frame(now, &ack.to_frame());
     }
 
-    /// RXM-RTCM and RXM-COR tell of an RTCM message, with header and CRC, that came in.
-    pub(super) fn tell_of_corrections(&mut self, now: SimTime, message: &[u8]) {
-        let Some(&[a, b, c]) = message.get(3..6) else { return };
-        let number = u16::from(a) << 4 | u16::from(b) >> 4;
-        let station = u16::from(b & 15) << 8 | u16::from(c);
-        let sub_type = match number {
-            // The twelve bits after the number.
-            4072 => station,
-            _ => 0,
+    /// Takes an RTCM 3 message, with header and CRC, by a port. RXM-RTCM and RXM-COR report it.
+    pub(super) fn handle_correction(&mut self, now: SimTime, port: u8, message: &[u8]) {
+        if !self.store.is_set(input_key(port, Protocol::Rtcm3)) || self.holds_back(now, message) {
+            return;
+        }
+        self.take_correction(now, message);
+    }
+
+    /// Takes an RTCM 3 message that nothing holds back.
+    pub(super) fn take_correction(&mut self, now: SimTime, message: &[u8]) {
+        let Some(correction) = Correction::parse(message) else { return };
+        let correction = self.as_told(now, correction);
+        let Correction { number, sub_type, station, .. } = correction;
+        let is_used = match self.settings.receiver.acquisition.best_fix {
+            // The fix is as the rig has it, whatever comes.
+            Some(_) => self.store.get(key::DGNSSMODE) != 0,
+            None => self.hear_correction(now, &correction),
         };
-        let station = if number == 4072 { 0 } else { station };
-        let is_used = !matches!(self.store.get(key::DGNSSMODE), 0);
         let used = if is_used { 2 } else { 1 };
         let rtcm = RxmRtcm { version: 2, flags: used << 1, sub_type, station, message: number };
         let cor = RxmCor {
@@ -245,6 +252,7 @@ impl Gnss {
         let gga = self.writer(&systems).gga(s, stamp);
         let mut fields = vec!["00".to_string()];
         let text = |number: Option<String>| number.unwrap_or_default();
+        let age = gga.correction_age_s.filter(|_| s.baseline.is_some());
         fields.push(text(gga.time.map(|time| time.to_string())));
         match gga.position {
             Some(at) => fields.extend([
@@ -274,7 +282,7 @@ impl Gnss {
             number(s.ground_speed_m_s() * 3.6, 3),
             number(s.course_deg(), 2),
             number(-s.velocity_enu_m_s.z, 3),
-            String::new(),
+            age.map(|age| age.to_string()).unwrap_or_default(),
             dop(|dop| dop.horizontal()),
             dop(|dop| dop.vertical()),
             dop(|dop| dop.time()),

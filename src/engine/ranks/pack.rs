@@ -538,6 +538,7 @@ fn effect_code(kind: EffectKind) -> (u8, u64) {
         EffectKind::Refused => (15, 0),
         EffectKind::WeeksBehind { weeks } => (16, weeks),
         EffectKind::PtpDisturbed => (17, 0),
+        EffectKind::NoCorrections => (18, 0),
     }
 }
 
@@ -559,6 +560,7 @@ fn effect_of(code: u8, amount: u64) -> Option<EffectKind> {
         13 => EffectKind::AlertActive,
         14 => EffectKind::FewerShots { percent: amount },
         17 => EffectKind::PtpDisturbed,
+        18 => EffectKind::NoCorrections,
         15 => EffectKind::Refused,
         16 => EffectKind::WeeksBehind { weeks: amount },
         _ => return None,

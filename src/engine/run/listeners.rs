@@ -231,7 +231,8 @@ impl Down {
     }
 }
 
-fn tell(said: Said, events: &Sender<HostEvent>, over: &AtomicBool) {
+/// Has the scheduler hear what was said; a full queue makes the speaker wait.
+pub fn tell(said: Said, events: &Sender<HostEvent>, over: &AtomicBool) {
     let mut event = HostEvent::from(said);
     while let Err(refused) = events.send_timeout(event, PATIENCE) {
         if refused.is_disconnected() || over.load(Ordering::Relaxed) {

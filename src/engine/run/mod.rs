@@ -15,6 +15,7 @@ mod card_time;
 mod fault_orders;
 mod lead;
 pub(crate) mod listeners;
+pub(crate) mod ntrip;
 mod outgoing;
 mod pauses;
 mod ptp;
@@ -66,6 +67,7 @@ use crate::wire::ptp::Transport;
 use crate::world::trajectory::feed::{Feed, FeedCounts};
 use answers::Answers;
 use listeners::Down;
+use ntrip::Ntrip;
 pub use send_log::TimingLog;
 use tap::Tap;
 use transmission::SendContext;
@@ -126,6 +128,8 @@ pub struct RealTimeRun<'a> {
     orders: Option<(TwistInput, UdpSocket)>,
     /// By what this host is a PTP master, if it is one.
     ptp_master: Option<(PtpMasterConfig, PtpLink)>,
+    /// Casters of bases, and those that rovers have corrections from.
+    ntrip: Ntrip,
     /// Taken by the scheduler.
     fault_log: Mutex<Option<FaultLog>>,
     /// Taken by the scheduler.
@@ -184,6 +188,7 @@ impl<'a> RealTimeRun<'a> {
             answers: Answers::open(rig)?,
             orders: open_orders(world)?,
             ptp_master: open_ptp_master(rig)?,
+            ntrip: Ntrip::open(rig)?,
             fault_log: Mutex::new(None),
             host_log: Mutex::new(None),
             truth_file: Mutex::new(None),
@@ -273,11 +278,14 @@ impl<'a> RealTimeRun<'a> {
 
     /// Where devices are controlled, beside their links: a device's name and the control.
     pub fn controls(&self) -> impl Iterator<Item = (&str, String)> {
+        let casters = self.ntrip.casters().map(|caster| (caster.base(), caster.describe()));
         let named = self.rig.devices.iter().zip(&self.connections);
-        named.flat_map(|(device, connections)| {
-            let controls = connections.controls.iter();
-            controls.map(|control| (device.name.as_str(), control.describe()))
-        })
+        named
+            .flat_map(|(device, connections)| {
+                let controls = connections.controls.iter();
+                controls.map(|control| (device.name.as_str(), control.describe()))
+            })
+            .chain(casters)
     }
 
     /// Time since the first instant.
@@ -390,6 +398,7 @@ impl<'a> RealTimeRun<'a> {
                 engine: &self.rig.engine,
                 answers: Some(&self.answers),
                 tap: self.tap.as_ref(),
+                ntrip: Some(&self.ntrip),
             };
             let (tell, events) = &self.host_events;
             for (index, connections) in self.connections.iter().enumerate() {
@@ -421,6 +430,15 @@ impl<'a> RealTimeRun<'a> {
                 let mut master = PtpMaster::new(settings, address, self.epoch, has_receiver);
                 start_small(scope, LISTENER_STACK, move || {
                     ptp::lead(&mut master, link, clock, over);
+                });
+            }
+            for caster in self.ntrip.casters() {
+                start_small(scope, LISTENER_STACK, move || caster.serve(over));
+            }
+            for (device, client) in self.ntrip.clients() {
+                let (tell, down) = (tell.clone(), self.link_down(device));
+                start_small(scope, LISTENER_STACK, move || {
+                    client.listen(device, clock, &down, &tell, over);
                 });
             }
             sender::start(scope, context, self.timing(), queue, stop, on_start);

@@ -11,6 +11,7 @@ use rtrb::Consumer;
 use super::answers::Answers;
 use super::card_time::CardTime;
 use super::lead::LeadFinder;
+use super::ntrip::Ntrip;
 use super::tap::Tap;
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::DeviceId;
@@ -131,6 +132,8 @@ pub struct SendLog<'a> {
     pub answers: Option<&'a Answers>,
     /// Where what has left goes on to.
     pub tap: Option<&'a Tap>,
+    /// Casters that hand on what bases have sent.
+    pub ntrip: Option<&'a Ntrip>,
     /// Whether each device's lead is to be what its departures show; needs `timing`.
     pub finds_leads: bool,
 }
@@ -187,10 +190,15 @@ impl SendLog<'_> {
                     left = matches!(record.outcome, Outcome::OnTime | Outcome::Late);
                     self.write(record);
                 }
-                LogEntry::Spent(device, transmit) => match self.tap.filter(|_| left) {
-                    Some(tap) => tap.pass(device, transmit),
-                    None => drop(transmit),
-                },
+                LogEntry::Spent(device, transmit) => {
+                    if let Some(ntrip) = self.ntrip {
+                        ntrip.take(device, &transmit);
+                    }
+                    match self.tap.filter(|_| left) {
+                        Some(tap) => tap.pass(device, transmit),
+                        None => drop(transmit),
+                    }
+                }
             }
         }
         is_over

@@ -49,9 +49,9 @@ pub fn start<'scope, 'env: 'scope>(
     on_start: impl FnOnce(&[Grant]) + Send + 'scope,
 ) {
     let (log_queue, entries) = RingBuffer::new(ENTRY_QUEUE);
-    let SendContext { clock, connections, stats, engine, answers, tap, .. } = context;
+    let SendContext { clock, connections, stats, engine, answers, tap, ntrip, .. } = context;
     let finds_leads = matches!(engine.lead, Lead::Auto);
-    let log = SendLog { clock, connections, stats, timing, answers, tap, finds_leads };
+    let log = SendLog { clock, connections, stats, timing, answers, tap, ntrip, finds_leads };
     log.ask_for_stamps();
     start_thread(scope, "menura-send-log", move || log.keep(entries));
     let transmission = Arc::new(Mutex::new(Transmission::new(context, queue, log_queue)));
@@ -255,6 +255,7 @@ mod tests {
             engine,
             answers: None,
             tap: None,
+            ntrip: None,
         };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, mut entries) = RingBuffer::new(1000);
@@ -305,6 +306,7 @@ mod tests {
             engine: &engine,
             answers: None,
             tap: None,
+            ntrip: None,
         };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, _entries) = RingBuffer::new(1000);
@@ -333,6 +335,7 @@ mod tests {
             engine: &engine,
             answers: None,
             tap: None,
+            ntrip: None,
         };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, mut entries) = RingBuffer::new(1000);

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rtrb::Producer;
 
 use super::answers::Answers;
+use super::ntrip::Ntrip;
 use super::send_log::{LogEntry, Role, SendRecord};
 use super::send_queue::{Scheduled, SendQueue};
 use super::tap::Tap;
@@ -52,6 +53,8 @@ pub struct SendContext<'a> {
     pub answers: Option<&'a Answers>,
     /// Where what has been sent goes on to.
     pub tap: Option<&'a Tap>,
+    /// Casters that hand on what bases have sent.
+    pub ntrip: Option<&'a Ntrip>,
 }
 
 /// What a sender is to do next.

@@ -1,4 +1,5 @@
-//! Faults of a GNSS receiver: outage, jump, frozen fix, week rollover.
+//! Faults of a GNSS receiver: outage, jump, frozen fix, week rollover; corrections lost, late, of a base at
+//! a wrong place.
 
 /// A fault within a GNSS receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,4 +18,16 @@ pub enum GnssFault {
     },
     /// Weeks, which satellites count modulo 1024, are taken for those 1024 weeks before.
     WeekRollover,
+    /// No corrections come in.
+    CorrectionsLost,
+    /// Corrections come in later.
+    CorrectionsLate {
+        /// By so much.
+        by_ns: u64,
+    },
+    /// The base tells a place that is off.
+    WrongBase {
+        /// East, north, up, metres.
+        offset_enu_m: [f64; 3],
+    },
 }

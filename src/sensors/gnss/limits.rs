@@ -2,6 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
+use super::corrected::Corrected;
 use super::dop::Dop;
 use super::settings::{BestFix, GnssSystem};
 use super::tracked::TrackedSatellite;
@@ -42,6 +43,8 @@ pub struct NavigationLimits {
     pub altitude_2d_m: f64,
     /// The receiver goes no further, whatever its settings say.
     pub best_fix: BestFix,
+    /// Corrections that have come in, where they decide.
+    pub corrected: Option<Corrected>,
     /// How the antenna is assumed to move.
     pub motion: Motion,
     /// A fix beyond these is marked invalid: PDOP, TDOP, position accuracy.
@@ -90,6 +93,7 @@ impl NavigationLimits {
             is_first_fix_3d: false,
             altitude_2d_m: 0.0,
             best_fix: BestFix::RtkFixed,
+            corrected: None,
             motion: Motion::ANY,
             valid: [f64::INFINITY; 3],
         }

@@ -10,6 +10,7 @@ pub mod almanac;
 pub mod atmosphere;
 pub mod broadcast;
 pub mod constellation;
+pub mod corrected;
 pub mod dop;
 pub mod errors;
 pub mod faults;
@@ -117,8 +118,12 @@ impl SkySensor {
                     view.position = GeoOrigin::new(view.position).geodetic_from_world(offset_m);
                     EffectKind::Moved { millimetres: (offset_m.length() * 1e3).round() as u64 }
                 }
-                // The device freezes its own output.
-                GnssFault::Frozen { .. } | GnssFault::WeekRollover => continue,
+                // The device freezes its own output, and corrections are its own.
+                GnssFault::Frozen { .. }
+                | GnssFault::WeekRollover
+                | GnssFault::CorrectionsLost
+                | GnssFault::CorrectionsLate { .. }
+                | GnssFault::WrongBase { .. } => continue,
             };
             fault_effects.push(FaultEffect { fault: fault.fault, window, kind });
         }

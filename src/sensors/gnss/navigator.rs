@@ -7,7 +7,8 @@
 //! `y_final` is the HDOP of the satellites' geometry, or a number that the user sets; without a
 //! position it is `hdop_initial`. All other dilutions are scaled by the same factor. Below
 //! `hdop_2d` there is a two-dimensional fix, below `hdop_3d` a three-dimensional one. RTK float and
-//! fixed follow after their times, as long as the three-dimensional fix lasts.
+//! fixed follow after their times, as long as the three-dimensional fix lasts; or as corrections that
+//! come in have it.
 //!
 //! # Carrier to noise
 //!
@@ -24,6 +25,7 @@
 use glam::{DMat3, DVec3};
 
 use super::constellation::Constellation;
+use super::corrected::{Baseline, Corrected};
 use super::dop::Dop;
 use super::errors::ErrorProcess;
 pub use super::limits::{FixMode, Motion, NavigationLimits};
@@ -98,6 +100,8 @@ pub struct Solution {
     pub is_within_limits: bool,
     /// Since the present fix was acquired; `None` without one.
     pub fix_age_ns: Option<u64>,
+    /// The vector from the base station whose corrections are used; `None` if none are.
+    pub baseline: Option<Baseline>,
 }
 
 impl Solution {
@@ -206,15 +210,43 @@ impl Navigator {
         if matches!(fix, Fix::None | Fix::DeadReckoning) {
             satellites.iter_mut().for_each(|satellite| satellite.is_used = false);
         }
-        let error = errors[fix.grade() as usize];
+        let corrected = limits.corrected.filter(|_| fix.grade() > BestFix::Standalone);
+        // With a moving base only the vector from it is good.
+        let position_grade = match corrected {
+            Some(Corrected { is_moving: true, .. }) => BestFix::Standalone,
+            _ => fix.grade(),
+        };
+        let scale = |grade: BestFix| match corrected {
+            Some(corrected) if grade >= BestFix::RtkFloat => corrected.scale,
+            _ => 1.0,
+        };
+        let velocity_error = errors[position_grade as usize].velocity_m_s;
         let axes = dop.map_or(DVec3::ONE, |dop| dop.axes());
-        let grade = self.settings.grade(fix.grade());
+        let grade = self.settings.grade(position_grade);
         let white = self.draw(index, Quantity::GnssVelocity);
-        let mut position = moved(view.position, error.position_m + error.range_m * axes);
-        let mut velocity =
-            view.velocity_enu_m_s + error.velocity_m_s + white * grade.velocity_std_m_s;
-        let uere_m = if self.settings.states_zero { 0.0 } else { grade.uere_m };
-        let mut covariance = dop.map_or(DMat3::ZERO, |dop| dop.covariance * (uere_m * uere_m));
+        let offset_m = |grade: BestFix| {
+            let error = errors[grade as usize];
+            (error.position_m + error.range_m * axes) * scale(grade)
+        };
+        let mut position = moved(view.position, offset_m(position_grade));
+        if let Some(shift_m) = corrected.map(|corrected| corrected.shift_m)
+            && shift_m != DVec3::ZERO
+        {
+            position = Geodetic::from_ecef(position.to_ecef() + shift_m);
+        }
+        let mut velocity = view.velocity_enu_m_s + velocity_error + white * grade.velocity_std_m_s;
+        let uere_of = |grade: BestFix| match self.settings.states_zero {
+            true => 0.0,
+            false => self.settings.grade(grade).uere_m * scale(grade),
+        };
+        let covariance_of =
+            |uere_m: f64| dop.map_or(DMat3::ZERO, |dop| dop.covariance * (uere_m * uere_m));
+        let uere_m = uere_of(position_grade);
+        let mut covariance = covariance_of(uere_m);
+        let baseline = corrected.map(|corrected| {
+            let covariance_m2 = covariance_of(uere_of(fix.grade()));
+            corrected.baseline(view.position, offset_m(fix.grade()), covariance_m2)
+        });
         let velocity_std = grade.velocity_std_m_s;
         match (fix, self.held) {
             (Fix::DeadReckoning, Some((since, from, speed))) => {
@@ -256,7 +288,13 @@ impl Navigator {
             satellites,
             time_to_first_fix_ns: self.first_fix.map(|first| first.0 - self.started.0),
             fix_age_ns: self.fix_since.map(|since| at.0 - since.0),
+            baseline,
         }
+    }
+
+    /// All satellites.
+    pub fn constellation(&self) -> &Constellation {
+        &self.constellation
     }
 
     fn geoid_separation_m(&self, at: &Geodetic) -> f64 {
@@ -340,15 +378,17 @@ impl Navigator {
             return Fix::TwoD;
         }
         let age_ns = at.0 - self.fix_since.get_or_insert(at).0;
+        let Some(best_fix) = acquisition.best_fix else {
+            let best = limits.corrected.map_or(BestFix::Standalone, |by| by.best_fix);
+            return Fix::ThreeD(best.min(limits.best_fix));
+        };
         let best = [
             (BestFix::RtkFixed, acquisition.rtk_fixed_after_ns),
             (BestFix::RtkFloat, acquisition.rtk_float_after_ns),
             (BestFix::Differential, acquisition.differential_after_ns),
         ]
         .into_iter()
-        .find(|(kind, after_ns)| {
-            *kind <= acquisition.best_fix.min(limits.best_fix) && age_ns >= *after_ns
-        });
+        .find(|(kind, after_ns)| *kind <= best_fix.min(limits.best_fix) && age_ns >= *after_ns);
         Fix::ThreeD(best.map_or(BestFix::Standalone, |(kind, _)| kind))
     }
 

@@ -26,7 +26,7 @@ use super::broadcast::clock_s;
 use super::constellation::{EARTH_RATE_RAD_S, LIGHT_M_S, Satellite, SatelliteOrbit};
 use super::navigator::{Solution, TrackedSatellite};
 use super::settings::GnssSystem;
-use crate::frames::GeoOrigin;
+use crate::frames::{GeoOrigin, Geodetic};
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::time::{Epoch, SimTime};
 
@@ -157,7 +157,7 @@ impl Observer {
             let signals = tracked.cno_dbhz.iter().take(signals_of(tracked.satellite.system));
             for (is_second, cno_dbhz) in [false, true].into_iter().zip(signals) {
                 let Some(cno_dbhz) = *cno_dbhz else { continue };
-                let path = path.get_or_insert_with(|| geometry.path(tracked));
+                let path = path.get_or_insert_with(|| geometry.path(&tracked.satellite));
                 let name = (tracked.satellite.system, tracked.satellite.svid, is_second);
                 let lane = name.0 as usize * 512 + usize::from(name.1) * 2 + usize::from(is_second);
                 let lock = self.locks.get(&name).copied().unwrap_or_else(|| {
@@ -226,8 +226,14 @@ impl Geometry {
         }
     }
 
-    fn path(&self, tracked: &TrackedSatellite) -> Path {
-        let satellite = &tracked.satellite;
+    /// Of an antenna that stands.
+    fn still(gps_s: f64, here: DVec3) -> Self {
+        let whole_s = gps_s.floor();
+        let local = GeoOrigin::new(Geodetic::from_ecef(here));
+        Self { gps_s: whole_s as i64, rest_s: gps_s - whole_s, local, here, velocity: DVec3::ZERO }
+    }
+
+    fn path(&self, satellite: &Satellite) -> Path {
         // Elements of a time nearby: the numbers keep their decimals.
         let toe_s = self.gps_s.div_euclid(3600) * 3600;
         let orbit = satellite.orbit.at(toe_s);
@@ -250,6 +256,18 @@ impl Geometry {
             elevation_rad,
         }
     }
+}
+
+/// What a receiver that stands `here` measures of a satellite at a GPS time, but for its clock, noise and whole cycles: by the
+/// code of the first signal, and by the phases of both.
+pub fn modelled(satellite: &Satellite, gps_s: f64, here: DVec3) -> (f64, [f64; 2]) {
+    let path = Geometry::still(gps_s, here).path(satellite);
+    let ionosphere_m = |is_second| {
+        let ratio = GPS_L1_HZ / Carrier::new(satellite, is_second).frequency_hz;
+        path.ionosphere_m * ratio * ratio
+    };
+    let phase_m = |is_second| path.common_m - ionosphere_m(is_second);
+    (path.common_m + ionosphere_m(false), [phase_m(false), phase_m(true)])
 }
 
 /// How far the light has come that is received `here` `tk` seconds after the time of the elements, and

@@ -84,8 +84,8 @@ pub struct Acquisition {
     pub hdop_3d: f64,
     /// Largest HDOP of a two-dimensional fix.
     pub hdop_2d: f64,
-    /// The receiver does not get beyond this kind of fix.
-    pub best_fix: BestFix,
+    /// The receiver does not get beyond this kind of fix; `None` if corrections that come in decide.
+    pub best_fix: Option<BestFix>,
     /// Time from the three-dimensional fix until corrections are used.
     pub differential_after_ns: u64,
     /// Time from the three-dimensional fix to RTK float.

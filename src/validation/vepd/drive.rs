@@ -165,7 +165,7 @@ impl Bench {
         let imu = rig.devices[0].settings::<ImuSettings>().expect("an IMU").clone();
         let mut gnss = rig.devices[1].settings::<GnssSettings>().expect("a receiver").clone();
         let acquisition = &mut gnss.receiver.acquisition;
-        acquisition.best_fix = BestFix::RtkFixed;
+        acquisition.best_fix = Some(BestFix::RtkFixed);
         acquisition.startup_ns = 0;
         acquisition.differential_after_ns = 0;
         acquisition.rtk_float_after_ns = 0;

@@ -1,5 +1,5 @@
 //! A receiver's port: no byte of a stream is lost, what is decoded is encoded as it was, and a
-//! receiver that hears it lives on.
+//! receiver, or a rover, that hears it lives on.
 
 use menura::devices::families::catalogue;
 use menura::devices::gnss::profile::GnssProfile;
@@ -52,9 +52,13 @@ pub fn run(bytes: &[u8]) {
 
     for profile in catalogue().profiles() {
         let Some(driver) = profile.data::<GnssProfile>() else { continue };
-        let sensor = SkySensor::new(&driver.defaults.receiver, *EPOCH);
+        let mut settings = driver.defaults.clone();
+        if profile.product.has_corrections {
+            settings.receiver.acquisition.best_fix = None;
+        }
+        let sensor = SkySensor::new(&settings.receiver, *EPOCH);
         let noise = NoiseSource::new(1, "gnss");
-        let mut device = Gnss::new(driver, &driver.defaults, &sensor, noise, *EPOCH);
+        let mut device = Gnss::new(driver, &settings, &sensor, noise, *EPOCH);
         for (number, chunk) in bytes.chunks(100).enumerate() {
             let now = SimTime(number as u64 * 10_000_000);
             device.handle_input(now, chunk);

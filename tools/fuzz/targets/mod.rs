@@ -33,6 +33,7 @@ targets! {
     joint_encoder
     kit_cloud
     mip
+    ntrip
     ouster
     pcap_inspect
     phone

@@ -45,6 +45,19 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("foxglove", "unsubscribe", r#"{"op": "unsubscribe", "subscriptionIds": [0, 1]}"#),
     ("fault_request", "end", r#"{"end": "live-1"}"#),
     (
+        "ntrip",
+        "old",
+        "GET /BASE HTTP/1.0\r\nUser-Agent: NTRIP x\r\nAuthorization: Basic dTpw\r\n\r\n",
+    ),
+    ("ntrip", "new", "GET / HTTP/1.1\r\nHost: x\r\nNtrip-Version: Ntrip/2.0\r\n\r\n"),
+    (
+        "ntrip",
+        "answer",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    ),
+    ("ntrip", "icy", "ICY 200 OK\r\n\r\n"),
+    ("ntrip", "chunks", "a;x=1\r\n0123456789\r\n2\r\nab\r\n"),
+    (
         "scene_obj",
         "triangle",
         "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nusemtl leaf\nf 1/1 2/1 -1/1\n",
@@ -281,6 +294,9 @@ pub fn write(folder: &Path) -> io::Result<()> {
     let ack = [0xb5, 0x62, 0x05, 0x01, 0x02, 0x00, 0x06, 0x08, 0x16, 0x3f];
     let gga = b"$GNGGA,092725.00,4717.11399,N,00833.91590,E,1,12,0.64,499.6,M,48.0,M,,*4C\r\n";
     put("gnss_stream", "mixed", &[&ack[..], gga, &[0xd3, 0, 0]].concat())?;
+    // Message 1005 of station 2003, from the standard, and the head of an MSM7.
+    let place = b"\xd3\0\x13\x3e\xd7\xd3\x02\x02\x98\x0e\xde\xef\x34\xb4\xbd\x62\xac\x09\x41\x98\x6f\x33\x36\x0b\x98";
+    put("gnss_stream", "place", place)?;
     put("gnss_stream", "valget", b"\xb5\x62\x06\x8b\x08\0\0\0\0\0\x01\0\x21\x30\xeb\x07")?;
     let example = include_bytes!("../../../firmware-profiles/example-sick-lms1xx.toml");
     put("profile", "example-sick-lms1xx", example)?;

@@ -177,7 +177,7 @@ fn hdop_falls_as_airsims_filter() {
 #[test]
 fn float_and_fixed_follow_and_an_outage_starts_again() {
     let mut settings = settings();
-    settings.acquisition.best_fix = BestFix::RtkFixed;
+    settings.acquisition.best_fix = Some(BestFix::RtkFixed);
     let mut run = Run::new(&settings);
     let mut seen = Vec::new();
     let mut note = |fix: Fix| {
@@ -280,7 +280,7 @@ fn the_combinations_are_those_of_the_paper() {
 #[test]
 fn the_rtk_covariance_is_the_papers() {
     let mut settings = settings();
-    settings.acquisition.best_fix = BestFix::RtkFixed;
+    settings.acquisition.best_fix = Some(BestFix::RtkFixed);
     let mut run = Run::new(&settings);
     let solution = (0..60).map(|s| run.step(s * SECOND, |_| false)).last().unwrap();
     let expected = 0.02 * solution.dop.unwrap().horizontal();

@@ -1,0 +1,140 @@
+//! Corrections over the network: `caster` of a base, `ntrip` of a rover.
+
+use std::net::SocketAddr;
+
+use super::claims::Claims;
+use super::parts::socket;
+use crate::toml::reader::{Field, Limit, TableReader};
+
+const FORMAT: &str = "NTRIP 2.0";
+/// The port of NTRIP casters.
+const PORT: u16 = 2101;
+
+/// User and password, which go over the network as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// User.
+    pub user: String,
+    /// Password.
+    pub password: String,
+}
+
+/// A caster that hands out what a base sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CasterConfig {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The name of the stream.
+    pub mount_point: String,
+    /// What clients must know, if anything.
+    pub login: Option<Login>,
+}
+
+/// A caster from which a rover has its corrections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NtripConfig {
+    /// Name or address of the caster's host.
+    pub host: String,
+    /// Its TCP port.
+    pub port: u16,
+    /// The name of the stream.
+    pub mount_point: String,
+    /// What the caster wants to know.
+    pub login: Option<Login>,
+    /// How often the rover's GGA is sent to the caster; `None` for never.
+    pub gga_every_ns: Option<u64>,
+}
+
+/// Reads `caster`; without `mount_point` its name is empty.
+pub(super) fn caster(field: &Field<'_>, claims: &Claims<'_>) -> Option<CasterConfig> {
+    let mut table = field.table("a caster")?;
+    let listen = socket(&table.required("listen").such_as("\"127.0.0.1:2101\""));
+    if let Some((address, place)) = &listen {
+        claims.tcp(*address, place);
+    }
+    let mount_field = table.optional("mount_point");
+    let mount_point =
+        if mount_field.is_written() { word(&mount_field) } else { Some(String::new()) };
+    let login = login(&mut table);
+    table.finish();
+    Some(CasterConfig { listen: listen?.0, mount_point: mount_point?, login: login? })
+}
+
+/// Reads `ntrip`.
+pub(super) fn client(field: &Field<'_>) -> Option<NtripConfig> {
+    let mut table = field.table("a caster to take corrections from")?;
+    let field = table.required("caster");
+    let expected = "the host of a caster and its port, such as \"caster.example.org:2101\"";
+    let caster = field.text(expected).and_then(|text| {
+        let (host, port) = match text.value.rsplit_once(':') {
+            Some((host, port)) => (host, port.parse().ok()),
+            None => (text.value.as_str(), Some(PORT)),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        match port.filter(|port| *port != 0 && !host.is_empty() && is_word(&host)) {
+            Some(port) => Some((host, port)),
+            None => {
+                let title = format!("\"{}\" is not a host and port", text.value);
+                field.fault(text.place.fault(title, format!("allowed: {expected}")));
+                None
+            }
+        }
+    });
+    let mount_point = word(&table.required("mount_point"));
+    let login = login(&mut table);
+    let seconds = Limit::new(1.0..=3600.0, "s", FORMAT);
+    let gga_s = table.optional("gga_s").number(&seconds);
+    table.finish();
+    let (host, port) = caster?;
+    Some(NtripConfig {
+        host,
+        port,
+        mount_point: mount_point?,
+        login: login?,
+        gga_every_ns: gga_s.map(|s| (s * 1e9).round() as u64),
+    })
+}
+
+/// User and password: both or none.
+fn login(table: &mut TableReader<'_>) -> Option<Option<Login>> {
+    let (user_field, password_field) = (table.optional("user"), table.optional("password"));
+    let expected = "printable text without a colon";
+    let (user, password) = (user_field.text(expected), password_field.text(expected));
+    match (user, password) {
+        (None, None) => Some(None),
+        (Some(user), Some(password)) => {
+            let is_printable = |text: &str| text.chars().all(|c| (' '..='~').contains(&c));
+            if user.value.contains(':')
+                || !is_printable(&user.value)
+                || !is_printable(&password.value)
+            {
+                let title = "`user` or `password` cannot be sent";
+                user_field.fault(user.place.fault(title, format!("allowed: {expected}")));
+                return None;
+            }
+            Some(Some(Login { user: user.value, password: password.value }))
+        }
+        (Some(one), None) | (None, Some(one)) => {
+            let title = "`user` and `password` belong together";
+            user_field.fault(one.place.fault(title, "write both, or none"));
+            None
+        }
+    }
+}
+
+/// The name of a stream.
+fn word(field: &Field<'_>) -> Option<String> {
+    let expected = "1 to 100 letters, digits, - _ or .";
+    let text = field.text(expected)?;
+    if !is_word(&text.value) {
+        let title = format!("\"{}\" is not the name of a stream", text.value);
+        field.fault(text.place.fault(title, format!("allowed: {expected}")));
+        return None;
+    }
+    Some(text.value)
+}
+
+fn is_word(text: &str) -> bool {
+    (1..=100).contains(&text.len())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
+}

@@ -1,0 +1,225 @@
+//! Where a base station really is, by its own observations.
+//!
+//! A rover's position is as wrong as the place that its base tells: the observations hold the vector
+//! between the antennas, not the places. So a rover here finds the place that the base's observations
+//! are of, and the difference from the told place is what its own position is off by.
+//!
+//! **By code.** Least squares over pseudoranges, with a clock for each system.
+//!
+//! **By phase.** Phases are exact but for whole wavelengths. Differences between satellites of a system
+//! have no clock in them, and at the right place all of them are whole numbers. That is tested at the
+//! told place. If it does not hold there, places around that by code are tried (the ambiguity function
+//! method: Counselman and Gourevitch, 1981, IEEE Transactions on Geoscience and Remote Sensing GE-19),
+//! first by the wide lane (the beat of both signals, 0.8 m), then by the first signal. GLONASS, whose
+//! satellites have wavelengths of their own, is left out.
+
+use std::f64::consts::TAU;
+
+use glam::{DMat3, DVec3};
+
+use crate::sensors::gnss::constellation::{LIGHT_M_S, Satellite};
+use crate::sensors::gnss::observations::modelled;
+
+/// One satellite's observations.
+#[derive(Clone, Copy, Debug)]
+pub struct Observation {
+    /// Whose.
+    pub satellite: Satellite,
+    /// Pseudorange of the first signal.
+    pub code_m: f64,
+    /// Phases of the first and the second signal, with their frequencies.
+    pub phases: Option<[(f64, f64); 2]>,
+}
+
+/// Observations of an instant.
+#[derive(Clone, Debug)]
+pub struct Epoch<'a> {
+    /// GPS time.
+    pub gps_s: f64,
+    /// All that belong together.
+    pub observations: &'a [Observation],
+}
+
+/// A place by code.
+#[derive(Clone, Copy, Debug)]
+pub struct ByCode {
+    /// Earth-centred, Earth-fixed.
+    pub ecef_m: DVec3,
+    /// Of the residuals, root mean square.
+    pub rms_m: f64,
+}
+
+/// Half the edge of the cube in which places are tried around one by code.
+pub const AROUND_CODE_M: f64 = 2.4;
+/// Between places that are tried: a fifth of the wide lane.
+const STEP_M: f64 = 0.16;
+/// The best of these are looked at closely.
+const CANDIDATES: usize = 8;
+/// Fewer differences can be whole numbers by chance.
+const LEAST_DIFFERENCES: usize = 8;
+/// Mean cosine from which on phases are taken to agree: within a fourteenth of a wavelength.
+const AGREED: f64 = 0.9;
+
+/// A difference between two satellites' phases, wavelengths long, and how it changes with the place.
+#[derive(Clone, Copy)]
+struct Difference {
+    /// Measured minus computed, metres.
+    off_m: f64,
+    /// Metres a metre.
+    slope: DVec3,
+    wavelength_m: f64,
+}
+
+impl Difference {
+    /// What is left of it `from` the place where it was made, without whole wavelengths; in wavelengths.
+    fn rest(&self, from: DVec3) -> f64 {
+        let waves = (self.off_m - self.slope.dot(from)) / self.wavelength_m;
+        waves - waves.round()
+    }
+}
+
+impl Epoch<'_> {
+    /// The place by code, from a place on the Earth on; `None` if the satellites are too few.
+    pub fn by_code(&self, from: DVec3) -> Option<ByCode> {
+        let mut here = from;
+        let mut last = None;
+        for _ in 0..8 {
+            let rows: Vec<_> = self
+                .observations
+                .iter()
+                .map(|o| {
+                    let slope = self.slope(o, here);
+                    (
+                        o.satellite.system,
+                        o.code_m - modelled(&o.satellite, self.gps_s, here).0,
+                        slope,
+                    )
+                })
+                .collect();
+            let centred = centred(&rows);
+            let (step, rms_m) = least_squares(&centred)?;
+            here += step;
+            last = Some(ByCode { ecef_m: here, rms_m });
+            if step.length() < 1e-4 {
+                break;
+            }
+        }
+        last.filter(|_| here.is_finite())
+    }
+
+    /// Whether the phases are of this place.
+    pub fn is_at(&self, here: DVec3) -> bool {
+        let wide = self.differences(here, true);
+        let narrow = self.differences(here, false);
+        narrow.len() >= LEAST_DIFFERENCES
+            && score(&wide, DVec3::ZERO) > AGREED
+            && score(&narrow, DVec3::ZERO) > AGREED
+    }
+
+    /// The place by phase, near one that is known to `within_m`.
+    pub fn by_phase(&self, near: DVec3, within_m: f64) -> Option<DVec3> {
+        let wide = self.differences(near, true);
+        if wide.len() < LEAST_DIFFERENCES {
+            return None;
+        }
+        let steps = (within_m / STEP_M).round() as i32;
+        let axis = || (-steps..=steps).map(|n| f64::from(n) * STEP_M);
+        let mut best: Vec<(f64, DVec3)> = Vec::new();
+        for x in axis() {
+            for y in axis() {
+                for z in axis() {
+                    let from = DVec3::new(x, y, z);
+                    let score = score(&wide, from);
+                    if best.len() < CANDIDATES || score > best[CANDIDATES - 1].0 {
+                        let place = best.partition_point(|(other, _)| *other >= score);
+                        best.insert(place, (score, from));
+                        best.truncate(CANDIDATES);
+                    }
+                }
+            }
+        }
+        best.into_iter().find_map(|(_, from)| {
+            let by_wide = near + from + solved(&self.differences(near + from, true))?;
+            let here = by_wide + solved(&self.differences(by_wide, false))?;
+            self.is_at(here).then_some(here)
+        })
+    }
+
+    /// How the range of a satellite changes with the place.
+    fn slope(&self, o: &Observation, here: DVec3) -> DVec3 {
+        -(o.satellite.orbit.ecef_m(self.gps_s) - here).normalize()
+    }
+
+    /// Phases against those of the first satellite of the same system and frequencies.
+    fn differences(&self, here: DVec3, is_wide: bool) -> Vec<Difference> {
+        let mut first: Vec<(crate::sensors::gnss::settings::GnssSystem, f64, f64, DVec3)> =
+            Vec::new();
+        let mut all = Vec::new();
+        for o in self.observations {
+            let Some([(f1, phase_1), (f2, phase_2)]) = o.phases else { continue };
+            let (_, modelled_m) = modelled(&o.satellite, self.gps_s, here);
+            let off_m = [phase_1 - modelled_m[0], phase_2 - modelled_m[1]];
+            let (frequency, off_m) = match is_wide {
+                true => (f1 - f2, (f1 * off_m[0] - f2 * off_m[1]) / (f1 - f2)),
+                false => (f1, off_m[0]),
+            };
+            let slope = self.slope(o, here);
+            let system = o.satellite.system;
+            match first.iter().find(|(other, f, ..)| *other == system && *f == frequency) {
+                Some((_, _, first_off_m, first_slope)) => all.push(Difference {
+                    off_m: off_m - first_off_m,
+                    slope: slope - *first_slope,
+                    wavelength_m: LIGHT_M_S / frequency,
+                }),
+                None => first.push((system, frequency, off_m, slope)),
+            }
+        }
+        all
+    }
+}
+
+/// Mean cosine of what is left of differences: 1 where all are whole numbers.
+fn score(differences: &[Difference], from: DVec3) -> f64 {
+    let sum: f64 = differences.iter().map(|d| libm::cos(TAU * d.rest(from))).sum();
+    sum / differences.len().max(1) as f64
+}
+
+/// The step after which what is left of differences is least.
+fn solved(differences: &[Difference]) -> Option<DVec3> {
+    let rows: Vec<_> =
+        differences.iter().map(|d| (d.rest(DVec3::ZERO) * d.wavelength_m, d.slope)).collect();
+    least_squares(&rows).map(|(step, _)| step)
+}
+
+/// Rows with the mean of their system taken off, which takes off its clock.
+fn centred<S: PartialEq + Copy>(rows: &[(S, f64, DVec3)]) -> Vec<(f64, DVec3)> {
+    let mean = |system: S| {
+        let of = || rows.iter().filter(|(other, ..)| *other == system);
+        let count = of().count() as f64;
+        let (off, slope) =
+            of().fold((0.0, DVec3::ZERO), |(off, slope), row| (off + row.1, slope + row.2));
+        (off / count, slope / count)
+    };
+    rows.iter()
+        .map(|(system, off, slope)| {
+            let (mean_off, mean_slope) = mean(*system);
+            (off - mean_off, *slope - mean_slope)
+        })
+        .collect()
+}
+
+/// The step that explains rows of (offset, slope) best, and the root mean square of what it leaves.
+fn least_squares(rows: &[(f64, DVec3)]) -> Option<(DVec3, f64)> {
+    let mut normal = DMat3::ZERO;
+    let mut right = DVec3::ZERO;
+    for (off, slope) in rows {
+        normal += DMat3::from_cols(*slope * slope.x, *slope * slope.y, *slope * slope.z);
+        right += *slope * *off;
+    }
+    if normal.determinant().abs() < 1e-6 {
+        return None;
+    }
+    let step = normal.inverse() * right;
+    let left: f64 = rows.iter().map(|(off, slope)| (off - slope.dot(step)).powi(2)).sum();
+    Some((step, (left / rows.len() as f64).sqrt()))
+}

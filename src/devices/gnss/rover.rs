@@ -1,0 +1,518 @@
+//! A rover: what RTCM 3 that comes in makes of its solution.
+//!
+//! Corrections count if they are of an instant no longer ago than CFG-NAVSPG-CONSTR_DGNSSTO (60 s),
+//! come from one station, tell its place (1005 or 1006) or that it moves (4072.0), and are of satellites
+//! that the rover uses, four at least. Observations that are of no place on Earth are refused.
+//!
+//! # From differential to fixed
+//!
+//! With the first corrections the solution is differential, after [`FLOAT_AFTER_S`] float, and fixed when the
+//! sum of `dt / t` has come to 1, with
+//! ```text
+//! t = 8 s (20 / n)^1.5 (1 + d / 10 km)
+//! ```
+//! for n common satellites (GLONASS only after a message 1230) and d, the distance from the base. This is
+//! a model: the exponent is set so that n = 20 and n = 8 give the convergence times that the ZED-F9P's
+//! data sheet states for four systems (10 s) and for GPS alone (30 s) on short baselines. Fewer than five satellites are never
+//! fixed. No fixing beyond [`FIXED_WITHIN_M`], no carrier solution beyond [`FLOAT_WITHIN_M`], none at all
+//! beyond [`USED_WITHIN_M`]. Corrections older than [`FIXED_WITHIN_S`] leave a float solution.
+//!
+//! # Errors
+//!
+//! Errors and stated accuracies of a carrier solution grow by `1 + d / 10 km`: 1 cm + 1 ppm. The position is off by what the
+//! base's place is off by ([`super::base_place`]). A wrong place also bends the vector to the rover: by
+//! `w d / 20200 km` for a place that is wrong by w. More than [`MOST_BENT_M`] of that cannot be fixed.
+//!
+//! With a moving base the vector between the antennas is as good as any carrier solution; the position
+//! stays that of a receiver without corrections, as the base's is.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use glam::DVec3;
+
+use super::Gnss;
+use super::base_place::{AROUND_CODE_M, Epoch, Observation};
+use super::items::key;
+use crate::config::rig::faults::Timed;
+use crate::frames::{GeoOrigin, Geodetic};
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::sensors::gnss::SkyView;
+use crate::sensors::gnss::constellation::Satellite;
+use crate::sensors::gnss::corrected::Corrected;
+use crate::sensors::gnss::faults::GnssFault;
+use crate::sensors::gnss::navigator::{Fix, Solution};
+use crate::sensors::gnss::observations::Carrier;
+use crate::sensors::gnss::settings::{BestFix, GnssSystem};
+use crate::time::SimTime;
+use crate::wire::corrections::{Content, Correction, MsmSystem, Observations};
+
+/// From the first corrections to a float solution.
+const FLOAT_AFTER_S: f64 = 2.0;
+/// No solution is fixed farther from its base than this.
+const FIXED_WITHIN_M: f64 = 40e3;
+/// No carrier solution.
+const FLOAT_WITHIN_M: f64 = 100e3;
+/// No corrections are used.
+const USED_WITHIN_M: f64 = 500e3;
+/// Corrections may be this old in a fixed solution.
+const FIXED_WITHIN_S: f64 = 30.0;
+/// The most that a wrong place may bend a vector that is fixed.
+const MOST_BENT_M: f64 = 0.05;
+/// The distance of satellites, in which a wrong place bends vectors.
+const SATELLITES_M: f64 = 20.2e6;
+/// Observations of the future: clocks differ by less.
+const AHEAD_MS: i64 = 1_000;
+/// Residuals of code beyond which observations are nonsense.
+const NONSENSE_M: f64 = 100.0;
+/// A told place that is off by less than this is taken for right if phases cannot tell.
+const CODE_TELLS_M: f64 = 10.0;
+/// Solutions by code over which the base's place is averaged.
+const CODE_MEAN: f64 = 20.0;
+/// Searches by phase that found nothing before one is made at every tenth epoch only.
+const SEARCHES: u32 = 10;
+/// A moving base is looked for this near where it was first.
+const NEARBY_M: f64 = 0.8;
+/// Epochs of the rover that observations of a moving base may be of.
+const KEPT_EPOCHS: usize = 64;
+/// Places on the Earth are so far from its centre, metres.
+const EARTH_RADIUS_M: std::ops::Range<f64> = 6.2e6..6.6e6;
+
+/// Messages that a fault holds back.
+const MOST_LATE: usize = 4096;
+
+const DAY_MS: i64 = 86_400_000;
+const WEEK_MS: i64 = 7 * DAY_MS;
+
+/// What a rover knows of its base, and how far it has got.
+#[derive(Clone, Debug, Default)]
+pub struct Rover {
+    station: Option<u16>,
+    /// The told place of the base's antenna.
+    told_m: Option<DVec3>,
+    moves_since: Option<SimTime>,
+    has_biases: bool,
+    /// The latest of each system.
+    sets: BTreeMap<GnssSystem, Set>,
+    base: Base,
+    /// When corrections were first used without a break.
+    used_since: Option<SimTime>,
+    /// Of the way to a fixed solution.
+    progress: f64,
+    last: Option<SimTime>,
+    /// Where the rover's antenna was.
+    track: VecDeque<(SimTime, DVec3)>,
+}
+
+#[derive(Clone, Debug)]
+struct Set {
+    /// The instant that they are of.
+    at: SimTime,
+    observations: Vec<Observation>,
+}
+
+/// The base's place, by its observations.
+#[derive(Clone, Debug, Default)]
+struct Base {
+    /// The instant of the latest that were looked at.
+    at: Option<SimTime>,
+    ecef_m: Option<DVec3>,
+    is_by_phase: bool,
+    is_nonsense: bool,
+    /// By code on the mean: of a moving base against the rover, else on Earth.
+    mean_m: DVec3,
+    count: f64,
+    searches: u32,
+}
+
+/// The receiver's time in the systems' counts: the last whole millisecond.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Of the run.
+    pub at: SimTime,
+    /// GPS time, milliseconds.
+    pub gps_ms: i64,
+    /// GPS minus UTC.
+    pub leap_s: i8,
+}
+
+impl Rover {
+    /// Takes a message; whether it is used. `timeout_s` is how old it may be.
+    pub fn hear(
+        &mut self,
+        now: Now,
+        timeout_s: u64,
+        message: &Correction,
+        satellites: &[Satellite],
+    ) -> bool {
+        match &message.content {
+            Content::MovingBase => {
+                self.moves_since = Some(now.at);
+                true
+            }
+            Content::Place { ecef_m, height_m } => {
+                if !EARTH_RADIUS_M.contains(&ecef_m.length()) {
+                    return false;
+                }
+                self.follow(message.station);
+                let place = Geodetic::from_ecef(*ecef_m);
+                let up = GeoOrigin::new(place).ecef_direction(DVec3::Z);
+                let told_m = *ecef_m + up * *height_m;
+                // A base that is set up elsewhere is another base.
+                if self.told_m.is_some_and(|old| (old - told_m).length() > 1e-3) {
+                    self.base = Base::default();
+                }
+                self.told_m = Some(told_m);
+                true
+            }
+            Content::GlonassBiases => {
+                self.follow(message.station);
+                self.has_biases = true;
+                true
+            }
+            Content::Observations(observations) => {
+                let age_ms = age_ms(now, observations);
+                let is_of_use = -AHEAD_MS <= age_ms && age_ms <= timeout_s as i64 * 1000;
+                let set = set_of(observations, satellites);
+                if !is_of_use || set.is_empty() {
+                    return false;
+                }
+                self.follow(message.station);
+                let at = SimTime(now.at.0.saturating_add_signed(-age_ms * 1_000_000));
+                let system = set[0].satellite.system;
+                if self.sets.get(&system).is_some_and(|old| old.at > at) {
+                    return false;
+                }
+                self.sets.insert(system, Set { at, observations: set });
+                true
+            }
+            Content::Other | Content::Corrupt => false,
+        }
+    }
+
+    /// Corrections of another station are of another base: all begins again.
+    fn follow(&mut self, station: u16) {
+        if self.station != Some(station) {
+            let track = std::mem::take(&mut self.track);
+            let moves_since = self.moves_since;
+            *self = Self { station: Some(station), track, moves_since, ..Self::default() };
+        }
+    }
+
+    /// Forgets everything, as a receiver does at its start.
+    pub fn restart(&mut self) {
+        *self = Self::default();
+    }
+
+    /// What corrections do to the solution at `at`, of an antenna that is `here`; `last` is the solution
+    /// before it.
+    pub fn step(
+        &mut self,
+        at: SimTime,
+        gps_s: f64,
+        here: DVec3,
+        timeout_s: u64,
+        last: Option<&Solution>,
+    ) -> Option<Corrected> {
+        self.track.push_back((at, here));
+        if self.track.len() > KEPT_EPOCHS {
+            self.track.pop_front();
+        }
+        let before = self.last.replace(at);
+        let corrected = self.used_at(at, gps_s, here, timeout_s, before, last);
+        if corrected.is_none() {
+            self.used_since = None;
+            self.progress = 0.0;
+        }
+        corrected
+    }
+
+    fn used_at(
+        &mut self,
+        at: SimTime,
+        gps_s: f64,
+        here: DVec3,
+        timeout_s: u64,
+        before: Option<SimTime>,
+        last: Option<&Solution>,
+    ) -> Option<Corrected> {
+        let timeout_ns = timeout_s * 1_000_000_000;
+        let is_fresh = |then: SimTime| at.saturating_since(then).as_nanos() <= timeout_ns.into();
+        let newest = self.sets.values().map(|set| set.at).max().filter(|at| is_fresh(*at))?;
+        let is_moving = self.moves_since.is_some_and(is_fresh);
+        if !is_moving {
+            self.told_m?;
+        }
+        self.find_base(newest, at, gps_s, is_moving);
+        if self.base.is_nonsense {
+            return None;
+        }
+        let last = last.filter(|last| matches!(last.fix, Fix::ThreeD(_)))?;
+        let is_common = |satellite: &Satellite, for_phase: bool| {
+            let set = self.sets.get(&satellite.system).filter(|set| is_fresh(set.at));
+            let counts = satellite.system != GnssSystem::Glonass || !for_phase || self.has_biases;
+            counts
+                && set.is_some_and(|set| {
+                    set.observations.iter().any(|o| o.satellite.svid == satellite.svid)
+                })
+        };
+        let common = |for_phase| last.used().filter(|t| is_common(&t.satellite, for_phase)).count();
+        if common(false) < 4 {
+            return None;
+        }
+        let base = match is_moving {
+            // Without a place by phase there is no vector.
+            true => self.base.ecef_m?,
+            false => self.base.ecef_m.or(self.told_m)?,
+        };
+        let shift_m = if is_moving { DVec3::ZERO } else { self.told_m? - base };
+        let rover = if is_moving { self.rover_at(newest)? } else { here };
+        let baseline_m = rover - base;
+        let distance_m = baseline_m.length();
+        if distance_m > USED_WITHIN_M {
+            return None;
+        }
+        let age_s = at.saturating_since(newest).as_secs_f64();
+        let satellites = common(true) as f64;
+        let since = *self.used_since.get_or_insert(at);
+        let dt_s = before.map_or(0.0, |before| at.saturating_since(before).as_secs_f64());
+        if since < at && satellites >= 5.0 {
+            self.progress += dt_s / time_to_fix_s(satellites, distance_m);
+        }
+        let bent_m = shift_m.length() * distance_m / SATELLITES_M;
+        let is_carrier = distance_m <= FLOAT_WITHIN_M
+            && satellites >= 5.0
+            && at.saturating_since(since).as_secs_f64() >= FLOAT_AFTER_S;
+        let is_fixed = self.progress >= 1.0
+            && distance_m <= FIXED_WITHIN_M
+            && bent_m <= MOST_BENT_M
+            && age_s <= FIXED_WITHIN_S;
+        let best_fix = match (is_carrier, is_fixed) {
+            (true, true) => BestFix::RtkFixed,
+            (true, false) => BestFix::RtkFloat,
+            _ => BestFix::Differential,
+        };
+        Some(Corrected {
+            best_fix,
+            station: self.station.unwrap_or(0),
+            of: newest,
+            scale: 1.0 + distance_m / 10e3,
+            shift_m,
+            baseline_m,
+            is_moving,
+        })
+    }
+
+    /// Where the rover was when the base observed.
+    fn rover_at(&self, at: SimTime) -> Option<DVec3> {
+        let place = self.track.partition_point(|(then, _)| *then < at);
+        let (after, behind) = self.track.get(place)?;
+        if *after == at {
+            return Some(*behind);
+        }
+        let (before, front) = self.track.get(place.checked_sub(1)?)?;
+        let share = (at.0 - before.0) as f64 / (after.0 - before.0) as f64;
+        Some(front.lerp(*behind, share))
+    }
+
+    /// Looks at observations that have not been looked at.
+    fn find_base(&mut self, newest: SimTime, at: SimTime, gps_s: f64, is_moving: bool) {
+        if self.base.at == Some(newest) {
+            return;
+        }
+        let fresh = |set: &&Set| newest.saturating_since(set.at).as_millis() < 5;
+        let observations: Vec<Observation> =
+            self.sets.values().filter(fresh).flat_map(|set| set.observations.clone()).collect();
+        let gps_s = gps_s - at.saturating_since(newest).as_secs_f64();
+        let epoch = Epoch { gps_s, observations: &observations };
+        let rover = self.rover_at(newest).or_else(|| self.track.back().map(|(_, here)| *here));
+        let told_m = self.told_m.filter(|_| !is_moving);
+        let base = &mut self.base;
+        base.at = Some(newest);
+        base.is_nonsense = false;
+        let known = if is_moving { None } else { base.ecef_m.filter(|_| base.is_by_phase) };
+        for place in [known, told_m].into_iter().flatten() {
+            if epoch.is_at(place) {
+                base.ecef_m = Some(place);
+                base.is_by_phase = true;
+                return;
+            }
+        }
+        if is_moving {
+            base.ecef_m = None;
+        }
+        let Some(from) = told_m.or(rover) else { return };
+        let Some(by_code) = epoch.by_code(from) else { return };
+        if by_code.rms_m > NONSENSE_M || !EARTH_RADIUS_M.contains(&by_code.ecef_m.length()) {
+            base.is_nonsense = true;
+            return;
+        }
+        // A moving base is on the same robot: against the rover it hardly moves.
+        let origin = if is_moving { rover.unwrap_or_default() } else { DVec3::ZERO };
+        base.count = (base.count + 1.0).min(CODE_MEAN);
+        base.mean_m += (by_code.ecef_m - origin - base.mean_m) / base.count;
+        let near = base.mean_m + origin;
+        base.searches += 1;
+        // A moving base that was found is where it was against the rover, or turned with it.
+        let nearby = (is_moving && base.is_by_phase).then(|| epoch.by_phase(near, NEARBY_M));
+        let is_time = base.searches <= SEARCHES || base.searches.is_multiple_of(10);
+        let by_phase = nearby
+            .flatten()
+            .or_else(|| is_time.then(|| epoch.by_phase(near, AROUND_CODE_M)).flatten());
+        if let Some(place) = by_phase {
+            base.searches = 0;
+            base.ecef_m = Some(place);
+            base.is_by_phase = true;
+            // From here on the search begins where the base is.
+            (base.mean_m, base.count) = (place - origin, CODE_MEAN);
+        } else if !is_moving && !base.is_by_phase {
+            let is_wrong = told_m.is_some_and(|told| (told - near).length() > CODE_TELLS_M);
+            base.ecef_m = is_wrong.then_some(near);
+        }
+    }
+}
+
+/// From the first corrections to a fixed solution.
+fn time_to_fix_s(satellites: f64, distance_m: f64) -> f64 {
+    8.0 * libm::pow(20.0 / satellites, 1.5) * (1.0 + distance_m / 10e3)
+}
+
+/// How long ago observations were made. Their count of milliseconds leaves out weeks, or days.
+fn age_ms(now: Now, observations: &Observations) -> i64 {
+    let (count_ms, period_ms) = match observations.system {
+        MsmSystem::Gps | MsmSystem::Galileo => (now.gps_ms, WEEK_MS),
+        // BeiDou's time began 14 s after GPS's, as leap seconds go.
+        MsmSystem::Beidou => (now.gps_ms - 14_000, WEEK_MS),
+        // Moscow's time of day.
+        MsmSystem::Glonass => (now.gps_ms - i64::from(now.leap_s) * 1000 + 3 * 3_600_000, DAY_MS),
+    };
+    let age = count_ms - i64::from(observations.epoch_ms);
+    (age + period_ms / 2).rem_euclid(period_ms) - period_ms / 2
+}
+
+/// The observations of satellites that there are.
+fn set_of(observations: &Observations, satellites: &[Satellite]) -> Vec<Observation> {
+    let system = match observations.system {
+        MsmSystem::Gps => GnssSystem::Gps,
+        MsmSystem::Glonass => GnssSystem::Glonass,
+        MsmSystem::Galileo => GnssSystem::Galileo,
+        MsmSystem::Beidou => GnssSystem::Beidou,
+    };
+    let [first, second] = bands(system);
+    let of =
+        |svid: u8, band: u8| observations.signals.iter().find(|s| (s.svid, s.band) == (svid, band));
+    satellites
+        .iter()
+        .filter(|satellite| satellite.system == system)
+        .filter_map(|satellite| {
+            let one = of(satellite.svid, first)?;
+            let two = of(satellite.svid, second);
+            let phase = |signal_m: Option<f64>, is_second| {
+                Some((Carrier::new(satellite, is_second).frequency_hz, signal_m?))
+            };
+            let phases = (system != GnssSystem::Glonass)
+                .then(|| Some([phase(one.phase_m, false)?, phase(two?.phase_m, true)?]))
+                .flatten();
+            Some(Observation { satellite: *satellite, code_m: one.pseudorange_m, phases })
+        })
+        .collect()
+}
+
+/// RINEX's numbers of the bands of a system's signals.
+fn bands(system: GnssSystem) -> [u8; 2] {
+    match system {
+        GnssSystem::Gps | GnssSystem::Glonass => [1, 2],
+        GnssSystem::Galileo => [1, 7],
+        GnssSystem::Beidou => [2, 7],
+    }
+}
+
+impl Gnss {
+    /// Takes a message of a base, whatever port it came by; whether it is used.
+    pub(super) fn hear_correction(&mut self, now: SimTime, message: &Correction) -> bool {
+        let told = self.last.as_ref().map(|(_, stamp)| stamp.leap_s);
+        let gps_ns = self.epoch.gps_ns(now);
+        let now = Now {
+            at: SimTime(now.0.saturating_sub((gps_ns % 1_000_000) as u64)),
+            gps_ms: (gps_ns / 1_000_000) as i64,
+            leap_s: told.unwrap_or(self.settings.firmware_leap_s),
+        };
+        let timeout_s = self.store.get(key::CONSTR_DGNSSTO);
+        let satellites = &self.navigator.constellation().satellites;
+        self.rover.hear(now, timeout_s, message, satellites)
+    }
+
+    /// What corrections do to the solution of an epoch, if they decide.
+    pub(super) fn corrected_at(&mut self, at: SimTime, view: &SkyView) -> Option<Corrected> {
+        if self.settings.receiver.acquisition.best_fix.is_some() {
+            return None;
+        }
+        let timeout_s = self.store.get(key::CONSTR_DGNSSTO);
+        let last = self.last.as_ref().map(|(solution, _)| solution);
+        let gps_s = self.epoch.gps_seconds(at);
+        self.rover.step(at, gps_s, view.position.to_ecef(), timeout_s, last)
+    }
+
+    /// The fault of corrections that is on.
+    fn correction_fault_at(&self, at: SimTime) -> Option<(&Timed<GnssFault>, u64)> {
+        let is_of_corrections = |fault: &&Timed<GnssFault>| {
+            matches!(
+                fault.kind,
+                GnssFault::CorrectionsLost
+                    | GnssFault::CorrectionsLate { .. }
+                    | GnssFault::WrongBase { .. }
+            )
+        };
+        let mut faults = self.faults.iter().filter(is_of_corrections);
+        faults.find_map(|fault| Some((fault, fault.schedule.window_at(at)?)))
+    }
+
+    /// What it does to a rover's epoch at `at`.
+    pub(super) fn correction_faults_at(&self, at: SimTime) -> Option<FaultEffect> {
+        if self.settings.receiver.acquisition.best_fix.is_some() {
+            return None;
+        }
+        let (fault, window) = self.correction_fault_at(at)?;
+        let kind = match fault.kind {
+            GnssFault::CorrectionsLate { by_ns } => EffectKind::LateReply { by_ns },
+            GnssFault::WrongBase { offset_enu_m } => {
+                let offset_m = DVec3::from(offset_enu_m).length();
+                EffectKind::Moved { millimetres: (offset_m * 1e3).round() as u64 }
+            }
+            _ => EffectKind::NoCorrections,
+        };
+        Some(FaultEffect { fault: fault.fault, window, kind })
+    }
+
+    /// Whether a fault keeps a message that comes in now, for some time or for good.
+    pub(super) fn holds_back(&mut self, now: SimTime, message: &[u8]) -> bool {
+        match self.correction_fault_at(now).map(|(fault, _)| fault.kind) {
+            Some(GnssFault::CorrectionsLost) => true,
+            Some(GnssFault::CorrectionsLate { by_ns }) => {
+                if self.late_corrections.len() < MOST_LATE {
+                    self.late_corrections.push_back((SimTime(now.0 + by_ns), message.to_vec()));
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes the messages whose time has come.
+    pub(super) fn take_late_corrections(&mut self, now: SimTime) {
+        while let Some((_, message)) = self.late_corrections.pop_front_if(|(due, _)| *due <= now) {
+            self.take_correction(now, &message);
+        }
+    }
+
+    /// A message as a base tells it whose place is wrong by a fault.
+    pub(super) fn as_told(&self, now: SimTime, mut message: Correction) -> Correction {
+        if let Content::Place { ecef_m, .. } = &mut message.content
+            && let Some((fault, _)) = self.correction_fault_at(now)
+            && let GnssFault::WrongBase { offset_enu_m } = fault.kind
+        {
+            let base = GeoOrigin::new(Geodetic::from_ecef(*ecef_m));
+            *ecef_m += base.ecef_direction(DVec3::from(offset_enu_m));
+        }
+        message
+    }
+}

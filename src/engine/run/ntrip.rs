@@ -1,0 +1,556 @@
+//! Corrections over the network: a caster hands out what a base sends, a client takes what a caster has
+//! for a rover.
+//!
+//! A caster hands on whole RTCM 3 messages with a right CRC, and nothing else that leaves the base's port.
+//! Memory is bounded: so many clients ([`TcpServer`]), a request of each ([`MAX_HEAD`]), and messages that
+//! wait for the caster's thread ([`WAITING`]); a client that reads too slowly loses messages. What a
+//! client has from a caster goes to the rover as if its host had sent it, and into the command log.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::listeners::{Down, tell};
+use crate::config::rig::ntrip::{CasterConfig, Login, NtripConfig};
+use crate::config::rig::{DeviceId, Rig};
+use crate::devices::{Output, Transmit};
+use crate::engine::SetupError;
+use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
+use crate::links::tcp_server::{ServerEvent, TcpServer};
+use crate::time::SimTime;
+use crate::timing::clock::MonotonicClock;
+use crate::wire::framer::Framer;
+use crate::wire::gnss_stream::{Frame, GnssStream};
+use crate::wire::ntrip::{Answer, Chunks, MAX_HEAD, NoHead, Request, Source, chunk};
+use crate::wire::port::Peer;
+
+/// The end of a run, and what a base has sent, may go unnoticed for so long.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// What a base has sent, on its way to its caster.
+const WAITING: usize = 256;
+/// Bytes taken at once.
+const PIECE: usize = 4096;
+/// A caster that does not answer, or has nothing to say, for so long is given up and tried again.
+const SILENCE: Duration = Duration::from_secs(30);
+/// How long a connection may take.
+const CONNECTING: Duration = Duration::from_secs(3);
+/// Before the first try after one that failed; twice that before each further one, up to the last.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+
+/// The casters and clients of a rig, by device.
+pub struct Ntrip {
+    casters: BTreeMap<usize, Caster>,
+    clients: BTreeMap<usize, Client>,
+}
+
+impl Ntrip {
+    /// Opens the casters of `rig`.
+    pub fn open(rig: &Rig) -> Result<Self, SetupError> {
+        let place = rig.origin;
+        let devices = || rig.devices.iter().enumerate();
+        let casters = devices().filter_map(|(index, device)| {
+            let config = device.caster.as_ref()?;
+            let caster =
+                Caster::open(config, &device.name, [place.latitude_deg, place.longitude_deg]);
+            let caster =
+                caster.map_err(|error| SetupError::Control { device: device.name.clone(), error });
+            Some(caster.map(|caster| (index, caster)))
+        });
+        let casters = casters.collect::<Result<_, _>>()?;
+        let clients = devices().filter_map(|(index, device)| {
+            let config = device.ntrip.clone()?;
+            Some((index, Client { config, latest_gga: Mutex::default() }))
+        });
+        Ok(Self { casters, clients: clients.collect() })
+    }
+
+    /// Takes what a device has sent.
+    pub fn take(&self, device: DeviceId, transmit: &Transmit) {
+        let Output::Bytes(bytes) = &transmit.output else { return };
+        if let Some(caster) = self.casters.get(&device.0) {
+            caster.take(bytes);
+        }
+        if let Some(client) = self.clients.get(&device.0) {
+            client.take(bytes);
+        }
+    }
+
+    /// The casters.
+    pub fn casters(&self) -> impl Iterator<Item = &Caster> {
+        self.casters.values()
+    }
+
+    /// The clients, with the rovers that they are for.
+    pub fn clients(&self) -> impl Iterator<Item = (DeviceId, &Client)> {
+        self.clients.iter().map(|(device, client)| (DeviceId(*device), client))
+    }
+}
+
+/// The value of `Authorization`.
+fn authorization(login: &Login) -> String {
+    let Login { user, password } = login;
+    format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")))
+}
+
+/// A caster of one base.
+pub struct Caster {
+    base: String,
+    server: TcpServer,
+    mount_point: String,
+    authorization: Option<String>,
+    table: String,
+    sent: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
+}
+
+/// How far a client has got.
+enum Listener {
+    /// What it has sent of its request.
+    Asking(Vec<u8>),
+    /// It has the stream.
+    Hearing { is_chunked: bool },
+    /// It has had its answer.
+    Served,
+}
+
+impl Caster {
+    fn open(config: &CasterConfig, base: &str, place_deg: [f64; 2]) -> io::Result<Self> {
+        let source = Source {
+            mount_point: &config.mount_point,
+            latitude_deg: place_deg[0],
+            longitude_deg: place_deg[1],
+            has_login: config.login.is_some(),
+        };
+        Ok(Self {
+            base: base.to_owned(),
+            server: TcpServer::listen(&[config.listen])?,
+            mount_point: config.mount_point.clone(),
+            authorization: config.login.as_ref().map(authorization),
+            table: source.table(),
+            sent: bounded(WAITING),
+        })
+    }
+
+    /// Whose it is.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The caster in the status view.
+    pub fn describe(&self) -> String {
+        let address = self.server.addresses().next();
+        address.map_or_else(String::new, |at| format!("ntrip://{at}/{}", self.mount_point))
+    }
+
+    /// Takes what the base has sent. What finds no room is lost.
+    fn take(&self, bytes: &[u8]) {
+        let _ = self.sent.0.try_send(bytes.to_vec());
+    }
+
+    /// Serves clients until `over` is set.
+    pub fn serve(&self, over: &AtomicBool) {
+        let mut buffer = [0; PIECE];
+        let mut listeners: Vec<(Peer, Listener)> = Vec::new();
+        let mut messages = Framer::new(GnssStream);
+        while !over.load(Ordering::Relaxed) {
+            let mut happened = |event: ServerEvent<'_>| match event {
+                ServerEvent::Connected(peer) => {
+                    listeners.push((peer, Listener::Asking(Vec::new())));
+                }
+                ServerEvent::Disconnected(peer) => listeners.retain(|(other, _)| *other != peer),
+                ServerEvent::Bytes(peer, bytes) => {
+                    let found = listeners.iter_mut().find(|(other, _)| *other == peer);
+                    // What a client sends afterwards, such as its GGA, is of no use to a base.
+                    if let Some((_, listener @ Listener::Asking(_))) = found {
+                        self.answer(peer, listener, bytes);
+                    }
+                }
+            };
+            if let Err(error) = self.server.receive(&mut buffer, PATIENCE, &mut happened) {
+                tracing::warn!("the caster of {} has ended: {error}", self.base);
+                return;
+            }
+            while let Ok(bytes) = self.sent.1.try_recv() {
+                for frame in messages.frames(&bytes) {
+                    if let Frame::Rtcm3(message) = frame {
+                        self.hand_out(&listeners, &message);
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&self, peer: Peer, listener: &mut Listener, bytes: &[u8]) {
+        let Listener::Asking(asked) = listener else { return };
+        let room = MAX_HEAD - asked.len().min(MAX_HEAD);
+        asked.extend(&bytes[..bytes.len().min(room)]);
+        let request = match Request::parse(asked) {
+            Err(NoHead::Incomplete) => return,
+            Err(NoHead::Refused) => {
+                self.server.disconnect(peer);
+                *listener = Listener::Served;
+                return;
+            }
+            Ok(request) => request,
+        };
+        let is_known = request.mount_point == self.mount_point;
+        let answer = if request.mount_point.is_empty() {
+            Answer::Table(self.table.clone())
+        } else if !is_known && request.is_version_2 {
+            Answer::NotFound
+        } else if !is_known {
+            Answer::Table(self.table.clone())
+        } else if self.authorization.is_some() && request.authorization != self.authorization {
+            Answer::Unauthorized
+        } else {
+            Answer::Stream { is_chunked: request.is_version_2 }
+        };
+        self.server.send_to(peer, &answer.to_bytes(&request));
+        *listener = match answer {
+            Answer::Stream { is_chunked } => Listener::Hearing { is_chunked },
+            _ => {
+                self.server.disconnect(peer);
+                Listener::Served
+            }
+        };
+    }
+
+    fn hand_out(&self, listeners: &[(Peer, Listener)], message: &[u8]) {
+        for (peer, listener) in listeners {
+            match listener {
+                Listener::Hearing { is_chunked: true } => {
+                    self.server.send_to(*peer, &chunk(message));
+                }
+                Listener::Hearing { is_chunked: false } => {
+                    self.server.send_to(*peer, message);
+                }
+                Listener::Asking(_) | Listener::Served => {}
+            }
+        }
+    }
+}
+
+/// What takes corrections for a rover.
+pub struct Client {
+    config: NtripConfig,
+    latest_gga: Mutex<Vec<u8>>,
+}
+
+/// Why a connection has ended.
+enum Ended {
+    /// The run is over.
+    Over,
+    /// The network's reasons.
+    Network(io::Error),
+    /// The caster's.
+    Refused(String),
+    /// Nothing has come for a while.
+    Silent,
+}
+
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Self {
+        Self::Network(error)
+    }
+}
+
+impl Client {
+    /// Keeps the rover's GGA, if that is what it has sent and the caster is to have it.
+    fn take(&self, bytes: &[u8]) {
+        if self.config.gga_every_ns.is_some()
+            && bytes.first() == Some(&b'$')
+            && bytes.get(3..6) == Some(b"GGA")
+        {
+            *self.latest_gga.lock().expect("no holder panics") = bytes.to_vec();
+        }
+    }
+
+    /// Passes on what the caster sends until `over` is set; what arrives while the rover's link is `down`
+    /// is lost.
+    pub fn listen(
+        &self,
+        device: DeviceId,
+        clock: MonotonicClock,
+        down: &Down,
+        events: &Sender<HostEvent>,
+        over: &AtomicBool,
+    ) {
+        let NtripConfig { host, port, mount_point, .. } = &self.config;
+        let name = format!("ntrip://{host}:{port}/{mount_point}");
+        let mut pause = PAUSES[0];
+        let mut told = String::new();
+        loop {
+            let mut pass = |bytes: Vec<u8>| {
+                let at = clock.now();
+                if !down.at(at) && !bytes.is_empty() {
+                    let words = Words::Bytes(bytes);
+                    tell(Said { at, to: HostTarget::Device(device), words }, events, over);
+                }
+            };
+            let mut has_come = false;
+            let reason = match self.connection(clock, over, &name, &mut has_come, &mut pass) {
+                Ended::Over => return,
+                Ended::Network(error) => error.to_string(),
+                Ended::Refused(reason) => reason,
+                Ended::Silent => format!("no corrections for {} s", SILENCE.as_secs()),
+            };
+            if has_come {
+                (pause, told) = (PAUSES[0], String::new());
+            }
+            // The same reason again and again is told once.
+            if reason != told {
+                tracing::warn!("{name}: {reason}; trying again");
+                told = reason;
+            }
+            let until = clock.now() + pause;
+            while clock.now() < until {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                std::thread::park_timeout(PATIENCE);
+            }
+            pause = (pause * 2).min(PAUSES[1]);
+        }
+    }
+
+    /// One connection to the caster, to its end.
+    fn connection(
+        &self,
+        clock: MonotonicClock,
+        over: &AtomicBool,
+        name: &str,
+        has_come: &mut bool,
+        pass: &mut dyn FnMut(Vec<u8>),
+    ) -> Ended {
+        match self.try_connection(clock, over, name, has_come, pass) {
+            Ok(never) => match never {},
+            Err(ended) => ended,
+        }
+    }
+
+    fn try_connection(
+        &self,
+        clock: MonotonicClock,
+        over: &AtomicBool,
+        name: &str,
+        has_come: &mut bool,
+        pass: &mut dyn FnMut(Vec<u8>),
+    ) -> Result<std::convert::Infallible, Ended> {
+        let NtripConfig { host, port, mount_point, login, gga_every_ns } = &self.config;
+        let none = || io::Error::new(ErrorKind::NotFound, "the host has no address");
+        let address = (host.as_str(), *port).to_socket_addrs()?.next().ok_or_else(none)?;
+        let mut stream = TcpStream::connect_timeout(&address, CONNECTING)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(CONNECTING))?;
+        let request = Request {
+            mount_point: mount_point.clone(),
+            is_version_2: true,
+            authorization: login.as_ref().map(authorization),
+        };
+        stream.write_all(&request.to_bytes(&format!("{host}:{port}")))?;
+        let mut buffer = [0; PIECE];
+        let mut head = Some(Vec::new());
+        let mut chunks = None;
+        let mut heard_at = clock.now();
+        let mut next_gga = SimTime::ZERO;
+        loop {
+            if over.load(Ordering::Relaxed) {
+                return Err(Ended::Over);
+            }
+            let now = clock.now();
+            if now.saturating_since(heard_at) > SILENCE {
+                return Err(Ended::Silent);
+            }
+            if let Some(every_ns) = gga_every_ns
+                && head.is_none()
+                && now >= next_gga
+            {
+                let gga = self.latest_gga.lock().expect("no holder panics").clone();
+                if !gga.is_empty() {
+                    stream.write_all(&gga)?;
+                    next_gga = now + Duration::from_nanos(*every_ns);
+                }
+            }
+            let count = match stream.read(&mut buffer) {
+                Ok(0) => return Err(Ended::Refused("the caster has closed the connection".into())),
+                Ok(count) => count,
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                    ) =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            heard_at = clock.now();
+            let mut fresh = buffer[..count].to_vec();
+            if let Some(mut so_far) = head.take() {
+                so_far.append(&mut fresh);
+                match Answer::parse(&so_far) {
+                    Err(NoHead::Incomplete) => {
+                        head = Some(so_far);
+                        continue;
+                    }
+                    Err(NoHead::Refused) => return Err(Ended::Refused("it is no caster".into())),
+                    Ok((Answer::Stream { is_chunked }, used)) => {
+                        tracing::info!("{name} is connected");
+                        chunks = is_chunked.then(Chunks::default);
+                        fresh = so_far.split_off(used.min(so_far.len()));
+                    }
+                    Ok((answer, _)) => return Err(Ended::Refused(reason(&answer, mount_point))),
+                }
+            }
+            if let Some(chunks) = &mut chunks {
+                let mut data = Vec::new();
+                if chunks.take(&fresh, &mut data).is_err() {
+                    return Err(Ended::Refused("the caster has ended the stream".into()));
+                }
+                fresh = data;
+            }
+            *has_come |= !fresh.is_empty();
+            pass(fresh);
+        }
+    }
+}
+
+/// An answer without a stream, for people.
+fn reason(answer: &Answer, mount_point: &str) -> String {
+    match answer {
+        Answer::Unauthorized => "the caster refuses user and password".to_owned(),
+        Answer::NotFound | Answer::Table(_) => {
+            format!("the caster has no stream \"{mount_point}\"")
+        }
+        Answer::Other(status) => format!("the caster answers \"{status}\""),
+        Answer::Stream { .. } => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCAL: &str = "127.0.0.1";
+    /// Message 1005 of station 2003, from the standard.
+    const MESSAGE: [u8; 25] = [
+        0xd3, 0x00, 0x13, 0x3e, 0xd7, 0xd3, 0x02, 0x02, 0x98, 0x0e, 0xde, 0xef, 0x34, 0xb4, 0xbd,
+        0x62, 0xac, 0x09, 0x41, 0x98, 0x6f, 0x33, 0x36, 0x0b, 0x98,
+    ];
+
+    fn caster(login: Option<Login>) -> Caster {
+        let listen = format!("{LOCAL}:0").parse().unwrap();
+        let config = CasterConfig { listen, mount_point: "BASE".to_owned(), login };
+        Caster::open(&config, "base", [47.28, 8.57]).unwrap()
+    }
+
+    /// Lets `with` meet a caster that serves, to which the base sends a message again and again.
+    fn with_caster(caster: &Caster, with: impl FnOnce(u16)) {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| caster.serve(&over));
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    caster.take(b"$GNGGA,no\r\n");
+                    caster.take(&MESSAGE);
+                    std::thread::park_timeout(PATIENCE);
+                }
+            });
+            let port = caster.server.addresses().next().unwrap().port();
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| with(port)));
+            over.store(true, Ordering::Relaxed);
+            done.unwrap();
+        });
+    }
+
+    fn exchange(port: u16, request: &str, least: usize) -> Vec<u8> {
+        let mut stream = TcpStream::connect((LOCAL, port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut got = Vec::new();
+        let mut buffer = [0; 256];
+        while got.len() < least {
+            match stream.read(&mut buffer) {
+                Ok(0) | Err(_) => break,
+                Ok(count) => got.extend(&buffer[..count]),
+            }
+        }
+        got
+    }
+
+    #[test]
+    fn old_and_new_clients_have_stream_and_table() {
+        with_caster(&caster(None), |port| {
+            let old = exchange(port, "GET /BASE HTTP/1.0\r\nUser-Agent: NTRIP x\r\n\r\n", 14 + 50);
+            assert!(old.starts_with(b"ICY 200 OK\r\n\r\n\xd3"), "{old:?}");
+            assert_eq!(old[14..39], MESSAGE, "messages alone");
+            let ask = "GET /BASE HTTP/1.1\r\nHost: x\r\nNtrip-Version: Ntrip/2.0\r\n\r\n";
+            let new = exchange(port, ask, 400);
+            let text = String::from_utf8_lossy(&new);
+            assert!(text.starts_with("HTTP/1.1 200 OK\r\nNtrip-Version: Ntrip/2.0"), "{text}");
+            assert!(new.windows(29).any(|part| part == [b"19\r\n", &MESSAGE[..]].concat()));
+            let table = exchange(port, "GET / HTTP/1.0\r\n\r\n", usize::MAX);
+            let table = String::from_utf8(table).unwrap();
+            assert!(table.starts_with("SOURCETABLE 200 OK\r\n"), "{table}");
+            assert!(table.contains("STR;BASE;") && table.ends_with("ENDSOURCETABLE\r\n"));
+            let ask = "GET /OTHER HTTP/1.1\r\nNtrip-Version: Ntrip/2.0\r\n\r\n";
+            assert!(exchange(port, ask, usize::MAX).starts_with(b"HTTP/1.1 404"));
+            assert_eq!(exchange(port, "SOURCE x /BASE\r\n\r\n", usize::MAX), b"");
+        });
+    }
+
+    #[test]
+    fn a_login_is_asked_for() {
+        let login = Login { user: "u".to_owned(), password: "p".to_owned() };
+        with_caster(&caster(Some(login)), |port| {
+            let ask = |line: &str| exchange(port, &format!("GET /BASE HTTP/1.0\r\n{line}\r\n"), 12);
+            assert!(ask("").starts_with(b"HTTP/1.0 401"));
+            assert!(ask("Authorization: Basic dTpx\r\n").starts_with(b"HTTP/1.0 401"));
+            assert!(ask("Authorization: Basic dTpw\r\n").starts_with(b"ICY 200 OK"));
+        });
+    }
+
+    #[test]
+    fn a_client_takes_what_a_caster_has_or_says_why_not() {
+        let caster = caster(None);
+        with_caster(&caster, |port| {
+            let end_of = |mount_point: &str, port: u16| {
+                let over = AtomicBool::new(false);
+                let config = NtripConfig {
+                    host: LOCAL.to_owned(),
+                    port,
+                    mount_point: mount_point.to_owned(),
+                    login: None,
+                    gga_every_ns: Some(1),
+                };
+                let client = Client { config, latest_gga: Mutex::default() };
+                client.take(b"$GNRMC,x\r\n");
+                client.take(b"$GNGGA,x\r\n");
+                let (clock, _) = MonotonicClock::starting_in(Duration::ZERO);
+                let mut data = Vec::new();
+                let mut pass = |bytes: Vec<u8>| {
+                    data.extend(bytes);
+                    over.store(data.len() >= 100, Ordering::Relaxed);
+                };
+                let ended = client.connection(clock, &over, "it", &mut false, &mut pass);
+                (ended, data)
+            };
+            let (ended, data) = end_of("BASE", port);
+            assert!(matches!(ended, Ended::Over));
+            assert_eq!(data[..50], [MESSAGE, MESSAGE].concat());
+            let (Ended::Refused(reason), _) = end_of("OTHER", port) else { panic!() };
+            assert_eq!(reason, "the caster has no stream \"OTHER\"");
+        });
+        // Nobody is there any more.
+        let port = caster.server.addresses().next().unwrap().port();
+        drop(caster);
+        let error = TcpStream::connect((LOCAL, port)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    }
+}

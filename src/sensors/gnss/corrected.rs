@@ -1,0 +1,52 @@
+//! What corrections of a base station do to a solution.
+
+use glam::{DMat3, DVec3};
+
+use super::settings::BestFix;
+use crate::frames::{GeoOrigin, Geodetic};
+use crate::time::SimTime;
+
+/// Corrections that are used in a solution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Corrected {
+    /// The solution goes no further.
+    pub best_fix: BestFix,
+    /// The base station.
+    pub station: u16,
+    /// The instant that they are of.
+    pub of: SimTime,
+    /// Errors and accuracies of a carrier solution are multiplied by this.
+    pub scale: f64,
+    /// What the base's place is off by, and so the rover's; Earth-centred, Earth-fixed.
+    pub shift_m: DVec3,
+    /// From the base's antenna to the rover's; of a moving base, as it was at [`Self::of`].
+    pub baseline_m: DVec3,
+    /// Whether the base moves: then the position is no better than without corrections.
+    pub is_moving: bool,
+}
+
+/// The vector from a base station, as a receiver reports it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Baseline {
+    /// The corrections behind it.
+    pub by: Corrected,
+    /// East, north, up.
+    pub enu_m: DVec3,
+    /// Of it; east, north, up.
+    pub covariance_m2: DMat3,
+}
+
+impl Corrected {
+    /// The vector with an error along the rover's east, north and up.
+    pub(super) fn baseline(
+        &self,
+        rover: Geodetic,
+        error_m: DVec3,
+        covariance_m2: DMat3,
+    ) -> Baseline {
+        let base_m = rover.to_ecef() - self.baseline_m;
+        let base = GeoOrigin::new(Geodetic::from_ecef(base_m));
+        let vector_m = base.world_from_ecef(base_m + self.baseline_m);
+        Baseline { by: *self, enu_m: vector_m + error_m, covariance_m2 }
+    }
+}
