@@ -97,7 +97,7 @@ pub enum Output {
     /// Datagrams of this port that were handed over before and are due then or later are not sent
     /// after all: the device has been told to do something else.
     Revoke(PortIndex),
-    /// Datagrams that are due then or later go to another host.
+    /// Datagrams that are due then or later go to another host; those of ports with the number 0 go on as before.
     Host(HostAddress),
     /// The robot's drive, or one of its joints, is told something. Nothing leaves by the device's link.
     Actuate(Actuation),

@@ -27,6 +27,7 @@ pub mod hokuyo;
 pub mod imu;
 pub mod joint_encoder;
 mod kangaroo;
+pub mod livox;
 pub mod mip;
 pub mod motor_stall;
 mod optics_fault;

@@ -18,6 +18,7 @@ use crate::links::serial::SerialLink;
 use crate::links::tcp::TcpLink;
 use crate::links::tcp_server::TcpServer;
 use crate::links::udp::UdpLink;
+use crate::links::udp_server::UdpServer;
 use crate::links::{ByteLink, interface};
 use crate::wire::line::LineSettings;
 use crate::wire::port::{Peer, UdpOptions};
@@ -50,6 +51,8 @@ pub enum ControlLink {
     Web(HttpServer),
     /// A TCP port for commands.
     Commands(TcpServer),
+    /// A UDP port for commands.
+    Datagrams(UdpServer),
     /// A serial line.
     Line(Arc<dyn ByteLink>),
 }
@@ -104,7 +107,9 @@ impl Connections {
             Link::Datagrams(_) | Link::Server(_) => {
                 self.controls.iter().find_map(|control| match control {
                     ControlLink::Line(line) => Some(line.as_ref()),
-                    ControlLink::Web(_) | ControlLink::Commands(_) => None,
+                    ControlLink::Web(_) | ControlLink::Commands(_) | ControlLink::Datagrams(_) => {
+                        None
+                    }
                 })
             }
         }
@@ -114,7 +119,7 @@ impl Connections {
     pub fn hosts(&self) -> Vec<SocketAddr> {
         let commands = self.controls.iter().filter_map(|control| match control {
             ControlLink::Commands(server) => Some(server),
-            ControlLink::Web(_) | ControlLink::Line(_) => None,
+            ControlLink::Web(_) | ControlLink::Datagrams(_) | ControlLink::Line(_) => None,
         });
         let link = match &self.link {
             Link::Server(server) => Some(server),
@@ -123,11 +128,18 @@ impl Connections {
         link.into_iter().chain(commands).flat_map(TcpServer::connected).collect()
     }
 
-    /// The server that `peer` is connected to, if it is a control.
-    pub fn commands_of(&self, peer: Peer) -> Option<&TcpServer> {
-        self.controls.iter().find_map(|control| match control {
-            ControlLink::Commands(server) if server.has_port(peer.port) => Some(server),
-            _ => None,
+    /// Answers `peer`; whether it speaks to a control.
+    pub fn answer(&self, peer: Peer, bytes: &[u8]) -> bool {
+        self.controls.iter().any(|control| match control {
+            ControlLink::Commands(server) if server.has_port(peer.port) => {
+                server.send_to(peer, bytes);
+                true
+            }
+            ControlLink::Datagrams(server) if server.has_port(peer.port) => {
+                server.send_to(peer, bytes);
+                true
+            }
+            _ => false,
         })
     }
 }
@@ -158,6 +170,7 @@ impl ControlLink {
         match self {
             Self::Web(server) => format!("http://{}", server.address()),
             Self::Commands(server) => format!("commands by {}", server.describe()),
+            Self::Datagrams(server) => format!("commands by {}", server.describe()),
             Self::Line(line) => line.describe(),
         }
     }
@@ -168,6 +181,9 @@ fn open_control(control: &ControlConfig, line: LineSettings) -> io::Result<Contr
         ControlConfig::Web(address) => HttpServer::listen(*address).map(ControlLink::Web),
         ControlConfig::Commands { address, port } => {
             TcpServer::listen_as(*port, &[*address]).map(ControlLink::Commands)
+        }
+        ControlConfig::Datagrams { address, port, hears_broadcasts } => {
+            UdpServer::listen_as(*port, *address, *hears_broadcasts).map(ControlLink::Datagrams)
         }
         ControlConfig::Line(config) => open_line(config, line).map(ControlLink::Line),
     }

@@ -182,6 +182,9 @@ impl OneDevice<'_> {
             let kind = match control {
                 ControlConfig::Web(_) => ControlKind::Web,
                 ControlConfig::Commands { .. } => ControlKind::Commands,
+                ControlConfig::Datagrams { hears_broadcasts, .. } => {
+                    ControlKind::Datagrams { hears_broadcasts: *hears_broadcasts }
+                }
                 ControlConfig::Line(_) => ControlKind::SerialPort,
             };
             // Both lists have the product's order; a product may leave out some.
@@ -189,10 +192,13 @@ impl OneDevice<'_> {
                 continue;
             };
             match control {
-                ControlConfig::Web(address) | ControlConfig::Commands { address, .. } => {
+                ControlConfig::Web(address)
+                | ControlConfig::Commands { address, .. }
+                | ControlConfig::Datagrams { address, .. } => {
                     let mut address = *address;
+                    let is_udp = matches!(control, ControlConfig::Datagrams { .. });
                     if !self.keep {
-                        address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.free(false)?));
+                        address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.free(is_udp)?));
                         self.set(key, &format!("\"{address}\""));
                     }
                     self.tell(key, address.to_string());

@@ -23,6 +23,7 @@ pub(crate) mod tcp;
 pub(crate) mod tcp_server;
 pub mod timestamps;
 pub(crate) mod udp;
+pub(crate) mod udp_server;
 mod visitors;
 
 use std::io;

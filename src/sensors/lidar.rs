@@ -5,14 +5,14 @@ mod truth_keeper;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use glam::DMat3;
+use glam::{DMat3, DVec3};
 
 pub(super) use self::truth_keeper::Fired;
 use self::truth_keeper::TruthKeeper;
 use super::beam::{self, Spot};
 use super::lidar_faults::{Received, SweepFaults};
 use super::noise::{NoiseSource, Quantity, RequestNoise};
-use super::pattern::LaserGeometry;
+use super::pattern::{Beam, LaserGeometry};
 use super::receiver::{self, Backscatter, Errors, Receiver, Reception};
 use super::surfaces::Glimpses;
 use super::truth::{Origin, Sources};
@@ -245,9 +245,15 @@ impl Lidar {
                 if span_ns == 0 { 0.0 } else { f64::from(firing.offset_ns) / f64::from(span_ns) };
             let at = SimTime(start.0 + u64::from(firing.offset_ns));
             let pose = poses.at(share, at, surroundings);
-            let rotor_azimuth_rad = sweep.azimuth_at(firing.offset_ns.into());
             let laser = usize::from(firing.laser);
-            let pulse = self.pulse(laser, rotor_azimuth_rad, &pose, index as usize, noise);
+            let beam = match sweep.rotor.aims().and_then(|aims| aims.get(index as usize)) {
+                Some(aim) => self.steered(laser, *aim, index as usize, noise),
+                None => {
+                    let rotor_azimuth_rad = sweep.azimuth_at(firing.offset_ns.into());
+                    self.turned(laser, rotor_azimuth_rad, index as usize, noise)
+                }
+            };
+            let pulse = self.pulse(&beam, &pose);
             scratch.pulses.push(pulse);
             scratch.fired.push(at);
         }
@@ -404,14 +410,14 @@ impl Lidar {
         self.receiver.echoes(scatter, reception)
     }
 
-    fn pulse(
+    /// The beam of a firing that the rotor points.
+    fn turned(
         &self,
         laser: usize,
         rotor_azimuth_rad: f64,
-        pose: &Transform<World, Sensor>,
         index: usize,
         noise: &RequestNoise,
-    ) -> Pulse {
+    ) -> Beam {
         let geometry = &self.lasers[laser];
         let azimuth_error = error(self.settings.azimuth_std_rad, noise, index, Quantity::Azimuth);
         let azimuth_rad = rotor_azimuth_rad + geometry.azimuth_offset_rad + azimuth_error;
@@ -422,7 +428,22 @@ impl Lidar {
         } else {
             libm::sincos(geometry.elevation_rad + elevation_error)
         };
-        let beam = geometry.beam(libm::sincos(azimuth_rad), elevation);
+        geometry.beam(libm::sincos(azimuth_rad), elevation)
+    }
+
+    /// The beam of a firing that points along `aim`.
+    fn steered(&self, laser: usize, aim: DVec3, index: usize, noise: &RequestNoise) -> Beam {
+        let geometry = &self.lasers[laser];
+        let azimuth_rad = geometry.azimuth_offset_rad
+            + error(self.settings.azimuth_std_rad, noise, index, Quantity::Azimuth);
+        let elevation_rad = geometry.elevation_rad
+            + error(self.settings.elevation_std_rad, noise, index, Quantity::Elevation);
+        let flat = libm::hypot(aim.x, aim.y);
+        let heading = if flat > 0.0 { (-aim.y / flat, aim.x / flat) } else { (0.0, 1.0) };
+        geometry.beam(sum(heading, azimuth_rad), sum((aim.z, flat), elevation_rad))
+    }
+
+    fn pulse(&self, beam: &Beam, pose: &Transform<World, Sensor>) -> Pulse {
         let turn = DMat3::from_quat(pose.rotation);
         Pulse {
             origin: turn * (beam.exit - beam.direction * self.apex_behind_m) + pose.translation,
@@ -572,6 +593,15 @@ fn sort(
         put(index, places[key] as usize);
         places[key] += 1;
     }
+}
+
+/// Sine and cosine of an angle with these and another.
+fn sum((sin, cos): (f64, f64), other_rad: f64) -> (f64, f64) {
+    if other_rad == 0.0 {
+        return (sin, cos);
+    }
+    let (other_sin, other_cos) = libm::sincos(other_rad);
+    (sin * other_cos + cos * other_sin, cos * other_cos - sin * other_sin)
 }
 
 /// A draw with the standard deviation `std`; no draw is made for zero.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::fault::{EffectKind, FaultEffect};
 use super::noise::Quantity;
 use super::pattern::LaserGeometry;
-use super::{FiringSlot, Return, Sweep};
+use super::{Return, Sweep};
 use crate::config::rig::faults::Timed;
 use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
@@ -69,7 +69,7 @@ impl<'a> SweepFaults<'a> {
         }
         let mut light = 1.0;
         for active in &self.all {
-            let share = self.share(active.fault, &self.sweep.firings[index]);
+            let share = self.share(active.fault, index);
             if share == 1.0 {
                 continue;
             }
@@ -101,7 +101,8 @@ impl<'a> SweepFaults<'a> {
     }
 
     /// The share of a firing's light that a fault leaves.
-    fn share(&self, fault: &Timed<LidarFault>, firing: &FiringSlot) -> f32 {
+    fn share(&self, fault: &Timed<LidarFault>, index: usize) -> f32 {
+        let firing = &self.sweep.firings[index];
         if !fault.is_on(SimTime(self.start.0 + u64::from(firing.offset_ns))) {
             return 1.0;
         }
@@ -110,8 +111,8 @@ impl<'a> SweepFaults<'a> {
             LidarFault::DeadLasers(_) => 1.0,
             LidarFault::DirtyWindow { sector, transmission } => {
                 let laser = &self.lasers[usize::from(firing.laser)];
-                let rotor_rad = self.sweep.azimuth_at(firing.offset_ns.into());
-                if sector.contains(rotor_rad + laser.azimuth_offset_rad) {
+                let (aimed_rad, _) = self.sweep.aim(index);
+                if sector.contains(aimed_rad + laser.azimuth_offset_rad) {
                     (transmission * transmission) as f32
                 } else {
                     1.0

@@ -25,6 +25,8 @@ pub mod weather;
 
 use std::sync::Arc;
 
+use glam::DVec3;
+
 use self::fault::FaultEffect;
 use self::lidar::Scratch;
 use self::receiver::{EchoSelection, ReceiverSetting};
@@ -215,6 +217,8 @@ pub struct RotorMotion {
     first: RotorPiece,
     /// Further pieces in the order of time; usually none.
     others: Vec<RotorPiece>,
+    /// Where each firing points, of lidars that steer their beams without a rotor.
+    aims: Option<Arc<[DVec3]>>,
 }
 
 /// An interval of constant angular acceleration. Angles are clockwise seen from above, 0 is
@@ -239,7 +243,18 @@ impl RotorMotion {
 
     /// A rotor whose motion begins with `first`.
     pub fn starting_with(first: RotorPiece) -> Self {
-        Self { first, others: Vec::new() }
+        Self { first, others: Vec::new(), aims: None }
+    }
+
+    /// No rotor: each firing of a sweep points along its own unit vector (forward, left, up). What lasers have of their
+    /// own comes on top.
+    pub fn steered(aims: Arc<[DVec3]>) -> Self {
+        Self { aims: Some(aims), ..Self::even(0.0, 0.0) }
+    }
+
+    /// Where each firing points, of lidars without a rotor.
+    pub fn aims(&self) -> Option<&Arc<[DVec3]>> {
+        self.aims.as_ref()
     }
 
     /// Adds `piece`, which replaces the motion from its start on. Pieces must be added in the order of
@@ -274,6 +289,16 @@ impl Sweep {
     #[inline]
     pub fn azimuth_at(&self, offset_ns: u64) -> f64 {
         self.rotor.azimuth_at(offset_ns)
+    }
+
+    /// Azimuth (clockwise from forward) and elevation of a firing without a laser's own, radians.
+    pub fn aim(&self, firing: usize) -> (f64, f64) {
+        let steered = self.rotor.aims.as_ref().and_then(|aims| aims.get(firing));
+        match (steered, self.firings.get(firing)) {
+            (Some(aim), _) => (libm::atan2(-aim.y, aim.x), libm::asin(aim.z.clamp(-1.0, 1.0))),
+            (None, Some(slot)) => (self.azimuth_at(slot.offset_ns.into()), 0.0),
+            (None, None) => (0.0, 0.0),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Checksums of the byte formats.
 
 use crc::{
-    CRC_8_MAXIM_DOW, CRC_16_IBM_3740, CRC_16_KERMIT, CRC_16_UMTS, CRC_16_XMODEM, CRC_24_LTE_A, Crc,
+    CRC_8_MAXIM_DOW, CRC_16_IBM_3740, CRC_16_KERMIT, CRC_16_UMTS, CRC_16_XMODEM, CRC_24_LTE_A,
+    CRC_32_ISO_HDLC, Crc, Table,
 };
 
 const VELODYNE: Crc<u16> = Crc::<u16>::new(&CRC_16_UMTS);
@@ -10,6 +11,7 @@ const IBM_3740: Crc<u16> = Crc::<u16>::new(&CRC_16_IBM_3740);
 const KERMIT: Crc<u16> = Crc::<u16>::new(&CRC_16_KERMIT);
 const MAXIM: Crc<u8> = Crc::<u8>::new(&CRC_8_MAXIM_DOW);
 const QUALCOMM: Crc<u32> = Crc::<u32>::new(&CRC_24_LTE_A);
+static ISO_HDLC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
 
 /// The CRC-16 of the HDL-64E S3's calibration: polynomial 0x8005, start 0, nothing reflected,
 /// no final xor. The catalogue of CRCs knows it as CRC-16/UMTS.
@@ -81,6 +83,11 @@ pub fn xor8(bytes: &[u8]) -> u8 {
 /// catalogue of CRCs knows it as CRC-24/LTE-A.
 pub fn crc24q(bytes: &[u8]) -> u32 {
     QUALCOMM.checksum(bytes)
+}
+
+/// CRC-32/ISO-HDLC, that of Ethernet: polynomial 0x04c11db7 reflected, start and final xor all ones. Livox.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    ISO_HDLC.checksum(bytes)
 }
 
 /// CRC-64/XZ: polynomial 0x42f0e1eba9ea3693 reflected, start and final xor all ones. Ouster.

@@ -21,6 +21,7 @@ pub mod http;
 pub mod joint_lines;
 pub mod kangaroo;
 pub mod line;
+pub mod livox;
 pub mod mip;
 pub mod navigation;
 pub mod nmea;

@@ -54,6 +54,7 @@ FAMILIES = [
     ("velodyne-hdl64e-s3", UDP, "", 0.05),
     ("ouster-os1-32-3.1", UDP, "", 0.1),
     ("hesai-pandar40p", UDP, 'return_mode = "last-strongest"', 0.05),
+    ("livox-mid360", UDP, "", 0.05),
     ("sick-lms291-s14", PTY, 'baud_rate = 500000, power_on_mode = "continuous"', 0.5),
     ("sick-lms511", TCP, 'power_on_stream = "cola-b"', 0.5),
     ("hokuyo-utm30lx-ew", TCP, 'power_on_stream = "NE"', 0.5),

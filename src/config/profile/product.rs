@@ -87,7 +87,7 @@ pub struct Control {
     pub key: &'static str,
     /// What it is.
     pub kind: ControlKind,
-    /// Its TCP port as the product is delivered, if it has one.
+    /// Its port as the product is delivered, if it has one.
     pub port: Option<u16>,
 }
 
@@ -98,6 +98,11 @@ pub enum ControlKind {
     Web,
     /// A TCP port where hosts give commands, several at a time.
     Commands,
+    /// A UDP port where hosts give commands.
+    Datagrams {
+        /// Whether it hears what hosts broadcast to the port, and answers by broadcast.
+        hears_broadcasts: bool,
+    },
     /// A serial port.
     SerialPort,
 }

@@ -103,7 +103,7 @@ fn controls(
     read.into_iter().collect()
 }
 
-/// Reads one control: `None` if it has no address, `Some(None)` if that is wrong. A TCP port takes
+/// Reads one control: `None` if it has no address, `Some(None)` if that is wrong. A port takes
 /// the next number of `ports`, whether it has an address or not.
 fn control_of(
     control: &Control,
@@ -112,7 +112,10 @@ fn control_of(
     claims: &Claims<'_>,
 ) -> Option<Option<ControlConfig>> {
     let field = table.optional(control.key);
-    let port = if control.kind == ControlKind::Commands { ports.next()? } else { 0 };
+    let port = match control.kind {
+        ControlKind::Commands | ControlKind::Datagrams { .. } => ports.next()?,
+        ControlKind::Web | ControlKind::SerialPort => 0,
+    };
     if !field.is_written() {
         return None;
     }
@@ -121,6 +124,10 @@ fn control_of(
         ControlKind::Commands => {
             listening(&field, claims).map(|address| ControlConfig::Commands { address, port })
         }
+        ControlKind::Datagrams { hears_broadcasts } => socket(&field).map(|(address, place)| {
+            claims.udp(address, None, &place);
+            ControlConfig::Datagrams { address, port, hears_broadcasts }
+        }),
         ControlKind::SerialPort => written_out(field, kinds_of(Interface::Line))?
             .such_as("{ pty = \"/tmp/menura/control\" }")
             .table("a serial line")
@@ -344,11 +351,16 @@ mod tests {
     use crate::toml::diagnostic::SourceFile;
     use crate::toml::reader::{Faults, parse_toml};
 
-    const CONTROLS: [Control; 4] = [
+    const CONTROLS: [Control; 5] = [
         Control { key: "web", kind: ControlKind::Web, port: None },
         Control { key: "commands", kind: ControlKind::Commands, port: None },
         Control { key: "service", kind: ControlKind::Commands, port: None },
         Control { key: "control", kind: ControlKind::SerialPort, port: None },
+        Control {
+            key: "search",
+            kind: ControlKind::Datagrams { hears_broadcasts: true },
+            port: None,
+        },
     ];
 
     /// What a link with these keys gives to a product that has all of [`CONTROLS`], and the faults.
@@ -371,12 +383,14 @@ mod tests {
     fn a_product_may_have_several_controls_and_a_rig_opens_some() {
         let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let all = "web = \"127.0.0.1:80\"\ncommands = \"127.0.0.1:9347\"\n\
-                   service = \"127.0.0.1:7501\"\ncontrol = { tcp = \"127.0.0.1:9\" }";
+                   service = \"127.0.0.1:7501\"\ncontrol = { tcp = \"127.0.0.1:9\" }\n\
+                   search = \"127.0.0.1:7501\"";
         let expected = [
             ControlConfig::Web(address(80)),
             ControlConfig::Commands { address: address(9347), port: 0 },
             ControlConfig::Commands { address: address(7501), port: 1 },
             ControlConfig::Line(LineConfig::Tcp(address(9))),
+            ControlConfig::Datagrams { address: address(7501), port: 2, hears_broadcasts: true },
         ];
         assert_eq!(read(all).0.unwrap(), expected);
         // Ports keep their numbers, whichever are open.

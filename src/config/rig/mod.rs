@@ -543,6 +543,15 @@ pub enum ControlConfig {
         /// What [`crate::wire::port::Peer::port`] is of those who connect.
         port: u8,
     },
+    /// `"ADDRESS:PORT"`: where hosts give commands by UDP.
+    Datagrams {
+        /// Where it listens.
+        address: SocketAddr,
+        /// What [`crate::wire::port::Peer::port`] is of those who speak to it.
+        port: u8,
+        /// Whether it hears what hosts broadcast to the port, and answers by broadcast.
+        hears_broadcasts: bool,
+    },
     /// `{ pty = "PATH" }`: the serial line it takes commands from.
     Line(LineConfig),
 }
@@ -553,6 +562,7 @@ impl ControlConfig {
         match self {
             Self::Web(address) => format!("http://{address}"),
             Self::Commands { address, .. } => format!("commands by tcp {address}"),
+            Self::Datagrams { address, .. } => format!("commands by udp {address}"),
             Self::Line(line) => line.describe(),
         }
     }

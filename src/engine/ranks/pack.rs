@@ -3,6 +3,7 @@
 //! Sweeps are asked for again and again with the same pulses. They are told once, as a table, to which requests
 //! refer.
 
+use glam::DVec3;
 use wincode::config::DefaultConfig;
 use wincode::{SchemaRead, SchemaWrite};
 
@@ -191,8 +192,9 @@ type StepFields = (
 type PoseFields = (u64, u64, u64, [f64; 7], [f64; 3], [f64; 3]);
 type MotionFields = (Vec<StepFields>, Vec<(u64, Vec<[f64; 2]>)>, Vec<(u32, u64, Vec<PoseFields>)>);
 type FaultFields = (u32, String, String, u64, Option<u64>, Option<u64>);
-type QuestionFields =
-    ((u64, u32, u64, u64, u64), (Vec<(u64, f64, f64, f64)>, u8, f32, f32), (u32, u8, bool));
+type QuestionFields = ((u64, u32, u64, u64, u64), SweepFields, (u32, u8, bool));
+/// The rotor's pieces, where its firings point, which echoes, and the receiver's setting.
+type SweepFields = (Vec<(u64, f64, f64, f64)>, Vec<[f64; 3]>, u8, f32, f32);
 type LoadedFields = (String, u32, String, String, Vec<(String, String)>);
 /// What a return is of, and how it came about.
 type ReturnFields = ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool));
@@ -342,6 +344,12 @@ fn question_fields(question: &Question) -> QuestionFields {
         (ticket, device as u32, index, start.0, number),
         (
             question.rotor.pieces().map(piece).collect(),
+            question
+                .rotor
+                .aims()
+                .iter()
+                .flat_map(|aims| aims.iter().map(DVec3::to_array))
+                .collect(),
             place_of(&SELECTIONS, &question.selection),
             threshold_factor,
             blanked_m,
@@ -352,7 +360,7 @@ fn question_fields(question: &Question) -> QuestionFields {
 
 fn question_of((identity, sweep, how): QuestionFields) -> Result<Question, Garbled> {
     let (ticket, device, index, start, number) = identity;
-    let (pieces, selection, threshold_factor, blanked_m) = sweep;
+    let (pieces, aims, selection, threshold_factor, blanked_m) = sweep;
     let (table, thinning, wants_truth) = how;
     let mut pieces =
         pieces.into_iter().map(|(from_ns, azimuth_rad, rate_rad_s, acceleration_rad_s2)| {
@@ -360,6 +368,9 @@ fn question_of((identity, sweep, how): QuestionFields) -> Result<Question, Garbl
         });
     let mut rotor = RotorMotion::starting_with(pieces.next().ok_or(Garbled)?);
     pieces.for_each(|piece| rotor.push(piece));
+    if !aims.is_empty() {
+        rotor = RotorMotion::steered(aims.into_iter().map(DVec3::from).collect());
+    }
     Ok(Question {
         ticket,
         device: device as usize,

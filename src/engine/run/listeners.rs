@@ -19,6 +19,7 @@ use crate::engine::log_failures::LogFailures;
 use crate::links::ByteLink;
 use crate::links::http::HttpServer;
 use crate::links::tcp_server::{ServerEvent, TcpServer};
+use crate::links::udp_server::UdpServer;
 use crate::time::SimTime;
 use crate::timing::clock::MonotonicClock;
 use crate::wire::drive_order::{DATAGRAM_LEN as ORDER_LEN, DriveOrder};
@@ -31,6 +32,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Bytes taken at once.
 const PIECE: usize = 1024;
+/// Of a datagram of commands, the bytes that are read: more than a frame of the network holds.
+const LONGEST_DATAGRAM: usize = 2048;
 
 /// Passes on what arrives on `line` until `over` is set; what arrives while the link is `down` is
 /// lost. A full queue makes the host wait.
@@ -111,6 +114,32 @@ pub fn listen_to_server(
             tell(Said { at: clock.now(), to: HostTarget::Device(device), words }, events, over);
         };
         match server.receive(&mut buffer, PATIENCE, &mut happened) {
+            Ok(()) => health.is_ill = false,
+            Err(error) => health.complain(&server.describe(), &error),
+        }
+    }
+}
+
+/// Passes on the datagrams that arrive at `server` until `over` is set; what arrives while the link is `down` is lost.
+pub fn listen_to_datagrams(
+    device: DeviceId,
+    server: &UdpServer,
+    clock: MonotonicClock,
+    down: &Down,
+    events: &Sender<HostEvent>,
+    over: &AtomicBool,
+) {
+    let mut buffer = [0; LONGEST_DATAGRAM];
+    let mut health = Health::default();
+    while !over.load(Ordering::Relaxed) {
+        let mut heard = |peer, bytes: &[u8]| {
+            let at = clock.now();
+            if !down.at(at) {
+                let words = Words::PeerBytes(peer, bytes.to_vec());
+                tell(Said { at, to: HostTarget::Device(device), words }, events, over);
+            }
+        };
+        match server.receive(&mut buffer, PATIENCE, &mut heard) {
             Ok(()) => health.is_ill = false,
             Err(error) => health.complain(&server.describe(), &error),
         }

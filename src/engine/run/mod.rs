@@ -511,6 +511,12 @@ impl<'a> RealTimeRun<'a> {
                 // The faults are those of the link, not of this line.
                 ControlLink::Line(line) => listen_to_line(line, Down::default()),
                 ControlLink::Commands(server) => listen_to_server(server),
+                ControlLink::Datagrams(server) => {
+                    let (tell, down) = (tell.clone(), down());
+                    start_small(scope, LISTENER_STACK, move || {
+                        listeners::listen_to_datagrams(device, server, clock, &down, &tell, over);
+                    });
+                }
                 ControlLink::Web(server) => {
                     let (tell, down) = (tell.clone(), down());
                     start_small(scope, WEB_STACK, move || {

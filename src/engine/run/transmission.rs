@@ -187,10 +187,10 @@ impl<'a> Transmission<'a> {
                 }
             },
             Output::BytesTo(peer, bytes) => {
-                if let Some(commands) = connections.commands_of(*peer) {
-                    // An answer is no packet of the device's: it is not counted.
-                    commands.send_to(*peer, bytes);
-                } else if let Link::Server(server) = &connections.link {
+                // An answer of a control is no packet of the device's: it is not counted.
+                if !connections.answer(*peer, bytes)
+                    && let Link::Server(server) = &connections.link
+                {
                     self.hand_over(&scheduled, || Sent::or_no_room(server.send_to(*peer, bytes)));
                 }
             }
@@ -214,7 +214,9 @@ impl<'a> Transmission<'a> {
                 let targets = &mut self.targets[device.0];
                 for (place, (link, target)) in connections.sockets().iter().zip(targets).enumerate()
                 {
-                    let Some(to) = host.of(PortIndex(place as u8)) else { continue };
+                    // Port 0: the destination stays.
+                    let to = host.of(PortIndex(place as u8)).filter(|to| to.port() != 0);
+                    let Some(to) = to else { continue };
                     match link.set_to(to) {
                         Ok(()) => *target = to,
                         Err(error) => tracing::warn!("{error}"),

@@ -84,11 +84,13 @@ impl<'a> TruthKeeper<'a> {
         let firings = sweep.firings.iter().enumerate().map(|(index, firing)| {
             let laser = &lidar.lasers[usize::from(firing.laser)];
             let off = |std, quantity| super::error(std, noise, index, quantity);
-            let azimuth_rad = sweep.azimuth_at(firing.offset_ns.into())
+            let (aimed_azimuth_rad, aimed_elevation_rad) = sweep.aim(index);
+            let azimuth_rad = aimed_azimuth_rad
                 + laser.azimuth_offset_rad
                 + off(lidar.settings.azimuth_std_rad, Quantity::Azimuth);
-            let elevation_rad =
-                laser.elevation_rad + off(lidar.settings.elevation_std_rad, Quantity::Elevation);
+            let elevation_rad = aimed_elevation_rad
+                + laser.elevation_rad
+                + off(lidar.settings.elevation_std_rad, Quantity::Elevation);
             FiringTruth {
                 offset_ns: firing.offset_ns,
                 azimuth_rad: azimuth_rad.rem_euclid(std::f64::consts::TAU) as f32,

@@ -32,6 +32,7 @@ targets! {
     imu_device
     joint_encoder
     kit_cloud
+    livox
     mip
     ntrip
     ouster

@@ -94,6 +94,11 @@ const TEXTS: &[(&str, &str, &str)] = &[
         "\u{1}\u{47}\u{74}\u{5}\0\0\0\0\0\u{47}\u{74}\u{17}\0\0\0\0\u{2}\u{4}\u{30}\u{47}\u{74}\u{1e}\0\0\0\0\u{1}\u{2}\u{47}\u{74}\u{1c}\0\0\0\0\u{1}\u{1}\u{47}\u{74}\u{10}\0\0\0\0\0",
     ),
     (
+        "livox",
+        "session",
+        "\u{1}\u{1}\u{0}\u{0}\u{1}\u{1}\0\0\0\u{0}\0\u{1}\0\u{3}\u{2}\u{0}\u{1}\u{1}\0\0\0\u{1a}\0\u{1}\0\u{2}\u{7f}\u{2}\u{0}\u{2}\u{64}\0",
+    ),
+    (
         "ouster",
         "session",
         "aGET sensor/metadata\nbPOST sensor/config?reinit=False&persist=False {\"udp_dest\":\"@auto\"}\n\u{7f}POST sensor/config {\"lidar_mode\":\"512x20\",\"azimuth_window\":[90000,180000]}\n\u{7f}GET sensor/cmd/set_config_param?args=.+%7B%22operating_mode%22:%22STANDBY%22%7D\n\u{7f}GET sensor/cmd/reinitialize\naPUT user/data \"x\"\naDELETE sensor/config\naPOST system/restart",

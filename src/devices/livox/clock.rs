@@ -1,0 +1,166 @@
+//! What packets are stamped with: a PTP master's time, a receiver's, or that since power-up.
+
+use super::profile::{LivoxClockSettings, PtpState};
+use crate::CableSignal;
+use crate::config::rig::faults::Timed;
+use crate::ptp::faults::PtpFault;
+use crate::ptp::{PtpClock, PtpSettings, PtpSlave};
+use crate::sensors::noise::NoiseSource;
+use crate::spinning::clock::{DeviceClock, PpsState};
+use crate::spinning::clock_settings::ClockReference;
+use crate::time::{Epoch, SimTime};
+use crate::wire::line::LineSettings;
+use crate::wire::livox::data::TimeType;
+use crate::wire::nmea::RawSentence;
+use crate::wire::ptp::ClockIdentity;
+
+const SECOND_NS: i128 = 1_000_000_000;
+/// What the clock that a receiver sets shows at power-up, nanoseconds of POSIX time: the beginning of 2000.
+const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
+const DAY_NS: i128 = 86_400 * SECOND_NS;
+
+/// A unit's clock.
+#[derive(Clone, Debug)]
+pub struct LivoxClock {
+    settings: LivoxClockSettings,
+    epoch: Epoch,
+    own: DeviceClock,
+    /// From when on a receiver has set it.
+    set_by_gps: Option<SimTime>,
+    faults: Vec<Timed<PtpFault>>,
+    /// What follows a master by PTP, if anything does.
+    pub slave: Option<PtpSlave>,
+}
+
+impl LivoxClock {
+    /// A clock that is switched on before the first instant. `identity` and `noise` are those of its PTP slave.
+    pub fn new(
+        settings: &LivoxClockSettings,
+        epoch: Epoch,
+        identity: ClockIdentity,
+        noise: NoiseSource,
+    ) -> Self {
+        let has_slave = matches!(settings.ptp, PtpState::Virtual | PtpState::Wire);
+        let slave = has_slave.then(|| {
+            let up_ns = i128::from(settings.own.power_up_us) * 1000;
+            let clock = PtpClock::new(settings.own.drift_s_per_day, SimTime::ZERO, up_ns);
+            let slave =
+                PtpSlave::new(&PtpSettings::default(), identity, clock, noise, SimTime::ZERO);
+            match settings.ptp {
+                PtpState::Virtual => slave.with_virtual_master(epoch),
+                _ => slave,
+            }
+        });
+        let is_utc = settings.own.reference == ClockReference::Utc;
+        Self {
+            own: DeviceClock::new(&settings.own, epoch),
+            settings: settings.clone(),
+            epoch,
+            set_by_gps: is_utc.then_some(SimTime::ZERO),
+            faults: Vec::new(),
+            slave,
+        }
+    }
+
+    /// The faults of PTP from now on.
+    pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
+        if let Some(slave) = &mut self.slave {
+            slave.set_faults(faults.clone());
+        }
+        self.faults = faults;
+    }
+
+    /// The faults of PTP, if it follows a master.
+    pub fn faults(&self) -> &[Timed<PtpFault>] {
+        if self.settings.ptp == PtpState::None { &[] } else { &self.faults }
+    }
+
+    /// Takes a signal of the GPS cable at `at`; instants never go back.
+    pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal) {
+        self.own.handle_signal(at, signal);
+        if self.set_by_gps.is_none() && self.has_receiver(at) {
+            self.set_by_gps = Some(at);
+        }
+    }
+
+    /// A host says what the time was at the last pulse, nanoseconds of POSIX time; whether that is possible.
+    pub fn set_by_host(&mut self, at: SimTime, unix_ns: u64) -> bool {
+        let Ok(time) = jiff::Timestamp::from_nanosecond(unix_ns.into()) else { return false };
+        let time = time.to_zoned(jiff::tz::TimeZone::UTC).datetime();
+        if !(2000..=2037).contains(&time.year()) || self.own.pps(at) == PpsState::Absent {
+            return false;
+        }
+        let [time, date] = ["%H%M%S", "%d%m%y"].map(|form| time.strftime(form).to_string());
+        let fields = [&time, "A", "", "", "", "", "", "", &date, "", ""];
+        let rmc = RawSentence::new("GPRMC", fields).to_bytes();
+        let line = LineSettings::eight_n_one(self.settings.own.gps_baud);
+        self.handle_signal(at, &CableSignal::Bytes(rmc, line));
+        true
+    }
+
+    /// The unit restarts and knows no master or receiver at `up_at`.
+    pub fn restart(&mut self, up_at: SimTime) {
+        self.own.restart(up_at);
+        self.set_by_gps = None;
+        self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
+    }
+
+    fn has_receiver(&self, at: SimTime) -> bool {
+        self.own.pps(at) == PpsState::Locked && self.own.has_nmea(at)
+    }
+
+    /// By what it is set at `at`. What has set it once counts on when it is gone.
+    pub fn time_type(&self, at: SimTime) -> TimeType {
+        let is_ptp = match &self.slave {
+            Some(slave) => slave.is_set(),
+            None => self.settings.ptp == PtpState::Locked,
+        };
+        match self.set_by_gps {
+            _ if is_ptp => TimeType::Ptp,
+            Some(since) if since <= at => TimeType::Gps,
+            _ => TimeType::None,
+        }
+    }
+
+    /// What it shows at `at`, nanoseconds: of POSIX time, or of the master's, or since power-up.
+    pub fn shows_ns(&self, at: SimTime) -> u64 {
+        let ns = match (self.time_type(at), &self.slave) {
+            (TimeType::Ptp, Some(slave)) => slave.shows_ns(at),
+            (TimeType::Ptp, None) => self.masters_ns(at),
+            (TimeType::Gps, _) => self.own_ns(at),
+            (TimeType::None, _) => self.own_ns(at) - POWER_UP_NS,
+        };
+        ns.clamp(0, u64::MAX.into()) as u64
+    }
+
+    /// What the clock that a receiver sets shows, nanoseconds of POSIX time.
+    fn own_ns(&self, at: SimTime) -> i128 {
+        let zoned = self.own.civil(at).to_zoned(jiff::tz::TimeZone::UTC);
+        zoned.map_or(POWER_UP_NS, |zoned| zoned.timestamp().as_nanosecond())
+    }
+
+    /// The time of a master without error, and the unit's own from where it was lost.
+    fn masters_ns(&self, at: SimTime) -> i128 {
+        let lost = |loss: &Timed<PtpFault>| {
+            loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)
+        };
+        let alone = self.faults.iter().filter_map(lost).min();
+        let alone_ns = alone.map_or(0, |since| i128::from(at.0) - i128::from(since.0));
+        let fast_ns_a_day = (self.settings.own.drift_s_per_day * 1e9).round() as i128;
+        self.epoch.unix_ns(at)
+            + i128::from(self.settings.ptp_ahead_s) * SECOND_NS
+            + (alone_ns * fast_ns_a_day).div_euclid(DAY_NS)
+    }
+
+    /// What it showed when it was set last, and by how much it was off then, nanoseconds.
+    pub fn synchronised(&self, now: SimTime) -> (u64, i64) {
+        let offset_ns = self.slave.as_ref().map_or(0, |slave| slave.offset_ns());
+        let at = match (&self.slave, self.time_type(now)) {
+            (Some(slave), TimeType::Ptp) => slave.synchronised(),
+            (_, TimeType::None) => None,
+            // A simulated master or a receiver sets it each second.
+            _ => Some(SimTime(now.0 / SECOND_NS as u64 * SECOND_NS as u64)),
+        };
+        (at.map_or(0, |at| self.shows_ns(at)), offset_ns)
+    }
+}

@@ -1,0 +1,415 @@
+//! Packets of points, inertial samples and pushes, read back.
+//!
+//! The pattern has no rotor. What readers of spinning lidars take for the azimuth is the part of a tenth of a second that
+//! has passed on the unit's clock: a turn is a frame as drivers make them.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+use serde_json::{Map, Value, json};
+
+use super::pattern::LINES;
+use super::profile::LivoxProfile;
+use crate::config::profile::Profile;
+use crate::decoder::datagram::{
+    CloudPoint, DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep,
+    Twin,
+};
+use crate::decoder::{Misfit, object_of};
+use crate::wire::livox::command::{Frame, id, parse_keys};
+use crate::wire::livox::data::{
+    self, ANGLE_STEP_DEG, DataType, Inertial, Packet, Point, TimeType, points,
+};
+use crate::wire::livox::key::{Entries, key};
+
+/// Kinds of datagrams beside points.
+const IMU: &str = "imu";
+const STATE: &str = "state";
+/// The part of a stamp that is compared, microseconds.
+const HOUR_US: u32 = 3_600_000_000;
+/// A frame as drivers make them, nanoseconds.
+const FRAME_NS: u64 = 100_000_000;
+/// The span of a Mid-360's elevations, degrees.
+const ELEVATIONS_DEG: [f64; 2] = [-7.21, 52.16];
+
+/// The profile that the user has named.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    name: String,
+    profile: Arc<LivoxProfile>,
+}
+
+impl Named {
+    pub(super) fn new(name: &str, profile: &LivoxProfile) -> Self {
+        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
+    }
+}
+
+/// What packets of points have told.
+#[derive(Clone, Debug)]
+struct Told {
+    /// Of the last packet.
+    head: data::Head,
+    kind: DataType,
+    /// Packets that are missing by their numbers.
+    missing: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct LivoxDecoder {
+    named: Option<Named>,
+    /// Among these is the one whose points are as far apart.
+    known: &'static [Arc<Profile>],
+    told: Option<Told>,
+    imu: Option<(data::Head, Inertial)>,
+    state: Entries,
+}
+
+fn push(payload: &[u8]) -> Option<Entries> {
+    let frame = Frame::parse(payload).ok().filter(|frame| frame.id == id::PUSH)?;
+    parse_keys(&frame.data).ok()
+}
+
+fn stamp(head: &data::Head) -> Stamp {
+    Stamp { us: (head.time_ns / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
+}
+
+/// The points of a packet, if it is one of points.
+fn of_points(payload: &[u8]) -> Option<(data::Head, DataType, &[u8])> {
+    match Packet::parse(payload) {
+        Ok(Packet::Points(head, kind, data)) => Some((head, kind, data)),
+        _ => None,
+    }
+}
+
+/// Where a point is, metres.
+fn position_m(kind: DataType, point: &Point) -> DVec3 {
+    let [a, b, c] = point.place.map(f64::from);
+    match kind {
+        DataType::Cartesian => DVec3::new(a, b, c) * 1e-3,
+        DataType::Cartesian16 => DVec3::new(a, b, c) * 1e-2,
+        DataType::Spherical => {
+            let [(sin_theta, cos_theta), (sin_phi, cos_phi)] =
+                [b, c].map(|angle| libm::sincos((angle * ANGLE_STEP_DEG).to_radians()));
+            DVec3::new(sin_theta * cos_phi, sin_theta * sin_phi, cos_theta) * a * 1e-3
+        }
+    }
+}
+
+fn time_name(head: &data::Head) -> &'static str {
+    match TimeType::from_number(head.time_type) {
+        Some(TimeType::Ptp) => "PTP",
+        Some(TimeType::Gps) => "GPS",
+        Some(TimeType::None) | None => "none",
+    }
+}
+
+impl LivoxDecoder {
+    /// Reads the packets of `named`, if the user has named a profile, else of any.
+    pub(super) fn new(named: Option<Named>, known: &'static [Arc<Profile>]) -> Self {
+        Self { named, known, ..Self::default() }
+    }
+
+    /// The profile that the user has named, or the first whose points are as far apart.
+    fn profile(&self) -> Option<(&str, &LivoxProfile)> {
+        if let Some(named) = &self.named {
+            return Some((&named.name, &named.profile));
+        }
+        let told = self.told.as_ref()?;
+        let is_as_fast = |driver: &LivoxProfile| {
+            let span = 95 * 10_000_000 / u64::from(driver.point_rate_hz);
+            span == u64::from(told.head.interval)
+        };
+        let known = self.known.iter().filter_map(|one| Some((one.name.as_str(), one.data()?)));
+        known.into_iter().find(|(_, driver)| is_as_fast(driver))
+    }
+
+    fn serial(&self) -> Option<String> {
+        let (_, value) = self.state.0.iter().find(|(key, _)| *key == key::SERIAL)?;
+        let text: Vec<u8> = value.iter().copied().take_while(|byte| *byte != 0).collect();
+        let is_plain = text.iter().all(u8::is_ascii_graphic);
+        String::from_utf8(text).ok().filter(|_| is_plain)
+    }
+
+    fn state_of(&self, key: u16) -> Option<u8> {
+        let (_, value) = self.state.0.iter().find(|(known, _)| *known == key)?;
+        value.first().copied()
+    }
+}
+
+impl DatagramDecoder for LivoxDecoder {
+    fn boxed_clone(&self) -> Box<dyn DatagramDecoder> {
+        Box::new(self.clone())
+    }
+
+    fn head(&self, _ports: [u16; 2], payload: &[u8]) -> Option<Head> {
+        if push(payload).is_some() {
+            return Some(Head { kind: STATE, stamp: None });
+        }
+        Some(match Packet::parse(payload).ok()? {
+            Packet::Points(head, ..) => Head { kind: DATA, stamp: Some(stamp(&head)) },
+            Packet::Inertial(head, _) => Head { kind: IMU, stamp: Some(stamp(&head)) },
+        })
+    }
+
+    fn learn(&mut self, payload: &[u8]) {
+        if let Some(entries) = push(payload) {
+            self.state = entries;
+            return;
+        }
+        match Packet::parse(payload) {
+            Ok(Packet::Points(head, kind, _)) => {
+                let before = self.told.as_ref();
+                let gap = before.map_or(0, |told| {
+                    let gap = head.sequence.wrapping_sub(told.head.sequence).wrapping_sub(1);
+                    // A number that goes back is a restart's.
+                    if gap > u16::MAX / 2 { 0 } else { gap }
+                });
+                let missing = before.map_or(0, |told| told.missing) + u64::from(gap);
+                self.told = Some(Told { head, kind, missing });
+            }
+            Ok(Packet::Inertial(head, sample)) => self.imu = Some((head, sample)),
+            Err(_) => {}
+        }
+    }
+
+    fn likelihood(&self) -> f64 {
+        match (&self.named, &self.told, &self.imu) {
+            (Some(_), Some(_), _) => 2.0,
+            (_, Some(_), _) => 1.0,
+            (_, None, Some(_)) => 0.5,
+            (_, None, None) if !self.state.0.is_empty() => 0.5,
+            (_, None, None) => 0.0,
+        }
+    }
+
+    fn misfits(&self) -> Vec<Misfit> {
+        let (Some(named), Some(told)) = (&self.named, &self.told) else { return Vec::new() };
+        let own = 95 * 10_000_000 / u64::from(named.profile.point_rate_hz);
+        let is_other_product = own != u64::from(told.head.interval);
+        let text = format!("the points are {} us apart, not {}", told.head.interval, own);
+        if is_other_product { vec![Misfit { is_other_product, text }] } else { Vec::new() }
+    }
+
+    fn sweep(&self, payload: &[u8]) -> Sweep {
+        let Some((head, kind, data)) = of_points(payload) else { return Sweep::default() };
+        let centideg = head.time_ns % FRAME_NS * 36_000 / FRAME_NS;
+        Sweep {
+            azimuths_centideg: vec![centideg as u16],
+            returns: points(kind, data)
+                .map(|point| RawReturn {
+                    is_empty: point.is_empty(kind),
+                    intensity: point.reflectivity,
+                    distance: (position_m(kind, &point).length() * 1000.0).round() as u32,
+                })
+                .collect(),
+            ..Sweep::default()
+        }
+    }
+
+    fn shots(&self, payload: &[u8]) -> Vec<Shot> {
+        let Some((_, kind, data)) = of_points(payload) else { return Vec::new() };
+        let seen = points(kind, data).enumerate().filter(|(_, point)| !point.is_empty(kind));
+        seen.map(|(index, point)| {
+            let at = position_m(kind, &point);
+            Shot {
+                laser: (index % LINES) as u16,
+                azimuth_deg: libm::atan2(-at.y, at.x).to_degrees().rem_euclid(360.0),
+                range_m: at.length(),
+                intensity: point.reflectivity,
+            }
+        })
+        .collect()
+    }
+
+    fn has_stamps(&self) -> bool {
+        true
+    }
+
+    fn protocol(&self, _has_stamps: bool) -> &'static str {
+        "livox"
+    }
+
+    fn model(&self) -> String {
+        match self.profile() {
+            Some((_, profile)) => {
+                profile.identity.product.split(' ').next().unwrap_or("Livox").to_owned()
+            }
+            None => "unknown".to_owned(),
+        }
+    }
+
+    fn model_text(&self) -> String {
+        match &self.told {
+            Some(told) => format!("{}, {}", self.model(), told.kind.word()),
+            None => self.model(),
+        }
+    }
+
+    fn text(&self, payload: &[u8]) -> String {
+        if let Some(Entries(entries)) = push(payload) {
+            let keys: Vec<_> =
+                entries.iter().map(|(key, value)| format!("{key:04x}={}", hex(value))).collect();
+            return format!("state  {}", keys.join(" "));
+        }
+        match Packet::parse(payload) {
+            Ok(Packet::Inertial(head, sample)) => {
+                let ([x, y, z], [p, q, r]) = (sample.acceleration_g, sample.gyro_rad_s);
+                format!(
+                    "imu  {x:+.4} {y:+.4} {z:+.4} g  {p:+.4} {q:+.4} {r:+.4} rad/s  t {} ns",
+                    head.time_ns
+                )
+            }
+            Ok(Packet::Points(head, kind, data)) => {
+                let seen = points(kind, data).filter(|point| !point.is_empty(kind)).count();
+                format!(
+                    "points  {}  {seen:>3}/{} returns  #{:<5}  clock {}  t {} ns",
+                    kind.word(),
+                    head.count,
+                    head.sequence,
+                    time_name(&head),
+                    head.time_ns
+                )
+            }
+            Err(_) => String::new(),
+        }
+    }
+
+    fn fields(&self, payload: &[u8]) -> Map<String, Value> {
+        if let Some(entries) = push(payload) {
+            return state_fields(&entries);
+        }
+        match Packet::parse(payload) {
+            Ok(Packet::Inertial(head, sample)) => imu_fields(&head, &sample),
+            Ok(Packet::Points(head, kind, data)) => {
+                let all: Vec<Point> = points(kind, data).collect();
+                object_of(json!({
+                    "data_type": kind.word(),
+                    "sequence": head.sequence,
+                    "frame": head.frame,
+                    "interval_us": f64::from(head.interval) / 10.0,
+                    "time_type": time_name(&head),
+                    "time_ns": head.time_ns,
+                    "place": all.iter().map(|point| point.place).collect::<Vec<_>>(),
+                    "reflectivity": all.iter().map(|point| point.reflectivity).collect::<Vec<_>>(),
+                    "tag": all.iter().map(|point| point.tag).collect::<Vec<_>>(),
+                }))
+            }
+            Err(_) => Map::new(),
+        }
+    }
+
+    fn status_lines(&self) -> Lines {
+        let Some(told) = &self.told else { return Lines::new() };
+        let mut lines = vec![
+            ("clock", time_name(&told.head).to_owned()),
+            ("missing numbers", told.missing.to_string()),
+        ];
+        lines.extend(self.serial().map(|serial| ("serial", serial)));
+        lines.extend(self.state_of(key::STATE).map(|state| ("state", state.to_string())));
+        lines
+    }
+
+    fn status(&self) -> Value {
+        let Some(told) = &self.told else { return Value::Null };
+        json!({
+            "time_type": time_name(&told.head),
+            "missing_numbers": told.missing,
+            "serial": self.serial(),
+            "state": self.state_of(key::STATE),
+        })
+    }
+
+    fn other_kinds(&self) -> &'static [&'static str] {
+        &[IMU, STATE]
+    }
+
+    fn other_lines(&self, kind: &str, packets: u64) -> Lines {
+        let noun = if packets == 1 { "packet" } else { "packets" };
+        match kind {
+            IMU => vec![(IMU, format!("{packets} {noun}"))],
+            _ => vec![(STATE, format!("{packets} {noun}"))],
+        }
+    }
+
+    fn other_fields(&self, kind: &str) -> Map<String, Value> {
+        match (kind, &self.imu) {
+            (IMU, Some((head, sample))) => imu_fields(head, sample),
+            (STATE, _) => state_fields(&self.state),
+            _ => Map::new(),
+        }
+    }
+
+    fn point_source(&self) -> Result<PointSource, String> {
+        if self.told.is_none() {
+            return Err("has sent no points".to_owned());
+        }
+        let [low, high] = ELEVATIONS_DEG.map(f64::to_radians);
+        let step = (high - low) / (LINES - 1) as f64;
+        Ok(PointSource {
+            calibration: "the packets themselves",
+            elevations_rad: (0..LINES).map(|line| low + step * line as f64).collect(),
+            decode: Box::new(|payload, _, out| {
+                let Some((_, kind, data)) = of_points(payload) else { return };
+                for (index, point) in points(kind, data).enumerate() {
+                    if point.is_empty(kind) {
+                        continue;
+                    }
+                    let position_m = position_m(kind, &point);
+                    out.push(CloudPoint {
+                        position_m,
+                        intensity: point.reflectivity.into(),
+                        laser: index % LINES,
+                        firing: index / LINES,
+                        range_m: position_m.length(),
+                    });
+                }
+            }),
+        })
+    }
+
+    fn twin(&self, profile: &Profile, _rate_rpm: f64) -> Result<Twin, String> {
+        let told = self.told.as_ref().ok_or("has sent no points")?;
+        if profile.data::<LivoxProfile>().is_none() {
+            return Err(format!("is not compared with {}", profile.name));
+        }
+        let clock = match TimeType::from_number(told.head.time_type) {
+            Some(TimeType::Ptp) => ", ptp = \"locked\"",
+            Some(TimeType::Gps) => ", clock = { reference = \"utc\" }",
+            Some(TimeType::None) | None => "",
+        };
+        let (kind, has_imu) = (told.kind.word(), self.imu.is_some());
+        Ok(Twin {
+            settings: format!("{{ data_type = {kind:?}, imu_enable = {has_imu}{clock} }}"),
+            title: kind.to_owned(),
+        })
+    }
+
+    fn marks(&self, kind: &str) -> Lines {
+        let Some(told) = self.told.as_ref().filter(|_| kind == DATA) else { return Lines::new() };
+        vec![
+            ("point format", told.kind.word().to_owned()),
+            ("clock", time_name(&told.head).to_owned()),
+            ("interval", told.head.interval.to_string()),
+        ]
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn imu_fields(head: &data::Head, sample: &Inertial) -> Map<String, Value> {
+    object_of(json!({
+        "sequence": head.sequence,
+        "time_type": time_name(head),
+        "time_ns": head.time_ns,
+        "acceleration_g": sample.acceleration_g,
+        "angular_rate_rad_s": sample.gyro_rad_s,
+    }))
+}
+
+fn state_fields(entries: &Entries) -> Map<String, Value> {
+    let all = entries.0.iter().map(|(key, value)| (format!("{key:04x}"), json!(hex(value))));
+    object_of(json!({ "keys": all.collect::<Map<_, _>>() }))
+}

@@ -1,0 +1,135 @@
+//! Livox's lidars of the protocol "SDK 2" as a family.
+
+use std::sync::Arc;
+
+use super::profile::{LivoxProfile, LivoxSettings, PtpState, TargetState};
+use super::{Livox, decoder, describe, faults, profile_read};
+use crate::Built;
+use crate::commands::CommandTable;
+use crate::config::profile::{
+    AngleSense, Control, ControlKind, DeviceFaultKind, GpsInputRefusal, LidarTraits, Product,
+    Profile,
+};
+use crate::config::toml::diagnostic::Diagnostics;
+use crate::decoder::Hints;
+use crate::decoder::datagram::DatagramDecoder;
+use crate::family::{Family, Readers, Unit};
+use crate::livox::pattern::LINES;
+use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
+use crate::ptp::faults::{FAULTS, PTP_LOST};
+use crate::spinning::clock_settings;
+use crate::wire::livox::command::SEARCH_PORT;
+
+/// `livox`
+#[derive(Debug)]
+pub struct LivoxFamily;
+
+impl Family for LivoxFamily {
+    type Profile = LivoxProfile;
+    type Settings = LivoxSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: |table, _, profile| profile_read::settings(table, profile),
+        describe: describe::sections,
+    };
+
+    fn key(&self) -> &'static str {
+        "livox"
+    }
+
+    fn product(&self, profile: &LivoxProfile) -> Product {
+        Product {
+            controls: &[
+                Control {
+                    key: "search",
+                    kind: ControlKind::Datagrams { hears_broadcasts: true },
+                    port: Some(SEARCH_PORT),
+                },
+                Control {
+                    key: "sdk",
+                    kind: ControlKind::Datagrams { hears_broadcasts: false },
+                    port: Some(56_100),
+                },
+            ],
+            has_gps_input: true,
+            lidar: Some(LidarTraits {
+                lasers: LINES,
+                angles: AngleSense::CounterClockwiseFromForward,
+            }),
+            ..Product::of_datagrams("a lidar", profile.datagram_ports())
+        }
+    }
+
+    fn streaming(
+        &self,
+        _profile: &LivoxProfile,
+        settings: &LivoxSettings,
+    ) -> Option<LivoxSettings> {
+        let is_silent =
+            settings.target_state != TargetState::Sampling || !settings.stored_destination;
+        is_silent.then(|| LivoxSettings {
+            target_state: TargetState::Sampling,
+            stored_destination: true,
+            ..settings.clone()
+        })
+    }
+
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        &[LASER_DEAD, WINDOW_DIRTY, PTP_LOST, faults::HMS]
+    }
+
+    fn ptp_faults(&self) -> &'static [DeviceFaultKind] {
+        FAULTS
+    }
+
+    fn gps_input_refusal(&self, settings: &LivoxSettings) -> Option<GpsInputRefusal> {
+        clock_settings::gps_input_refusal(&settings.clock.own)
+    }
+
+    fn follows_ptp(&self, settings: &LivoxSettings) -> bool {
+        matches!(settings.clock.ptp, PtpState::Wire | PtpState::Virtual)
+    }
+
+    fn speaks_ptp(&self, settings: &LivoxSettings) -> bool {
+        settings.clock.ptp == PtpState::Wire
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let host = unit.config.link.datagram_host();
+        let mut device = Livox::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
+        device.limit_series(unit.config.longest_series_ns);
+        device.set_faults(unit.faults);
+        if let Some(address) = unit.config.link.own_address() {
+            device.set_address(address);
+        }
+        if unit.config.cable_from.is_some() {
+            device.connect_receiver();
+        }
+        let sensor = device.sensor();
+        Built { device: Box::new(device), sensor }
+    }
+
+    fn summary(&self, profile: &LivoxProfile, settings: &LivoxSettings) -> String {
+        let imu = if settings.imu_enable { ", IMU" } else { "" };
+        format!("{} points/s, {}{imu}", profile.point_rate_hz, settings.data_type.word())
+    }
+
+    fn datagram_decoder(
+        &self,
+        profile: Option<&LivoxProfile>,
+        hints: &Hints<'_>,
+        known: &'static [Arc<Profile>],
+    ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
+        let named = profile.zip(hints.profile);
+        let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
+        Ok(Some(Box::new(decoder::LivoxDecoder::new(named, known))))
+    }
+
+    fn commands(&self, profile: &LivoxProfile) -> Vec<CommandTable> {
+        vec![
+            CommandTable::parse("Commands", include_str!("commands.csv")),
+            super::commands::keys_of(profile),
+        ]
+    }
+}

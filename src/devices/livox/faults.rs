@@ -1,0 +1,106 @@
+//! The fault that only a Livox can have: a code of its health management system (HMS).
+
+use std::sync::Arc;
+
+use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
+use crate::config::rig::faults::{FORMAT, Timed};
+use crate::config::toml::reader::{Limit, TableReader};
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::time::SimTime;
+
+/// Codes that a unit can report at a time.
+const SLOTS: usize = 8;
+
+words!(Level: "info" => Info, "warning" => Warning, "error" => Error, "fatal" => Fatal);
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing is wrong.
+    Info = 1,
+    /// The unit goes on.
+    Warning = 2,
+    /// The unit stops.
+    Error = 3,
+    /// The unit stops.
+    Fatal = 4,
+}
+
+/// Something that the unit reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hms {
+    /// What, such as 0x0102: too hot outside.
+    pub id: u16,
+    /// How bad.
+    pub level: Level,
+}
+
+/// `hms`.
+pub const HMS: DeviceFaultKind = DeviceFaultKind { word: "hms", read: hms };
+
+fn hms(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let id = table.required("id").integer(&Limit::new(1..=0xffff, "", "the format: 16 bits"));
+    let level = table.required("level").choice(&Level::WORDS, FORMAT);
+    Some(Arc::new(Hms { id: id?, level: level? }))
+}
+
+/// Those that are on at `at`.
+fn on(faults: &[Timed<Hms>], at: SimTime) -> impl Iterator<Item = &Hms> {
+    faults.iter().filter(move |fault| fault.is_on(at)).map(|fault| &fault.kind)
+}
+
+/// Whether the unit has stopped because of one.
+pub fn is_stopped(faults: &[Timed<Hms>], at: SimTime) -> bool {
+    on(faults, at).any(|hms| hms.level >= Level::Error)
+}
+
+/// The value of key 0x8011.
+pub fn codes(faults: &[Timed<Hms>], at: SimTime) -> Vec<u8> {
+    let mut codes: Vec<u32> =
+        on(faults, at).map(|hms| u32::from(hms.id) << 16 | hms.level as u32).collect();
+    codes.resize(SLOTS, 0);
+    codes.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// The value of key 0x800e: the worst of system, scan, ranging and communication, a nibble each.
+pub fn diagnosis(faults: &[Timed<Hms>], at: SimTime) -> u16 {
+    on(faults, at).fold(0, |all, hms| {
+        let part = match hms.id {
+            0x0200..=0x02ff => 1,
+            0x0300..=0x03ff => 2,
+            0x0400..=0x04ff => 3,
+            _ => 0,
+        };
+        let worst = (all >> (4 * part) & 0xf).max(hms.level as u16 - 1);
+        all & !(0xf << (4 * part)) | worst << (4 * part)
+    })
+}
+
+/// What they do to a packet between two instants.
+pub fn effects(
+    faults: &[Timed<Hms>],
+    from: SimTime,
+    to: SimTime,
+) -> impl Iterator<Item = FaultEffect> {
+    faults.iter().filter_map(move |fault| {
+        let window = fault.schedule.window_between(from, to)?;
+        Some(FaultEffect { fault: fault.fault, window, kind: EffectKind::AlertActive })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::rig::schedule::Schedule;
+
+    #[test]
+    fn codes_and_diagnosis_follow_the_faults() {
+        let always = Schedule { start: SimTime::ZERO, duration_ns: None, period_ns: None };
+        let fault = |id, level| Timed { fault: 0, schedule: always, kind: Hms { id, level } };
+        let all = [fault(0x0102, Level::Warning), fault(0x0210, Level::Error)];
+        let codes = codes(&all, SimTime(1));
+        assert_eq!(codes[..8], [0x02, 0, 0x02, 0x01, 0x03, 0, 0x10, 0x02]);
+        assert_eq!((codes.len(), diagnosis(&all, SimTime(1))), (32, 0x21));
+        assert!(is_stopped(&all, SimTime(1)) && !is_stopped(&all[..1], SimTime(1)));
+    }
+}

@@ -1,0 +1,77 @@
+//! The inertial unit: a packet for each sample.
+
+use std::collections::VecDeque;
+
+use super::profile::ImuProfile;
+use crate::sample_series::SampleSeries;
+use crate::sensors::Subject;
+use crate::sensors::imu::InertialTruth;
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::time::SimTime;
+use crate::wire::livox::data;
+
+const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
+/// Draws of samples are beyond those of packets of points.
+const DRAWS: u64 = 1 << 62;
+
+/// The samples on their way to packets.
+pub struct Inertial {
+    profile: ImuProfile,
+    noise: NoiseSource,
+    series: SampleSeries,
+    samples: VecDeque<InertialTruth>,
+}
+
+impl Inertial {
+    /// Samples begin at the first instant.
+    pub fn new(profile: &ImuProfile, noise: NoiseSource) -> Self {
+        let series = SampleSeries::new(1_000_000_000 / u64::from(profile.rate_hz.max(1)));
+        Self { profile: *profile, noise, series, samples: VecDeque::new() }
+    }
+
+    /// As [`SampleSeries::limit`].
+    pub fn limit_series(&mut self, longest_ns: u64) {
+        self.series.limit(longest_ns);
+    }
+
+    /// When the next series begins.
+    pub fn next_start(&self) -> SimTime {
+        self.series.next_start()
+    }
+
+    /// What to measure next, if it begins before `horizon`: its start and what.
+    pub fn poll(&mut self, horizon: SimTime) -> Option<(SimTime, Subject)> {
+        self.series.poll(horizon)
+    }
+
+    /// Takes the answer to a request.
+    pub fn take(&mut self, truths: &[InertialTruth]) {
+        self.samples.extend(truths);
+    }
+
+    /// The next sample that has been taken until `now`.
+    pub fn next_sample(&mut self, now: SimTime) -> Option<InertialTruth> {
+        self.samples.pop_front_if(|sample| sample.at <= now)
+    }
+
+    /// When a sample's packet leaves.
+    pub fn leaves(&self, sampled: SimTime) -> SimTime {
+        SimTime(sampled.0 + self.profile.latency_ns)
+    }
+
+    /// A sample as the unit measures it.
+    pub fn measured(&self, truth: &InertialTruth) -> data::Inertial {
+        let draws = self.noise.request(DRAWS + truth.at.0 / self.series.period_ns());
+        let ImuProfile { accel_std_g, gyro_std_deg_s, .. } = self.profile;
+        let noisy = |value: f64, std: f64, place: usize| {
+            (value + std * draws.standard_normal(place, Quantity::White)) as f32
+        };
+        let (force, rate) = (truth.specific_force_m_s2, truth.angular_rate_rad_s);
+        let gyro_std_rad_s = gyro_std_deg_s.to_radians();
+        data::Inertial {
+            gyro_rad_s: [0, 1, 2].map(|axis| noisy(rate[axis], gyro_std_rad_s, 3 + axis)),
+            acceleration_g: [0, 1, 2]
+                .map(|axis| noisy(force[axis] / STANDARD_GRAVITY_M_S2, accel_std_g, axis)),
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Livox's lidars of the protocol "SDK 2": Mid-360.
+//!
+//! Hosts find a unit by a broadcast and set and ask keys by UDP: [`commands`] has the answers, [`values`] what is set.
+//! [`states`] says which state the unit is in, [`planner`] which packet comes next, [`pattern`] where its points look,
+//! [`points`] what they say of the echoes that were measured, [`clock`] what packets are stamped with.
+//!
+//! Sources: Livox-SDK2 1.3.3 (MIT); Livox's documents of the protocol; conversations with the maker's SDK.
+
+mod clock;
+mod commands;
+pub(crate) mod decoder;
+mod describe;
+mod family;
+mod faults;
+mod inertial;
+mod pattern;
+mod planner;
+mod points;
+pub mod profile;
+mod profile_read;
+mod states;
+mod timeline;
+mod values;
+
+pub use self::family::LivoxFamily;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::spinning::backlog::{Backlog, Held, PacketPlan as _};
+use super::{CableSignal, Device, Output, Transmit};
+use crate::config::profile::network::HostAddress;
+use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::livox::profile::{LivoxProfile, LivoxSettings};
+use crate::ptp::PtpSend;
+use crate::ptp::account::ClockAccount;
+use crate::sensors::imu::ImuSensor;
+use crate::sensors::lidar::Lidar;
+use crate::sensors::lidar_with_imu::LidarWithImu;
+use crate::sensors::multi_echo::MultiEchoLidar;
+use crate::sensors::noise::NoiseSource;
+use crate::sensors::optics_fault::LidarFault;
+use crate::sensors::pattern::LaserGeometry;
+use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sensor, Subject};
+use crate::time::{Epoch, SimTime};
+use crate::wire::livox::data::{inertial_packet, seal};
+use crate::wire::livox::key::state;
+use crate::wire::port::Peer;
+use crate::wire::ptp::identity_of;
+use clock::LivoxClock;
+use inertial::Inertial;
+use pattern::{LINES, Pattern};
+use planner::{PacketPlan, Planner};
+use points::{Mode, PointMaker};
+use states::States;
+use timeline::Timeline;
+use values::Values;
+
+/// One unit.
+pub struct Livox {
+    profile: Arc<LivoxProfile>,
+    settings: LivoxSettings,
+    /// The latest time that it was given.
+    now: SimTime,
+    values: Values,
+    /// Where datagrams go from the factory.
+    stored_host: HostAddress,
+    /// Whether there is a host that datagrams go to.
+    has_host: bool,
+    states: States,
+    modes: Timeline<Mode>,
+    planner: Planner,
+    backlog: Backlog<PacketPlan>,
+    maker: PointMaker,
+    inertial: Inertial,
+    imu_on: Timeline<bool>,
+    imu_packets: u16,
+    clock: LivoxClock,
+    /// Whether stamps wait until it is known what a receiver or a master sent.
+    is_wired: bool,
+    next_push: SimTime,
+    pushes: u32,
+    busy_until: SimTime,
+    restarts: u32,
+    address: Ipv4Addr,
+    noise: NoiseSource,
+    optics_faults: Vec<Timed<LidarFault>>,
+}
+
+impl Livox {
+    /// A unit that has been running since before the first instant, unless its settings say that it starts cold. It
+    /// sends to `host`, or where the factory's goes, until a host asks for something else.
+    pub fn new(
+        profile: &LivoxProfile,
+        settings: &LivoxSettings,
+        host: Option<HostAddress>,
+        noise: NoiseSource,
+        epoch: Epoch,
+    ) -> Self {
+        let profile = Arc::new(profile.clone());
+        let stored_host = host.unwrap_or_else(|| HostAddress {
+            ip: IpAddr::from(profile.network.destination_ip),
+            ports: profile
+                .datagram_ports()
+                .iter()
+                .map(|port| port.frame.destination_port)
+                .collect(),
+        });
+        let values = Values::of(&profile, settings, &stored_host);
+        let LivoxSettings { spin_hz, swing_hz, pattern_start_s, .. } = *settings;
+        let threshold = settings.beam.threshold();
+        let clock =
+            LivoxClock::new(&settings.clock, epoch, identity_of(profile.network.source_mac), noise);
+        let mut unit = Self {
+            now: SimTime::ZERO,
+            has_host: settings.stored_destination,
+            states: States::new(&profile.interface, values.target()),
+            modes: Timeline::new(values.mode(&profile, false)),
+            planner: Planner::new(&profile, Pattern::new(spin_hz, swing_hz, pattern_start_s)),
+            backlog: Backlog::default(),
+            maker: PointMaker::new(profile.points, settings.echo, settings.tags, threshold),
+            inertial: Inertial::new(&profile.imu, noise),
+            imu_on: Timeline::new(values.has_imu()),
+            imu_packets: 0,
+            is_wired: clock.slave.is_some(),
+            clock,
+            next_push: SimTime(settings.push_period_ns),
+            pushes: 0,
+            busy_until: SimTime::ZERO,
+            restarts: 0,
+            address: profile.network.source_ip,
+            noise,
+            optics_faults: Vec::new(),
+            values,
+            stored_host,
+            settings: settings.clone(),
+            profile,
+        };
+        if settings.starts_cold {
+            unit.states.restart(SimTime::ZERO, unit.values.target_after_boot());
+        }
+        unit.follow(SimTime::ZERO);
+        unit
+    }
+
+    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    pub fn limit_series(&mut self, longest_ns: u64) {
+        self.inertial.limit_series(longest_ns);
+    }
+
+    /// The address that only this unit has.
+    pub fn set_address(&mut self, address: Ipv4Addr) {
+        self.address = address;
+        if let Some(slave) = &mut self.clock.slave {
+            slave.set_address(self.profile.network.source_mac, address);
+        }
+    }
+
+    /// The faults within it. Must be called before [`Self::sensor`].
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.optics_faults = faults.kind();
+        self.clock.set_faults(faults.kind());
+        self.states.set_faults(faults.kind());
+    }
+
+    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    pub fn connect_receiver(&mut self) {
+        self.is_wired = true;
+    }
+
+    /// What measures for this unit.
+    pub fn sensor(&self) -> Arc<dyn Sensor> {
+        let imu_m = DVec3::from_array(self.profile.imu.place_m);
+        let (lidar, imu) = (MultiEchoLidar(self.lidar()), ImuSensor::of_motion_alone());
+        Arc::new(LidarWithImu { lidar, imu, imu_m })
+    }
+
+    /// The physics of its lines, all of which look where the pattern says.
+    pub fn lidar(&self) -> Lidar {
+        let lines = vec![LaserGeometry::default(); LINES];
+        let (beam, noise) = (&self.settings.beam, &self.settings.noise);
+        Lidar::new(lines, beam, noise, self.noise).with_faults(&self.optics_faults)
+    }
+
+    /// Brings packets in line with states and values from `at` on.
+    fn follow(&mut self, at: SimTime) {
+        let mut has_changed = false;
+        for (place, (at, now)) in self.states.from(at).into_iter().enumerate() {
+            let is_sampling = now == state::SAMPLING && self.has_host;
+            let mode = self.values.mode(&self.profile, is_sampling);
+            match place {
+                0 => has_changed |= self.modes.set(at, mode),
+                _ => self.modes.push(at, mode),
+            }
+        }
+        has_changed |= self.modes.next_change(at).is_some();
+        if has_changed && let Some((number, ends)) = self.planner.undo(at) {
+            self.backlog.revoke(number, SimTime(ends.0 + self.settings.lag_ns));
+        }
+    }
+
+    /// Stamps and sends the packets whose times the clock knows.
+    fn release(&mut self) {
+        let known_to = if self.is_wired { self.now } else { SimTime(u64::MAX) };
+        while let Some(held) = self.backlog.known_by(known_to) {
+            let Held { stamped, points, due, mut payload, fault_effects, truth, .. } = held;
+            seal(&mut payload, self.clock.time_type(stamped), self.clock.shows_ns(stamped));
+            self.backlog.ready.push_back(Transmit {
+                points,
+                fault_effects,
+                truth,
+                ..Transmit::datagram(due, payload)
+            });
+        }
+    }
+
+    /// Sends the samples of the inertial unit until now.
+    fn release_imu(&mut self) {
+        while let Some(truth) = self.inertial.next_sample(self.now) {
+            let at = truth.at;
+            let is_running = match self.states.at(at) {
+                state::SAMPLING => true,
+                state::READY => self.profile.imu.sends_when_ready,
+                _ => false,
+            };
+            if !(is_running && self.has_host && *self.imu_on.at(at)) {
+                continue;
+            }
+            let (time_type, time_ns) = (self.clock.time_type(at), self.clock.shows_ns(at));
+            let sample = self.inertial.measured(&truth);
+            let bytes = inertial_packet(&sample, self.imu_packets, 0, time_type, time_ns);
+            self.imu_packets = self.imu_packets.wrapping_add(1);
+            let (due, port) = (self.inertial.leaves(at), LivoxProfile::IMU);
+            let transmit = Transmit::new(due, Output::Datagram { port, bytes });
+            self.backlog.ready.push_back(transmit);
+        }
+    }
+
+    /// Sends what the unit reports by itself until now.
+    fn release_pushes(&mut self) {
+        while self.next_push <= self.now {
+            let at = self.next_push;
+            self.next_push = SimTime(at.0 + self.settings.push_period_ns);
+            if self.has_host && !self.states.is_off(at) {
+                let bytes = self.push(self.pushes, at);
+                self.pushes = self.pushes.wrapping_add(1);
+                let output = Output::Datagram { port: LivoxProfile::STATE, bytes };
+                self.backlog.ready.push_back(Transmit::new(at, output));
+            }
+        }
+    }
+}
+
+impl Device for Livox {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        // In the order of their starts: the device's time comes as far as the oldest request that has
+        // no answer, and what is due until then must have been measured.
+        let until = self.inertial.next_start().min(horizon);
+        let Self { planner, modes, states, .. } = self;
+        if let Some((plan, sweep)) = planner.next(modes, |at| states.is_stopped(at), until) {
+            let start = plan.start();
+            let index = self.backlog.ask(plan);
+            return Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) });
+        }
+        let (start, subject) = self.inertial.poll(horizon)?;
+        Some(MeasurementRequest { index: self.backlog.count_request(), start, subject })
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        match &measurement.outcome {
+            Outcome::Inertial(truths) => {
+                self.inertial.take(truths);
+                self.release_imu();
+            }
+            Outcome::Echoes(echoes) => {
+                let Some(plan) = self.backlog.answered(measurement.request.index) else { return };
+                let interval = self.planner.told_interval();
+                let (payload, points) =
+                    self.maker.packet(&plan.mode, &plan.aims, echoes, plan.sequence, interval);
+                let (from, to) = (plan.start(), plan.last());
+                let mut fault_effects = measurement.fault_effects.clone();
+                fault_effects.extend(faults::effects(self.states.faults(), from, to));
+                fault_effects.extend(crate::ptp::faults::effects(self.clock.faults(), from, to));
+                let due = SimTime(plan.ends().0 + self.settings.lag_ns);
+                let truth = measurement.truth.as_ref().into();
+                self.backlog.hold(Held {
+                    stamped: from,
+                    plan,
+                    points,
+                    due,
+                    payload,
+                    fault_effects,
+                    truth,
+                });
+                self.release();
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
+        self.advance(now);
+        if !self.states.is_off(now) {
+            self.clock.handle_signal(now, signal);
+        }
+    }
+
+    fn handle_peer_input(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) {
+        self.advance(now);
+        self.hear(peer, bytes);
+    }
+
+    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
+        self.advance(now);
+        let is_deaf = self.states.is_off(now);
+        if let Some(slave) = self.clock.slave.as_mut().filter(|_| !is_deaf) {
+            slave.hear(now, stamped, from, bytes);
+        }
+    }
+
+    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
+        self.advance(now);
+        if let Some(slave) = &mut self.clock.slave {
+            slave.left(now, key, stamped);
+        }
+    }
+
+    fn poll_clock(&mut self) -> Option<ClockAccount> {
+        let account = self.clock.slave.as_mut()?.poll_account()?;
+        Some(ClockAccount { is_stamping: true, ..account })
+    }
+
+    fn poll_ptp(&mut self) -> Option<PtpSend> {
+        self.clock.slave.as_mut()?.poll_send()
+    }
+
+    fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
+        self.set_faults(faults);
+        // Packets that were left out may be wanted now; none has been planned that begins so late.
+        self.planner.undo(at);
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.now = self.now.max(now);
+        if let Some(slave) = &mut self.clock.slave {
+            slave.advance(now);
+        }
+        self.release_imu();
+        self.release_pushes();
+        self.release();
+        // Samples and packets on their way are younger.
+        let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
+        self.states.forget(before);
+        self.modes.forget(before);
+        self.imu_on.forget(before);
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.backlog.ready.pop_front()
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        let is_sampling = self.has_host && self.states.at(SimTime::ZERO) == state::SAMPLING;
+        let points_hz = f64::from(self.profile.point_rate_hz) / 96.0;
+        let imu_hz = if self.values.has_imu() { f64::from(self.profile.imu.rate_hz) } else { 0.0 };
+        if is_sampling { points_hz + imu_hz } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! Which packet comes next. Packets have a fixed place in time, whether they are sent or not.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::pattern::{LINES, Pattern};
+use super::points::Mode;
+use super::profile::LivoxProfile;
+use super::timeline::Timeline;
+use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
+use crate::sensors::{FiringSlot, RotorMotion, Sweep};
+use crate::spinning::backlog;
+use crate::time::SimTime;
+use crate::wire::livox::data::POINTS;
+
+/// A packet to be measured.
+#[derive(Clone, Debug)]
+pub struct PacketPlan {
+    number: u64,
+    start: SimTime,
+    span_ns: u64,
+    period_ns: u64,
+    /// Counts the packets that are sent.
+    pub sequence: u16,
+    /// In force at its first point.
+    pub mode: Mode,
+    /// Where its points look.
+    pub aims: Arc<[DVec3]>,
+}
+
+impl backlog::PacketPlan for PacketPlan {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn start(&self) -> SimTime {
+        self.start
+    }
+
+    fn last(&self) -> SimTime {
+        SimTime(self.start.0 + self.span_ns)
+    }
+
+    fn ends(&self) -> SimTime {
+        SimTime(self.start.0 + self.period_ns)
+    }
+}
+
+/// Plans packets in their order.
+#[derive(Debug)]
+pub struct Planner {
+    profile: LivoxProfile,
+    pattern: Pattern,
+    slots: Arc<[FiringSlot]>,
+    next: u64,
+    /// The latest packets that are sent.
+    planned: VecDeque<u64>,
+    sequence: u16,
+}
+
+/// More packets than are planned ahead.
+const KEPT: usize = 4096;
+
+impl Planner {
+    pub fn new(profile: &LivoxProfile, pattern: Pattern) -> Self {
+        let rate_hz = u64::from(profile.point_rate_hz);
+        // Lines fire together.
+        let group_ns = |group: u64| group * LINES as u64 * 1_000_000_000 / rate_hz;
+        let slots = (0..POINTS as u64).map(|point| FiringSlot {
+            offset_ns: group_ns(point / LINES as u64) as u32,
+            laser: (point % LINES as u64) as u16,
+        });
+        Self {
+            pattern,
+            slots: slots.collect(),
+            next: 0,
+            planned: VecDeque::new(),
+            sequence: 0,
+            profile: profile.clone(),
+        }
+    }
+
+    /// From the first point to the last as packets tell it: points follow one another evenly, tenths of a microsecond.
+    pub fn told_interval(&self) -> u16 {
+        let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.profile.point_rate_hz);
+        span.min(u16::MAX.into()) as u16
+    }
+
+    /// The next packet that is sent, if it begins before `horizon`, and what to measure for it.
+    pub fn next(
+        &mut self,
+        modes: &Timeline<Mode>,
+        is_stopped: impl Fn(SimTime) -> bool,
+        horizon: SimTime,
+    ) -> Option<(PacketPlan, Sweep)> {
+        loop {
+            let number = self.next;
+            let start = SimTime(self.profile.packet_start_ns(number));
+            if start >= horizon {
+                return None;
+            }
+            self.next += 1;
+            let mode = modes.at(start);
+            if !mode.is_on || is_stopped(start) {
+                continue;
+            }
+            let groups = POINTS / LINES;
+            let aims: Arc<[DVec3]> = self.pattern.aims(number * groups as u64, groups).into();
+            let setting = ReceiverSetting {
+                threshold_factor: mode.threshold_factor,
+                blanked_m: mode.blanked_m,
+            };
+            let sweep = Sweep {
+                number,
+                rotor: RotorMotion::steered(Arc::clone(&aims)),
+                selection: EchoSelection::Strongest,
+                receiver: setting,
+                firings: Arc::clone(&self.slots),
+            };
+            let plan = PacketPlan {
+                number,
+                sequence: self.sequence,
+                start,
+                span_ns: sweep.span_ns().into(),
+                period_ns: self.profile.packet_start_ns(number + 1) - start.0,
+                mode: mode.clone(),
+                aims,
+            };
+            self.sequence = self.sequence.wrapping_add(1);
+            self.planned.push_back(number);
+            if self.planned.len() > KEPT {
+                self.planned.pop_front();
+            }
+            return Some((plan, sweep));
+        }
+    }
+
+    /// Goes back to the first packet that begins at `from` or later, if that has been planned: its number, and when it
+    /// would have been over.
+    pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
+        let estimate = u128::from(from.0) * u128::from(self.profile.point_rate_hz)
+            / (POINTS as u128 * 1_000_000_000);
+        let mut first = estimate as u64;
+        while self.profile.packet_start_ns(first) < from.0 {
+            first += 1;
+        }
+        (first < self.next).then(|| {
+            self.next = first;
+            while self.planned.pop_back_if(|number| *number >= first).is_some() {
+                self.sequence = self.sequence.wrapping_sub(1);
+            }
+            (first, SimTime(self.profile.packet_start_ns(first + 1)))
+        })
+    }
+}

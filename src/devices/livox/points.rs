@@ -1,0 +1,146 @@
+//! What packets say of the echoes that were measured.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::profile::{EchoChoice, PointProfile, TagRule};
+use crate::sensors::{Echoes, Return};
+use crate::wire::livox::data::{DataType, HEAD_LEN, Head, POINTS, Point};
+use crate::wire::livox::key::FieldOfView;
+use crate::wire::record::Record as _;
+
+/// Tag bits: medium confidence that a point lies between two objects, and for another reason.
+const BETWEEN: u8 = 0x01;
+const WEAK: u8 = 0x10;
+/// Another echo so near makes a point one between two objects, metres.
+const BETWEEN_M: f32 = 1.0;
+/// Below so many times the threshold a return is weak.
+const WEAK_BELOW: f32 = 2.0;
+
+/// What is done to points from an instant on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mode {
+    /// Whether points are sent at all.
+    pub is_on: bool,
+    /// How they are written.
+    pub data_type: DataType,
+    /// Nothing nearer is reported, metres.
+    pub blanked_m: f32,
+    /// The detection threshold as a multiple of the data sheet's.
+    pub threshold_factor: f32,
+    /// Fields of view that are on; none if points may be anywhere.
+    pub fields: Arc<[FieldOfView]>,
+}
+
+impl Mode {
+    /// Whether a point in this direction is one of the fields'.
+    fn shows(&self, aim: DVec3) -> bool {
+        self.fields.is_empty() || {
+            let yaw = libm::atan2(aim.y, aim.x).to_degrees().rem_euclid(360.0);
+            let pitch = libm::asin(aim.z).to_degrees();
+            self.fields.iter().any(|field| {
+                let [from, to] = [field.yaw_start, field.yaw_stop].map(f64::from);
+                let is_within = match from <= to {
+                    true => (from..=to).contains(&yaw),
+                    false => yaw >= from || yaw <= to,
+                };
+                is_within && (field.pitch_start.into()..=field.pitch_stop.into()).contains(&pitch)
+            })
+        }
+    }
+}
+
+/// Makes points of echoes.
+#[derive(Clone, Debug)]
+pub struct PointMaker {
+    profile: PointProfile,
+    echo: EchoChoice,
+    tags: TagRule,
+    /// Below that signal a return is weak.
+    weak_signal: f32,
+    /// Reflectivities for a factor of e in reflectance.
+    retro_scale: f32,
+}
+
+impl PointMaker {
+    /// Of a unit whose receiver just detects the signal `threshold`.
+    pub fn new(profile: PointProfile, echo: EchoChoice, tags: TagRule, threshold: f64) -> Self {
+        let full_scale = f64::from(profile.diffuse_full_scale);
+        let retro_scale = ((255.0 - full_scale) / libm::log(profile.retro_full_gain)) as f32;
+        let weak_signal = threshold as f32 * WEAK_BELOW;
+        Self { profile, echo, tags, weak_signal, retro_scale }
+    }
+
+    /// A packet but for its time and seal; how many of its points have a return.
+    pub fn packet(
+        &self,
+        mode: &Mode,
+        aims: &[DVec3],
+        echoes: &[Echoes],
+        sequence: u16,
+        interval: u16,
+    ) -> (Vec<u8>, u32) {
+        let kind = mode.data_type;
+        let mut bytes = Vec::with_capacity(HEAD_LEN + POINTS * kind.point_len());
+        Head::new(kind.number(), POINTS as u16, interval, sequence).emit(&mut bytes);
+        bytes.resize(HEAD_LEN + POINTS * kind.point_len(), 0);
+        let mut returns = 0;
+        let out = bytes[HEAD_LEN..].chunks_exact_mut(kind.point_len());
+        for (index, (out, aim)) in out.zip(aims).enumerate() {
+            let echo = echoes.get(index).and_then(|echoes| self.chosen(echoes));
+            let point = if mode.shows(*aim) {
+                echo.map_or_else(Point::default, |(echo, tag)| self.point(kind, *aim, echo, tag))
+            } else {
+                Point { reflectivity: self.profile.outside_reflectivity, ..Point::default() }
+            };
+            returns += u32::from(!point.is_empty(kind));
+            point.put(kind, out);
+        }
+        (bytes, returns)
+    }
+
+    /// The echo that becomes a point, and its tag.
+    fn chosen(&self, echoes: &Echoes) -> Option<(Return, u8)> {
+        let all = echoes.as_slice();
+        let first = *all.first()?;
+        let echo = match self.echo {
+            EchoChoice::First => first,
+            EchoChoice::Strongest => all
+                .iter()
+                .fold(first, |best, echo| if echo.signal > best.signal { *echo } else { best }),
+        };
+        if self.tags == TagRule::Zero {
+            return Some((echo, 0));
+        }
+        let is_near = |other: &Return| {
+            other.range_m != echo.range_m && (other.range_m - echo.range_m).abs() < BETWEEN_M
+        };
+        let between = if all.iter().any(is_near) { BETWEEN } else { 0 };
+        let weak = if echo.signal < self.weak_signal { WEAK } else { 0 };
+        Some((echo, between | weak))
+    }
+
+    fn point(&self, kind: DataType, aim: DVec3, echo: Return, tag: u8) -> Point {
+        // Cut off after adding a half: without SSE4.1 `round` is a call.
+        let whole = |value: f64| (value + 0.5_f64.copysign(value)) as i32;
+        let mm = f64::from(echo.range_m) * 1000.0;
+        let place = match kind {
+            DataType::Cartesian => (aim * mm).to_array().map(whole),
+            DataType::Cartesian16 => (aim * (mm * 0.1)).to_array().map(whole),
+            DataType::Spherical => {
+                let theta = libm::acos(aim.z.clamp(-1.0, 1.0)).to_degrees() * 100.0;
+                let phi = libm::atan2(aim.y, aim.x).to_degrees().rem_euclid(360.0) * 100.0;
+                [whole(mm), whole(theta), whole(phi) % 36_000]
+            }
+        };
+        let reflectance = echo.intensity;
+        let full_scale = f32::from(self.profile.diffuse_full_scale);
+        let reflectivity = match reflectance <= 1.0 {
+            true => reflectance * full_scale,
+            false => full_scale + libm::logf(reflectance) * self.retro_scale,
+        };
+        // A cast ends at 0 and 255.
+        Point { place, reflectivity: (reflectivity + 0.5) as u8, tag }
+    }
+}

@@ -1,0 +1,158 @@
+//! Which state the unit is in when.
+
+use super::faults::{Hms, is_stopped};
+use super::profile::InterfaceProfile;
+use super::timeline::Timeline;
+use crate::config::rig::faults::Timed;
+use crate::time::SimTime;
+use crate::wire::livox::key::state;
+
+/// Without power, or starting so early that nobody is answered.
+const OFF: u8 = 0;
+
+/// The states of a unit.
+#[derive(Clone, Debug)]
+pub struct States {
+    line: Timeline<u8>,
+    /// When the self-check is over.
+    checked_at: SimTime,
+    /// When the motor started last.
+    started_at: SimTime,
+    boot_ns: u64,
+    self_check_ns: u64,
+    motor_start_ns: u64,
+    motor_stop_ns: u64,
+    faults: Vec<Timed<Hms>>,
+}
+
+impl States {
+    /// A unit that has been in the state `target` since before the first instant.
+    pub fn new(profile: &InterfaceProfile, target: u8) -> Self {
+        let &InterfaceProfile { boot_ns, self_check_ns, motor_start_ns, motor_stop_ns, .. } =
+            profile;
+        Self {
+            line: Timeline::new(target),
+            checked_at: SimTime::ZERO,
+            started_at: SimTime::ZERO,
+            boot_ns,
+            self_check_ns,
+            motor_start_ns,
+            motor_stop_ns,
+            faults: Vec::new(),
+        }
+    }
+
+    /// What stops it from now on.
+    pub fn set_faults(&mut self, faults: Vec<Timed<Hms>>) {
+        self.faults = faults;
+    }
+
+    /// What is wrong with it.
+    pub fn faults(&self) -> &[Timed<Hms>] {
+        &self.faults
+    }
+
+    /// The state at an instant, as the unit reports it.
+    pub fn at(&self, at: SimTime) -> u8 {
+        let state = *self.line.at(at);
+        if state != OFF && is_stopped(&self.faults, at) { state::ERROR } else { state }
+    }
+
+    /// Whether a fault stops points at an instant.
+    pub fn is_stopped(&self, at: SimTime) -> bool {
+        is_stopped(&self.faults, at)
+    }
+
+    /// Whether the unit is without power or answers nobody yet.
+    pub fn is_off(&self, at: SimTime) -> bool {
+        *self.line.at(at) == OFF
+    }
+
+    /// The states from `from` on, faults left aside: since when, and which.
+    pub fn from(&self, from: SimTime) -> Vec<(SimTime, u8)> {
+        let changes = std::iter::successors(Some(from), |at| self.line.next_change(*at));
+        changes.map(|at| (at, *self.line.at(at))).collect()
+    }
+
+    /// The unit loses its power at `at` and starts again, to be in the state `target`; when it answers.
+    pub fn restart(&mut self, at: SimTime, target: u8) -> SimTime {
+        let up_at = SimTime(at.0 + self.boot_ns);
+        self.line.set(at, OFF);
+        self.line.push(up_at, state::SELF_CHECK);
+        self.checked_at = SimTime(up_at.0 + self.self_check_ns);
+        self.drive(at, target);
+        up_at
+    }
+
+    /// From `at` on the unit is to be in the state `target`.
+    pub fn drive(&mut self, at: SimTime, target: u8) {
+        use state::{IDLE, READY, SAMPLING, STARTING};
+        let begins = at.max(self.checked_at);
+        // What has checked itself is at rest.
+        let from = if at < self.checked_at { IDLE } else { *self.line.at(at) };
+        let after = |ns: u64| SimTime(begins.0 + ns);
+        let (first, then) = match (from, target) {
+            (IDLE, SAMPLING | READY) => {
+                self.started_at = begins;
+                (STARTING, Some((after(self.motor_start_ns), target)))
+            }
+            (STARTING, SAMPLING | READY) => {
+                let running_at = SimTime(self.started_at.0 + self.motor_start_ns);
+                (STARTING, Some((running_at, target)))
+            }
+            (SAMPLING | READY, IDLE) => (READY, Some((after(self.motor_stop_ns), IDLE))),
+            (_, target) => (target, None),
+        };
+        self.line.set(begins, first);
+        if let Some((at, state)) = then {
+            self.line.push(at, state);
+        }
+    }
+
+    /// Nobody asks for what was before `before` any more.
+    pub fn forget(&mut self, before: SimTime) {
+        self.line.forget(before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use state::{IDLE, READY, SAMPLING, SELF_CHECK, STARTING};
+
+    fn states() -> States {
+        let profile = InterfaceProfile {
+            boot_ns: 10,
+            self_check_ns: 20,
+            motor_start_ns: 30,
+            motor_stop_ns: 40,
+            ..InterfaceProfile::default()
+        };
+        States::new(&profile, SAMPLING)
+    }
+
+    fn seen(states: &States, at: &[u64]) -> Vec<u8> {
+        at.iter().map(|at| states.at(SimTime(*at))).collect()
+    }
+
+    #[test]
+    fn to_rest_and_back() {
+        let mut states = states();
+        states.drive(SimTime(100), IDLE);
+        assert_eq!(seen(&states, &[99, 100, 139, 140]), [SAMPLING, READY, READY, IDLE]);
+        states.drive(SimTime(200), READY);
+        states.drive(SimTime(210), SAMPLING);
+        assert_eq!(seen(&states, &[199, 200, 229, 230]), [IDLE, STARTING, STARTING, SAMPLING]);
+    }
+
+    #[test]
+    fn a_restart_takes_its_time_and_can_be_told_otherwise_meanwhile() {
+        let mut states = states();
+        assert_eq!(states.restart(SimTime(100), SAMPLING), SimTime(110));
+        assert!(states.is_off(SimTime(105)));
+        let told = [OFF, SELF_CHECK, STARTING, SAMPLING];
+        assert_eq!(seen(&states, &[100, 129, 130, 160]), told);
+        states.drive(SimTime(115), IDLE);
+        assert_eq!(seen(&states, &[115, 129, 130, 200]), [SELF_CHECK, SELF_CHECK, IDLE, IDLE]);
+    }
+}

@@ -1,0 +1,190 @@
+//! A port where hosts give commands by UDP, a datagram each, and are answered.
+//!
+//! There are no connections: a host is an address that datagrams came from lately. Memory is bounded; the host that has
+//! been silent the longest is forgotten first.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::told;
+use crate::wire::port::Peer;
+
+/// Hosts that can be answered.
+const MAX_HOSTS: usize = 64;
+
+/// The sockets, and the hosts that spoke last. Used from two threads: one sends, one receives.
+#[derive(Debug)]
+pub struct UdpServer {
+    socket: UdpSocket,
+    /// Hears what is sent to everybody.
+    broadcasts: Option<UdpSocket>,
+    address: SocketAddr,
+    port: u8,
+    hosts: Mutex<Hosts>,
+}
+
+#[derive(Debug, Default)]
+struct Hosts {
+    next: u64,
+    /// Who answers go to, the latest last.
+    known: Vec<(Peer, SocketAddr)>,
+}
+
+impl Hosts {
+    fn peer(&mut self, port: u8, from: IpAddr, to: SocketAddr) -> Peer {
+        let at = self.known.iter().position(|(peer, known)| (peer.from, *known) == (from, to));
+        let (peer, _) = at.map(|at| self.known.remove(at)).unwrap_or_else(|| {
+            self.next += 1;
+            (Peer { connection: self.next - 1, port, from }, to)
+        });
+        if self.known.len() == MAX_HOSTS {
+            self.known.remove(0);
+        }
+        self.known.push((peer, to));
+        peer
+    }
+}
+
+impl UdpServer {
+    /// Hears hosts at `address`, and what they broadcast to its port if it `hears_broadcasts`; such hosts are answered
+    /// by broadcast. Hosts have `port` as [`Peer::port`].
+    ///
+    /// # Errors
+    /// The address cannot be had.
+    pub fn listen_as(port: u8, address: SocketAddr, hears_broadcasts: bool) -> io::Result<Self> {
+        let failed = |error| told(&error, &format!("cannot listen at udp {address}"));
+        let socket = UdpSocket::bind(address).map_err(failed)?;
+        let address = socket.local_addr()?;
+        let broadcasts = hears_broadcasts.then(|| {
+            socket.set_broadcast(true)?;
+            // Every unit hears the search of a host, and so does the host itself.
+            let all = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+            all.set_reuse_address(true)?;
+            all.bind(&SocketAddr::from((Ipv4Addr::BROADCAST, address.port())).into())?;
+            Ok(UdpSocket::from(all))
+        });
+        let broadcasts = broadcasts.transpose().map_err(failed)?;
+        for socket in broadcasts.iter().chain([&socket]) {
+            socket.set_nonblocking(true)?;
+        }
+        Ok(Self { socket, broadcasts, address, port, hosts: Mutex::default() })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether `port` is the [`Peer::port`] of its hosts.
+    pub fn has_port(&self, port: u8) -> bool {
+        self.port == port
+    }
+
+    /// The link in the status view and in messages.
+    pub fn describe(&self) -> String {
+        format!("udp {}", self.address)
+    }
+
+    /// Sends a datagram to a host that has spoken. One that is forgotten is no failure.
+    pub fn send_to(&self, peer: Peer, bytes: &[u8]) {
+        let hosts = self.hosts.lock().expect("no holder panics");
+        let known = hosts.known.iter().find(|(known, _)| *known == peer).map(|(_, to)| *to);
+        drop(hosts);
+        let Some(to) = known else { return };
+        if let Err(error) = self.socket.send_to(bytes, to) {
+            tracing::debug!("cannot answer {to} from {}: {error}", self.address);
+        }
+    }
+
+    /// Waits up to `timeout` for datagrams and hands each to `heard`, with at most as many bytes as `buffer` holds.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn receive(
+        &self,
+        buffer: &mut [u8],
+        timeout: Duration,
+        heard: &mut dyn FnMut(Peer, &[u8]),
+    ) -> io::Result<()> {
+        let sockets = || self.broadcasts.iter().chain([&self.socket]);
+        let mut waits: Vec<_> =
+            sockets().map(|s| PollFd::from_borrowed_fd(s.as_fd(), PollFlags::IN)).collect();
+        let timeout =
+            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        match poll(&mut waits, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        for socket in sockets() {
+            let (count, from) = match socket.recv_from(buffer) {
+                Ok(received) => received,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+                // What a host refused that was answered before.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
+                Err(error) => return Err(error),
+            };
+            if from == self.address {
+                continue; // its own broadcast
+            }
+            let is_broadcast = !std::ptr::eq(socket, &raw const self.socket);
+            let to = match is_broadcast {
+                true => SocketAddr::from((Ipv4Addr::BROADCAST, from.port())),
+                false => from,
+            };
+            let mut hosts = self.hosts.lock().expect("no holder panics");
+            let peer = hosts.peer(self.port, from.ip(), to);
+            drop(hosts);
+            heard(peer, &buffer[..count]);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    fn host() -> UdpSocket {
+        let host = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        host.set_read_timeout(Some(PATIENCE)).unwrap();
+        host
+    }
+
+    #[test]
+    fn hosts_are_told_apart_and_answered() {
+        let server = UdpServer::listen_as(3, ([127, 0, 0, 1], 0).into(), false).unwrap();
+        let (first, second) = (host(), host());
+        let mut peers = Vec::new();
+        for (socket, said) in [(&first, "a"), (&second, "b"), (&first, "c")] {
+            socket.send_to(said.as_bytes(), server.address()).unwrap();
+            let mut heard = |peer, bytes: &[u8]| {
+                assert_eq!(bytes, said.as_bytes());
+                peers.push(peer);
+            };
+            server.receive(&mut [0; 64], PATIENCE, &mut heard).unwrap();
+        }
+        assert_eq!(peers[0], peers[2]);
+        assert_ne!(peers[0], peers[1]);
+        assert!(server.has_port(peers[0].port));
+        server.send_to(peers[1], b"answer");
+        let mut buffer = [0; 16];
+        assert_eq!(second.recv_from(&mut buffer).unwrap(), (6, server.address()));
+    }
+
+    #[test]
+    fn the_silent_are_forgotten_first() {
+        let mut hosts = Hosts::default();
+        let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        let mut speak = |port| hosts.peer(0, address(port).ip(), address(port)).connection;
+        assert_eq!((0..64).map(&mut speak).collect::<Vec<_>>(), (0..64).collect::<Vec<_>>());
+        assert_eq!((speak(0), speak(64), speak(0), speak(1)), (0, 64, 0, 65));
+    }
+}

@@ -1,0 +1,7 @@
+//! Livox's protocol "SDK 2": commands and keys of Mid-360 and HAP, and their packets of points and inertial samples.
+//!
+//! One UDP datagram is one frame or one packet; numbers are little-endian.
+
+pub mod command;
+pub mod data;
+pub mod key;

@@ -1,0 +1,137 @@
+"""The maker's own SDK 2 by ctypes: the shared library of the package py-livox2.
+
+Its Python module needs another NumPy than the other checks, and cannot receive pushes; the library can.
+"""
+
+import ctypes
+import json
+import struct
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+POINTS = {1: np.dtype([("xyz", "<i4", 3), ("reflectivity", "u1"), ("tag", "u1")]),
+          2: np.dtype([("xyz", "<i2", 3), ("reflectivity", "u1"), ("tag", "u1")]),
+          3: np.dtype([("depth", "<u4"), ("theta", "<u2"), ("phi", "<u2"), ("reflectivity", "u1"), ("tag", "u1")])}
+HEAD = 36
+DATA = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_uint8, ctypes.c_void_p, ctypes.c_void_p)
+PUSH = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_uint8, ctypes.c_char_p, ctypes.c_void_p)
+CHANGE = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
+DONE = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
+PORTS = ["cmd_data_port", "push_msg_port", "point_data_port", "imu_data_port", "log_data_port"]
+# Of a Mid-360: its own, and the host's.
+OWN, HOSTS = range(56100, 56600, 100), range(56101, 56601, 100)
+
+
+class Sdk:
+    """The SDK at `host`, which looks for the Mid-360 at `lidar`."""
+
+    def __init__(self, library, folder, lidar="127.0.0.2", host="127.0.0.1"):
+        self.sdk = ctypes.CDLL(str(library))
+        self.handle = struct.unpack("<I", bytes(int(part) for part in lidar.split(".")))[0]
+        self.points, self.samples, self.pushes, self.found = [], [], [], threading.Event()
+        self.info = None
+        file = Path(folder) / "mid360.json"
+        file.write_text(json.dumps({"MID360": {
+            "lidar_net_info": dict(zip(PORTS, OWN, strict=True)),
+            "host_net_info": [{"host_ip": host, "lidar_ip": [lidar], **dict(zip(PORTS, HOSTS, strict=True))}]}}))
+        self.calls = {
+            "SetLivoxLidarInfoChangeCallback": CHANGE(self.changed),
+            "SetLivoxLidarPointCloudCallBack": DATA(lambda handle, kind, data, _: self.take(self.points, data)),
+            "SetLivoxLidarImuDataCallback": DATA(lambda handle, kind, data, _: self.take(self.samples, data)),
+            "SetLivoxLidarInfoCallback": PUSH(lambda handle, kind, text, _: self.pushes.append(json.loads(text))),
+        }
+        self.sdk.DisableLivoxSdkConsoleLogger()
+        if not self.sdk.LivoxLidarSdkInit(str(file).encode(), b"", None):
+            raise OSError("the SDK does not start")
+        for name, call in self.calls.items():
+            getattr(self.sdk, name)(call, None)
+        self.began = time.monotonic()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.sdk.LivoxLidarSdkUninit()
+
+    def changed(self, handle, info, _):
+        if handle == self.handle and info:
+            raw = ctypes.string_at(info, 33)
+            self.info = (raw[0], raw[1:17].split(b"\0")[0].decode(), raw[17:].split(b"\0")[0].decode())
+            self.found.set()
+
+    @staticmethod
+    def take(into, data):
+        length = struct.unpack("<H", ctypes.string_at(data + 1, 2))[0]
+        into.append(ctypes.string_at(data, length))
+
+    def wait(self, what, patience=10.0):
+        """Until `what()` holds; whether it does."""
+        until = time.monotonic() + patience
+        while not what():
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def command(self, name, *arguments):
+        """Status, code and key of the lidar's answer to a command."""
+        answered, got = threading.Event(), []
+
+        def done(status, _handle, response, _data):
+            raw = ctypes.string_at(response, 3) if response else b"\0\0\0"
+            got.append((status, raw[0], struct.unpack("<H", raw[1:])[0]))
+            answered.set()
+
+        call = DONE(done)
+        status = getattr(self.sdk, name)(self.handle, *arguments, call, None)
+        if status != 0:
+            return status, None, None
+        answered.wait(5.0)
+        return got[0] if got else (None, None, None)
+
+    def query(self):
+        """All that the SDK asks a lidar for: bytes by key."""
+        answered, got = threading.Event(), {}
+
+        def done(status, _handle, response, _data):
+            if response and status == 0:
+                count = struct.unpack("<H", ctypes.string_at(response + 1, 2))[0]
+                at = response + 3
+                for _ in range(count):
+                    key, length = struct.unpack("<HH", ctypes.string_at(at, 4))
+                    got[key] = ctypes.string_at(at + 4, length)
+                    at += 4 + length
+            answered.set()
+
+        call = DONE(done)
+        self.sdk.QueryLivoxLidarInternalInfo(self.handle, call, None)
+        answered.wait(5.0)
+        return got
+
+
+def head(packet):
+    """Interval (0.1 us), count, sequence, data type, time type and time (ns) of a packet."""
+    _, _, interval, count, sequence, _, kind, clock = struct.unpack_from("<BHHHHBBB", packet)
+    return interval, count, sequence, kind, clock, struct.unpack_from("<Q", packet, 28)[0]
+
+
+def points_of(packet):
+    """Positions (N, 3) in metres, reflectivities and tags."""
+    kind = head(packet)[3]
+    raw = np.frombuffer(packet, POINTS[kind], offset=HEAD)
+    if kind == 3:
+        theta, phi = np.radians(raw["theta"] / 100), np.radians(raw["phi"] / 100)
+        along = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], -1)
+        place = along * (raw["depth"] / 1000)[:, None]
+    else:
+        place = raw["xyz"] * (0.001 if kind == 1 else 0.01)
+    return place, raw["reflectivity"], raw["tag"]
+
+
+def sample_of(packet):
+    """Angular rate (rad/s) and acceleration (g)."""
+    raw = np.frombuffer(packet, "<f4", 6, HEAD)
+    return raw[:3], raw[3:]
