@@ -52,7 +52,7 @@ fn rigs_that_are_bombs_get_a_short_answer() {
             format!("{WORLD}{DEVICE}{}", many(400_000, "zz# = 1")),
             &[
                 "error: unknown key `zz0`\n --> rig.toml:9:1",
-                "= note: keys of [[device]]: gps_cable, name,",
+                "= note: keys of [[device]]: gps_cable, corrections,",
                 "error: 399950 more faults are not shown",
                 "= help: mend the 50 above, then check again",
             ],

@@ -509,7 +509,10 @@ fn a_serial_recording_of_another_product_is_refused() {
             let args = [file, "--profile", name, "--packets", "1"];
             if is_own {
                 report(&args);
-            } else if ["velodyne", "ouster", "hesai"].iter().any(|maker| name.starts_with(maker)) {
+            } else if ["velodyne", "ouster", "hesai", "livox"]
+                .iter()
+                .any(|maker| name.starts_with(maker))
+            {
                 let talk = refused(&args);
                 assert!(talk.contains("sends datagrams"), "{name}: {talk}");
             } else {

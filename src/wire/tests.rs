@@ -13,9 +13,23 @@ use super::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 use super::velodyne::{DATA_PACKET_LEN, DataPacket, hdl64e_command};
 use super::*;
 
-/// Modules of `wire` that are no formats of one frame; `ros2` has its own tests of messages.
-const NO_FORMATS: [&str; 11] = [
-    "checksum", "framer", "frames", "http", "line", "port", "protobuf", "ptp", "record", "ros2",
+/// Modules of `wire` that are no formats of one frame. `ros2` and `ntrip` have their own tests of messages, and so have
+/// those that are only read (`corrections`) or only written (`navigation`, `rtcm`).
+const NO_FORMATS: [&str; 15] = [
+    "checksum",
+    "corrections",
+    "framer",
+    "frames",
+    "http",
+    "line",
+    "navigation",
+    "ntrip",
+    "port",
+    "protobuf",
+    "ptp",
+    "record",
+    "ros2",
+    "rtcm",
     "time",
 ];
 

@@ -60,6 +60,9 @@ fn settings_rows(driver: &GnssProfile) -> Rows {
         rows.push(("messages", format!("[{}], allowed {allowed}", d.messages.join(", "))));
         rows.push(("high_precision", d.high_precision.to_string()));
     }
+    if driver.dialect == GnssDialect::Ublox9 {
+        rows.push(("base_station", "none; a rig may name a survey or a place".to_string()));
+    }
     let presets = words(&mut ErrorPreset::WORDS.iter().map(|(word, _)| *word));
     rows.extend([
         (

@@ -15,8 +15,9 @@ use std::sync::LazyLock;
 
 pub(super) use super::item_keys as key;
 use super::profile::{
-    GnssDialect, GnssProfile, GnssSettings, NmeaVersion, SentenceKind, UBX_OUTPUTS,
+    BaseStation, GnssDialect, GnssProfile, GnssSettings, NmeaVersion, SentenceKind, UBX_OUTPUTS,
 };
+use crate::frames::Geodetic;
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::ubx::MessageId;
 use crate::wire::ubx::cfg::{Item, Key};
@@ -492,6 +493,27 @@ impl Store {
 /// Items of one message.
 const MAX_ITEMS: usize = 64;
 
+/// A place that is held, good to a centimetre, as items.
+fn fixed_place(place: Geodetic) -> Vec<(Key, u64)> {
+    // The coarse part in 32 bits, the rest in 8.
+    let parts = |value: f64, coarse: f64| {
+        let fine = (value / coarse * 100.0).round() as i64;
+        let whole = (fine + 50).div_euclid(100);
+        [whole as i32 as u32 as u64, (fine - whole * 100) as i8 as u8 as u64]
+    };
+    let parts = [
+        parts(place.latitude_deg, 1e-7),
+        parts(place.longitude_deg, 1e-7),
+        parts(place.altitude_m, 1e-2),
+    ];
+    let mut items =
+        vec![(key::TMODE_MODE, 2), (key::TMODE_POS_TYPE, 1), (key::TMODE_FIXED_POS_ACC, 100)];
+    for (axis, [whole, rest]) in parts.into_iter().enumerate() {
+        items.extend([(key::TMODE_LLH[axis], whole), (key::TMODE_LLH_HP[axis], rest)]);
+    }
+    items
+}
+
 /// What settings mean as items.
 fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
     let mut items = vec![
@@ -503,6 +525,15 @@ fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
         (key::LEN_LOCK_TP1, settings.pulse.width_ns / 1000),
     ];
     items.extend(settings.week_base.map(|week| (key::WKNROLLOVER, week.into())));
+    match settings.base_station {
+        Some(BaseStation::Survey { least_s, accuracy_m }) => items.extend([
+            (key::TMODE_MODE, 1),
+            (key::SVIN_MIN_DUR, least_s.into()),
+            (key::SVIN_ACC_LIMIT, (accuracy_m * 1e4).round() as u64),
+        ]),
+        Some(BaseStation::Fixed(place)) => items.extend(fixed_place(place)),
+        None => {}
+    }
     for system in profile.systems() {
         items.push((system_key(system), settings.receiver.systems.contains(&system).into()));
     }

@@ -1,5 +1,6 @@
 //! A GNSS receiver's firmware and what a rig may set on it.
 
+use crate::frames::Geodetic;
 use crate::sensors::gnss::settings::{GnssSystem, ReceiverSettings};
 use crate::wire::ubx::{MessageId, Payload, mon, mon_more, nav, nav_more, rxm};
 
@@ -155,6 +156,22 @@ pub struct GnssSettings {
     /// The GPS week from which on the receiver takes weeks, which satellites count modulo 1024;
     /// `None` for the firmware's.
     pub week_base: Option<u16>,
+    /// Of a base station: how it knows its place from power-on.
+    pub base_station: Option<BaseStation>,
+}
+
+/// How a base station knows its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BaseStation {
+    /// It surveys it.
+    Survey {
+        /// Least time, seconds.
+        least_s: u32,
+        /// Greatest error, metres.
+        accuracy_m: f64,
+    },
+    /// Somebody has measured it.
+    Fixed(Geodetic),
 }
 
 /// Time pulse.

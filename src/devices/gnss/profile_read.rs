@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::profile::{
-    GnssDialect, GnssIdentity, GnssProfile, GnssSettings, NmeaFormat, NmeaVersion, PulseSettings,
-    SentenceKind, UBX_OUTPUTS,
+    BaseStation, GnssDialect, GnssIdentity, GnssProfile, GnssSettings, NmeaFormat, NmeaVersion,
+    PulseSettings, SentenceKind, UBX_OUTPUTS,
 };
 use super::settings_read::{PROFILES, RECEIVER, accuracy, acquisition, sky, up_to};
 use crate::config::profile::lag;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::frames::Geodetic;
 use crate::sensors::gnss::almanac::Almanac;
 use crate::sensors::gnss::settings::GnssSystem;
 
@@ -214,6 +215,10 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     let weeks = Limit::new(1..=9999, "", "GPS weeks since 1980");
     all.week_base = keys.table.optional("week_base").integer(&weeks).or(all.week_base);
     let is_rover = scope.dialect == GnssDialect::Ublox9;
+    if is_rover && !keys.is_profile() {
+        let read = base_station(&keys.table.optional("base_station"));
+        all.base_station = read.or(all.base_station);
+    }
     keys.table("acquisition", "`acquisition`", &mut receiver.acquisition, |keys, all| {
         acquisition(keys, all, is_rover)
     });
@@ -221,6 +226,46 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     keys.table("pulse", "`pulse`", &mut all.pulse, pulse);
     accuracy(&mut keys, receiver);
     keys.finish()
+}
+
+/// Reads `base_station`: a survey's demands, or a place.
+fn base_station(field: &Field<'_>) -> Option<BaseStation> {
+    let place = field.place();
+    let mut table = field.table("`base_station`")?;
+    let survey_field = table.optional("survey_s");
+    let least_s = survey_field.integer(&Limit::new(1..=86_400, "s", RECEIVER));
+    let accuracy = Limit::new(0.001..=1000.0, "m", RECEIVER);
+    // It has no default of its own: one without `survey_s` is an error.
+    let accuracy_m = table.optional("accuracy_m").number(&accuracy).unwrap_or(2.0);
+    let degrees = |most: f64| Limit::new(-most..=most, "degrees", "geometry");
+    let height = Limit::new(-1000.0..=10_000.0, "m", RECEIVER);
+    let numbers = [
+        ("latitude_deg", degrees(90.0)),
+        ("longitude_deg", degrees(180.0)),
+        ("altitude_m", height),
+    ]
+    .map(|(key, limit)| {
+        let field = table.optional(key);
+        (field.is_written(), field.number(&limit))
+    });
+    let written = numbers.iter().filter(|(is_written, _)| *is_written).count();
+    if (survey_field.is_written(), written) != (true, 0)
+        && (survey_field.is_written(), written) != (false, 3)
+    {
+        let label = "allowed: `survey_s`, or `latitude_deg`, `longitude_deg` and `altitude_m`";
+        table.fault(place?.fault("a base station surveys its place or is told it", label));
+        return None;
+    }
+    table.finish();
+    if survey_field.is_written() {
+        return Some(BaseStation::Survey { least_s: least_s?, accuracy_m });
+    }
+    let [(_, latitude_deg), (_, longitude_deg), (_, altitude_m)] = numbers;
+    Some(BaseStation::Fixed(Geodetic {
+        latitude_deg: latitude_deg?,
+        longitude_deg: longitude_deg?,
+        altitude_m: altitude_m?,
+    }))
 }
 
 /// Receivers count in milliseconds.

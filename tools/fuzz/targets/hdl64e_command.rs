@@ -23,7 +23,8 @@ pub fn run(bytes: &[u8]) {
     let Some(driver) = profile.data::<Hdl64eProfile>() else { return };
     let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
     let noise = NoiseSource::new(1, "roof");
-    let mut unit = Hdl64e::new(driver, &driver.defaults, noise, Epoch::new(start), &DeviceFaults::default());
+    let mut unit =
+        Hdl64e::new(driver, &driver.defaults, noise, Epoch::new(start), &DeviceFaults::default());
     let mut last_due = SimTime::ZERO;
     for (step, piece) in said.chunks(16).take(32).enumerate() {
         let now = SimTime(step as u64 * 30_000_000);

@@ -53,7 +53,14 @@ fn ask(name: &str, bytes: &[u8]) {
     let Some(driver) = profile.data::<HesaiProfile>() else { return };
     let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
     let noise = NoiseSource::new(1, "xt");
-    let mut unit = Hesai::new(driver, &driver.defaults, None, noise, Epoch::new(start), &DeviceFaults::default());
+    let mut unit = Hesai::new(
+        driver,
+        &driver.defaults,
+        None,
+        noise,
+        Epoch::new(start),
+        &DeviceFaults::default(),
+    );
     let peer = Peer { connection: 0, port: 0, from: [127, 0, 0, 1].into() };
     let (mut now, mut last_due) = (SimTime::ZERO, SimTime::ZERO);
     unit.handle_peer(now, peer, true);

@@ -4,7 +4,8 @@ use menura::wire::ntrip::{Answer, Chunks, Request, chunk};
 
 pub fn run(bytes: &[u8]) {
     if let Ok(request) = Request::parse(bytes) {
-        for answer in [Answer::NotFound, Answer::Unauthorized, Answer::Stream { is_chunked: true }] {
+        for answer in [Answer::NotFound, Answer::Unauthorized, Answer::Stream { is_chunked: true }]
+        {
             assert!(Answer::parse(&answer.to_bytes(&request)).is_ok());
         }
     }

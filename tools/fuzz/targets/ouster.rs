@@ -55,7 +55,14 @@ fn unit(name: &str) -> Option<Ouster> {
     let driver = profile.data::<OusterProfile>()?;
     let start = "2026-06-01T12:00:00Z".parse().ok()?;
     let noise = NoiseSource::new(1, "os");
-    Some(Ouster::new(driver, &driver.defaults, None, noise, Epoch::new(start), &DeviceFaults::default()))
+    Some(Ouster::new(
+        driver,
+        &driver.defaults,
+        None,
+        noise,
+        Epoch::new(start),
+        &DeviceFaults::default(),
+    ))
 }
 
 // Everything as it is, to a unit that hears lines; the first byte says how long before each piece it

@@ -25,7 +25,8 @@ pub fn run(bytes: &[u8]) {
     for settings in all {
         hear(&settings, bytes);
     }
-    for (transport, delay) in [(Transport::Udp, DelayMechanism::EndToEnd), (Transport::Gptp, delay)] {
+    for (transport, delay) in [(Transport::Udp, DelayMechanism::EndToEnd), (Transport::Gptp, delay)]
+    {
         let settings = MasterSettings { domain: 0, priority_1: 128, transport, delay };
         lead(settings, bytes);
     }

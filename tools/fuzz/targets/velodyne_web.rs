@@ -24,7 +24,14 @@ pub fn run(bytes: &[u8]) {
     let Some(driver) = profile.data::<VelodyneProfile>() else { return };
     let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
     let noise = NoiseSource::new(1, "puck");
-    let mut unit = Velodyne::new(driver, &driver.defaults, None, noise, Epoch::new(start), &DeviceFaults::default());
+    let mut unit = Velodyne::new(
+        driver,
+        &driver.defaults,
+        None,
+        noise,
+        Epoch::new(start),
+        &DeviceFaults::default(),
+    );
     let mut now = SimTime::ZERO;
     let mut last_due = SimTime::ZERO;
     for line in bytes.split(|byte| *byte == b'\n').take(8) {

@@ -1,6 +1,8 @@
 //! A base station: navigation messages, corrections, the position that is held.
 
 use super::*;
+use crate::frames::Geodetic;
+use crate::gnss::profile::BaseStation;
 use crate::sensors::gnss::observations::Observation;
 use crate::wire::gnss_stream::{self, GnssStream};
 use crate::wire::rtcm::System;
@@ -84,6 +86,31 @@ fn a_base_sends_its_position_once_it_has_one() {
     bench.sent.clear();
     bench.run(2.0);
     assert!(corrections(&bench).is_empty());
+}
+
+/// A rig's base needs no host.
+#[test]
+fn a_base_knows_its_place_from_power_on() {
+    let origin = silent().origin.origin();
+    let place = Geodetic { altitude_m: origin.altitude_m - 0.00123, ..origin };
+    let survey = BaseStation::Survey { least_s: 5, accuracy_m: 50.0 };
+    for base in [BaseStation::Fixed(place), survey] {
+        let mut bench = Bench::new(F9P, |settings| {
+            settings.sentences = Vec::new();
+            settings.baud = 921_600;
+            settings.messages = vec!["RTCM-1005".to_owned()];
+            settings.base_station = Some(base);
+        });
+        bench.run(4.0);
+        if base == survey {
+            assert!(corrections(&bench).is_empty(), "the survey goes on");
+        }
+        bench.run(8.0);
+        assert!(corrections(&bench).contains(&1005), "{base:?}");
+        let (held, _) = bench.device.held_position().unwrap();
+        let off_m = (held.to_ecef() - place.to_ecef()).length();
+        assert!(off_m < if base == survey { 20.0 } else { 2e-4 }, "{base:?}: {off_m} m");
+    }
 }
 
 #[test]
