@@ -187,6 +187,8 @@ const LIDARS: &[(&str, &str, &str, u64, f64)] = &[
     ("hesai-pandar40p", UDP, "return_mode = \"last-strongest\"", 20, 0.0021),
     ("hesai-pandar64", UDP, "", 10, 0.0021),
     ("hesai-qt64", UDP, "return_mode = \"last-first\"", 20, 0.0021),
+    ("livox-mid360", UDP, LIVOX, 20, 0.0009),
+    ("livox-mid360", UDP, LIVOX_COARSE, 20, 0.009),
     ("sick-lms200-v2.30", PTY, LMS291, 500, 0.0006),
     ("sick-lms211", PTY, LMS291, 500, 0.0006),
     ("sick-lms221", PTY, LMS291, 500, 0.0006),
@@ -223,6 +225,9 @@ const NO_LIDARS: &[&str] = &[
 ];
 
 const OUSTER_DUAL: &str = "udp_profile_lidar = \"RNG19_RFL8_SIG16_NIR16_DUAL\"";
+const LIVOX: &str = "target_state = \"sampling\", stored_destination = true";
+const LIVOX_COARSE: &str =
+    "target_state = \"sampling\", stored_destination = true, data_type = \"cartesian-16\"";
 const LMS291: &str = "baud_rate = 500000, power_on_mode = \"continuous\", unit = \"mm\"";
 const UDP: &str = "{ udp = { to = \"127.0.0.1:24010\" } }";
 const PTY: &str = "{ pty = \"truth-test\" }";

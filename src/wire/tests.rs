@@ -222,6 +222,11 @@ fn formats() -> Vec<Format> {
             joint_lines::Lines,
             joint_lines::Message::emit,
         ),
+        plain(
+            "livox",
+            vec![livox::command::Frame::request(7, 0x0101, vec![0, 0]).to_bytes()],
+            |bytes| Some(livox::command::Frame::parse(bytes).ok()?.to_bytes()),
+        ),
         plain("joint_lines", vec![text("PS3D00000009600092"), text("TC+9"), text("SC")], |bytes| {
             let mut out = Vec::new();
             joint_lines::Command::parse(bytes)?.emit(&mut out);
