@@ -126,7 +126,7 @@ pub trait Family: Sync + 'static {
 
 /// The functions of a family's files that read and describe.
 pub struct Readers<F: Family + ?Sized> {
-    /// Reads what a profile says besides its name and sources.
+    /// Reads all keys of a profile except its name and sources.
     pub profile: fn(&F, TableReader<'_>) -> Option<F::Profile>,
     /// The settings of a unit that its rig leaves alone.
     pub defaults: fn(&F::Profile) -> &F::Settings,

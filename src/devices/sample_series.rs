@@ -1,6 +1,9 @@
 //! Samples that a device asks for a series at a time.
 
+use std::collections::VecDeque;
+
 use crate::config::rig::DeviceConfig;
+use crate::sensors::imu::InertialTruth;
 use crate::sensors::{MeasurementRequest, Subject};
 use crate::time::SimTime;
 
@@ -49,5 +52,32 @@ impl SampleSeries {
         let index = self.next.0 / (u64::from(self.count) * self.period_ns);
         let (start, subject) = self.poll(horizon)?;
         Some(MeasurementRequest { index, start, subject })
+    }
+}
+
+/// The samples of a lidar's inertial unit: which have been asked for, and those that wait for their packets.
+#[derive(Clone, Debug)]
+pub struct InertialSamples {
+    /// What is asked for.
+    pub series: SampleSeries,
+    /// What has come, in the order of time.
+    pub waiting: VecDeque<InertialTruth>,
+}
+
+impl InertialSamples {
+    /// Samples at `rate_hz`; the first is at the first instant.
+    pub fn new(rate_hz: u32) -> Self {
+        let period_ns = 1_000_000_000 / u64::from(rate_hz.max(1));
+        Self { series: SampleSeries::new(period_ns), waiting: VecDeque::new() }
+    }
+
+    /// Takes the answer to a request.
+    pub fn take(&mut self, truths: &[InertialTruth]) {
+        self.waiting.extend(truths);
+    }
+
+    /// The next sample that waits and is not later than `now`.
+    pub fn next(&mut self, now: SimTime) -> Option<InertialTruth> {
+        self.waiting.pop_front_if(|sample| sample.at <= now)
     }
 }

@@ -31,7 +31,7 @@ from hydra4.msgs import pandar_msgs__msg__PandarPacket
 import room
 import split_beams
 from echoes import Optics
-from receiving import Judged, Watch, enlarge_buffer, free_ports, repeated
+from receiving import Judged, Result, Watch, enlarge_buffer, free_ports, repeated
 from side_by_side import chosen, side_by_side
 
 RIG = """\
@@ -152,16 +152,6 @@ def run(name, check, model, mode, arguments, folder):
     return len(result.failures)
 
 
-class Result:
-    def __init__(self):
-        self.failures, self.told = [], []
-
-    def expect(self, what, holds, found=""):
-        if not holds:
-            self.failures.append(f"{what}: {found}" if found != "" else what)
-        return holds
-
-
 class Bench:
     """A unit that runs, with its truth."""
 
@@ -230,7 +220,7 @@ class Bench:
             return [receiver.recv(1 << 16) for _ in range(count)]
 
     def record(self, seconds):
-        """The truth of so many seconds."""
+        """The truth of the first `seconds`."""
         out = self.folder / "out"
         still = self.folder / "still.toml"
         # The motion is the same whatever the lidar does; an idle one casts no rays.

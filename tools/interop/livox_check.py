@@ -24,22 +24,9 @@ import numpy as np
 
 import room
 from livox_sdk import Sdk, head, points_of, sample_of
-from receiving import Judged, Watch, repeated
+from receiving import Judged, Result, Watch, repeated
 
-RIG = """\
-seed = 1
-start_utc = {start}
-origin = {{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }}
-
-[world]
-{world}
-
-[robot]
-trajectory = {{ kind = "circle", {circle}, speed_m_s = 4.0 }}
-
-[engine]
-truth_rate_hz = 1000.0
-
+RIG = room.SCENE + """\
 [[device]]
 name = "lidar"
 profile = "livox-mid360"
@@ -109,16 +96,6 @@ def once(check, arguments):
     return 1 if result.failures else 0
 
 
-class Result:
-    def __init__(self):
-        self.failures, self.told = [], []
-
-    def expect(self, what, holds, found=""):
-        if not holds:
-            self.failures.append(f"{what}: {found}" if found != "" else what)
-        return holds
-
-
 class Bench:
     """A unit that runs, with the SDK that has found it."""
 
@@ -126,7 +103,7 @@ class Bench:
         self.arguments, self.folder = arguments, Path(tempfile.mkdtemp(dir=folder))
         self.rig = self.folder / "rig.toml"
         self.rig.write_text(RIG.format(
-            start=room.START_UTC.strftime("%Y-%m-%dT%H:%M:%SZ"), world=room.WORLD, circle=room.CIRCLE,
+            start_utc=room.START_UTC.strftime("%Y-%m-%dT%H:%M:%SZ"), world=room.WORLD, circle=room.CIRCLE,
             mount=list(room.MOUNT_M), yaw=room.MOUNT_YAW_DEG, settings=settings))
 
     def __enter__(self):
@@ -146,7 +123,7 @@ class Bench:
         self.menura.wait()
 
     def record(self, seconds, *more):
-        """A recording of so many seconds of the same rig; its folder."""
+        """The folder of a recording of the same rig that lasts `seconds`."""
         out = self.folder / "out"
         done = subprocess.run([self.arguments.menura, "record", "--force", str(self.rig), "--duration", f"{seconds}s",
                                "--out", str(out), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -34,7 +34,7 @@ from ouster.sdk import core, sensor
 import room
 import split_beams
 from echoes import Optics
-from receiving import Judged, free_ports, repeated
+from receiving import Judged, Result, free_ports, repeated
 from side_by_side import chosen, side_by_side
 
 TAI_S = 37
@@ -182,16 +182,6 @@ def dropped():
     return int(numbers[names.index("RcvbufErrors")])
 
 
-class Result:
-    def __init__(self):
-        self.failures, self.told = [], []
-
-    def expect(self, what, holds, found=""):
-        if not holds:
-            self.failures.append(f"{what}: {found}" if found != "" else what)
-        return holds
-
-
 class Bench:
     """A sensor that runs, with its truth."""
 
@@ -263,7 +253,7 @@ class Bench:
         return info, taken[1:]
 
     def record(self, seconds):
-        """The truth of so many seconds."""
+        """The truth of the first `seconds`."""
         out = self.folder / "out"
         still = self.folder / "still.toml"
         # The motion is the same whatever the lidar does; an idle one casts no rays.

@@ -217,3 +217,15 @@ def free_ports(count):
     They lie below those that the kernel gives to a socket that asks for any port, and processes begin at
     different places: nobody else takes one before the check does."""
     return list(itertools.islice(filter(is_free, PORTS_TO_TRY), count))
+
+
+class Result:
+    """What a check says, and what it has found wrong."""
+
+    def __init__(self):
+        self.failures, self.told = [], []
+
+    def expect(self, what, holds, found=""):
+        if not holds:
+            self.failures.append(f"{what}: {found}" if found != "" else what)
+        return holds

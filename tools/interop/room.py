@@ -18,7 +18,8 @@ MOUNT_M = (0.3, -0.2, 1.9)
 MOUNT_YAW_DEG = 20.0
 ROTATION_RATE_RPM = 600
 
-RIG = """\
+# The part of a rig before its devices.
+SCENE = """\
 seed = 1
 start_utc = {start_utc}
 origin = {{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }}
@@ -32,6 +33,8 @@ trajectory = {{ kind = "circle", {circle}, speed_m_s = 4.0 }}
 [engine]
 truth_rate_hz = 1000.0
 
+"""
+RIG = SCENE + """\
 [[device]]
 name = "{device}"
 profile = "{profile}"

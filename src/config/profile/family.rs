@@ -39,7 +39,7 @@ pub trait FamilyReader: Sync {
     /// The word of a profile's `driver` key.
     fn key(&self) -> &'static str;
 
-    /// Reads what a profile says besides its name and sources.
+    /// Reads all keys of a profile except its name and sources.
     fn read_profile(&self, root: TableReader<'_>) -> Option<(Product, Arc<dyn FamilyData>)>;
 
     /// Reads the `settings` of a rig's device; `None` takes the profile's.

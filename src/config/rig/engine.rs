@@ -95,7 +95,7 @@ impl Lead {
     /// The longest, microseconds.
     pub const MOST_US: f64 = 100.0;
 
-    /// So many microseconds.
+    /// A fixed lead of `us` microseconds.
     pub fn of_us(us: f64) -> Self {
         Self::Fixed { ns: (us * 1e3).round() as u64 }
     }

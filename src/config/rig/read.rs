@@ -445,7 +445,7 @@ fn devices(
     cable_read::connect(devices, &names, field)
 }
 
-/// Refuses casters of what is no base or rover.
+/// Refuses `caster` and `ntrip` at devices that neither send nor use corrections.
 fn may_correct(device: &DeviceConfig, caster: &Field<'_>, ntrip: &Field<'_>) {
     let profile = &device.profile;
     for (field, key) in [(caster, "caster"), (ntrip, "ntrip")] {

@@ -239,8 +239,8 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Adds a fault, or counts it if there are many already. A fault that is there already is not added again: defaults
-    /// are read for each of their devices.
+    /// Adds a fault, or counts it when the list is full. A fault that the list has is not added twice: `[defaults]` are
+    /// read once for each device that they apply to.
     pub fn push(&mut self, fault: Diagnostic) {
         if self.list.iter().any(|told| told.is_same(&fault)) {
             return;

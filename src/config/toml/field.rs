@@ -204,6 +204,18 @@ impl<'f> Field<'f> {
         self.text_like(expected, None)
     }
 
+    /// A string of printable ASCII, at most `most` characters; `expected` says what it should hold.
+    pub fn ascii(&self, most: usize, expected: &str) -> Option<String> {
+        let text = self.text(expected)?;
+        let is_plain = text.value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        if text.value.len() > most || !is_plain {
+            let label = format!("allowed: {expected}, up to {most} characters of ASCII");
+            self.fault(text.place.fault("the field on the wire has no room for this", label));
+            return None;
+        }
+        Some(text.value)
+    }
+
     /// A string; `expected` says what it should hold, and so does a regular expression to those who
     /// describe the format. The caller judges it.
     pub fn text_like(&self, expected: &str, pattern: Option<&str>) -> Option<Text> {

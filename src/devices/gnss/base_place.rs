@@ -19,6 +19,7 @@ use glam::{DMat3, DVec3};
 
 use crate::sensors::gnss::constellation::{LIGHT_M_S, Satellite};
 use crate::sensors::gnss::observations::modelled;
+use crate::sensors::gnss::settings::GnssSystem;
 
 /// One satellite's observations.
 #[derive(Clone, Copy, Debug)]
@@ -152,8 +153,7 @@ impl Epoch<'_> {
 
     /// Phases against those of the first satellite of the same system and frequencies.
     fn differences(&self, here: DVec3, is_wide: bool) -> Vec<Difference> {
-        let mut first: Vec<(crate::sensors::gnss::settings::GnssSystem, f64, f64, DVec3)> =
-            Vec::new();
+        let mut first: Vec<(GnssSystem, f64, f64, DVec3)> = Vec::new();
         let mut all = Vec::new();
         for o in self.observations {
             let Some([(f1, phase_1), (f2, phase_2)]) = o.phases else { continue };
@@ -178,20 +178,20 @@ impl Epoch<'_> {
     }
 }
 
-/// Mean cosine of what is left of differences: 1 where all are whole numbers.
+/// The mean cosine of the residuals of `differences`: 1 at a place where all of them are whole numbers.
 fn score(differences: &[Difference], from: DVec3) -> f64 {
     let sum: f64 = differences.iter().map(|d| libm::cos(TAU * d.rest(from))).sum();
     sum / differences.len().max(1) as f64
 }
 
-/// The step after which what is left of differences is least.
+/// The step that minimises the residuals of `differences`.
 fn solved(differences: &[Difference]) -> Option<DVec3> {
     let rows: Vec<_> =
         differences.iter().map(|d| (d.rest(DVec3::ZERO) * d.wavelength_m, d.slope)).collect();
     least_squares(&rows).map(|(step, _)| step)
 }
 
-/// Rows with the mean of their system taken off, which takes off its clock.
+/// Rows less the mean of their system, which removes the clock of that system.
 fn centred<S: PartialEq + Copy>(rows: &[(S, f64, DVec3)]) -> Vec<(f64, DVec3)> {
     let mean = |system: S| {
         let of = || rows.iter().filter(|(other, ..)| *other == system);
@@ -208,7 +208,7 @@ fn centred<S: PartialEq + Copy>(rows: &[(S, f64, DVec3)]) -> Vec<(f64, DVec3)> {
         .collect()
 }
 
-/// The step that explains rows of (offset, slope) best, and the root mean square of what it leaves.
+/// The least-squares step for rows of (offset, slope), and the root mean square of the residuals.
 fn least_squares(rows: &[(f64, DVec3)]) -> Option<(DVec3, f64)> {
     let mut normal = DMat3::ZERO;
     let mut right = DVec3::ZERO;

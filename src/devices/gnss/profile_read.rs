@@ -18,7 +18,7 @@ use crate::sensors::gnss::settings::GnssSystem;
 const BAUD_RATES: [u32; 9] =
     [4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600];
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>) -> Option<GnssProfile> {
     let receiver = root.required("receiver").table("[receiver]");
     let (dialect, hardware) = receiver.map_or((None, None), hardware);
@@ -253,7 +253,7 @@ fn base_station(field: &Field<'_>) -> Option<BaseStation> {
         && (survey_field.is_written(), written) != (false, 3)
     {
         let label = "allowed: `survey_s`, or `latitude_deg`, `longitude_deg` and `altitude_m`";
-        table.fault(place?.fault("a base station surveys its place or is told it", label));
+        table.fault(place?.fault("a base station has a survey or a place, and not both", label));
         return None;
     }
     table.finish();

@@ -43,7 +43,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<HesaiProfile> {
     let table = root.required("ptp").table("[ptp]");
     let ptp = table.and_then(|table| {
         let mut keys = Keys::of_profile(table);
-        ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
+        clock_settings::ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
         keys.finish()
     });
     let spread = root.required("spread").table("[spread]").and_then(spread);
@@ -106,7 +106,7 @@ pub(crate) fn settings(
     clock_settings::settings(&mut keys, &mut all.clock.own);
     keys.choice("clock_source", &ClockSource::WORDS, COMMANDS, &mut all.clock.source);
     keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut all.clock.ptp);
-    ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
+    clock_settings::ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
     keys.choice("ptp_profile", &PtpProfile::WORDS, COMMANDS, &mut all.clock.ptp_profile);
     keys.choice("ptp_transport", &PtpTransport::WORDS, COMMANDS, &mut all.clock.ptp_transport);
     all.clock.ptp_options.read(&mut keys);
@@ -123,28 +123,11 @@ fn jitter() -> Limit<f64> {
     Limit::new(0.0..=10.0, "hundredths of a degree", PROFILES)
 }
 
-fn ptp_ahead(keys: &mut Keys<'_>, ahead_s: &mut i32) {
-    let ahead = Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC");
-    keys.integer("ptp_ahead_s", &ahead, ahead_s);
-}
-
 fn serial(keys: &mut Keys<'_>, serial: &mut String) {
     let default = serial.clone();
     keys.with_default("serial", default, serial, |field| {
-        text_of(field, 18, "a serial number such as \"XT2A1B2C3D4E5F\"")
+        field.ascii(18, "a serial number such as \"XT2A1B2C3D4E5F\"")
     });
-}
-
-/// A text of printable ASCII that a field of so many bytes holds.
-fn text_of(field: &Field<'_>, most: usize, expected: &str) -> Option<String> {
-    let text = field.text(expected)?;
-    let is_plain = text.value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    if text.value.len() > most || !is_plain {
-        let label = format!("allowed: {expected}, up to {most} characters of ASCII");
-        field.fault(text.place.fault("the inventory has no room for this", label));
-        return None;
-    }
-    Some(text.value)
 }
 
 fn gps_port(mut table: TableReader<'_>) -> Option<u16> {
@@ -157,10 +140,10 @@ fn identity(mut keys: Keys<'_>, default_serial: &mut String) -> Option<Identity>
     let mut all = Identity::default();
     serial(&mut keys, default_serial);
     keys.integer("model", &Limit::new(0..=255, "", ONE_BYTE), &mut all.model);
-    keys.read("manufactured", &mut all.manufactured, |field| text_of(field, 16, "a date"));
+    keys.read("manufactured", &mut all.manufactured, |field| field.ascii(16, "a date"));
     let words = ["software", "hardware", "control_firmware", "sensor_firmware"];
     for (key, version) in words.into_iter().zip(&mut all.versions) {
-        keys.read(key, version, |field| text_of(field, 16, "a version"));
+        keys.read(key, version, |field| field.ascii(16, "a version"));
     }
     let count = Limit::new(0..=i128::from(i32::MAX), "", "the wire format: four bytes");
     keys.integer("starts", &count, &mut all.starts);

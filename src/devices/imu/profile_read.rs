@@ -146,7 +146,7 @@ fn divisors(samples: u32, most: u32) -> impl Iterator<Item = u32> {
     (1..=most).filter(move |rate| samples.is_multiple_of(*rate))
 }
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<ImuProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let line = root.required("line").table("[line]").and_then(line);

@@ -1,10 +1,7 @@
 //! The inertial unit: a packet for each sample.
 
-use std::collections::VecDeque;
-
 use super::profile::ImuProfile;
-use crate::sample_series::SampleSeries;
-use crate::sensors::Subject;
+use crate::sample_series::InertialSamples;
 use crate::sensors::imu::InertialTruth;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
@@ -18,40 +15,15 @@ const DRAWS: u64 = 1 << 62;
 pub struct Inertial {
     profile: ImuProfile,
     noise: NoiseSource,
-    series: SampleSeries,
-    samples: VecDeque<InertialTruth>,
+    /// What waits for a packet.
+    pub samples: InertialSamples,
 }
 
 impl Inertial {
     /// Samples begin at the first instant.
     pub fn new(profile: &ImuProfile, noise: NoiseSource) -> Self {
-        let series = SampleSeries::new(1_000_000_000 / u64::from(profile.rate_hz.max(1)));
-        Self { profile: *profile, noise, series, samples: VecDeque::new() }
-    }
-
-    /// As [`SampleSeries::limit`].
-    pub fn limit_series(&mut self, longest_ns: u64) {
-        self.series.limit(longest_ns);
-    }
-
-    /// When the next series begins.
-    pub fn next_start(&self) -> SimTime {
-        self.series.next_start()
-    }
-
-    /// What to measure next, if it begins before `horizon`: its start and what.
-    pub fn poll(&mut self, horizon: SimTime) -> Option<(SimTime, Subject)> {
-        self.series.poll(horizon)
-    }
-
-    /// Takes the answer to a request.
-    pub fn take(&mut self, truths: &[InertialTruth]) {
-        self.samples.extend(truths);
-    }
-
-    /// The next sample that has been taken until `now`.
-    pub fn next_sample(&mut self, now: SimTime) -> Option<InertialTruth> {
-        self.samples.pop_front_if(|sample| sample.at <= now)
+        let samples = InertialSamples::new(profile.rate_hz);
+        Self { profile: *profile, noise, samples }
     }
 
     /// When a sample's packet leaves.
@@ -61,7 +33,7 @@ impl Inertial {
 
     /// A sample as the unit measures it.
     pub fn measured(&self, truth: &InertialTruth) -> data::Inertial {
-        let draws = self.noise.request(DRAWS + truth.at.0 / self.series.period_ns());
+        let draws = self.noise.request(DRAWS + truth.at.0 / self.samples.series.period_ns());
         let ImuProfile { accel_std_g, gyro_std_deg_s, .. } = self.profile;
         let noisy = |value: f64, std: f64, place: usize| {
             (value + std * draws.standard_normal(place, Quantity::White)) as f32

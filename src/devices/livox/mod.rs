@@ -146,7 +146,7 @@ impl Livox {
 
     /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
     pub fn limit_series(&mut self, longest_ns: u64) {
-        self.inertial.limit_series(longest_ns);
+        self.inertial.samples.series.limit(longest_ns);
     }
 
     /// The address that only this unit has.
@@ -217,7 +217,7 @@ impl Livox {
 
     /// Sends the samples of the inertial unit until now.
     fn release_imu(&mut self) {
-        while let Some(truth) = self.inertial.next_sample(self.now) {
+        while let Some(truth) = self.inertial.samples.next(self.now) {
             let at = truth.at;
             let is_running = match self.states.at(at) {
                 state::SAMPLING => true,
@@ -256,21 +256,21 @@ impl Device for Livox {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         // In the order of their starts: the device's time comes as far as the oldest request that has
         // no answer, and what is due until then must have been measured.
-        let until = self.inertial.next_start().min(horizon);
+        let until = self.inertial.samples.series.next_start().min(horizon);
         let Self { planner, modes, states, .. } = self;
         if let Some((plan, sweep)) = planner.next(modes, |at| states.is_stopped(at), until) {
             let start = plan.start();
             let index = self.backlog.ask(plan);
             return Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) });
         }
-        let (start, subject) = self.inertial.poll(horizon)?;
+        let (start, subject) = self.inertial.samples.series.poll(horizon)?;
         Some(MeasurementRequest { index: self.backlog.count_request(), start, subject })
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
         match &measurement.outcome {
             Outcome::Inertial(truths) => {
-                self.inertial.take(truths);
+                self.inertial.samples.take(truths);
                 self.release_imu();
             }
             Outcome::Echoes(echoes) => {

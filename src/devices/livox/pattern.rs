@@ -97,7 +97,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A pattern with so many turns and swings a second that has run for so long at the first instant.
+    /// A pattern that has run for `start_s` at the first instant.
     pub fn new(spin_hz: f64, swing_hz: f64, start_s: f64) -> Self {
         Self {
             turns: [spin_hz * GROUP_S, swing_hz * GROUP_S],

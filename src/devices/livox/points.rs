@@ -15,7 +15,7 @@ const BETWEEN: u8 = 0x01;
 const WEAK: u8 = 0x10;
 /// Another echo so near makes a point one between two objects, metres.
 const BETWEEN_M: f32 = 1.0;
-/// Below so many times the threshold a return is weak.
+/// A return is weak if it is below the threshold times this.
 const WEAK_BELOW: f32 = 2.0;
 
 /// What is done to points from an instant on.
@@ -72,7 +72,7 @@ impl PointMaker {
         Self { profile, echo, tags, weak_signal, retro_scale }
     }
 
-    /// A packet but for its time and seal; how many of its points have a return.
+    /// A packet without its time and checksums, and how many of its points have a return.
     pub fn packet(
         &self,
         mode: &Mode,

@@ -44,7 +44,7 @@ pub struct Ports {
     pub command: u16,
 }
 
-/// What the unit says of itself, but for what the rig sets.
+/// What the unit says of itself, except what the rig sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identity {
     /// The number of the product.

@@ -36,7 +36,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<LivoxProfile> {
     let table = root.required("ptp").table("[ptp]");
     let ptp = table.and_then(|table| {
         let mut keys = Keys::of_profile(table);
-        ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
+        clock_settings::ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
         keys.finish()
     });
     let optics = lidar::profile_optics(&mut root, &reach());
@@ -70,7 +70,7 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &LivoxProfile) -> Option<
     lag::read(&mut keys, &mut all.lag_ns);
     clock_settings::settings(&mut keys, &mut all.clock.own);
     keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut all.clock.ptp);
-    ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
+    clock_settings::ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
     spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
     keys.finish()?;
     Some(all)
@@ -80,28 +80,11 @@ fn reach() -> Limit<f64> {
     Limit::new(0.0..=327.67, "m", "the wire format: 16 bits of 10 mm")
 }
 
-fn ptp_ahead(keys: &mut Keys<'_>, ahead_s: &mut i32) {
-    let ahead = Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC");
-    keys.integer("ptp_ahead_s", &ahead, ahead_s);
-}
-
 fn serial(keys: &mut Keys<'_>, serial: &mut String) {
     let default = serial.clone();
     keys.with_default("serial", default, serial, |field| {
-        text_of(field, 15, "a serial number such as \"47MDL8C0010101\"")
+        field.ascii(15, "a serial number such as \"47MDL8C0010101\"")
     });
-}
-
-/// A text of printable ASCII that a field of so many bytes holds.
-fn text_of(field: &Field<'_>, most: usize, expected: &str) -> Option<String> {
-    let text = field.text(expected)?;
-    let is_plain = text.value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    if text.value.len() > most || !is_plain {
-        let label = format!("allowed: {expected}, up to {most} characters of ASCII");
-        field.fault(text.place.fault("this field has no room for the text", label));
-        return None;
-    }
-    Some(text.value)
 }
 
 /// What a unit stores, and how often it reports.
@@ -146,7 +129,7 @@ fn identity(mut keys: Keys<'_>, default_serial: &mut String) -> Option<Identity>
     let mut all = Identity::default();
     serial(&mut keys, default_serial);
     keys.integer("device_type", &Limit::new(0..=255, "", FORMAT), &mut all.device_type);
-    keys.read("product", &mut all.product, |field| text_of(field, 64, "a name and a date"));
+    keys.read("product", &mut all.product, |field| field.ascii(64, "a name and a date"));
     let names = ["version", "loader_version", "hardware_version"];
     for (name, version) in names.into_iter().zip(&mut all.versions) {
         keys.read(name, version, four_bytes);

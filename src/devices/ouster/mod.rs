@@ -145,7 +145,7 @@ impl Ouster {
 
     /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
     pub fn limit_series(&mut self, longest_ns: u64) {
-        self.inertial.limit_series(longest_ns);
+        self.inertial.samples.series.limit(longest_ns);
     }
 
     /// The address that only this unit has.
@@ -263,14 +263,14 @@ impl Ouster {
 
     /// Sends the IMU's samples until now.
     fn release_imu(&mut self) {
-        while let Some((number, truth)) = self.inertial.next_sample(self.stream.now) {
+        while let Some(truth) = self.inertial.samples.next(self.stream.now) {
             let state = self.imu_on.iter().rev().find(|(since, _)| *since <= truth.at);
             let is_on = state.is_some_and(|(_, is_on)| *is_on);
             if !is_on || self.faults.is_shut_down(truth.at) {
                 continue;
             }
             let mode = self.control.effective.timestamp_mode;
-            let bytes = self.inertial.packet(number, &truth, &self.clock, mode).to_bytes();
+            let bytes = self.inertial.packet(&truth, &self.clock, mode).to_bytes();
             let port = OusterProfile::IMU_PORT;
             let due = self.inertial.leaves(truth.at);
             self.stream.send(Transmit::new(due, Output::Datagram { port, bytes }));
@@ -285,9 +285,9 @@ impl Device for Ouster {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         // In the order of their starts: the device's time comes as far as the oldest request that has
         // no answer, and what is due until then must have been measured.
-        let imu_from = self.inertial.next_start();
+        let imu_from = self.inertial.samples.series.next_start();
         self.stream.poll_request(imu_from.min(horizon)).or_else(|| {
-            let (start, subject) = self.inertial.poll(horizon)?;
+            let (start, subject) = self.inertial.samples.series.poll(horizon)?;
             Some(MeasurementRequest { index: self.stream.count_request(), start, subject })
         })
     }
@@ -295,7 +295,7 @@ impl Device for Ouster {
     fn handle_measurement(&mut self, measurement: &Measurement) {
         match &measurement.outcome {
             Outcome::Inertial(truths) => {
-                self.inertial.take(truths);
+                self.inertial.samples.take(truths);
                 self.release_imu();
             }
             Outcome::Echoes(echoes) => {

@@ -50,7 +50,7 @@ use crate::wire::ptp::{
 const SECOND_NS: u64 = 1_000_000_000;
 /// Intervals beyond 2^-7 s and 2^5 s are not followed.
 const LOG_INTERVALS: (i8, i8) = (-7, 5);
-/// The path delay is the median of so many.
+/// The path delay is the median of this number of measurements.
 const MEDIAN_OF: usize = 10;
 /// No network has a longer delay, nanoseconds: what says so is wrong.
 const LONGEST_DELAY_NS: i128 = SECOND_NS as i128;

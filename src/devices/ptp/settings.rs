@@ -21,9 +21,9 @@ pub struct PtpSettings {
     pub log_sync: i8,
     /// Between requests for the delay, until a master says otherwise.
     pub log_delay: i8,
-    /// The master is lost when so many announcements are missing.
+    /// The master is lost when this number of announcements is missing.
     pub announce_timeout: u8,
-    /// The master is lost when so many synchronisations are missing; 0: however many.
+    /// The master is lost when this number of Sync messages is missing; with 0 it is never lost by them.
     pub sync_timeout: u8,
     /// Whether masters announce themselves. Otherwise the slave follows whoever synchronises.
     pub is_announced: bool,

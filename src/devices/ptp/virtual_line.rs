@@ -35,7 +35,7 @@ impl VirtualLine {
         Self { master, under_way: VecDeque::new() }
     }
 
-    /// The master speaks PTP as a slave with these settings does, but for its domain.
+    /// The master has the slave's settings, except for its own domain.
     pub fn speak(&mut self, settings: &PtpSettings, now: SimTime) {
         self.under_way.clear();
         self.master.speak(settings.transport, settings.delay, now);

@@ -103,3 +103,9 @@ fn read(mut keys: Keys<'_>, clock: &mut ClockSettings) -> Option<()> {
     }
     keys.finish()
 }
+
+/// Reads by how much a PTP master's time is ahead of UTC, seconds.
+pub(crate) fn ptp_ahead(keys: &mut Keys<'_>, ahead_s: &mut i32) {
+    let ahead = Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC");
+    keys.integer("ptp_ahead_s", &ahead, ahead_s);
+}

@@ -3,13 +3,9 @@
 //! Three chips, each a gyro and two accelerometers, measure the motion of the mount; a position packet
 //! holds their latest samples, in words of twelve bits with the word's place in the other four.
 
-use std::collections::VecDeque;
-
 use glam::DVec3;
 
-use crate::sample_series::SampleSeries;
-use crate::sensors::Subject;
-use crate::sensors::imu::InertialTruth;
+use crate::sample_series::InertialSamples;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 use crate::velodyne::position_settings::{Axis, PositionImu};
@@ -27,50 +23,31 @@ const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
 pub struct Inertial {
     profile: PositionImu,
     noise: NoiseSource,
-    series: SampleSeries,
-    /// From the sample that the last packet held on.
-    samples: VecDeque<InertialTruth>,
+    /// What waits, from the sample that the last packet held on.
+    pub samples: InertialSamples,
 }
 
 impl Inertial {
     /// Samples begin at the first instant.
     pub fn new(profile: &PositionImu, noise: NoiseSource) -> Self {
-        let period_ns = 1_000_000_000 / u64::from(profile.sample_rate_hz);
-        let series = SampleSeries::new(period_ns);
-        Self { profile: profile.clone(), noise, series, samples: VecDeque::new() }
-    }
-
-    /// As [`SampleSeries::limit`].
-    pub fn limit_series(&mut self, longest_ns: u64) {
-        self.series.limit(longest_ns);
-    }
-
-    /// When the next series begins.
-    pub fn next_start(&self) -> SimTime {
-        self.series.next_start()
-    }
-
-    /// What to measure next, if it begins before `horizon`: its start and what.
-    pub fn poll(&mut self, horizon: SimTime) -> Option<(SimTime, Subject)> {
-        self.series.poll(horizon)
-    }
-
-    /// Takes the answer to a request.
-    pub fn take(&mut self, truths: &[InertialTruth]) {
-        self.samples.extend(truths);
+        let samples = InertialSamples::new(profile.sample_rate_hz);
+        Self { profile: profile.clone(), noise, samples }
     }
 
     /// Whether the sample that is the latest at `at` is there.
     pub fn knows(&self, at: SimTime) -> bool {
-        self.samples.back().is_some_and(|last| at.0 < last.at.0 + self.series.period_ns())
+        self.samples
+            .waiting
+            .back()
+            .is_some_and(|last| at.0 < last.at.0 + self.samples.series.period_ns())
     }
 
     /// The words of the three chips in position packet `number`, which is made at `at`.
     pub fn words(&mut self, at: SimTime, number: u64) -> [ImuWords; 3] {
-        while self.samples.get(1).is_some_and(|next| next.at <= at) {
-            self.samples.pop_front();
+        while self.samples.waiting.get(1).is_some_and(|next| next.at <= at) {
+            self.samples.waiting.pop_front();
         }
-        let truth = self.samples.front();
+        let truth = self.samples.waiting.front();
         let rate = truth.map_or(DVec3::ZERO, |truth| truth.angular_rate_rad_s);
         let force = truth.map_or(DVec3::ZERO, |truth| truth.specific_force_m_s2);
         let draws = self.noise.request(number);

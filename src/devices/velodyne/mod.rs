@@ -127,7 +127,7 @@ impl Velodyne {
     /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
     pub fn limit_series(&mut self, longest_ns: u64) {
         if let Some(inertial) = &mut self.inertial {
-            inertial.limit_series(longest_ns);
+            inertial.samples.series.limit(longest_ns);
         }
     }
 
@@ -150,7 +150,7 @@ impl Velodyne {
 
     /// Asks for the motion of the base, if that is wanted before `horizon`.
     fn poll_inertial(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let (start, subject) = self.inertial.as_mut()?.poll(horizon)?;
+        let (start, subject) = self.inertial.as_mut()?.samples.series.poll(horizon)?;
         Some(MeasurementRequest { index: self.stream.count_request(), start, subject })
     }
 
@@ -278,7 +278,8 @@ impl Device for Velodyne {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         // In the order of their starts: the device's time comes as far as the oldest request that has
         // no answer, and what is due until then must have been measured.
-        let base_from = self.inertial.as_ref().map_or(horizon, Inertial::next_start);
+        let base_from =
+            self.inertial.as_ref().map_or(horizon, |inertial| inertial.samples.series.next_start());
         self.stream.poll_request(base_from.min(horizon)).or_else(|| self.poll_inertial(horizon))
     }
 
@@ -286,7 +287,7 @@ impl Device for Velodyne {
         if let (Outcome::Inertial(truths), Some(inertial)) =
             (&measurement.outcome, &mut self.inertial)
         {
-            inertial.take(truths);
+            inertial.samples.take(truths);
             return self
                 .position
                 .release(self.stream.now, Some(inertial), |transmit| self.stream.send(transmit));

@@ -18,7 +18,7 @@ const ONE_BYTE: &str = "the wire format: one byte";
 /// round.
 const LASERS: [usize; 3] = [16, 32, 128];
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let mut packet = VelodynePacket::default();
     let mut rates = RotationRates::default();

@@ -2,9 +2,9 @@
 //! for a rover.
 //!
 //! A caster hands on whole RTCM 3 messages with a right CRC, and nothing else that leaves the base's port.
-//! Memory is bounded: so many clients ([`TcpServer`]), a request of each ([`MAX_HEAD`]), and messages that
-//! wait for the caster's thread ([`WAITING`]); a client that reads too slowly loses messages. What a
-//! client has from a caster goes to the rover as if its host had sent it, and into the command log.
+//! Memory is bounded: [`TcpServer`] limits the number of clients, [`MAX_HEAD`] the request of each, and [`WAITING`] the
+//! messages that wait for the caster's thread; a client that reads too slowly loses messages. Bytes that a client gets from
+//! a caster go to the rover as if its host had sent them, and into the command log.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};

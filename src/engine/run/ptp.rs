@@ -17,7 +17,7 @@ use crate::wire::ptp::HEADER_LEN;
 
 /// How long the end of a run may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Messages that one device hears: so many a second, and so many at once. What comes on top is lost, so that a
+/// Messages that one device hears: in a second, and at once. Further messages are lost, so that a
 /// flood costs the other devices nothing. A master sends 400 a second at most.
 const A_SECOND: f64 = 1000.0;
 const AT_ONCE: f64 = 200.0;

@@ -258,8 +258,8 @@ impl Geometry {
     }
 }
 
-/// What a receiver that stands `here` measures of a satellite at a GPS time, but for its clock, noise and whole cycles: by the
-/// code of the first signal, and by the phases of both.
+/// What a receiver that stands `here` measures of a satellite at a GPS time, without its clock error, noise and whole cycles:
+/// the pseudorange of the first signal, and the carrier phases of both.
 pub fn modelled(satellite: &Satellite, gps_s: f64, here: DVec3) -> (f64, [f64; 2]) {
     let path = Geometry::still(gps_s, here).path(satellite);
     let ionosphere_m = |is_second| {

@@ -1,4 +1,4 @@
-//! Keys: what a unit can be set to and what it reports, each a number with a value of so many bytes.
+//! Keys: what a unit can be set to and what it reports, each a number with a value of fixed length.
 
 use crate::ParseError;
 use crate::record::{Reader, record};

@@ -175,7 +175,7 @@ fn rover(change: impl Fn(&mut GnssSettings)) -> Bench {
     })
 }
 
-/// Lets so many seconds pass; each second's observations come `late_ms` after it.
+/// Lets `seconds` pass; each second's observations come `late_ms` after it.
 fn correct(bench: &mut Bench, base: &Base, seconds: u64, late_ms: u64) {
     for _ in 0..seconds {
         let second = bench.now_ns / SECOND + 1;

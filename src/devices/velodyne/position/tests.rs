@@ -124,7 +124,7 @@ fn the_base_of_an_hdl32e_feels_the_mount() {
     let g = 9.806_65;
     let force = DVec3::new(0.0, -0.3 * g, g);
     let rate = DVec3::new(0.0, 0.0, -30f64.to_radians());
-    inertial.take(&[truth(0, DVec3::ZERO, DVec3::ZERO), truth(10, rate, force)]);
+    inertial.samples.take(&[truth(0, DVec3::ZERO, DVec3::ZERO), truth(10, rate, force)]);
     let words = inertial.words(SimTime(9), 0);
     assert_eq!((words[0].gyro, words[2].acceleration_y), (0x0000, 0x3000));
     let words = inertial.words(SimTime(10), 1);
