@@ -1,5 +1,8 @@
 //! Fault effects: what a fault of the rig did to a measurement, or to the packet made from it.
 
+use crate::config::rig::faults::Timed;
+use crate::time::SimTime;
+
 /// The effect of one fault on one measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultEffect {
@@ -106,4 +109,17 @@ impl EffectKind {
             Self::PtpDisturbed => ("ptp_disturbed", None),
         }
     }
+}
+
+/// The effect `kind` of those of `faults` that are on between two instants.
+pub fn effects<K>(
+    faults: &[Timed<K>],
+    from: SimTime,
+    to: SimTime,
+    kind: EffectKind,
+) -> impl Iterator<Item = FaultEffect> {
+    faults.iter().filter_map(move |fault| {
+        let window = fault.schedule.window_between(from, to)?;
+        Some(FaultEffect { fault: fault.fault, window, kind })
+    })
 }

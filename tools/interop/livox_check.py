@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Lets Livox-SDK2, the maker's own client, find, set and read a Mid-360 of Menura's, and holds what it hands on against
-the truth.
+"""Lets Livox-SDK2, the maker's own client, find, set and read a Mid-360 of Menura's, and compares the data that it
+delivers with the ground truth.
 
 `points`: a robot drives a circle in the built-in scene `room`, with one ray a pulse and without errors. Every point in
 each of the three formats must be on a wall at its time and in the direction that the pattern has then, which is worked
 out here from the closed form; every inertial sample must be that of the circle. `delivered`: nine rays a pulse and the
 profile's errors; each point that the SDK hands on must be that of a recording of the same rig, whose true ranges and
-directions are known. `commands`: every setting of the SDK is accepted or refused as by a real unit, is read back, and
-shows.
+directions are known. `commands`: settings of the SDK are accepted or refused as docs/COMMANDS.md says; some are read back
+or must change the stream.
 
 Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not run.
 """
@@ -110,17 +110,23 @@ class Bench:
         self.errors = open(self.folder / "errors", "w+")
         self.menura = subprocess.Popen([self.arguments.menura, "run", str(self.rig), "--duration", "600s"],
                                        stdout=self.errors, stderr=self.errors)
-        self.sdk = Sdk(self.arguments.sdk, self.folder)
-        if not self.sdk.found.wait(15.0):
-            self.errors.seek(0)
+        self.sdk = None
+        try:
+            self.sdk = Sdk(self.arguments.sdk, self.folder)
+            if not self.sdk.found.wait(15.0):
+                self.errors.seek(0)
+                raise subprocess.SubprocessError(f"the SDK finds no unit; menura:\n{self.errors.read()}")
+        except (OSError, subprocess.SubprocessError):
             self.__exit__()
-            raise subprocess.SubprocessError(f"the SDK finds no unit; menura:\n{self.errors.read()}")
+            raise
         return self
 
     def __exit__(self, *_):
-        self.sdk.__exit__()
+        if self.sdk:
+            self.sdk.close()
         self.menura.terminate()
         self.menura.wait()
+        self.errors.close()
 
     def record(self, seconds, *more):
         """The folder of a recording of the same rig that lasts `seconds`."""
@@ -132,7 +138,7 @@ class Bench:
         return out
 
     def gather(self, kind, count):
-        """So many packets of points in a format that follow one another, and none before."""
+        """`count` packets of points in a format that follow one another, and none before."""
         if self.sdk.command("SetLivoxLidarPclDataType", kind)[0] != 0:
             raise subprocess.SubprocessError(f"no answer to format {kind}")
         def own():

@@ -48,12 +48,8 @@ class Sdk:
             raise OSError("the SDK does not start")
         for name, call in self.calls.items():
             getattr(self.sdk, name)(call, None)
-        self.began = time.monotonic()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
+    def close(self):
         self.sdk.LivoxLidarSdkUninit()
 
     def changed(self, handle, info, _):

@@ -5,7 +5,7 @@ use jiff::civil::DateTime;
 use super::profile::{ClockSource, HesaiClockSettings, PtpState};
 use crate::CableSignal;
 use crate::config::rig::faults::Timed;
-use crate::ptp::faults::PtpFault;
+use crate::ptp::faults::{PtpFault, lost_since};
 use crate::ptp::{PortState, PtpClock, PtpSettings, PtpSlave};
 use crate::sensors::noise::NoiseSource;
 use crate::spinning::clock::{DeviceClock, PpsState};
@@ -105,10 +105,7 @@ impl HesaiClock {
 
     /// Since when the simulated master is lost, if it is.
     fn lost_since(&self, at: SimTime) -> Option<SimTime> {
-        let open = |loss: &Timed<PtpFault>| {
-            loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)
-        };
-        self.faults.iter().filter_map(open).min()
+        lost_since(&self.faults, at)
     }
 
     /// Whether a PTP master keeps it at `at`.

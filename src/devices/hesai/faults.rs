@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
 use crate::config::rig::faults::{FORMAT, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 
 /// The unit is hot, and says so.
@@ -26,19 +25,6 @@ fn high_temperature(
     let rise = Limit::new(0.0..=200.0, "degrees C", FORMAT);
     let rise_c = table.required("rise_c").number(&rise)?;
     Some(Arc::new(HighTemperature { rise_c }))
-}
-
-/// The effect `kind` of those of `faults` that are on between two instants.
-pub fn effects<K>(
-    faults: &[Timed<K>],
-    from: SimTime,
-    to: SimTime,
-    kind: EffectKind,
-) -> impl Iterator<Item = FaultEffect> {
-    faults.iter().filter_map(move |fault| {
-        let window = fault.schedule.window_between(from, to)?;
-        Some(FaultEffect { fault: fault.fault, window, kind })
-    })
 }
 
 /// What the boards' temperatures are above the usual at `at`, degrees Celsius; `None` if the unit is not

@@ -39,7 +39,7 @@ use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::hesai::profile::{ClockSource, HesaiLaser, HesaiProfile, HesaiSettings, PtpState};
 use crate::ptp::PtpSend;
 use crate::ptp::account::ClockAccount;
-use crate::sensors::fault::EffectKind;
+use crate::sensors::fault::{EffectKind, effects};
 use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
@@ -226,7 +226,7 @@ impl Hesai {
 
     fn fault_effects(&self, plan: &PacketPlan) -> Vec<crate::sensors::fault::FaultEffect> {
         let (from, to) = (plan.start(), plan.last());
-        let hot = faults::effects(&self.hot, from, to, EffectKind::AlertActive);
+        let hot = effects(&self.hot, from, to, EffectKind::AlertActive);
         let is_kept = self.settings.clock.ptp != PtpState::Free;
         let of_ptp = if is_kept { self.clock.faults() } else { &[] };
         hot.chain(crate::ptp::faults::effects(of_ptp, from, to)).collect()

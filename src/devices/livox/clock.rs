@@ -3,7 +3,7 @@
 use super::profile::{LivoxClockSettings, PtpState};
 use crate::CableSignal;
 use crate::config::rig::faults::Timed;
-use crate::ptp::faults::PtpFault;
+use crate::ptp::faults::{PtpFault, lost_since};
 use crate::ptp::{PtpClock, PtpSettings, PtpSlave};
 use crate::sensors::noise::NoiseSource;
 use crate::spinning::clock::{DeviceClock, PpsState};
@@ -101,7 +101,8 @@ impl LivoxClock {
     /// The unit restarts and knows no master or receiver at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
         self.own.restart(up_at);
-        self.set_by_gps = None;
+        let is_utc = self.settings.own.reference == ClockReference::Utc;
+        self.set_by_gps = is_utc.then_some(up_at);
         self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
     }
 
@@ -109,7 +110,7 @@ impl LivoxClock {
         self.own.pps(at) == PpsState::Locked && self.own.has_nmea(at)
     }
 
-    /// By what it is set at `at`. What has set it once counts on when it is gone.
+    /// What sets the clock at `at`. A source that is lost still counts.
     pub fn time_type(&self, at: SimTime) -> TimeType {
         let is_ptp = match &self.slave {
             Some(slave) => slave.is_set(),
@@ -141,10 +142,7 @@ impl LivoxClock {
 
     /// The time of a master without error, and the unit's own from where it was lost.
     fn masters_ns(&self, at: SimTime) -> i128 {
-        let lost = |loss: &Timed<PtpFault>| {
-            loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)
-        };
-        let alone = self.faults.iter().filter_map(lost).min();
+        let alone = lost_since(&self.faults, at);
         let alone_ns = alone.map_or(0, |since| i128::from(at.0) - i128::from(since.0));
         let fast_ns_a_day = (self.settings.own.drift_s_per_day * 1e9).round() as i128;
         self.epoch.unix_ns(at)

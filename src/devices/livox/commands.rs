@@ -15,7 +15,7 @@ use crate::wire::port::Peer;
 use crate::wire::record::{Record as _, parse};
 use crate::{Output, REACTION_NS, Transmit};
 
-/// Answers that wait for their turn; what is asked on top is not heard.
+/// Answers that may wait; further requests are ignored.
 const MAX_WAITING: u64 = 32;
 
 impl Livox {
@@ -59,7 +59,8 @@ impl Livox {
             id::RESET if request.data != text::<16>(&self.settings.serial) => vec![ret::FAILED],
             id::RESET => {
                 let factory = Values::of(&self.profile, &self.profile.defaults, &self.stored_host);
-                self.values = factory;
+                self.has_host = self.settings.stored_destination;
+                self.configure(factory, false, false);
                 self.restart(now);
                 vec![ret::DONE]
             }
@@ -113,8 +114,8 @@ impl Livox {
         let values = keys.iter().map(|key| Some((*key, self.value(*key, self.now)?)));
         let Some(entries) = values.collect() else { return none(ret::UNKNOWN_KEY) };
         let answer = GetAnswer { ret: ret::DONE, entries: Entries(entries) };
-        let is_short = answer.to_bytes().len() + crate::wire::livox::command::HEAD_LEN;
-        if is_short > LONGEST_FRAME { none(ret::WRONG_LENGTH) } else { answer }
+        let length = answer.to_bytes().len() + crate::wire::livox::command::HEAD_LEN;
+        if length > LONGEST_FRAME { none(ret::WRONG_LENGTH) } else { answer }
     }
 
     /// What a key says at an instant.
@@ -184,7 +185,7 @@ impl Livox {
         let down_at = SimTime(at.0.max(self.now.0 + REACTION_NS));
         self.values.put(key::TARGET_STATE, &[self.values.target_after_boot()]);
         let up_at = self.states.restart(down_at, self.values.target());
-        self.clock.restart(up_at);
+        self.clock_restart = Some((down_at, up_at));
         self.restarts += 1;
         self.imu_on.set(up_at, self.values.has_imu());
         self.follow(down_at);

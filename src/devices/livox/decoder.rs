@@ -116,10 +116,7 @@ impl LivoxDecoder {
             return Some((&named.name, &named.profile));
         }
         let told = self.told.as_ref()?;
-        let is_as_fast = |driver: &LivoxProfile| {
-            let span = 95 * 10_000_000 / u64::from(driver.point_rate_hz);
-            span == u64::from(told.head.interval)
-        };
+        let is_as_fast = |driver: &LivoxProfile| driver.interval() == told.head.interval;
         let known = self.known.iter().filter_map(|one| Some((one.name.as_str(), one.data()?)));
         known.into_iter().find(|(_, driver)| is_as_fast(driver))
     }
@@ -185,9 +182,10 @@ impl DatagramDecoder for LivoxDecoder {
 
     fn misfits(&self) -> Vec<Misfit> {
         let (Some(named), Some(told)) = (&self.named, &self.told) else { return Vec::new() };
-        let own = 95 * 10_000_000 / u64::from(named.profile.point_rate_hz);
-        let is_other_product = own != u64::from(told.head.interval);
-        let text = format!("the points are {} us apart, not {}", told.head.interval, own);
+        let (found, own) = (told.head.interval, named.profile.interval());
+        let is_other_product = own != found;
+        let [found_us, own_us] = [found, own].map(|tenths| f64::from(tenths) / 10.0);
+        let text = format!("the points of a packet span {found_us} us, not {own_us} us");
         if is_other_product { vec![Misfit { is_other_product, text }] } else { Vec::new() }
     }
 

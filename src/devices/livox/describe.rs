@@ -3,6 +3,7 @@
 use super::pattern::LINES;
 use super::profile::LivoxProfile;
 use crate::describe::{Rows, Section, lidar_sections, shortest};
+use crate::wire::livox::command::SEARCH_PORT;
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &LivoxProfile) -> Vec<Section> {
@@ -11,18 +12,18 @@ pub(super) fn sections(driver: &LivoxProfile) -> Vec<Section> {
 }
 
 fn device_rows(driver: &LivoxProfile) -> Rows {
-    let [_, application, _] = [0, 1, 2].map(|place| driver.identity.versions[place]);
+    let [application, loader, _] = driver.identity.versions;
     let version = |parts: [u8; 4]| parts.map(|part| format!("{part:02}")).join(".");
     let command = driver.ports.command;
     vec![
         ("driver", "livox".to_string()),
         ("device type", driver.identity.device_type.to_string()),
-        ("firmware", version(driver.identity.versions[0])),
-        ("loader", version(application)),
+        ("firmware", version(application)),
+        ("loader", version(loader)),
         ("lines", format!("{LINES} that fire together, non-repetitive pattern")),
         ("rate", format!("{} points/s", driver.point_rate_hz)),
         ("IMU", format!("{} samples/s", driver.imu.rate_hz)),
-        ("commands", format!("UDP port {command}, searches at 56000")),
+        ("commands", format!("UDP port {command}, searches at {SEARCH_PORT}")),
         ("keys", driver.interface.keys.len().to_string()),
     ]
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
 use crate::config::rig::faults::{FORMAT, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 
 /// Codes that a unit can report at a time.
@@ -73,18 +72,6 @@ pub fn diagnosis(faults: &[Timed<Hms>], at: SimTime) -> u16 {
         };
         let worst = (all >> (4 * part) & 0xf).max(hms.level as u16 - 1);
         all & !(0xf << (4 * part)) | worst << (4 * part)
-    })
-}
-
-/// What they do to a packet between two instants.
-pub fn effects(
-    faults: &[Timed<Hms>],
-    from: SimTime,
-    to: SimTime,
-) -> impl Iterator<Item = FaultEffect> {
-    faults.iter().filter_map(move |fault| {
-        let window = fault.schedule.window_between(from, to)?;
-        Some(FaultEffect { fault: fault.fault, window, kind: EffectKind::AlertActive })
     })
 }
 

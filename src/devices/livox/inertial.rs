@@ -3,11 +3,11 @@
 use super::profile::ImuProfile;
 use crate::sample_series::InertialSamples;
 use crate::sensors::imu::InertialTruth;
+use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 use crate::wire::livox::data;
 
-const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
 /// Draws of samples are beyond those of packets of points.
 const DRAWS: u64 = 1 << 62;
 

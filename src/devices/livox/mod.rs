@@ -35,6 +35,7 @@ use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::livox::profile::{LivoxProfile, LivoxSettings};
 use crate::ptp::PtpSend;
 use crate::ptp::account::ClockAccount;
+use crate::sensors::fault::{EffectKind, effects};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::lidar_with_imu::LidarWithImu;
@@ -44,7 +45,7 @@ use crate::sensors::optics_fault::LidarFault;
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sensor, Subject};
 use crate::time::{Epoch, SimTime};
-use crate::wire::livox::data::{inertial_packet, seal};
+use crate::wire::livox::data::{POINTS, inertial_packet, seal};
 use crate::wire::livox::key::state;
 use crate::wire::port::Peer;
 use crate::wire::ptp::identity_of;
@@ -77,6 +78,8 @@ pub struct Livox {
     imu_on: Timeline<bool>,
     imu_packets: u16,
     clock: LivoxClock,
+    /// When the clock goes down for a restart, and when it is up again.
+    clock_restart: Option<(SimTime, SimTime)>,
     /// Whether stamps wait until it is known what a receiver or a master sent.
     is_wired: bool,
     next_push: SimTime,
@@ -125,6 +128,7 @@ impl Livox {
             imu_packets: 0,
             is_wired: clock.slave.is_some(),
             clock,
+            clock_restart: None,
             next_push: SimTime(settings.push_period_ns),
             pushes: 0,
             busy_until: SimTime::ZERO,
@@ -275,12 +279,13 @@ impl Device for Livox {
             }
             Outcome::Echoes(echoes) => {
                 let Some(plan) = self.backlog.answered(measurement.request.index) else { return };
-                let interval = self.planner.told_interval();
+                let interval = self.profile.interval();
                 let (payload, points) =
                     self.maker.packet(&plan.mode, &plan.aims, echoes, plan.sequence, interval);
                 let (from, to) = (plan.start(), plan.last());
                 let mut fault_effects = measurement.fault_effects.clone();
-                fault_effects.extend(faults::effects(self.states.faults(), from, to));
+                let alerts = effects(self.states.faults(), from, to, EffectKind::AlertActive);
+                fault_effects.extend(alerts);
                 fault_effects.extend(crate::ptp::faults::effects(self.clock.faults(), from, to));
                 let due = SimTime(plan.ends().0 + self.settings.lag_ns);
                 let truth = measurement.truth.as_ref().into();
@@ -349,6 +354,9 @@ impl Device for Livox {
         self.release_imu();
         self.release_pushes();
         self.release();
+        if let Some((_, up_at)) = self.clock_restart.take_if(|(down_at, _)| *down_at <= now) {
+            self.clock.restart(up_at);
+        }
         // Samples and packets on their way are younger.
         let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
         self.states.forget(before);
@@ -362,7 +370,7 @@ impl Device for Livox {
 
     fn nominal_rate_hz(&self) -> f64 {
         let is_sampling = self.has_host && self.states.at(SimTime::ZERO) == state::SAMPLING;
-        let points_hz = f64::from(self.profile.point_rate_hz) / 96.0;
+        let points_hz = f64::from(self.profile.point_rate_hz) / POINTS as f64;
         let imu_hz = if self.values.has_imu() { f64::from(self.profile.imu.rate_hz) } else { 0.0 };
         if is_sampling { points_hz + imu_hz } else { 0.0 }
     }

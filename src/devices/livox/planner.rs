@@ -82,12 +82,6 @@ impl Planner {
         }
     }
 
-    /// From the first point to the last as packets tell it: points follow one another evenly, tenths of a microsecond.
-    pub fn told_interval(&self) -> u16 {
-        let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.profile.point_rate_hz);
-        span.min(u16::MAX.into()) as u16
-    }
-
     /// The next packet that is sent, if it begins before `horizon`, and what to measure for it.
     pub fn next(
         &mut self,

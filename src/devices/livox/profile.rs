@@ -236,6 +236,13 @@ impl LivoxProfile {
         vec![data, imu, state]
     }
 
+    /// The time from a packet's first point to its last, as packets say it: points follow one another evenly; tenths of a
+    /// microsecond.
+    pub fn interval(&self) -> u16 {
+        let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.point_rate_hz);
+        span.min(u16::MAX.into()) as u16
+    }
+
     /// When packet `number` begins, nanoseconds after the first instant.
     pub fn packet_start_ns(&self, number: u64) -> u64 {
         (u128::from(number) * POINTS as u128 * 1_000_000_000 / u128::from(self.point_rate_hz))

@@ -15,6 +15,7 @@ use crate::livox::profile::{PtpState, TargetState};
 use crate::ptp::faults::PtpFault;
 use crate::sensors::imu::InertialTruth;
 use crate::sensors::{Echoes, Return};
+use crate::spinning::clock_settings::ClockReference;
 use crate::spinning::testing::without_revoked;
 use crate::wire::line::LineSettings;
 use crate::wire::livox::command::{
@@ -235,11 +236,13 @@ fn what_is_set_shows_after_the_reaction_time() {
             } else {
                 assert_ne!(*own, kind);
             }
-            let far = match own {
-                DataType::Spherical => points[0].place[0],
-                _ => 20_000,
+            let length = DVec3::from_array(points[0].place.map(f64::from)).length();
+            let far_mm = match own {
+                DataType::Spherical => f64::from(points[0].place[0]),
+                DataType::Cartesian16 => length * 10.0,
+                DataType::Cartesian => length,
             };
-            assert_eq!(far, 20_000);
+            assert!((far_mm - 20_000.0).abs() < 10.0, "{far_mm}");
         }
         let numbers: Vec<_> = clouds.iter().map(|(_, head, ..)| head.sequence).collect();
         assert!(numbers.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1)));
@@ -309,6 +312,15 @@ fn a_restart_takes_its_time_and_starts_the_clock_again() {
     assert_eq!(head.time_type, 0);
     assert!(head.time_ns.abs_diff(5_000 * MS) < MS, "{}", head.time_ns);
     assert_eq!(get(&mut unit, key::STARTS), 121u32.to_le_bytes());
+    // As in the example: a receiver that the rig does not have keeps the clock, also after a restart, and until then.
+    let mut kept = self::unit(|settings| {
+        settings.clock.ptp = PtpState::None;
+        settings.clock.own.reference = ClockReference::Utc;
+    });
+    run(&mut kept, 100 * MS);
+    assert_eq!(ask(&mut kept, id::REBOOT, vec![100, 0]), Some(vec![0]));
+    let sent = run(&mut kept, 9000 * MS);
+    assert!(clouds(&sent).iter().all(|(_, head, ..)| head.time_type == 2));
     let mut cold = self::unit(|settings| settings.starts_cold = true);
     assert!(clouds(&run(&mut cold, 7000 * MS)).is_empty());
     assert!(!clouds(&run(&mut cold, 2000 * MS)).is_empty());

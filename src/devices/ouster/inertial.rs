@@ -5,11 +5,10 @@ use super::profile::ImuProfile;
 use super::words::TimestampMode;
 use crate::sample_series::InertialSamples;
 use crate::sensors::imu::InertialTruth;
+use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 use crate::wire::ouster::imu::ImuPacket;
-
-const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
 
 /// The samples on their way to packets.
 pub struct Inertial {

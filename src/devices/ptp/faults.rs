@@ -463,3 +463,11 @@ fn announcement(domain: u8, grandmaster: ClockIdentity, priority_1: u8) -> Messa
     let message = Message::new(domain, source, 0, Body::Announce(announce));
     Message { log_interval: NO_INTERVAL, ..message }
 }
+
+/// Since when a simulated master is lost at `at`, if it is.
+pub fn lost_since(faults: &[Timed<PtpFault>], at: SimTime) -> Option<SimTime> {
+    let open = |loss: &Timed<PtpFault>| {
+        loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)
+    };
+    faults.iter().filter_map(open).min()
+}

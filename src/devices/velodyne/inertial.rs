@@ -6,6 +6,7 @@
 use glam::DVec3;
 
 use crate::sample_series::InertialSamples;
+use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 use crate::velodyne::position_settings::{Axis, PositionImu};
@@ -17,7 +18,6 @@ const GYRO_DEG_S: f64 = 0.09766;
 const TEMPERATURE_K: f64 = 0.1453;
 /// Scale of the acceleration, g a count.
 const ACCELERATION_G: f64 = 0.001221;
-const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
 
 /// The base's inertial units.
 pub struct Inertial {

@@ -3,7 +3,7 @@
 use super::key::Entries;
 use crate::ParseError;
 use crate::checksum::{crc16_ibm_3740, crc32};
-use crate::record::{Reader, Record as _, record};
+use crate::record::{Reader, record};
 
 /// The port of searches, of every model and on both sides.
 pub const SEARCH_PORT: u16 = 56_000;
@@ -238,15 +238,11 @@ pub fn text<const N: usize>(text: &str) -> [u8; N] {
     field
 }
 
-/// The answer to a search, from a frame.
-pub fn found(frame: &Frame) -> Option<Found> {
-    (frame.id == id::SEARCH && frame.is_answer).then(|| Found::parse(&frame.data).ok())?
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::key::{Destination, key};
     use super::*;
+    use crate::record::Record as _;
 
     fn bytes(hex: &str) -> Vec<u8> {
         let pairs = hex.as_bytes().chunks(2);
