@@ -7,8 +7,7 @@
 use glam::DVec3;
 use rtcm_rs::{Message as Rtcm, MessageFrame};
 
-/// A millisecond of light, metres.
-const LIGHT_MS_M: f64 = 299_792.458;
+use super::rtcm::{LIGHT_M_MS, System};
 
 /// A message of a base.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +16,7 @@ pub struct Correction {
     pub number: u16,
     /// Of a message 4072; else 0.
     pub sub_type: u16,
-    /// The base station; of a message 4072, which has none, 0.
+    /// The base station; 0 for a message 4072, whose content is not published.
     pub station: u16,
     /// The content, as far as a rover uses it.
     pub content: Content,
@@ -45,24 +44,11 @@ pub enum Content {
     Corrupt,
 }
 
-/// A system of satellites that has MSM messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MsmSystem {
-    /// 107x.
-    Gps,
-    /// 108x.
-    Glonass,
-    /// 109x.
-    Galileo,
-    /// 112x.
-    Beidou,
-}
-
 /// Observations of one system at an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observations {
     /// Whose satellites.
-    pub system: MsmSystem,
+    pub system: System,
     /// Their time of the week in milliseconds as the system counts it; of GLONASS, the time of its day.
     pub epoch_ms: u32,
     /// At most 64.
@@ -94,7 +80,7 @@ macro_rules! observations {
                     let whole_ms = satellite.gnss_satellite_rough_range_integer_ms?;
                     let rough_ms =
                         f64::from(whole_ms) + satellite.gnss_satellite_rough_range_mod1ms_ms;
-                    let range_m = |fine_ms: f64| (rough_ms + fine_ms) * LIGHT_MS_M;
+                    let range_m = |fine_ms: f64| (rough_ms + fine_ms) * LIGHT_M_MS;
                     Some(Observed {
                         svid: signal.satellite_id,
                         band: signal.signal_id.band(),
@@ -103,7 +89,7 @@ macro_rules! observations {
                     })
                 });
                 Some(Observations {
-                    system: MsmSystem::$system,
+                    system: System::$system,
                     epoch_ms: m.$epoch,
                     signals: signals.collect(),
                 })

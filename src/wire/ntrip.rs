@@ -252,8 +252,8 @@ impl Source<'_> {
     pub fn table(&self) -> String {
         let login = if self.has_login { 'B' } else { 'N' };
         format!(
-            "STR;{name};{name};RTCM 3.3;1005(1),1077(1),1087(1),1097(1),1127(1),1230(5);2;\
-             GPS+GLO+GAL+BDS;Menura;;{:.2};{:.2};0;0;{SERVER};none;{login};N;9600;\r\n\
+            "STR;{name};{name};RTCM 3.3;;2;\
+             GPS+GLO+GAL+BDS;Menura;;{:.2};{:.2};0;0;{SERVER};none;{login};N;;\r\n\
              ENDSOURCETABLE\r\n",
             self.latitude_deg,
             self.longitude_deg,

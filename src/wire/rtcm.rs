@@ -23,7 +23,7 @@ pub enum System {
     Beidou,
 }
 
-/// What a multiple signal message has of a signal.
+/// One signal's measurements in a multiple signal message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal {
     /// Number within the system.
@@ -60,7 +60,7 @@ pub struct Head {
 const WEEK_MS: i64 = 604_800_000;
 const DAY_MS: i64 = 86_400_000;
 /// Metres of a millisecond of light.
-const LIGHT_M_MS: f64 = 299_792.458;
+pub(super) const LIGHT_M_MS: f64 = 299_792.458;
 
 /// 1005: the place of the antenna's reference point, earth-centred.
 pub fn station(station: u16, ecef_m: [f64; 3]) -> Option<Vec<u8>> {
@@ -91,8 +91,8 @@ pub fn glonass_biases(station: u16) -> Option<Vec<u8>> {
     }))
 }
 
-/// 4072.0: where a moving base is and how fast it moves, in units of 0.1 mm and 0.1 mm/s. Or 4072.1, of
-/// which only time is told.
+/// 4072.0: where a moving base is and how fast it moves, in units of 0.1 mm and 0.1 mm/s. Without them
+/// 4072.1, which has station and time only.
 pub fn moving_base(
     station: u16,
     gps_ms: i64,
@@ -109,8 +109,7 @@ pub fn moving_base(
         body = place.into_iter().fold(body, |body, m| body.put(tenths(m), 38));
         body = velocity.into_iter().fold(body, |body, m| body.put(tenths(m), 32));
     }
-    let length = body.len();
-    let body = body.bytes(0, length);
+    let body = body.bytes();
     let mut frame = vec![0xd3, (body.len() >> 8) as u8, body.len() as u8];
     frame.extend(body);
     let crc = crc24q(&frame).to_be_bytes();
@@ -136,7 +135,7 @@ pub fn multiple_signals(
     let moscow_ms = (head.gps_ms - i64::from(head.leap_s) * 1000 + 10_800_000).rem_euclid(WEEK_MS);
     let day = Some((moscow_ms / DAY_MS) as u8);
     let day_ms = (moscow_ms % DAY_MS) as u32;
-    let rough: Vec<(u8, i64, f64, i8)> = rough(signals);
+    let rough = rough(signals);
 
     macro_rules! compact {
         ($message:ident, $body:ident, $data:ident, $row:ident, $id:ident, $time:tt) => {{
@@ -205,8 +204,7 @@ pub fn multiple_signals(
             })
         };
     }
-    let is_too_many = signals.len() > MAX_SIGNALS;
-    if is_too_many || rough.len() * codes(signals) > MAX_SIGNALS {
+    if rough.len() * codes(signals) > MAX_SIGNALS {
         return None;
     }
     let message = match (system, is_full) {
@@ -428,5 +426,12 @@ mod tests {
             assert_eq!((lock_indicator(ms), fine_lock_indicator(ms)), (compact, fine), "{ms}");
         }
         assert_eq!((lock_indicator(524_288), fine_lock_indicator(67_108_864)), (15, 704));
+    }
+
+    #[test]
+    fn no_signals_make_an_empty_message() {
+        let head = Head { station: 0, gps_ms: 0, leap_s: 18, has_more: false };
+        let message = multiple_signals(System::Gps, true, &head, &[]).unwrap();
+        assert_eq!(MessageFrame::new(&message).unwrap().message_number(), Some(1077));
     }
 }

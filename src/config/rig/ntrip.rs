@@ -99,7 +99,7 @@ pub(super) fn client(field: &Field<'_>) -> Option<NtripConfig> {
 fn login(table: &mut TableReader<'_>) -> Option<Option<Login>> {
     let (user_field, password_field) = (table.optional("user"), table.optional("password"));
     let expected = "printable text without a colon";
-    let (user, password) = (user_field.text(expected), password_field.text(expected));
+    let (user, password) = (user_field.text(expected), password_field.text("printable text"));
     match (user, password) {
         (None, None) => Some(None),
         (Some(user), Some(password)) => {
@@ -108,7 +108,7 @@ fn login(table: &mut TableReader<'_>) -> Option<Option<Login>> {
                 || !is_printable(&user.value)
                 || !is_printable(&password.value)
             {
-                let title = "`user` or `password` cannot be sent";
+                let title = "`user` or `password` has a character that NTRIP cannot send";
                 user_field.fault(user.place.fault(title, format!("allowed: {expected}")));
                 return None;
             }
@@ -126,7 +126,7 @@ fn login(table: &mut TableReader<'_>) -> Option<Option<Login>> {
 fn word(field: &Field<'_>) -> Option<String> {
     let expected = "1 to 100 letters, digits, - _ or .";
     let text = field.text(expected)?;
-    if !is_word(&text.value) {
+    if !is_word(&text.value) || text.value.contains(':') {
         let title = format!("\"{}\" is not the name of a stream", text.value);
         field.fault(text.place.fault(title, format!("allowed: {expected}")));
         return None;

@@ -393,7 +393,7 @@ impl Gnss {
             self.observations = observations;
         }
         self.observed_before = self.last.as_ref().map(|(before, _)| before.at);
-        self.count_distance(self.last.as_ref().map(|(before, _)| before.at), &told.0);
+        self.count_distance(self.observed_before, &told.0);
         if self.profile.dialect == GnssDialect::Garmin {
             self.memory = self.memory.after(&told.0, told.1.utc.date());
         }

@@ -214,13 +214,13 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     all.leap_second_on = leap_second_on.or(all.leap_second_on);
     let weeks = Limit::new(1..=9999, "", "GPS weeks since 1980");
     all.week_base = keys.table.optional("week_base").integer(&weeks).or(all.week_base);
-    let is_rover = scope.dialect == GnssDialect::Ublox9;
-    if is_rover && !keys.is_profile() {
+    let has_rtk = scope.dialect == GnssDialect::Ublox9;
+    if has_rtk && !keys.is_profile() {
         let read = base_station(&keys.table.optional("base_station"));
         all.base_station = read.or(all.base_station);
     }
     keys.table("acquisition", "`acquisition`", &mut receiver.acquisition, |keys, all| {
-        acquisition(keys, all, is_rover)
+        acquisition(keys, all, has_rtk)
     });
     keys.table("sky", "`sky`", &mut receiver.sky, sky);
     keys.table("pulse", "`pulse`", &mut all.pulse, pulse);
@@ -235,8 +235,8 @@ fn base_station(field: &Field<'_>) -> Option<BaseStation> {
     let survey_field = table.optional("survey_s");
     let least_s = survey_field.integer(&Limit::new(1..=86_400, "s", RECEIVER));
     let accuracy = Limit::new(0.001..=1000.0, "m", RECEIVER);
-    // It has no default of its own: one without `survey_s` is an error.
-    let accuracy_m = table.optional("accuracy_m").number(&accuracy).unwrap_or(2.0);
+    let accuracy_field = table.optional("accuracy_m");
+    let accuracy_m = accuracy_field.number(&accuracy).unwrap_or(2.0);
     let degrees = |most: f64| Limit::new(-most..=most, "degrees", "geometry");
     let height = Limit::new(-1000.0..=10_000.0, "m", RECEIVER);
     let numbers = [
@@ -249,11 +249,11 @@ fn base_station(field: &Field<'_>) -> Option<BaseStation> {
         (field.is_written(), field.number(&limit))
     });
     let written = numbers.iter().filter(|(is_written, _)| *is_written).count();
-    if (survey_field.is_written(), written) != (true, 0)
-        && (survey_field.is_written(), written) != (false, 3)
-    {
-        let label = "allowed: `survey_s`, or `latitude_deg`, `longitude_deg` and `altitude_m`";
-        table.fault(place?.fault("a base station has a survey or a place, and not both", label));
+    let is_survey = survey_field.is_written() && written == 0;
+    let is_place = !survey_field.is_written() && !accuracy_field.is_written() && written == 3;
+    if !is_survey && !is_place {
+        let label = "allowed: `survey_s` with or without `accuracy_m`, or `latitude_deg`, `longitude_deg` and `altitude_m`";
+        table.fault(place?.fault("`base_station` needs a survey or a place, not both", label));
         return None;
     }
     table.finish();

@@ -1,7 +1,7 @@
 //! A rover: what RTCM 3 that comes in makes of its solution.
 //!
 //! Corrections count if they are of an instant no longer ago than CFG-NAVSPG-CONSTR_DGNSSTO (60 s),
-//! come from one station, tell its place (1005 or 1006) or that it moves (4072.0), and are of satellites
+//! come from one station, tell its place (1005 or 1006) or that it moves (4072), and are of satellites
 //! that the rover uses, four at least. Observations that are of no place on Earth are refused.
 //!
 //! # From differential to fixed
@@ -12,9 +12,8 @@
 //! t = 8 s (20 / n)^1.5 (1 + d / 10 km)
 //! ```
 //! for n common satellites (GLONASS only after a message 1230) and d, the distance from the base. This is
-//! a model: the exponent is set so that n = 20 and n = 8 give the convergence times that the ZED-F9P's
-//! data sheet states for four systems (10 s) and for GPS alone (30 s) on short baselines. Fewer than five satellites are never
-//! fixed. No fixing beyond [`FIXED_WITHIN_M`], no carrier solution beyond [`FLOAT_WITHIN_M`], none at all
+//! a model: n = 20 takes 8 s and n = 8 takes 32 s on a short baseline. With fewer than five satellites the solution
+//! stays differential. No fixing beyond [`FIXED_WITHIN_M`], no carrier solution beyond [`FLOAT_WITHIN_M`], none at all
 //! beyond [`USED_WITHIN_M`]. Corrections older than [`FIXED_WITHIN_S`] leave a float solution.
 //!
 //! # Errors
@@ -33,6 +32,7 @@ use glam::DVec3;
 use super::Gnss;
 use super::base_place::{AROUND_CODE_M, Epoch, Observation};
 use super::items::key;
+use super::survey::EARTH_RADIUS_M;
 use crate::config::rig::faults::Timed;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::sensors::fault::{EffectKind, FaultEffect};
@@ -44,7 +44,8 @@ use crate::sensors::gnss::navigator::{Fix, Solution};
 use crate::sensors::gnss::observations::Carrier;
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 use crate::time::SimTime;
-use crate::wire::corrections::{Content, Correction, MsmSystem, Observations};
+use crate::wire::corrections::{Content, Correction, Observations};
+use crate::wire::rtcm::System;
 
 /// From the first corrections to a float solution.
 const FLOAT_AFTER_S: f64 = 2.0;
@@ -74,8 +75,6 @@ const SEARCHES: u32 = 10;
 const NEARBY_M: f64 = 0.8;
 /// Epochs of the rover that observations of a moving base may be of.
 const KEPT_EPOCHS: usize = 64;
-/// Places on the Earth are so far from its centre, metres.
-const EARTH_RADIUS_M: std::ops::Range<f64> = 6.2e6..6.6e6;
 
 /// Messages that a fault holds back.
 const MOST_LATE: usize = 4096;
@@ -379,11 +378,11 @@ fn time_to_fix_s(satellites: f64, distance_m: f64) -> f64 {
 /// How long ago observations were made. Their count of milliseconds leaves out weeks, or days.
 fn age_ms(now: Now, observations: &Observations) -> i64 {
     let (count_ms, period_ms) = match observations.system {
-        MsmSystem::Gps | MsmSystem::Galileo => (now.gps_ms, WEEK_MS),
+        System::Gps | System::Galileo => (now.gps_ms, WEEK_MS),
         // BeiDou's time began 14 s after GPS's, as leap seconds go.
-        MsmSystem::Beidou => (now.gps_ms - 14_000, WEEK_MS),
+        System::Beidou => (now.gps_ms - 14_000, WEEK_MS),
         // Moscow's time of day.
-        MsmSystem::Glonass => (now.gps_ms - i64::from(now.leap_s) * 1000 + 3 * 3_600_000, DAY_MS),
+        System::Glonass => (now.gps_ms - i64::from(now.leap_s) * 1000 + 3 * 3_600_000, DAY_MS),
     };
     let age = count_ms - i64::from(observations.epoch_ms);
     (age + period_ms / 2).rem_euclid(period_ms) - period_ms / 2
@@ -392,10 +391,10 @@ fn age_ms(now: Now, observations: &Observations) -> i64 {
 /// The observations of satellites that there are.
 fn set_of(observations: &Observations, satellites: &[Satellite]) -> Vec<Observation> {
     let system = match observations.system {
-        MsmSystem::Gps => GnssSystem::Gps,
-        MsmSystem::Glonass => GnssSystem::Glonass,
-        MsmSystem::Galileo => GnssSystem::Galileo,
-        MsmSystem::Beidou => GnssSystem::Beidou,
+        System::Gps => GnssSystem::Gps,
+        System::Glonass => GnssSystem::Glonass,
+        System::Galileo => GnssSystem::Galileo,
+        System::Beidou => GnssSystem::Beidou,
     };
     let [first, second] = bands(system);
     let of =

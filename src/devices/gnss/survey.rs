@@ -92,7 +92,7 @@ impl Survey {
 }
 
 /// Places on the Earth are so far from its centre, metres.
-const EARTH_RADIUS_M: std::ops::Range<f64> = 6.2e6..6.6e6;
+pub(super) const EARTH_RADIUS_M: std::ops::Range<f64> = 6.2e6..6.6e6;
 
 impl Gnss {
     /// The position that is held and its accuracy.

@@ -76,6 +76,14 @@ impl Bench {
         }
     }
 
+    /// The antenna stands at the origin instead of moving.
+    fn stands(&mut self) {
+        let still =
+            crate::config::rig::TrajectoryConfig::Still { position_m: [0.0; 3], yaw_rad: 0.0 };
+        let robot = crate::config::rig::RobotConfig::new(still, false);
+        self.trajectory = Trajectory::new(&robot, &self.origin, None).unwrap();
+    }
+
     /// Lets time pass in steps of `step_ns`, measuring 100 ms ahead.
     fn run_by(&mut self, seconds: f64, step_ns: u64) {
         let end_ns = self.now_ns + (seconds * 1e9) as u64;

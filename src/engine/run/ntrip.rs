@@ -31,13 +31,13 @@ use crate::wire::gnss_stream::{Frame, GnssStream};
 use crate::wire::ntrip::{Answer, Chunks, MAX_HEAD, NoHead, Request, Source, chunk};
 use crate::wire::port::Peer;
 
-/// The end of a run, and what a base has sent, may go unnoticed for so long.
+/// The end of a run, and what a base has sent, are noticed after at most this time.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// What a base has sent, on its way to its caster.
 const WAITING: usize = 256;
 /// Bytes taken at once.
 const PIECE: usize = 4096;
-/// A caster that does not answer, or has nothing to say, for so long is given up and tried again.
+/// Longest silence of a caster before the client connects again.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long a connection may take.
 const CONNECTING: Duration = Duration::from_secs(3);
@@ -303,7 +303,7 @@ impl Client {
             if has_come {
                 (pause, told) = (PAUSES[0], String::new());
             }
-            // The same reason again and again is told once.
+            // The same reason again and again is logged once.
             if reason != told {
                 tracing::warn!("{name}: {reason}; trying again");
                 told = reason;
@@ -399,7 +399,11 @@ impl Client {
                         head = Some(so_far);
                         continue;
                     }
-                    Err(NoHead::Refused) => return Err(Ended::Refused("it is no caster".into())),
+                    Err(NoHead::Refused) => {
+                        return Err(Ended::Refused(
+                            "the answer is not from an NTRIP caster".into(),
+                        ));
+                    }
                     Ok((Answer::Stream { is_chunked }, used)) => {
                         tracing::info!("{name} is connected");
                         chunks = is_chunked.then(Chunks::default);
@@ -410,10 +414,13 @@ impl Client {
             }
             if let Some(chunks) = &mut chunks {
                 let mut data = Vec::new();
-                if chunks.take(&fresh, &mut data).is_err() {
+                let taken = chunks.take(&fresh, &mut data);
+                fresh = data;
+                if taken.is_err() {
+                    *has_come |= !fresh.is_empty();
+                    pass(fresh);
                     return Err(Ended::Refused("the caster has ended the stream".into()));
                 }
-                fresh = data;
             }
             *has_come |= !fresh.is_empty();
             pass(fresh);

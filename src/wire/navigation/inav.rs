@@ -45,7 +45,7 @@ impl Inav {
             .put(0, 40 + 22 + 2);
         // Zeros at the front do not change a check sum; they make whole bytes.
         let covered = Bits::default().put(0, 4).join(even.clone()).join(odd.clone());
-        let crc = crc24q(&covered.bytes(0, covered.len()));
+        let crc = crc24q(&covered.bytes());
         let odd = odd.put(crc.into(), 24).put(0, 8 + 6);
         std::array::from_fn(|index| match index {
             0..4 => even.get(index * 32, 32),
@@ -128,7 +128,7 @@ mod tests {
             let (even, odd) = (half(&page[..4]), half(&page[4..8]));
             // With the sum behind them, all bits together have none.
             let all = Bits::default().put(0, 4).put_bits(&even, 0, 114).put_bits(&odd, 0, 82 + 24);
-            assert_eq!(crc24q(&all.bytes(0, all.len())), 0);
+            assert_eq!(crc24q(&all.bytes()), 0);
         }
         types.sort_unstable();
         types.dedup();

@@ -57,15 +57,8 @@ impl Bits {
     }
 
     /// The same as bytes, the last one filled up with zeros.
-    pub fn bytes(&self, from: usize, count: usize) -> Vec<u8> {
-        let whole = |at: usize| self.get(from + at * 8, 8) as u8;
-        let mut bytes: Vec<u8> = (0..count.div_ceil(8)).map(whole).collect();
-        if let Some(last) = bytes.last_mut()
-            && !count.is_multiple_of(8)
-        {
-            *last &= 0xff << (8 - count % 8);
-        }
-        bytes
+    pub fn bytes(&self) -> Vec<u8> {
+        (0..self.len().div_ceil(8)).map(|at| self.get(at * 8, 8) as u8).collect()
     }
 }
 

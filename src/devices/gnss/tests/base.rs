@@ -5,10 +5,9 @@ use crate::frames::Geodetic;
 use crate::gnss::profile::BaseStation;
 use crate::sensors::gnss::observations::Observation;
 use crate::wire::gnss_stream::{self, GnssStream};
-use crate::wire::rtcm::System;
 use crate::wire::ubx::rxm::RxmSfrbx;
 
-/// A receiver that stands still and sends nothing yet.
+/// A receiver that sends nothing yet.
 fn silent() -> Bench {
     Bench::new(F9P, |settings| {
         settings.sentences = Vec::new();
@@ -142,9 +141,8 @@ fn a_signal_that_was_hidden_comes_back_with_other_cycles() {
     assert!(again.iter().all(|o| o.lock_ns == 0) && slipped > before.len() / 2, "{slipped}");
 }
 
-/// What is left of the measurements of two receivers side by side when one's are taken from the
-/// other's, and one satellite's from another's, is their noise: the atmosphere and the satellites'
-/// clocks are the same for both.
+/// Two receivers side by side share satellites' clocks (kilometres) and atmosphere: pseudoranges differ by noise and
+/// multipath.
 #[test]
 fn errors_of_satellites_and_atmosphere_are_shared() {
     let run = |name: &str| {
@@ -161,11 +159,4 @@ fn errors_of_satellites_and_atmosphere_are_shared() {
     let mut differences = here.iter().zip(&there).map(|(a, b)| a.code_m - b.code_m);
     assert!(differences.all(|m| m.abs() < 8.0));
     assert_eq!(run("base"), here);
-}
-
-/// A message of the crate's own kind for each system, as long as there are satellites.
-#[test]
-fn systems_that_are_off_send_empty_messages() {
-    let head = crate::wire::rtcm::Head { station: 0, gps_ms: 0, leap_s: 18, has_more: false };
-    assert!(crate::wire::rtcm::multiple_signals(System::Gps, true, &head, &[]).is_some());
 }

@@ -7,6 +7,7 @@ use rtcm_rs::{Message as Rtcm, MessageBuilder};
 
 use super::*;
 use crate::config::rig::schedule::Schedule;
+use crate::gnss::profile::BaseStation;
 use crate::sensors::gnss::constellation::Satellite;
 use crate::sensors::gnss::observations::{self, Carrier};
 use crate::sensors::gnss::settings::BestFix;
@@ -354,7 +355,7 @@ fn fewer_satellites_and_a_longer_way_take_longer() {
     let far = Base { at_m: DVec3::new(30_000.0, 0.0, 0.0), ..BASE };
     let distant = seconds_to_fix(&far, &all).unwrap();
     assert!(four < 15 && one > 2 * four && distant > 2 * four, "{four} {one} {distant}");
-    // GLONASS is float without its biases.
+    // GLONASS alone stays differential without its biases.
     let glonass = Base { has_biases: false, only: Some(GnssSystem::Glonass), ..BASE };
     assert_eq!(seconds_to_fix(&glonass, &all[1..2]), None);
     let beyond = Base { at_m: DVec3::new(50_000.0, 0.0, 0.0), ..BASE };
@@ -462,11 +463,34 @@ fn the_old_settings_hear_nothing_of_corrections() {
         if with {
             correct(&mut bench, &BASE, 25, 0)
         } else {
-            correct(&mut bench, &Base { only: Some(GnssSystem::Gps), ..BASE }, 25, 0)
+            bench.run(25.7)
         }
         bench.bytes().map(|(_, bytes)| bytes.clone()).collect::<Vec<_>>()
     };
     assert_eq!(run(true), run(false));
+}
+
+/// As in a rig: the base has noise and multipath and sends MSM4, and knows its place from power-on.
+#[test]
+fn a_zed_f9p_corrects_another() {
+    let mut rover = rover(|_| {});
+    let mut base = Bench::new(HPG_1_32, |settings| {
+        settings.sentences = Vec::new();
+        settings.baud = 460_800;
+        settings.messages =
+            ["1005", "1074", "1084", "1094", "1124", "1230"].map(|n| format!("RTCM-{n}")).to_vec();
+        settings.base_station = Some(BaseStation::Fixed(rover.origin.origin()));
+    });
+    base.stands();
+    for _ in 0..30 {
+        base.run(1.0);
+        let sent: Vec<u8> = base.bytes().flat_map(|(_, bytes)| bytes.clone()).collect();
+        base.sent.clear();
+        rover.say(&sent);
+        rover.run(1.0);
+    }
+    assert_eq!(carrier(&rover), 2);
+    assert!(error_m(&rover).length() < 0.08, "{}", error_m(&rover));
 }
 
 proptest! {
