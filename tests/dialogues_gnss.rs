@@ -8,11 +8,11 @@
 //! deadline 300 ms                for what follows
 //! wait 100 ms                    the host waits
 //! silent 100 ms                  nothing leaves in that time
-//! stream 5 in 5000 ms D3 00 13   so many pieces (one more or less; of none, none) that begin like this leave
+//! stream 5 in 5000 ms D3 00 13   this many pieces that begin like this leave, give or take one; with 0, none
 //! # a comment
 //! ```
 //!
-//! Hex bytes after `<` and `stream` may be `..` for one byte that is not looked at.
+//! `..` after `<` and `stream` stands for any one byte.
 
 mod common;
 

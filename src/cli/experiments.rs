@@ -121,7 +121,7 @@ options! {
         /// Stands of each kind, with some 200 pulses each
         #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(2..=10_000))]
         stands: u32,
-        /// Of the stems' places
+        /// Seed of the stems' places
         #[arg(long, default_value_t = 1, value_parser = value_parser!(u32))]
         seed: u32,
     }
@@ -132,7 +132,7 @@ options! {
         /// Places of the directions within a step over which counts are averaged
         #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=50))]
         phases: u32,
-        /// Of the range errors
+        /// Seed of the range errors
         #[arg(long, default_value_t = 1, value_parser = value_parser!(u32))]
         seed: u32,
     }
@@ -149,7 +149,7 @@ options! {
         /// Only the single laser on a bush (Durst et al. 2011)
         #[arg(long)]
         single_laser: bool,
-        /// Of the shrub's leaves and the range errors
+        /// Seed of the shrub's leaves and the range errors
         #[arg(long, default_value_t = 1, value_parser = value_parser!(u32))]
         seed: u32,
     }
@@ -214,10 +214,10 @@ options! {
         /// Drives of each course
         #[arg(long, default_value_t = vepd().runs, value_parser = value_parser!(u32).range(1..=10_000))]
         runs: u32,
-        /// Of the random numbers
+        /// Seed of the random numbers
         #[arg(long, default_value_t = vepd().seed)]
         seed: u64,
-        /// Of a drive, from the moment the vehicle moves
+        /// Duration of a drive, from the moment the vehicle moves
         #[arg(long, value_parser = parse_duration, default_value = "20s")]
         duration: Duration,
         /// The vehicle's speed, m/s
@@ -252,13 +252,13 @@ options! {
         /// Runs, each with a seed of its own for field and noise
         #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=1000))]
         runs: u32,
-        /// Of the first run
+        /// Seed of the first run
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// Longest run
         #[arg(long, value_parser = parse_duration, default_value = "900s")]
         duration: Duration,
-        /// Also lay a puddle on the way, once of clear water and once of matt paint (C3)
+        /// Also lay a puddle on the way, once of clear water and once of diffuse paint (C3)
         #[arg(long)]
         puddle: bool,
         /// Steer by the latest scan alone, as the paper's robot does
@@ -269,7 +269,7 @@ options! {
 
 options! {
     PointVersusBeam {
-        /// Of scene and noise
+        /// Seed of scene and noise
         #[arg(long, default_value_t = 1)]
         seed: u64,
     }
@@ -277,7 +277,7 @@ options! {
 
 options! {
     CourtyardCostmaps {
-        /// Of the courtyard and of the noise
+        /// Seed of the courtyard and the noise
         #[arg(long, default_value_t = 3)]
         seed: u64,
         /// With two million blades of grass and trees of 3.5 million triangles, 191 million in all as the paper's:
@@ -293,7 +293,7 @@ options! {
 
 options! {
     ScanDistortion {
-        /// Of the noise where there is some
+        /// Seed of the noise
         #[arg(long, default_value_t = 1)]
         seed: u64,
     }

@@ -11,8 +11,9 @@ pub(super) struct PtpAccounts {
     /// The last account.
     last: Option<ClockAccount>,
     changes: u64,
-    /// Its error while it was locked, nanoseconds, once a second.
-    errors_ns: Vec<i64>,
+    /// Its error without its sign while it was locked, nanoseconds, once a second.
+    errors_ns: Vec<u64>,
+    locked_s: u64,
 }
 
 /// Errors of a clock that are kept: a week.
@@ -52,14 +53,15 @@ impl PtpAccounts {
         let is_change = last.is_some_and(|last| last.state != account.state);
         self.changes += u64::from(is_change);
         let is_locked = account.state == PortState::Slave && !is_change;
+        self.locked_s += u64::from(is_locked);
         if is_locked && self.errors_ns.len() < MOST_ERRORS {
-            self.errors_ns.push(error_ns);
+            self.errors_ns.push(error_ns.unsigned_abs());
         }
     }
 
     pub(super) fn figures(&self) -> Option<PtpFigures> {
         let last = self.last?;
-        let mut sorted: Vec<_> = self.errors_ns.iter().map(|ns| ns.unsigned_abs()).collect();
+        let mut sorted = self.errors_ns.clone();
         sorted.sort_unstable();
         let error_ns = sorted.first().zip(sorted.last()).map(|(least, worst)| PtpError {
             least: *least,
@@ -70,7 +72,7 @@ impl PtpAccounts {
             stamps: last.stamps().to_owned(),
             state: last.state.word().to_owned(),
             changes: self.changes,
-            locked_s: sorted.len() as u64,
+            locked_s: self.locked_s,
             error_ns,
         })
     }

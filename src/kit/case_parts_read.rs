@@ -84,6 +84,12 @@ pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
         let label = "allowed: with `sends = \"twin\"`";
         file.fault(text.place.fault("garbage is not read from a file", label));
     }
+    if let Some(text) = &capture
+        && !set.is_empty()
+    {
+        let label = "allowed: `capture` or `set`, not both";
+        file.fault(text.place.fault("keys of the rig do not change a capture", label));
+    }
     let capture = capture.map(|text| text.value.into());
     table.finish();
     let (sends, start_s, duration_s) = (sends?, start_s?, duration_s?);

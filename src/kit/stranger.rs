@@ -24,7 +24,7 @@ const MOST: usize = 200_000;
 /// A datagram, and when it is sent after the first.
 pub type Timed = (Duration, Vec<u8>);
 
-/// The datagrams of a capture that go to the port to which most go: its data, not what is told beside them. The
+/// The datagrams of a capture to its most frequent destination port: its data, without position packets and the like. The
 /// capture is pcap, pcapng or a bag of ROS 2 with raw packets; IP fragments are put together.
 ///
 /// # Errors

@@ -25,7 +25,7 @@ const TTL: u32 = 1;
 const AT_ONCE: usize = 64;
 /// Departures whose stamp has not come yet.
 const MOST_PENDING: usize = 64;
-/// So many without a stamp mean that none comes.
+/// With this many departures without a stamp, the driver is taken to stamp none.
 const UNSTAMPED: usize = 8;
 /// Of an Ethernet frame, bytes: the two addresses and the type.
 const ETHERNET_HEADER: usize = 14;
@@ -110,7 +110,7 @@ impl PtpLink {
         self.carrier().wanted = transport;
     }
 
-    /// Opens what is to carry messages, if it is not open. That may take long, and keeps no sender waiting.
+    /// Opens the socket that carries messages, if it is not open. Opening may take long; senders do not wait for it.
     pub fn open_carrier(&self) -> io::Result<()> {
         self.opened().map(drop)
     }
@@ -137,9 +137,8 @@ impl PtpLink {
         self.carrier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a message. One with a `key` is an event message, whose departure is told by it. Whether a departure will be
-    /// stamped, as far as is known: some network drivers stamp none. What is to be carried by Ethernet is lost until that is
-    /// open.
+    /// Sends a message. An event message has a `key`, by which [`PtpEvent::Left`] reports its departure. Returns false if the
+    /// network driver seems to stamp no departures. Messages for Ethernet are lost until its socket is open.
     pub fn send(&self, bytes: &[u8], key: Option<u32>, target: Target) -> io::Result<bool> {
         let Carrier { wanted, ethernet } = self.carrier().clone();
         let (sockets, group) = match (target, &self.own) {

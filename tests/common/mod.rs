@@ -120,8 +120,8 @@ pub fn load(text: &str) -> (Rig, LiveWorld) {
 
 /// A port of this host that nobody has, of UDP and of TCP.
 ///
-/// It lies below those that the kernel gives to a socket that asks for any port, and processes begin at different
-/// places: between this call and the test's own bind nobody else takes it.
+/// It lies below the kernel's ephemeral ports, and each process starts its search at a different port, so another
+/// process is unlikely to take it before the test binds it.
 pub fn free_port() -> u16 {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     let begin = std::process::id() * 61;

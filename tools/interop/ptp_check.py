@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Has Debian's linuxptp be the PTP master of an emulated Ouster and a Hesai, and read what they say of it.
+"""Tests an emulated Ouster and a Hesai as PTP slaves, and Menura as PTP master, against Debian's linuxptp.
 
 The master is `ptp4l` with software stamps on one end of a veth pair, in a network namespace; the lidars have
 addresses on the other end, in another. Menura's clock is the master's, so that how far off the lidars' clocks are shows
@@ -235,7 +235,7 @@ def follow(menura, folder):
         with master():
             locks(streams, "locked")
             data_sets(uds)
-        waited(lambda: states() == ("LISTENING", 3), LOSS_S, "the loss of the master is not told", states)
+        waited(lambda: states() == ("LISTENING", 3), LOSS_S, "the loss of the master is not reported", states)
         time.sleep(HOLDOVER_S)
         told("holdover", streams, "LISTENING", 3)
         for name, error_us in streams.errors_us().items():
@@ -328,7 +328,7 @@ def gptp(menura, folder):
                        "GET PORT_DATA_SET").stdout
             if mechanisms != (2, 2) or not re.search(r"portState\s+SLAVE", said):
                 raise Failed(f"802.1AS: delay mechanisms {mechanisms}, {said}")
-        waited(lambda: states() == ("LISTENING", 3), LOSS_S, "802.1AS: the loss is not told", states)
+        waited(lambda: states() == ("LISTENING", 3), LOSS_S, "802.1AS: the loss is not reported", states)
         http("time/ptp/profile", "PUT", '"automotive-slave"')
         ptc(0x24, bytes([0, 0, 1]))
         with ptp4l(folder, "2", AUTOMOTIVE4L), ptp4l(folder, "3", MASTER4L, "m1", ["-2"]):
@@ -401,7 +401,7 @@ def faults(menura, pid, uds, streams):
 
     start("ouster", "ptp-asymmetry", "asymmetry_us=4000")
     start("hesai", "ptp-lost")
-    waited(lambda: states() == ("SLAVE", 3), LOSS_S, "a lost master is not told", states)
+    waited(lambda: states() == ("SLAVE", 3), LOSS_S, "a lost master is not reported", states)
     waited(lambda: 2000 + EARLIEST_US < streams.errors_us()["ouster"] and abs(offsets_of_ouster()[0]) < OFFSET_NS / 4,
            2 * LOSS_S, "the clock does not follow the asymmetry", offsets_of_ouster)
     errors, (offset, _) = streams.errors_us(), offsets_of_ouster()

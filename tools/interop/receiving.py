@@ -214,8 +214,8 @@ def is_free(port):
 def free_ports(count):
     """Ports of the loopback that nobody has, of UDP and of TCP.
 
-    They lie below those that the kernel gives to a socket that asks for any port, and processes begin at
-    different places: nobody else takes one before the check does."""
+    They lie below the kernel's ephemeral ports, and each process starts its search at a different port, so
+    another process is unlikely to take one before the check does."""
     return list(itertools.islice(filter(is_free, PORTS_TO_TRY), count))
 
 

@@ -87,18 +87,18 @@ pub(crate) fn conduct(name: &str, code: &str) -> Conduct {
     found.unwrap_or_else(|| panic!("{name} has no row {code}")).conduct
 }
 
-/// How it shows that a command did what the product's table says.
+/// The evidence that a command did what the product's table says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Proof {
     /// The stream is another one than without the command.
     Stream,
-    /// The answer says what was asked for, or says something else than without the command.
+    /// The answer shows it; the caller compares the answer.
     Answer,
     /// The line runs at another rate.
     Line,
-    /// The line runs at another rate after a reset.
+    /// The line runs at another rate after a reset, which the caller does.
     LineAfterReset,
-    /// The unit stays in configuration after a reset.
+    /// The unit stays in configuration after a reset, which the caller does.
     StaysInConfiguration,
     /// Read back as written; the table says that it is kept.
     StoredOnly,
@@ -107,7 +107,7 @@ pub(crate) enum Proof {
 }
 
 impl Proof {
-    /// Compares what two units sent, of which the first was given a command of `product` with this code.
+    /// Compares the output of a unit that received the command `code` of `product` with that of one that did not.
     pub fn check<T: PartialEq + std::fmt::Debug>(
         self,
         [product, code]: [&str; 2],

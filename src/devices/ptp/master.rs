@@ -1,7 +1,7 @@
 //! A PTP grandmaster whose time is that of the run: two-step, with one port.
 //!
 //! It does no I/O, as the slave does none. It announces itself at once, and is silent while it hears a better master.
-//! Hosts that ask for unicast messages get them besides the multicast ones.
+//! Hosts that ask for unicast messages get them in addition to the multicast ones.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -24,7 +24,7 @@ use crate::wire::ptp::{
 };
 use crate::wire::record::Record as _;
 
-/// Slaves may ask for the delay so often, and so often it asks its neighbour.
+/// Interval of delay requests, of slaves and of its own: logarithm of seconds.
 const LOG_DELAY: i8 = 0;
 const ANNOUNCE_TIMEOUT: u8 = 3;
 /// Answers a second at most.
@@ -140,7 +140,7 @@ impl PtpMaster {
         self.settings.transport
     }
 
-    /// It speaks PTP by another carrier from `now` on.
+    /// From `now` on it uses this transport and this delay mechanism.
     pub fn speak(&mut self, transport: Transport, delay: DelayMechanism, now: SimTime) {
         self.settings = MasterSettings { transport, delay, ..self.settings };
         let never = SimTime(u64::MAX);

@@ -78,16 +78,17 @@ impl Master {
     /// `Less` if it is the better master.
     fn compare(&self, other: &Self) -> Ordering {
         let of_one = self.announce.grandmaster == other.announce.grandmaster;
-        let quality = |master: &Self| {
-            let Announce { priority_1, quality, priority_2, grandmaster, .. } = master.announce;
-            (priority_1, quality, priority_2, grandmaster)
-        };
         let distance = |master: &Self| (master.announce.steps_removed, master.source);
         match of_one {
             true => distance(self).cmp(&distance(other)),
-            false => quality(self).cmp(&quality(other)),
+            false => rank(&self.announce).cmp(&rank(&other.announce)),
         }
     }
+}
+
+/// The rank of a clock: the least is the best.
+fn rank(announce: &Announce) -> impl Ord + use<> {
+    (announce.priority_1, announce.quality, announce.priority_2, announce.grandmaster)
 }
 
 /// All of them.
@@ -127,9 +128,6 @@ impl Masters {
     /// Whether a master is heard that is better than one that announces itself so, when all do so every
     /// `interval_ns`.
     pub fn has_better(&self, now: SimTime, interval_ns: u64, own: &Announce) -> bool {
-        let rank = |announce: &Announce| {
-            (announce.priority_1, announce.quality, announce.priority_2, announce.grandmaster)
-        };
         let best = self.best(now, interval_ns, None);
         best.is_some_and(|best| rank(&best.announce) < rank(own))
     }

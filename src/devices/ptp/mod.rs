@@ -138,7 +138,7 @@ pub struct PtpSlave {
     noted: PortState,
     /// Its only partner, if that is within Menura.
     line: Option<Box<VirtualLine>>,
-    /// What carries messages, until that is told.
+    /// The new transport, until [`PtpSlave::poll_transport`] has reported it.
     transport: Option<Transport>,
 }
 

@@ -1,7 +1,6 @@
 //! A measurement of the path delay that is under way, and answers to neighbours who measure it.
 
-use super::flag;
-use crate::wire::ptp::{Body, Message, PeerRequest, PortIdentity, Response, Timestamp};
+use crate::wire::ptp::{Body, Message, PeerRequest, PortIdentity, Response, Timestamp, flag};
 
 /// Answers to neighbours whose departure is not known yet, at most.
 pub const MOST_PENDING: usize = 8;

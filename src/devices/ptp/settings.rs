@@ -21,9 +21,9 @@ pub struct PtpSettings {
     pub log_sync: i8,
     /// Between requests for the delay, until a master says otherwise.
     pub log_delay: i8,
-    /// The master is lost when this number of announcements is missing.
+    /// Number of missing announcements after which the master is lost.
     pub announce_timeout: u8,
-    /// The master is lost when this number of Sync messages is missing; with 0 it is never lost by them.
+    /// Number of missing Sync messages after which the master is lost; 0: never.
     pub sync_timeout: u8,
     /// Whether masters announce themselves. Otherwise the slave follows whoever synchronises.
     pub is_announced: bool,
@@ -71,7 +71,7 @@ impl PtpSettings {
     }
 }
 
-/// What a rig sets of a PTP slave by UDP that no product has a command for.
+/// Rig settings of a PTP slave that no product has a command for. IEEE 802.1AS ignores both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtpOptions {
     /// How the path delay is measured.
@@ -88,7 +88,7 @@ impl PtpOptions {
         keys.with_default("ptp_masters", default, &mut self.masters, addresses);
     }
 
-    /// `settings` with these options, if they are of IEEE 1588 by UDP.
+    /// `settings` with these options: both by UDP, `delay` alone by Ethernet, neither with IEEE 802.1AS.
     pub fn apply(&self, settings: PtpSettings) -> PtpSettings {
         match settings.transport {
             Transport::Udp => {

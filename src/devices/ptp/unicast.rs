@@ -64,7 +64,7 @@ impl Asked {
         self.next
     }
 
-    /// Whom to ask for what at `now`; of the master that is followed more is wanted.
+    /// The requests to send at `now`: Announce from every master, Sync and Delay_Resp from the followed one.
     pub fn ask(
         &mut self,
         now: SimTime,
@@ -88,7 +88,7 @@ impl Asked {
         self.masters.iter().filter_map(wanted).collect()
     }
 
-    /// The port at `from` has announced itself. Whether it is asked at all.
+    /// Notes that the port at `from` has announced itself. False if that host is not asked.
     pub fn note(&mut self, from: Ipv4Addr, port: PortIdentity) -> bool {
         let master = self.masters.iter_mut().find(|master| master.address == from);
         master.map(|master| master.port = Some(port)).is_some()

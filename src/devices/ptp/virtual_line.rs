@@ -35,7 +35,7 @@ impl VirtualLine {
         Self { master, under_way: VecDeque::new() }
     }
 
-    /// The master has the slave's settings, except for its own domain.
+    /// The master takes transport and delay mechanism from a slave's settings; it stays in domain 0.
     pub fn speak(&mut self, settings: &PtpSettings, now: SimTime) {
         self.under_way.clear();
         self.master.speak(settings.transport, settings.delay, now);
