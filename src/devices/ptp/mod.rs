@@ -3,7 +3,8 @@
 //! It does no I/O. [`PtpSlave::hear`] is given what arrives with the instant at which the kernel stamped it,
 //! [`PtpSlave::left`] when an event message left, [`PtpSlave::advance`] the time; [`PtpSlave::poll_send`] gives what
 //! it sends. [`masters`] says whom it follows, [`servo`] what it does about its offset, [`clock`] what its clock
-//! shows, [`answers`] what it tells `pmc` and others who ask.
+//! shows, [`answers`] what it tells `pmc` and others who ask. The parts of [`PtpSlave`] that choose a master and that
+//! measure the offset from it are in `following.rs` and `measuring.rs`.
 //!
 //! `statime` is not used: it answers no management messages, keeps offset and path delay to itself and reads its
 //! clock when it likes, whereas here time is an argument.
@@ -14,8 +15,10 @@ pub mod account;
 mod answers;
 pub mod clock;
 pub mod faults;
+mod following;
 pub mod master;
 mod masters;
+mod measuring;
 mod request;
 pub mod servo;
 mod settings;
@@ -32,32 +35,24 @@ pub use self::clock::PtpClock;
 use self::faults::{Disturbances, Heard, PtpFault};
 pub use self::masters::Master;
 use self::masters::Masters;
-use self::request::{Neighbours, Request, neighbour_request, valid};
-use self::servo::{Order, Servo};
+use self::request::{Neighbours, Request, valid};
+use self::servo::Servo;
 pub use self::settings::{PtpOptions, PtpSettings};
 use self::unicast::Asked;
 use self::virtual_line::VirtualLine;
 use crate::config::rig::faults::Timed;
-use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::sensors::noise::NoiseSource;
 use crate::time::{Epoch, SimTime};
 pub use crate::wire::ptp::DelayMechanism;
-use crate::wire::ptp::management::ANY_PORT;
 use crate::wire::ptp::{
-    Announce, Body, ClockIdentity, Message, PortIdentity, Target, Timestamp, Transport, flag,
-    identity_of, suffix,
+    Body, ClockIdentity, Message, PortIdentity, Target, Transport, flag, identity_of, suffix,
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Intervals beyond 2^-7 s and 2^5 s are not followed.
 const LOG_INTERVALS: (i8, i8) = (-7, 5);
-/// The path delay is the median of this number of measurements.
-const MEDIAN_OF: usize = 10;
-/// No network has a longer delay, nanoseconds: what says so is wrong.
-const LONGEST_DELAY_NS: i128 = SECOND_NS as i128;
 /// Answers to others, a second at most.
 const MOST_ANSWERS: u32 = 64;
-/// Draws of requests are beyond those of measurements.
-const REQUEST_DRAWS: u64 = 1 << 61;
 
 /// The state of the port, with its number in data sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -441,7 +436,7 @@ impl PtpSlave {
                 }
             }
             Body::Sync(origin) if is_parent => {
-                self.log_sync = followed(message.log_interval, self.log_sync);
+                self.log_sync = interval_of(message.log_interval, self.log_sync);
                 self.sync_due = self.synchronised_until();
                 if message.flags & flag::TWO_STEP != 0 {
                     self.sync.arrived = Some((message.sequence, at_ns, correction));
@@ -464,7 +459,7 @@ impl PtpSlave {
                     && answer.requester == self.port
                     && self.settings.delay == DelayMechanism::EndToEnd =>
             {
-                self.log_delay = followed(message.log_interval, self.log_delay);
+                self.log_delay = interval_of(message.log_interval, self.log_delay);
                 if let Some(there) = valid(answer.at) {
                     let there = there - correction;
                     self.hear_answer(message.sequence, |request| {
@@ -542,152 +537,6 @@ impl PtpSlave {
         key
     }
 
-    /// Whether an announcement of `source` counts: with unicast that of a master that is asked.
-    fn is_heard(&mut self, from: Option<Ipv4Addr>, source: PortIdentity) -> bool {
-        !self.asked.is_on() || from.is_some_and(|from| self.asked.note(from, source))
-    }
-
-    /// Follows the port `source`, which synchronises and does not announce itself.
-    fn adopt(&mut self, source: PortIdentity) {
-        if self.followed().is_none() {
-            self.lose_master();
-            self.is_followed = true;
-            self.parent = Some(Master::unannounced(source));
-            self.next_request = self.next_draw();
-        }
-    }
-
-    /// Asks masters for unicast messages.
-    fn ask_for_unicast(&mut self) {
-        let logs = [self.settings.log_announce, self.settings.log_sync, self.settings.log_delay];
-        for (host, parts) in self.asked.ask(self.now, self.followed(), logs) {
-            self.sequence = self.sequence.wrapping_add(1);
-            let body = Body::Signaling(ANY_PORT);
-            let suffix = suffix::to_bytes(&parts);
-            let message = Message::new(self.settings.domain, self.port, self.sequence, body);
-            self.send_to(Target::Host(host), Message { suffix, ..message });
-        }
-    }
-
-    fn hear_announce(&mut self, message: &Message, announce: &Announce) {
-        let followed = self.followed();
-        let (source, flags) = (message.source, message.flags);
-        self.masters.hear(self.now, source, announce, flags, followed);
-        if followed == Some(source) {
-            self.announce_due = self.announced_until();
-        }
-        self.choose();
-    }
-
-    fn followed(&self) -> Option<PortIdentity> {
-        self.parent.as_ref().filter(|_| self.is_followed).map(|parent| parent.source)
-    }
-
-    fn announced_until(&self) -> SimTime {
-        let timeout = u64::from(self.settings.announce_timeout.max(2));
-        SimTime(self.now.0.saturating_add(timeout * interval_ns(self.settings.log_announce)))
-    }
-
-    fn synchronised_until(&self) -> SimTime {
-        match u64::from(self.settings.sync_timeout) {
-            0 => SimTime(u64::MAX),
-            timeout => SimTime(self.now.0.saturating_add(timeout * interval_ns(self.log_sync))),
-        }
-    }
-
-    /// Follows the best master.
-    fn choose(&mut self) {
-        if !self.settings.is_announced {
-            return;
-        }
-        let followed = self.followed();
-        let interval_ns = interval_ns(self.settings.log_announce);
-        let Some(best) = self.masters.best(self.now, interval_ns, followed) else { return };
-        let best = best.clone();
-        if followed != Some(best.source) {
-            self.lose_master();
-            self.is_followed = true;
-            self.announce_due = self.announced_until();
-            self.sync_due = self.synchronised_until();
-            if self.settings.delay == DelayMechanism::EndToEnd {
-                self.next_request = self.next_draw();
-            }
-        }
-        self.parent = Some(best);
-    }
-
-    /// Follows nobody; the clock counts on as it was steered last.
-    fn lose_master(&mut self) {
-        self.is_followed = false;
-        (self.announce_due, self.sync_due) = (SimTime(u64::MAX), SimTime(u64::MAX));
-        self.sync = PendingSync::default();
-        self.latest = None;
-        // To another master the way may be another; the neighbour stays.
-        if self.settings.delay == DelayMechanism::EndToEnd {
-            self.forget_delay();
-        }
-    }
-
-    fn forget_delay(&mut self) {
-        self.request = None;
-        self.neighbours.forget();
-        self.delays.clear();
-        self.delay_ns = None;
-    }
-
-    /// Puts a synchronisation together of its two steps.
-    fn pair(&mut self, now: SimTime) {
-        let (Some((first, at_ns, correction)), Some((second, left))) =
-            (self.sync.arrived, self.sync.left)
-        else {
-            return;
-        };
-        if first == second {
-            self.sync = PendingSync::default();
-            self.follow(now, left + correction, at_ns);
-        }
-    }
-
-    /// The master's clock showed `left` when a message left that arrived at `at_ns` of the slave's.
-    fn follow(&mut self, now: SimTime, left: i128, at_ns: i128) {
-        self.latest = Some((left, at_ns));
-        let Some(delay_ns) = self.delay_ns else { return };
-        self.offset_ns = at_ns - left - delay_ns;
-        let interval_s = interval_ns(self.log_sync) as f64 / 1e9;
-        match self.servo.sample(self.offset_ns, at_ns, interval_s) {
-            Order::Wait => {}
-            Order::Rate(ppb) => self.clock.steer(now, 0, ppb),
-            Order::Step(ppb) => {
-                self.clock.steer(now, -self.offset_ns, ppb);
-                // What is under way was stamped by the clock before the step.
-                self.latest = None;
-                self.request = None;
-                self.sync = PendingSync::default();
-                self.delays.clear();
-            }
-        }
-    }
-
-    /// Asks the master, or the neighbour, for the delay.
-    fn ask(&mut self) {
-        self.next_request = self.next_draw();
-        self.sequence = self.sequence.wrapping_add(1);
-        let body = match self.settings.delay {
-            DelayMechanism::EndToEnd => Body::DelayReq(Timestamp::default()),
-            DelayMechanism::PeerToPeer => neighbour_request(),
-        };
-        let sequence = self.sequence;
-        let message = Message::new(self.settings.domain, self.port, sequence, body);
-        let host = self.followed().and_then(|parent| self.asked.address(parent));
-        let to = match self.settings.delay {
-            DelayMechanism::EndToEnd => host.map_or(Target::All, Target::Host),
-            DelayMechanism::PeerToPeer => Target::Neighbours,
-        };
-        let key = self.send_to(to, message);
-        self.request = key.map(|key| Request::new(sequence, key));
-        self.send_by_line();
-    }
-
     /// Sends what there is by its own line, if it has one.
     fn send_by_line(&mut self) {
         while self.line.is_some()
@@ -697,51 +546,6 @@ impl PtpSlave {
             self.line.iter_mut().for_each(|line| line.send(now, sent.clone()));
             key.into_iter().for_each(|key| self.left_now(key, now));
         }
-    }
-
-    /// When it asks next: at random, so that slaves of one master do not ask at once.
-    fn next_draw(&mut self) -> SimTime {
-        self.requests += 1;
-        let noise = self.noise.request(REQUEST_DRAWS + self.requests);
-        let part = u64::from(noise.whole(0, Quantity::PtpRequest, 1, u8::MAX));
-        SimTime(self.now.0 + 2 * interval_ns(self.log_delay) / u64::from(u8::MAX) * part)
-    }
-
-    /// Takes a part of the answer to its request.
-    fn hear_answer(&mut self, sequence: u16, note: impl FnOnce(&mut Request)) {
-        if let Some(request) = self.request.as_mut().filter(|own| own.sequence == sequence) {
-            note(request);
-            self.measure_delay();
-        }
-    }
-
-    /// Measures the delay, if all is known that it takes.
-    fn measure_delay(&mut self) {
-        let Some(request) = self.request else { return };
-        let to_master = || {
-            let ((sync_left, sync_at), (there, _)) = (self.latest?, request.there_ns?);
-            Some(((sync_at - sync_left) + (there - request.left_ns?)) / 2)
-        };
-        let delay = match self.settings.delay {
-            DelayMechanism::EndToEnd => to_master(),
-            DelayMechanism::PeerToPeer => request.to_neighbour_ns(),
-        };
-        let Some(delay) = delay else { return };
-        self.request = None;
-        if delay.abs() > LONGEST_DELAY_NS {
-            return;
-        }
-        self.delays.push_back(delay);
-        if self.delays.len() > MEDIAN_OF {
-            self.delays.pop_front();
-        }
-        let mut sorted: Vec<_> = self.delays.iter().copied().collect();
-        sorted.sort_unstable();
-        let middle = sorted.len() / 2;
-        self.delay_ns = Some(match sorted.len() % 2 {
-            0 => (sorted[middle - 1] + sorted[middle]) / 2,
-            _ => sorted[middle],
-        });
     }
 
     fn answer_neighbour(&mut self, asked: &Message, at_ns: i128) {
@@ -777,7 +581,7 @@ pub fn interval_ns(log: i8) -> u64 {
 }
 
 /// The interval that a message names, or, if it names none, the one so far.
-fn followed(named: i8, so_far: i8) -> i8 {
+fn interval_of(named: i8, so_far: i8) -> i8 {
     match named {
         crate::wire::ptp::NO_INTERVAL => so_far,
         named => named.clamp(LOG_INTERVALS.0, LOG_INTERVALS.1),

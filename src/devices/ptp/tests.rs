@@ -3,7 +3,7 @@ use crate::config::rig::schedule::Schedule;
 use crate::wire::ptp::management::{
     ANY_PORT, CurrentDataSet, Management, ParentDataSet, PortDataSet, TimeStatus, action, error, id,
 };
-use crate::wire::ptp::{ClockQuality, PeerRequest, Response, identity_of};
+use crate::wire::ptp::{Announce, ClockQuality, PeerRequest, Response, Timestamp, identity_of};
 use crate::wire::record::Record;
 
 const OWN: ClockIdentity = identity(0xb);
