@@ -75,7 +75,7 @@ impl Write for Shared {
 /// What a client reads that says `words` when it is connected.
 #[allow(clippy::disallowed_methods)] // waits for another thread, not for the simulation
 fn heard_at(address: &str, words: &[u8]) -> Vec<u8> {
-    let mut stream = (0..200)
+    let mut stream = (0..3000)
         .find_map(|_| {
             std::thread::sleep(Duration::from_millis(10));
             TcpStream::connect(address).ok()

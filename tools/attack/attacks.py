@@ -14,7 +14,7 @@ SPEEDS = [termios.B4800, termios.B9600, termios.B19200, termios.B38400, termios.
 # A serial flood stays at a rate that a fast port has; more would only measure the pseudo-terminals.
 SERIAL_BYTES_S = 400_000
 CROWD = 64
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class Sent:

@@ -24,7 +24,7 @@ import numpy as np
 
 import room
 from livox_sdk import Sdk, head, points_of, sample_of
-from receiving import Judged, Result, Watch, repeated
+from receiving import Judged, Result, Watch, comes, repeated
 
 RIG = room.SCENE + """\
 [[device]]
@@ -113,7 +113,7 @@ class Bench:
         self.sdk = None
         try:
             self.sdk = Sdk(self.arguments.sdk, self.folder)
-            if not self.sdk.found.wait(15.0):
+            if not self.sdk.found.wait(60.0):
                 self.errors.seek(0)
                 raise subprocess.SubprocessError(f"the SDK finds no unit; menura:\n{self.errors.read()}")
         except (OSError, subprocess.SubprocessError):
@@ -143,7 +143,7 @@ class Bench:
             raise subprocess.SubprocessError(f"no answer to format {kind}")
         def own():
             return [packet for packet in list(self.sdk.points) if head(packet)[3] == kind]
-        self.sdk.wait(lambda: len(own()) >= count)
+        comes(lambda: len(own()) >= count)
         return own()[:count]
 
 
@@ -295,37 +295,52 @@ def commands(bench, result):
     ]:
         got = sdk.command(name, *arguments)
         result.expect(name, got == wanted, f"{got} instead of {wanted}")
-    time.sleep(0.5)
-    sdk.points.clear(), sdk.samples.clear()
-    time.sleep(0.3)
-    result.expect("nothing is sent", not sdk.points and not sdk.samples, f"{len(sdk.points)}, {len(sdk.samples)}")
+
+    def is_silent():
+        sdk.points.clear(), sdk.samples.clear()
+        time.sleep(1.0)
+        return not sdk.points and not sdk.samples
+
+    result.expect("nothing is sent", comes(is_silent), f"{len(sdk.points)}, {len(sdk.samples)}")
     for name, *arguments in [("EnableLivoxLidarImuData",), ("EnableLivoxLidarPointSend",), ("EnableLivoxLidarFov", 1)]:
         result.expect(name, sdk.command(name, *arguments) == (0, 0, 0))
-    time.sleep(0.2)
-    sdk.points.clear()
-    result.expect("points again", sdk.wait(lambda: len(sdk.points) > 250))
-    place, reflectivity, _ = (np.concatenate(part) for part in zip(*map(points_of, sdk.points[:250]), strict=True))
-    empty = np.all(place == 0, axis=1)
-    shown = place[~empty]
-    pitch = np.degrees(np.arctan2(shown[:, 2], np.hypot(shown[:, 0], shown[:, 1])))
-    # Half a step of a point that is near.
-    good = np.all(shown[:, 0] > -0.02) and np.all((pitch > -0.1) & (pitch < 30.1))
-    # Of the rest a few are pulses without a return.
-    outside = np.mean(empty & (reflectivity == 60))
-    result.expect("the field of view", good and 0.6 < outside < 0.9 and np.mean(empty) - outside < 0.05,
-                  f"x from {shown[:, 0].min():.3f}, pitch {pitch.min():.2f} to {pitch.max():.2f}, {outside:.3f} outside")
+    result.expect("points again", comes(lambda: len(sdk.points) > 250))
+    seen = ""
+
+    def shows_field():
+        nonlocal seen
+        sdk.points.clear()
+        if not comes(lambda: len(sdk.points) > 250):
+            return False
+        place, reflectivity, _ = (np.concatenate(part) for part in zip(*map(points_of, sdk.points[:250]), strict=True))
+        empty = np.all(place == 0, axis=1)
+        shown = place[~empty]
+        pitch = np.degrees(np.arctan2(shown[:, 2], np.hypot(shown[:, 0], shown[:, 1])))
+        # Of the rest a few are pulses without a return.
+        outside = np.mean(empty & (reflectivity == 60))
+        seen = (f"x from {shown[:, 0].min():.3f}, pitch {pitch.min():.2f} to {pitch.max():.2f}, "
+                f"{outside:.3f} outside")
+        # Half a step of a point that is near.
+        good = np.all(shown[:, 0] > -0.02) and np.all((pitch > -0.1) & (pitch < 30.1))
+        return good and 0.6 < outside < 0.9 and np.mean(empty) - outside < 0.05
+
+    result.expect("the field of view", comes(shows_field), seen)
     result.expect("SetLivoxLidarWorkMode 2", sdk.command("SetLivoxLidarWorkMode", 2) == (0, 0, 0))
-    time.sleep(1.3)
-    values = sdk.query()
     wanted = {0x8006: b"\x02", 0x0018: b"\x01", 0x0012: bytes(range(24)), 0x8000: b"47MDL8C0010101\0\0"}
-    found = {key: values.get(key) for key in wanted}
-    result.expect("values read back", found == wanted, found)
-    result.expect("a push", sdk.wait(lambda: sdk.pushes, 3.0) and sdk.pushes[-1].get("sn") == "47MDL8C0010101",
+    values = {}
+
+    def reads_back():
+        nonlocal values
+        values = sdk.query()
+        return all(values.get(key) == value for key, value in wanted.items())
+
+    result.expect("values read back", comes(reads_back), {key: values.get(key) for key in wanted})
+    result.expect("a push", comes(lambda: sdk.pushes) and sdk.pushes[-1].get("sn") == "47MDL8C0010101",
                   sdk.pushes[-1:])
     result.expect("LivoxLidarRequestReboot", sdk.command("LivoxLidarRequestReboot")[:2] == (0, 0))
     time.sleep(0.5)
     result.expect("it is off", not sdk.query())
-    result.expect("it is back", sdk.wait(lambda: sdk.query().get(0x8008) == (121).to_bytes(4, "little"), 8.0))
+    result.expect("it is back", comes(lambda: sdk.query().get(0x8008) == (121).to_bytes(4, "little")))
     result.told.append(f"{len(values)} keys read, {len(sdk.pushes)} pushes")
 
 

@@ -63,15 +63,6 @@ class Sdk:
         length = struct.unpack("<H", ctypes.string_at(data + 1, 2))[0]
         into.append(ctypes.string_at(data, length))
 
-    def wait(self, what, patience=10.0):
-        """Until `what()` holds; whether it does."""
-        until = time.monotonic() + patience
-        while not what():
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.01)
-        return True
-
     def command(self, name, *arguments):
         """Status, code and key of the lidar's answer to a command."""
         answered, got = threading.Event(), []
@@ -85,7 +76,7 @@ class Sdk:
         status = getattr(self.sdk, name)(self.handle, *arguments, call, None)
         if status != 0:
             return status, None, None
-        answered.wait(5.0)
+        answered.wait(60.0)
         return got[0] if got else (None, None, None)
 
     def query(self):

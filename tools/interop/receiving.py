@@ -52,6 +52,33 @@ class TooBusy(OSError):
     """This machine has spoilt every attempt; nothing is known of the sender."""
 
 
+PATIENCE_S = 60.0
+
+
+def comes(holds, patience_s=PATIENCE_S):
+    """Whether `holds()` becomes true within `patience_s`; asked again and again."""
+    end = time.monotonic() + patience_s
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def falls_silent(port, silence_s=1.0, patience_s=PATIENCE_S):
+    """Whether a UDP port of 127.0.0.1 receives nothing for `silence_s`, at the latest after `patience_s`."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.bind(("127.0.0.1", port))
+        listener.settimeout(silence_s)
+        end = time.monotonic() + patience_s
+        while time.monotonic() < end:
+            try:
+                listener.recv(1 << 16)
+            except TimeoutError:
+                return True
+    return False
+
+
 def repeated(what, attempt, attempts=ATTEMPTS):
     """The result of the first attempt that is good, or whose faults this machine does not explain.
 

@@ -17,6 +17,7 @@ import csv
 import http.client
 import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -90,7 +91,7 @@ class Browser:
             raise RuntimeError(f"{expression}: {told['exceptionDetails']}")
         return told["result"].get("value")
 
-    def until(self, expression, seconds=30):
+    def until(self, expression, seconds=120):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if found := self.value(expression):
@@ -171,7 +172,7 @@ def default_rig(arguments, browser, folder):
         browser.do("Page.navigate", url=f"http://{run.address}/")
         browser.until("document.readyState === 'complete' && typeof view === 'object' && view.count() > 1000")
         # On a busy machine few packets are decoded, so that a frame may have few points.
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while (share := browser.value(COLOURED)) <= 0.01 and time.monotonic() < end:
             time.sleep(1)
         fine.append(check("points are drawn", share > 0.01, f"{share:.1%} of the pixels have a colour"))
@@ -291,12 +292,12 @@ def pause_and_point(browser):
 
 def dead_link(browser, lidar):
     """Its figures, the card and the cloud must show that nothing comes any more; and that it comes again."""
-    browser.value(f"faults.tell({{start: {{device: {json.dumps(lidar)}, kind: 'link-down', duration_s: 8}}}}).then(() => 1)")
+    browser.value(f"faults.tell({{start: {{device: {json.dumps(lidar)}, kind: 'link-down', duration_s: 20}}}}).then(() => 1)")
     of_lidar = f"status.devices.find(d => d.name === {json.dumps(lidar)}).recent"
     dead = browser.until(f"""{of_lidar}.activity === 'silent' && {of_lidar}.rate_hz === 0 && view.count() === 0
-        && document.querySelector('.card dd.bad')?.textContent""", 60)
+        && document.querySelector('.card dd.bad')?.textContent""")
     fine = [check("a dead link looks dead", "silent" in dead and "link-down" in dead, dead)]
-    rate = browser.until(f"{of_lidar}.activity === 'sends' && view.count() > 0 && {of_lidar}.rate_hz > 100 && {of_lidar}.rate_hz", 60)
+    rate = browser.until(f"{of_lidar}.activity === 'sends' && view.count() > 0 && {of_lidar}.rate_hz > 100 && {of_lidar}.rate_hz")
     fine.append(check("and recovers", True, rate))
     return fine
 
@@ -365,11 +366,13 @@ def driven(arguments, browser, folder):
         browser.until(f"status.pose[1][2] !== {before[0]}")
         browser.press("keyUp", "ArrowLeft")
         after = browser.value("[status.pose[1][2], view.turn]")
-        time.sleep(1.5)
-        there = browser.value(place)
-        time.sleep(1)
-        still = browser.value(place)
-        rest = sum((a - b) ** 2 for a, b in zip(there, still)) ** 0.5
+        # It brakes, and the page may show it late: it has stood for a second of the run.
+        since, *there = browser.value(f"[status.time_s, ...{place}]")
+        end = time.monotonic() + 120
+        rest = math.inf
+        while rest >= 0.05 and time.monotonic() < end:
+            now, *still = browser.until(f"status.time_s > {since} + 1 && [status.time_s, ...{place}]")
+            rest, since, there = math.dist(there, still), now, still
         fine = [labelled, pad, check("the robot moves while an arrow is held", way > 0.4, f"{way:.2f} m"),
                 check("arrow keys drive it", after[0] != before[0] and after[1] == before[1], [before, after]),
                 check("and it stands afterwards", rest < 0.05, f"{rest:.3f} m")]
