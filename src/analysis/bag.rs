@@ -25,10 +25,10 @@ pub enum BagError {
     /// The system's.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// It is no bag, or a broken one.
+    /// The file is no bag, or a broken one.
     #[error("this is no whole ROS 2 bag in SQLite: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// It is no MCAP file, or a broken one.
+    /// The file is no MCAP file, or a broken one.
     #[error("this is no whole MCAP file: {0}")]
     Mcap(#[from] McapError),
     /// Nothing says that its data are whole.

@@ -40,9 +40,9 @@ impl Range {
 /// From one packet to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// By times of arrival, nanoseconds.
+    /// Arrival times, nanoseconds.
     pub arrival_ns: i128,
-    /// By the device's own times, microseconds; `None` where packets have none.
+    /// The device's own times, microseconds; `None` where packets have none.
     pub device_us: Option<i64>,
     /// Between the first azimuths, forward, 0.01 degrees.
     advance_centideg: u32,
@@ -57,7 +57,7 @@ pub struct DataFlow {
     pub dual_packets: u64,
     /// Points sent.
     pub points: u64,
-    /// Of these, the ones without a return.
+    /// Number of these that have no return.
     pub zero_points: u64,
     /// From one azimuth to the next within packets, 0.01 degrees.
     pub azimuth_step: Range,
@@ -73,9 +73,9 @@ pub struct DataFlow {
     pub stamps: Option<(Stamp, Stamp)>,
     /// How often the device's own time went back.
     pub stamps_back: u64,
-    /// Of the device's own times.
+    /// Gaps between the device's own times.
     device_gaps: Gaps,
-    /// Of the capture's times.
+    /// Gaps between the capture's times.
     capture_gaps: Gaps,
     /// Arrival and first azimuth of the last packet.
     last_packet: Option<(i128, u16)>,

@@ -34,7 +34,7 @@ pub struct Analysis {
     pub others: BTreeMap<String, u64>,
     /// Packets whose headers make no sense.
     pub broken: u64,
-    /// Who may have sent a flow that is not looked into yet.
+    /// Families that may have sent a flow that has not been read yet.
     unseen: Senders,
 }
 
@@ -110,7 +110,7 @@ impl Analysis {
     }
 }
 
-/// Who may have sent a flow: a decoder of each family that sends datagrams.
+/// Possible senders of a flow: a decoder of each family that sends datagrams.
 #[derive(Debug)]
 pub struct Senders(Vec<Box<dyn DatagramDecoder>>);
 
@@ -179,7 +179,7 @@ pub fn ports_of(datagram: &Datagram<'_>) -> [u16; 2] {
 /// A value that should not change from packet to packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Steady<T> {
-    /// Of the first packet.
+    /// Value of the first packet.
     pub first: T,
     last: T,
     /// How often it differed from the packet before.
@@ -226,9 +226,9 @@ pub struct Flow {
     pub bad_udp_checksums: u64,
     /// Datagrams of which the capture holds the beginning only.
     pub cut_short: u64,
-    /// Who may have sent them.
+    /// Families that may have sent the flow.
     pub senders: Senders,
-    /// Of the data packets among them.
+    /// Analysis of the data packets among them.
     pub data: Option<Box<DataFlow>>,
     /// How many there are of other kinds that a family sends.
     pub other_kinds: BTreeMap<&'static str, u64>,

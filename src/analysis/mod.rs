@@ -26,7 +26,7 @@ pub enum ReportError {
     /// What was recorded cannot be read.
     #[error("{0}")]
     Input(String),
-    /// It is another product's than the user has said; why.
+    /// The log is of another product than the user has said; the reason.
     #[error("{0}")]
     OtherProduct(String),
     /// The report cannot be written.

@@ -66,7 +66,7 @@ impl<'a> RecordedStream<'a> {
         self.doubt.as_deref()
     }
 
-    /// Whose bytes these are.
+    /// Name of the device whose bytes these are.
     pub fn title(&self) -> &'static str {
         self.decoder.title()
     }

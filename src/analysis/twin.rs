@@ -68,7 +68,7 @@ pub struct Figures {
     pub intensity: [Spread; 2],
     /// When the first and the last data packet came, nanoseconds of POSIX time.
     pub span_unix_ns: Option<(i128, i128)>,
-    /// Of the first data packet.
+    /// Headers of the first data packet.
     headers: Option<Headers>,
     /// From its own time to a data packet's arrival, microseconds; the two clocks' difference is in
     /// it.
@@ -117,9 +117,9 @@ const PAIR_BINS: [u32; 8] = [50, 100, 125, 150, 175, 200, 250, 500];
 /// Firings with two returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
-    /// Those that have both returns.
+    /// Number of pairs with both returns.
     pub both: u64,
-    /// Those whose returns have one distance.
+    /// Number of pairs whose returns have one distance.
     pub same: u64,
     /// The least difference of two distances that differ.
     pub least: Option<u32>,

@@ -78,7 +78,7 @@ pub trait StreamDecoder {
         None
     }
 
-    /// Whose bytes these are, in the title of a plot.
+    /// Name of the device whose bytes these are, in the title of a plot.
     fn title(&self) -> &'static str;
 
     /// Whether frames hold scans.
@@ -108,11 +108,11 @@ pub trait StreamDecoder {
 
 /// A frame of a byte stream.
 pub struct Frame {
-    /// Of its first byte in the stream.
+    /// Offset of the frame's first byte in the stream.
     pub offset: u64,
     /// Bytes, those of the frame's head and check included.
     pub length: u64,
-    /// As what it is counted; `None` for what is shown but is no sound frame.
+    /// The kind that counts it; `None` for what is shown but is no sound frame.
     pub kind: Option<String>,
     /// Whether no other family sends such a frame.
     pub is_telling: bool,
@@ -171,7 +171,7 @@ impl Scan {
 pub struct Place {
     /// Counts from 1.
     pub number: u64,
-    /// Of the first byte in the stream.
+    /// Offset of the first byte in the stream.
     pub offset: u64,
     /// When the first byte left, seconds since the recording's start, if that is known.
     pub time_s: Option<f64>,
@@ -180,7 +180,7 @@ pub struct Place {
 /// What is counted over a whole stream.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Of the stream.
+    /// Length of the stream.
     pub bytes: u64,
     /// Frames, unsound ones that are shown included.
     pub frames: u64,
@@ -188,7 +188,7 @@ pub struct Totals {
     pub framed_bytes: u64,
     /// Sound frames by kind.
     pub kinds: BTreeMap<String, u64>,
-    /// Of the first and last frame, where times are known.
+    /// Times of the first and last frame, where times are known.
     pub times_s: Option<(f64, f64)>,
     /// The scans among them.
     pub scans: ScanTotals,
@@ -203,7 +203,7 @@ pub struct ScanTotals {
     pub values: u64,
     /// Ranges without an echo.
     pub without_echo: u64,
-    /// Of the first and last scan, where times are known.
+    /// Times of the first and last scan, where times are known.
     pub times_s: Option<(f64, f64)>,
     /// The shortest and the longest range, metres.
     pub span_m: Option<(f64, f64)>,

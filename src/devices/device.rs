@@ -79,7 +79,7 @@ impl Transmit {
 pub enum Output {
     /// One datagram from one of the device's ports.
     Datagram {
-        /// Which of them.
+        /// Index of the port.
         port: PortIndex,
         /// The payload.
         bytes: Vec<u8>,

@@ -34,7 +34,7 @@ pub trait Family: Sync + 'static {
     /// The word of a profile's `driver` key.
     fn key(&self) -> &'static str;
 
-    /// Who reads and describes its profiles and settings.
+    /// Readers and describers of the family's profiles and settings.
     const READERS: Readers<Self>;
 
     /// What the rest of Menura may know of a firmware.
@@ -146,7 +146,7 @@ pub struct Unit<'a, F: Family + ?Sized> {
     pub config: &'a DeviceConfig,
     /// What will go wrong within it.
     pub faults: &'a DeviceFaults,
-    /// Of the run's random draws.
+    /// Seed of the run's random draws.
     pub seed: u64,
     /// The UTC of the first instant.
     pub epoch: Epoch,

@@ -13,7 +13,7 @@ pub const LASER_DEAD: DeviceFaultKind = DeviceFaultKind { word: "laser-dead", re
 pub const WINDOW_DIRTY: DeviceFaultKind =
     DeviceFaultKind { word: "window-dirty", read: dirty_window };
 
-/// Of a lidar that is not known.
+/// Number of lasers assumed of a lidar that is not known.
 const MOST_LASERS: usize = 128;
 
 fn dead_lasers(

@@ -7,7 +7,7 @@ use crate::sensors::imu::InertialTruth;
 use crate::sensors::{MeasurementRequest, Subject};
 use crate::time::SimTime;
 
-/// Which samples have been asked for.
+/// Samples that have been requested.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleSeries {
     count: u32,

@@ -7,7 +7,7 @@ use crate::time::SimTime;
 /// How many wait at most; what comes on top is not heard.
 const MOST: usize = 32;
 
-/// Of one host, the oldest first.
+/// Waiting requests of one host, the oldest first.
 #[derive(Debug)]
 pub struct WaitingRequests<R> {
     requests: VecDeque<R>,

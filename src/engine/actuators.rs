@@ -16,12 +16,12 @@ pub struct Actuators<'world> {
     world: &'world LiveWorld,
     driven: Option<Arc<Driven>>,
     ahead_ns: u64,
-    /// Of the latest order.
+    /// Serial number of the latest command.
     serial: u64,
 }
 
 impl<'world> Actuators<'world> {
-    /// Those of `world`, which are `ahead_ns` ahead of the devices.
+    /// The actuators of `world`, which are `ahead_ns` ahead of the devices.
     pub fn new(world: &'world LiveWorld, ahead_ns: u64) -> Self {
         let driven = world.trajectory.driven().cloned();
         if let Some(driven) = &driven {

@@ -14,7 +14,7 @@ use crate::wire::line::LineSettings;
 /// The cables of a rig.
 #[derive(Debug, Default)]
 pub struct Cables {
-    /// By device.
+    /// Cable ends by device.
     ends: Vec<End>,
     /// All devices, each behind the one that it hears.
     order: Vec<DeviceId>,

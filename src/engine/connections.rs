@@ -31,7 +31,7 @@ pub struct Connections {
     pub link: Link,
     /// Where else its hosts reach it.
     pub controls: Vec<ControlLink>,
-    /// By what it speaks PTP, if it does.
+    /// Link for PTP, if the device speaks it.
     pub ptp: Option<PtpLink>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::time::SimTime;
 
-/// By due time; of equal ones, the first to come is the first to go.
+/// A queue by due time; of equal ones, the first to come is the first to go.
 #[derive(Debug)]
 pub struct DueQueue<T> {
     waiting: BTreeMap<(SimTime, u64), T>,

@@ -19,7 +19,7 @@ pub struct HostFacts {
     pub kernel_build: String,
     /// Whether the kernel is fully preemptible (PREEMPT_RT).
     pub is_preempt_rt: bool,
-    /// As the processor calls itself.
+    /// Model name that the processor reports.
     pub processor: String,
     /// Cores that are online.
     pub cores: usize,
@@ -79,7 +79,7 @@ pub struct Rights {
 /// A network interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InterfaceFacts {
-    /// As in `ip link`.
+    /// Name as in `ip link`.
     pub name: String,
     /// Speed, megabits a second.
     pub speed_mbit_s: Option<u64>,
@@ -90,7 +90,7 @@ pub struct InterfaceFacts {
 /// A USB serial adapter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AdapterFacts {
-    /// As in `/dev`.
+    /// Name as in `/dev`.
     pub name: String,
     /// How long it may hold received bytes back, milliseconds.
     pub latency_ms: Option<u32>,
@@ -250,7 +250,7 @@ fn count_of(list: &str) -> usize {
     list.split(',').filter_map(range).sum()
 }
 
-/// Of `/proc/stat`: the eighth column of the first line, as a share of all.
+/// The stolen share of all time, from `/proc/stat`: the eighth column of the first line.
 fn stolen_share(stat: &str) -> Option<f64> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let columns: Vec<f64> = line.split_whitespace().filter_map(|text| text.parse().ok()).collect();
@@ -266,7 +266,7 @@ fn chosen(text: &str) -> Option<String> {
     Some(rest.split_once(']')?.0.to_owned())
 }
 
-/// Of `/proc/self/status` and `/proc/self/limits`.
+/// The rights in `/proc/self/status` and `/proc/self/limits`.
 fn rights(status: &str, limits: &str) -> Rights {
     let capabilities = cpuinfo_value(status, "CapEff")
         .and_then(|text| u64::from_str_radix(&text, 16).ok())

@@ -56,7 +56,8 @@ pub enum Words {
     Ptp {
         /// The kernel's stamp.
         stamped: SimTime,
-        /// Who sent it to the device's address alone; `None` of what goes to all.
+        /// Sender, if it was sent to the device's address alone; `None` for broadcasts and
+        /// multicasts.
         from: Option<Ipv4Addr>,
         /// The message.
         bytes: Vec<u8>,

@@ -82,7 +82,7 @@ struct PtpLine {
     bytes: String,
 }
 
-/// Which of the device's PTP messages left, and when.
+/// Number and time of one of the device's PTP messages that left.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PtpLeftLine {

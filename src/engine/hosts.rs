@@ -35,14 +35,14 @@ impl Hosts for NoHosts {
     }
 }
 
-/// Those of an earlier run.
+/// Hosts of an earlier run.
 #[derive(Clone, Copy, Debug)]
 pub struct Repeated<'a> {
     said: &'a [Said],
 }
 
 impl<'a> Repeated<'a> {
-    /// Who says again what was said in `conversation`.
+    /// Repeats what hosts sent in `conversation`.
     pub fn new(conversation: &'a Conversation) -> Self {
         Self { said: &conversation.said }
     }

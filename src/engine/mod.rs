@@ -90,7 +90,7 @@ pub enum SetupError {
     /// The port of a feed cannot be opened.
     #[error("cannot listen at {listen} for the motion of `{of}`: {error}")]
     Feed {
-        /// Whose motion it is.
+        /// Name of what moves.
         of: String,
         /// Where it was to come.
         listen: SocketAddr,

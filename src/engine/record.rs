@@ -80,7 +80,7 @@ const STEP: Duration = Duration::from_millis(5);
 const AHEAD: Duration = Duration::from_secs(1);
 /// Nothing has moved in so many passes on end: nothing ever will.
 const IDLE_PASSES: u32 = 1000;
-/// So often the truth is told how far all devices have come.
+/// Interval at which the truth receives the devices' progress.
 const TELL_EVERY: Duration = Duration::from_millis(10);
 
 /// Writes every packet whose first firing is before `duration`, and everything that is due before
@@ -389,7 +389,7 @@ fn render_all<E>(
 
 /// What devices have sent, on its way through the rig's faults to where it is written.
 struct Sent<'a, W> {
-    /// By device: what may still be followed by something that is due sooner.
+    /// For each device, outputs that may still be followed by one that is due sooner.
     queues: Vec<DueQueue<(Output, PacketTruth)>>,
     faults: WireFaults,
     note: &'a mut dyn FnMut(Row),

@@ -14,7 +14,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Of an error in sending.
+    /// The refusal that an error in sending means.
     pub fn of(error: &io::Error) -> Self {
         error.raw_os_error().map_or(Self::Other(error.kind()), Self::System)
     }

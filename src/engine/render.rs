@@ -73,7 +73,7 @@ struct RunningDevice {
     requests: VecDeque<Request>,
     /// The index of the oldest of them.
     oldest: u64,
-    /// Those that a worker has or can choose.
+    /// Number of jobs that a worker has or can choose.
     in_flight: usize,
     /// How far the device's time has come.
     now: SimTime,

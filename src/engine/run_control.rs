@@ -60,7 +60,7 @@ pub struct RunControl<'a> {
 }
 
 impl<'a> RunControl<'a> {
-    /// Of a run of `rig`, whose fault log is this file.
+    /// Control of a run of `rig`, whose fault log is this file.
     pub fn new(rig: &'a Rig, desk: &Arc<FaultDesk>, fault_log: Option<&Path>) -> Self {
         Self { rig, desk: Arc::clone(desk), fault_log: fault_log.map(Path::to_owned) }
     }

@@ -31,7 +31,7 @@ pub struct DeviceStats {
     bytes: AtomicU64,
     sent_late: AtomicU64,
     dropped: AtomicU64,
-    /// Those of the late and the dropped that were not ready in time.
+    /// Number of the late and the dropped that were not ready in time.
     not_ready: AtomicU64,
     send_errors: AtomicU64,
     /// Why packets were refused, each reason once, in the order in which they came up.
@@ -187,7 +187,7 @@ const LEAST_BIN_NS: u64 = 1000;
 /// Packets that were about as late as each other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatenessBin {
-    /// So late at most, microseconds.
+    /// Upper end of the bin, microseconds.
     pub up_to_us: f64,
     /// How many.
     pub packets: u64,
@@ -211,7 +211,7 @@ pub struct Lateness {
 pub enum MissCause {
     /// It came late into the send queue: it was not measured or not made in time.
     NotReady,
-    /// It waited in the send queue: the sender came late to it.
+    /// The packet waited in the send queue: the sender came late to it.
     SenderLate,
 }
 
@@ -480,7 +480,7 @@ impl DeviceFigures {
 }
 
 impl Lateness {
-    /// Of times in nanoseconds.
+    /// Statistics of times in nanoseconds.
     pub fn of(histogram: &Histogram<u64>) -> Self {
         let micros = |ns: u64| ns as f64 / 1000.0;
         Self {

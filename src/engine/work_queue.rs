@@ -28,9 +28,9 @@ const MOST_CREDIT_NS: u64 = 50_000_000;
 /// How the queue is to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as workers can; nothing is ever late.
+    /// No real time: as fast as workers can; nothing is ever late.
     Stepped,
-    /// As the clock runs.
+    /// Real time, by the clock.
     RealTime {
         /// What is done about what comes too late.
         late: LatePolicy,
@@ -44,7 +44,7 @@ pub enum Pace {
 /// A request that waits, and what the queue needs to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting<T> {
-    /// Whose it is.
+    /// Device that waits.
     pub device: DeviceId,
     /// Its first firing or sample.
     pub start: SimTime,
@@ -67,7 +67,7 @@ pub enum Choice<T> {
 #[derive(Debug)]
 pub struct WorkQueue<T> {
     pace: Pace,
-    /// By device: what casts rays.
+    /// Lanes of devices that cast rays, by device.
     lanes: Vec<Lane<T>>,
     waiting: usize,
     /// What casts no rays, of all devices.

@@ -25,7 +25,7 @@ pub struct Job {
     pub device: DeviceId,
     /// What.
     pub request: MeasurementRequest,
-    /// By what.
+    /// Sensor that measures.
     pub sensor: Arc<dyn Sensor>,
     /// From where.
     pub body_from_sensor: Transform<Body, frames::Sensor>,
@@ -53,10 +53,10 @@ pub struct Measured {
     pub is_thinned: bool,
 }
 
-/// Who casts the rays of a renderer.
+/// What casts the rays of a renderer.
 #[derive(Clone, Copy)]
 pub enum Casters<'a> {
-    /// So many threads of this process.
+    /// A number of threads of this process.
     Threads(usize),
     /// Other processes.
     Elsewhere(&'a dyn RemoteWorkers),
@@ -88,10 +88,10 @@ pub trait RemoteWorkers: Sync {
     fn work(&self, world: &LiveWorld, board: &Board, answers: &Sender<Answer>, stats: &RenderStats);
 }
 
-/// Which jobs a thread takes.
+/// The kind of jobs that a thread takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trade {
-    /// Those that cast rays.
+    /// Jobs that cast rays.
     Rays,
     /// The others: they never wait for a thread that casts.
     NoRays,

@@ -36,7 +36,7 @@ pub struct LiveWorld {
     pub objects: Arc<[MovingObject]>,
     /// What does not move.
     pub scene: Arc<Scene>,
-    /// Which objects are looked out for.
+    /// Objects that are watched for.
     pub watch: Watch,
     /// Whether sensors tell the truth of their measurements, beside the measurements. It is false unless
     /// somebody sets it before the world is used.

@@ -10,7 +10,7 @@ use crate::config::toml::reader::{Faults, Limit, Node, TableReader, Value, parse
 use crate::kit::adapter::{Adapter, PythonJudge, Read};
 use crate::kit::toml_fields::{pattern, tables};
 
-/// Who sets the limits.
+/// Origin of the limits.
 const FORMAT: &str = "the format of adapters, docs/DRIVER-TESTS.md";
 /// Most readers, judges and commands.
 const MOST: usize = 50;

@@ -45,7 +45,7 @@ pub struct Case {
     pub driver_restarts_s: Vec<f64>,
     /// What the device is told by its web interface.
     pub web_posts: Vec<WebPost>,
-    /// Who else sends to the driver.
+    /// Rogue senders to the driver.
     pub strangers: Vec<Stranger>,
     /// When the clock of the driver's computer is set to another time.
     pub clock_steps: Vec<ClockStep>,
@@ -97,7 +97,7 @@ pub struct PowerCut {
 pub struct ClockStep {
     /// When, seconds of the case.
     pub at_s: f64,
-    /// By how much it is ahead from then on of what it was, seconds; negative for behind.
+    /// Step of the clock, seconds; negative for a step back.
     pub by_s: f64,
 }
 
@@ -127,9 +127,9 @@ pub struct Stranger {
     pub size_bytes: Option<u16>,
     /// Where the datagrams come from, an address of this machine; port 0 is any.
     pub from: SocketAddr,
-    /// Of a twin: keys of the rig that are different there.
+    /// Keys of the rig that differ in a twin.
     pub set: Vec<String>,
-    /// Of a twin: a capture of a real unit, which is sent in place of what Menura records.
+    /// A capture of a real unit (a twin), sent in place of what Menura records.
     pub capture: Option<PathBuf>,
 }
 

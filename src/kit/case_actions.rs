@@ -17,7 +17,7 @@ pub(super) struct Action<'a> {
 pub(super) enum What<'a> {
     /// The sensor loses its power.
     Off,
-    /// It has power again.
+    /// The device has power again.
     On,
     /// The driver is killed and started again.
     RestartDriver,

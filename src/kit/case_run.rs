@@ -32,7 +32,7 @@ const ASKING: Duration = Duration::from_secs(20);
 const TERMINAL: Duration = Duration::from_secs(5);
 /// A machine that gives no processor for so long may be why something was wrong.
 const STALLED: Duration = Duration::from_millis(400);
-/// As is one that keeps the driver waiting for so long in all.
+/// Total wait for the driver after which the same holds, too.
 const WAITED: Duration = Duration::from_millis(700);
 /// Complaints whose moments are shown.
 const MOMENTS: usize = 2;
@@ -65,7 +65,7 @@ pub struct CaseRun<'a> {
     pub calibration: Option<PathBuf>,
     /// The clock of the driver's computer, if it is to be set.
     pub clock: Option<HostClock>,
-    /// Of random draws.
+    /// Seed of the random draws.
     pub seed: u64,
     /// Whether the files are to stay.
     pub keep: bool,

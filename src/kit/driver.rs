@@ -25,7 +25,7 @@ const MOST_MEMORY: f64 = 0.5;
 pub struct Start<'a> {
     /// The command, filled in.
     pub command: &'a [String],
-    /// Of the case, `NAME=VALUE`.
+    /// Environment of the case, `NAME=VALUE`.
     pub env: &'a [String],
     /// What it is told of its sensor.
     pub placeholders: &'a Placeholders,

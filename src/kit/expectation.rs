@@ -21,7 +21,7 @@ pub struct Expectation {
 /// What is expected. `of` is the event that a driver tells: `points`, `fix`, `imu`, the user's own, or [`ANY`].
 #[derive(Clone, Debug)]
 pub enum Check {
-    /// So many events a second.
+    /// Number of events a second.
     Rate {
         /// The event.
         of: String,
@@ -53,7 +53,7 @@ pub enum Check {
         /// Seconds.
         within_s: f64,
     },
-    /// So many points a second are told.
+    /// Number of reported points a second.
     PointRate {
         /// The event.
         of: String,
@@ -95,7 +95,7 @@ pub enum Check {
         of: String,
         /// The field, seconds.
         field: String,
-        /// By how much an advance may differ, seconds.
+        /// Tolerance of an advance, seconds.
         tolerance_s: f64,
     },
     /// A line of the driver's output is like this.
@@ -106,9 +106,9 @@ pub enum Check {
     Alive,
     /// The driver's memory stays small.
     Memory {
-        /// It is never larger, MB.
+        /// Largest size, MB.
         at_most_mb: f64,
-        /// It does not grow by more in the stretch, MB.
+        /// Largest growth in the stretch, MB.
         growth_mb: f64,
     },
 }
@@ -124,7 +124,7 @@ pub struct Nearness {
     pub share: f64,
     /// The fewest values that have to be told.
     pub at_least: u64,
-    /// Of times: how far behind the run's time they are to be, seconds.
+    /// Expected delay of times behind the run's time, seconds.
     pub behind_s: f64,
 }
 
@@ -156,7 +156,7 @@ words!(Quantity: "range" => Range, "position" => Position, "height" => Height, "
 /// What can be compared with the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Of each point, its distance from the nearest surface in its direction, m.
+    /// Distance of each point from the nearest surface in its direction, m.
     Range,
     /// Latitude and longitude, m along the ground.
     Position,

@@ -19,16 +19,16 @@ use crate::kit::observation::{Line, Observation, at_path};
 
 /// A longer line is cut.
 const MAX_LINE: usize = 16 << 20;
-/// Of a line so much is kept for people.
+/// Longest part of a line that is kept for people.
 const KEPT_LINE: usize = 500;
-/// So many lines are kept, the latest.
+/// Number of latest lines that are kept.
 const MOST_LINES: usize = 5000;
-/// So many observations and points are kept; what comes then is counted.
+/// Number of observations and points that are kept; later ones are only counted.
 const MOST_OBSERVATIONS: usize = 500_000;
 const MOST_POINTS: usize = 5_000_000;
 /// No larger cloud file is read.
 const MAX_CLOUD_BYTES: u64 = 256 << 20;
-/// Of an answer so much is kept, bytes.
+/// Longest part of an answer that is kept, bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 /// How often sockets and files are looked at.
 const TICK: Duration = Duration::from_millis(20);

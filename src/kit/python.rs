@@ -13,9 +13,9 @@ use crate::kit::listener::answer;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Before its answer; what it prints besides is not the answer.
 const MARK: &str = "menura-judge:";
-/// So many of its complaints are told.
+/// Number of complaints that are shown.
 const MOST_COMPLAINTS: usize = 10;
-/// Of the truth so many samples are given.
+/// Number of ground-truth samples that are given.
 const TRUTH_SAMPLES: usize = 1000;
 
 /// Loads the function, gives it the input and prints its answer.

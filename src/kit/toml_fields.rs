@@ -4,7 +4,7 @@ use regex::Regex;
 
 use crate::config::toml::reader::{Field, Limit, Node, TableReader, Value};
 
-/// Who sets the limits.
+/// Origin of the limits.
 pub(super) const FORMAT: &str = "the format of suites, docs/DRIVER-TESTS.md";
 /// The longest case, seconds.
 const LONGEST_S: f64 = 3600.0;

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub enum Verdict {
     /// The driver did what was expected.
     Passed,
-    /// It did not.
+    /// The case failed.
     Failed,
     /// The case cannot be made, or not be judged, here; the reason.
     NotApplicable(String),

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Of an answer, so much is read.
+/// Longest part of an answer that is read.
 const LONGEST_ANSWER: u64 = 64 << 10;
-/// Of an answer, so much is told.
+/// Longest part of an answer that is shown.
 const TOLD_CHARS: usize = 200;
 
 /// Sends the form `body` to `path` of the web interface at `to`; why the device does not take it, if it does not.

@@ -73,10 +73,10 @@ fn stamp_what_leaves(interface: &str) -> io::Result<()> {
     })
 }
 
-/// Of `linux/sockios.h`.
+/// From `linux/sockios.h`.
 const SIOCSHWTSTAMP: Opcode = 0x89b0;
 const SIOCGHWTSTAMP: Opcode = 0x89b1;
-/// Of `linux/net_tstamp.h`.
+/// From `linux/net_tstamp.h`.
 const HWTSTAMP_TX_OFF: i32 = 0;
 const HWTSTAMP_TX_ON: i32 = 1;
 

@@ -27,7 +27,7 @@ const AT_ONCE: usize = 64;
 const MOST_PENDING: usize = 64;
 /// With this many departures without a stamp, the driver is taken to stamp none.
 const UNSTAMPED: usize = 8;
-/// Of an Ethernet frame, bytes: the two addresses and the type.
+/// Length of an Ethernet header, bytes: the two addresses and the type.
 const ETHERNET_HEADER: usize = 14;
 /// What a frame is filled up to, bytes.
 const SHORTEST_FRAME: usize = 60;
@@ -38,7 +38,7 @@ pub struct PtpLink {
     address: Ipv4Addr,
     interface: Option<String>,
     groups: UdpSockets,
-    /// Those that hear what is sent to the address alone.
+    /// Sockets of the address alone.
     own: Option<UdpSockets>,
     carrier: Mutex<Carrier>,
 }

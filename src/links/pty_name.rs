@@ -236,7 +236,7 @@ fn cannot_lock(mark: &Path) -> String {
     format!("cannot lock its mark {}", mark.display())
 }
 
-/// Who keeps this mark locked has the name.
+/// Locks a mark: while it is locked, the name is in use.
 fn in_use(mark: &File) -> io::Error {
     let text = text_of(mark).unwrap_or_default();
     let process = text.lines().find_map(|line| line.strip_prefix("process "));
@@ -258,7 +258,7 @@ mod tests {
         PtyName::claim(link, Path::new(terminal))
     }
 
-    /// As a run that is killed leaves it.
+    /// Leaves a name as a killed run does.
     fn killed(name: PtyName) {
         flock(&name._mark, FlockOperation::Unlock).unwrap();
         std::mem::forget(name);

@@ -113,7 +113,7 @@ impl TcpServer {
         })
     }
 
-    /// Who is connected.
+    /// Addresses of connected clients.
     pub fn connected(&self) -> Vec<SocketAddr> {
         let clients = self.clients();
         clients.connected.iter().map(|client| client.from).collect()

@@ -24,7 +24,7 @@ use nix::sys::time::TimeSpec;
 /// `SO_EE_ORIGIN_TIMESTAMPING` of `linux/errqueue.h`.
 const ORIGIN_TIMESTAMPING: u8 = 4;
 
-/// Who stamps a datagram that leaves, and by whose clock.
+/// Source of the stamp of a datagram that leaves, and its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamper {
     /// The interface's driver, by the real-time clock.
@@ -40,7 +40,7 @@ pub struct DepartureStamp {
     pub key: u32,
     /// When, nanoseconds on the stamper's clock.
     pub at_ns: u64,
-    /// Who says so.
+    /// Source of the stamp.
     pub by: Stamper,
 }
 
@@ -51,7 +51,7 @@ pub struct Arrival {
     pub length: usize,
     /// The payload did not fit the buffer.
     pub is_cut: bool,
-    /// Who sent it, if the kernel says.
+    /// Sender, if the kernel reports it.
     pub from: Option<SocketAddr>,
     /// When the kernel had it, nanoseconds of POSIX time; `None` if it was not stamped.
     pub unix_ns: Option<u64>,

@@ -32,7 +32,7 @@ pub struct UdpServer {
 #[derive(Debug, Default)]
 struct Hosts {
     next: u64,
-    /// Who answers go to, the latest last.
+    /// Hosts that receive answers, the latest last.
     known: Vec<(Peer, SocketAddr)>,
 }
 

@@ -104,7 +104,7 @@ struct Visitor {
     lasts: Arc<AtomicBool>,
 }
 
-/// Who is connected, the oldest first.
+/// Connected clients, the oldest first.
 #[derive(Default)]
 struct Visitors {
     next: u64,

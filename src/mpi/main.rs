@@ -36,7 +36,7 @@ const BATCH: usize = 256;
 /// How long is slept between two looks, while messages come and go, and after none has for a while.
 const NAP: Duration = Duration::from_micros(50);
 const LONG_NAP: Duration = Duration::from_millis(1);
-/// So long after the last message none is expected soon.
+/// Time after the last message from which no other is expected soon.
 const CALM: Duration = Duration::from_millis(50);
 
 fn main() -> ExitCode {
@@ -139,7 +139,7 @@ fn parts(rank: usize, bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8], Tag)>
 /// Messages of which parts have come. Those of one sender come in the order in which they were sent.
 struct Arriving<'a> {
     world: &'a SimpleCommunicator,
-    /// By sender.
+    /// Messages that have begun, by sender.
     begun: Vec<Vec<u8>>,
 }
 

@@ -97,13 +97,13 @@ impl Figure {
         }
     }
 
-    /// As SVG, to stand in a page or alone.
+    /// The figure as SVG, for a page or alone.
     pub fn svg(&self) -> String {
         let (size, shapes) = self.shapes();
         svg::write(size, &shapes)
     }
 
-    /// As PNG.
+    /// The figure as PNG.
     pub fn png(&self) -> Vec<u8> {
         let (size, shapes) = self.shapes();
         png::write(size, &shapes)

@@ -38,7 +38,7 @@ impl Style {
     }
 }
 
-/// Which part of the text is where it is put.
+/// The part of the text that is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,

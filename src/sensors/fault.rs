@@ -30,7 +30,7 @@ pub enum EffectKind {
     Frozen,
     /// A receiver's date was behind.
     WeeksBehind {
-        /// By so many weeks.
+        /// Number of weeks.
         weeks: u64,
     },
     /// Returns that a lidar would have had are missing.
@@ -56,7 +56,7 @@ pub enum EffectKind {
     EncodersSwapped,
     /// A wheel's counter had jumped.
     CounterJumped {
-        /// By so many counts, either way.
+        /// Number of counts, either way.
         counts: u64,
     },
     /// The motors' power was cut.
@@ -68,7 +68,7 @@ pub enum EffectKind {
     },
     /// An answer left later.
     LateReply {
-        /// By so much.
+        /// Size of the shift.
         by_ns: u64,
     },
     /// A device refused what it was told.
@@ -77,7 +77,7 @@ pub enum EffectKind {
     AlertActive,
     /// A lidar fired fewer pulses.
     FewerShots {
-        /// By so many per cent.
+        /// Size in per cent.
         percent: u64,
     },
     /// The clock that stamped it follows a PTP master, and what that sends is disturbed.

@@ -481,7 +481,7 @@ impl super::Sensor for Lidar {
 enum Poses {
     /// Its own.
     OfSensor([Transform<World, Sensor>; 2]),
-    /// Those of the body with the joint that carries it.
+    /// Poses of the body with the joint that carries it.
     OfBody([Transform<World, Body>; 2]),
 }
 

@@ -27,11 +27,12 @@ pub struct SweepTruth {
 pub struct FiringTruth {
     /// After the sweep's start.
     pub offset_ns: u32,
-    /// Of the beam in the sensor's frame with its error, clockwise from straight ahead, 0..2 pi.
+    /// Azimuth of the beam in the sensor's frame with its error, clockwise from straight ahead,
+    /// 0..2 pi.
     pub azimuth_rad: f32,
-    /// Of the beam in the sensor's frame with its error.
+    /// Elevation of the beam in the sensor's frame with its error.
     pub elevation_rad: f32,
-    /// Which laser.
+    /// Index of the laser.
     pub laser: u16,
 }
 
@@ -40,7 +41,7 @@ pub struct FiringTruth {
 pub struct ReturnTruth {
     /// Index of the firing.
     pub firing: u32,
-    /// As the receiver reports it, metres; not a number if it reports nothing.
+    /// Range as the receiver reports it, metres; not a number if it reports nothing.
     pub reported_m: f32,
     /// Distance of the surface along the beam, metres: the mean over the pulse's rays on it by the light
     /// that they bring. Of what is in the air, where its echo is. Not a number if nothing was met.
@@ -70,7 +71,7 @@ pub const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Why {
-    /// It is that of the nearest surface.
+    /// The return is of the nearest surface.
     #[default]
     Nearest = 0,
     /// The nearest surface's light is in the same echo, but another surface sends more of it.
@@ -214,7 +215,7 @@ impl Sources<'_> {
 }
 
 impl ReturnTruth {
-    /// Of a pulse that met nothing.
+    /// The truth of a pulse that met nothing.
     pub const MISSING: Self = Self {
         firing: 0,
         reported_m: f32::NAN,
@@ -233,7 +234,7 @@ impl ReturnTruth {
         self.instance == NONE && !self.true_m.is_nan()
     }
 
-    /// Of a surface, without being reported.
+    /// The truth of a surface that is not reported.
     pub(super) fn unreported(origin: &Origin, why: Why) -> Self {
         Self {
             true_m: origin.range_m,

@@ -33,7 +33,7 @@ const NO_PORTS: [u16; 2] = [0, 0];
 /// A block of a datagram, or a scan of a byte stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sweep {
-    /// Of the device in the rig.
+    /// Id of the device in the rig.
     pub device: DeviceId,
     /// When the datagram, or the scan's first byte, leaves.
     pub leaves: SimTime,

@@ -45,7 +45,7 @@ impl Progress {
         self.bar.inc(steps);
     }
 
-    /// So many are done in all; `message` says what is done now.
+    /// Sets the number of finished steps; `message` names the present one.
     pub(super) fn set(&self, done: u64, message: String) {
         self.appear();
         self.bar.set_message(message);

@@ -14,7 +14,7 @@ use super::rtcm::{LIGHT_M_MS, System};
 pub struct Correction {
     /// The message's number.
     pub number: u16,
-    /// Of a message 4072; else 0.
+    /// Subtype of a message 4072; else 0.
     pub sub_type: u16,
     /// The base station; 0 for a message 4072, whose content is not published.
     pub station: u16,
@@ -47,7 +47,7 @@ pub enum Content {
 /// Observations of one system at an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observations {
-    /// Whose satellites.
+    /// System of the satellites.
     pub system: System,
     /// Their time of the week in milliseconds as the system counts it; of GLONASS, the time of its day.
     pub epoch_ms: u32,
@@ -62,9 +62,9 @@ pub struct Observed {
     pub svid: u8,
     /// The signal's band as RINEX numbers it.
     pub band: u8,
-    /// By code.
+    /// Range by code.
     pub pseudorange_m: f64,
-    /// By phase: an unknown whole number of wavelengths off.
+    /// Range by phase: an unknown whole number of wavelengths off.
     pub phase_m: Option<f64>,
 }
 

@@ -80,7 +80,7 @@ fn arguments(opcode: u8, so_far: &[u8]) -> Option<Result<usize, NoFrame>> {
 pub struct Command {
     /// See [`opcode`].
     pub opcode: u8,
-    /// As many as the opcode says.
+    /// Arguments, as many as the opcode requires.
     pub arguments: Vec<u8>,
 }
 

@@ -39,7 +39,7 @@ type Fields = ([u8; 4], u32, u32, f64, f64);
 /// Why a datagram is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderFault {
-    /// Of another length.
+    /// The message has another length.
     #[error("an order has {DATAGRAM_LEN} bytes")]
     Length,
     /// Another magic or version.

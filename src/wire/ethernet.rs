@@ -180,7 +180,7 @@ pub struct Datagram<'a> {
     pub destination: SocketAddr,
     /// IP time to live or hop limit.
     pub ttl: u8,
-    /// Of IPv4 only.
+    /// Fields that only IPv4 has.
     pub ipv4: Option<Ipv4Fields>,
     /// State of the UDP checksum.
     pub udp_checksum: UdpChecksum,

@@ -64,11 +64,11 @@ record! {
         accel_m_s2: [f32; 3],
         /// Milligauss.
         mag_mgauss: [f32; 3],
-        /// Of the IMU, degrees C.
+        /// Temperature of the IMU, degrees C.
         temperature_c: f32,
         /// Pascal.
         pressure_pa: f32,
-        /// Of the barometer, degrees C.
+        /// Temperature of the barometer, degrees C.
         pressure_temperature_c: f32,
         /// Since power-on, us.
         timestamp_us: i64,
@@ -98,7 +98,7 @@ record! {
         velocity_ned_m_s: [f32; 3],
         /// North, east, down, m/s².
         accel_ned_m_s2: [f32; 3],
-        /// By the barometer, m.
+        /// Altitude by the barometer, m.
         pressure_altitude_m: f32,
         /// Since power-on, us.
         timestamp_us: i64,

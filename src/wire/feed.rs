@@ -28,13 +28,13 @@ pub struct PoseTwist {
     pub sequence: u64,
     /// When the pose is true, by the sender's clock, nanoseconds from any origin.
     pub time_ns: u64,
-    /// Of the body, World, metres.
+    /// Position of the body, World, metres.
     pub position_m: [f64; 3],
     /// World from Body, a unit quaternion x, y, z, w.
     pub orientation_xyzw: [f64; 4],
-    /// Of the body's origin against World, in the Body frame, m/s.
+    /// Velocity of the body's origin against World, in the Body frame, m/s.
     pub velocity_m_s: [f64; 3],
-    /// Of the body against World, in the Body frame, rad/s.
+    /// Angular rate of the body against World, in the Body frame, rad/s.
     pub angular_rate_rad_s: [f64; 3],
 }
 
@@ -44,7 +44,7 @@ type Fields = ([u8; 4], u32, u64, u64, [f64; 3], [f64; 4], [f64; 3], [f64; 3]);
 /// Why a datagram is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeedFault {
-    /// Of another length.
+    /// The message has another length.
     #[error("a datagram of the feed has {DATAGRAM_LEN} bytes")]
     Length,
     /// Another magic or version.

@@ -92,7 +92,7 @@ pub struct Frame {
     pub kind: u16,
     /// At most 116 bytes.
     pub payload: Vec<u8>,
-    /// As it was received; see [`Frame::is_sound`].
+    /// CRC as received; see [`Frame::is_sound`].
     pub crc: u16,
 }
 

@@ -30,7 +30,7 @@ pub struct Request {
 pub enum NoHead {
     /// More bytes may complete it.
     Incomplete,
-    /// It is none.
+    /// The bytes are no head.
     Refused,
 }
 
@@ -191,7 +191,7 @@ pub fn chunk(bytes: &[u8]) -> Vec<u8> {
 #[derive(Clone, Debug, Default)]
 pub struct Chunks {
     head: Vec<u8>,
-    /// Of the chunk, bytes that are to come, and the two behind it.
+    /// Bytes left in the chunk, and the two behind it.
     left: usize,
 }
 

@@ -327,18 +327,18 @@ const READS: [u8; 59] = [
 pub enum Item {
     /// `address | command`.
     Read {
-        /// Of whom.
+        /// Address of the unit.
         address: u8,
         /// See [`command`].
         command: u8,
     },
     /// `address | command | argument`: a read of one of several values.
     ReadOf {
-        /// Of whom.
+        /// Address of the unit.
         address: u8,
         /// See [`command`].
         command: u8,
-        /// Of which value.
+        /// Index of the value.
         argument: u8,
     },
     /// `address | command | data | CRC16`.
@@ -347,9 +347,9 @@ pub enum Item {
         address: u8,
         /// See [`command`].
         command: u8,
-        /// As long as the command says.
+        /// Data, as long as the command requires.
         data: Vec<u8>,
-        /// As it was received; see [`Item::is_sound`].
+        /// CRC as received; see [`Item::is_sound`].
         crc: u16,
     },
     /// A command that is not known: where it ends nobody can say.

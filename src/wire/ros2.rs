@@ -46,7 +46,7 @@ pub struct Packets {
 }
 
 impl Kind {
-    /// By the type's name, with `msg/` or without, as older recordings have it.
+    /// The kind by the type's name, with `msg/` or without, as older recordings have it.
     pub fn of(type_name: &str) -> Option<Self> {
         let (package, name) = (type_name.split('/').next()?, type_name.rsplit('/').next()?);
         match (package, name) {

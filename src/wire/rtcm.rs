@@ -256,7 +256,7 @@ fn codes(signals: &[Signal]) -> usize {
     codes.len()
 }
 
-/// Of each satellite: number, rough range in 1/1024 ms, rough rate in m/s, slot.
+/// For each satellite: number, rough range in 1/1024 ms, rough rate in m/s, slot.
 fn rough(signals: &[Signal]) -> Vec<(u8, i64, f64, i8)> {
     let mut rough: Vec<(u8, i64, f64, i8)> = Vec::new();
     for signal in signals {

@@ -277,7 +277,7 @@ record! {
         timestamp_us: u32,
         /// Bits; 0x01FF when all is well.
         status: u16,
-        /// Of the field's usual strength.
+        /// Magnetic field, in units of its usual strength.
         mag: [f32; 3],
         /// m/s².
         accel_m_s2: [f32; 3],
@@ -297,7 +297,7 @@ record! {
     ShipMotion: Le 46 {
         /// us.
         timestamp_us: u32,
-        /// Of the waves, s; 0: not known.
+        /// Period of the waves, s; 0: not known.
         period_s: f32,
         /// Surge, sway, heave: forward, right, down, m.
         motion_m: [f32; 3],
@@ -320,7 +320,7 @@ record! {
         std_rad: [f32; 3],
         /// Solution status.
         status: u32,
-        /// Of the magnetic field; newer firmware only.
+        /// Declination and inclination of the magnetic field; newer firmware only.
         declination_inclination_rad: Option<[f32; 2]>,
     }
     /// See [`Log::EkfQuat`].
@@ -330,11 +330,11 @@ record! {
         timestamp_us: u32,
         /// w, x, y, z; north-east-down from body.
         quaternion: [f32; 4],
-        /// Of roll, pitch, yaw, rad.
+        /// Standard deviation of roll, pitch, yaw, rad.
         std_rad: [f32; 3],
         /// Solution status.
         status: u32,
-        /// Of the magnetic field; newer firmware only.
+        /// Declination and inclination of the magnetic field; newer firmware only.
         declination_inclination_rad: Option<[f32; 2]>,
     }
     /// See [`Log::EkfNav`].
@@ -352,7 +352,7 @@ record! {
         longitude_deg: f64,
         /// Above mean sea level, m.
         altitude_m: f64,
-        /// Of the geoid above the ellipsoid, m.
+        /// Undulation of the geoid above the ellipsoid, m.
         undulation_m: f32,
         /// North, east, down, m.
         position_std_m: [f32; 3],
@@ -393,7 +393,7 @@ record! {
         longitude_deg: f64,
         /// Above mean sea level, m.
         altitude_m: f64,
-        /// Of the geoid above the ellipsoid, m.
+        /// Undulation of the geoid above the ellipsoid, m.
         undulation_m: f32,
         /// Latitude, longitude, altitude, m.
         position_std_m: [f32; 3],
@@ -401,7 +401,7 @@ record! {
         satellites: u8,
         /// 0xFFFF: none.
         base_station: u16,
-        /// Of differential corrections, 0.01 s; 0xFFFF: none.
+        /// Age of differential corrections, 0.01 s; 0xFFFF: none.
         correction_age: u16,
     }
     /// See [`Log::Gps1Hdt`].

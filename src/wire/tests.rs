@@ -39,7 +39,7 @@ type Again = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
 type Find = Box<dyn Fn(&[u8], usize) -> Vec<(u64, Vec<u8>)>>;
 
 struct Format {
-    /// Of `wire`.
+    /// Module below `wire`.
     module: &'static str,
     /// Sound bytes.
     examples: Vec<Vec<u8>>,

@@ -28,11 +28,11 @@ pub const MIRRORED: u8 = 0x80;
 /// Stands for no object or material.
 pub const NONE: u16 = u16::MAX;
 
-/// By which way bytes leave a device. The numbers are part of the format.
+/// Kind of link by which bytes leave a device. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Way {
-    /// As a datagram.
+    /// A datagram.
     Datagram = 0,
     /// Down a serial line.
     Line = 1,
@@ -43,7 +43,7 @@ pub enum Way {
 /// The truth of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketRecord {
-    /// By which way it leaves.
+    /// Kind of link by which it leaves.
     pub way: Way,
     /// The device's port, from 0.
     pub port: u8,
@@ -55,11 +55,11 @@ pub struct PacketRecord {
     pub due_ns: u64,
     /// The first eight bytes of the SHA-256 of its bytes.
     pub sha256: [u8; 8],
-    /// Of the sensor, in the order of time.
+    /// Poses of the sensor, in the order of time.
     pub poses: Vec<PoseRecord>,
     /// The pulses whose returns it shows.
     pub firings: Vec<FiringRecord>,
-    /// Those of the first firing first.
+    /// Returns; those of the first firing come first.
     pub returns: Vec<ReturnRecord>,
 }
 
@@ -79,13 +79,13 @@ pub struct PoseRecord {
 pub struct FiringRecord {
     /// Nanoseconds of the run.
     pub time_ns: u64,
-    /// Of the beam in the sensor's frame, clockwise from ahead.
+    /// Azimuth of the beam in the sensor's frame, clockwise from ahead.
     pub azimuth_rad: f32,
-    /// Of the beam in the sensor's frame.
+    /// Elevation of the beam in the sensor's frame.
     pub elevation_rad: f32,
     /// Index of its first return in the message.
     pub first_return: u32,
-    /// Which laser.
+    /// Index of the laser.
     pub laser: u16,
     /// How many returns it has here, 1 at least.
     pub returns: u8,
@@ -94,13 +94,13 @@ pub struct FiringRecord {
 /// A return.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReturnRecord {
-    /// As the receiver measures it, metres; not a number if nothing is reported.
+    /// Range as the receiver measures it, metres; not a number if nothing is reported.
     pub reported_m: f32,
-    /// Of the surface, metres; not a number if nothing was met.
+    /// True range of the surface, metres; not a number if nothing was met.
     pub true_m: f32,
     /// What was hit; all ones for the air.
     pub instance: u32,
-    /// Of the instance's scene; [`NONE`] for the air.
+    /// Index in the materials of the instance's scene; [`NONE`] for the air.
     pub material: u16,
     /// Index into the file's labels.
     pub label: u16,

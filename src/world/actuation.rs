@@ -42,7 +42,7 @@ pub enum Actuation {
         joint: usize,
         /// Set point, radians; metres of a joint that slides.
         angle_rad: f64,
-        /// It is not to move faster on its way, rad/s or m/s.
+        /// Largest rate on the way, rad/s or m/s.
         max_rate_rad_s: f64,
     },
     /// The robot is put back to its initial pose, at rest.

@@ -10,11 +10,11 @@ use crate::time::SimTime;
 pub struct BodyState {
     /// Pose of the body in World.
     pub world_from_body: Transform<World, Body>,
-    /// Of the body's origin, World.
+    /// Velocity of the body's origin, World.
     pub velocity_m_s: DVec3,
-    /// Of the body's origin, World, without gravity: zero for a body at rest.
+    /// Acceleration of the body's origin, World, without gravity: zero for a body at rest.
     pub acceleration_m_s2: DVec3,
-    /// Of the body relative to World, Body frame.
+    /// Angular rate of the body relative to World, Body frame.
     pub angular_rate_rad_s: DVec3,
 }
 

@@ -55,7 +55,7 @@ pub struct Instance {
 /// How a surface reflects a laser.
 #[derive(Clone, Debug)]
 pub struct Material {
-    /// As in the material file.
+    /// Name in the material file.
     pub name: String,
     /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1; of a pane its dirt's, of clear
     /// water none.

@@ -38,11 +38,11 @@ pub(super) struct Fragments {
 
 /// What becomes of a frame.
 pub(super) enum Outcome {
-    /// It holds no fragment.
+    /// The frame holds no fragment.
     Whole,
-    /// It waits for others, or is lost.
+    /// The fragment waits for others, or is lost.
     Kept,
-    /// It was the last: the frame of the whole datagram.
+    /// The last fragment came: the frame of the whole datagram.
     Completed(LinkType, Vec<u8>),
 }
 

@@ -33,7 +33,7 @@ const AXES: f64 = 3.0;
 /// What the log says of a term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Told {
-    /// It is found.
+    /// The term is found.
     Found,
     /// The log is long enough, and the term is no larger than `at_most`.
     NotSeen,
@@ -48,7 +48,7 @@ pub struct Drift {
     pub fitted: Fitted,
     /// One standard error of the logarithm of the correlation time.
     pub log_correlation_error: f64,
-    /// Of noise, instability and walk.
+    /// Whether noise, instability and walk were found.
     pub told: [Told; 3],
 }
 

@@ -31,7 +31,8 @@ const FILTERED: f64 = 40.0;
 pub struct Triad {
     /// `gyro`, `accelerometer` or `magnetometer`.
     pub name: &'static str,
-    /// Of noise density, bias instability and random walk: the profile's key and one of it in SI.
+    /// Keys of noise density, bias instability and random walk: the profile's key and one of it in
+    /// SI.
     keys: [(&'static str, f64); 3],
     /// Name of the unit that curves are shown in, and one of it in SI.
     pub unit: (&'static str, f64),
@@ -50,9 +51,9 @@ pub struct Triad {
 pub struct InertialFit {
     /// The sensors that the log has.
     pub triads: Vec<Triad>,
-    /// Of the log.
+    /// Message rate of the log.
     pub rate_hz: f64,
-    /// Of the log.
+    /// Duration of the log.
     pub duration_s: f64,
     source: String,
     missing: usize,
@@ -197,7 +198,7 @@ fn check_still(log: &InertialLog) -> Result<(), FitError> {
 }
 
 impl InertialFit {
-    /// As tables of a profile or a rig.
+    /// The fit as tables of a profile or a rig.
     pub fn fragment(&self) -> Fragment {
         let mut remarks = vec![
             "Behind the numbers: one standard error. A term that is not seen may be as large as said."

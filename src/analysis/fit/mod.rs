@@ -58,7 +58,7 @@ impl FitError {
 pub struct Log<'a> {
     /// The file.
     pub path: &'a Path,
-    /// Of the unit that was recorded.
+    /// Profile of the unit that was recorded.
     pub profile: &'a Profile,
     /// Seconds after its first sample from which on it is used.
     pub from_s: f64,

@@ -35,7 +35,7 @@ pub struct PositionFit {
     pub spread_m: DVec3,
     /// Standard deviation of the walk, metres; `None` if the log does not tell one.
     pub walk: Option<Walk>,
-    /// Of each component of the velocity, m/s.
+    /// Standard deviation of each component of the velocity, m/s.
     pub velocity_std_m_s: Option<f64>,
     /// For each axis what was found.
     pub curves: [(Vec<Point>, Option<Fitted>); 3],
@@ -153,7 +153,7 @@ fn check_still(log: &PositionLog) -> Result<(), FitError> {
 }
 
 impl PositionFit {
-    /// As tables of a profile or a rig.
+    /// The fit as tables of a profile or a rig.
     pub fn fragment(&self) -> Fragment {
         let grade = self.log.grade.map(|grade| grade.word());
         let mut table = Table {

@@ -36,7 +36,7 @@ pub struct LaserNoise {
 /// Everything that was fitted.
 #[derive(Clone, Debug)]
 pub struct RangeFit {
-    /// By laser.
+    /// Noise by laser.
     pub lasers: Vec<LaserNoise>,
     /// In the middle of all, metres.
     pub range_std_m: f64,
@@ -134,7 +134,7 @@ fn of_laser<'a>(laser: u16, cells: impl Iterator<Item = &'a Cell>) -> Option<Las
 }
 
 impl RangeFit {
-    /// As tables of a profile or a rig.
+    /// The fit as tables of a profile or a rig.
     pub fn fragment(&self) -> Fragment {
         let mut table =
             Table { in_profile: "noise".into(), in_rig: "noise".into(), lines: Vec::new() };

@@ -22,7 +22,7 @@ const MAX_CELLS: usize = 1_000_000;
 pub struct Cell {
     /// Ranges.
     pub count: u32,
-    /// Of azimuth (degrees) and range (metres) less those of the first, and of their products.
+    /// Sums of azimuth (degrees) and range (metres) less those of the first, and of their products.
     azimuth: f64,
     range: f64,
     azimuth_squared: f64,
@@ -74,7 +74,7 @@ impl Cell {
 /// A lidar's ranges.
 #[derive(Clone, Debug, Default)]
 pub struct RangeLog {
-    /// By laser and place of the direction.
+    /// Cells by laser and place of the direction.
     pub cells: BTreeMap<(u16, u32), Cell>,
     /// From the first to the last, seconds, where times are known.
     pub duration_s: f64,

@@ -14,7 +14,7 @@ pub struct Comparison {
     pub device: String,
     /// Where its packets arrived; `None` if nothing came from it.
     pub at: Option<String>,
-    /// Who sent them.
+    /// Address of the sender.
     pub from: Option<String>,
     /// Packets sent to that port, by the certificate: position packets go to another.
     pub sent: u64,
@@ -47,7 +47,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of `figures` over their least error, so that a constant delay does not count.
+    /// Statistics of `figures` over their least error, so that a constant delay does not count.
     fn over_least(figures: &ErrorFigures) -> Self {
         let least_us = figures.timeline.iter().map(|w| w.least_us).fold(f64::MAX, f64::min);
         // Early instants have sizes, too: their least is then none of the percentiles.

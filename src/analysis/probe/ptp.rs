@@ -50,9 +50,9 @@ pub struct PtpReport {
     pub clock: ClockState,
     /// The address that it spoke PTP at.
     pub at: String,
-    /// Those that announce themselves.
+    /// Clocks that announce themselves.
     pub masters: Vec<MasterFigures>,
-    /// Those that answer management messages.
+    /// Clocks that answer management messages.
     pub clocks: Vec<ClockFigures>,
 }
 

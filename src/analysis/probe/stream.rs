@@ -67,7 +67,7 @@ struct Judged {
     highest_ns: i64,
     taken: u64,
     remembered: Vec<Stamp>,
-    /// By the stamps.
+    /// Gaps between the stamps.
     gaps: Gaps,
     reordered: u64,
     duplicates: u64,
@@ -83,7 +83,7 @@ struct Judged {
 pub struct StreamFigures {
     /// Where they arrived.
     pub at: String,
-    /// Who sent them.
+    /// Address of the sender.
     pub from: String,
     /// The protocol, as the family of the sender names it, and of a stream without data packets the
     /// kind of its packets; `other` if no family knows them.
@@ -130,7 +130,7 @@ pub struct StreamFigures {
 }
 
 impl Stream {
-    /// Of a sender's port and a receiver's.
+    /// A stream from a sender's port to a receiver's.
     pub fn between(ports: [u16; 2]) -> Self {
         Self { ports, ..Self::default() }
     }

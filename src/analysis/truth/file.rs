@@ -18,7 +18,7 @@ pub enum TruthFileError {
     /// Not there, or not to be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is no MCAP file, or a broken one.
+    /// The file is no MCAP file, or a broken one.
     #[error(
         "this is no whole MCAP file: {0}\n  help: repeat the run, or save what can be read with `mcap recover`"
     )]
@@ -42,7 +42,7 @@ pub enum TruthFileError {
 /// What numbers in a file stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Names {
-    /// By label.
+    /// Names by label.
     #[serde(default)]
     pub labels: Vec<String>,
     /// Materials of what stands still.
@@ -65,7 +65,7 @@ pub struct Named {
 pub struct NamedObject {
     /// Its name.
     pub name: String,
-    /// Of its body.
+    /// Materials of the object's body.
     #[serde(default)]
     pub materials: Vec<Named>,
 }

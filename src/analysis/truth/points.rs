@@ -23,9 +23,9 @@ use crate::devices::decoder::{Hints, Scan};
 pub struct SensorPoint {
     /// Forward, left, up of the sensor, metres.
     pub position_m: DVec3,
-    /// As the sensor sends it; not a number where it sends none.
+    /// Intensity as the sensor sends it; not a number where it sends none.
     pub intensity: f64,
-    /// Which laser; 0 of a scanner with one.
+    /// Index of the laser; 0 of a scanner with one.
     pub laser: usize,
     /// Along the beam, metres.
     pub range_m: f64,

@@ -22,7 +22,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Of `families`, in the order in which messages list them.
+    /// A catalogue of `families`, in the order in which messages list them.
     pub fn new(families: Vec<&'static dyn FamilyReader>) -> Self {
         Self { families, profiles: OnceLock::new() }
     }

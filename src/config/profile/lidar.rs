@@ -25,7 +25,7 @@ words!(SpotRule: "mavs" => Mavs, "printed" => Printed, "even" => Even);
 /// Where in a spot its rays are, and what share of the energy each has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpotRule {
-    /// As the source of MAVS casts them: half-axes of 0.7 tan(divergence / 2), equal shares.
+    /// Rays as MAVS casts them: half-axes of 0.7 tan(divergence / 2), equal shares.
     Mavs,
     /// As Goodin et al. 2018 prints them: a centre and a circle of sqrt(2) / 4 tan(divergence / 2), equal
     /// shares.
@@ -84,7 +84,7 @@ pub struct BeamSettings {
 /// A diffuse surface that the whole pulse meets at normal incidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
-    /// Of light that falls on it, 0..=1; 0 if the receiver detects everything.
+    /// Reflectance of the target, 0..=1; 0 if the receiver detects everything.
     pub reflectance: f64,
     /// Its distance, metres.
     pub at_m: f64,
@@ -144,7 +144,7 @@ pub struct NoiseSettings {
     pub walk_m: f64,
     /// The signal over the threshold from which the receiver is saturated; 0 if it never is.
     pub saturation: f64,
-    /// By how much ranges of saturated echoes are short at the most, metres.
+    /// Largest shortening of the range of a saturated echo, metres.
     pub saturation_shift_m: f64,
     /// How far ranges drift while the device warms up, metres.
     pub warm_up_drift_m: f64,

@@ -40,7 +40,7 @@ pub struct Profile {
     pub unsure: Vec<String>,
     /// What all of Menura may know of the product.
     pub product: Product,
-    /// Who reads it; the word of its `driver` key chose it.
+    /// The family that reads it, by the word of its `driver` key.
     pub family: &'static dyn FamilyReader,
     /// What only its family understands.
     pub data: Arc<dyn FamilyData>,

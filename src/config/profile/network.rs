@@ -45,7 +45,7 @@ impl DatagramPort {
 pub struct HostAddress {
     /// The host.
     pub ip: IpAddr,
-    /// By [`PortIndex`].
+    /// Ports by [`PortIndex`].
     pub ports: Vec<u16>,
 }
 

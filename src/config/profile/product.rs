@@ -63,7 +63,7 @@ impl Product {
 pub enum JointRole {
     /// Nothing but that it is moved.
     None,
-    /// It tells the joint's position.
+    /// Reports the joint's position.
     Tells,
     /// It tells the joint's position, and moves the joint as its host says.
     Commands,

@@ -18,11 +18,11 @@ pub enum PuddleChoice {
 /// What the field takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AndabataFieldParameters {
-    /// Of relief, rocks, trees and grass; the rig's seed when left out.
+    /// Seed of relief, rocks, trees and grass; the rig's seed when left out.
     pub seed: u64,
     /// Hills rise or sink by about this, metres.
     pub ground_relief_m: f64,
-    /// Of the three ditches, metres.
+    /// Depth of the three ditches, metres.
     pub ditch_depth_m: f64,
     /// Rocks.
     pub rocks: u32,

@@ -27,14 +27,14 @@ pub(crate) enum PathKind {
     SerialPort,
 }
 
-/// Whose port it is.
+/// Protocol of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Protocol {
     Tcp,
     Udp,
 }
 
-/// Who has a port, by address.
+/// Owners of a port, by address.
 #[derive(Default)]
 struct Port {
     users: HashMap<IpAddr, Vec<User>>,

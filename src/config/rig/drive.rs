@@ -65,7 +65,7 @@ pub struct IcrVariation {
     pub spread: f64,
     /// Way over which the ground changes, metres; `None` if it is the same all over.
     pub over_m: Option<f64>,
-    /// Of the draws.
+    /// Seed of the random draws.
     pub seed: u64,
 }
 
@@ -85,11 +85,11 @@ pub struct DriveBody {
 pub struct Suspension {
     /// Travel of a wheel from hanging free to its stop, metres.
     pub stroke_m: f64,
-    /// Of one wheel, N/m.
+    /// Stiffness of one wheel, N/m.
     pub stiffness_n_m: f64,
-    /// Of one wheel, kg/s.
+    /// Damping of one wheel, kg/s.
     pub damping_kg_s: f64,
-    /// Of the body on its springs, kg.
+    /// Mass of the body on its springs, kg.
     pub mass_kg: f64,
 }
 

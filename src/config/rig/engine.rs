@@ -32,7 +32,7 @@ pub struct EngineConfig {
     pub standby_core: Option<usize>,
     /// Give datagrams to the kernel ahead of time, with the instant at which they are to leave.
     pub launch_time: bool,
-    /// Who says when datagrams left.
+    /// Source of the times at which datagrams left.
     pub stamps: StampChoice,
     /// The PTP master that this host is.
     pub ptp: Option<PtpMasterConfig>,
@@ -80,7 +80,7 @@ impl Default for EngineConfig {
 /// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lead {
-    /// So long, nanoseconds.
+    /// A fixed lead, nanoseconds.
     Fixed {
         /// At most [`Lead::MOST_US`].
         ns: u64,
@@ -115,7 +115,7 @@ pub enum SchedulerChoice {
 }
 
 words!(StampChoice: "kernel" => Kernel, "card" => Card);
-/// Who stamps datagrams when they leave, for a certificate.
+/// Source of the stamps of datagrams that leave, for a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampChoice {
     /// The driver of the network interface, just before the hardware has the frame.

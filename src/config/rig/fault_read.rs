@@ -147,9 +147,9 @@ pub fn live_fault(
 /// When a fault begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Begins {
-    /// As its keys say.
+    /// At the time that its keys give.
     AsWritten,
-    /// As soon as it can.
+    /// As soon as possible.
     WhileItRuns,
 }
 

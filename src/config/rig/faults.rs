@@ -19,7 +19,7 @@ pub struct FaultConfig {
     pub device: usize,
     /// When.
     pub schedule: Schedule,
-    /// Of its random draws.
+    /// Seed of the fault's random draws.
     pub seed: u64,
     /// What.
     pub kind: FaultKind,
@@ -45,26 +45,26 @@ pub enum FaultKind {
 pub enum WireFault {
     /// Datagrams are lost.
     PacketLoss {
-        /// Of each datagram.
+        /// Probability for each datagram.
         probability: f64,
     },
     /// Datagrams arrive twice.
     Duplication {
-        /// Of each datagram.
+        /// Probability for each datagram.
         probability: f64,
         /// The copy is this much later, nanoseconds.
         after_ns: u64,
     },
     /// Datagrams are held back and overtaken.
     Reordering {
-        /// Of each datagram.
+        /// Probability for each datagram.
         probability: f64,
-        /// By how many.
+        /// Number of packets.
         by_packets: u32,
     },
     /// Datagrams or telegrams are late. With jitter, datagrams may overtake each other.
     Delay {
-        /// Of each.
+        /// Probability for each datagram.
         probability: f64,
         /// How late, nanoseconds.
         delay_ns: u64,
@@ -73,29 +73,29 @@ pub enum WireFault {
     },
     /// Datagrams are cut short.
     Truncation {
-        /// Of each datagram.
+        /// Probability for each datagram.
         probability: f64,
         /// To this length; to any shorter one when left out.
         to_bytes: Option<usize>,
     },
     /// Bits of datagrams are flipped.
     BitErrors {
-        /// Of each bit.
+        /// Error rate for each bit.
         rate: f64,
     },
     /// Bits on a serial line are flipped, start and stop bits too.
     LineNoise {
-        /// Of each bit.
+        /// Error rate for each bit.
         rate: f64,
     },
     /// Bytes on a serial line are lost.
     DroppedBytes {
-        /// Of each byte.
+        /// Probability for each byte.
         probability: f64,
     },
     /// A serial line is held low for a while, in the middle of a byte.
     FramingBreaks {
-        /// Of each byte.
+        /// Probability for each byte.
         probability: f64,
         /// For how many bits.
         length_bits: u32,
@@ -133,7 +133,7 @@ pub struct DeviceFaults {
 }
 
 impl DeviceFaults {
-    /// Those of the device with the place `device`.
+    /// The faults of the device with the place `device`.
     pub fn of(faults: &[FaultConfig], device: usize) -> Self {
         let own = faults.iter().enumerate().filter(|(_, config)| config.device == device);
         let within = own.filter_map(|(fault, config)| match &config.kind {
@@ -145,7 +145,7 @@ impl DeviceFaults {
         Self { all: within.collect() }
     }
 
-    /// Those of one kind.
+    /// The faults of one kind.
     pub fn kind<K: Clone + 'static>(&self) -> Vec<Timed<K>> {
         let of_kind = self.all.iter().filter_map(|timed| {
             let kind = timed.kind.get::<K>()?.clone();

@@ -5,17 +5,17 @@ use super::scene_help::{LARGEST_WHOLE, ParameterHelp, help};
 /// What the apron takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FortDrumParameters {
-    /// Of roughness, boulder, plants and grass; the rig's seed when left out.
+    /// Seed of roughness, boulder, plants and grass; the rig's seed when left out.
     pub seed: u64,
     /// The ground rises above or sinks below z = 0 by no more, metres.
     pub roughness_m: f64,
     /// Upright stems on a square metre of the two strips of plants.
     pub plants_per_m2: f64,
-    /// Of a stem, metres.
+    /// Diameter of a stem, metres.
     pub plant_diameter_m: f64,
-    /// Of a stem, metres.
+    /// Height of a stem, metres.
     pub plant_height_m: f64,
-    /// Of stems.
+    /// Reflectance of stems.
     pub plant_reflectance: f64,
     /// Blades of low grass, rounded up to whole clumps of 100 blades (800 triangles).
     pub grass_blades: u64,

@@ -117,7 +117,7 @@ struct Units {
     rows: &'static str,
     max_rate: &'static str,
     max_acceleration: &'static str,
-    /// Of a position, in messages.
+    /// Unit of a position, in messages.
     name: &'static str,
     rate_name: &'static str,
     acceleration_name: &'static str,

@@ -5,7 +5,7 @@ use crate::frames::{Body, Transform};
 use crate::rig::schedule::Schedule;
 use crate::toml::diagnostic::Place;
 
-/// Who sets the limits of a joint that nothing else sets.
+/// Origin of a joint's limits where no product sets them.
 pub const FORMAT: &str = "the rig format, [[joint]]";
 
 /// One joint of a rig. Positions are radians of a joint that turns and metres of one that slides; at
@@ -26,7 +26,7 @@ pub struct JointConfig {
     pub limits: Option<[f64; 2]>,
     /// Its position at the first instant; the middle of a sine.
     pub start: f64,
-    /// Who moves it, and how.
+    /// How the joint is moved.
     pub motion: JointMotion,
     /// Where its name is written.
     pub place: Place,
@@ -54,18 +54,18 @@ pub enum JointMotion {
     Sine {
         /// From the middle to either end.
         amplitude: f64,
-        /// Of a whole swing.
+        /// Period of a whole swing, seconds.
         period_s: f64,
-        /// Of the sine at the first instant, radians.
+        /// Phase of the sine at the start of the run, radians.
         phase_rad: f64,
     },
     /// Along a smooth curve through the rows of a table.
     Table(JointTable),
-    /// As a device that sits on it says, from rest.
+    /// Motion from rest, as a device that sits on the joint commands it.
     Commanded {
-        /// It never moves faster.
+        /// Largest rate.
         max_rate: f64,
-        /// It never speeds up or brakes harder.
+        /// Largest acceleration and deceleration.
         max_acceleration: f64,
     },
 }

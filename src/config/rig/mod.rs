@@ -71,7 +71,7 @@ pub struct Rig {
     pub name: String,
     /// Its text, without overrides.
     pub source: Arc<SourceFile>,
-    /// Of every random draw.
+    /// Seed of every random draw.
     pub seed: u64,
     /// Device time of the first instant; `None` takes the host's clock.
     pub start_utc: Option<jiff::Timestamp>,
@@ -230,7 +230,7 @@ pub enum SceneSource {
     File {
         /// The file.
         path: PathBuf,
-        /// Of random placement in MAVS scenes.
+        /// Seed of random placement in MAVS scenes.
         seed: u64,
         /// How it lies in the world.
         placement: ScenePlacement,
@@ -240,7 +240,7 @@ pub enum SceneSource {
 /// What the courtyard takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CourtyardParameters {
-    /// Of placement and shape; the rig's seed when left out.
+    /// Seed of placement and shape; the rig's seed when left out.
     pub seed: u64,
     /// Blades of grass, rounded up to whole clumps of 100 blades (800 triangles).
     pub grass_blades: u64,
@@ -259,14 +259,14 @@ pub struct RoomParameters {
     pub size_m: [f64; 3],
     /// Reflectance of all surfaces.
     pub reflectance: f64,
-    /// Of the puddle around the middle of the floor, metres; 0 for none.
+    /// Radius of the puddle around the middle of the floor, metres; 0 for none.
     pub puddle_radius_m: f64,
 }
 
 /// What the forest floor takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RootStepParameters {
-    /// Of placement and shape; the rig's seed when left out.
+    /// Seed of placement and shape; the rig's seed when left out.
     pub seed: u64,
     /// Triangles of the floor, at most.
     pub ground_triangles: u32,
@@ -373,7 +373,7 @@ pub enum TrajectoryConfig {
         /// Back to the first point and on, for ever; else it stops at the last.
         closed: bool,
     },
-    /// As recorded.
+    /// A recorded trajectory.
     File {
         /// TUM `.txt`/`.tum`, `.csv`, `.gpx`, `.vprp`; relative to the rig file's folder.
         path: PathBuf,
@@ -382,9 +382,9 @@ pub enum TrajectoryConfig {
         /// Start again at the end.
         closed: bool,
     },
-    /// As another simulator says while the run goes on.
+    /// Poses that another simulator sends during the run.
     Feed(FeedConfig),
-    /// As the robot's computer drives.
+    /// The robot's computer drives.
     Drive(drive::DriveConfig),
 }
 

@@ -58,7 +58,7 @@ pub enum ObjectShape {
 }
 
 impl ObjectShape {
-    /// As a rig writes them.
+    /// The words that a rig uses for shapes.
     pub const WORDS: [(&'static str, Self); 4] = [
         ("box", Self::Box),
         ("cylinder", Self::Cylinder),

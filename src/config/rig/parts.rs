@@ -7,7 +7,7 @@ use super::DeviceConfig;
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Limit, Text, nearest};
 
-/// Who sets the limits of a rig that nothing else sets.
+/// Origin of a rig's limits where no product sets them.
 pub(crate) const FORMAT: &str = "the rig format";
 
 /// A name that files get; `whose` it is, as in "a device's".

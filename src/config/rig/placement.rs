@@ -15,7 +15,7 @@ pub enum UpAxis {
     X,
     /// `(x, y, z)` becomes `(x, -z, y)`.
     Y,
-    /// As World has it.
+    /// Up is Z, as in World.
     Z,
 }
 
@@ -67,7 +67,7 @@ impl ScenePlacement {
         DAffine3::from_mat3_translation(turned * self.scale, self.offset_m.into())
     }
 
-    /// Which axis of `file` points up, and who says so.
+    /// Names the axis of `file` that points up, and the source of that.
     pub fn describe_up(&self, file: &Path) -> String {
         let usual = UpAxis::of_format(file);
         let axis = self.up_axis.unwrap_or(usual).word();

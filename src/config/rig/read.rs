@@ -241,7 +241,7 @@ fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
     })
 }
 
-/// Who says where the robot goes.
+/// Source of the robot's motion.
 #[derive(Clone, Copy)]
 enum Mover {
     /// The rig, from the start.

@@ -39,7 +39,7 @@ pub struct ResponseConfig {
     pub stimulus: usize,
     /// Where it is heard.
     pub source: ResponseSource,
-    /// Which bytes count.
+    /// Pattern of the bytes that count.
     pub pattern: Regex,
     /// An answer that takes longer is none, nanoseconds.
     pub timeout_ns: u64,

@@ -16,7 +16,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Which window holds `at`, counted from zero.
+    /// Index of the window that holds `at`.
     pub fn window_at(&self, at: SimTime) -> Option<u64> {
         self.window_between(at, at)
     }

@@ -123,7 +123,7 @@ pub fn fits(pattern: &str, name: &str) -> bool {
 pub(crate) struct Copy {
     /// Counts from 0.
     pub index: usize,
-    /// By so much.
+    /// Offset of each copy.
     pub offset_m: [f64; 3],
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn written_out<'f>(field: Field<'f>, kinds: &[&str]) -> Option<Field<
 #[derive(Debug, Default)]
 pub struct Taken {
     ports: HashSet<SocketAddr>,
-    /// Those of servers: each has all ports of one address.
+    /// Addresses of servers: each has all ports of its address.
     hosts: HashSet<IpAddr>,
 }
 

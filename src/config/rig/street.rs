@@ -9,7 +9,7 @@ pub struct StreetParameters {
     pub length_m: f64,
     /// From the origin to the road sign along x, metres.
     pub sign_distance_m: f64,
-    /// Of the puddle, metres; 0 for none.
+    /// Radius of the puddle, metres; 0 for none.
     pub puddle_radius_m: f64,
     /// Share of the asphalt's texture that is filled with water.
     pub wetness: f64,

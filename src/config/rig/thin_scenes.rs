@@ -10,59 +10,59 @@ pub struct RodsParameters {
     pub sides: u32,
     /// Rods in each row.
     pub rods: u32,
-    /// Of a rod, metres.
+    /// Diameter of a rod, metres.
     pub diameter_m: f64,
-    /// Of the middle rod of each row, metres; 0 for that of the others.
+    /// Diameter of the middle rod of each row, metres; 0 for that of the others.
     pub middle_diameter_m: f64,
     /// From rod to rod, axis to axis, metres.
     pub spacing_m: f64,
-    /// Of rods and walls, metres.
+    /// Height of rods and walls, metres.
     pub height_m: f64,
     /// From the origin to the axes of a row, metres.
     pub row_distance_m: f64,
     /// From the axes of a row to its wall, metres.
     pub wall_behind_m: f64,
-    /// Of each wall, metres; 0 for as wide as the square.
+    /// Width of each wall, metres; 0 for as wide as the square.
     pub wall_width_m: f64,
-    /// Of rods.
+    /// Reflectance of rods.
     pub rod_reflectance: f64,
-    /// Of walls and floor.
+    /// Reflectance of walls and floor.
     pub wall_reflectance: f64,
 }
 
 /// What `meadow-wall` takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeadowWallParameters {
-    /// Of the grass; the rig's seed when left out.
+    /// Seed of the grass; the rig's seed when left out.
     pub seed: u64,
     /// Blades of grass, rounded up to whole clumps of 100 blades (800 triangles).
     pub grass_blades: u64,
     /// From the origin to the fence, metres.
     pub fence_distance_m: f64,
-    /// Of posts and net, metres.
+    /// Height of posts and net, metres.
     pub fence_height_m: f64,
     /// From post to post at most, metres.
     pub post_spacing_m: f64,
-    /// Of a post, metres.
+    /// Diameter of a post, metres.
     pub post_diameter_m: f64,
     /// Mesh width of the net at most, metres.
     pub wire_spacing_m: f64,
-    /// Of a wire, metres.
+    /// Diameter of a wire, metres.
     pub wire_diameter_m: f64,
     /// From the fence to the walls, metres.
     pub wall_behind_m: f64,
-    /// Of the walls, metres.
+    /// Height of the walls, metres.
     pub wall_height_m: f64,
 }
 
 /// What `grass-stand` takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrassStandParameters {
-    /// Of the stems' places; the rig's seed when left out.
+    /// Seed of the stems' places; the rig's seed when left out.
     pub seed: u64,
     /// Stems on a square metre.
     pub stems_per_m2: f64,
-    /// Of a stem, metres.
+    /// Diameter of a stem, metres.
     pub diameter_m: f64,
     /// From the origin to the front edge, metres.
     pub distance_m: f64,
@@ -70,16 +70,16 @@ pub struct GrassStandParameters {
     pub width_m: f64,
     /// Away from the sensor, along x, metres.
     pub depth_m: f64,
-    /// Of stems, metres.
+    /// Height of stems, metres.
     pub height_m: f64,
-    /// Of stems.
+    /// Reflectance of stems.
     pub reflectance: f64,
 }
 
 /// What `shrub` takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShrubParameters {
-    /// Of the leaves; the rig's seed when left out.
+    /// Seed of the leaves; the rig's seed when left out.
     pub seed: u64,
     /// Leaves.
     pub leaves: u32,
@@ -87,13 +87,13 @@ pub struct ShrubParameters {
     pub leaf_radius_m: f64,
     /// Half-axes of the crown along x, y and z, metres.
     pub crown_m: [f64; 3],
-    /// Of the stem, metres.
+    /// Diameter of the stem, metres.
     pub stem_diameter_m: f64,
     /// From the pot to the crown, metres.
     pub bare_stem_m: f64,
-    /// Of leaves.
+    /// Reflectance of leaves.
     pub leaf_reflectance: f64,
-    /// Of stem and pot.
+    /// Reflectance of stem and pot.
     pub stem_reflectance: f64,
 }
 

@@ -86,7 +86,7 @@ impl TrajectoryConfig {
     }
 }
 
-/// Whose trajectory it is.
+/// Owner of a trajectory.
 #[derive(Clone, Copy)]
 pub(crate) enum Whose {
     /// The robot's, which may be driven; what draws and names no seed has the rig's.

@@ -151,7 +151,7 @@ pub struct DustConfig {
     pub life_s: f64,
     /// A new sphere's radius, metres.
     pub radius_m: f64,
-    /// By how much the radius grows, m/s.
+    /// Growth of the radius, m/s.
     pub growth_m_s: f64,
     /// Share of light that passes through the middle of a new sphere, one way.
     pub transmission: f64,

@@ -23,13 +23,13 @@ impl<T: PartialOrd + Display> Limit<T> {
         format!("{} to {}{space}{}", self.range.start(), self.range.end(), self.unit)
     }
 
-    /// Who sets the limit, in words.
+    /// Names the origin of the limit.
     pub(super) fn note(&self) -> String {
         limit_note(&self.origin)
     }
 }
 
-/// Who sets a limit, in words; empty if nobody does.
+/// Names the origin of a limit; empty if there is none.
 pub(super) fn limit_note(origin: &str) -> String {
     if origin.is_empty() { String::new() } else { format!("limit from {origin}") }
 }

@@ -124,7 +124,8 @@ impl<'f> TableReader<'f> {
         Field { missing, ..self.field(key, true) }
     }
 
-    /// Those of `keys` that are there and have not been asked for; exactly one should be.
+    /// The ones of `keys` that the table has and that have not been asked for; exactly one should
+    /// be.
     pub fn written_among(&self, keys: &[&'static str]) -> Vec<&'static str> {
         if let Some(asked) = &self.asked {
             return vec![keys[asked.which_key(keys)]];

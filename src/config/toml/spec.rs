@@ -90,7 +90,7 @@ pub struct Range<T> {
     pub most: T,
     /// Empty if it has none.
     pub unit: &'static str,
-    /// Who sets the limits; empty if nobody does.
+    /// Origin of the limits; empty if there is none.
     pub origin: String,
 }
 
@@ -108,7 +108,7 @@ pub struct Variants {
 pub enum Discriminator {
     /// The word that this key holds; a dot leads into a table, `packet.generation`.
     WordOf(String),
-    /// Which one of several keys is written; exactly one must be.
+    /// The table has exactly one of several keys.
     WhichKey,
 }
 

@@ -54,9 +54,9 @@ pub(super) enum Reach {
 pub(super) enum Matter {
     /// Which of a few words a key holds; with the answer `None`, that it holds other text.
     Word,
-    /// Which of a few keys is written.
+    /// The one of a few keys that is written.
     WhichKey,
-    /// Which type a value has.
+    /// The type of a value.
     Type,
 }
 
@@ -163,7 +163,7 @@ impl<'s> Asked<'s> {
         self.ask(Matter::Word, "", answers, Reach::All)
     }
 
-    /// Which of `keys` is written in this table.
+    /// Finds the one of `keys` that is written in this table.
     pub fn which_key(&self, keys: &[&str]) -> usize {
         let question = Question {
             id: format!("{}?{}", self.path, keys.join("|")),

@@ -10,7 +10,7 @@ use crate::drive_base::describe::ms;
 use crate::drive_base::profile_read::{PROFILES, limit, whole};
 use crate::drive_base::{Dialect, Protocol, Unit};
 
-/// Of a Husky.
+/// Settings of a Husky.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HorizonSettings {
     /// The platform's revision.

@@ -37,7 +37,7 @@ pub const FAMILY: BaseFamily = BaseFamily {
 /// Commands of drive: highest speed and radius, mm/s and mm.
 const MAX_SPEED_MM_S: i16 = 500;
 const MAX_RADIUS_MM: i16 = 2000;
-/// Of a PWM command.
+/// Largest value of a PWM command.
 const MAX_PWM: f64 = 255.0;
 /// The rates of command 129 by its value.
 const BAUD_RATES: [u32; 12] =
@@ -64,7 +64,7 @@ pub struct CreateUnit {
     framer: Framer<Commands>,
     mode: Mode,
     heard_at: SimTime,
-    /// Of packets 39 to 42.
+    /// What was last requested of packets 39 to 42.
     requested: Requested,
     /// What packets 19 and 20 have told so far, mm and degrees.
     told: [i64; 2],
@@ -77,7 +77,7 @@ pub struct CreateUnit {
     song_until: SimTime,
     /// How long each song is, nanoseconds; 0: there is none.
     songs: [u64; SONGS],
-    /// It has been reset and says so when it is up.
+    /// The robot was reset and reports when it is up.
     boots: bool,
 }
 

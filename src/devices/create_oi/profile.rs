@@ -9,12 +9,12 @@ use crate::drive_base::describe::ms;
 use crate::drive_base::profile_read::limit;
 use crate::drive_base::{Dialect, Protocol, Unit};
 
-/// Of a Create.
+/// Settings of a Create.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreateSettings {
     /// Between the wheels, metres: what it takes for radii and angles.
     pub wheel_base_m: f64,
-    /// Of a stream, nanoseconds.
+    /// Period of a stream, nanoseconds.
     pub stream_period_ns: u64,
     /// It falls asleep in passive mode when no command has come for so long; 0: never. Nanoseconds.
     pub sleep_after_ns: u64,

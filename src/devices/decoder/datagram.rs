@@ -151,9 +151,9 @@ impl Stamp {
 /// The measurements of one datagram.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// Of each block, in the order of the wire, 0.01 degrees.
+    /// Azimuths of each block, in the order of the wire, 0.01 degrees.
     pub azimuths_centideg: Vec<u16>,
-    /// Of all blocks.
+    /// Returns of all blocks.
     pub returns: Vec<RawReturn>,
     /// Whether firings have two returns each.
     pub is_dual: bool,
@@ -211,9 +211,9 @@ pub struct Shot {
     pub laser: u16,
     /// Direction of the head, clockwise, degrees, 0..360.
     pub azimuth_deg: f64,
-    /// As the wire has it, metres: without the unit's own correction, if there is one.
+    /// Range as in the packet, metres: without the unit's own correction, if there is one.
     pub range_m: f64,
-    /// As the wire has it.
+    /// Intensity as in the packet.
     pub intensity: u8,
 }
 
@@ -262,7 +262,7 @@ impl PointSource {
 /// How an emulated unit is to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Twin {
-    /// As a table of a rig file.
+    /// Settings as a table of a rig file.
     pub settings: String,
     /// In words.
     pub title: String,

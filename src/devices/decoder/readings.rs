@@ -28,7 +28,7 @@ pub struct Inertial {
 pub struct PositionFix {
     /// The message's name.
     pub message: String,
-    /// Of the epoch, seconds of the GPS week or of the UTC day; only differences count.
+    /// Time of the epoch, seconds of the GPS week or of the UTC day; only differences count.
     pub time_s: f64,
     /// What `time_s` counts modulo, seconds.
     pub time_period_s: f64,
@@ -51,11 +51,11 @@ pub struct PositionFix {
 
 /// A frame that is known by its fields, and what was measured.
 pub(crate) struct Reading {
-    /// As it is shown.
+    /// Fields as they are shown.
     pub fields: Fields,
-    /// Of an inertial unit.
+    /// Reading of an IMU.
     pub inertial: Option<Inertial>,
-    /// Of a receiver.
+    /// Position of a GNSS receiver.
     pub fix: Option<PositionFix>,
 }
 

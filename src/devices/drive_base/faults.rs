@@ -37,7 +37,7 @@ pub enum BaseFault {
     PowerCycle,
     /// All that it says leaves later.
     LateReplies {
-        /// By so much, nanoseconds.
+        /// Amount of the shift, nanoseconds.
         by_ns: u64,
     },
 }
@@ -125,7 +125,7 @@ fn late_replies(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     Some(Arc::new(BaseFault::LateReplies { by_ns: (delay_ms * 1e6).round() as u64 }))
 }
 
-/// Which wheel a counter counts, and how.
+/// Maps a counter to the wheel that it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route {
     /// 0: the left wheel, 1: the right.
@@ -143,11 +143,11 @@ pub struct Condition {
     pub is_stopped: bool,
     /// Voltage and charge of a battery that is nearly empty, V and percent.
     pub low_battery: Option<(f64, f64)>,
-    /// By how much all that it says is late, nanoseconds.
+    /// Delay of all answers, nanoseconds.
     pub late_ns: u64,
     /// What the left and the right counter count.
     pub routes: [Route; 2],
-    /// By how much counters have jumped since the last instant that was asked for.
+    /// Jumps of the counters since the last instant that was asked for.
     pub jumps: [i64; 2],
     /// What the faults of this instant do.
     pub effects: Vec<FaultEffect>,

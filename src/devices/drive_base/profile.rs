@@ -7,9 +7,9 @@ use super::{BaseFamily, Dialect};
 /// One firmware of a drive base or motor controller.
 #[derive(Clone, Debug)]
 pub struct BaseProfile {
-    /// Those that speak the same protocol.
+    /// Protocol of the product.
     pub family: BaseFamily,
-    /// Who it says it is.
+    /// Identity that it reports.
     pub identity: BaseIdentity,
     /// Baud rates it can be set to, the factory's first.
     pub baud_rates: Vec<u32>,
@@ -68,20 +68,20 @@ pub struct WheelSettings {
 /// The model of the battery and what hangs on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PowerSettings {
-    /// Of the main battery, volts.
+    /// Voltage of the main battery, volts.
     pub battery_v: f64,
-    /// Of the supply of the electronics, volts.
+    /// Voltage of the electronics' supply, volts.
     pub logic_v: f64,
     /// Below this the main battery is low, volts.
     pub low_battery_v: f64,
     /// Charge of the main battery, percent.
     pub charge_percent: f64,
-    /// Of the main battery when full, watt-hours.
+    /// Capacity of the main battery when full, watt-hours.
     pub capacity_wh: f64,
     /// What the electronics take, amperes.
     pub idle_current_a: f64,
     /// What a motor takes beyond that, amperes for each m/s of its tread.
     pub motor_current_a_s_m: f64,
-    /// Of electronics and motors, degrees C.
+    /// Temperature of electronics and motors, degrees C.
     pub temperature_c: f64,
 }

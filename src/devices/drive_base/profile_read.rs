@@ -11,12 +11,12 @@ use crate::serial::line_read;
 pub(crate) const PROFILES: &str =
     "Menura's profiles, see firmware-profiles/example-drive-base.toml";
 
-/// Of numbers that no product limits.
+/// Limits of a number that no product limits.
 pub(crate) fn limit(least: f64, most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(least..=most, unit, PROFILES)
 }
 
-/// Of whole numbers.
+/// Limits of a whole number.
 pub(crate) fn whole(least: i128, most: i128, unit: &'static str, origin: &str) -> Limit<i128> {
     Limit::new(least..=most, unit, origin)
 }
@@ -68,7 +68,7 @@ struct Line {
     is_input_paced: bool,
 }
 
-/// Of delays.
+/// Limits of a delay.
 pub(crate) fn delay_limit() -> Limit<f64> {
     limit(0.0, 10_000.0, "ms")
 }

@@ -44,7 +44,7 @@ pub struct Unit {
     pub(super) actuations: VecDeque<Transmit>,
     /// Since when it has been on.
     pub(super) on_since: SimTime,
-    /// It hears nothing before.
+    /// Input before this time is ignored.
     pub(super) listens_from: SimTime,
     /// Counts that read as zero, by motor.
     zero: [i64; 2],
@@ -221,12 +221,12 @@ impl Unit {
         self.settings.power.idle_current_a + self.current_a(0) + self.current_a(1)
     }
 
-    /// Of the main battery, volts.
+    /// Voltage of the main battery, volts.
     pub fn battery_v(&self) -> f64 {
         self.condition.low_battery.map_or(self.settings.power.battery_v, |(battery_v, _)| battery_v)
     }
 
-    /// Of the main battery, percent.
+    /// Charge of the main battery, percent.
     pub fn charge_percent(&self) -> f64 {
         self.condition.low_battery.map_or(self.settings.power.charge_percent, |(_, charge)| charge)
     }

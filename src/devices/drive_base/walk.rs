@@ -32,7 +32,7 @@ pub(crate) fn walk(
     }
 }
 
-/// Of each conduct that needs a request there is one.
+/// Asserts that `table` has a request for each conduct that needs one.
 pub(crate) fn has_requests(table: &CommandTable) {
     let lacks = |row: &&CommandRow| {
         row.request.is_empty() && !matches!(row.conduct, Conduct::NotMade | Conduct::Refused)

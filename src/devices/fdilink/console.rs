@@ -55,7 +55,7 @@ pub enum Reaction {
 }
 
 impl Console {
-    /// Of a unit with these rates.
+    /// A console of a unit with these rates.
     pub fn new(rates: Rates) -> Self {
         Self {
             line: Vec::new(),

@@ -30,7 +30,7 @@ pub const MAX_LENGTH_M: f64 = 32.767;
 /// The largest slope the 16 bits of 0.1 of a calibration record hold.
 pub const MAX_SLOPE: f64 = 3276.7;
 
-/// Who sets the limits of lengths and slopes.
+/// Origin of the limits of lengths and slopes.
 pub const RECORD: &str = "the unit's calibration record: 16 bits of 1 mm, slope 16 bits of 0.1";
 
 /// What a calibration file should be.
@@ -100,7 +100,7 @@ impl LaserTable {
         })
     }
 
-    /// As YAML text.
+    /// The table as YAML text.
     pub fn to_yaml(&self) -> String {
         let mut text = format!("num_lasers: {}\n", self.lasers.len());
         let _ = writeln!(text, "distance_resolution: {DISTANCE_RESOLUTION_M}\nlasers:");

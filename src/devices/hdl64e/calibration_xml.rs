@@ -14,7 +14,7 @@ use crate::hdl64e::profile::{LaserCalibration, LaserTable};
 const COUNT_CM: f64 = 0.2;
 
 impl LaserTable {
-    /// As XML text.
+    /// The table as XML text.
     pub fn to_xml(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.

@@ -18,10 +18,10 @@ use crate::wire::velodyne::hdl64e_status::{
 };
 use crate::wire::velodyne::{Bank, DataPacket, Model};
 
-/// So many packets show an HDL-64E, even of an S1 that groups whole datagrams.
+/// Number of packets that identify an HDL-64E, even an S1 that groups whole datagrams.
 const TELLING_PACKETS: u64 = 16;
 
-/// Which HDL-64E.
+/// Generation of an HDL-64E.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Generation {
     S1,

@@ -38,7 +38,7 @@ struct Laser {
     /// Undoes the rotational correction.
     rotation: Heading,
     two_point: Option<TwoPoint>,
-    /// Of the intensity's correction: its slope, and its value at the focal distance.
+    /// The intensity correction: its slope, and its value at the focal distance.
     focal: [f64; 2],
 }
 
@@ -74,13 +74,13 @@ pub struct Heading {
 }
 
 impl Heading {
-    /// Of `azimuth_rad`.
+    /// The heading of `azimuth_rad`.
     pub fn of(azimuth_rad: f64) -> Self {
         let (sin, cos) = libm::sincos(azimuth_rad);
         Self { sin, cos }
     }
 
-    /// Of the sum of both azimuths.
+    /// The heading of the sum of both azimuths.
     fn plus(self, other: Self) -> Self {
         Self {
             sin: self.sin * other.cos + self.cos * other.sin,
@@ -88,7 +88,8 @@ impl Heading {
         }
     }
 
-    /// Of this azimuth and `small_rad`: what a rotor turns while a block is fired, at most 0.05.
+    /// The heading of this azimuth and `small_rad`, at most 0.05: what a rotor turns while a block
+    /// is fired.
     pub fn turned(self, small_rad: f64) -> Self {
         let square = small_rad * small_rad;
         // Series that are exact to 1e-15 there, in place of the two functions for each point.

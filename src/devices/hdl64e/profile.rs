@@ -13,14 +13,14 @@ words!(TimestampMarks: "first-firing" => FirstFiring, "packet-end" => PacketEnd)
 words!(S1Grouping: "block" => Block, "datagram" => Datagram);
 words!(CalibrationReading: "velodyne-decoder" => VelodyneDecoder, "ros" => Ros);
 
-/// Which HDL-64E.
+/// Generations of the HDL-64E.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hdl64eGeneration {
     /// Three upper blocks, then one lower.
     S1,
     /// Upper and lower blocks alternate; calibration in the status bytes.
     S2,
-    /// As S2, with dual return.
+    /// Like S2, with dual return.
     S3,
 }
 
@@ -47,7 +47,7 @@ pub enum S1Grouping {
 /// An HDL-64E firmware.
 #[derive(Clone, Debug)]
 pub struct Hdl64eProfile {
-    /// Which generation's packing and status bytes.
+    /// Generation whose packing and status bytes it uses.
     pub generation: Hdl64eGeneration,
     /// Addresses and header fields.
     pub network: FrameHeader,
@@ -138,7 +138,7 @@ pub struct Hdl64eStatus {
 pub struct Hdl64eSettings {
     /// Rotor speed, rpm.
     pub rotation_rate_rpm: u32,
-    /// Which echo.
+    /// The reported echo.
     pub return_mode: ReturnMode,
     /// Rotor angle at the first instant, radians, clockwise from the device's +Y (forward).
     pub start_azimuth_rad: f64,
@@ -162,7 +162,7 @@ pub struct Hdl64eSettings {
     pub clock: Option<ClockSettings>,
     /// The unit's calibration, 64 lasers by id.
     pub calibration: LaserTable,
-    /// Whose reading of the calibration the raw distances undo.
+    /// The reading of the calibration that the raw distances undo.
     pub calibration_reading: CalibrationReading,
 }
 
@@ -184,7 +184,7 @@ pub enum CalibrationReading {
 pub struct LaserTable {
     /// Whether drivers use the near-point corrections X and Y.
     pub two_point_correction: bool,
-    /// By laser id.
+    /// Calibration by laser id.
     pub lasers: Vec<LaserCalibration>,
 }
 
@@ -220,6 +220,6 @@ pub struct LaserCalibration {
     pub focal_slope: f64,
     /// Corrected intensities are clamped to this from below.
     pub min_intensity: u8,
-    /// And to this from above.
+    /// Intensities above this value become this value.
     pub max_intensity: u8,
 }

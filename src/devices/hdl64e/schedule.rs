@@ -14,7 +14,7 @@ use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 /// Where a block's 32 points come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSource {
-    /// Which lasers.
+    /// Lasers of the block.
     pub bank: Bank,
     /// The firing of its slot 0; the other slots follow.
     pub first_firing: usize,

@@ -43,7 +43,7 @@ impl Named {
 #[derive(Clone, Copy, Debug)]
 struct Told {
     format: HesaiFormat,
-    /// Of the last packet.
+    /// Tail of the last packet.
     tail: Tail,
     /// Packets, and those that are missing by their numbers.
     packets: u64,

@@ -134,7 +134,7 @@ impl backlog::PacketPlan for PacketPlan {
 struct Cursor {
     /// The turn that it is in, when there is one: its beginning.
     turn: Option<SimTime>,
-    /// Otherwise the next turn begins after this instant.
+    /// If none, the next turn begins after this instant.
     after: SimTime,
     /// The next packet's first firing.
     step: u32,

@@ -38,7 +38,7 @@ pub struct HesaiProfile {
     pub return_modes: Vec<ReturnMode>,
     /// How units differ from one another.
     pub spread: UnitSpread,
-    /// By channel.
+    /// Lasers by channel.
     pub lasers: Vec<HesaiLaser>,
     /// Values that a rig may override.
     pub defaults: HesaiSettings,
@@ -66,7 +66,7 @@ pub struct InterfaceProfile {
     pub reply_ns: u64,
     /// From a restart until it answers again, nanoseconds.
     pub boot_ns: u64,
-    /// Of the boards, degrees Celsius.
+    /// Temperatures of the boards, degrees Celsius.
     pub temperatures_c: [f64; 8],
     /// Volts, and watts while it runs and while it stands by.
     pub supply: [f64; 3],
@@ -112,9 +112,9 @@ impl PacketProfile {
 /// Standard deviations of units' angles from the nominal ones, degrees.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UnitSpread {
-    /// Of elevations.
+    /// Standard deviation of elevations.
     pub elevation_std_deg: f64,
-    /// Of azimuths.
+    /// Standard deviation of azimuths.
     pub azimuth_std_deg: f64,
 }
 
@@ -225,7 +225,7 @@ impl PtpState {
     }
 }
 
-/// Which firing a timestamp goes by.
+/// The firing that defines a timestamp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamped {
     /// The first of the packet.
@@ -242,7 +242,7 @@ pub struct HesaiSettings {
     pub serial: String,
     /// Speed, rpm.
     pub rotation_rate_rpm: u32,
-    /// Which echoes.
+    /// The reported echoes.
     pub return_mode: ReturnMode,
     /// In which order two returns go.
     pub dual_order: DualOrder,
@@ -276,7 +276,7 @@ impl HesaiProfile {
     /// The port of GPS packets, which comes after that of data packets.
     pub const GPS_PORT: PortIndex = PortIndex(1);
 
-    /// Those of data packets and GPS packets.
+    /// Ports of data packets and GPS packets.
     pub fn ports(&self) -> Vec<DatagramPort> {
         let data = DatagramPort { counts_frames: true, ..DatagramPort::data(&self.network) };
         let frame = FrameHeader { destination_port: self.gps_udp_port, ..data.frame.clone() };

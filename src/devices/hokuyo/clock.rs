@@ -16,7 +16,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Of a unit whose power came at the first instant, or before.
+    /// The clock of a unit that was switched on at the start of the run, or before.
     pub fn new(settings: &HokuyoSettings) -> Self {
         let is_running = settings.start_up_ns == 0;
         let offset_ns = if is_running { settings.uptime_ns } else { 0 };

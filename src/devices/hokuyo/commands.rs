@@ -329,7 +329,7 @@ impl Hokuyo {
         Answer::Message(Message { echo: line.to_vec(), status: Status::Code(DONE), lines })
     }
 
-    /// As `%ST` tells it.
+    /// Number of the state in the answer to `%ST`.
     fn state_number(&self, at: SimTime) -> u32 {
         let number = match self.phase {
             Phase::Standby => 0,

@@ -58,7 +58,7 @@ pub(super) struct ScipDecoder {
     broken_scans: u64,
     refusals: u64,
     first: Option<String>,
-    /// Of the first and last scan, milliseconds; wraps are counted.
+    /// Times of the first and last scan, milliseconds; wraps are counted.
     times_ms: Option<(u64, u64)>,
 }
 

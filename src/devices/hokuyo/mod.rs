@@ -74,7 +74,7 @@ pub struct Hokuyo {
     turning: Turning,
     phase: Phase,
     hosts: Vec<Host>,
-    /// Of a scanner with a serial line.
+    /// UART of a scanner with a serial line.
     uart: Option<Uart>,
 
     // What commands change.
@@ -111,7 +111,7 @@ pub struct Hokuyo {
 enum Phase {
     /// Without power, until it comes back.
     Off { until: Option<SimTime> },
-    /// It has just been switched on.
+    /// The scanner was just switched on.
     Booting { until: SimTime },
     /// The motor turns, the laser is off.
     Standby,
@@ -128,7 +128,7 @@ enum Phase {
     /// Something is wrong: it looks whether that passes, which it will if it `resumes`. `laser`: the
     /// laser was on.
     Verifying { until: SimTime, resumes: bool, laser: bool },
-    /// It has failed, for ever if it is not known until when.
+    /// The scanner has failed, for ever if no end is known.
     Failed { until: Option<SimTime> },
 }
 

@@ -18,9 +18,9 @@ words!(AnotherStream: "replaces" => Replaces, "same-command" => SameCommand);
 /// How hosts are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostInterface {
-    /// By TCP.
+    /// TCP.
     Ethernet,
-    /// By a serial line.
+    /// A serial line.
     Serial,
     /// A USB device that looks like a serial port, whose rate means nothing.
     Usb,
@@ -29,9 +29,9 @@ pub enum HostInterface {
 /// What becomes of a host that connects while another is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecondHost {
-    /// It is heard when the other has gone.
+    /// The second host is served when the first has gone.
     Waits,
-    /// It is heard, and the other is not any more.
+    /// The second host is served, and the first no longer.
     TakesOver,
 }
 
@@ -53,7 +53,7 @@ pub enum ClusterRule {
     First,
 }
 
-/// Which echo is sent where there is room for one.
+/// The echo that is sent where there is room for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoChoice {
     /// The nearest.
@@ -71,7 +71,7 @@ pub enum EchoOrder {
     NearToFar,
     /// The farthest first.
     FarToNear,
-    /// By strength.
+    /// Strongest echo first.
     StrongestFirst,
 }
 
@@ -84,7 +84,7 @@ pub enum AfterLastScan {
     SingleScan,
 }
 
-/// Which stream may be asked for while one runs.
+/// The stream that may be requested while one runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnotherStream {
     /// Any, and it takes the other's place.
@@ -99,7 +99,7 @@ pub type Code = [u8; 2];
 /// A firmware of one of Hokuyo's scanners.
 #[derive(Clone, Debug)]
 pub struct HokuyoProfile {
-    /// Who it is.
+    /// Identity that it reports.
     pub identity: Identity,
     /// How hosts are connected.
     pub connection: Connection,
@@ -111,7 +111,7 @@ pub struct HokuyoProfile {
     pub motor: Motor,
     /// Distances as they are sent.
     pub distances: Distances,
-    /// Which echoes are sent.
+    /// Rules for the echoes that are sent.
     pub echoes: EchoRules,
     /// Intensities as they are sent.
     pub intensity: IntensityScale,
@@ -147,7 +147,7 @@ pub struct Identity {
 /// How hosts are connected.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// By what.
+    /// Kind of the interface.
     pub interface: HostInterface,
     /// What becomes of a second host.
     pub second_host: SecondHost,
@@ -160,7 +160,7 @@ pub struct Connection {
 /// The steps of a revolution.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
-    /// Of a whole turn: `ARES`.
+    /// Steps of a whole turn: `ARES`.
     pub per_turn: u32,
     /// The first that is measured: `AMIN`.
     pub first: u32,
@@ -223,7 +223,7 @@ pub struct Distances {
     pub cluster: ClusterRule,
 }
 
-/// Which echoes are sent.
+/// Rules for the echoes that are sent.
 #[derive(Clone, Copy, Debug)]
 pub struct EchoRules {
     /// At most so many.
@@ -237,7 +237,7 @@ pub struct EchoRules {
 /// Intensities as they are sent: `white (reflectance (at_m / range)^falloff)^power`.
 #[derive(Clone, Copy, Debug)]
 pub struct IntensityScale {
-    /// Of a white surface at `at_m`, counts.
+    /// Intensity of a white surface at `at_m`, counts.
     pub white: f64,
     /// That surface's distance, metres.
     pub at_m: f64,
@@ -252,7 +252,7 @@ pub struct IntensityScale {
 /// What commands do.
 #[derive(Clone, Debug)]
 pub struct Protocol {
-    /// Those that it obeys.
+    /// Commands that the scanner accepts.
     pub commands: Vec<Name>,
     /// Whether a host's own text needs a semicolon.
     pub needs_semicolon: bool,
@@ -308,11 +308,11 @@ pub struct Statuses {
     /// Of scans: start, end and cluster are no numbers, out of range, reversed, skip and count are no
     /// numbers.
     pub scan: [Code; 7],
-    /// Of a stream: it pauses to look for an error.
+    /// The stream pauses to look for an error.
     pub verifying: Code,
-    /// Of a stream: it ends because the scanner has failed.
+    /// The stream ends because the scanner has failed.
     pub stopped: Code,
-    /// Of a stream: it goes on.
+    /// The stream goes on.
     pub resumed: Code,
 }
 
@@ -371,11 +371,11 @@ pub struct HokuyoSettings {
     pub drift_ppb: i64,
     /// How much later than [`Timing::send_delay_ns`] a scan leaves, nanoseconds.
     pub lag_ns: u64,
-    /// Of the serial line after power-on.
+    /// Bit rate of the serial line after power-on.
     pub bit_rate: u32,
     /// `SERI`.
     pub serial_number: String,
-    /// As after `HS1`.
+    /// High sensitivity, as after `HS1`.
     pub is_sensitive: bool,
     /// The optics.
     pub beam: BeamSettings,

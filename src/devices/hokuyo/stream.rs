@@ -17,7 +17,7 @@ pub struct Stream {
     text: Vec<u8>,
     /// What each scan holds.
     pub wanted: Wanted,
-    /// So many revolutions are left out after each.
+    /// Number of revolutions that are skipped after each.
     skip: u32,
     /// Scans that were asked for; `None` for as many as come.
     count: Option<u32>,
@@ -30,7 +30,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// As asked for. It does not begin before [`Stream::begin`].
+    /// A stream as requested. It does not begin before [`Stream::begin`].
     pub fn new(request: &Request<'_>, wanted: Wanted, skip: u32, count: Option<u32>) -> Self {
         let before_count = request.parameters.len().saturating_sub(COUNT);
         let head = [request.name.word().as_bytes(), &request.parameters[..before_count]].concat();

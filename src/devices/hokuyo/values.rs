@@ -8,14 +8,14 @@ use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Echoes, Return};
 use crate::wire::scip::scan::{Echo, ScanData, ScanFormat, Step};
 
-/// Which steps a host wants, and how.
+/// Steps that a host requests, and their form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// What a value consists of.
     pub format: ScanFormat,
     /// First and last step.
     pub steps: RangeInclusive<u32>,
-    /// So many steps are one value.
+    /// Number of steps that are joined to one value.
     pub cluster: u32,
 }
 

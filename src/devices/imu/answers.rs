@@ -35,7 +35,7 @@ pub(crate) fn stored<T>(
     all.into_iter().collect()
 }
 
-/// So many bytes in hex.
+/// Reads `count` bytes in hex.
 pub(crate) fn bytes(field: &Field<'_>, count: usize) -> Option<Vec<u8>> {
     let text = field.text("bytes in hex")?;
     let bytes = text.value.split_whitespace().map(|byte| match byte.len() {
@@ -51,7 +51,7 @@ pub(crate) fn bytes(field: &Field<'_>, count: usize) -> Option<Vec<u8>> {
     bytes
 }
 
-/// So many numbers with commas between, as the unit says them.
+/// Reads numbers with commas between, as the unit prints them.
 pub(crate) fn numbers(field: &Field<'_>, count: usize) -> Option<String> {
     let text = field.text("numbers with commas between")?;
     let is_number = |part: &str| part.parse::<f64>().is_ok_and(f64::is_finite);

@@ -41,11 +41,11 @@ impl Correction {
 /// The user's compensation and axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditioning {
-    /// Of the angular rate, rad/s.
+    /// Angular rate, rad/s.
     pub gyro: Correction,
-    /// Of the specific force, m/s².
+    /// Specific force, m/s².
     pub accel: Correction,
-    /// Of the magnetic field, gauss.
+    /// Magnetic field, gauss.
     pub mag: Correction,
     /// Takes the sensor's forward, right, down to the user's axes; applied last.
     pub user_from_sensor: DQuat,

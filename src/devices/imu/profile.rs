@@ -10,11 +10,11 @@ words!(Decimation: "mean" => Mean, "last" => Last);
 /// One firmware of an IMU.
 #[derive(Clone, Debug)]
 pub struct ImuProfile {
-    /// Those that speak the same protocol.
+    /// Protocol of the product.
     pub family: ImuFamily,
     /// What only this protocol has: what it answers.
     pub dialect: Arc<dyn Dialect>,
-    /// Who it says it is.
+    /// Identity that it reports.
     pub identity: ImuIdentity,
     /// Baud rates it can be set to, the factory's first.
     pub baud_rates: Vec<u32>,
@@ -69,7 +69,7 @@ pub struct ImuSettings {
     pub baud_rate: u32,
     /// How well it measures: the physics.
     pub model: ImuModel,
-    /// Of its clock.
+    /// Errors of the unit's clock.
     pub clock: ClockErrors,
     /// How much later than [`ImuProfile::output_delay_ns`] messages about samples leave, nanoseconds.
     pub lag_ns: u64,
@@ -94,6 +94,6 @@ impl ImuSettings {
 pub struct ClockErrors {
     /// Runs fast by this part, in millionths.
     pub drift_ppm: f64,
-    /// Of a time stamp, standard deviation, s.
+    /// Standard deviation of a time stamp's jitter, s.
     pub jitter_std_s: f64,
 }

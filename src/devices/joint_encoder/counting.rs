@@ -12,7 +12,7 @@ use crate::world::joints::JointState;
 pub(super) struct Counter {
     /// Steps of a radian or a metre, negative if it counts backwards.
     steps_per_unit: f64,
-    /// Of a turn; `None` on a joint that slides.
+    /// Steps per turn; `None` on a joint that slides.
     steps_per_turn: Option<i64>,
     zero_count: i64,
     counting: Counting,

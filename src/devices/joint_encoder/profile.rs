@@ -84,7 +84,7 @@ pub struct JointEncoderSettings {
     pub clock_offset_ns: i64,
     /// The clock runs fast by this part, in millionths.
     pub clock_drift_ppm: f64,
-    /// Of a time in a line, standard deviation, seconds.
+    /// Standard deviation of the jitter of a time in a line, seconds.
     pub clock_jitter_s: f64,
     /// How much later than [`JointEncoderProfile::output_delay_ns`] lines leave, nanoseconds.
     pub lag_ns: u64,

@@ -21,7 +21,7 @@ pub enum Channels {
 
 words!(Channels: "independent" => Independent, "mixed" => Mixed);
 
-/// Of a Kangaroo.
+/// Settings of a Kangaroo.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KangarooSettings {
     /// 128 to 255.

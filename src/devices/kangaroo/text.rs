@@ -41,7 +41,7 @@ pub enum Said {
     Home,
     PowerDown,
     PowerDownAll,
-    /// So many units are so many lines.
+    /// Ratio of units to lines.
     Units {
         desired: f64,
         machine: f64,

@@ -10,14 +10,14 @@ use crate::config::toml::reader::{Limit, TableReader};
 use crate::imu::answers::{self, numbers, stored, word};
 use crate::imu::{Dialect, Protocol, Unit};
 
-/// Of a 3DM.
+/// Answers of a 3DM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MipAnswers {
     /// Result of the built-in test; 0: nothing failed.
     pub built_in_test: u32,
     /// State, dynamics mode and flags of the filter's status field.
     pub filter_status: [u16; 3],
-    /// Of the filter's data, Hz; a divisor of the sample rate.
+    /// Base rate of the filter's data, Hz; a divisor of the sample rate.
     pub filter_base_rate_hz: u32,
     /// From a reset of the filter until it has a solution, ns.
     pub filter_init_ns: u64,

@@ -54,7 +54,7 @@ pub struct Moment {
     pub sample: Sample,
     /// World from sensor as the older filter of set 0x80 has it, in the sensor's axes.
     pub complementary: DQuat,
-    /// Of the estimation filter.
+    /// Solution of the estimation filter.
     pub solution: Solution,
     /// World from vehicle, of the estimation filter.
     pub attitude: DQuat,
@@ -64,7 +64,7 @@ pub struct Moment {
     pub low_pass: [LowPass; 4],
     /// Whether increments are corrected for coning and sculling.
     pub is_coning_on: bool,
-    /// By which the host has set GPS time forward.
+    /// How far the host has set GPS time forward.
     pub gps_ahead_ns: i128,
 }
 

@@ -84,7 +84,7 @@ pub struct MipUnit {
     estimator: Estimator,
     filters: Filters,
     capture: Option<Capture>,
-    /// By which the host has set GPS time forward.
+    /// How far the host has set GPS time forward.
     gps_ahead_ns: i128,
     /// Bytes that came from the host since the start.
     bytes_read: u32,

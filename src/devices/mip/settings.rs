@@ -156,7 +156,7 @@ pub fn find(descriptor_set: u8, command: u8) -> Option<&'static Setting> {
 pub struct Values(BTreeMap<(u8, u8), Vec<u8>>);
 
 impl Values {
-    /// As the factory set them; `is_magnetic` if headings count from magnetic north at first.
+    /// Factory settings; `is_magnetic` if headings count from magnetic north at first.
     pub fn factory(answers: &MipAnswers, is_magnetic: bool) -> Self {
         let mut all: BTreeMap<_, _> =
             SETTINGS.iter().map(|s| (s.command, vec![0; s.length])).collect();

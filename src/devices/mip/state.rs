@@ -12,7 +12,7 @@ pub struct LowPass {
 }
 
 impl LowPass {
-    /// As the factory set it.
+    /// Factory setting.
     pub const FACTORY: Self = Self { is_on: true, is_manual: false, corner_hz: 0.0 };
 
     /// Whether it follows the format.
@@ -27,12 +27,12 @@ pub type Format = Vec<(u8, u16)>;
 /// What a host sets and may save, besides what [`super::settings`] holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MipSettings {
-    /// Of the sensors' and the filter's stream.
+    /// Formats of the sensors' and the filter's stream.
     pub formats: [Format; 2],
-    /// Which streams are on.
+    /// Whether each stream is on.
     pub is_on: [bool; 2],
     /// Bits a second.
     pub baud_rate: u32,
-    /// By [`super::low_pass::QUANTITIES`].
+    /// Low-pass filters by [`super::low_pass::QUANTITIES`].
     pub low_pass: [LowPass; 4],
 }

@@ -12,7 +12,7 @@ pub const MAX_FIELDS: usize = 32;
 /// One of the two streams.
 #[derive(Clone, Debug)]
 pub struct DataStream {
-    /// Of its packets.
+    /// Descriptor set of the unit's packets.
     pub descriptor_set: u8,
     /// Samples between two values at a decimation of 1.
     base_divisor: u64,

@@ -23,7 +23,7 @@ use crate::wire::ptp::ClockIdentity;
 
 const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
-/// So many settings are kept, for packets whose measurement comes late.
+/// Number of settings that are kept, for packets whose measurement comes late.
 const KEPT_SETTINGS: usize = 4096;
 /// Longer sentences are not taken.
 const LONGEST_SENTENCE: usize = 306;

@@ -71,7 +71,7 @@ const KEYS: [(&str, Kind); 23] = [
     ("udp_profile_lidar", Kind::Text),
 ];
 
-/// Those of them that firmware 2.0 has not yet.
+/// Keys that firmware 2.0 does not have yet.
 const NOT_YET: [&str; 4] =
     ["columns_per_packet", "signal_multiplier", "udp_profile_imu", "udp_profile_lidar"];
 

@@ -31,7 +31,7 @@ pub(super) struct Control {
     pub staged: Values,
     /// Comes into force with the next restart.
     pub persisted: Values,
-    /// As it left the factory, but for where it sends: that is the rig's.
+    /// Factory configuration, with the rig's destination.
     pub factory: Values,
     pub initialization_id: u32,
     /// When the last reinitialisation is over.

@@ -53,7 +53,7 @@ struct Told {
     turn: u16,
     /// Whether packets have told them: by their encoder or by the end of a turn.
     is_turn_told: bool,
-    /// Of the first packet of this format, and of the last.
+    /// First and last packet header of this format.
     headers: [Header; 2],
     /// The last packet's first column.
     last: Column,

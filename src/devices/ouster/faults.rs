@@ -37,7 +37,7 @@ pub struct Alert {
 /// The unit is hot and fires less often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShotLimiting {
-    /// By which share, 0..=0.75.
+    /// Reduction of the signal, a share 0..=0.75.
     pub reduction: f64,
     /// How long before it is announced, nanoseconds.
     pub announced_ns: u64,
@@ -128,7 +128,7 @@ pub fn announced_ns(kind: &dyn FamilyData) -> u64 {
 }
 
 impl OusterFaults {
-    /// Those among the faults of a unit.
+    /// The Ouster faults among the faults of a unit.
     pub fn of(faults: &DeviceFaults) -> Self {
         Self { alerts: faults.kind(), limits: faults.kind(), shutdowns: faults.kind() }
     }

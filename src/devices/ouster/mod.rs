@@ -85,7 +85,7 @@ pub struct Ouster {
     inertial: Inertial,
     /// From when on IMU packets are sent, or not.
     imu_on: Vec<(SimTime, bool)>,
-    /// Those at the TCP port for commands.
+    /// Connected hosts at the TCP port for commands.
     hosts: TcpHosts<CommandLines>,
     noise: NoiseSource,
     epoch: Epoch,

@@ -49,7 +49,7 @@ pub struct PixelMaker {
     order: ReturnOrder,
     /// The returns of the column that is being written.
     returns: [Returns; 2],
-    /// Of all its echoes together; [`NO_ECHO`] without any.
+    /// Reflectance of all its echoes together; [`NO_ECHO`] without any.
     reflectance: [f32; MOST_PIXELS],
     near_infrared: [i32; MOST_PIXELS],
 }
@@ -167,7 +167,7 @@ impl PixelMaker {
         count
     }
 
-    /// Which echoes of a pixel are reported, and how many.
+    /// Chooses the reported echoes of a pixel.
     #[inline(always)]
     fn choose(&mut self, is_dual: bool, pixel: usize, echoes: &[Return]) -> usize {
         let none = &Return { range_m: NO_ECHO, intensity: 0.0, signal: 0.0 };

@@ -33,7 +33,7 @@ pub struct Mode {
     pub signal_multiplier: f32,
     /// Nothing nearer is reported, metres from where a beam begins.
     pub blanked_m: f32,
-    /// Which packets of this mode carry.
+    /// Initialization id in the packets of this mode.
     pub initialization_id: u32,
 }
 
@@ -87,13 +87,13 @@ impl backlog::PacketPlan for PacketPlan {
 struct Cursor {
     /// The turn that it is in, when there is one: its beginning.
     turn: Option<SimTime>,
-    /// Otherwise the next turn begins after this instant.
+    /// If none, the next turn begins after this instant.
     after: SimTime,
     /// The next packet's first column.
     column: u16,
     /// Number of the turn, or of the next.
     frame: u32,
-    /// Of the mode whose turns are counted.
+    /// Initialization id of the mode whose turns are counted.
     initialization_id: u32,
 }
 

@@ -28,7 +28,7 @@ pub struct OusterProfile {
     pub geometry: Geometry,
     /// How light becomes counts.
     pub photons: Photons,
-    /// By row of the image, the highest first: 32, 64 or 128.
+    /// Beams by row of the image, the highest first: 32, 64 or 128.
     pub beams: Vec<BeamAngles>,
     /// The IMU.
     pub imu: ImuProfile,
@@ -101,11 +101,11 @@ pub struct Geometry {
 /// How light becomes counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Photons {
-    /// Of the signal, of a white target at 1 m.
+    /// Signal of a white target at 1 m.
     pub signal_at_1m: f64,
-    /// Of near infrared, of a white target in daylight.
+    /// Near infrared of a white target in daylight.
     pub white_near_infrared: f64,
-    /// Of near infrared, where no surface answers.
+    /// Near infrared where no surface answers.
     pub sky_near_infrared: f64,
     /// How many times as much as a white diffuse target a retro-reflector sends back whose reflectivity
     /// is 255.
@@ -134,7 +134,7 @@ pub struct ImuProfile {
     pub accel_std_g: f64,
     /// Standard deviation of an angular rate, degrees/s.
     pub gyro_std_deg_s: f64,
-    /// Of one count of acceleration, and of angular rate: a standard gravity and a degree/s have so many.
+    /// Counts per standard gravity of acceleration, and per degree/s of angular rate.
     pub counts: [f64; 2],
 }
 
@@ -143,7 +143,7 @@ pub struct ImuProfile {
 pub struct OusterClockSettings {
     /// Timestamps are multiples of this, nanoseconds, but those of PTP.
     pub resolution_ns: u64,
-    /// By how much the oscillator is fast, seconds a day.
+    /// Drift of the oscillator, seconds a day; positive when it is fast.
     pub drift_s_per_day: f64,
     /// How long the unit has been on at the first instant, nanoseconds.
     pub power_up_ns: u64,
@@ -176,7 +176,7 @@ pub struct OusterSettings {
     pub phase_lock_enable: bool,
     /// Where the rotor points when a second begins, thousandths of a degree.
     pub phase_lock_offset_mdeg: u32,
-    /// Which return is the first.
+    /// The order of the returns.
     pub return_order: ReturnOrder,
     /// Whether sentences of a receiver are read at the multipurpose input.
     pub reads_nmea: bool,
@@ -204,7 +204,7 @@ impl OusterProfile {
     /// The factory's UDP port of IMU packets.
     pub const IMU_UDP_PORT: u16 = 7503;
 
-    /// Those of lidar packets and IMU packets.
+    /// Ports of lidar packets and IMU packets.
     pub fn ports(&self) -> Vec<DatagramPort> {
         let data = DatagramPort { counts_frames: true, ..DatagramPort::data(&self.network) };
         let frame = FrameHeader {

@@ -17,7 +17,7 @@ use crate::spinning::profile_read::{self as spinning, Column};
 use crate::wire::ouster::format::{LidarFormat, PIXELS};
 use crate::wire::ouster::lidar::Footer;
 
-/// Who allows what the unit's own configuration has.
+/// Origin of the limits of the unit's own configuration.
 pub(super) const MANUAL: &str = "the unit's configuration, see its HTTP API guide";
 const FOOTERS: [(&str, Footer); 3] =
     [("zero", Footer::Zero), ("constant", Footer::Constant), ("crc64", Footer::Crc64)];
@@ -289,7 +289,7 @@ fn imu(table: TableReader<'_>) -> Option<ImuProfile> {
     Some(all)
 }
 
-/// Of a profile, without the keys that say how a run begins.
+/// Reads the keys of a profile, without those that say how a run begins.
 fn clock(mut keys: Keys<'_>, clock: &mut OusterClockSettings) -> Option<()> {
     let ns = Limit::new(1..=1000, "ns", PROFILES);
     keys.integer("resolution_ns", &ns, &mut clock.resolution_ns);

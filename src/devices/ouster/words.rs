@@ -89,7 +89,7 @@ pub enum TimestampMode {
 /// Whether a unit runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OperatingMode {
-    /// It does.
+    /// The lidar measures.
     #[default]
     Normal,
     /// The motor stands and nothing is sent.
@@ -99,12 +99,12 @@ pub enum OperatingMode {
 /// Which of a pixel's returns is the first, and which the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReturnOrder {
-    /// By their signals.
+    /// Strongest signal first.
     #[default]
     StrongestToWeakest,
-    /// By their ranges.
+    /// Farthest range first.
     FarthestToNearest,
-    /// By their ranges.
+    /// Nearest range first.
     NearestToFarthest,
 }
 

@@ -62,7 +62,7 @@ impl PtpSlave {
         }
     }
 
-    /// Who its master is, or was last; itself before the first.
+    /// Data set of the present or last master; its own before the first.
     pub fn parent_data_set(&self) -> ParentDataSet {
         let own = (PRIORITY, SLAVE_ONLY, PRIORITY, self.port.clock);
         let (priority_1, quality, priority_2, grandmaster) =
@@ -85,7 +85,7 @@ impl PtpSlave {
         }
     }
 
-    /// Which time it shows.
+    /// Time scale and properties of the time it shows.
     pub fn time_properties(&self) -> TimePropertiesDataSet {
         match &self.parent {
             None => TimePropertiesDataSet {
@@ -119,7 +119,7 @@ impl PtpSlave {
         }
     }
 
-    /// As linuxptp tells of it.
+    /// Time status as linuxptp shows it.
     pub fn time_status(&self) -> TimeStatus {
         let ingress_ns = self.synchronised.map_or(0, |at| self.clock.shows_ns(at));
         let has_master = matches!(self.state(), PortState::Uncalibrated | PortState::Slave);

@@ -24,7 +24,7 @@ struct Setting {
     from: SimTime,
     ticks: i128,
     shows_ns: i128,
-    /// By how much it counts faster than its oscillator, of [`RATE_PARTS`].
+    /// Rate above that of its oscillator, in parts of [`RATE_PARTS`].
     rate: i128,
 }
 
@@ -45,7 +45,7 @@ impl PtpClock {
         Self { past, ..*self }
     }
 
-    /// By how much it counts faster than its oscillator, parts per billion.
+    /// Rate of the clock above that of its oscillator, parts per billion.
     pub fn rate_ppb(&self) -> f64 {
         self.past.front().map_or(0.0, |setting| setting.rate as f64 / 1000.0)
     }

@@ -40,12 +40,12 @@ pub enum PtpFault {
         delay_ns: u64,
         /// Up to this much earlier or later than that, nanoseconds.
         jitter_ns: u64,
-        /// Of each.
+        /// Probability for each message.
         probability: f64,
     },
     /// Follow-ups are missing.
     NoFollowUp {
-        /// Of each.
+        /// Probability for each message.
         probability: f64,
     },
     /// The master's domain is higher by so much.
@@ -55,7 +55,7 @@ pub enum PtpFault {
     },
     /// The master's time jumps.
     Step {
-        /// By so much, nanoseconds.
+        /// Size of the step, nanoseconds.
         step_ns: i64,
     },
     /// The master announces another offset of UTC.
@@ -76,7 +76,7 @@ pub enum PtpFault {
     BetterMaster {
         /// Its first priority.
         priority_1: u8,
-        /// By how much its clock is ahead of the other's, nanoseconds.
+        /// How far its clock is ahead of the other's, nanoseconds.
         ahead_ns: i64,
     },
     /// Masters without end announce themselves and never synchronise.

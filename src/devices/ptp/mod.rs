@@ -68,7 +68,7 @@ pub enum PortState {
 }
 
 impl PortState {
-    /// As linuxptp calls it.
+    /// Name of the state in linuxptp.
     pub fn word(self) -> &'static str {
         match self {
             Self::Disabled => "DISABLED",
@@ -230,7 +230,7 @@ impl PtpSlave {
         Self { is_on: self.is_on, disturbances: self.disturbances.clone(), line, ..new }
     }
 
-    /// By how much its clock counts faster than its oscillator, parts per billion.
+    /// Rate of its clock above that of its oscillator, parts per billion.
     pub fn rate_ppb(&self) -> f64 {
         self.clock.rate_ppb()
     }

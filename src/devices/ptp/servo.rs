@@ -6,7 +6,8 @@
 const FIRST_STEP_NS: i128 = 20_000;
 /// Rates beyond this are not ordered of a crystal, parts per billion.
 pub const MAX_RATE_PPB: f64 = 500_000.0;
-/// Of the offset and of its sum, at one synchronisation a second; fewer weigh as much at most.
+/// Gains of the offset and of its sum, at one synchronisation a second; fewer weigh as much at
+/// most.
 const PROPORTIONAL: (f64, f64) = (0.7, -0.3);
 const INTEGRAL: (f64, f64) = (0.3, 0.4);
 /// The first rate is taken over this, divided by the integral part, seconds.

@@ -30,7 +30,7 @@ struct Simulated {
     there_ns: i128,
     back_ns: i128,
     domain: u8,
-    /// Of ten synchronisations so many are lost.
+    /// Number of lost synchronisations in ten.
     lost: u64,
     is_silent: bool,
 }

@@ -37,16 +37,16 @@ words!(PidOrder: "pid" => Pid, "dpi" => Dpi);
 /// How long the answers of a RoboClaw are where firmwares differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RoboClawLayout {
-    /// As in the manual of firmware 4.1.34 and the maker's library `roboclaw_3`.
+    /// Layout in the manual of firmware 4.1.34 and the maker's library `roboclaw_3`.
     #[default]
     Classic,
-    /// As in the maker's library `basicmicro` 2.
+    /// Layout of the maker's library `basicmicro` 2.
     Extended,
 }
 
 words!(RoboClawLayout: "classic" => Classic, "extended" => Extended);
 
-/// Of a RoboClaw.
+/// Settings of a RoboClaw.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoboClawSettings {
     /// 128 to 135.
@@ -57,17 +57,17 @@ pub struct RoboClawSettings {
     pub packet_gap_ns: u64,
     /// Motors stop when no packet has come for so long; 0: never. Nanoseconds.
     pub timeout_ns: u64,
-    /// Of its status.
+    /// Width of the unit's status.
     pub status: StatusWidth,
     /// Whether the speeds of commands 18, 19, 30 and 31 have a sign of their own beside the direction.
     pub has_signed_speeds: bool,
-    /// Of its answer to commands 55 and 56.
+    /// Order of P, I and D in the answer to commands 55 and 56.
     pub pid_order: PidOrder,
     /// Proportional, integral, differential gain before a host sets them, times 65536.
     pub velocity_gains: [f64; 3],
     /// Proportional gain of the position controller before a host sets it, 1/s.
     pub position_gain: f64,
-    /// Of the answers to commands 59, 75, 77, 81 and 149.
+    /// Layout of the answers to commands 59, 75, 77, 81 and 149.
     pub layout: RoboClawLayout,
 }
 

@@ -56,7 +56,7 @@ const LONGER: [(u8, usize); 5] = [
 pub struct Values(BTreeMap<u8, Vec<u8>>);
 
 impl Values {
-    /// As the factory, and the rig, have them.
+    /// Factory settings, changed by the rig.
     pub fn factory(own: &RoboClawSettings, unit: &Unit) -> Self {
         let mut all = Self(BTreeMap::new());
         for (read, writes, [_, length]) in READS {

@@ -22,7 +22,7 @@ pub enum SabertoothMode {
 
 words!(SabertoothMode: "packet" => Packet, "simplified" => Simplified);
 
-/// Of a Sabertooth.
+/// Settings of a Sabertooth.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SabertoothSettings {
     /// 128 to 135.

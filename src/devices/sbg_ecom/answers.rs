@@ -11,7 +11,7 @@ use crate::imu::answers::{self, bytes, stored, word};
 use crate::imu::{Dialect, Protocol, Unit};
 use crate::wire::sbg_ecom::command;
 
-/// Of an Ellipse.
+/// Answers of an Ellipse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SbgAnswers {
     /// General status.
@@ -22,15 +22,15 @@ pub struct SbgAnswers {
     pub aiding: u32,
     /// Load of the processor, percent.
     pub cpu_percent: u8,
-    /// Of an IMU log when no range has ended.
+    /// State of an IMU log when no range has ended.
     pub imu: u16,
-    /// Of a magnetometer log.
+    /// State of a magnetometer log.
     pub mag: u16,
-    /// Of a UTC log.
+    /// State of a UTC log.
     pub utc: u16,
-    /// Of the filter's logs.
+    /// State of the filter's logs.
     pub solution: u32,
-    /// Of the internal receiver, Hz; a divisor of the sample rate.
+    /// Rate of the internal receiver, Hz; a divisor of the sample rate.
     pub gnss_rate_hz: u32,
     /// That the internal receiver uses.
     pub gnss_satellites: u8,

@@ -48,7 +48,7 @@ const WITH_NEW_DATA: u16 = 10_001;
 const GNSS_TYPE: u8 = 5;
 /// GPS L1 and L2, GLONASS L1 and L2.
 const GNSS_SIGNALS: u32 = 0x1b;
-/// It finds a heading by two antennas.
+/// The unit finds a heading by two antennas.
 const GNSS_DUAL_ANTENNA: u32 = 1;
 /// Output ports: the line, and a second one to which nothing is wired.
 const PORT_A: u8 = 0;

@@ -52,18 +52,18 @@ const PINS: [(u8, u8); 2] = [(command::SYNC_IN_CONF, 2), (command::SYNC_OUT_CONF
 /// What a host sets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// By command and pin; 0 for commands that name none.
+    /// Stored data by command and pin; 0 for commands that name none.
     stored: BTreeMap<(u8, u8), Vec<u8>>,
     /// Mode, identifier and length of messages on the CAN bus that a host has changed.
     can: BTreeMap<u16, [u8; 7]>,
     /// Vehicle from sensor, forward, right, down.
     vehicle_from_sensor: DQuat,
-    /// Of the magnetometer, in units of the usual field.
+    /// Magnetometer reading, in units of the usual field.
     mag: Correction,
 }
 
 impl Settings {
-    /// As the factory set them: data by command.
+    /// Factory settings: data by command.
     pub fn factory(data: &BTreeMap<u8, Vec<u8>>) -> Self {
         let mut stored = BTreeMap::new();
         for (id, value) in data {

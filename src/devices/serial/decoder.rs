@@ -53,7 +53,7 @@ pub(crate) struct FrameDecoder<F: Framing> {
 }
 
 impl<F: Framing + Copy + 'static> FrameDecoder<F> {
-    /// Of the family `key`, whose frames are `format`'s.
+    /// A decoder of the family `key`, whose frames are `format`'s.
     pub fn boxed(
         key: &'static str,
         format: F,
@@ -133,7 +133,7 @@ impl Framing for Frameless {
     }
 }
 
-/// Of the family `key`, whose bytes cannot be told apart without what its host said.
+/// A decoder of the family `key`, whose bytes cannot be told apart without its host's commands.
 pub(crate) fn frameless(key: &'static str) -> Box<dyn StreamDecoder> {
     FrameDecoder::boxed(key, Frameless, Summary::Counts, |()| None)
 }

@@ -38,7 +38,7 @@ pub const STORED: [(&str, &[Value]); 21] = [
     ("EImask", &[Value::U8(255), Value::U8(255), Value::U8(255), Value::U8(0)]),
 ];
 
-/// Those that only an LMS5xx has, which is the one with an echo filter.
+/// Commands that only an LMS5xx has, which is the one with an echo filter.
 const OF_LMS5XX: [&str; 3] = ["FREchoFilter", "DO6Fnc", "DI3Fnc"];
 
 /// OPcurtmpdev, degrees C.

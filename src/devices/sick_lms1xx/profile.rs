@@ -16,7 +16,7 @@ words!(ScannerClock: "since-power-on" => SincePowerOn, "utc" => Utc);
 /// Parts of a turn that the wire counts.
 pub const TURN: u32 = 3_600_000;
 
-/// Which dialects a scanner hears.
+/// The dialects that a scanner accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptedDialects {
     /// Both, each answered in kind.
@@ -25,7 +25,7 @@ pub enum AcceptedDialects {
     Configured,
 }
 
-/// Which echoes are given out: the values of `FREchoFilter`.
+/// The echoes that are sent: the values of `FREchoFilter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoFilter {
     /// The nearest, as DIST1.
@@ -85,9 +85,9 @@ pub struct SickLms1xxProfile {
     pub ident: [String; 2],
     /// `FirmwareVersion`.
     pub firmware_version: String,
-    /// Of `LMDscandata`: the format.
+    /// Version of the telegram `LMDscandata`: the format.
     pub telegram_version: u16,
-    /// Of `LMDscandata`.
+    /// Device number in the telegram `LMDscandata`.
     pub device_number: u16,
     /// `ODoprh` at the first instant, 1/10 h.
     pub operating_time_tenth_h: u32,
@@ -129,7 +129,7 @@ pub struct SickLms1xxProfile {
     pub output_changes: u32,
     /// Order number and type.
     pub order: [String; 2],
-    /// Who may log in.
+    /// Passwords by user level.
     pub passwords: Vec<Password>,
     /// Values a rig may override.
     pub defaults: SickLms1xxSettings,
@@ -145,7 +145,7 @@ pub struct SickLms1xxSettings {
     pub output_range: [i32; 2],
     /// A bit an echo.
     pub channels: u8,
-    /// Which echoes are given out.
+    /// The echoes that are sent.
     pub echo_filter: EchoFilter,
     /// Whether RSSI values are given out.
     pub remission: bool,
@@ -159,7 +159,7 @@ pub struct SickLms1xxSettings {
     pub host_dialect: Dialect,
     /// `LocationName`.
     pub location_name: String,
-    /// Which dialects it hears.
+    /// The dialects that it accepts.
     pub accepted_dialects: AcceptedDialects,
     /// Every host that connects gets scans in this dialect without asking; so does a recording.
     pub power_on_stream: Option<Dialect>,

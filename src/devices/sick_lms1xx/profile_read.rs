@@ -17,7 +17,7 @@ const PROTOCOL: &str = "CoLa";
 const PER_DEGREE: f64 = 10_000.0;
 /// Names of places are no longer in these scanners.
 const LONGEST_TEXT: usize = 64;
-/// As many as there are names for channels.
+/// Number of names for channels.
 const MAX_ECHOES: i128 = 5;
 
 /// Reads what a profile says besides its name and sources.

@@ -19,7 +19,7 @@ pub struct DataConfig {
     pub remission: u8,
     /// 1: they have 16 bits, else 8.
     pub is_16_bit: u8,
-    /// Of RSSI: 0 is digits.
+    /// Unit of RSSI: 0 is digits.
     pub unit: u8,
     /// 1 in the first byte: encoder values too.
     pub encoder: [u8; 2],
@@ -36,7 +36,7 @@ pub struct DataConfig {
 }
 
 impl DataConfig {
-    /// As stored.
+    /// Configuration as stored.
     pub fn new(settings: &SickLms1xxSettings) -> Self {
         Self {
             channels: [settings.channels, 0],
@@ -90,7 +90,7 @@ pub struct Telegrams<'a> {
     pub status: ScannerStatus,
     /// What they hold.
     pub config: DataConfig,
-    /// Which echoes.
+    /// The echoes that are sent.
     pub echo_filter: EchoFilter,
     /// Where it stands.
     pub location_name: &'a [u8],
@@ -215,7 +215,7 @@ impl Telegrams<'_> {
         (data, points)
     }
 
-    /// Which echoes there are channels of, counted from 0.
+    /// Echoes that have channels, counted from 0.
     fn echoes(&self) -> impl Iterator<Item = usize> {
         let is_all = self.echo_filter == EchoFilter::All;
         let wanted = if is_all { self.config.channels[0] } else { 1 };

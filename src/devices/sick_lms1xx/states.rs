@@ -28,7 +28,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// As they are when power comes.
+    /// Outputs at power-on.
     pub fn new(profile: &SickLms1xxProfile) -> Self {
         let is_there = |output: usize| output < usize::from(profile.outputs);
         Self {

@@ -28,7 +28,7 @@ struct Bench {
     telegrams: Vec<(SimTime, Option<Peer>, Dialect, Vec<u8>)>,
     last_due: SimTime,
     asked: u64,
-    /// Whose connections the scanner has ended.
+    /// Peers whose connections the scanner has ended.
     hung_up: Vec<Peer>,
 }
 

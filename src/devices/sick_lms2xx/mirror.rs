@@ -46,7 +46,7 @@ pub struct Pattern {
     quarters: Vec<u8>,
     /// Whether every revolution is sent on its own.
     pub is_partial: bool,
-    /// So many scans are put together in one telegram.
+    /// Number of scans in one telegram.
     scans: u64,
 }
 

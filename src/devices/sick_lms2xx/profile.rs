@@ -152,7 +152,7 @@ pub struct SickLms2xxSettings {
     pub sensitivity: u8,
     /// The operating mode after power-on.
     pub power_on_mode: PowerOnMode,
-    /// Of installation mode.
+    /// Password of installation mode.
     pub password: [u8; 8],
     /// Added to 0x80 in telegrams from the scanner.
     pub address: u8,

@@ -16,16 +16,16 @@ pub enum Format {
     Scan,
     /// 0xB6
     Mean {
-        /// Of how many scans.
+        /// Number of scans.
         scans: u8,
     },
     /// 0xB7
     Subrange(Subrange),
     /// 0xBF
     MeanSubrange {
-        /// Of how many scans.
+        /// Number of scans.
         scans: u8,
-        /// Which values.
+        /// The values that are sent.
         part: Subrange,
     },
     /// 0xC4
@@ -73,7 +73,7 @@ pub struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    /// Of the ranges.
+    /// Unit of the ranges.
     pub fn unit(&self) -> Unit {
         Unit::from_code(self.configuration.unit()).unwrap_or(Unit::Centimetres)
     }

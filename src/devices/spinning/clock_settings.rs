@@ -37,7 +37,7 @@ pub struct ClockSettings {
     pub reference: ClockReference,
     /// What a free-running clock shows at the first instant, microseconds since power-up.
     pub power_up_us: u64,
-    /// By how much the oscillator is fast, seconds a day; negative when it is slow.
+    /// Drift of the oscillator, seconds a day; negative when it is slow.
     pub drift_s_per_day: f64,
     /// Rate of the serial input, eight data bits, no parity, one stop bit.
     pub gps_baud: u32,
@@ -76,7 +76,7 @@ pub(crate) fn settings(keys: &mut Keys<'_>, clock: &mut ClockSettings) {
     keys.table_in(&field, "a clock", clock, read);
 }
 
-/// Of a profile, without the keys that say how a run begins.
+/// Reads the keys of a profile, without those that say how a run begins.
 fn read(mut keys: Keys<'_>, clock: &mut ClockSettings) -> Option<()> {
     drift::read(&mut keys, &mut clock.drift_s_per_day);
     let baud = Limit::new(300..=921_600, "baud", PROFILES);

@@ -7,7 +7,7 @@ use crate::config::toml::reader::{Limit, TableReader};
 /// How a head is driven, and what its lasers do while it is slow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MotorSettings {
-    /// By which the motor changes the speed, rpm/s.
+    /// Rate at which the motor changes its speed, rpm/s.
     pub acceleration_rpm_s: u32,
     /// Lasers fire at this speed and above, rpm.
     pub interlock_rpm: u32,
@@ -56,7 +56,7 @@ pub(crate) fn plain(mut keys: Keys<'_>, motor: &mut MotorSettings) -> Option<()>
     keys.finish()
 }
 
-/// Of a profile, without the key that says how a run begins.
+/// Reads the keys of a profile, without the one that says how a run begins.
 fn read(mut keys: Keys<'_>, motor: &mut MotorSettings) -> Option<()> {
     acceleration(&mut keys, motor);
     let speed = Limit::new(0..=6000, "rpm", PROFILES);

@@ -2,7 +2,7 @@
 
 words!(ReturnMode: "strongest" => Strongest, "last" => Last, "dual" => Dual);
 
-/// Which echo of a pulse is reported.
+/// The echo of a pulse that is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReturnMode {
     /// The brightest.

@@ -9,7 +9,7 @@ use crate::config::toml::reader::TableReader;
 use crate::imu::answers::{self, numbers, stored};
 use crate::imu::{Dialect, Protocol, Unit};
 
-/// Of a VN-100: registers' contents by number.
+/// Answers of a VN-100: registers' contents by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VectorNavAnswers(pub BTreeMap<u8, String>);
 

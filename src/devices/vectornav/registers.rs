@@ -164,7 +164,7 @@ pub struct Appended {
 }
 
 impl Registers {
-    /// As the factory, or the rig, set them; `stored` are those that change nothing here.
+    /// Factory registers, changed by the rig; `stored` are those that change nothing here.
     pub fn factory(unit: &Unit, mut stored: BTreeMap<u8, String>) -> Self {
         for (id, content) in TUNING {
             stored.entry(id).or_insert_with(|| content.to_owned());

@@ -33,7 +33,7 @@ pub struct View {
     pub ypr_deg: DVec3,
     /// Inside the unit.
     pub temperature_c: f64,
-    /// Of the air.
+    /// Air pressure, kPa.
     pub pressure_kpa: f64,
     /// On the unit's clock.
     pub time_ns: u64,
@@ -72,7 +72,7 @@ pub struct Processed {
     uncompensated: Sample,
     /// For the increments: without moving means, compensated as register 82 says.
     integrated: Sample,
-    /// Of the filter.
+    /// Attitude that the filter estimates.
     attitude: DQuat,
     gravity_ned_m_s2: DVec3,
 }

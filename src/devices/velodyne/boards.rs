@@ -14,7 +14,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct Boards {
     thermal: ThermalProfile,
     up_since: SimTime,
-    /// Of the top board, at the last power-up or reset, degrees C.
+    /// Temperature of the top board at the last power-up or reset, degrees C.
     power_up_c: f64,
 }
 

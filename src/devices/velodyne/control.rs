@@ -19,7 +19,7 @@ const SECOND_NS: i128 = 1_000_000_000;
 pub struct Configuration {
     /// Set speed; 0 stops the rotor.
     pub rpm: u32,
-    /// Which echoes.
+    /// The reported echoes.
     pub returns: ReturnMode,
     /// Where lasers fire.
     pub view: View,

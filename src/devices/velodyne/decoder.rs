@@ -93,7 +93,7 @@ impl VelodyneDecoder {
         self.named.as_ref().is_some_and(differs)
     }
 
-    /// Whose packets these are.
+    /// Model that sends these packets.
     fn whose(&self) -> Option<Model> {
         self.meant().map_or_else(|| self.told(), Named::model)
     }

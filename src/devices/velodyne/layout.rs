@@ -7,7 +7,7 @@
 
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 
-/// Which of a firing's returns a block holds.
+/// The one of a firing's returns that a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     Only,

@@ -35,9 +35,9 @@ pub struct PacketPlan {
 pub struct Starts {
     first: SimTime,
     period_ns: u64,
-    /// So many of them follow one another from the first on.
+    /// Number of them that follow one another from the first on.
     even: usize,
-    /// Those after the first gap.
+    /// Starts after the first gap.
     others: Vec<SimTime>,
 }
 
@@ -118,7 +118,7 @@ pub struct Planner {
 #[derive(Debug)]
 struct Packing {
     layout: Layout,
-    /// Of packets whose sequences follow one another, as nearly all do.
+    /// Number of even firings in packets whose sequences follow one another, as nearly all do.
     even_firings: Arc<[FiringSlot]>,
 }
 

@@ -38,7 +38,7 @@ pub struct PositionProfile {
     pub timers_ns: Vec<u64>,
     /// A packet is made up to this much after it was asked for, nanoseconds.
     pub jitter_ns: u64,
-    /// And leaves this much after it was made, nanoseconds.
+    /// Delay between the measurement and the packet, nanoseconds.
     pub lag_ns: u64,
     /// Room for the sentence, bytes.
     pub nmea_bytes: usize,
@@ -57,9 +57,10 @@ pub struct PositionImu {
     pub gyro_std_deg_s: f64,
     /// Standard deviation of an acceleration, g.
     pub accel_std_g: f64,
-    /// Of each unit: what the gyro turns about, the first and the second accelerometer point along.
+    /// Axes of each unit: the gyro's axis, and the directions of the first and the second
+    /// accelerometer.
     pub axes: [[Axis; 3]; 3],
-    /// Of each unit, degrees C.
+    /// Temperatures of each unit, degrees C.
     pub temperatures_c: [f64; 3],
 }
 

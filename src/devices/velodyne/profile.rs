@@ -26,7 +26,7 @@ pub struct VelodyneProfile {
     /// From one firing sequence's start to the next, nanoseconds. In a sequence every laser fires
     /// once.
     pub sequence_ns: u64,
-    /// By laser id: 16, 32 or 128.
+    /// Lasers by laser id: 16, 32 or 128.
     pub lasers: Vec<VelodyneLaser>,
     /// What its web interface says of it.
     pub web: WebProfile,
@@ -40,7 +40,7 @@ impl VelodyneProfile {
     /// The port of position packets, which come after the data packets' in [`Self::ports`].
     pub const POSITION_PORT: PortIndex = PortIndex(1);
 
-    /// Those of data packets and position packets.
+    /// Ports of data packets and position packets.
     pub fn ports(&self) -> Vec<DatagramPort> {
         let data = DatagramPort::data(&self.network);
         let frame = FrameHeader {
@@ -63,7 +63,7 @@ impl VelodyneProfile {
 pub struct VelodynePacket {
     /// Byte 1205.
     pub product_id: u8,
-    /// Of one count of distance, metres.
+    /// Length of one count of distance, metres.
     pub distance_unit_m: f64,
     /// Intensity of a white diffuse target; retro-reflectors are above it.
     pub diffuse_full_scale: u8,
@@ -95,7 +95,7 @@ pub struct VelodyneLaser {
 pub struct VelodyneSettings {
     /// Rotor speed, rpm.
     pub rotation_rate_rpm: u32,
-    /// Which echo.
+    /// The reported echo.
     pub return_mode: ReturnMode,
     /// Rotor angle at the first instant, radians, clockwise from the device's +Y (forward).
     pub start_azimuth_rad: f64,

@@ -23,7 +23,7 @@ pub struct Alignment {
     heading_rad: f64,
     /// Object from sensor by a reset of the inclination.
     inclination: DQuat,
-    /// Of the gyro, sensor axes, rad/s.
+    /// Bias of the gyro, sensor axes, rad/s.
     gyro_bias: DVec3,
     update: Update,
 }
@@ -76,7 +76,7 @@ impl Alignment {
         self.update = Update::Running { until, sum: DVec3::ZERO, count: 0 };
     }
 
-    /// Of the status word: 3 while the update runs, 2 when the unit turned meanwhile.
+    /// Update bits of the status word: 3 while the update runs, 2 when the unit turned meanwhile.
     pub fn update_status(&self) -> u32 {
         match self.update {
             Update::Done => 0,

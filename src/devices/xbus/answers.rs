@@ -10,7 +10,7 @@ use crate::imu::answers::{self, bytes, stored, word};
 use crate::imu::{Dialect, Protocol, Unit};
 use crate::wire::xbus::mid;
 
-/// Of an MTi.
+/// Answers of an MTi.
 #[derive(Clone, Debug, PartialEq)]
 pub struct XbusAnswers {
     /// Result of the self-test, a bit for each test that was passed.

@@ -51,9 +51,9 @@ pub struct Moment {
     pub attitude: DQuat,
     /// On the unit's clock.
     pub clock_ns: u64,
-    /// Of messages.
+    /// Message counter.
     pub counter: u16,
-    /// By which the host has set UTC forward.
+    /// How far the host has set UTC forward.
     pub utc_ahead_ns: i128,
     /// Where the host has said that the unit is.
     pub told_place: Option<Geodetic>,

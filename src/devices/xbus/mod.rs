@@ -59,7 +59,7 @@ const STORED: [(u8, &[u8]); 3] = [
 ];
 /// Bytes of the extended settings (eMTS). Their contents are encrypted and not published.
 const EMTS_BYTES: usize = 1024;
-/// Of a sync setting: the function "send the latest" on the line "`ReqData`".
+/// Bytes of a sync setting: the function "send the latest" on the line "`ReqData`".
 const SEND_LATEST_ON_REQUEST: [u8; 2] = [8, 6];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub struct XbusUnit {
     compass: Compass,
     /// The latest measurement, for hosts that ask for it.
     latest_data: Vec<u8>,
-    /// By which the host has set UTC forward.
+    /// How far the host has set UTC forward.
     utc_ahead_ns: i128,
     latest: Option<Sample>,
     counter: u16,

@@ -35,7 +35,7 @@ pub struct Certificate {
     pub rig: String,
     /// What the command line changed in it.
     pub overrides: Vec<String>,
-    /// Of every random draw.
+    /// Seed of every random draw.
     pub seed: u64,
     /// Device time of the first instant, UTC.
     pub start_utc: String,
@@ -110,7 +110,7 @@ pub struct Hash {
     pub part: String,
     /// Its name.
     pub name: String,
-    /// Of the file's bytes; of a scene, of what was loaded.
+    /// SHA-256 of the file's bytes; for a scene, of what was loaded.
     pub sha256: String,
 }
 
@@ -149,9 +149,10 @@ pub struct DeviceTiming {
     pub refused_because: Vec<String>,
     /// Packets sent whose timing nobody had time to write down.
     pub unrecorded: u64,
-    /// Who says when packets left: `kernel`, `card`, or `none` for links without timestamps.
+    /// Source of the times at which packets left: `kernel`, `card`, or `none` for links without
+    /// timestamps.
     pub stamps: String,
-    /// Those of the timestamps that the network card took; the kernel took the others.
+    /// Number of timestamps that the network card took; the kernel took the others.
     #[serde(default)]
     pub stamped_by_card: u64,
     /// How far the card's clock may have been misread, microseconds: the worst.
@@ -234,7 +235,7 @@ pub struct Account<'a> {
     pub rig: String,
     /// What the command line changed in the rig.
     pub overrides: Vec<String>,
-    /// Of every random draw.
+    /// Seed of every random draw.
     pub seed: u64,
     /// Device time of the first instant.
     pub start: jiff::Timestamp,

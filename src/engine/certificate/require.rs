@@ -18,16 +18,16 @@ pub struct Requirement {
     comparison: Comparison,
     /// Microseconds, microseconds a second, or packets.
     limit: f64,
-    /// As it was written.
+    /// Text of the requirement as written.
     text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Metric {
-    /// Of the size of the error, 0 to 100.
+    /// Percentile of the error's size, 0 to 100.
     Percentile(f64),
     Mean,
-    /// Of the least error, early or late, microseconds a second.
+    /// Drift of the least error, early or late, microseconds a second.
     Drift,
     Late,
     Dropped,
@@ -50,7 +50,7 @@ enum Comparison {
 /// Whether a requirement is met by a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// As it was written.
+    /// Text of the requirement as written.
     pub requirement: String,
     /// The device; empty when none has sent anything.
     pub device: String,

@@ -29,7 +29,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Those of `rig`.
+    /// Windows of the faults of `rig`.
     pub fn of(rig: &Rig) -> Self {
         let mut windows = Self::default();
         rig.faults.iter().for_each(|fault| windows.add(fault.schedule));

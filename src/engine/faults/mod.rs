@@ -26,25 +26,25 @@ use crate::time::SimTime;
 /// What a fault did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// It came.
+    /// The fault started.
     Begins,
-    /// It went.
+    /// The fault ended.
     Ends,
     /// The packet, or the edge of a time pulse, never arrived.
     Lost,
     /// A copy followed.
     Copied {
-        /// So much later.
+        /// Added delay.
         after_ns: u64,
     },
     /// Others went before it.
     HeldBack {
-        /// So many.
+        /// Number of packets.
         packets: u64,
     },
-    /// It left later.
+    /// The packet left later.
     Delayed {
-        /// So much.
+        /// Size of the shift.
         by_ns: u64,
     },
     /// Its end was cut off.
@@ -54,20 +54,20 @@ pub enum Effect {
     },
     /// Bits were flipped.
     Flipped {
-        /// So many.
+        /// Number of bits.
         bits: u64,
     },
     /// Bytes within it were lost.
     Dropped {
-        /// So many.
+        /// Number of bytes.
         bytes: u64,
     },
     /// The line was held low.
     Broken {
-        /// So many times.
+        /// Number of copies.
         times: u64,
     },
-    /// It was made under a fault within the device.
+    /// The packet was made under a fault within the device.
     Within(EffectKind),
 }
 
@@ -125,7 +125,7 @@ pub struct Row {
     pub fault: usize,
     /// The packet, counted from zero as the device gave it out to that port.
     pub packet: Option<(Stream, u64)>,
-    /// Which of the fault's windows.
+    /// Index of the fault's window.
     pub window: u64,
     /// What it did.
     pub effect: Effect,
@@ -148,7 +148,7 @@ struct CableDown {
 
 /// A device's way to its link: a lane for each port, one for a device without.
 struct Lanes {
-    /// By port.
+    /// Lanes by port.
     ports: Vec<Lane>,
     /// Whether it sends datagrams, so that what goes to one host goes by a control.
     sends_datagrams: bool,

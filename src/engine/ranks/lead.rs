@@ -30,7 +30,7 @@ const ASKED_PER_WORKER: usize = 3;
 const TABLES: usize = 64;
 /// A rank from which nothing was heard for so long is lost: it says each second that it is there.
 const SILENCE: Duration = Duration::from_secs(20);
-/// So often it is looked whether the run is over.
+/// Interval at which the end of the run is checked.
 const LOOK: Duration = Duration::from_millis(20);
 /// Within this a signal that is for all has come to all.
 const SIGNALS: Duration = Duration::from_millis(300);
@@ -42,7 +42,7 @@ const HURRIED_FAREWELL: Duration = Duration::from_millis(500);
 /// Why the others cannot measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unable {
-    /// Which rank and why.
+    /// Rank and reason.
     pub text: String,
     /// Whether the input is wrong.
     pub is_input: bool,
@@ -51,7 +51,7 @@ pub struct Unable {
 /// What passed between rank 0 and one of the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankFigures {
-    /// Which rank.
+    /// Number of the rank.
     pub rank: usize,
     /// The name of its machine.
     pub host: String,
@@ -65,7 +65,7 @@ pub struct RankFigures {
     pub answer_bytes: u64,
     /// From a request to its answer, nanoseconds, all together.
     pub away_ns: u64,
-    /// Of that, how long threads were busy.
+    /// How long of that time threads were busy.
     pub busy_ns: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct Lead {
     others: Vec<Other>,
     state: Mutex<State>,
     stop: OnceLock<Arc<AtomicBool>>,
-    /// Of the next question, in all runs.
+    /// Ticket of the next question, over all runs.
     ticket: AtomicU64,
 }
 
@@ -480,9 +480,9 @@ impl RemoteWorkers for Lead {
 #[derive(Default)]
 struct Partner {
     told: Told,
-    /// So many of the faults.
+    /// Number of faults that it knows.
     faults: usize,
-    /// Which table it has in each place.
+    /// The table in each place.
     tables: HashMap<u32, u64>,
 }
 

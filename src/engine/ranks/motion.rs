@@ -11,12 +11,12 @@ use crate::world::vehicle::VehicleStep;
 /// What has been added to the motion in a world.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Motion {
-    /// Of the robot.
+    /// Steps of the robot's motion.
     pub steps: Vec<VehicleStep>,
     /// Of each joint that is commanded: position and rate at whole milliseconds, with the number of the
     /// first.
     pub knots: Vec<(u64, Vec<[f64; 2]>)>,
-    /// By the place of the feed in [`feeds`].
+    /// News by the place of the feed in [`feeds`].
     pub feeds: Vec<(usize, FeedNews)>,
 }
 
@@ -25,7 +25,7 @@ pub struct Motion {
 pub struct Told {
     /// The start of the last step of the robot, which had only begun.
     step: Option<SimTime>,
-    /// So many knots of the joints.
+    /// Number of the joints' knots that it knows.
     knots: u64,
     /// The number of the last pose of each feed.
     poses: Vec<u64>,

@@ -35,7 +35,7 @@ pub enum Order {
     Fault(FaultNews),
     /// To measure.
     Measure(Question),
-    /// It is over.
+    /// The run is over.
     End,
 }
 
@@ -80,7 +80,7 @@ pub struct Question {
     pub number: u64,
     /// Its rotor's motion.
     pub rotor: RotorMotion,
-    /// Which echoes are reported.
+    /// The echoes that are reported.
     pub selection: EchoSelection,
     /// The receiver's setting.
     pub receiver: ReceiverSetting,
@@ -100,7 +100,7 @@ pub const SIGNALLED: &str = "it was told to end by a signal";
 pub enum Reply {
     /// The world is loaded.
     Loaded(Loaded),
-    /// It cannot be; whether the input is why.
+    /// The measurement is not possible; whether the input is the reason.
     Unable(String, bool),
     /// Something has been measured.
     Answer(Box<Reading>),
@@ -144,7 +144,7 @@ pub struct Reading {
     pub fault_effects: Vec<FaultEffect>,
     /// The truth, if it was asked for.
     pub truth: Option<SweepTruth>,
-    /// Which poses of which feed were shown until when.
+    /// Poses of feeds that were shown, and until when.
     pub shown: Vec<(usize, u64, SimTime)>,
 }
 
@@ -578,7 +578,7 @@ fn effect_of(code: u8, amount: u64) -> Option<EffectKind> {
     })
 }
 
-/// By their numbers.
+/// Reasons by number.
 const REASONS: [Why; 8] = [
     Why::Nearest,
     Why::Merged,

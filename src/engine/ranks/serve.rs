@@ -28,9 +28,9 @@ use crate::sensors::lidar::{Scratch, Thinning};
 use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Sensor, Subject, Sweep};
 use crate::time::Epoch;
 
-/// So often a rank says that it is there.
+/// Interval at which a rank reports that it is alive.
 const BEAT: Duration = Duration::from_secs(1);
-/// So often it is looked whether the process is told to end.
+/// Interval at which a request to end is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What a rank says of itself when it has loaded `world`.

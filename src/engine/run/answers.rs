@@ -30,7 +30,7 @@ const LONGEST: usize = 65_536;
 /// Stimuli that no packet has carried yet.
 pub struct Carried {
     causes: Vec<StimulusCause>,
-    /// Of each, the window that was carried last.
+    /// For each device, the window that was carried last.
     windows: Vec<Option<u64>>,
 }
 

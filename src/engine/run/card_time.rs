@@ -6,7 +6,7 @@ use crate::timing::clock::Comparison;
 const SHORTEST_BASE_NS: u64 = 100_000_000;
 /// The base is one to two of these.
 const BASE_NS: u64 = 1_000_000_000;
-/// Of clocks that are further apart than this, a share, one was set meanwhile.
+/// Relative difference of two clocks above which one was set meanwhile.
 const MOST_APART: f64 = 1e-3;
 
 /// How a card's clock runs beside the monotonic one. Nobody keeps the two together, so a stamp is
@@ -39,7 +39,7 @@ impl CardTime {
     }
 }
 
-/// By how much the monotonic clock is faster than the card's, a share.
+/// Rate of the monotonic clock above that of the card's, a share.
 fn stretch(base: Comparison, last: Comparison) -> f64 {
     let monotonic_ns = last.monotonic_ns - base.monotonic_ns;
     let card_ns = last.other_ns as i64 - base.other_ns as i64;

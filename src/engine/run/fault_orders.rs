@@ -20,11 +20,11 @@ const END_MARGIN_NS: u64 = 50_000_000;
 /// All faults of a run, and which of them are still to be ended.
 pub(super) struct FaultOrders<'a> {
     run: &'a RealTimeRun<'a>,
-    /// Those of the rig first.
+    /// All faults; the rig's come first.
     faults: Vec<FaultConfig>,
     /// The keys of those that the run was told, in TOML.
     texts: Vec<String>,
-    /// By their place among the faults: when they shall end.
+    /// Requested ends by the fault's place.
     ends: Vec<(usize, SimTime)>,
 }
 

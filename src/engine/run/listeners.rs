@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Bytes taken at once.
 const PIECE: usize = 1024;
-/// Of a datagram of commands, the bytes that are read: more than a frame of the network holds.
+/// Longest datagram of commands that is read, bytes: more than a frame of the network holds.
 const LONGEST_DATAGRAM: usize = 2048;
 
 /// Passes on what arrives on `line` until `over` is set; what arrives while the link is `down` is
@@ -246,9 +246,9 @@ fn note(
 /// When a link is down; never by default.
 #[derive(Clone, Default)]
 pub struct Down {
-    /// By the rig's faults.
+    /// Schedules of the rig's faults.
     pub schedules: Vec<Schedule>,
-    /// By those that this desk is asked for, to this device.
+    /// Desk and device of faults that are requested during the run.
     pub live: Option<(Arc<FaultDesk>, DeviceId)>,
 }
 

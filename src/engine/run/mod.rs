@@ -97,7 +97,7 @@ pub struct TruthOutcome {
 
 /// A feed with the socket it comes by.
 struct FeedPort {
-    /// Whose motion it is.
+    /// Name of what moves.
     name: String,
     feed: Arc<Feed>,
     socket: UdpSocket,
@@ -126,7 +126,7 @@ pub struct RealTimeRun<'a> {
     answers: Answers,
     /// Where orders to a robot without a drive base come by.
     orders: Option<(TwistInput, UdpSocket)>,
-    /// By what this host is a PTP master, if it is one.
+    /// Configuration and link of this host's PTP master, if it is one.
     ptp_master: Option<(PtpMasterConfig, PtpLink)>,
     /// Casters of bases, and those that rovers have corrections from.
     ntrip: Ntrip,

@@ -113,9 +113,9 @@ pub struct Caster {
 enum Listener {
     /// What it has sent of its request.
     Asking(Vec<u8>),
-    /// It has the stream.
+    /// The listener has the stream.
     Hearing { is_chunked: bool },
-    /// It has had its answer.
+    /// The listener has had its answer.
     Served,
 }
 
@@ -137,7 +137,7 @@ impl Caster {
         })
     }
 
-    /// Whose it is.
+    /// Name of the base station.
     pub fn base(&self) -> &str {
         &self.base
     }

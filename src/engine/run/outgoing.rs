@@ -22,11 +22,11 @@ pub(super) struct Outgoing<'a> {
     run: &'a RealTimeRun<'a>,
     packets: SendQueueWriter,
     faults: WireFaults,
-    /// Of each fault, the device whose it is.
+    /// For each fault, the device that has it.
     owners: Vec<DeviceId>,
     log: Option<FaultLog>,
     truth: Option<&'a TruthSender>,
-    /// Of each device, the serial number of the latest pose that its packets have shown.
+    /// For each device, the serial number of the latest pose that its packets have shown.
     latest_poses: Vec<u64>,
     carried: Carried,
 }

@@ -44,7 +44,7 @@ pub enum LogEntry {
     Spent(DeviceId, Transmit),
 }
 
-/// Which of the sending threads.
+/// One of the sending threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The one that sends.
@@ -72,7 +72,7 @@ pub struct SendRecord {
     pub key: Option<u32>,
     /// The port that it left by; the keys of each port's socket are its own.
     pub port: PortIndex,
-    /// Who turned to it.
+    /// Thread that submitted it.
     pub by: Role,
     /// What it is the first to show.
     pub marks: Marks,
@@ -89,7 +89,7 @@ pub struct TimingLog {
     pub in_kernel: ErrorRecord,
     /// Whether this device's packets are stamped.
     pub is_stamped: bool,
-    /// Those of the timestamps that the network card took.
+    /// Number of timestamps that the network card took.
     pub by_card: u64,
     /// How far a reading of the card's clock may be off, nanoseconds: the worst.
     pub card_uncertainty_ns: u64,
@@ -100,14 +100,14 @@ pub struct TimingLog {
     /// Stamps that no packet was found for.
     pub unclaimed: u64,
     lead: LeadFinder,
-    /// Of each port.
+    /// Waiting bytes of each port.
     waiting: Vec<VecDeque<SendRecord>>,
 }
 
 /// Stamps of a link's sockets whose packets are still to come.
 #[derive(Debug)]
 struct Stamps {
-    /// Of each port.
+    /// State of each port.
     ports: Vec<Vec<DepartureStamp>>,
     card: CardTime,
 }
@@ -128,7 +128,7 @@ pub struct SendLog<'a> {
     pub stats: &'a [DeviceStats],
     /// Where the timing of each device's packets goes, if it is wanted.
     pub timing: Option<&'a [Mutex<TimingLog>]>,
-    /// Who waits for packets that carry a stimulus.
+    /// Tracker of packets that carry a stimulus.
     pub answers: Option<&'a Answers>,
     /// Where what has left goes on to.
     pub tap: Option<&'a Tap>,

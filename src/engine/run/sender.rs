@@ -23,7 +23,7 @@ use crate::timing::clock::MonotonicClock;
 
 /// The sending thread's name, as `top -H` and `/proc` show it.
 pub const SENDER_NAME: &str = "menura-send";
-/// And that of the one that stands by.
+/// Name of the standby sender's thread.
 pub const STANDBY_NAME: &str = "menura-standby";
 
 /// How long before its time the kernel is given a datagram to build, or the way through it is gone
@@ -211,7 +211,7 @@ mod tests {
     use crate::wire::line::LineSettings;
 
     const SPACING_NS: u64 = 200_000;
-    /// As many as a socket's buffer holds.
+    /// Number of packets that a socket's buffer holds.
     const PACKETS: usize = 120;
 
     fn robot() -> (UdpSocket, [Connections; 1]) {

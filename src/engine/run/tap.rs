@@ -17,7 +17,7 @@ const LANE: usize = 4096;
 /// Something that a device has sent.
 #[derive(Debug)]
 pub struct Emitted {
-    /// Whose it is.
+    /// Device that sent it.
     pub device: DeviceId,
     /// What, and when it was due.
     pub transmit: Transmit,
@@ -26,7 +26,7 @@ pub struct Emitted {
 /// Where packets go in and come out.
 #[derive(Debug)]
 pub struct Tap {
-    /// By device.
+    /// Lanes by device.
     lanes: Vec<(Sender<Transmit>, Receiver<Transmit>)>,
     is_watched: AtomicBool,
 }

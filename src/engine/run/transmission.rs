@@ -41,7 +41,7 @@ const SOONEST_LAUNCH: Duration = Duration::from_micros(100);
 pub struct SendContext<'a> {
     /// Tells when they are due.
     pub clock: MonotonicClock,
-    /// By device.
+    /// Connections by device.
     pub connections: &'a [Connections],
     /// Each device's counters.
     pub stats: &'a [DeviceStats],
@@ -49,7 +49,7 @@ pub struct SendContext<'a> {
     pub lines: &'a [LineSettings],
     /// When to stop sleeping, and what becomes of late packets.
     pub engine: &'a EngineConfig,
-    /// Who waits for packets that carry a stimulus.
+    /// Tracker of packets that carry a stimulus.
     pub answers: Option<&'a Answers>,
     /// Where what has been sent goes on to.
     pub tap: Option<&'a Tap>,
@@ -87,7 +87,7 @@ pub struct Transmission<'a> {
     targets: Vec<Vec<SocketAddr>>,
     /// Packets of each device that were turned to.
     numbers: Vec<u64>,
-    /// Who sends now, or sent last.
+    /// Thread that sends now, or sent last.
     sent_by: Role,
     /// Whether datagrams are built by the kernel beforehand: such a one can no longer be dropped.
     prepares: bool,

@@ -29,7 +29,7 @@ pub type Fields = &'static [(&'static str, Shape)];
 
 /// A kind of message.
 pub struct Kind {
-    /// As Foxglove calls it, or `menura.…`.
+    /// Name of the schema: Foxglove's, or `menura.…`.
     pub name: &'static str,
     /// What it holds.
     pub fields: Fields,

@@ -20,7 +20,7 @@ impl Names<'_> {
         Some(self.number(&rule.label))
     }
 
-    /// Those that rules have for the materials of `scene`.
+    /// Labels that rules give to the materials of `scene`.
     fn of_materials(&mut self, scene: &Scene) -> Vec<u16> {
         let ruled = |material: &Material| self.ruled(&material.name).unwrap_or(0);
         scene.materials.iter().map(ruled).collect()
@@ -47,13 +47,13 @@ pub const UNLABELLED: &str = "unlabelled";
 pub struct Labels {
     /// Each label once; the first is [`UNLABELLED`].
     names: Vec<String>,
-    /// Of each mesh of the scene.
+    /// Label of each mesh of the scene.
     of_mesh: Vec<u16>,
-    /// Of each material of the scene; 0 if the material says nothing.
+    /// Label of each material of the scene; 0 if the material says nothing.
     of_material: Vec<u16>,
     /// The mesh of each instance of the scene.
     meshes: Vec<u32>,
-    /// Of each object: its own, and those of its materials.
+    /// For each object its own label, and those of its materials.
     of_object: Vec<(u16, Vec<u16>)>,
 }
 

@@ -184,7 +184,7 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Of what a device measures; its packets have the next. Poses come before all devices.
+    /// Rank of a device's measurements; its packets have the next. Poses come before all devices.
     fn rank_of(&self, device: DeviceId) -> usize {
         1 + 2 * device.0
     }

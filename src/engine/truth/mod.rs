@@ -49,7 +49,7 @@ const QUEUE_FOR_PACKETS: usize = QUEUE / 4 * 3;
 pub struct Told {
     /// Where.
     pub topic: String,
-    /// Of which kind.
+    /// Kind of the value.
     pub kind: &'static Kind,
     /// What.
     pub value: Value,
@@ -83,22 +83,22 @@ pub enum TruthEvent {
 
 /// A packet with its truth.
 pub struct PacketEvent {
-    /// Whose it is.
+    /// Device that sent it.
     pub device: DeviceId,
     /// When it is due.
     pub due: SimTime,
-    /// By which way it leaves.
+    /// Link by which it leaves.
     pub way: Way,
-    /// By which port.
+    /// Port by which it leaves.
     pub port: u8,
-    /// As it leaves.
+    /// Bytes as they leave.
     pub bytes: Box<[u8]>,
     /// What it shows.
     pub truth: PacketTruth,
 }
 
 impl PacketEvent {
-    /// Of what a device gives out; `None` if it has no bytes.
+    /// The record of what a device gives out; `None` if it has no bytes.
     pub fn of(device: DeviceId, due: SimTime, output: &Output, truth: PacketTruth) -> Option<Self> {
         let (way, port) = match output {
             Output::Datagram { port, .. } => (Way::Datagram, port.0),

@@ -37,7 +37,7 @@ pub struct Hub {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By their numbers.
+    /// Channels by number.
     channels: Vec<Channel>,
     clients: BTreeMap<u64, Visitor>,
     next: u64,

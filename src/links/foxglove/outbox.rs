@@ -45,7 +45,7 @@ pub(super) enum Item {
     Text(Arc<str>),
     /// A message of a channel.
     Data {
-        /// As the client calls its subscription.
+        /// The client's id of its subscription.
         subscription: u32,
         /// POSIX time, nanoseconds.
         log_time_ns: u64,
@@ -69,7 +69,7 @@ impl Item {
         matches!(self, Self::Data { .. })
     }
 
-    /// As it is sent.
+    /// The item as the message that is sent.
     pub(super) fn into_message(self) -> Message {
         match self {
             Self::Text(text) => Message::text(&*text),

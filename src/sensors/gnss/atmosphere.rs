@@ -15,7 +15,7 @@ const ALPHA_UNITS: [f64; 4] = [1.0 / 1_073_741_824.0, 1.0 / 134_217_728.0, EXP_2
 const BETA_UNITS: [f64; 4] = [2048.0, 16_384.0, 65_536.0, 65_536.0];
 const EXP_24: f64 = 1.0 / 16_777_216.0;
 const DAY_S: f64 = 86_400.0;
-/// Of the standard atmosphere's vapour.
+/// Relative humidity of the standard atmosphere.
 const HUMIDITY: f64 = 0.7;
 
 /// Delay of a code on 1575.42 MHz, metres; on another frequency it grows with 1/f², and a carrier is

@@ -32,7 +32,7 @@ pub struct Baseline {
     pub by: Corrected,
     /// East, north, up.
     pub enu_m: DVec3,
-    /// Of it; east, north, up.
+    /// Covariance of the error; east, north, up.
     pub covariance_m2: DMat3,
 }
 

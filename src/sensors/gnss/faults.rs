@@ -22,7 +22,7 @@ pub enum GnssFault {
     CorrectionsLost,
     /// Corrections come in later.
     CorrectionsLate {
-        /// By so much.
+        /// Size of the shift.
         by_ns: u64,
     },
     /// The base tells a place that is off.

@@ -14,7 +14,7 @@ pub enum FixMode {
     TwoD,
     /// Three or none.
     ThreeD,
-    /// As the satellites allow.
+    /// 2-D or 3-D, as the satellites allow.
     Auto,
 }
 
@@ -23,7 +23,7 @@ pub enum FixMode {
 pub struct NavigationLimits {
     /// The systems whose satellites are tracked.
     pub systems: Vec<GnssSystem>,
-    /// Those of which the second signal is not.
+    /// Systems without a second signal.
     pub single_signal: Vec<GnssSystem>,
     /// Elevation mask: lower satellites are not used, radians.
     pub mask_rad: f64,
@@ -63,7 +63,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Of whatever moves.
+    /// Limits for anything that moves.
     pub const ANY: Self = Self {
         max_altitude_m: f64::INFINITY,
         max_speed_m_s: f64::INFINITY,

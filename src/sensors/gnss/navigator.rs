@@ -82,7 +82,7 @@ pub struct Solution {
     pub geoid_separation_m: f64,
     /// Velocity of the antenna along east, north and up.
     pub velocity_enu_m_s: DVec3,
-    /// As reported; `None` if the satellites do not determine a position.
+    /// Dilution of precision as reported; `None` if the satellites do not determine a position.
     pub dop: Option<Dop>,
     /// Covariance of the position, east, north, up.
     pub covariance_m2: DMat3,

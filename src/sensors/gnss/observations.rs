@@ -209,7 +209,7 @@ struct Path {
     /// Range, clock and troposphere.
     common_m: f64,
     rate_m_s: f64,
-    /// Of GPS's first carrier.
+    /// Ionospheric delay on GPS's first carrier.
     ionosphere_m: f64,
     elevation_rad: f64,
 }
@@ -226,7 +226,7 @@ impl Geometry {
         }
     }
 
-    /// Of an antenna that stands.
+    /// The state of an antenna that stands.
     fn still(gps_s: f64, here: DVec3) -> Self {
         let whole_s = gps_s.floor();
         let local = GeoOrigin::new(Geodetic::from_ecef(here));

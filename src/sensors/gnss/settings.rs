@@ -150,7 +150,7 @@ pub enum ErrorKind {
     },
     /// First-order Gauss-Markov process.
     GaussMarkov {
-        /// Of the stationary distribution; east, north, up.
+        /// Standard deviation of the stationary distribution; east, north, up.
         std_m: [f64; 3],
         /// Time in which the autocorrelation falls to 1/e.
         time_constant_s: f64,

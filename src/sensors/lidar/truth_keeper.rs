@@ -39,7 +39,7 @@ impl<T> Fired<T> {
 }
 
 impl Origin {
-    /// Of a hit on a matt surface and the light that it sends back in clear air.
+    /// The truth of a hit on a diffuse surface, from the light that it sends back in clear air.
     pub(super) fn of(light: &Backscatter, hit: &Hit) -> Self {
         Self {
             range_m: hit.range_m,
@@ -51,7 +51,7 @@ impl Origin {
         }
     }
 
-    /// Of a place that is seen, perhaps through glass or by a mirror.
+    /// The truth of a place that is seen, perhaps through glass or by a mirror.
     pub(super) fn seen(light: &Backscatter, glimpse: &Glimpse) -> Self {
         Self {
             range_m: glimpse.range_m,

@@ -12,7 +12,7 @@ pub(crate) struct Errors {
     settings: NoiseSettings,
     threshold: f32,
     noise: NoiseSource,
-    /// Of each laser, metres.
+    /// Range bias of each laser, metres.
     range_bias_m: Vec<f32>,
 }
 

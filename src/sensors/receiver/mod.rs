@@ -41,7 +41,7 @@ pub struct ReceiverSetting {
 }
 
 impl Default for ReceiverSetting {
-    /// As the data sheet has it.
+    /// The setting in the data sheet.
     fn default() -> Self {
         Self { threshold_factor: 1.0, blanked_m: 0.0 }
     }

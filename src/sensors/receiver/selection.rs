@@ -2,7 +2,7 @@
 
 use super::super::{PulseReturns, Return};
 
-/// Which of a pulse's echoes a receiver reports.
+/// The echoes of a pulse that a receiver reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoSelection {
     /// The echo with the least range.

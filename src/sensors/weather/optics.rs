@@ -21,7 +21,7 @@ pub struct AirOptics {
 const NARROWEST_M: f64 = 1e-3;
 
 impl AirOptics {
-    /// Of a lidar's settings.
+    /// The optics of a lidar's settings.
     pub fn of(beam: &BeamSettings) -> Self {
         let along = match beam.shape {
             BeamShape::Circular => beam.divergence_horizontal_rad,

@@ -78,7 +78,7 @@ pub(super) struct InBeam {
 }
 
 impl InBeam {
-    /// Of `particles` in a beam in air with this extinction in all.
+    /// The effect of `particles` in a beam, in air with this extinction in all.
     pub fn new(
         particles: Particles,
         optics: &AirOptics,

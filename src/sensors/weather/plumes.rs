@@ -97,7 +97,7 @@ impl Clouds {
 }
 
 impl Plumes {
-    /// Of `dust` in a wind; `objects` are those of the world.
+    /// The plumes of `dust` in a wind; `objects` are those of the world.
     pub fn new(dust: &[DustConfig], wind: DVec3, seed: u64, objects: Arc<[MovingObject]>) -> Self {
         let source = |config: &DustConfig| Source {
             config: config.clone(),

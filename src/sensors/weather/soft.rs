@@ -48,7 +48,7 @@ pub(super) struct Stretch {
 pub(super) struct SoftEcho {
     /// From the sensor on.
     pub stretches: Vec<Stretch>,
-    /// So many of them have a uniform medium that counts.
+    /// Number of them that have a uniform medium that counts.
     pub uniform: usize,
     /// Beyond this distance the uniform medium's echo disturbs nothing, metres.
     pub quiet_m: f64,

@@ -24,9 +24,9 @@ const MOST_STEP_M: f64 = 0.25;
 /// What a point is to a robot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
-    /// It can be driven over.
+    /// The ground can be driven over.
     Traversable,
-    /// It cannot.
+    /// The ground cannot be driven over.
     Obstacle,
     /// Too few points are near to tell.
     Indefinite,

@@ -17,7 +17,7 @@ const MIDDLE_STEP: f64 = 540.0;
 const STEP_MS: f64 = 25.0 / 1440.0;
 /// Distances below it are codes, millimetres.
 const LEAST_MM: u32 = 23;
-/// So much of the past is kept, milliseconds.
+/// Length of the past that is kept, milliseconds.
 const KEPT_MS: f64 = 2000.0;
 
 /// A value that was known at instants.
@@ -86,9 +86,9 @@ impl Stance {
 /// A scan of the plane that turns with the head.
 #[derive(Clone, Debug)]
 pub struct PlaneScan {
-    /// Of its first step by the scanner's clock, milliseconds.
+    /// Time of its first step by the scanner's clock, milliseconds.
     pub time_ms: f64,
-    /// By step, millimetres.
+    /// Distances by step, millimetres.
     pub distances_mm: Vec<u32>,
 }
 

@@ -40,7 +40,7 @@ const NEAR_GOAL_M: f64 = 2.5;
 const AHEAD_M: f64 = 2.0;
 /// A direction is free if so much of it is, metres.
 const FREE_AHEAD_M: f64 = 2.0;
-/// Who stands too near to something may leave within this, metres.
+/// Distance within which a robot that stands too near to something may leave, metres.
 const LEAVES_WITHIN_M: f64 = 1.0;
 
 /// Steps are looked for in these directions; the others are the same from the other side.
@@ -91,7 +91,7 @@ fn index(cell: IVec2) -> Option<usize> {
 struct Scanned {
     open: u32,
     closed: u32,
-    /// Of its lowest point.
+    /// Height of the lowest point.
     z_m: f64,
     is_step: bool,
 }

@@ -59,9 +59,9 @@ const SHORT: Duration = Duration::from_secs(15);
 /// It has come at least so far by then, metres: it stands until its first scan is in, and then drives
 /// at 0.3 m/s at most.
 const SHORT_WAY_M: f64 = 1.5;
-/// By then the robot has driven through the puddle, or around it.
+/// Time by which the robot has driven through the puddle, or around it.
 const PAST_PUDDLE: Duration = Duration::from_secs(90);
-/// Of the compass's error, 4 degrees, at some metres.
+/// Radius of the puddle: the compass's error, 4 degrees, at some metres.
 const PUDDLE_RIM_M: f64 = 0.4;
 /// Fewer points of a matt puddle tell nothing.
 const FEWEST_POINTS: usize = 1000;

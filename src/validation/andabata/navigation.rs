@@ -39,9 +39,9 @@ pub enum Cell {
     /// No point.
     #[default]
     Empty,
-    /// It can be driven over.
+    /// The cell can be driven over.
     Green,
-    /// It cannot.
+    /// The cell cannot be driven over.
     Red,
     /// One cannot say.
     Grey,
@@ -50,7 +50,7 @@ pub enum Cell {
 /// A polar map around the robot; the first sector is centred on east, angles are counter-clockwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Map {
-    /// By sector, then ring from inside.
+    /// Cells by sector, then ring from inside.
     pub cells: [[Cell; RINGS]; SECTORS],
 }
 

@@ -76,7 +76,7 @@ pub struct Plugs {
 }
 
 impl Plugs {
-    /// By the names that `examples/andabata.toml` gives them.
+    /// The plugs by the names that `examples/andabata.toml` gives them.
     pub fn of(rig: &Rig) -> Option<Self> {
         let named =
             |name: &str| rig.devices.iter().position(|device| device.name == name).map(DeviceId);

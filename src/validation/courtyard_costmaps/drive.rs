@@ -54,7 +54,7 @@ pub(super) struct Drive {
     pub pose_error_m: f64,
     pub contacts: usize,
     pub trees: Vec<Tree>,
-    /// By tree.
+    /// Spreads by tree.
     pub spreads: BTreeMap<usize, Spread>,
     /// Returns from the ground by distance from the sensor.
     pub rings: Vec<u32>,

@@ -33,7 +33,7 @@ use crate::world::vehicle::DriveEventKind;
 const CORNER_M: DVec2 = DVec2::splat(-155.0);
 const START_M: DVec2 = DVec2::splat(-130.0);
 const GOAL_M: DVec2 = DVec2::splat(-38.0);
-/// Of all lidars above the ground, metres: the paper's.
+/// Height of all lidars above the ground, metres: the paper's.
 const HEIGHT_M: f64 = 2.0;
 const DRIVE: Duration = Duration::from_secs(10);
 const SHORT_DRIVE: Duration = Duration::from_secs(3);

@@ -26,7 +26,7 @@ use crate::wire::phone::{Phone, Sentence};
 
 /// The computer looks at its inputs so often, nanoseconds.
 const LOOK_NS: u64 = 20_000_000;
-/// It plans so often, nanoseconds.
+/// Interval of planning, nanoseconds.
 const PLAN_NS: u64 = 1_000_000_000;
 /// Fastest, m/s: the paper's vehicle.
 pub const SPEED_M_S: f64 = 2.0;

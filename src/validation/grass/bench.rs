@@ -11,11 +11,11 @@ use crate::validation::recording::{self, Sweep};
 const RIG: &str = include_str!("rig.toml");
 /// Distances on the wire, metres.
 pub const STEP_M: f64 = 0.01;
-/// Of a recording: forty scans.
+/// Duration of a recording: forty scans.
 const DURATION: Duration = Duration::from_millis(540);
 /// Beams this near to straight ahead are used, degrees.
 const AHEAD_DEG: f64 = 2.1;
-/// So many of each scan.
+/// Number of beams of each scan.
 const BEAMS: usize = 5;
 /// A return this far outside the stand is none of its stems, metres.
 const OUTSIDE_M: f64 = 0.1;
@@ -25,7 +25,7 @@ const OUTSIDE_M: f64 = 0.1;
 pub struct Depths {
     /// Pulses.
     pub pulses: usize,
-    /// Of those that came back from a stem: from the front edge along the beam, metres.
+    /// Depths of the returns from a stem: from the front edge along the beam, metres.
     pub depths_m: Vec<f64>,
 }
 

@@ -18,11 +18,11 @@ pub struct Stand {
     pub distance_m: f64,
     /// Stems on a square metre.
     pub stems_per_m2: f64,
-    /// Of a stem, metres.
+    /// Diameter of a stem, metres.
     pub diameter_m: f64,
 }
 
-/// Those of the paper's figure 5, a to d, each with thin and thick stems.
+/// Stands of the paper's figure 5, a to d, each with thin and thick stems.
 pub const STANDS: [Stand; 8] = {
     const fn stand(distance_m: f64, stems_per_m2: f64, diameter_m: f64) -> Stand {
         Stand { distance_m, stems_per_m2, diameter_m }

@@ -56,7 +56,7 @@ pub struct Grass {
 struct Case {
     stand: Stand,
     scanners: Vec<Depths>,
-    /// By scanner.
+    /// Fits by scanner.
     fits: Vec<Fit>,
 }
 
@@ -101,7 +101,7 @@ impl Case {
         &self.fits[scanner]
     }
 
-    /// Of the nearest ray from the law with the derived `a`, and with the printed one.
+    /// Distance of the nearest ray from the law with the derived `a`, and with the printed one.
     fn nearest(&self, scanner: usize, share: f64) -> [f64; 2] {
         let to = |law: &dyn Fn(f64) -> f64| kolmogorov(self.depths(scanner), 0.0, law);
         [to(&|x| self.stand.nearest(x, share)), to(&|x| self.stand.exponential(x))]

@@ -10,7 +10,7 @@ use crate::validation::recording;
 const RIG: &str = include_str!("rig.toml");
 /// Long enough for a whole scan of two revolutions, and its telegram.
 const DURATION: Duration = Duration::from_millis(110);
-/// Of the rods' axes from the scanner, metres.
+/// Distance of the rods' axes from the scanner, metres.
 pub const ROW_M: f64 = 0.8;
 const RODS: i32 = 9;
 const PITCH_M: f64 = 0.127;
@@ -22,7 +22,7 @@ pub const APART_M: f64 = 0.03;
 /// Beams and rules that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beam {
-    /// As MAVS casts it, without errors.
+    /// A beam as MAVS casts it, without errors.
     Cast,
     /// The same with a range error of 1 cm.
     Noisy,

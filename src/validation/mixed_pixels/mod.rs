@@ -24,9 +24,9 @@ use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
 /// Offsets between rods and wall, metres: all over, and in steps of a centimetre where mixed pixels end.
 const COARSE_M: [f64; 14] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.8, 1.9, 2.0];
 const FINE_CM: std::ops::RangeInclusive<u32> = 125..=175;
-/// Those of the short form, metres.
+/// Distances of the short form, metres.
 const SHORT_M: [f64; 8] = [0.2, 0.6, 1.0, 1.3, 1.5, 1.57, 1.61, 2.0];
-/// Those of the paper.
+/// Distances of the paper.
 const NEAR_M: f64 = 0.6;
 const FAR_M: f64 = 2.0;
 /// Within this range of offsets the last mixed pixels are to be found, metres.
@@ -48,7 +48,7 @@ pub struct MixedPixels {
 /// Scans with the wall at one offset.
 struct Row {
     offset_m: f64,
-    /// By beam and phase.
+    /// Scans by beam and phase.
     scans: Vec<Vec<Scan>>,
 }
 

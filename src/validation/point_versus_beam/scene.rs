@@ -27,7 +27,7 @@ const STEP_DEG: f64 = 0.5;
 pub struct Object {
     /// For people.
     pub name: &'static str,
-    /// Whose middles are in it.
+    /// Cells whose middles are in it.
     pub cells: Vec<usize>,
 }
 

@@ -94,13 +94,13 @@ pub struct Scaling {
 /// One number of threads with one ray caster in one scene.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
-    /// Of the scene, counting copies.
+    /// Triangles of the scene, counting copies.
     pub triangles: u64,
     /// `Menura` or `Embree`.
     pub caster: &'static str,
     /// How many at once.
     pub threads: u32,
-    /// Of the best turn.
+    /// Pulses in the best turn.
     pub pulses_per_s: f64,
 }
 
@@ -108,9 +108,9 @@ pub(super) struct Measured {
 pub(super) struct Measurements {
     /// In the order of scenes, casters and threads.
     pub rows: Vec<Measured>,
-    /// Of the real device.
+    /// Rate of the real device.
     pub real_time_hz: f64,
-    /// Which Embree, or why there is none.
+    /// Version of Embree, or why there is none.
     pub embree: Result<String, String>,
 }
 
@@ -121,7 +121,7 @@ impl Measurements {
             .find(|row| (row.triangles, row.caster, row.threads) == (triangles, caster, threads))
     }
 
-    /// Of all scenes, rising.
+    /// Sizes of all scenes, rising.
     pub fn sizes(&self) -> Vec<u64> {
         let mut sizes: Vec<u64> = self.rows.iter().map(|row| row.triangles).collect();
         sizes.sort_unstable();

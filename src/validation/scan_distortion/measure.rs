@@ -38,7 +38,7 @@ pub struct Passes {
     hits: BTreeMap<Pass, Hits>,
 }
 
-/// Of one pass, radians ahead of abeam.
+/// Hits of one pass, radians ahead of abeam.
 #[derive(Clone, Copy, Debug)]
 struct Hits {
     least_rad: f64,

@@ -59,7 +59,7 @@ const MOUNTS: [(&str, f64); 2] = [("clockwise", 0.0), ("counter-clockwise", 180.
 /// What one drive past rows at one distance shows.
 struct Pass {
     edge_m: f64,
-    /// By mount.
+    /// Results by mount.
     shown: [Vec<Shown>; 2],
     /// How much nearer the wall ahead is at a scan's end than at its begin, metres.
     tears_m: Vec<f64>,

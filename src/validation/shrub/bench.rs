@@ -8,7 +8,7 @@ use crate::validation::recording::{self, Point};
 const RIG: &str = include_str!("rig.toml");
 /// From the stem, or the wall, to the lidar, metres.
 pub const DISTANCE_M: f64 = 8.0;
-/// Of the lidar above the ground, metres: some crown is above it and some below.
+/// Height of the lidar above the ground, metres: some crown is above it and some below.
 pub const HEIGHT_M: f64 = 1.2;
 /// What is higher is no pot, metres.
 const POT_M: f64 = 0.35;
@@ -18,7 +18,7 @@ const CROWN_M: f64 = 0.5;
 const WINDOW_DEG: f64 = 2.0;
 /// Shots that are neighbours in a scan meet the shrub this near to one another, metres.
 const NEIGHBOUR_M: f64 = 0.016;
-/// And within this time.
+/// Longest time between neighbours.
 const NEIGHBOUR_NS: u64 = 2_000_000;
 
 /// Rules that make a return of a pulse.
@@ -58,7 +58,7 @@ impl Rule {
 /// What is varied, since the paper does not give it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setup {
-    /// Of the lidar above the ground, metres.
+    /// Height of the lidar above the ground, metres.
     pub height_m: f64,
     /// Middle radius of a leaf, metres.
     pub leaf_radius_m: f64,
@@ -124,7 +124,7 @@ fn is_of_shrub(point: &Point, stem_m: [f64; 2], setup: &Setup) -> bool {
 pub struct Shots {
     /// Metres.
     pub ranges_m: Vec<f64>,
-    /// Of shots next to one another in a scan, metres.
+    /// Distances of neighbouring shots in a scan, metres.
     pub neighbours_m: Vec<(f64, f64)>,
     /// Sum of their heights above the ground, metres.
     heights_m: f64,
@@ -145,7 +145,7 @@ impl Shots {
         self.heights_m += point.position_m.z + height_m;
     }
 
-    /// Of its returns above the ground, metres.
+    /// Height of the returns above the ground, metres.
     pub fn height_m(&self) -> f64 {
         self.heights_m / self.ranges_m.len().max(1) as f64
     }

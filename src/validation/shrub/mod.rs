@@ -25,7 +25,7 @@ use super::statistics::{
 };
 use super::{ExperimentError, Findings, Plot, Run, Scope};
 
-/// Of histograms, metres.
+/// Bin width of histograms, metres.
 const BIN_M: f64 = 0.05;
 const FROM_M: f64 = 7.2;
 const BINS: usize = 32;
@@ -146,7 +146,7 @@ impl Single {
 
 /// All that was measured.
 struct Measured {
-    /// By rule; empty with `--single-laser`.
+    /// Results by rule; empty with `--single-laser`.
     around: Vec<Around>,
     swept: Vec<Around>,
     bush: Single,

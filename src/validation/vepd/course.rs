@@ -41,11 +41,11 @@ impl Course {
 /// How the courses are driven.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Manner {
-    /// Of the half wave, metres.
+    /// Length of the half wave, metres.
     pub length_m: f64,
-    /// Of the half wave, metres.
+    /// Height of the half wave, metres.
     pub height_m: f64,
-    /// Of the circle, metres.
+    /// Radius of the circle, metres.
     pub radius_m: f64,
     /// m/s
     pub speed_m_s: f64,
@@ -57,7 +57,7 @@ pub struct Manner {
     pub duration_s: f64,
     /// Root mean square of the grass's height, metres.
     pub rough_m: f64,
-    /// Of the grass.
+    /// Seed of the grass.
     pub seed: u64,
 }
 

@@ -74,7 +74,7 @@ pub struct Bench {
     pub rig: Rig,
     /// Where the robot starts.
     pub origin: GeoOrigin,
-    /// Of the first instant.
+    /// Epoch of the start of the run.
     pub epoch: Epoch,
     gnss: GnssSettings,
     imu: ImuSettings,
@@ -102,9 +102,9 @@ pub struct Truth {
 /// A drive among those of a course, and whose random numbers it has.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws {
-    /// Of all drives.
+    /// Seed of all drives.
     pub seed: u64,
-    /// Which drive.
+    /// Index of the drive.
     pub run: u32,
     /// Whether it is one of the reference's.
     pub is_reference: bool,
@@ -130,7 +130,7 @@ pub struct Reading {
     pub accel: DVec3,
     /// Since the output before, seconds.
     pub interval_s: f64,
-    /// As the unit computes it.
+    /// Attitude as the unit computes it.
     pub attitude: Option<DQuat>,
     /// What it should have been then.
     pub true_velocity_m_s: DVec3,
@@ -141,7 +141,7 @@ pub struct Reading {
 pub struct PositionReading {
     /// Its epoch.
     pub at: SimTime,
-    /// Of the antenna.
+    /// Position of the antenna.
     pub position: Geodetic,
     /// Stated, east, north, up.
     pub variance_m2: DVec3,

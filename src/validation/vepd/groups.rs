@@ -45,9 +45,9 @@ impl Group {
 /// Distances between drives.
 #[derive(Clone, Copy, Debug)]
 pub struct Distance {
-    /// Of the errors' root mean squares, m/s.
+    /// Root mean square errors, compared by W1, m/s.
     pub w1_m_s: f64,
-    /// Of the differences of Wiener entropies.
+    /// Differences of Wiener entropies, compared by W2.
     pub w2: f64,
 }
 
@@ -84,7 +84,7 @@ impl Comparison {
         self.groups.iter().find(|group| group.variant == Some(variant))
     }
 
-    /// Of a variant to the reference over some courses; `None` if it was not driven.
+    /// Distance of a variant from the reference over some courses; `None` if it was not driven.
     pub fn distance(&self, variant: Variant, courses: &[Course]) -> Option<Distance> {
         let is_driven = courses.iter().all(|course| self.courses.contains(course));
         let group = self.group(variant).filter(|_| is_driven && !courses.is_empty())?;

@@ -102,9 +102,9 @@ impl Beliefs {
 /// The filter.
 #[derive(Clone, Debug)]
 pub struct Judge {
-    /// Of the IMU in World, metres.
+    /// Position of the IMU in World, metres.
     pub position_m: DVec3,
-    /// Of the IMU in World, m/s.
+    /// Velocity of the IMU in World, m/s.
     pub velocity_m_s: DVec3,
     /// Takes the IMU's axes to World.
     pub attitude: DQuat,
@@ -112,7 +112,7 @@ pub struct Judge {
     pub gyro_bias: DVec3,
     /// m/s²
     pub accel_bias: DVec3,
-    /// Of the errors of these.
+    /// Covariance of the errors of the position and velocity.
     pub covariance: Covariance,
     beliefs: Beliefs,
     gravity_m_s2: DVec3,

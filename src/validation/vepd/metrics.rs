@@ -51,9 +51,9 @@ impl Series {
 /// The estimated and the true speed of a drive, m/s.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drive {
-    /// As the judge has it.
+    /// Estimated path.
     pub estimated: Series,
-    /// As it was.
+    /// True path.
     pub truth: Series,
 }
 

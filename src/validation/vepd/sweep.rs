@@ -20,7 +20,7 @@ use crate::validation::{Comparison as Compared, ExperimentError, Scope};
 
 /// On and at rest before the drive, seconds.
 const STILL_S: [f64; 8] = [1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0];
-/// By how much the reference's drives err more, m/s.
+/// Additional errors of the reference's drives, m/s.
 const OFF_M_S: [f64; 5] = [0.0, 0.05, 0.1, 0.15, 0.2];
 /// The paper's pair of IMUs with a real receiver errs so much, m/s (section III-A).
 const OFF_LIKE_REAL_M_S: f64 = 0.2;
@@ -34,9 +34,9 @@ const PRINTED: [f64; 2] = [2.47, 1.24];
 pub(super) struct Swept {
     still_s: f64,
     off_m_s: f64,
-    /// Of the paper's five over all courses, in the order of [`Variant::PAPER`].
+    /// VEPD of the paper's five variants over all courses, in the order of [`Variant::PAPER`].
     pub vepd: [f64; 5],
-    /// Of the same on each course, from 1, the nearest.
+    /// Ranks of these on each course, from 1, the nearest.
     ranks: [[usize; 5]; 3],
 }
 
@@ -120,7 +120,7 @@ pub(super) fn comparisons(swept: &[Swept]) -> Vec<Compared> {
     ]
 }
 
-/// As a table.
+/// The results as a table.
 pub(super) fn text(swept: &[Swept]) -> String {
     if swept.is_empty() {
         return String::new();

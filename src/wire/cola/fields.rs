@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
         if length == 0 { Ok(&[]) } else { self.word(length) }
     }
 
-    /// So many bytes.
+    /// Reads `length` bytes.
     pub fn word(&mut self, length: usize) -> Result<&'a [u8], Refusal> {
         if self.dialect == Dialect::A {
             self.rest = self.rest.strip_prefix(b" ").ok_or(Refusal::BufferUnderflow)?;

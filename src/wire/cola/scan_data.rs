@@ -29,11 +29,11 @@ pub enum ScanDataError {
 pub struct ScanData {
     /// `sSN`, else `sRA`.
     pub is_streamed: bool,
-    /// Of the format: 0 or 1.
+    /// Version of the format: 0 or 1.
     pub version: u16,
     /// Set by the user.
     pub device_number: u16,
-    /// Of the factory.
+    /// Serial number of the factory.
     pub serial_number: u32,
     /// 0 0 fine, 0 1 error, 0 2 pollution warning, 0 4 or 0 5 pollution error.
     pub status: [u8; 2],

@@ -487,7 +487,7 @@ mod tests {
         }
     }
 
-    /// As logs of LMS100, LMS111 and LMS511 have them.
+    /// Answers in logs of LMS100, LMS111 and LMS511.
     #[test]
     fn answers_of_real_scanners() {
         let emit = |kind, name, values| Telegram::new(kind, name, values).emit(Dialect::B);

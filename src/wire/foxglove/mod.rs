@@ -31,7 +31,7 @@ pub struct ServerInfo {
 }
 
 impl ServerInfo {
-    /// As text.
+    /// The message as text.
     pub fn emit(&self) -> String {
         let pairs = self.metadata.iter().map(|(name, text)| (name.clone(), json!(text)));
         json!({
@@ -105,20 +105,20 @@ pub fn data_head(subscription: u32, log_time_ns: u64) -> [u8; DATA_HEAD_LEN] {
 /// A wish for the messages of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// As the client calls it.
+    /// The client's id of the subscription.
     pub id: u32,
-    /// Of the channel.
+    /// Id of the channel.
     pub channel: u32,
 }
 
 /// What a client says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientMessage {
-    /// It wants the messages of channels.
+    /// The client subscribes to channels.
     Subscribe(Vec<Subscription>),
-    /// It wants those of these subscriptions no more.
+    /// The client ends these subscriptions.
     Unsubscribe(Vec<u32>),
-    /// It asks for something else, by this name.
+    /// The client makes another request, by this name.
     Other(String),
 }
 
@@ -173,7 +173,7 @@ impl ClientMessage {
         }
     }
 
-    /// As text.
+    /// The message as text.
     pub fn emit(&self) -> String {
         match self {
             Self::Subscribe(wishes) => {

@@ -17,13 +17,13 @@ record! {
     PandarTail: Le {
         /// Five reserved bytes, the flag of high temperature, two reserved bytes.
         status: [u8; 8],
-        /// Of the motor, rpm.
+        /// Speed of the motor, rpm.
         rpm: u16,
-        /// Of the second, microseconds.
+        /// Microseconds of the second.
         micros: u32,
         /// See [`ReturnMode`].
         return_mode: u8,
-        /// Of the factory.
+        /// Factory byte.
         factory: u8,
         /// Year, month, day, hour, minute, second.
         date: [u8; 6],
@@ -35,13 +35,13 @@ record! {
     QtTail: Le {
         /// Reserved.
         status: [u8; 10],
-        /// Of the motor, rpm.
+        /// Speed of the motor, rpm.
         rpm: u16,
-        /// Of the second, microseconds.
+        /// Microseconds of the second.
         micros: u32,
         /// See [`ReturnMode`].
         return_mode: u8,
-        /// Of the factory.
+        /// Factory byte.
         factory: u8,
         /// Year, month, day, hour, minute, second.
         date: [u8; 6],
@@ -55,13 +55,13 @@ record! {
         status: [u8; 10],
         /// See [`ReturnMode`].
         return_mode: u8,
-        /// Of the motor, rpm.
+        /// Speed of the motor, rpm.
         rpm: u16,
         /// Year, month, day, hour, minute, second.
         date: [u8; 6],
-        /// Of the second, microseconds.
+        /// Microseconds of the second.
         micros: u32,
-        /// Of the factory.
+        /// Factory byte.
         factory: u8,
         /// Counts packets.
         sequence: Option<u32>,
@@ -73,21 +73,21 @@ record! {
 pub struct Tail {
     /// Words of state; the first [`HesaiFormat::status_len`] of them are sent.
     pub status: [u8; 10],
-    /// Of the motor, rpm.
+    /// Speed of the motor, rpm.
     pub rpm: u16,
     /// Year since the one that the firmware counts from, month, day, hour, minute, second.
     pub date: [u8; 6],
-    /// Of the second, microseconds.
+    /// Microseconds of the second.
     pub micros: u32,
     /// See [`ReturnMode`].
     pub return_mode: u8,
-    /// Of the factory.
+    /// Factory byte.
     pub factory: u8,
     /// Counts packets, where the firmware does.
     pub sequence: Option<u32>,
 }
 
-/// Which echoes a packet has: the byte in its tail.
+/// The echoes that a packet has: the byte in its tail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ReturnMode {

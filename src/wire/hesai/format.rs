@@ -2,7 +2,7 @@
 
 use crate::record::{Record as _, record};
 
-/// Of one count of distance, metres.
+/// Length of one count of distance, metres.
 pub const DISTANCE_UNIT_M: f64 = 0.004;
 /// The same in heads of packets, millimetres.
 pub const DISTANCE_UNIT_MM: u8 = 4;
@@ -31,7 +31,7 @@ pub enum HesaiFormat {
     Xt32,
 }
 
-/// Which words end a packet.
+/// The words that end a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TailKind {
     Pandar,
@@ -88,7 +88,7 @@ pub struct HeadWords {
     pub minor: u8,
     /// Status or version.
     pub version: u8,
-    /// Which return the first block of a pair is called.
+    /// The name of the first block's return in a pair.
     pub first_block: u8,
     /// Returns of a firing.
     pub returns: u8,

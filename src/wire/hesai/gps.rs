@@ -18,7 +18,7 @@ record! {
         flag: [u8; 2],
         /// Year, month, day, second, minute, hour: two digits each, that of the units first.
         digits: [[u8; 2]; 6],
-        /// Of the second, microseconds.
+        /// Microseconds of the second.
         micros: u32,
         /// The sentence, filled up with zeros.
         sentence: [u8; SENTENCE_LEN],
@@ -38,7 +38,7 @@ record! {
 pub struct GpsPacket {
     /// Year of the century, month, day, hour, minute, second.
     pub date: [u8; 6],
-    /// Of the second, microseconds.
+    /// Microseconds of the second.
     pub micros: u32,
     /// The receiver's last sentence; empty if there is none.
     pub sentence: Vec<u8>,

@@ -101,7 +101,7 @@ record! {
         control_firmware: [u8; 16],
         /// Version of the sensor's firmware.
         sensor_firmware: [u8; 16],
-        /// Of the encoder's zero, hundredths of a degree.
+        /// Angle of the encoder's zero, hundredths of a degree.
         zero_angle_centideg: i16,
         /// The product.
         model: u8,
@@ -197,9 +197,9 @@ record! {
     Status: Be 54 {
         /// Since power-up, seconds.
         uptime_s: u32,
-        /// Of the motor, rpm.
+        /// Speed of the motor, rpm.
         rpm: u16,
-        /// Of the boards, hundredths of a degree Celsius.
+        /// Temperatures of the boards, hundredths of a degree Celsius.
         temperatures: [i32; 8],
         /// 1 while the pulse is locked.
         pps_locked: u8,
@@ -259,7 +259,7 @@ record! {
     PtpStatus: Be 16 {
         /// From the master's clock, nanoseconds.
         master_offset_ns: i64,
-        /// As in [`Status`].
+        /// State as in [`Status`].
         state: i32,
         /// Since the last synchronisation, milliseconds.
         elapsed_ms: i32,

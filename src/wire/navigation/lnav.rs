@@ -14,7 +14,7 @@ const IONOSPHERE_PAGE: u32 = 18;
 const PREAMBLE: i64 = 0x8b;
 /// Bits of a word without its parity.
 const DATA_BITS: usize = 24;
-/// Of a subframe without its words' parity and the two words at its head.
+/// Bits of a subframe without its words' parity and the two words at its head.
 const BODY_BITS: usize = 8 * DATA_BITS;
 
 /// Data bits (1 to 24) of each parity bit, and whether it takes the last but one (29) or the last (30)

@@ -341,11 +341,11 @@ sentences! {
     Gsv "GSV" {
         /// How many messages belong together.
         messages: Option<Number>,
-        /// Which of them, from 1.
+        /// Index of the message, from 1.
         message: Option<Number>,
         /// Satellites in view, in all of them.
         in_view: Option<Number>,
-        /// Of this message.
+        /// Satellites of this message.
         satellites: Vec<SatelliteInView>,
         /// Version 4.10: the signal, a hex digit.
         signal: Tail<String>,
@@ -400,11 +400,11 @@ sentences! {
         time: Option<Time>,
         /// RMS of the ranges' residuals, metres.
         range_rms_m: Option<Number>,
-        /// Of the error ellipse, metres.
+        /// Semi-major axis of the error ellipse, metres.
         semi_major_m: Option<Number>,
-        /// Of the error ellipse, metres.
+        /// Semi-minor axis of the error ellipse, metres.
         semi_minor_m: Option<Number>,
-        /// Of the semi-major axis from true north, degrees.
+        /// Orientation of the semi-major axis from true north, degrees.
         orientation_deg: Option<Number>,
         /// One standard deviation, metres.
         latitude_m: Option<Number>,
@@ -423,9 +423,9 @@ sentences! {
         month: Option<Number>,
         /// Four digits.
         year: Option<Number>,
-        /// Of the local zone.
+        /// Hours of the local zone.
         zone_hours: Option<Number>,
-        /// Of the local zone.
+        /// Minutes of the local zone.
         zone_minutes: Option<Number>,
     }
     /// Position by several systems.
@@ -465,9 +465,9 @@ sentences! {
         svid: Option<Number>,
         /// That it is missed.
         probability: Option<Number>,
-        /// Of its range, metres.
+        /// Bias of the satellite's range, metres.
         bias_m: Option<Number>,
-        /// Of the bias, metres.
+        /// Standard deviation of the bias, metres.
         bias_std_m: Option<Number>,
         /// Version 4.10: its system.
         system: Tail<String>,
@@ -478,7 +478,7 @@ sentences! {
     Txt "TXT" {
         /// How many messages belong together.
         messages: Option<Number>,
-        /// Which of them, from 1.
+        /// Index of the message, from 1.
         message: Option<Number>,
         /// 0 error, 1 warning, 2 notice, 7 user.
         level: Option<Number>,

@@ -40,7 +40,7 @@ pub mod id {
 pub mod error {
     /// There is no such data set.
     pub const NO_SUCH_ID: u16 = 0x0002;
-    /// It cannot be set.
+    /// The value cannot be set.
     pub const NOT_SETABLE: u16 = 0x0005;
 }
 
@@ -55,19 +55,19 @@ pub const ANY_PORT: PortIdentity = PortIdentity { clock: [0xff; 8], port: 0xffff
 /// What a management message says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Management {
-    /// Which port is meant; all ones: any.
+    /// The port that is meant; all ones: any.
     pub target: PortIdentity,
     /// How many clocks the message may be passed on by, at first.
     pub starting_hops: u8,
-    /// And from here on.
+    /// Hops from here on.
     pub hops: u8,
-    /// Of [`action`]; the upper four bits are reserved.
+    /// One of [`action`]; the upper four bits are reserved.
     pub action: u8,
     /// Reserved.
     pub reserved: u8,
     /// Whether it says what is wrong.
     pub is_error: bool,
-    /// Of [`id`], or of [`error`].
+    /// One of [`id`], or of [`error`].
     pub id: u16,
     /// The data set.
     pub data: Vec<u8>,
@@ -117,7 +117,7 @@ record! {
         priority_1: u8,
         /// Its own.
         quality: ClockQuality,
-        /// As [`DefaultDataSet::priority_1`], where the quality is the same.
+        /// Priority where the quality is the same, as [`DefaultDataSet::priority_1`].
         priority_2: u8,
         /// Its own.
         identity: ClockIdentity,
@@ -137,7 +137,7 @@ record! {
         mean_path_delay: i64,
     }
 
-    /// Who its master is.
+    /// Data set of its master.
     ParentDataSet: Be 32 {
         /// The master's port.
         parent: PortIdentity,
@@ -159,13 +159,13 @@ record! {
         grandmaster: ClockIdentity,
     }
 
-    /// Which time the master tells.
+    /// Properties of the master's time.
     TimePropertiesDataSet: Be 4 {
         /// TAI minus UTC, seconds.
         utc_offset_s: i16,
         /// The lower byte of the flags of [`super::flag`].
         flags: u8,
-        /// As [`super::Announce::time_source`].
+        /// Time source as [`super::Announce::time_source`].
         time_source: u8,
     }
 
@@ -175,19 +175,20 @@ record! {
         identity: PortIdentity,
         /// 4 listening, 8 uncalibrated, 9 slave.
         state: u8,
-        /// Of requests for the delay, as all intervals the logarithm to the base of 2 of seconds.
+        /// Least interval of delay requests; all intervals are logarithms to the base of 2 of
+        /// seconds.
         log_min_delay_interval: i8,
         /// To the neighbour, nanoseconds times 65 536.
         peer_mean_path_delay: i64,
-        /// Of announcements.
+        /// Interval of announcements.
         log_announce_interval: i8,
         /// Announcements that may be missed.
         announce_receipt_timeout: u8,
-        /// Of the master's time.
+        /// Interval of the master's Sync messages, logarithm to the base of 2.
         log_sync_interval: i8,
         /// 1 end to end, 2 peer to peer.
         delay_mechanism: u8,
-        /// Of requests to the neighbour.
+        /// Least interval of delay requests to the neighbour, logarithm to the base of 2.
         log_min_pdelay_interval: i8,
         /// 2.
         version: u8,
@@ -199,13 +200,13 @@ record! {
         master_offset_ns: i64,
         /// When the last synchronisation arrived, nanoseconds.
         ingress_time_ns: i64,
-        /// Of the master's rate.
+        /// Offset of the master's rate.
         cumulative_scaled_rate_offset: i32,
-        /// Of the grandmaster's phase.
+        /// Change of the grandmaster's phase.
         scaled_last_gm_phase_change: i32,
-        /// Of the grandmaster.
+        /// Time base of the grandmaster.
         gm_time_base: u16,
-        /// Of the grandmaster's phase.
+        /// Change of the grandmaster's phase.
         last_gm_phase_change: [u8; 12],
         /// 1 if there is one.
         gm_present: i32,

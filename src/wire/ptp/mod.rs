@@ -118,7 +118,7 @@ pub fn identity_of([a, b, c, d, e, f]: [u8; 6]) -> ClockIdentity {
     [a, b, c, 0xff, 0xfe, d, e, f]
 }
 
-/// As linuxptp writes it: `020000.fffe.00000a`.
+/// An identity as linuxptp writes it: `020000.fffe.00000a`.
 pub fn identity_text([a, b, c, d, e, f, g, h]: ClockIdentity) -> String {
     format!("{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{f:02x}{g:02x}{h:02x}")
 }
@@ -165,7 +165,7 @@ record! {
         reserved: u8,
         /// The lower the better, before all else.
         priority_1: u8,
-        /// Of the grandmaster.
+        /// Clock quality of the grandmaster.
         quality: ClockQuality,
         /// The lower the better, where the quality is the same.
         priority_2: u8,
@@ -181,7 +181,7 @@ record! {
     Response: Be 20 {
         /// When the request arrived, or the answer left.
         at: Timestamp,
-        /// Who asked.
+        /// Port that made the request.
         requester: PortIdentity,
     }
 
@@ -199,19 +199,19 @@ record! {
         sdo_and_kind: u8,
         /// Minor version, and [`VERSION`].
         versions: u8,
-        /// Of the whole message, bytes.
+        /// Length of the whole message, bytes.
         length: u16,
-        /// As in [`Message`], as all that follow.
+        /// Domain as in [`Message`]; so are all fields that follow.
         domain: u8,
         /// Lower part of the standard.
         minor_sdo: u8,
-        /// Of [`flag`].
+        /// Bits of [`flag`].
         flags: u16,
         /// Nanoseconds times 65 536.
         correction: i64,
-        /// Of the kind of message.
+        /// Bytes that depend on the kind of message.
         specific: [u8; 4],
-        /// Who sent it.
+        /// Port that sent the message.
         source: PortIdentity,
         /// Counted up by the sender.
         sequence: u16,
@@ -248,13 +248,13 @@ pub struct Message {
     pub minor_version: u8,
     /// The domain.
     pub domain: u8,
-    /// Of [`flag`].
+    /// Bits of [`flag`].
     pub flags: u16,
     /// What is to be added to the time of the message, nanoseconds times 65 536.
     pub correction: i64,
-    /// Of the kind of message.
+    /// Bytes that depend on the kind of message.
     pub specific: [u8; 4],
-    /// Who sent it.
+    /// Port that sent the message.
     pub source: PortIdentity,
     /// Counted up by the sender, each kind by itself.
     pub sequence: u16,
@@ -285,7 +285,7 @@ pub enum Body {
     DelayResp(Response),
     /// When the neighbour's answer left.
     PeerDelayFollowUp(Response),
-    /// Who would be master.
+    /// Announcement of a clock that offers to be master.
     Announce(Announce),
     /// Asks one clock, or all, for something.
     Signaling(PortIdentity),

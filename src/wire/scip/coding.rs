@@ -6,7 +6,7 @@ use crate::ParseError;
 pub const ZERO: u8 = 0x30;
 /// Bits of a character.
 const BITS: usize = 6;
-/// So many characters have 30 bits.
+/// Number of characters for 30 bits.
 const MOST: usize = 5;
 
 /// The largest number that so many characters hold.

@@ -33,7 +33,7 @@ pub enum Status {
 pub enum Line {
     /// `KEY:value`, without the semicolon and the sum of what stands before it.
     Info(Vec<u8>),
-    /// Anything else, without its sum.
+    /// Any other line, without its sum.
     Data(Vec<u8>),
 }
 

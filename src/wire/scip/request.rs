@@ -44,7 +44,7 @@ pub const NAMES: [(&str, Name); 26] = [
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// Who it is.
+    /// Asks for the identity.
     Vv,
     /// What it measures.
     Pp,
@@ -113,7 +113,7 @@ impl Name {
         NAMES.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
     }
 
-    /// As it is written.
+    /// The name as written.
     pub fn word(self) -> &'static str {
         NAMES.iter().find(|(_, name)| *name == self).map_or("", |(word, _)| word)
     }

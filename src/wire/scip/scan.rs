@@ -18,7 +18,7 @@ pub const TIME_PERIOD_MS: u32 = 1 << 24;
 /// What a value consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanFormat {
-    /// Of a distance, 2 or 3.
+    /// Characters of a distance, 2 or 3.
     pub characters: usize,
     /// Whether an intensity follows each distance.
     pub has_intensity: bool,
@@ -38,7 +38,7 @@ pub struct Echo {
 /// What is sent of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// Of formats with one echo, that one.
+    /// First echo; in formats with one echo, the only one.
     pub first: Echo,
     /// Further echoes.
     pub others: Vec<Echo>,
@@ -87,7 +87,7 @@ impl ScanFormat {
 }
 
 impl ScanData {
-    /// As lines.
+    /// The data as lines.
     pub fn lines(&self, format: ScanFormat) -> Vec<Line> {
         let mut time = Vec::with_capacity(TIME);
         encode(self.time_ms % TIME_PERIOD_MS, TIME, &mut time);

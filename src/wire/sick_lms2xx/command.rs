@@ -60,7 +60,7 @@ pub enum Command {
     RequestMeanSubrange {
         /// How many scans.
         scans: u8,
-        /// Which values.
+        /// The values that are meant.
         part: Subrange,
     },
     /// 0x44: one scan, and reflectivity of a part of it.
@@ -73,7 +73,7 @@ pub enum Command {
     RequestRemission(Vec<Subrange>),
     /// 0x77: change the configuration; shorter data leave the rest as it is.
     Configure(Vec<u8>),
-    /// Anything else.
+    /// Any other command.
     Other {
         /// The command's code.
         code: u8,
@@ -107,7 +107,7 @@ pub enum Mode {
     MeanSubrange {
         /// How many scans.
         scans: u8,
-        /// Which values.
+        /// The values that are meant.
         part: Subrange,
     },
     /// 0x2A: each revolution of the mirror as a partial scan.
@@ -123,7 +123,7 @@ pub enum Mode {
     Rate(LineRate),
     /// 0x50: all values of every scan, and reflectivity of a part of it.
     Reflectivity(Subrange),
-    /// Anything else.
+    /// Any other mode.
     Other {
         /// The mode's number.
         code: u8,

@@ -24,7 +24,7 @@ pub struct Configuration {
 }
 
 impl Default for Configuration {
-    /// As delivered: centimetres, measuring mode 0.
+    /// Factory configuration: centimetres, measuring mode 0.
     fn default() -> Self {
         let mut bytes = [0; CONFIGURATION_LEN];
         bytes[field::MULTIPLE_EVALUATION] = 2;

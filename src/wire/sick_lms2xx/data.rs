@@ -51,7 +51,7 @@ pub struct ScanInfo {
     pub quarters: u8,
     /// One revolution of the mirror instead of a whole scan.
     pub is_partial: bool,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: Unit,
 }
 
@@ -87,11 +87,11 @@ impl ScanInfo {
 /// Values of one scan with the word before them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// Of partial scans: where they start.
+    /// Start of a partial scan, in quarters of a degree.
     pub quarters: u8,
     /// One revolution of the mirror instead of a whole scan.
     pub is_partial: bool,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: Unit,
     /// Ranges with flags, see [`MeasuringMode`]; from right to left.
     pub values: Vec<u16>,
@@ -123,7 +123,7 @@ impl Values {
 /// What a range field says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// So many units.
+    /// Number of units.
     Units(u16),
     /// Not a range.
     Special(SpecialValue),
@@ -138,7 +138,7 @@ pub struct MeasuringMode {
 }
 
 impl MeasuringMode {
-    /// As delivered: 13 bits of range, fields A and B, dazzling.
+    /// Factory setting: 13 bits of range, fields A and B, dazzling.
     pub const FACTORY: Self = Self { code: 0x00, range_bits: 13, reflectivity_bits: 0 };
 
     /// The mode that block D numbers so, if it is one.

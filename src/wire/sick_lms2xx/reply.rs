@@ -21,9 +21,9 @@ record! {
     /// Two counters that count modulo 256, sent with scans when the configuration says so.
     #[derive(Copy, Eq)]
     Indices: Le 2 {
-        /// Of the scan.
+        /// Index of the scan.
         scan: u8,
-        /// Of the telegram.
+        /// Index of the telegram.
         telegram: u8,
     }
 }
@@ -33,7 +33,7 @@ record! {
 pub enum Body {
     /// 0x90: it has started.
     PowerOn {
-        /// As [`Body::Type`].
+        /// Text as in [`Body::Type`].
         text: [u8; 21],
     },
     /// 0x91: it will start anew.
@@ -62,7 +62,7 @@ pub enum Body {
     },
     /// 0xB6
     Mean {
-        /// Of how many scans.
+        /// Number of scans.
         scans: u8,
         /// Ranges.
         values: Values,
@@ -71,7 +71,7 @@ pub enum Body {
     },
     /// 0xB7
     Subrange {
-        /// Which values these are.
+        /// The values that it has.
         part: Subrange,
         /// Ranges.
         values: Values,
@@ -92,9 +92,9 @@ pub enum Body {
     },
     /// 0xBF
     MeanSubrange {
-        /// Of how many scans.
+        /// Number of scans.
         scans: u8,
-        /// Which values these are.
+        /// The values that it has.
         part: Subrange,
         /// Ranges.
         values: Values,
@@ -105,7 +105,7 @@ pub enum Body {
     Reflectivity {
         /// Ranges of the whole scan.
         values: Values,
-        /// Which values have a reflectivity.
+        /// The values that have a reflectivity.
         part: Subrange,
         /// One byte each.
         reflectivity: Vec<u8>,
@@ -144,7 +144,7 @@ pub enum SwitchResult {
 /// Part of a revolution, each value with its remission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemissionPart {
-    /// Which values these are.
+    /// The values that it has.
     pub part: Subrange,
     /// The word before them.
     pub info: ScanInfo,

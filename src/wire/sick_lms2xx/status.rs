@@ -7,7 +7,7 @@ record! {
     /// angles are in the scanner's own units.
     #[derive(Default, Eq)]
     State: Le 152 {
-        /// Of the software, such as `V02.30 `.
+        /// Version of the software, such as `V02.30 `.
         software_version: [u8; 7],
         /// The parameter of command 0x20 that is in force.
         operating_mode: u8,
@@ -61,13 +61,13 @@ record! {
         permanent_rate: u8,
         /// Added to 0x80 in telegrams from the scanner.
         address: u8,
-        /// Which field set is active.
+        /// The active field set.
         field_set: u8,
         /// Block E.
         unit: u8,
         /// 1 when the laser is off.
         laser_off: u8,
-        /// Of the boot PROM.
+        /// Version of the boot PROM.
         boot_version: [u8; 7],
         /// Calibration of counters 0 and 1, two each.
         counter_calibration: [u32; 4],

@@ -62,7 +62,7 @@ message! {
     }
     /// The navigation engine.
     CfgNav5 0x06 0x24 36 {
-        /// Which fields to apply.
+        /// The fields to apply.
         mask: u16,
         /// Dynamic model: 0 portable, 2 stationary, 3 pedestrian, 4 automotive, 5 sea, 6-8 airborne.
         dynamic_model: u8,
@@ -97,13 +97,13 @@ message! {
     CfgTp5 0x06 0x31 32 {
         /// 0 or 1.
         index: u8,
-        /// Of the message.
+        /// Version of the message.
         version: u8,
         /// Reserved.
         reserved1: [u8; 2],
-        /// Of the antenna's cable.
+        /// Delay of the antenna's cable.
         cable_delay_ns: i16,
-        /// Of the receiver's radio.
+        /// Delay of the receiver's radio.
         rf_delay_ns: i16,
         /// Microseconds or hertz.
         period: u32,
@@ -194,7 +194,7 @@ record! {
 /// Satellite systems.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CfgGnss {
-    /// Of the message, 0.
+    /// Version of the message, 0.
     pub version: u8,
     /// Channels the hardware has.
     pub hardware_channels: u8,
@@ -349,9 +349,9 @@ pub enum CfgValget {
     },
     /// From the receiver: version 1.
     Answer {
-        /// As asked for.
+        /// Requested layer.
         layer: u8,
-        /// As asked for.
+        /// Requested position.
         position: u16,
         /// At most 64.
         items: Vec<Item>,

@@ -53,9 +53,9 @@ pub const MAX_PAYLOAD_LEN: usize = 8192;
 /// Message class and id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct MessageId {
-    /// Which group.
+    /// The class: a group of messages.
     pub class: u8,
-    /// Which message of it.
+    /// The message within its class.
     pub id: u8,
 }
 

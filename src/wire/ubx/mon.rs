@@ -76,7 +76,7 @@ record! {
         antenna_status: u8,
         /// 0 off, 1 on, 2 unknown.
         antenna_power: u8,
-        /// Of the self-test, 0 good.
+        /// Result of the self-test, 0 good.
         self_test: u32,
         /// Reserved.
         reserved1: [u8; 4],
@@ -106,17 +106,17 @@ record! {
         tx_pending: u16,
         /// Bytes sent.
         tx_bytes: u32,
-        /// Of the buffer, now.
+        /// Present usage of the transmit buffer.
         tx_usage_percent: u8,
-        /// Of the buffer, at most so far.
+        /// Highest usage of the transmit buffer so far.
         tx_peak_percent: u8,
         /// Bytes that wait to be read.
         rx_pending: u16,
         /// Bytes received.
         rx_bytes: u32,
-        /// Of the buffer, now.
+        /// Present usage of the receive buffer.
         rx_usage_percent: u8,
-        /// Of the buffer, at most so far.
+        /// Highest usage of the receive buffer so far.
         rx_peak_percent: u8,
         /// Times 100 ms in which bytes were lost.
         overruns: u16,
@@ -132,7 +132,7 @@ record! {
 /// State of the radios, generation 9.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MonRf {
-    /// Of the message, 0.
+    /// Version of the message, 0.
     pub version: u8,
     /// Reserved.
     pub reserved1: [u8; 2],
@@ -165,7 +165,7 @@ impl Record for MonRf {
 /// Traffic of the ports, generation 9.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MonComms {
-    /// Of the message, 0.
+    /// Version of the message, 0.
     pub version: u8,
     /// Bit 0 out of memory, 1 bytes were lost for want of room.
     pub tx_errors: u8,
@@ -202,9 +202,9 @@ impl Record for MonComms {
 record! {
     /// Versions of the receiver. Text is padded with zero bytes.
     MonVer: Le {
-        /// Of the software.
+        /// Version of the software.
         software: [u8; 30],
-        /// Of the hardware.
+        /// Version of the hardware.
         hardware: [u8; 10],
         /// More about both.
         extensions: Vec<[u8; 30]>,

@@ -8,13 +8,13 @@ use crate::record::record;
 message! {
     /// The satellite systems of the receiver: bit 0 GPS, 1 GLONASS, 2 BeiDou, 3 Galileo.
     MonGnss 0x0a 0x28 8 {
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
-        /// Those it has.
+        /// Systems that the receiver supports.
         supported: u8,
-        /// Those of the factory.
+        /// Systems that are enabled at the factory.
         factory: u8,
-        /// Those that are on.
+        /// Systems that are enabled.
         enabled: u8,
         /// Most that can be on at a time.
         simultaneous: u8,
@@ -68,9 +68,9 @@ message! {
         usage_percent: [u8; 6],
         /// At most so far.
         peak_percent: [u8; 6],
-        /// Of all ports, now.
+        /// Present usage of all ports.
         total_percent: u8,
-        /// Of all ports, at most so far.
+        /// Highest usage of all ports so far.
         total_peak_percent: u8,
         /// Bits 0-5 limit of the port reached, 6 memory, 7 allocation.
         errors: u8,
@@ -84,7 +84,7 @@ message! {
     }
     /// Processor and memory.
     MonSys 0x0a 0x39 24 {
-        /// Of the message, 1.
+        /// Version of the message, 1.
         version: u8,
         /// 1 cold start, 2 watchdog, 3 hardware reset, 4 hardware backup, 5 software backup, 6 software reset.
         boot: u8,
@@ -104,7 +104,7 @@ message! {
         runtime_s: u32,
         /// Texts so far: notices, warnings, errors.
         texts: [u16; 3],
-        /// Of the chip.
+        /// Temperature of the chip.
         temperature_c: i8,
         /// Reserved.
         reserved1: [u8; 5],
@@ -113,7 +113,7 @@ message! {
     MgaAck 0x13 0x60 8 {
         /// 0 not used, 1 accepted.
         kind: u8,
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
         /// 0 accepted, 2 unknown version, 3 wrong size, 6 unknown kind.
         code: u8,
@@ -150,7 +150,7 @@ record! {
     /// Patches of the firmware.
     #[derive(Default, Serialize)]
     MonPatch: Le {
-        /// Of the message, 1.
+        /// Version of the message, 1.
         version: u16,
         /// How many patches follow.
         count: u16,
@@ -160,7 +160,7 @@ record! {
     /// Pins, generation 9.
     #[derive(Default, Serialize)]
     MonHw3: Le {
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
         /// How many pins follow.
         count: u8,
@@ -176,7 +176,7 @@ record! {
     /// Number of the chip: five bytes before generation 10, which has six.
     #[derive(Default, Serialize)]
     SecUniqid: Le {
-        /// Of the message, 1.
+        /// Version of the message, 1.
         version: u8,
         /// Reserved.
         reserved1: [u8; 3],
@@ -186,7 +186,7 @@ record! {
     /// Jamming and spoofing.
     #[derive(Default, Serialize)]
     SecSig: Le {
-        /// Of the message, 1 or 2.
+        /// Version of the message, 1 or 2.
         version: u8,
         /// Version 1: reserved; version 2: flags, reserved, blocks that follow.
         head: [u8; 3],

@@ -38,7 +38,7 @@ message! {
     NavStatus 0x01 0x03 16 {
         /// GPS time of week.
         itow_ms: u32,
-        /// As [`NavPvt::fix_type`].
+        /// Kind of fix, as [`NavPvt::fix_type`].
         gps_fix: u8,
         /// Bit 0 fix valid, 1 differential, 2 week valid, 3 time of week valid.
         flags: u8,
@@ -78,7 +78,7 @@ message! {
         ftow_ns: i32,
         /// GPS week.
         week: i16,
-        /// As [`NavPvt::fix_type`].
+        /// Kind of fix, as [`NavPvt::fix_type`].
         gps_fix: u8,
         /// Bit 0 fix valid, 1 differential, 2 week valid, 3 time of week valid.
         flags: u8,
@@ -192,7 +192,7 @@ message! {
     }
     /// Position, earth-centred, to 0.1 mm.
     NavHpposecef 0x01 0x13 28 {
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
         /// Reserved.
         reserved1: [u8; 3],
@@ -209,7 +209,7 @@ message! {
     }
     /// Position to 1e-9 degrees and 0.1 mm.
     NavHpposllh 0x01 0x14 36 {
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
         /// Reserved.
         reserved1: [u8; 2],
@@ -293,7 +293,7 @@ message! {
     NavTimels 0x01 0x26 24 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
         /// Reserved.
         reserved1: [u8; 3],
@@ -320,7 +320,7 @@ message! {
     NavCov 0x01 0x36 64 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
         /// 1 when the position's are valid.
         pos_valid: u8,
@@ -335,7 +335,7 @@ message! {
     }
     /// Position relative to a base station, version 1.
     NavRelposned 0x01 0x3c 64 {
-        /// Of the message, 1.
+        /// Version of the message, 1.
         version: u8,
         /// Reserved.
         reserved1: u8,
@@ -345,9 +345,9 @@ message! {
         itow_ms: u32,
         /// North, east, down.
         rel_pos_cm: [i32; 3],
-        /// Of the baseline.
+        /// Length of the baseline.
         length_cm: i32,
-        /// Of the baseline, from north, clockwise.
+        /// Heading of the baseline, from north, clockwise.
         heading_1e5_deg: i32,
         /// Reserved.
         reserved2: [u8; 4],
@@ -368,7 +368,7 @@ message! {
     }
     /// The survey of the antenna's position.
     NavSvin 0x01 0x3b 40 {
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
         /// Reserved.
         reserved1: [u8; 3],
@@ -423,11 +423,11 @@ record! {
     /// One signal of [`NavSig`].
     #[derive(Copy, Default, Serialize)]
     SignalInfo: Le 16 {
-        /// As of [`SatInfo`].
+        /// System as in [`SatInfo`].
         gnss_id: u8,
         /// Number within the system.
         sv_id: u8,
-        /// Which signal of the satellite.
+        /// The satellite's signal.
         sig_id: u8,
         /// GLONASS: frequency slot plus 7.
         freq_id: u8,
@@ -474,7 +474,7 @@ record! {
 pub struct NavSat {
     /// GPS time of week.
     pub itow_ms: u32,
-    /// Of the message, 1.
+    /// Version of the message, 1.
     pub version: u8,
     /// Reserved.
     pub reserved1: [u8; 2],
@@ -509,7 +509,7 @@ impl Record for NavSat {
 pub struct NavSig {
     /// GPS time of week.
     pub itow_ms: u32,
-    /// Of the message, 0.
+    /// Version of the message, 0.
     pub version: u8,
     /// Reserved.
     pub reserved1: [u8; 2],

@@ -31,7 +31,7 @@ message! {
         sow_s: u32,
         /// To be added, -500,000,000 to 500,000,000.
         fsow_ns: i32,
-        /// Of BeiDou, since 2006.
+        /// BeiDou week, since 2006.
         week: i16,
         /// BeiDou minus UTC.
         leap_s: i8,
@@ -48,7 +48,7 @@ message! {
         tow_s: u32,
         /// To be added, -500,000,000 to 500,000,000.
         ftow_ns: i32,
-        /// Of Galileo, since 1999.
+        /// Galileo week, since 1999.
         week: i16,
         /// Galileo minus UTC.
         leap_s: i8,
@@ -65,7 +65,7 @@ message! {
         tow_s: u32,
         /// To be added, -500,000,000 to 500,000,000.
         ftow_ns: i32,
-        /// Of QZSS.
+        /// QZSS week.
         week: i16,
         /// QZSS minus UTC.
         leap_s: i8,
@@ -76,7 +76,7 @@ message! {
     }
     /// The distance travelled.
     NavOdo 0x01 0x09 20 {
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
         /// Reserved.
         reserved1: [u8; 3],
@@ -102,7 +102,7 @@ message! {
     }
     /// Protection levels; none is valid without a solution that has them.
     NavPl 0x01 0x62 52 {
-        /// Of the message, 1.
+        /// Version of the message, 1.
         version: u8,
         /// Mantissa of the target integrity risk.
         risk_mantissa: u8,
@@ -122,15 +122,15 @@ message! {
         reserved1: [u8; 4],
         /// GPS time of week.
         itow_ms: u32,
-        /// Of the position's axes.
+        /// Accuracy of the position's axes.
         position_mm: [u32; 3],
-        /// Of the velocity's axes.
+        /// Accuracy of the velocity's axes.
         velocity_mm_s: [u32; 3],
         /// Orientation of the position's ellipse.
         position_orientation_centideg: u16,
         /// Orientation of the velocity's ellipse.
         velocity_orientation_centideg: u16,
-        /// Of the time.
+        /// Accuracy of the time.
         time_ns: u32,
         /// Reserved.
         reserved2: [u8; 4],
@@ -159,7 +159,7 @@ record! {
     NavOrb: Le {
         /// GPS time of week.
         itow_ms: u32,
-        /// Of the message, 1.
+        /// Version of the message, 1.
         version: u8,
         /// How many satellites follow.
         count: u8,
@@ -195,7 +195,7 @@ record! {
     NavDgps: Le {
         /// GPS time of week.
         itow_ms: u32,
-        /// Of the newest correction.
+        /// Age of the newest correction.
         age_ms: i32,
         /// The base station.
         station: i16,
@@ -215,7 +215,7 @@ record! {
     NavSlas: Le {
         /// GPS time of week.
         itow_ms: u32,
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
         /// Reserved.
         reserved1: [u8; 3],
@@ -237,7 +237,7 @@ record! {
     FenceState: Le 2 {
         /// 0 unknown, 1 inside, 2 outside.
         state: u8,
-        /// Which fence, from 1 on.
+        /// Index of the fence, from 1 on.
         id: u8,
     }
     /// Geofences.
@@ -245,7 +245,7 @@ record! {
     NavGeofence: Le {
         /// GPS time of week.
         itow_ms: u32,
-        /// Of the message, 0.
+        /// Version of the message, 0.
         version: u8,
         /// 0 off, 1 on.
         status: u8,

@@ -9,11 +9,11 @@ use crate::record::{Reader, Record, put_le, record};
 message! {
     /// An RTCM message came in, version 2.
     RxmRtcm 0x02 0x32 8 {
-        /// Of the message, 2.
+        /// Version of the message, 2.
         version: u8,
         /// Bit 0 checksum wrong, 1-2 used: 0 unknown, 1 not, 2 yes.
         flags: u8,
-        /// Of message 4072.
+        /// Subtype of message 4072.
         sub_type: u16,
         /// The base station.
         station: u16,
@@ -22,9 +22,9 @@ message! {
     }
     /// A message with corrections came in, version 1.
     RxmCor 0x02 0x34 12 {
-        /// Of the message, 1.
+        /// Version of the message, 1.
         version: u8,
-        /// Of a satellite link, 0.125 dB.
+        /// Eb/N0 of a satellite link, 0.125 dB.
         ebno: u8,
         /// Reserved.
         reserved1: [u8; 2],
@@ -48,11 +48,11 @@ record! {
         carrier_cycles: f64,
         /// Doppler, positive when the satellite comes closer.
         doppler_hz: f32,
-        /// As of [`super::nav::SatInfo`].
+        /// System as in [`super::nav::SatInfo`].
         gnss_id: u8,
         /// Number within the system.
         sv_id: u8,
-        /// Which signal of the satellite.
+        /// The satellite's signal.
         sig_id: u8,
         /// GLONASS: frequency slot plus 7.
         freq_id: u8,
@@ -84,7 +84,7 @@ pub struct RxmRawx {
     pub leap_s: i8,
     /// Bit 0 leap seconds known, 1 clock reset.
     pub status: u8,
-    /// Of the message, 1.
+    /// Version of the message, 1.
     pub version: u8,
     /// Reserved.
     pub reserved1: [u8; 2],
@@ -121,17 +121,17 @@ impl Record for RxmRawx {
 /// One part of a satellite's navigation message, version 2.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RxmSfrbx {
-    /// As of [`super::nav::SatInfo`].
+    /// System as in [`super::nav::SatInfo`].
     pub gnss_id: u8,
     /// Number within the system.
     pub sv_id: u8,
-    /// Which signal of the satellite.
+    /// The satellite's signal.
     pub sig_id: u8,
     /// GLONASS: frequency slot plus 7.
     pub freq_id: u8,
     /// The channel that received it.
     pub channel: u8,
-    /// Of the message, 2.
+    /// Version of the message, 2.
     pub version: u8,
     /// Reserved.
     pub reserved1: u8,

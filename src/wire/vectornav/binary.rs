@@ -53,10 +53,10 @@ impl Group {
     }
 }
 
-/// Which fields a packet holds.
+/// The fields of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// By group; zero leaves the group out.
+    /// Masks by group; zero leaves the group out.
     pub masks: [u16; GROUPS],
 }
 
@@ -131,7 +131,7 @@ impl Layout {
 /// One packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BinaryPacket {
-    /// Which fields.
+    /// The packet's fields.
     pub layout: Layout,
     /// Their bytes.
     pub payload: Vec<u8>,

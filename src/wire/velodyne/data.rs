@@ -40,7 +40,7 @@ pub const TAIL: usize = BLOCKS * BLOCK_LEN;
 /// Where a data packet of all models but the HDL-64E S1 has its timestamp.
 pub const TIMESTAMP: std::ops::Range<usize> = TAIL..TAIL + 4;
 
-/// Which 32 lasers a block holds, told by its flag.
+/// The 32 lasers of a block, by its flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bank {
     /// Lasers 0 to 31; the only bank of 16- and 32-laser models. On the wire `FF EE`.
@@ -129,7 +129,7 @@ pub struct Block {
     pub flag: u16,
     /// Rotor angle when the block's first laser fires, 0.01 degrees clockwise from above.
     pub azimuth_centideg: u16,
-    /// By slot.
+    /// Points by slot.
     pub points: [Point; SLOTS],
 }
 
@@ -268,14 +268,14 @@ impl DataPacket {
 pub enum Issue {
     /// A block flag of no model.
     UnknownFlag {
-        /// Which block.
+        /// Index of the block.
         block: usize,
         /// Its flag.
         flag: u16,
     },
     /// An azimuth of a full turn or more.
     AzimuthTooLarge {
-        /// Which block.
+        /// Index of the block.
         block: usize,
         /// Its azimuth, 0.01 degrees.
         azimuth_centideg: u16,

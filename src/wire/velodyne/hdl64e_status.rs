@@ -53,7 +53,7 @@ mod at {
     pub const CHECKSUM: usize = 1818;
 }
 
-/// Which generation's stream.
+/// Format of a generation's status stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusFormat {
     /// S2 and S2.1: warnings near the end, a constant for a checksum.
@@ -185,7 +185,7 @@ pub struct LaserRecord {
     pub focal_slope_tenths: i16,
     /// Intensities are clamped to this from below.
     pub min_intensity: u8,
-    /// And to this from above.
+    /// Intensities above this value become this value.
     pub max_intensity: u8,
 }
 
@@ -230,11 +230,11 @@ impl LaserRecord {
 /// What the rolling stream says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusTable {
-    /// Which generation's stream it is.
+    /// Format of the stream, by generation.
     pub format: StatusFormat,
     /// Upper and lower block threshold.
     pub thresholds: [u8; 2],
-    /// By laser id.
+    /// Records by laser id.
     pub lasers: [LaserRecord; LASERS],
     /// The seven bytes between one laser and the next: reserved, but for the S3's first, the
     /// warnings. See [`StatusTable::set_warnings`].
@@ -504,7 +504,7 @@ pub enum S1Status {
         /// Whole degrees C.
         degrees_c: u8,
     },
-    /// Anything else.
+    /// Any other value.
     Version {
         /// Not used.
         padding: [u8; 2],

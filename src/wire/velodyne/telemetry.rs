@@ -25,11 +25,11 @@ pub enum AdcCalibration {
     None,
     /// At power-on.
     PowerOn,
-    /// By hand.
+    /// Calibrated by hand.
     Manual,
     /// The temperature had changed.
     Temperature,
-    /// It was time.
+    /// The time for it had come.
     Periodic,
 }
 

@@ -54,7 +54,7 @@ const PLANK_HEIGHT_M: f64 = 0.15;
 const PLANK_THICKNESS_M: f64 = 0.03;
 /// Corners of the puddle, metres.
 pub const PUDDLE_M: [[f64; 2]; 2] = [[-12.6, -19.6], [-9.6, -17.6]];
-/// Of the matt puddle: water without its mirror.
+/// Reflectance of the diffuse puddle: water without its mirror.
 const MATT_PUDDLE_REFLECTANCE: f32 = 0.15;
 
 /// Cells along each side of the ground.

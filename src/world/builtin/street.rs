@@ -25,11 +25,11 @@ const FACADE_HEIGHT_M: f64 = 6.0;
 /// Western and eastern edge, sill and lintel of the shop window, metres.
 const WINDOW_X_M: [f64; 2] = [4.0, 7.0];
 const WINDOW_Z_M: [f64; 2] = [0.6, 2.6];
-/// Of the room behind the window, metres from the middle of the road.
+/// Place of the back wall of the room behind the window, metres from the middle of the road.
 const ROOM_BACK_M: f64 = 11.0;
 /// Middle of the puddle, metres.
 const PUDDLE_M: [f64; 2] = [8.0, 1.8];
-/// Of the road sign: its middle and the length of its sides, metres.
+/// Place of the road sign: its middle and the length of its sides, metres.
 const SIGN_Y_M: f64 = -4.5;
 const SIGN_Z_M: f64 = 2.3;
 const SIGN_SIZE_M: f64 = 0.6;

@@ -42,7 +42,7 @@ struct Plant {
     max_acceleration: f64,
     limits: [f64; 2],
     jam: Option<Jam>,
-    /// By instant, then by the order in which they were given.
+    /// Commands by instant, then by the order in which they were given.
     orders: BTreeMap<(SimTime, u64), SetPoint>,
     set_point: SetPoint,
     /// At the last whole millisecond.
@@ -80,7 +80,7 @@ impl Commanded {
         Self { start, plant: Mutex::new(plant), history: RwLock::new(history) }
     }
 
-    /// As it is at the first instant, at rest.
+    /// Puts the joint to its first position, at rest.
     pub(super) fn restart(&self) {
         let mut plant = self.plant();
         plant.orders.clear();

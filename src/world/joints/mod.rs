@@ -182,9 +182,9 @@ pub struct Carrier<'a> {
 pub struct CarrierMotion {
     /// Where it is.
     pub body_from_carrier: Transform<Body, Body>,
-    /// Of its origin, m/s.
+    /// Velocity of its origin, m/s.
     pub velocity_m_s: DVec3,
-    /// Of its origin, m/s².
+    /// Acceleration of its origin, m/s².
     pub acceleration_m_s2: DVec3,
     /// rad/s
     pub angular_rate_rad_s: DVec3,

@@ -62,7 +62,7 @@ impl Fault {
 /// A place in a file, as exact as its format allows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// As named by the rig or by another file.
+    /// File as named by the rig or by another file.
     pub file: PathBuf,
     /// Counted from 1.
     pub line: Option<u32>,
@@ -178,7 +178,7 @@ pub enum Problem {
     /// A coordinate is not a number, infinite, or too far out.
     #[error("coordinate {value} is not within ±{} m", super::MAX_COORDINATE_M)]
     BadCoordinate {
-        /// As read from the file, metres.
+        /// Value as read from the file, metres.
         value: f64,
     },
     /// The rig scales or moves the scene too far.
@@ -187,7 +187,7 @@ pub enum Problem {
         super::MAX_COORDINATE_M
     )]
     PlacedFarOut {
-        /// As placed, metres.
+        /// Value as placed, metres.
         value: f64,
     },
     /// The transform of an instance is not finite or not invertible.

@@ -17,7 +17,7 @@ pub enum Oddity {
     /// A colour that would reflect more light than falls on it, or less than none.
     #[error("a diffuse colour of {value} is not within 0 to 1 and is taken as {taken}")]
     Colour {
-        /// As in the file.
+        /// Value in the file.
         value: f32,
         /// The nearest that is possible.
         taken: f32,
@@ -27,7 +27,7 @@ pub enum Oddity {
     Property {
         /// Its name in the file.
         key: &'static str,
-        /// As in the file.
+        /// Text in the file.
         got: String,
         /// What it may be.
         allowed: &'static str,
@@ -43,7 +43,7 @@ pub enum Oddity {
         super::spectrum::LASER_WAVELENGTH_UM
     )]
     Spectrum {
-        /// As in the file.
+        /// Value in the file.
         value: f64,
         /// The nearest that is possible.
         taken: f64,

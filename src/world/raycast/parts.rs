@@ -9,7 +9,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use super::borders::{BINS, Border};
 use super::boxes::Bounds;
 
-/// Of a set to be split, about so many primitives decide where.
+/// Number of sampled primitives by which a large set is split.
 const SAMPLE: usize = 1 << 14;
 /// A side has at least this share, one in so many, of the sample.
 const LEAST_SHARE: usize = 16;

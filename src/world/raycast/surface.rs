@@ -33,7 +33,7 @@ const KEPT: usize = 8;
 struct Surfaces<'a> {
     caster: &'a BvhCaster,
     bundle: &'a Bundle,
-    /// By the lower bits of their slots.
+    /// Surfaces by the lower bits of their slots.
     kept: [Option<Surface<'a>>; KEPT],
 }
 

@@ -13,13 +13,13 @@ pub enum TrajectoryError {
         field: String,
         /// What is wrong with the value.
         problem: String,
-        /// Which values are possible.
+        /// The possible values.
         allowed: String,
     },
     /// A trajectory file is missing or wrong.
     #[error("{}{fault}", path.display())]
     File {
-        /// As named in the rig.
+        /// Path as named in the rig.
         path: PathBuf,
         /// The first fault of the file.
         fault: FileFault,

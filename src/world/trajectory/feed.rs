@@ -57,7 +57,7 @@ struct Sample {
     source: PoseSource,
     /// The latest instant at which it was shown, plus 1 ns; 0 if it never was.
     shown_until: AtomicU64,
-    /// As far as [`Feed::take_shown`] has told that.
+    /// Time up to which [`Feed::take_shown`] has reported poses as shown.
     shown_told: AtomicU64,
     /// Counts accepted poses.
     serial: u64,
@@ -194,7 +194,7 @@ pub struct FeedPose {
 pub struct FeedNews {
     /// Poses with lower numbers are in use no longer.
     pub oldest: u64,
-    /// Those that have come, in their order.
+    /// Poses that have come, in their order.
     pub poses: Vec<FeedPose>,
 }
 
@@ -232,7 +232,7 @@ pub struct FeedCounts {
 /// Why a datagram was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeedRefusal {
-    /// It is no valid pose.
+    /// The bytes are no valid pose.
     #[error(transparent)]
     Fault(#[from] FeedFault),
     /// Another sender owns the feed.

@@ -62,13 +62,13 @@ pub struct Description {
 /// What a motion comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It never begins.
+    /// The motion never begins.
     Stands,
-    /// It brakes and stays at the end.
+    /// The motion brakes and stays at the end.
     Stops,
-    /// It begins anew without a jump, for ever.
+    /// The motion repeats without a jump, for ever.
     Repeats,
-    /// It goes on for ever and never comes back.
+    /// The motion goes on for ever and never comes back.
     Endless,
     /// Another simulator says.
     Fed,

@@ -290,7 +290,7 @@ impl<const D: usize> BandedNormal<D> {
         }
     }
 
-    /// By `L D L^T` in place.
+    /// Solves the system by `L D L^T` in place.
     fn solve(mut self) -> Vec<[f64; D]> {
         let n = self.rows.len();
         for i in 0..n {

@@ -32,9 +32,9 @@ pub struct WheelState {
 /// Motion of the body in the plane of its wheels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Twist {
-    /// Of the body's origin, m/s.
+    /// Forward speed of the body's origin, m/s.
     pub forward_m_s: f64,
-    /// Of the body's origin, m/s.
+    /// Speed of the body's origin to the left, m/s.
     pub left_m_s: f64,
     /// About the plane's normal, rad/s.
     pub turn_rad_s: f64,
@@ -54,14 +54,14 @@ impl Twist {
 /// How the body turns with its wheels.
 #[derive(Clone, Copy, Debug)]
 enum Steering {
-    /// By different speeds of both sides, about a centre between them.
+    /// Steering by different speeds of both sides, about a centre between them.
     BySpeeds {
         /// From the body's middle to the centres of rotation of the left and the right tread, metres.
         y_icr_m: [f64; 2],
         /// The centres of rotation are so far ahead of the body's origin, metres.
         x_icr_m: f64,
     },
-    /// By the angle of the front wheels.
+    /// Steering by the angle of the front wheels.
     ByAngle { wheelbase_m: f64, track_m: f64, most_rad: f64, rate_rad_s: f64 },
 }
 

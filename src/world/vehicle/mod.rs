@@ -88,7 +88,7 @@ struct Vehicle {
 /// What things are called.
 struct Names {
     scene: Arc<Scene>,
-    /// Of what moves, in the rig's order.
+    /// Names of moving objects, in the rig's order.
     objects: Vec<String>,
 }
 

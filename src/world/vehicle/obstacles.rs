@@ -34,7 +34,7 @@ const MOST_UPWARD: u32 = 10;
 const INSET_M: f64 = 0.1;
 /// Rays are longer than the way by this, metres.
 const MARGIN_M: f64 = 0.005;
-/// So far before a surface its foot is, where the ground is looked up, metres.
+/// Distance before a surface at which the height of its foot is looked up, metres.
 const FOOT_M: f64 = 0.1;
 /// Most surfaces that a ray passes.
 const MOST_PASSED: u32 = 32;
@@ -58,7 +58,7 @@ pub(super) struct Ahead {
     pub in_s: f64,
     /// Where, World, metres.
     pub point_m: DVec3,
-    /// As [`Hit::instance`] and [`Hit::material`].
+    /// Instance and material as in [`Hit::instance`] and [`Hit::material`].
     pub instance: u32,
     pub material: u32,
 }

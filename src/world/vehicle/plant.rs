@@ -55,9 +55,9 @@ pub(super) struct Plant {
     /// Rates of `course`.
     rates: Course,
     riding: Riding,
-    /// Of the ground where the wheels are to come to, where it was known last.
+    /// Height of the ground at the wheels' next places, where it was last known.
     terrain_m: AtWheels,
-    /// Of the ground right under the wheels; NaN where there is none.
+    /// Height of the ground right under the wheels; NaN where there is none.
     under_m: AtWheels,
     /// Way of the wheels on average, metres.
     way_m: f64,
@@ -69,7 +69,7 @@ pub(super) struct Plant {
     /// Power is cut; what is told meanwhile.
     stopped: Option<Option<Actuation>>,
     shown: Option<ShownPose>,
-    /// By time, then serial number.
+    /// Commands by time, then serial number.
     pending: VecDeque<Command>,
 }
 
@@ -134,7 +134,7 @@ impl Plant {
         self.stops_at = None;
     }
 
-    /// As it was made, on the ground where it stands.
+    /// Returns to the first state, on the ground where it stands.
     pub fn restart(&mut self) {
         self.rest();
         self.now = SimTime::ZERO;

@@ -17,9 +17,9 @@
 
 use crate::config::rig::drive::Suspension;
 
-/// Of the smoothing of rigid wheels, rad/s: 4 Hz.
+/// Cutoff of the smoothing of rigid wheels, rad/s: 4 Hz.
 const RIGID_RAD_S: f64 = 8.0 * std::f64::consts::PI;
-/// By which the smoothing of rigid wheels lags behind an even slope, seconds.
+/// Lag of the smoothing of rigid wheels behind an even slope, seconds.
 const RIGID_LAG_S: f64 = 2.0 / RIGID_RAD_S;
 /// Standard acceleration of free fall, m/s² (ISO 80000-3).
 const GRAVITY_M_S2: f64 = 9.80665;
@@ -49,7 +49,8 @@ pub(super) struct Riding {
 pub(super) struct Ride {
     /// Half of the distances between the wheels, ahead and to the left, metres.
     half_m: [f64; 2],
-    /// Of one wheel, N/m and kg/s; of rigid wheels, for a body of a kilogram.
+    /// Stiffness of one wheel, N/m, and its damping, kg/s; of rigid wheels, for a body of a
+    /// kilogram.
     stiffness_n_m: f64,
     damping_kg_s: f64,
     mass_kg: f64,
@@ -225,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// Of the Andabata paper.
+    /// Suspension in the Andabata paper.
     const PAPER: Suspension =
         Suspension { stroke_m: 0.065, stiffness_n_m: 3976.6, damping_kg_s: 75.76, mass_kg: 41.0 };
     const FOOTPRINT_M: [f64; 2] = [0.67, 0.54];

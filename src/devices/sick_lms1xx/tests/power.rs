@@ -4,7 +4,7 @@ use super::*;
 use crate::config::rig::schedule::Schedule;
 
 const MS: u64 = 1_000_000;
-/// Of the profile, and somewhat more.
+/// Boot time of the profile, and somewhat more.
 const BOOT_MS: u64 = 15_000;
 
 /// The state of what hosts may change: scan frequency, name, a filter.

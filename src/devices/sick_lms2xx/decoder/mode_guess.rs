@@ -18,7 +18,7 @@ const MODES: [(u8, u32); 3] = [(0x00, 13), (0x04, 14), (0x06, 15)];
 pub(super) struct ModeGuess {
     /// Whether "no echo" of the modes 0x04 and 0x06 was seen.
     has_no_echo: [bool; 2],
-    /// Of the fourteenth and the fifteenth bit.
+    /// The fourteenth and the fifteenth bit.
     bits: [Bit; 2],
 }
 

@@ -10,12 +10,12 @@ use crate::wire::sick_lms2xx::data::{MeasuringMode, Values};
 use crate::wire::sick_lms2xx::reply::{Body, Indices, Reply, SwitchResult};
 use crate::wire::sick_lms2xx::{LineRate, status_byte};
 
-/// As what a command is counted.
+/// Kind under which a command is counted.
 pub(super) fn command_kind(payload: &[u8]) -> String {
     format!("{:#04x} {}", payload[0], command_name(&Command::parse(payload)))
 }
 
-/// As what a reply is counted.
+/// Kind under which a reply is counted.
 pub(super) fn reply_kind(payload: &[u8], reply: Option<&Reply>) -> String {
     let name = reply.map_or("not read", |reply| body_name(&reply.body));
     format!("{:#04x} {name}", payload[0])

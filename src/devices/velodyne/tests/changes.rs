@@ -98,7 +98,7 @@ impl Run {
         })
     }
 
-    /// By how many hundredths of a degree the azimuth moves from block to block around a time.
+    /// Step of the azimuth from block to block around a time, hundredths of a degree.
     pub fn step_around(&self, ms: f64) -> f64 {
         let packets: Vec<_> = self.packets().filter(|(due, _)| (due - ms).abs() < 5.0).collect();
         let azimuths = packets.iter().flat_map(|(_, packet)| &packet.blocks);

@@ -52,7 +52,7 @@ pub enum EmbreeError {
     Version {
         /// Path of the library.
         path: String,
-        /// As the library reports it.
+        /// Version that the library reports.
         version: Version,
     },
     /// An Embree that was built without a feature that Menura needs.
