@@ -118,7 +118,7 @@ pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
     fit_terms(points, correlation_s, [true; 3]).found
 }
 
-/// What a fit found, and how sure it is.
+/// Result of a fit, with its uncertainty.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fitted {
     /// The coefficients.

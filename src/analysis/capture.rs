@@ -41,7 +41,7 @@ pub struct Captured<'a> {
     pub number: u64,
     /// Nanoseconds of POSIX time.
     pub unix_ns: i128,
-    /// What the frame begins with.
+    /// Header at the start of the frame.
     pub link: LinkType,
     /// The bytes kept.
     pub frame: &'a [u8],

@@ -55,12 +55,12 @@ pub enum ConvertError {
     },
 }
 
-/// What was converted.
+/// Result of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
     /// Datagrams or, from bag to bag, messages.
     pub written: u64,
-    /// What was not, by its kind.
+    /// Number of messages that were left out, by kind.
     pub left_out: BTreeMap<String, u64>,
     /// Datagrams with wrong checksums; they were written all the same.
     pub damage: Damage,

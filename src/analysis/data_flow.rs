@@ -82,7 +82,7 @@ pub struct DataFlow {
     last_azimuth: Option<u16>,
     rotor_centideg: u64,
     rotor_ns: i128,
-    /// What the last packet's azimuths were computed with.
+    /// Steps from which the last packet's azimuths were computed.
     turn: Option<TurnSteps>,
 }
 

@@ -13,7 +13,7 @@ pub struct Gaps {
     found: Found,
 }
 
-/// What was found.
+/// Number and sizes of gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Found {
     /// The usual time between packets, microseconds; `None` without packets.
@@ -46,7 +46,7 @@ impl Gaps {
         }
     }
 
-    /// What was found so far.
+    /// Gaps so far.
     pub fn found(&self) -> Found {
         let mut found = self.found;
         let mut deltas: Vec<f64> = self.samples.iter().map(|(delta, _)| *delta).collect();

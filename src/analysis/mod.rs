@@ -23,7 +23,7 @@ use std::io;
 /// Why a report was not finished.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// What was recorded cannot be read.
+    /// The recording cannot be read.
     #[error("{0}")]
     Input(String),
     /// The log is of another product than the user has said; the reason.

@@ -37,7 +37,7 @@ pub enum RotationError {
 /// One rotation.
 #[derive(Debug)]
 pub struct Rotation {
-    /// What the lidar is called.
+    /// Model name of the lidar.
     pub model: String,
     /// 1 is the first whole one of the capture.
     pub number: u64,

@@ -35,7 +35,7 @@ struct Headers {
 }
 
 impl Headers {
-    /// What a datagram's headers say.
+    /// Headers of a datagram.
     fn of(datagram: &Datagram<'_>) -> Self {
         Self {
             source: datagram.source,
@@ -54,7 +54,7 @@ impl Headers {
 pub struct Figures {
     /// Reads the stream; it has learned all of it that was seen.
     pub decoder: Box<dyn DatagramDecoder>,
-    /// What is counted of the data packets.
+    /// Counts of the data packets.
     pub flow: DataFlow,
     /// Between the device's own times of data packets, microseconds.
     pub device_spacing_us: Spread,

@@ -16,7 +16,7 @@
 
 use std::fmt::Write as _;
 
-/// What an emulated product does with a command.
+/// Reaction of an emulated product to a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Conduct {
     /// The command has its effect, or its answer is computed from the state of the unit.
@@ -40,7 +40,7 @@ pub struct CommandRow {
     pub code: &'static str,
     /// The name in the product's documentation.
     pub name: &'static str,
-    /// What the unit does.
+    /// Reaction of the unit.
     pub conduct: Conduct,
     /// A valid request; empty if hosts never send it.
     pub request: &'static str,
@@ -51,7 +51,7 @@ pub struct CommandRow {
 /// The commands of one protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandTable {
-    /// What the rows are, for example "MIP commands".
+    /// Title of the table, for example "MIP commands".
     pub title: &'static str,
     /// The documents and libraries that list the commands.
     pub sources: Vec<&'static str>,

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use self::readings::{Inertial, PositionFix};
 use crate::config::profile::Profile;
 
-/// What the user knows of a recording's sender.
+/// The user's hints about a recording's sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hints<'a> {
     /// Its firmware.
@@ -99,10 +99,10 @@ pub trait StreamDecoder {
         }
     }
 
-    /// What the report for people says of all frames.
+    /// Summary of all frames for people.
     fn summary(&self, name: &str, totals: &Totals) -> String;
 
-    /// What the report for machines says of all frames.
+    /// Summary of all frames for machines.
     fn summary_fields(&self, totals: &Totals) -> Map<String, Value>;
 }
 
@@ -116,11 +116,11 @@ pub struct Frame {
     pub kind: Option<String>,
     /// Whether no other family sends such a frame.
     pub is_telling: bool,
-    /// What it says.
+    /// Content of the frame.
     pub content: Box<dyn Content>,
 }
 
-/// What a frame says.
+/// Content of a frame.
 pub trait Content {
     /// For people, one line.
     fn text(&self) -> String;
@@ -133,7 +133,7 @@ pub trait Content {
         None
     }
 
-    /// What an inertial unit measured, if the frame says it.
+    /// Inertial measurement in the frame, if there is one.
     fn inertial(&self) -> Option<Inertial> {
         None
     }
@@ -177,7 +177,7 @@ pub struct Place {
     pub time_s: Option<f64>,
 }
 
-/// What is counted over a whole stream.
+/// Totals over a whole stream.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     /// Length of the stream.
@@ -194,7 +194,7 @@ pub struct Totals {
     pub scans: ScanTotals,
 }
 
-/// What all scans of a stream have in common.
+/// Totals over all scans of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct ScanTotals {
     /// How many.

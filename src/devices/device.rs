@@ -26,7 +26,7 @@ use crate::world::actuation::Actuation;
 /// such packets may be with the operating system already.
 pub const REACTION_NS: u64 = 20_000_000;
 
-/// What leaves a device at an instant.
+/// Output of a device at an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transmit {
     /// When. Bytes on a serial line: when the first start bit begins.
@@ -35,9 +35,9 @@ pub struct Transmit {
     pub points: u32,
     /// What.
     pub output: Output,
-    /// What faults within the device did to it.
+    /// Effects of faults within the device.
     pub fault_effects: Vec<FaultEffect>,
-    /// What its returns really were, if that is asked for.
+    /// Ground truth of its returns, if it is asked for.
     pub truth: PacketTruth,
 }
 
@@ -74,7 +74,7 @@ impl Transmit {
     }
 }
 
-/// What a device gives to the outside.
+/// Output of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// One datagram from one of the device's ports.
@@ -143,7 +143,7 @@ impl Output {
     }
 }
 
-/// What comes down a cable from another device of the rig.
+/// Signal on a cable from another device of the rig.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CableSignal {
     /// The pulse-per-second line rises (`true`) or falls.

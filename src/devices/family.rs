@@ -26,9 +26,9 @@ use crate::wire::ptp::Transport;
 
 /// A product family.
 pub trait Family: Sync + 'static {
-    /// What a firmware of it is, typed and complete.
+    /// A firmware, typed and complete.
     type Profile: Debug + Send + Sync + 'static;
-    /// What a rig may set on a unit.
+    /// Settings of a unit in a rig.
     type Settings: Clone + Debug + Send + Sync + 'static;
 
     /// The word of a profile's `driver` key.
@@ -37,7 +37,7 @@ pub trait Family: Sync + 'static {
     /// Readers and describers of the family's profiles and settings.
     const READERS: Readers<Self>;
 
-    /// What the rest of Menura may know of a firmware.
+    /// Facts about a firmware that the rest of Menura may use.
     fn product(&self, profile: &Self::Profile) -> Product;
 
     /// The same unit, sending its measurements from power-on though no host asks for them; `None` if it does so
@@ -70,7 +70,7 @@ pub trait Family: Sync + 'static {
         false
     }
 
-    /// What carries a unit's PTP messages at first.
+    /// Transport of a unit's PTP messages at first.
     fn ptp_transport(&self, _settings: &Self::Settings) -> Transport {
         Transport::Udp
     }
@@ -140,11 +140,11 @@ pub struct Readers<F: Family + ?Sized> {
 pub struct Unit<'a, F: Family + ?Sized> {
     /// Its firmware.
     pub profile: &'a F::Profile,
-    /// What the rig chose.
+    /// Settings in the rig.
     pub settings: &'a F::Settings,
     /// Its place in the rig: name, mount, link, cable.
     pub config: &'a DeviceConfig,
-    /// What will go wrong within it.
+    /// Faults within the unit.
     pub faults: &'a DeviceFaults,
     /// Seed of the run's random draws.
     pub seed: u64,
@@ -168,7 +168,7 @@ pub trait AnyFamily: FamilyReader {
     /// What `menura profiles NAME` shows between name and sources.
     fn describe(&self, profile: &Profile) -> Vec<Section>;
 
-    /// What `menura check` says of a device's settings.
+    /// Summary of a device's settings for `menura check`.
     fn summary(&self, config: &DeviceConfig) -> String;
 
     /// As [`Family::stream_decoder`]; `None` for another family's profile, too.

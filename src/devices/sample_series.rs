@@ -58,9 +58,9 @@ impl SampleSeries {
 /// The samples of a lidar's inertial unit: which have been asked for, and those that wait for their packets.
 #[derive(Clone, Debug)]
 pub struct InertialSamples {
-    /// What is asked for.
+    /// Requested samples.
     pub series: SampleSeries,
-    /// What has come, in the order of time.
+    /// Samples that have come, in the order of time.
     pub waiting: VecDeque<InertialTruth>,
 }
 

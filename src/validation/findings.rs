@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::plot::Figure;
 
-/// What an experiment found.
+/// Findings of an experiment.
 pub struct Findings {
     /// Tables for people.
     pub text: String,
@@ -22,7 +22,7 @@ pub struct Plot {
     /// What distinguishes its file's name from those of the experiment's other figures; empty of the
     /// first.
     pub stem: &'static str,
-    /// What is drawn.
+    /// The figure that is drawn.
     pub figure: Figure,
 }
 
@@ -41,11 +41,11 @@ impl Plot {
 /// One number, or one group of numbers, beside what it should be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What is compared, without a full stop.
+    /// Subject of the comparison, without a full stop.
     pub what: String,
     /// What the paper, the data sheet or the equation says, with its unit; empty if nothing is printed.
     pub paper: String,
-    /// What was found, with its unit.
+    /// Menura's result, with its unit.
     pub ours: String,
     /// How far apart both may be, with the reason.
     pub tolerance: String,
@@ -54,7 +54,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// What is judged.
+    /// A comparison that is judged.
     pub fn judged(
         what: impl Into<String>,
         paper: impl Into<String>,
@@ -72,7 +72,7 @@ impl Comparison {
         }
     }
 
-    /// What is reported; `why` it is not judged.
+    /// A comparison that is only reported; `why` it is not judged.
     pub fn reported(
         what: impl Into<String>,
         paper: impl Into<String>,
@@ -115,7 +115,7 @@ impl Comparison {
     }
 }
 
-/// What an experiment comes to.
+/// Verdict of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// How many comparisons are judged.
@@ -127,7 +127,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// What follows from comparisons.
+    /// Verdict of `comparisons`.
     pub fn of(comparisons: &[Comparison]) -> Self {
         let judged = comparisons.iter().filter(|c| c.holds.is_some()).count();
         let broken: Vec<&str> =
@@ -147,7 +147,7 @@ impl Verdict {
 }
 
 impl Findings {
-    /// What they come to.
+    /// Verdict of all comparisons.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(&self.comparisons)
     }

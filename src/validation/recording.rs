@@ -39,7 +39,7 @@ pub(super) struct Sweep {
     pub leaves: SimTime,
     /// On the wire, degrees, clockwise as all spinning lidars count; `None` of a scan.
     pub azimuth_deg: Option<f64>,
-    /// What came back, in the order of the wire.
+    /// Points, in the order of the wire.
     pub points: Vec<Point>,
 }
 

@@ -15,7 +15,7 @@ pub const MAX_SPEED_M_S: f64 = 100.0;
 /// Fastest turn, rad/s.
 pub const MAX_RATE_RAD_S: f64 = 100.0;
 
-/// What the robot is to do.
+/// Command to the robot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DriveOrder {
     /// Kind 0: move like this.

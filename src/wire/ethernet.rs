@@ -160,7 +160,7 @@ impl LinkType {
     pub const LINUX_SLL2: Self = Self(276);
 }
 
-/// What a captured frame carries.
+/// Content of a captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// A whole UDP datagram.
@@ -184,7 +184,7 @@ pub struct Datagram<'a> {
     pub ipv4: Option<Ipv4Fields>,
     /// State of the UDP checksum.
     pub udp_checksum: UdpChecksum,
-    /// What the datagram carries.
+    /// Payload of the datagram.
     pub payload: &'a [u8],
     /// Bytes the capture cut off the payload's end.
     pub missing: usize,

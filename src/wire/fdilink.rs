@@ -30,7 +30,7 @@ mod kind {
 pub struct Frame {
     /// Counts all frames, modulo 256.
     pub sequence: u8,
-    /// What it says.
+    /// Content of the frame.
     pub packet: Packet,
 }
 

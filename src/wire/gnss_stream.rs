@@ -6,7 +6,7 @@ use super::framer::{Framing, NoFrame, head, require, whole};
 use super::nmea::MAX_SENTENCE_LEN;
 use super::{checksum, ubx};
 
-/// What stands in a stream.
+/// An item of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// A line from `$` to LF. Its checksum may be wrong.

@@ -24,7 +24,7 @@ pub const MAX_STEPS: u32 = 999_999;
 /// No command is longer, without its line end.
 pub const MAX_COMMAND_LEN: usize = 18;
 
-/// What the unit sends.
+/// Message of the unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// Where the joint is.
@@ -150,7 +150,7 @@ impl Framing for Lines {
     }
 }
 
-/// What a host asks of the motor.
+/// Request of a host to the motor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// `PS3D`: pass between two positions.

@@ -103,7 +103,7 @@ pub fn take_number(data: &mut &[u8]) -> Option<i32> {
     None
 }
 
-/// What a host, or the controller, says.
+/// Item of a host or the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A packet whose CRC is right.

@@ -52,7 +52,7 @@ pub enum ParseError {
     /// The whole, or a part, has the wrong length.
     #[error("{what}: {got} bytes where {need} are needed")]
     Length {
-        /// What has the wrong length.
+        /// Name of the value with the wrong length.
         what: &'static str,
         /// The length it must have, bytes.
         need: usize,
@@ -66,7 +66,7 @@ pub enum ParseError {
         field: &'static str,
         /// Its value.
         value: u64,
-        /// What it may be.
+        /// The allowed values.
         allowed: &'static str,
     },
 }

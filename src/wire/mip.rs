@@ -33,7 +33,7 @@ pub mod set {
 /// One packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// What kind of fields it holds, see [`set`].
+    /// Kind of its fields, see [`set`].
     pub descriptor_set: u8,
     /// In their order.
     pub fields: Vec<Field>,
@@ -42,7 +42,7 @@ pub struct Packet {
 /// One field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
-    /// What it is, in its packet's descriptor set.
+    /// Kind of the field, in its packet's descriptor set.
     pub descriptor: u8,
     /// At most [`MAX_FIELD_DATA`] bytes.
     pub data: Vec<u8>,
@@ -68,7 +68,7 @@ impl Field {
         Self { descriptor, data: data.into() }
     }
 
-    /// What became of command `command`: a code of [`reply`].
+    /// Acknowledges `command` with a code of [`reply`].
     pub fn ack(command: u8, code: u8) -> Self {
         Self::new(reply::ACK, [command, code])
     }

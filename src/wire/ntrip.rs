@@ -14,7 +14,7 @@ const MAX_CHUNK_HEAD: usize = 64;
 const MAX_CHUNK: usize = 1 << 20;
 const SERVER: &str = "NTRIP Menura";
 
-/// What a client asks for.
+/// Request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The stream; empty for the source table.
@@ -82,7 +82,7 @@ impl Request {
     }
 }
 
-/// What a caster answers.
+/// Answer of a caster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Data follow.

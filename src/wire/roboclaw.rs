@@ -322,7 +322,7 @@ const READS: [u8; 59] = [
     command::READ_EMERGENCY_STOP_LOCK,
 ];
 
-/// What a host says.
+/// Item of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// `address | command`.

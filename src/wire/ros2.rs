@@ -32,11 +32,11 @@ pub enum Kind {
 pub struct Packet {
     /// When it arrived, nanoseconds of POSIX time; `None` where the message does not say.
     pub unix_ns: Option<i128>,
-    /// What the datagram carried.
+    /// Payload of the datagram.
     pub payload: Vec<u8>,
 }
 
-/// What a message holds.
+/// Content of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packets {
     /// The frame of reference that the sender has named.

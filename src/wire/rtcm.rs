@@ -268,7 +268,7 @@ fn rough(signals: &[Signal]) -> Vec<(u8, i64, f64, i8)> {
     rough
 }
 
-/// What the rough range and rate leave.
+/// Remainders of the rough range and rate.
 struct Fine {
     code_ms: f64,
     carrier_ms: f64,

@@ -18,7 +18,7 @@ pub const MAX_DATA: usize = 4086;
 
 /// Classes of messages.
 pub mod class {
-    /// What the unit measures and estimates.
+    /// Measurements and estimates of the unit.
     pub const LOG: u8 = 0x00;
     /// Commands and their answers.
     pub const COMMAND: u8 = 0x10;

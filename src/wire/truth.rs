@@ -7,7 +7,7 @@
 
 use super::ParseError;
 
-/// What a message is called.
+/// Name of the message's schema.
 pub const SCHEMA: &str = "menura.Packet";
 /// How its bytes are to be read.
 pub const ENCODING: &str = "x-menura-packet";
@@ -98,7 +98,7 @@ pub struct ReturnRecord {
     pub reported_m: f32,
     /// True range of the surface, metres; not a number if nothing was met.
     pub true_m: f32,
-    /// What was hit; all ones for the air.
+    /// Instance that was hit; all ones for the air.
     pub instance: u32,
     /// Index in the materials of the instance's scene; [`NONE`] for the air.
     pub material: u16,

@@ -246,7 +246,7 @@ impl Xdi {
 /// One item of MTData2, raw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it is.
+    /// Data id of the item.
     pub xdi: Xdi,
     /// At most 255 bytes.
     pub data: Vec<u8>,

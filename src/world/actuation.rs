@@ -58,6 +58,6 @@ pub struct Command {
     pub serial: u64,
     /// When what the host said arrived, on the run's clock.
     pub arrived: SimTime,
-    /// What is to be done.
+    /// The actuation.
     pub actuation: Actuation,
 }

@@ -32,7 +32,7 @@ pub struct Typical {
     pub also: &'static [&'static str],
     /// Diffuse reflectance at 905 nm, 0..=1.
     pub reflectance_905nm: f32,
-    /// What it does besides.
+    /// Additional optical behaviour.
     pub finish: Finish,
     /// Library of measured spectra, and the range to expect there.
     pub source: &'static str,

@@ -60,7 +60,7 @@ pub struct Material {
     /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1; of a pane its dirt's, of clear
     /// water none.
     pub reflectance: f32,
-    /// What the surface does besides.
+    /// Additional optical behaviour.
     pub finish: Finish,
     /// Multiplied with `reflectance`; nearest texel.
     pub reflectance_map: Option<Texture>,

@@ -17,7 +17,7 @@ const MOST_WAITING: usize = 64;
 const PATIENCE_NS: i128 = 30_000_000_000;
 const ETHERNET_LEN: usize = 14;
 
-/// What fragments of one datagram have in common.
+/// Key that the fragments of one datagram share.
 type Id = (IpAddr, IpAddr, u32, IpNumber);
 
 struct Waiting {
@@ -36,7 +36,7 @@ pub(super) struct Fragments {
     pub lost: u64,
 }
 
-/// What becomes of a frame.
+/// Result for a frame.
 pub(super) enum Outcome {
     /// The frame holds no fragment.
     Whole,

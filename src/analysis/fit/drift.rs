@@ -30,7 +30,7 @@ const FAR: usize = 30;
 /// Axes whose variances are averaged.
 const AXES: f64 = 3.0;
 
-/// What the log says of a term.
+/// Result for a term of the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Told {
     /// The term is found.

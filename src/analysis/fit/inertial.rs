@@ -36,7 +36,7 @@ pub struct Triad {
     keys: [(&'static str, f64); 3],
     /// Name of the unit that curves are shown in, and one of it in SI.
     pub unit: (&'static str, f64),
-    /// What the log says, SI.
+    /// Allan deviations of the log, SI.
     pub points: Vec<Point>,
     /// What was fitted to it, SI; of its terms, `told` says which the log carries.
     pub fitted: Fitted,

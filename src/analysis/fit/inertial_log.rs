@@ -64,7 +64,7 @@ pub fn parse_csv(input: impl Read, rate_hz: Option<f64>) -> Result<InertialLog, 
     samples.finish()
 }
 
-/// What comes in, before its rate is known.
+/// Samples before their rate is known.
 struct Samples {
     /// Seconds after the first from and to which they are used.
     span_s: (f64, f64),

@@ -31,7 +31,7 @@ pub enum FitError {
     /// The log cannot be read, or says too little.
     #[error("{0}")]
     Log(String),
-    /// What the hints name is wrong.
+    /// The hints contain an error.
     #[error(transparent)]
     Hints(#[from] Diagnostics),
 }

@@ -44,7 +44,7 @@ pub struct RangeFit {
     pub unfitted: Vec<u16>,
     source: String,
     has_others: bool,
-    /// What of the log could not be used.
+    /// Reason why a part of the log could not be used.
     pub lost: Option<String>,
 }
 

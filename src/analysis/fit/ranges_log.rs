@@ -80,7 +80,7 @@ pub struct RangeLog {
     pub duration_s: f64,
     /// Whether other flows of lidar data were passed over.
     pub has_others: bool,
-    /// What of the log could not be used.
+    /// Reason why a part of the log could not be used.
     pub lost: Option<String>,
 }
 

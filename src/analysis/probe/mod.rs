@@ -172,7 +172,7 @@ impl Probe {
         Ok(taken)
     }
 
-    /// What has been seen in `elapsed`.
+    /// Results after `elapsed`.
     pub fn report(&mut self, elapsed: Duration) -> ProbeReport {
         let streams = self.streams.iter_mut();
         ProbeReport {

@@ -34,7 +34,7 @@ const SECOND_NS: i128 = 1_000_000_000;
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// How long the end may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// What clocks are asked for.
+/// Data sets that clocks are asked for.
 const ASKED: [u16; 4] = [id::DEFAULT, id::PORT, id::CURRENT, id::PARENT];
 
 /// What was heard of PTP. Keys are stable within a [`FORMAT`].
@@ -133,7 +133,7 @@ impl SpreadFigures {
     }
 }
 
-/// What is known of a master.
+/// State of a master.
 #[derive(Default)]
 struct Master {
     announce: Option<(Announce, u16)>,
@@ -150,7 +150,7 @@ struct Master {
     back: Spread,
 }
 
-/// What is known of a clock.
+/// State of a clock.
 #[derive(Default)]
 struct Clock {
     domain: u8,
@@ -298,7 +298,7 @@ impl PtpProbe {
         }
     }
 
-    /// What has been found in `run_s` seconds.
+    /// Results after `run_s` seconds.
     pub fn report(&self, run_s: f64, at: Ipv4Addr) -> PtpReport {
         let masters = self.masters.iter().filter_map(|((domain, port), master)| {
             let (announce, flags) = master.announce.as_ref()?;

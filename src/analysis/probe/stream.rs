@@ -26,7 +26,7 @@ const REMEMBERED: usize = 64;
 /// the sender was started anew.
 const LONGEST_GAP: f64 = 1e6;
 
-/// What has come from one sender.
+/// Datagrams of one sender.
 #[derive(Debug, Default)]
 pub struct Stream {
     packets: u64,
@@ -78,7 +78,7 @@ struct Judged {
     jitter: ErrorRecord,
 }
 
-/// What one sender's datagrams came to.
+/// Statistics of one sender's datagrams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamFigures {
     /// Where they arrived.
@@ -185,7 +185,7 @@ impl Stream {
         }
     }
 
-    /// What it came to. More may come afterwards.
+    /// Statistics so far. More datagrams may follow.
     pub fn figures(&mut self, at: SocketAddr, from: SocketAddr) -> StreamFigures {
         if self.judged.is_none() && self.sample.len() >= 2 {
             self.judge();

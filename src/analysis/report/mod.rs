@@ -55,7 +55,7 @@ use super::flows::Analysis;
 /// How to report.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the capture is called in the report.
+    /// Name of the capture in the report.
     pub name: String,
     /// For machines instead of people.
     pub json: bool,
@@ -72,7 +72,7 @@ impl Options {
     }
 }
 
-/// What a report was made from.
+/// Input of a report.
 #[derive(Debug)]
 pub struct Inspected {
     /// All packets.

@@ -39,7 +39,7 @@ pub enum TruthFileError {
     NoPackets,
 }
 
-/// What numbers in a file stand for.
+/// Names of the numbers in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Names {
     /// Names by label.

@@ -30,7 +30,7 @@ pub struct Joiner {
     has_packets: bool,
 }
 
-/// What a point is of.
+/// Ground truth of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointTruth {
     /// The pulse.
@@ -68,7 +68,7 @@ impl Joiner {
         }
     }
 
-    /// What numbers stand for.
+    /// Names of the numbers.
     pub fn names(&self) -> &Names {
         self.reader.names()
     }

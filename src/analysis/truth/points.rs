@@ -57,7 +57,7 @@ pub struct PointPacket {
     pub at_ns: i128,
     /// Its bytes: a datagram's payload, or a telegram.
     pub bytes: Vec<u8>,
-    /// What it says.
+    /// Points of the packet.
     pub points: Vec<SensorPoint>,
 }
 

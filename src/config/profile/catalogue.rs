@@ -39,7 +39,7 @@ impl Catalogue {
         &self.families
     }
 
-    /// What a profile may say; its `driver` key decides.
+    /// Keys that a profile may have; its `driver` key decides.
     pub fn profile_spec(&self) -> TableSpec {
         read::spec(&self.families)
     }

@@ -3,7 +3,7 @@
 use crate::toml::keys::Keys;
 use crate::toml::reader::Limit;
 
-/// What a part per million adds in a day, seconds.
+/// Seconds per day for each part per million.
 const S_PER_DAY: f64 = 0.0864;
 
 /// Reads it into seconds a day, whole nanoseconds.

@@ -73,7 +73,7 @@ pub trait FamilyReader: Sync {
 pub struct GpsInputRefusal {
     /// The reason.
     pub title: &'static str,
-    /// What to change.
+    /// The value to change.
     pub label: &'static str,
 }
 

@@ -38,11 +38,11 @@ pub struct Profile {
     pub sources: Vec<String>,
     /// What no two sources confirm; each is a setting of the profile, not a constant of the code.
     pub unsure: Vec<String>,
-    /// What all of Menura may know of the product.
+    /// Facts about the product that all of Menura may use.
     pub product: Product,
     /// The family that reads it, by the word of its `driver` key.
     pub family: &'static dyn FamilyReader,
-    /// What only its family understands.
+    /// Data of the family.
     pub data: Arc<dyn FamilyData>,
 }
 

@@ -8,7 +8,7 @@ use super::network::DatagramPort;
 pub struct Product {
     /// What it is, with its article, for messages: "a spinning lidar".
     pub noun: &'static str,
-    /// What kind of link it has.
+    /// Kind of its link.
     pub interface: Interface,
     /// The ports it sends datagrams to, that of its data first; none of products that send no
     /// datagrams.
@@ -23,9 +23,9 @@ pub struct Product {
     pub has_gps_input: bool,
     /// Whether it is a GNSS receiver that can be a base or a rover.
     pub has_corrections: bool,
-    /// What it has to do with the joint that it sits on.
+    /// Relation to the joint that it sits on.
     pub joint: JointRole,
-    /// What faults of its optics refer to, if it is a lidar.
+    /// Facts that faults of its optics need, if it is a lidar.
     pub lidar: Option<LidarTraits>,
     /// Whether its serial line is USB, which no rate limits.
     pub is_usb: bool,
@@ -85,13 +85,13 @@ pub enum Interface {
 pub struct Control {
     /// The key of a rig's `link` that gives it an address.
     pub key: &'static str,
-    /// What it is.
+    /// Kind of the control.
     pub kind: ControlKind,
     /// Its port as the product is delivered, if it has one.
     pub port: Option<u16>,
 }
 
-/// What a [`Control`] is.
+/// Kind of a [`Control`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlKind {
     /// A web interface.
@@ -107,7 +107,7 @@ pub enum ControlKind {
     SerialPort,
 }
 
-/// What a rig's angles and laser numbers mean to a lidar.
+/// Meaning of a rig's angles and laser numbers for a lidar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LidarTraits {
     /// Number of lasers; they are numbered from 0.

@@ -29,7 +29,7 @@ pub fn parse(
     }
 }
 
-/// What a profile may say, as this reader asks for it.
+/// Keys of a profile, as this reader asks for them.
 pub fn spec(families: &[&'static dyn FamilyReader]) -> TableSpec {
     let source = SourceFile::new("", "", "");
     explore(|survey| {

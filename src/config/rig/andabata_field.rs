@@ -15,7 +15,7 @@ pub enum PuddleChoice {
     Matt,
 }
 
-/// What the field takes.
+/// Parameters of the field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AndabataFieldParameters {
     /// Seed of relief, rocks, trees and grass; the rig's seed when left out.

@@ -16,7 +16,7 @@ pub(crate) struct Cabled {
 }
 
 impl Cabled {
-    /// What it is wired to, and whether for corrections.
+    /// The device it is wired to, and whether for corrections.
     fn wire(&self) -> Option<(&Text, bool)> {
         let cable = self.cable.as_ref().map(|text| (text, false));
         cable.or(self.corrections.as_ref().map(|text| (text, true)))

@@ -11,14 +11,14 @@ use crate::toml::reader::Faults;
 
 const ONE_SOCKET: &str = "limit from Linux, udp(7): a port of an address belongs to one socket";
 
-/// What has been claimed so far.
+/// Claims so far.
 pub(crate) struct Claims<'f> {
     faults: &'f Faults,
     paths: RefCell<HashMap<(PathKind, PathBuf), Place>>,
     ports: RefCell<HashMap<(Protocol, u16), Port>>,
 }
 
-/// What a path is the path of.
+/// Kind of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PathKind {
     /// A symbolic link to a pseudo-terminal.

@@ -15,7 +15,7 @@ pub struct DriveConfig {
     pub lag_s: f64,
     /// Share of the way of a tread or wheel that is lost over ground: left, right, 0..1.
     pub slip: [f64; 2],
-    /// What runs into obstacles.
+    /// Body that collides with obstacles.
     pub body: DriveBody,
     /// Springs between wheels and body; `None` for rigid wheels.
     pub suspension: Option<Suspension>,

@@ -7,13 +7,13 @@ use crate::wire::ptp::{DelayMechanism, Transport};
 /// `[engine]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineConfig {
-    /// What traces rays.
+    /// Ray caster.
     pub caster: CasterChoice,
     /// Threads that cast rays; `None` takes one per core.
     pub workers: Option<usize>,
     /// How far ahead of its due time a packet may be rendered, nanoseconds.
     pub render_ahead_ns: u64,
-    /// What happens to a packet that is not ready when due.
+    /// Policy for a packet that is not ready when due.
     pub late: LatePolicy,
     /// A packet that leaves later than this counts as a miss, nanoseconds.
     pub miss_threshold_ns: u64,
@@ -49,7 +49,7 @@ pub struct PtpMasterConfig {
     pub domain: u8,
     /// Its first priority: the lower the better.
     pub priority_1: u8,
-    /// What carries its messages.
+    /// Transport of its messages.
     pub transport: Transport,
     /// How the path delay is measured.
     pub delay: DelayMechanism,
@@ -125,7 +125,7 @@ pub enum StampChoice {
 }
 
 words!(CasterChoice: "menura" => Menura, "embree" => Embree);
-/// What traces rays.
+/// Ray casters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CasterChoice {
     /// Menura's own tracer.
@@ -136,7 +136,7 @@ pub enum CasterChoice {
 }
 
 words!(LatePolicy: "late" => Late, "drop" => Drop, "thin" => Thin);
-/// What happens to a packet that is not ready when due.
+/// Policy for a packet that is not ready when due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LatePolicy {
     /// Sent as soon as it is ready, counted.

@@ -14,7 +14,7 @@ use crate::toml::spec::TableSpec;
 /// Most faults of a rig; one that repeats has a schedule.
 const MAX_FAULTS: usize = 1000;
 
-/// What a fault can be, before its own keys are read.
+/// Kind of a fault, before its own keys are read.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Wire(WireKind),
@@ -50,7 +50,7 @@ impl Kind {
     }
 }
 
-/// What decides about a device's faults.
+/// The part of a profile that decides which faults a device can have.
 fn nature(profile: &Profile) -> String {
     let has = match profile.product.interface {
         Interface::Datagrams => "it sends datagrams",

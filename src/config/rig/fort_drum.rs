@@ -2,7 +2,7 @@
 
 use super::scene_help::{LARGEST_WHOLE, ParameterHelp, help};
 
-/// What the apron takes.
+/// Parameters of the apron.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FortDrumParameters {
     /// Seed of roughness, boulder, plants and grass; the rig's seed when left out.

@@ -15,7 +15,7 @@ use crate::rig::joints::JointJam;
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Limit, TableReader, Text};
 
-/// What carries a joint or a device that names no joint.
+/// Carrier of a joint or a device that names no joint.
 const BODY: &str = "body";
 /// Most joints of a rig, and most of them one behind another: each is worked out at every firing.
 const MAX_JOINTS: usize = 64;

@@ -20,7 +20,7 @@ pub struct JointConfig {
     pub parent_from_joint: Transform<Body, Body>,
     /// The direction of its axis there, of length 1.
     pub axis: [f64; 3],
-    /// What it does.
+    /// Kind of the joint.
     pub kind: JointKind,
     /// The lowest and the highest position; `None` for a joint without end stops.
     pub limits: Option<[f64; 2]>,
@@ -33,7 +33,7 @@ pub struct JointConfig {
 }
 
 words!(JointKind: "revolute" => Revolute, "prismatic" => Prismatic);
-/// What a joint does.
+/// Kind of a joint's motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointKind {
     /// It turns about its axis, right-handed.
@@ -94,7 +94,7 @@ impl JointConfig {
         matches!(self.motion, JointMotion::Commanded { .. })
     }
 
-    /// What it does, for people, in the units of a rig.
+    /// Describes the joint for people, in the units of a rig.
     pub fn describe(&self) -> String {
         let (does, unit, scale) = match self.kind {
             JointKind::Revolute => ("turns", "degrees", 180.0 / std::f64::consts::PI),

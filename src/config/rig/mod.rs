@@ -87,9 +87,9 @@ pub struct Rig {
     pub engine: EngineConfig,
     /// The devices, in the rig's order.
     pub devices: Vec<DeviceConfig>,
-    /// What goes wrong, in the rig's order.
+    /// Faults, in the rig's order.
     pub faults: Vec<FaultConfig>,
-    /// What the robot is to notice.
+    /// Stimuli for the robot.
     pub stimuli: Vec<StimulusConfig>,
     /// How it says that it has.
     pub responses: Vec<ResponseConfig>,
@@ -184,11 +184,11 @@ impl Rig {
 /// `[world]`
 #[derive(Clone, Debug)]
 pub struct WorldConfig {
-    /// What to load.
+    /// Scene to load.
     pub scene: SceneSource,
-    /// What moves in it, in the rig's order.
+    /// Moving objects, in the rig's order.
     pub objects: Vec<ObjectConfig>,
-    /// What is in the air.
+    /// Weather.
     pub weather: WeatherConfig,
     /// What things are called in the truth; the first rule that fits holds.
     pub labels: Vec<LabelRule>,
@@ -237,7 +237,7 @@ pub enum SceneSource {
     },
 }
 
-/// What the courtyard takes.
+/// Parameters of the courtyard.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CourtyardParameters {
     /// Seed of placement and shape; the rig's seed when left out.
@@ -252,7 +252,7 @@ pub struct CourtyardParameters {
     pub ground_relief_m: f64,
 }
 
-/// What the room takes.
+/// Parameters of the room.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoomParameters {
     /// Along x, y and z, metres; the floor is z = 0, the middle of the floor is the origin.
@@ -263,7 +263,7 @@ pub struct RoomParameters {
     pub puddle_radius_m: f64,
 }
 
-/// What the forest floor takes.
+/// Parameters of the forest floor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RootStepParameters {
     /// Seed of placement and shape; the rig's seed when left out.
@@ -429,7 +429,7 @@ pub struct DeviceConfig {
     pub ntrip: Option<NtripConfig>,
     /// It asks for samples in series that are no longer, nanoseconds: how many at once changes no value.
     pub longest_series_ns: u64,
-    /// What the rig chose, which only its family understands.
+    /// Settings in the rig, which only its family understands.
     pub settings: Arc<dyn FamilyData>,
 }
 
@@ -509,7 +509,7 @@ impl LinkConfig {
     }
 }
 
-/// What a serial line goes by.
+/// Kind of a serial line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LineConfig {
     /// `{ pty = "PATH" }`: a pseudo-terminal that behaves like a serial port.

@@ -13,7 +13,7 @@ use crate::toml::diagnostic::Place;
 pub struct ObjectConfig {
     /// Unique in the rig; names files.
     pub name: String,
-    /// What it looks like.
+    /// Shape and material.
     pub body: ObjectBody,
     /// Where it goes, in the robot's terms.
     pub motion: RobotConfig,
@@ -23,7 +23,7 @@ pub struct ObjectConfig {
     pub trajectory_place: Place,
 }
 
-/// What an object looks like.
+/// Shape and material of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ObjectBody {
     /// A simple shape.

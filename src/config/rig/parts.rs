@@ -53,7 +53,7 @@ pub fn seed_limit() -> Limit<i128> {
     Limit::new(0..=i128::from(u64::MAX), "", "the random generator: 64 bits")
 }
 
-/// What an address with its port looks like.
+/// Pattern of an address with its port.
 const SOCKET_PATTERN: &str =
     r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-fA-F:.]+(%[0-9]+)?\]):[0-9]{1,5}$";
 

@@ -90,7 +90,7 @@ fn reading(
     }
 }
 
-/// What a rig may say, as this reader asks for it.
+/// Keys of a rig, as this reader asks for them.
 pub fn spec(catalogue: &Catalogue) -> TableSpec {
     let source = SourceFile::new("", "", "");
     explore(|survey| {
@@ -372,7 +372,7 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
     all.stamps = table.optional("stamps").choice_or(&StampChoice::WORDS, origin, all.stamps);
 }
 
-/// What reading a device needs of the rest of the rig.
+/// Parts of the rig that the reader of a device needs.
 struct Shared<'a, 'f> {
     defaults: &'a Defaults,
     catalogue: &'a Catalogue,

@@ -11,11 +11,11 @@ use crate::rig::schedule::Schedule;
 pub struct StimulusConfig {
     /// Unique among the rig's stimuli.
     pub name: String,
-    /// What happens.
+    /// Cause of the stimulus.
     pub cause: StimulusCause,
 }
 
-/// What happens.
+/// Cause of a stimulus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StimulusCause {
     /// The fault with this place in the rig does something to a packet.
@@ -30,7 +30,7 @@ pub enum StimulusCause {
     },
 }
 
-/// What the robot says once it has noticed.
+/// The robot's message after it has noticed a stimulus.
 #[derive(Clone, Debug)]
 pub struct ResponseConfig {
     /// Unique among the rig's responses.

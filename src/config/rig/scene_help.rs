@@ -13,7 +13,7 @@ pub struct ParameterHelp {
     pub max: f64,
     /// The words that it may be instead of a number; none if it is a number.
     pub words: &'static [&'static str],
-    /// What it sets, with its unit.
+    /// Meaning of the parameter, with its unit.
     pub meaning: &'static str,
 }
 

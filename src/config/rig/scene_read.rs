@@ -37,7 +37,7 @@ pub fn finish_parameters(mut table: TableReader<'_>, scene: &Text) {
     table.finish();
 }
 
-/// What a rig writes of a built-in scene.
+/// A rig's choice of a built-in scene.
 struct Asked<'a, 'f> {
     scene: &'a Text,
     parameters: &'a Field<'f>,

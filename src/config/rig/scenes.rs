@@ -17,11 +17,11 @@ use crate::rig::{CourtyardParameters, RoomParameters, RootStepParameters};
 /// A scene that needs no file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BuiltinScene {
-    /// What a rig writes in `world.scene`.
+    /// Name in `world.scene`.
     pub name: &'static str,
     /// One line: what it is and what it is for.
     pub summary: &'static str,
-    /// What a rig may write in `world.parameters`.
+    /// Parameters allowed in `world.parameters`.
     pub parameters: &'static [ParameterHelp],
     /// A robot may circle the origin at this distance with the default parameters, metres.
     pub lap_radius_m: f64,

@@ -119,7 +119,7 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// What a copy is moved by, and what its name ends in.
+/// Offset of a copy, and the end of its name.
 pub(crate) struct Copy {
     /// Counts from 0.
     pub index: usize,

@@ -26,7 +26,7 @@ pub(crate) fn table(text: &str) -> Option<Json> {
     })
 }
 
-/// What a short link may be.
+/// Describes the allowed forms of a short link.
 pub fn expected(kinds: &[&str]) -> String {
     let examples = [
         ("udp", "\"udp:127.0.0.1:2368\""),

@@ -2,7 +2,7 @@
 
 use super::scene_help::ParameterHelp;
 
-/// What the street takes.
+/// Parameters of the street.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreetParameters {
     /// Along x, metres; half of it on either side of the origin.

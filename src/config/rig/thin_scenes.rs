@@ -2,7 +2,7 @@
 
 use super::scene_help::{LARGEST_WHOLE, ParameterHelp, help};
 
-/// What `rods` takes.
+/// Parameters of `rods`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RodsParameters {
     /// Sides of the square around the origin that have a row and a wall, from the east
@@ -30,7 +30,7 @@ pub struct RodsParameters {
     pub wall_reflectance: f64,
 }
 
-/// What `meadow-wall` takes.
+/// Parameters of `meadow-wall`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeadowWallParameters {
     /// Seed of the grass; the rig's seed when left out.
@@ -55,7 +55,7 @@ pub struct MeadowWallParameters {
     pub wall_height_m: f64,
 }
 
-/// What `grass-stand` takes.
+/// Parameters of `grass-stand`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrassStandParameters {
     /// Seed of the stems' places; the rig's seed when left out.
@@ -76,7 +76,7 @@ pub struct GrassStandParameters {
     pub reflectance: f64,
 }
 
-/// What `shrub` takes.
+/// Parameters of `shrub`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShrubParameters {
     /// Seed of the leaves; the rig's seed when left out.

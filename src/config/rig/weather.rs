@@ -11,7 +11,7 @@ pub struct WeatherConfig {
     pub snow: Option<SnowConfig>,
     /// Where dust rises, in the rig's order.
     pub dust: Vec<DustConfig>,
-    /// What a pulse makes of dust.
+    /// Law for a pulse in dust.
     pub dust_law: DustLaw,
     /// How the air moves, east, north and up, m/s. It carries dust.
     pub wind_m_s: [f64; 3],
@@ -43,7 +43,7 @@ impl WeatherConfig {
 }
 
 words!(RainLaw: "marshall_palmer" => MarshallPalmer, "goodin_2019" => Goodin2019);
-/// What rain does to light.
+/// Law for light in rain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RainLaw {
     /// Extinction by the drops of Marshall and Palmer 1948.
@@ -58,7 +58,7 @@ pub enum RainLaw {
 pub struct RainConfig {
     /// Water that falls, mm/h.
     pub rate_mm_h: f64,
-    /// What it does to light.
+    /// Law for light in this rain.
     pub law: RainLaw,
     /// Whether single drops send light back.
     pub drops: bool,
@@ -123,7 +123,7 @@ pub struct SnowConfig {
 }
 
 words!(DustLaw: "spheres" => Spheres, "mavs" => Mavs);
-/// What a pulse makes of dust.
+/// Law for a pulse in dust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DustLaw {
     /// Spheres of a medium that dims light and sends some of it back. A sphere keeps its mass while it

@@ -80,7 +80,7 @@ impl SourceFile {
     }
 }
 
-/// What the text of a `--set` is called.
+/// Name of the text of a `--set`.
 pub const OVERRIDE_NAME: &str = "--set";
 
 /// Where something was written.
@@ -146,7 +146,7 @@ pub struct Label {
 /// One fault.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// What is wrong, in one line.
+    /// The error, in one line.
     pub title: String,
     /// Where; `None` when there is no text to point at.
     pub primary: Option<Label>,
@@ -154,7 +154,7 @@ pub struct Diagnostic {
     pub related: Vec<Label>,
     /// Where a limit comes from, what is allowed.
     pub notes: Vec<String>,
-    /// What to do.
+    /// The way to mend it.
     pub help: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::spec::{Case, Discriminator, KeySpec, Kind, TableSpec, Variants};
 use super::survey::{Matter, Question, Reach, Survey};
 
-/// What `read` takes.
+/// Argument of `read`.
 pub fn explore(read: impl Fn(&Survey)) -> TableSpec {
     visit(&read, &BTreeMap::new(), &BTreeSet::new())
 }
@@ -180,7 +180,7 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
     }
 }
 
-/// What is true of a key in all cases.
+/// Facts about a key that hold in all cases.
 fn common(name: &str, specs: &[Option<&KeySpec>]) -> KeySpec {
     if let [Some(first), others @ ..] = specs
         && others.iter().all(|other| *other == Some(first))

@@ -45,7 +45,7 @@ impl<'f> Field<'f> {
         Self { name, node, example: None, missing: None, faults, asked: Some(asked), noted: None }
     }
 
-    /// What the value sets, for those who describe the format.
+    /// Notes the meaning of the value, for descriptions of the format.
     #[must_use]
     pub fn meaning(self, meaning: &str) -> Self {
         if let Some(asked) = &self.asked {

@@ -52,7 +52,7 @@ impl<'f> Keys<'f> {
         }
     }
 
-    /// What `read` makes of the value of `key`.
+    /// Result of `read` on the value of `key`.
     pub fn read<T>(
         &mut self,
         key: &'static str,

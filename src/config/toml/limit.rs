@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// What a number may be.
+/// Limits of a number.
 #[derive(Clone, Debug)]
 pub struct Limit<T> {
     pub(super) range: RangeInclusive<T>,

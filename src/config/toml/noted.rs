@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::diagnostic::Place;
 use super::tree::{Entry, Node, Value};
 
-/// What one reading of a file came to.
+/// Notes of one reading of a file.
 #[derive(Debug)]
 pub struct Notes {
     root: RefCell<Node>,

@@ -155,7 +155,7 @@ impl Node {
         }
     }
 
-    /// What a table's `name` key says.
+    /// Value of a table's `name` key.
     fn name(&self) -> Option<&str> {
         let Value::Table(entries) = &self.value else { return None };
         entries.iter().find(|entry| entry.key == "name").and_then(|entry| match &entry.node.value {

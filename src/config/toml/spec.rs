@@ -23,11 +23,11 @@ pub struct KeySpec {
     pub is_required: bool,
     /// What is taken when it is left out, if that is one value.
     pub default: Option<Json>,
-    /// What it sets, if its reader says so.
+    /// Meaning of the key, if its reader gives one.
     pub meaning: Option<String>,
     /// Whether [`Variants`] of its table say more; then this holds what all of them have in common.
     pub depends: bool,
-    /// What it may be: any of these.
+    /// Allowed kinds of values: any of these.
     pub kinds: Vec<Kind>,
 }
 
@@ -44,7 +44,7 @@ pub enum Kind {
     Boolean,
     /// A string.
     Text {
-        /// What it should hold, in words.
+        /// The expected content, in words.
         expected: String,
         /// A regular expression for it, if there is one.
         pattern: Option<String>,
@@ -53,22 +53,22 @@ pub enum Kind {
     Words(Vec<String>),
     /// A date with its time.
     Datetime {
-        /// What it should be, in words.
+        /// The expected value, in words.
         expected: String,
     },
     /// A day.
     Date {
-        /// What it should be, in words.
+        /// The expected value, in words.
         expected: String,
     },
     /// Something that only its reader knows.
     Any {
-        /// What it should be, in words.
+        /// The expected value, in words.
         expected: String,
     },
     /// An array.
     Array {
-        /// What it should hold, in words.
+        /// The expected content, in words.
         expected: String,
         /// The fewest items.
         least: usize,
@@ -81,7 +81,7 @@ pub enum Kind {
     Table(TableSpec),
 }
 
-/// What a number may be.
+/// Limits of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range<T> {
     /// The lowest.
@@ -99,11 +99,11 @@ pub struct Range<T> {
 pub struct Variants {
     /// On what.
     pub by: Discriminator,
-    /// What is true then.
+    /// Cases with their keys.
     pub cases: Vec<Case>,
 }
 
-/// What other keys depend on.
+/// Condition on which other keys depend.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Discriminator {
     /// The word that this key holds; a dot leads into a table, `packet.generation`.

@@ -30,7 +30,7 @@ pub(super) struct Question {
     pub table: String,
     /// The key that it is asked of, seen from the table; none for [`Matter::WhichKey`].
     pub key: String,
-    /// What is asked.
+    /// Subject of the question.
     pub matter: Matter,
     /// The answers; a reading without an answer takes the first.
     pub answers: Vec<Option<String>>,
@@ -49,7 +49,7 @@ pub(super) enum Reach {
     All,
 }
 
-/// What a [`Question`] is about.
+/// Subject of a [`Question`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Matter {
     /// Which of a few words a key holds; with the answer `None`, that it holds other text.
@@ -73,7 +73,7 @@ impl Survey {
         Self { answers, ..Self::default() }
     }
 
-    /// What was asked for, and where the reader branched.
+    /// The questions, and the places where the reader branched.
     pub(super) fn into_parts(self) -> (TableSpec, Vec<Question>) {
         (self.found.into_inner(), self.questions.into_inner())
     }
@@ -117,12 +117,12 @@ impl<'s> Asked<'s> {
         self.change(|key| key.add(kind));
     }
 
-    /// What is taken if this value is left out.
+    /// Notes the default of this value.
     pub fn defaults_to(&self, default: Json) {
         self.change(|key| key.default = Some(default));
     }
 
-    /// What this value sets.
+    /// Notes the meaning of this value.
     pub fn means(&self, meaning: &str) {
         self.change(|key| key.meaning = Some(meaning.to_owned()));
     }

@@ -156,7 +156,7 @@ impl Node {
         if let Value::String(text) = &self.value { Some(text) } else { None }
     }
 
-    /// What a message calls it.
+    /// Name of the node's type in messages.
     pub(super) fn found(&self) -> String {
         match &self.value {
             Value::String(_) => "this is a string".into(),

@@ -33,7 +33,7 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: decoder::decoder,
 };
 
-/// What can be asked for.
+/// Kinds of data that can be requested.
 const DATA: [u16; 17] = [
     kind::ECHO,
     kind::PLATFORM_INFO,
@@ -53,7 +53,7 @@ const DATA: [u16; 17] = [
     kind::ENCODERS,
     kind::RAW_ENCODERS,
 ];
-/// What commands to the processor begin with.
+/// Code at the start of commands to the processor.
 const PASS_CODE: u16 = 0x3a18;
 /// Flags of command 2001.
 const USER_SETTINGS: u8 = 1;
@@ -84,7 +84,7 @@ impl Subscription {
     }
 }
 
-/// What hosts set, store and restore.
+/// Settings that hosts set, store and restore.
 #[derive(Clone, Debug)]
 struct Stored {
     name: Vec<u8>,
@@ -114,7 +114,7 @@ pub struct HorizonUnit {
     framer: Framer<Horizon>,
     subscriptions: Vec<Subscription>,
     settings: Stored,
-    /// What survives a reset.
+    /// Settings that survive a reset.
     stored: Stored,
     /// The last set points of each kind.
     outputs: WheelOutputs,

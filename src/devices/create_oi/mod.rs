@@ -49,7 +49,7 @@ const NOTE_UNIT_NS: u64 = 1_000_000_000 / 64;
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
 
-/// What it obeys; the numbers are those of packet 35.
+/// Mode that decides which commands are obeyed; the numbers are those of packet 35.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Off = 0,
@@ -68,7 +68,7 @@ pub struct CreateUnit {
     requested: Requested,
     /// What packets 19 and 20 have told so far, mm and degrees.
     told: [i64; 2],
-    /// What is streamed.
+    /// Ids of streamed packets.
     stream: Vec<u8>,
     is_paused: bool,
     next_frame: SimTime,
@@ -81,7 +81,7 @@ pub struct CreateUnit {
     boots: bool,
 }
 
-/// What a drive command asked for.
+/// Request of a drive command.
 #[derive(Clone, Copy, Debug, Default)]
 struct Requested {
     velocity_mm_s: i16,

@@ -22,7 +22,7 @@ pub struct CreateSettings {
     pub distance_scale: f64,
     /// See [`Self::distance_scale`].
     pub angle_scale: f64,
-    /// What it prints after a reset.
+    /// Text that is printed after a reset.
     pub boot_text: String,
 }
 

@@ -50,7 +50,7 @@ pub trait DatagramDecoder: Debug + Send {
     /// What streams of the family are called where nothing else is told of their sender.
     fn protocol(&self, has_stamps: bool) -> &'static str;
 
-    /// What the sender is called.
+    /// Model name of the sender.
     fn model(&self) -> String;
 
     /// The model and how it measures, for people.
@@ -64,7 +64,7 @@ pub trait DatagramDecoder: Debug + Send {
     /// A datagram's fields, for machines.
     fn fields(&self, payload: &[u8]) -> Map<String, Value>;
 
-    /// What the data tells of the sender's state, for people.
+    /// State of the sender, for people.
     fn status_lines(&self) -> Lines {
         Lines::new()
     }
@@ -84,7 +84,7 @@ pub trait DatagramDecoder: Debug + Send {
         Lines::new()
     }
 
-    /// What datagrams of another kind say, for machines.
+    /// Content of datagrams of another kind, for machines.
     fn other_fields(&self, _kind: &str) -> Map<String, Value> {
         Map::new()
     }
@@ -108,7 +108,7 @@ pub trait DatagramDecoder: Debug + Send {
     }
 }
 
-/// What a datagram is.
+/// Kind and head of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// [`DATA`], or one of [`DatagramDecoder::other_kinds`].
@@ -160,7 +160,7 @@ pub struct Sweep {
     /// Whether the second return of a point follows the first; else those of a block follow those of the block
     /// before.
     pub is_paired_by_point: bool,
-    /// What no unit sends.
+    /// Values that no unit sends.
     pub issues: Vec<String>,
     /// What azimuths were computed with; `None` where the wire has them.
     pub turn: Option<TurnSteps>,

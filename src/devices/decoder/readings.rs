@@ -30,7 +30,7 @@ pub struct PositionFix {
     pub message: String,
     /// Time of the epoch, seconds of the GPS week or of the UTC day; only differences count.
     pub time_s: f64,
-    /// What `time_s` counts modulo, seconds.
+    /// Period after which `time_s` wraps, seconds.
     pub time_period_s: f64,
     /// How it was found; `None` where the message does not tell.
     pub grade: Option<BestFix>,

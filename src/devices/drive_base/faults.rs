@@ -145,11 +145,11 @@ pub struct Condition {
     pub low_battery: Option<(f64, f64)>,
     /// Delay of all answers, nanoseconds.
     pub late_ns: u64,
-    /// What the left and the right counter count.
+    /// Routes of the left and the right counter.
     pub routes: [Route; 2],
     /// Jumps of the counters since the last instant that was asked for.
     pub jumps: [i64; 2],
-    /// What the faults of this instant do.
+    /// Effects of the faults of this instant.
     pub effects: Vec<FaultEffect>,
 }
 

@@ -41,7 +41,7 @@ use crate::wire::line::LineSettings;
 use crate::world::actuation::Actuation;
 use crate::world::vehicle::WheelState;
 
-/// What a family of drive bases states about its protocol.
+/// Protocol of a family of drive bases.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseFamily {
     /// The word of a profile's `driver` key.
@@ -61,7 +61,7 @@ pub trait Dialect: Any + Debug + Send + Sync {
     /// The same with what the protocol's own table of a profile or rig says.
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect>;
 
-    /// What `menura profiles NAME` shows of it.
+    /// Section that `menura profiles NAME` shows of it.
     fn describe(&self) -> Section;
 
     /// Switches a unit on.

@@ -21,7 +21,7 @@ pub struct BaseProfile {
     pub defaults: BaseSettings,
 }
 
-/// What a unit says of itself.
+/// Identity that a unit reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseIdentity {
     /// Name of the model.
@@ -32,7 +32,7 @@ pub struct BaseIdentity {
     pub firmware: String,
 }
 
-/// What a rig may set on a base.
+/// Settings of a base in a rig.
 #[derive(Clone, Debug)]
 pub struct BaseSettings {
     /// Baud rate at power-on.
@@ -46,7 +46,7 @@ pub struct BaseSettings {
     pub wheels: WheelSettings,
     /// Voltages, currents, temperatures.
     pub power: PowerSettings,
-    /// What only this protocol has.
+    /// Settings that only this protocol has.
     pub dialect: Arc<dyn Dialect>,
 }
 
@@ -78,7 +78,7 @@ pub struct PowerSettings {
     pub charge_percent: f64,
     /// Capacity of the main battery when full, watt-hours.
     pub capacity_wh: f64,
-    /// What the electronics take, amperes.
+    /// Current of the electronics, amperes.
     pub idle_current_a: f64,
     /// What a motor takes beyond that, amperes for each m/s of its tread.
     pub motor_current_a_s_m: f64,

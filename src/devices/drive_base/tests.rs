@@ -105,7 +105,7 @@ impl Bench {
         self.collect();
     }
 
-    /// What is answered within 20 ms.
+    /// Answers within 20 ms.
     pub(crate) fn ask(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.sent.clear();
         self.say(bytes);
@@ -327,7 +327,7 @@ fn faults_of_power() {
     );
 }
 
-/// What a host may say: anything, with commands among it.
+/// Any bytes from a host, with commands among them.
 fn words() -> impl Strategy<Value = Vec<u8>> {
     let sound = prop::sample::select(vec![
         "80 25 00 00 05 DC FF FF FA 24 D7 E0",

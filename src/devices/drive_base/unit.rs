@@ -35,7 +35,7 @@ impl Ramp {
 pub struct Unit {
     /// The firmware.
     pub profile: BaseProfile,
-    /// What the rig made of it.
+    /// Settings of the rig.
     pub settings: BaseSettings,
     /// The transmitter.
     pub port: Uart,
@@ -172,12 +172,12 @@ impl Unit {
         self.ramps[motor].is_some()
     }
 
-    /// What a motor is told, m/s.
+    /// Setpoint of a motor, m/s.
     pub fn setpoint_m_s(&self, motor: usize) -> f64 {
         self.setpoint_m_s[motor]
     }
 
-    /// What a motor's tread does by its encoder, m/s.
+    /// Speed of a motor's tread by its encoder, m/s.
     pub fn speed_m_s(&self, motor: usize) -> f64 {
         self.sign_of(motor) * self.encoders.speed_m_s(self.side_of(motor))
     }
@@ -210,13 +210,13 @@ impl Unit {
         counts / self.settings.wheels.counts_per_m
     }
 
-    /// What a motor takes, amperes.
+    /// Current of a motor, amperes.
     pub fn current_a(&self, motor: usize) -> f64 {
         let speed_m_s = self.encoders.true_speed_m_s(self.side_of(motor));
         self.settings.power.motor_current_a_s_m * speed_m_s.abs()
     }
 
-    /// What everything takes, amperes.
+    /// Current of everything, amperes.
     pub fn battery_current_a(&self) -> f64 {
         self.settings.power.idle_current_a + self.current_a(0) + self.current_a(1)
     }

@@ -45,7 +45,7 @@ enum Asked {
     Factory,
 }
 
-/// What a command asks of the unit.
+/// Reaction of the unit to a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reaction {
     /// To say this.

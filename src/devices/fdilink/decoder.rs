@@ -18,7 +18,7 @@ fn show(frame: &fdilink::Frame) -> Option<Shown> {
     Some(Shown::new(kind, fields).with_inertial(inertial(frame)))
 }
 
-/// What a frame is, and what it says.
+/// Kind and fields of a frame.
 fn fields(frame: &fdilink::Frame) -> (String, Map<String, Value>) {
     use fdilink::Packet;
     let (kind, mut said) = match &frame.packet {

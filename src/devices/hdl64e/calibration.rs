@@ -33,7 +33,7 @@ pub const MAX_SLOPE: f64 = 3276.7;
 /// Origin of the limits of lengths and slopes.
 pub const RECORD: &str = "the unit's calibration record: 16 bits of 1 mm, slope 16 bits of 0.1";
 
-/// What a calibration file should be.
+/// Expected form of a calibration file.
 const FORM: &str = "expected the YAML form of the ROS velodyne driver, as \
                     `menura profiles NAME --calibration FILE.yaml` writes it";
 

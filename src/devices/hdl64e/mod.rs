@@ -64,7 +64,7 @@ pub struct Hdl64e {
     status_stream: Option<RollingStream>,
     status_says: (Mode, u16),
     stream: PacketStream<Planner>,
-    /// What commands have asked for.
+    /// Mode that commands have requested.
     wanted: Mode,
     limits: Limits,
     commands: Framer<Commands>,
@@ -75,7 +75,7 @@ pub struct Hdl64e {
     optics_faults: Vec<Timed<LidarFault>>,
 }
 
-/// What commands can set.
+/// Limits of what commands can set.
 struct Limits {
     serial: SerialProfile,
     rpm: std::ops::RangeInclusive<u32>,

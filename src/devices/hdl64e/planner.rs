@@ -16,7 +16,7 @@ use crate::spinning::view::View;
 use crate::time::SimTime;
 use crate::wire::velodyne::BLOCKS;
 
-/// What lasers and packets do from an instant on.
+/// Mode of lasers and packets from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     pub returns: ReturnMode,

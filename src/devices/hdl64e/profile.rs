@@ -24,7 +24,7 @@ pub enum Hdl64eGeneration {
     S3,
 }
 
-/// What instant a packet's timestamp names.
+/// The instant that a packet's timestamp marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimestampMarks {
     /// The packet's first firing.
@@ -142,7 +142,7 @@ pub struct Hdl64eSettings {
     pub return_mode: ReturnMode,
     /// Rotor angle at the first instant, radians, clockwise from the device's +Y (forward).
     pub start_azimuth_rad: f64,
-    /// What the timestamp names.
+    /// The instant that the timestamp marks.
     pub timestamp_marks: TimestampMarks,
     /// S2 and S3: the status types of the two thresholds.
     pub threshold_types: ThresholdTypes,

@@ -62,7 +62,7 @@ impl Schedule {
         self.timing.packets_per_second
     }
 
-    /// What packet `index` fires.
+    /// Firings of packet `index`.
     pub fn firings_of(&self, index: u64) -> Arc<[FiringSlot]> {
         match &self.constant_firings {
             Some(firings) => firings.clone(),

@@ -9,7 +9,7 @@ use crate::wire::velodyne::hdl64e_command::CommandWords;
 pub struct SerialProfile {
     /// Bits a second; eight data bits, no parity, one stop bit.
     pub baud: u32,
-    /// What differs between firmwares.
+    /// Words that differ between firmwares.
     pub words: CommandWords,
 }
 

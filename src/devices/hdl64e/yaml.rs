@@ -38,7 +38,7 @@ pub(super) struct NodeRef<'d> {
     index: usize,
 }
 
-/// What is wrong with a text, and where.
+/// Error in a text, with its place.
 pub(super) struct YamlFault {
     pub place: Place,
     pub text: String,

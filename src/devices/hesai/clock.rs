@@ -22,7 +22,7 @@ pub struct HesaiClock {
     epoch: Epoch,
     own: DeviceClock,
     faults: Vec<Timed<PtpFault>>,
-    /// What follows a master by PTP, if anything does.
+    /// PTP slave, if the clock follows a master.
     pub slave: Option<PtpSlave>,
 }
 

@@ -307,7 +307,7 @@ impl Hesai {
     }
 }
 
-/// What a unit tells of its slave on the network.
+/// Diagnostics of a slave on the network.
 fn diagnostics_of(slave: &PtpSlave, now: SimTime, state: PtpState, query: PtpQuery) -> Vec<u8> {
     match query {
         PtpQuery::Status => {

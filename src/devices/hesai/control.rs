@@ -14,7 +14,7 @@ use crate::wire::hesai::ptc::{OwnNetwork, PtpConfiguration, Vlan};
 use crate::wire::ptp::Transport;
 use crate::{Output, REACTION_NS, Transmit};
 
-/// What a unit is set to.
+/// Values set in a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Values {
     pub rpm: u32,
@@ -37,7 +37,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// What a rig's settings say; packets go to `host`.
+    /// Values of a rig's settings; packets go to `host`.
     pub fn of(profile: &HesaiProfile, settings: &HesaiSettings, host: HostAddress) -> Self {
         let [a, b, c, d] = profile.network.source_ip.octets();
         Self {
@@ -68,7 +68,7 @@ impl Values {
         }
     }
 
-    /// What packets are made of.
+    /// Mode by which packets are made.
     pub fn mode(&self, settings: &HesaiSettings) -> Mode {
         Mode {
             is_on: !self.standby,
@@ -87,7 +87,7 @@ impl Values {
     }
 }
 
-/// What carries PTP: only IEEE 1588 goes by UDP.
+/// Transport of PTP: only IEEE 1588 goes by UDP.
 fn network_of(clock: &HesaiClockSettings) -> PtpTransport {
     match clock.ptp_profile {
         PtpProfile::Ieee1588 => clock.ptp_transport,

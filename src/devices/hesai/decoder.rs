@@ -39,7 +39,7 @@ impl Named {
     }
 }
 
-/// What data packets have told.
+/// Facts that data packets have shown.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     format: HesaiFormat,
@@ -109,7 +109,7 @@ impl HesaiDecoder {
         Self { named, known, ..Self::default() }
     }
 
-    /// What is wrong with the profile that the user has named.
+    /// Conflict with the profile that the user has named.
     fn problem(&self) -> Option<String> {
         let (named, told) = (self.named.as_ref()?, self.told?);
         let own = named.profile.packet.format;

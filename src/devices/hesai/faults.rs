@@ -10,7 +10,7 @@ use crate::time::SimTime;
 /// The unit is hot, and says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HighTemperature {
-    /// What its boards' temperatures rise by, degrees Celsius.
+    /// Rise of the boards' temperatures, degrees Celsius.
     pub rise_c: f64,
 }
 

@@ -10,7 +10,7 @@ const PERIOD_NS: u64 = 1_000_000_000;
 /// Dates in these packets have two digits for the year.
 const CENTURY: u16 = 2000;
 
-/// What makes one unit's GPS packets.
+/// Source of one unit's GPS packets.
 #[derive(Debug)]
 pub struct GpsSender {
     next: SimTime,

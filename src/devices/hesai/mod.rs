@@ -153,7 +153,7 @@ impl Hesai {
         self.stream.connect_receiver();
     }
 
-    /// What measures for this unit.
+    /// Sensor of this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         Arc::new(MultiEchoLidar(self.lidar()))
     }

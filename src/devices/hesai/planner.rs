@@ -22,7 +22,7 @@ const FULL_TURN_DECIDEG: u32 = 3600;
 /// The most firings that a packet holds.
 const MOST_STEPS: usize = 10;
 
-/// What the unit does from an instant on.
+/// Mode of the unit from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     /// Whether packets are made.
@@ -33,7 +33,7 @@ pub struct Mode {
     pub order: DualOrder,
     /// Where lasers fire.
     pub range: FiringRange,
-    /// What the clock follows.
+    /// Source of the clock's time.
     pub source: ClockSource,
     /// Whether packets are numbered.
     pub has_sequence: bool,

@@ -24,11 +24,11 @@ pub struct HesaiProfile {
     pub network: FrameHeader,
     /// Port of GPS packets.
     pub gps_udp_port: u16,
-    /// What the inventory says of the unit.
+    /// Identity in the inventory.
     pub identity: Identity,
     /// How it answers to commands.
     pub interface: InterfaceProfile,
-    /// What data packets hold.
+    /// Content of data packets.
     pub packet: PacketProfile,
     /// Speeds that it can be set to, the factory's first, rpm.
     pub rates_rpm: Vec<u32>,
@@ -72,7 +72,7 @@ pub struct InterfaceProfile {
     pub supply: [f64; 3],
 }
 
-/// What data packets hold.
+/// Content of data packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketProfile {
     /// How they are laid out.
@@ -134,17 +134,17 @@ pub struct HesaiLaser {
 pub struct HesaiClockSettings {
     /// The clock that a receiver sets.
     pub own: ClockSettings,
-    /// What it follows.
+    /// Source of the clock's time.
     pub source: ClockSource,
     /// Whether a PTP master keeps it.
     pub ptp: PtpState,
-    /// What the PTP master's time is ahead of UTC, seconds.
+    /// Lead of the PTP master's time over UTC, seconds.
     pub ptp_ahead_s: i32,
     /// How PTP is spoken at first.
     pub ptp_profile: PtpProfile,
-    /// What carries PTP of IEEE 1588 at first.
+    /// Transport of IEEE 1588 PTP at first.
     pub ptp_transport: PtpTransport,
-    /// What no command sets of it.
+    /// PTP options that no command sets.
     pub ptp_options: PtpOptions,
 }
 
@@ -160,7 +160,7 @@ pub enum PtpProfile {
     Automotive = 2,
 }
 
-/// What carries PTP of IEEE 1588; its number in commands.
+/// Transport of IEEE 1588 PTP; its number in commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpTransport {
     /// UDP.
@@ -180,7 +180,7 @@ pub enum DualOrder {
     NearerFirst,
 }
 
-/// What the clock follows.
+/// Source of the clock's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockSource {
     /// A receiver's pulse and sentences.
@@ -235,7 +235,7 @@ pub enum Stamped {
     Last,
 }
 
-/// What a rig may set; the profile gives the defaults.
+/// Settings in a rig; the profile gives the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct HesaiSettings {
     /// The unit's serial number, from which its own angles follow.

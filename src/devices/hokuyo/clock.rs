@@ -35,7 +35,7 @@ impl Clock {
         self.offset_ns + drifted.max(0) as u64
     }
 
-    /// What it shows, milliseconds.
+    /// Time of the clock, milliseconds.
     pub fn ms(&self, at: SimTime) -> u32 {
         (self.ns(at) / NS_PER_MS % u64::from(TIME_PERIOD_MS)) as u32
     }

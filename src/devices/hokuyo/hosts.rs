@@ -11,7 +11,7 @@ pub struct Host {
     /// Who; `None` at the other end of a serial line.
     pub peer: Option<Peer>,
     lines: RequestLines,
-    /// What it has asked and not been told.
+    /// Requests without an answer yet.
     pub waiting: WaitingRequests<RequestLine>,
 }
 

@@ -97,7 +97,7 @@ pub struct Hokuyo {
     /// Scans that are measured but not over.
     ahead: VecDeque<Scan>,
     now: SimTime,
-    /// What falls due before this has been done.
+    /// Time up to which everything due has been done.
     done_to: SimTime,
     last_due: SimTime,
     ready: VecDeque<Transmit>,
@@ -106,7 +106,7 @@ pub struct Hokuyo {
     cuts: Vec<Timed<PowerCycle>>,
 }
 
-/// What the scanner does.
+/// Phase of the scanner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Without power, until it comes back.
@@ -156,7 +156,7 @@ struct Asked {
     first_step: u32,
 }
 
-/// What happens next by itself.
+/// Next event that happens by itself.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,

@@ -26,7 +26,7 @@ pub enum HostInterface {
     Usb,
 }
 
-/// What becomes of a host that connects while another is.
+/// Treatment of a host that connects while another is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecondHost {
     /// The second host is served when the first has gone.
@@ -44,7 +44,7 @@ pub enum StampAt {
     Rear,
 }
 
-/// What is sent of steps that a host has put together.
+/// Value that is sent for steps that a host has joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterRule {
     /// The step with the least distance.
@@ -115,13 +115,13 @@ pub struct HokuyoProfile {
     pub echoes: EchoRules,
     /// Intensities as they are sent.
     pub intensity: IntensityScale,
-    /// What commands do.
+    /// Protocol.
     pub protocol: Protocol,
     /// Answers.
     pub statuses: Statuses,
-    /// What II says.
+    /// Texts of the answer to II.
     pub state: StateTexts,
-    /// What happens when the scanner fails.
+    /// Behaviour when the scanner fails.
     pub failure: Failure,
     /// Values a rig may override.
     pub defaults: HokuyoSettings,
@@ -149,7 +149,7 @@ pub struct Identity {
 pub struct Connection {
     /// Kind of the interface.
     pub interface: HostInterface,
-    /// What becomes of a second host.
+    /// Treatment of a second host.
     pub second_host: SecondHost,
     /// Bit rates that `SS` accepts; the first is the factory's. None with Ethernet.
     pub bit_rates: Vec<u32>,
@@ -198,7 +198,7 @@ pub struct Timing {
 pub struct Motor {
     /// Revolutions a minute: `SCAN`.
     pub speed_rpm: u32,
-    /// What each step of `CR` takes off.
+    /// Reduction of the speed by each step of `CR`.
     pub speed_step_rpm: u32,
     /// Until its speed has changed, nanoseconds.
     pub settle_ns: u64,
@@ -219,7 +219,7 @@ pub struct Distances {
     pub too_near: u32,
     /// Sent of steps that are not measured.
     pub not_measured: u32,
-    /// What is sent of steps that a host has put together.
+    /// Value that is sent for steps that a host has joined.
     pub cluster: ClusterRule,
 }
 
@@ -249,7 +249,7 @@ pub struct IntensityScale {
     pub largest: u32,
 }
 
-/// What commands do.
+/// Reactions to commands.
 #[derive(Clone, Debug)]
 pub struct Protocol {
     /// Commands that the scanner accepts.
@@ -258,7 +258,7 @@ pub struct Protocol {
     pub needs_semicolon: bool,
     /// Whether it speaks SCIP 1.1 until it is told `SCIP2.0`.
     pub starts_in_scip1: bool,
-    /// What follows the last of several scans.
+    /// Output after the last of several scans.
     pub after_last_scan: AfterLastScan,
     /// Whether a stream may take another's place.
     pub another_stream: AnotherStream,
@@ -316,7 +316,7 @@ pub struct Statuses {
     pub resumed: Code,
 }
 
-/// What II says.
+/// Texts of the answer to II.
 #[derive(Clone, Debug)]
 pub struct StateTexts {
     /// Its lines, with names in braces for what changes.
@@ -347,7 +347,7 @@ pub const MODES: [&str; 8] = [
 pub const PLACEHOLDERS: [&str; 8] =
     ["model", "laser", "speed", "mode", "bit_rate", "time", "time_hex", "status"];
 
-/// What happens when the scanner fails.
+/// Behaviour when the scanner fails.
 #[derive(Clone, Copy, Debug)]
 pub struct Failure {
     /// How long it looks for an error before it gives up, nanoseconds.

@@ -15,7 +15,7 @@ pub struct Stream {
     /// The request up to its count, and what stands behind.
     head: Vec<u8>,
     text: Vec<u8>,
-    /// What each scan holds.
+    /// Content of each scan.
     pub wanted: Wanted,
     /// Number of revolutions that are skipped after each.
     skip: u32,
@@ -47,7 +47,7 @@ impl Stream {
         }
     }
 
-    /// What asked for it.
+    /// Command that requested it.
     pub fn command(&self) -> Name {
         self.command
     }
@@ -86,7 +86,7 @@ impl Stream {
         Some(self.next)
     }
 
-    /// What [`Stream::plan`] said is measured.
+    /// Notes that the plan of [`Stream::plan`] is measured.
     pub fn planned(&mut self, line_ns: u64, leaves: SimTime) {
         self.line_free = SimTime(leaves.max(self.line_free).0 + line_ns);
         self.next += u64::from(self.skip) + 1;

@@ -64,7 +64,7 @@ impl Turning {
         number
     }
 
-    /// What revolution `number` measures in `steps`.
+    /// Measurement of `steps` in revolution `number`.
     pub fn request(
         &self,
         index: u64,

@@ -11,7 +11,7 @@ use crate::wire::scip::scan::{Echo, ScanData, ScanFormat, Step};
 /// Steps that a host requests, and their form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// What a value consists of.
+    /// Format of a value.
     pub format: ScanFormat,
     /// First and last step.
     pub steps: RangeInclusive<u32>,
@@ -39,11 +39,11 @@ pub struct Scan {
     pub revolution: u64,
     /// The first step that was measured.
     pub first_step: u32,
-    /// What came back in each step.
+    /// Echoes of each step.
     pub echoes: Vec<Echoes>,
-    /// What faults did to it.
+    /// Effects of faults on it.
     pub fault_effects: Vec<FaultEffect>,
-    /// What its returns really were.
+    /// Ground truth of its returns.
     pub truth: PacketTruth,
 }
 

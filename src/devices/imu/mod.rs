@@ -36,7 +36,7 @@ use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::LineSettings;
 
-/// What a family of IMUs states about its protocol.
+/// Protocol of a family of IMUs.
 #[derive(Clone, Copy, Debug)]
 pub struct ImuFamily {
     /// The word of a profile's `driver` key.
@@ -51,7 +51,7 @@ pub struct ImuFamily {
     pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
 }
 
-/// What a firmware says of its protocol alone.
+/// Facts of a firmware that only its protocol has.
 pub trait Dialect: Any + Debug + Send + Sync {
     /// Switches a unit on.
     fn start(&self, unit: &Unit) -> Box<dyn Protocol>;

@@ -12,7 +12,7 @@ words!(Decimation: "mean" => Mean, "last" => Last);
 pub struct ImuProfile {
     /// Protocol of the product.
     pub family: ImuFamily,
-    /// What only this protocol has: what it answers.
+    /// Answers that only this protocol has.
     pub dialect: Arc<dyn Dialect>,
     /// Identity that it reports.
     pub identity: ImuIdentity,
@@ -30,7 +30,7 @@ pub struct ImuProfile {
     pub reply_delay_ns: u64,
     /// From power-on or a reset until it talks, nanoseconds.
     pub boot_ns: u64,
-    /// What becomes of the samples between two outputs.
+    /// Treatment of the samples between two outputs.
     pub decimation: Decimation,
     /// The strength of field that reads as 1, gauss, for products that normalise it.
     pub magnetic_unit_gauss: f64,
@@ -38,7 +38,7 @@ pub struct ImuProfile {
     pub defaults: ImuSettings,
 }
 
-/// What becomes of the samples between two outputs.
+/// Treatment of the samples between two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decimation {
     /// The output is their mean, so that noise of a density keeps its density.
@@ -47,7 +47,7 @@ pub enum Decimation {
     Last,
 }
 
-/// What a unit says of itself.
+/// Identity that a unit reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImuIdentity {
     /// Name of the model.
@@ -60,7 +60,7 @@ pub struct ImuIdentity {
     pub firmware: String,
 }
 
-/// What a rig may set on an IMU.
+/// Settings of an IMU in a rig.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImuSettings {
     /// Output rate of the factory's messages, Hz.

@@ -36,7 +36,7 @@ fn driver(name: &str) -> ImuProfile {
     driver.clone()
 }
 
-/// What a profile says of its protocol alone.
+/// Facts of a profile that only its protocol has.
 pub(crate) fn dialect<T: Clone + 'static>(name: &str) -> T {
     let dialect: Arc<dyn Any + Send + Sync> = driver(name).dialect;
     dialect.downcast_ref::<T>().expect("the protocol's own").clone()
@@ -81,7 +81,7 @@ pub(crate) fn rows(name: &str) -> Vec<CommandRow> {
     tables.into_iter().flat_map(|table| table.rows).collect()
 }
 
-/// What the table of a product says that a command does.
+/// Conduct of a command in a product's table.
 pub(crate) fn conduct(name: &str, code: &str) -> Conduct {
     let found = rows(name).into_iter().find(|row| row.code == code);
     found.unwrap_or_else(|| panic!("{name} has no row {code}")).conduct

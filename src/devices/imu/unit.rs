@@ -9,11 +9,11 @@ use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::serial::uart::Uart;
 use crate::time::{Epoch, SimTime};
 
-/// What protocols work with.
+/// State that protocols work with.
 pub struct Unit {
     /// The firmware.
     pub profile: ImuProfile,
-    /// What the rig made of it.
+    /// Settings of the rig.
     pub settings: ImuSettings,
     /// UTC of the first instant.
     pub epoch: Epoch,

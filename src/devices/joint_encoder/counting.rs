@@ -129,7 +129,7 @@ impl UnitClock {
         }
     }
 
-    /// What a line says that was written about `at`.
+    /// Time stamp in a line that was written about `at`.
     pub(super) fn stamp(&mut self, at: SimTime, count: i64) -> Position {
         let jitter_s = match self.jitter_s {
             0.0 => 0.0,

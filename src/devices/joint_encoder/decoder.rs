@@ -6,7 +6,7 @@ use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
-/// What a line is, and the position in it with its word.
+/// Kind of a line, and the position in it with its word.
 fn kind_of(message: &Message) -> (&'static str, Option<(Option<&str>, &Position)>) {
     match message {
         Message::Position(position) => ("position", Some((None, position))),

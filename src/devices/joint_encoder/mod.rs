@@ -48,7 +48,7 @@ pub struct JointEncoder {
     clock: UnitClock,
     motor: Option<Motor>,
     stuck: Vec<Timed<EncoderStuck>>,
-    /// What it counted when it got stuck, with the window.
+    /// Count when it got stuck, with the window.
     stuck_at: Option<(usize, u64, f64)>,
     series: SampleSeries,
     /// Measured, not yet due.

@@ -9,7 +9,7 @@ pub struct JointEncoderProfile {
     pub output: OutputWay,
     /// Whether it has a motor that its host commands.
     pub takes_commands: bool,
-    /// What a pass of a sweep is.
+    /// Definition of a pass of a sweep.
     pub pass: Pass,
     /// One of a speed character, rad/s of a joint that turns.
     pub speed_unit_rad_s: f64,
@@ -38,7 +38,7 @@ pub enum OutputWay {
 }
 
 words!(Pass: "one-way" => OneWay, "there-and-back" => ThereAndBack);
-/// What a pass of a sweep is.
+/// Definition of a pass of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
     /// From one end to the other; the next one leads back.
@@ -57,7 +57,7 @@ pub enum Counting {
     Turn,
 }
 
-/// What a rig may set on a unit.
+/// Settings of a unit in a rig.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointEncoderSettings {
     /// Lines a second; a divisor of [`SAMPLES_PER_S`].

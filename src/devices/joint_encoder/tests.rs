@@ -81,7 +81,7 @@ impl Bench {
         Framer::new(Lines).frames(&bytes)
     }
 
-    /// What the host is answered.
+    /// Answers to the host.
     fn answers(&self) -> Vec<Message> {
         let mut messages = self.messages();
         messages.retain(|message| matches!(message, Message::Ack | Message::Nack));

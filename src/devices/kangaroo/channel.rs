@@ -2,7 +2,7 @@
 
 use super::text::Order;
 
-/// What an answer says in place of a number.
+/// Codes that answers have in place of a number.
 pub mod error {
     pub const NOT_STARTED: u8 = 1;
     pub const NOT_HOMED: u8 = 2;

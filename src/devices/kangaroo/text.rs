@@ -1,6 +1,6 @@
 //! Lines of text: `<channel>,<command>`; case and blanks do not matter.
 
-/// What a move asks for.
+/// Request for a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Order {
     /// A position, and whether it is an increment.

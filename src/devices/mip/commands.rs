@@ -130,7 +130,7 @@ pub mod system {
     pub const NORMAL: u8 = 1;
 }
 
-/// What a command does with its setting.
+/// Action of a command on its setting.
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod function {
     pub const WRITE: u8 = 1;

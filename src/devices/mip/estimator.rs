@@ -55,7 +55,7 @@ pub struct Estimator {
     ahead_rad: f64,
 }
 
-/// What the filter says at a sample.
+/// Output of the filter at a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Solution {
     /// World from sensor; the sensor's own axes.
@@ -104,7 +104,7 @@ impl Estimator {
         }
     }
 
-    /// What it says at a sample.
+    /// Output of the filter at a sample.
     pub fn solution(
         &self,
         sample: &Sample,
@@ -195,7 +195,7 @@ fn heading_rad(world_from_sensor: DQuat) -> f64 {
     roll_pitch_yaw(ned_from_frd(world_from_sensor)).z
 }
 
-/// What the filter adds to a magnetic heading, rad.
+/// Angle that the filter adds to a magnetic heading, rad.
 fn reference_rad(sample: &Sample, values: &Values, epoch: Epoch) -> f64 {
     match (values.byte(DECLINATION), values.reference_position()) {
         (1, _) => 0.0,

@@ -72,7 +72,7 @@ struct Capture {
 
 /// See the module.
 pub struct MipUnit {
-    /// What it says when it is well.
+    /// Answers of a sound unit.
     answers: MipAnswers,
     framer: Framer<Mip>,
     data: [DataStream; 2],
@@ -380,7 +380,7 @@ impl MipUnit {
         Ok(Vec::new())
     }
 
-    /// What the host's settings make of a sample.
+    /// The sample after the host's settings.
     fn moment(&mut self, sample: &Sample, unit: &Unit) -> Moment {
         let values = &self.memory.current;
         let dm = |command| (set::THREE_DM, command);

@@ -11,7 +11,7 @@ use super::answers::{MIP_TUNING, MipAnswers};
 use super::commands::{dm, filter, function};
 use crate::wire::mip::{Field, reply, set};
 
-/// What a command does with its setting.
+/// Action of a command on its setting.
 type Check = fn(&[u8]) -> bool;
 
 /// One setting.
@@ -236,9 +236,9 @@ impl Values {
 pub struct Memory {
     /// In force.
     pub current: Values,
-    /// What a start takes.
+    /// Values after a start.
     pub saved: Values,
-    /// What "default" takes.
+    /// Values after "default".
     pub factory: Values,
 }
 

@@ -17,7 +17,7 @@ fn request(descriptor_set: u8, descriptor: u8, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What comes back to a command within 60 ms.
+/// Answer to a command within 60 ms.
 fn ask(bench: &mut Bench, (descriptor_set, descriptor): (u8, u8), data: &[u8]) -> Vec<Field> {
     bench.sent.clear();
     bench.say(&request(descriptor_set, descriptor, data));

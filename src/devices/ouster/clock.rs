@@ -39,7 +39,7 @@ pub struct OusterClock {
     epoch: Epoch,
     /// When the oscillator began to count; before that the previous count goes on.
     up_at: SimTime,
-    /// What the oscillator shows at `up_at`.
+    /// Oscillator time at `up_at`.
     up_ns: i128,
     /// How the clock of the sync pulse was set, the last time first.
     past: VecDeque<Setting>,
@@ -50,13 +50,13 @@ pub struct OusterClock {
     line: Vec<u8>,
     sentence: String,
     sentence_at: Option<SimTime>,
-    /// What speaks PTP, on the network or not.
+    /// PTP slave, on the network or not.
     ptp: PtpSlave,
     profile: PtpProfile,
     faults: Vec<Timed<PtpFault>>,
 }
 
-/// What the clock of the sync pulse was set to.
+/// Setting of the sync pulse's clock.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     at_ticks: i128,
@@ -68,7 +68,7 @@ struct Setting {
 pub struct NmeaInput {
     /// Bits a second.
     pub baud: u32,
-    /// What is added to the time of sentences, seconds.
+    /// Offset that is added to the time of sentences, seconds.
     pub leap_s: i32,
     /// Whether sentences count that call themselves invalid.
     pub takes_invalid: bool,
@@ -117,14 +117,14 @@ impl OusterClock {
         self.up_ns + passed + (passed * fast_ns_a_day).div_euclid(DAY_NS)
     }
 
-    /// What the clock of the sync pulse shows.
+    /// Time of the sync pulse's clock.
     fn pulsed_ns(&self, at: SimTime) -> i128 {
         let ticks = self.ticks(at);
         let then = self.past.iter().find(|setting| setting.at_ticks <= ticks);
         then.or(self.past.back()).map_or(ticks, |set| set.to_ns + ticks - set.at_ticks)
     }
 
-    /// What a timestamp of `at` is, nanoseconds.
+    /// Timestamp of `at`, nanoseconds.
     pub fn stamp_ns(&self, mode: TimestampMode, at: SimTime) -> u64 {
         let shown = match (mode, self.settings.ptp) {
             (TimestampMode::Ptp1588, PtpState::Locked) => {
@@ -184,7 +184,7 @@ impl OusterClock {
         }
     }
 
-    /// What follows a master by PTP, if anything does.
+    /// PTP slave, if the clock follows a master.
     pub fn slave(&mut self) -> Option<&mut PtpSlave> {
         self.settings.ptp.has_slave().then_some(&mut self.ptp)
     }

@@ -19,7 +19,7 @@ pub type Values = Map<String, Value>;
 /// The address that stands for whoever asks.
 pub const AUTO: &str = "@auto";
 
-/// What the value of a key may be.
+/// Values that a key may have.
 enum Kind {
     Word(&'static [&'static str]),
     Whole(i64, i64),
@@ -97,7 +97,7 @@ const LATER_KEYS: [(&str, Kind); 4] = [
     ),
 ];
 
-/// What a configuration makes the unit do.
+/// Effect of a configuration on the unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effective {
     pub lidar_mode: LidarMode,

@@ -25,7 +25,7 @@ const ID_MASK: u32 = 0x00ff_ffff;
 pub(super) struct Control {
     /// In force.
     pub active: Values,
-    /// What it makes the unit do.
+    /// Effect of the configuration.
     pub effective: Effective,
     /// Comes into force with the next reinitialisation.
     pub staged: Values,
@@ -43,7 +43,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// What the rig's settings say.
+    /// Control by the rig's settings.
     pub fn new(
         profile: &OusterProfile,
         settings: &OusterSettings,
@@ -72,7 +72,7 @@ impl Control {
         }
     }
 
-    /// What lidar packets are made of from `since` on.
+    /// Mode by which lidar packets are made from `since` on.
     pub fn mode(&self, since: SimTime) -> Mode {
         let now = &self.effective;
         let is_running = now.operating_mode == OperatingMode::Normal;
@@ -182,7 +182,7 @@ impl Ouster {
         has_clock.then_some(kept.unwrap_or(Phase { turn, second }))
     }
 
-    /// What `status` of `sensor_info` says.
+    /// The `status` in the answer to `sensor_info`.
     pub(super) fn status(&self) -> &'static str {
         let now = self.stream.now;
         let is_normal = self.control.effective.operating_mode == OperatingMode::Normal;

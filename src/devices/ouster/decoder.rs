@@ -44,7 +44,7 @@ impl Named {
     }
 }
 
-/// What lidar packets have told.
+/// Facts that lidar packets have shown.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     format: LidarFormat,
@@ -81,7 +81,7 @@ fn usual_turn(period_ns: u64) -> u16 {
     }
 }
 
-/// What of 512 to 4096 columns holds this one.
+/// Smallest of 512 to 4096 columns per turn that has this column.
 fn least_turn(column: u16) -> u16 {
     [512, 1024, 2048].into_iter().find(|turn| column < *turn).unwrap_or(4096)
 }
@@ -139,7 +139,7 @@ impl OusterDecoder {
         });
     }
 
-    /// What is wrong with the profile that the user has named.
+    /// Conflict with the profile that the user has named.
     fn problem(&self) -> Option<String> {
         let (named, told) = (self.named.as_ref()?, self.told?);
         let beams = named.profile.beams.len();

@@ -26,11 +26,11 @@ const MOST_REDUCED: f64 = 0.75;
 pub struct Alert {
     /// Its number, such as 0x01000018.
     pub id: u32,
-    /// What it concerns.
+    /// Category of the alert.
     pub category: String,
     /// `NOTICE`, `WARNING` or `ERROR`.
     pub level: &'static str,
-    /// What it says.
+    /// Text of the alert.
     pub message: String,
 }
 

@@ -24,7 +24,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// What the answer to a request is, or why there is none.
+/// Answer to a request, or the reason why there is none.
 type Answer = Result<HttpResponse, Refusal>;
 
 fn document(value: &Value) -> HttpResponse {

@@ -14,7 +14,7 @@ use crate::wire::ouster::imu::ImuPacket;
 pub struct Inertial {
     profile: ImuProfile,
     noise: NoiseSource,
-    /// What waits for a packet.
+    /// Samples that wait for a packet.
     pub samples: InertialSamples,
 }
 

@@ -161,7 +161,7 @@ impl Ouster {
         self.stream.connect_receiver();
     }
 
-    /// What measures for this unit.
+    /// Sensor of this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         let imu_m = DVec3::from_array(self.profile.geometry.imu_m);
         let (lidar, imu) = (MultiEchoLidar(self.lidar()), ImuSensor::of_motion_alone());

@@ -18,7 +18,7 @@ use crate::spinning::turns::{begin, fires_at, is_at_speed};
 use crate::time::SimTime;
 use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 
-/// What the unit does from an instant on.
+/// Mode of the unit from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     /// Whether lidar packets are made.

@@ -14,11 +14,11 @@ use crate::wire::ouster::lidar::Footer;
 pub struct OusterProfile {
     /// Addresses and header fields of lidar packets.
     pub network: FrameHeader,
-    /// What the metadata says of the unit.
+    /// Identity in the metadata.
     pub identity: Identity,
     /// How it is configured.
     pub interface: InterfaceProfile,
-    /// What lidar packets hold.
+    /// Content of lidar packets.
     pub packet: PacketProfile,
     /// Turns and columns that it can be set to.
     pub modes: Vec<LidarMode>,
@@ -36,7 +36,7 @@ pub struct OusterProfile {
     pub defaults: OusterSettings,
 }
 
-/// What `sensor_info` says of a unit.
+/// Answer of a unit to `sensor_info`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identity {
     /// `prod_line`.
@@ -76,7 +76,7 @@ pub struct InterfaceProfile {
     pub boot_ns: u64,
 }
 
-/// What lidar packets hold.
+/// Content of lidar packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketProfile {
     /// Values of `udp_profile_lidar` that it knows, the factory's first.
@@ -149,11 +149,11 @@ pub struct OusterClockSettings {
     pub power_up_ns: u64,
     /// Whether a PTP master keeps it.
     pub ptp: PtpState,
-    /// What the PTP master's time is ahead of UTC, seconds.
+    /// Lead of the PTP master's time over UTC, seconds.
     pub ptp_ahead_s: i32,
     /// How PTP is spoken at first.
     pub ptp_profile: PtpProfile,
-    /// What no request sets of it.
+    /// PTP options that no request sets.
     pub ptp_options: PtpOptions,
 }
 
@@ -162,15 +162,15 @@ pub struct OusterClockSettings {
 pub struct OusterSettings {
     /// Columns of a turn and turns a second.
     pub lidar_mode: LidarMode,
-    /// What packets hold: `udp_profile_lidar`.
+    /// Format of packets: `udp_profile_lidar`.
     pub lidar_format: LidarFormat,
     /// Thousandths of a degree, counter-clockwise from the connector, both ends included.
     pub azimuth_window_mdeg: [u32; 2],
-    /// What timestamps count.
+    /// Time that timestamps count.
     pub timestamp_mode: TimestampMode,
     /// Whether it runs.
     pub operating_mode: OperatingMode,
-    /// What the signal is multiplied by.
+    /// Factor of the signal.
     pub signal_multiplier: f64,
     /// Whether the rotor follows the clock.
     pub phase_lock_enable: bool,

@@ -404,7 +404,7 @@ fn heat_limits_shots_and_stops_the_stream() {
 
 const PEER: Peer = Peer { connection: 1, port: 1, from: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9)) };
 
-/// What a unit of firmware 2.0 answers to a line.
+/// Answer of a unit with firmware 2.0 to a line.
 fn say(unit: &mut Ouster, line: &str) -> String {
     let now = SimTime(unit.stream.now.0 + MS);
     unit.handle_peer_input(now, PEER, format!("{line} \n").as_bytes());

@@ -74,7 +74,7 @@ impl LidarMode {
     }
 }
 
-/// What timestamps count.
+/// Time that timestamps count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimestampMode {
     /// Nanoseconds since power-up.

@@ -10,7 +10,7 @@ use crate::imu::{Dialect, ImuFamily, Protocol, Unit};
 use crate::sensors::imu::Sample;
 use crate::wire::phone::Sentence;
 
-/// What it can send.
+/// Messages that it can send.
 pub const MESSAGES: [&str; 1] = ["phone"];
 
 /// A phone's sentences.

@@ -9,7 +9,7 @@ pub const TAI_AHEAD_NS: i128 = UTC_OFFSET_S as i128 * SECOND_NS as i128;
 /// Accounts that wait to be taken; in a run nobody leaves so many.
 const MOST_WAITING: usize = 4096;
 
-/// What a PTP clock is at an instant.
+/// State of a PTP clock at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockAccount {
     /// When.
@@ -18,7 +18,7 @@ pub struct ClockAccount {
     pub state: PortState,
     /// Whether a master has set it.
     pub is_set: bool,
-    /// What it shows, nanoseconds.
+    /// Time of the clock, nanoseconds.
     pub shows_ns: i128,
     /// Whether that is TAI; otherwise it is UTC, or, if it is not set, the time since power-up.
     pub shows_tai: bool,

@@ -37,7 +37,7 @@ impl PtpSlave {
         })
     }
 
-    /// What the clock is.
+    /// Data set of the clock itself.
     pub fn default_data_set(&self) -> DefaultDataSet {
         DefaultDataSet {
             flags: 2,

@@ -92,7 +92,7 @@ pub enum PtpFault {
 pub const PTP_LOST: DeviceFaultKind =
     DeviceFaultKind { word: "ptp-lost", read: |_, _| Some(Arc::new(PtpFault::Lost)) };
 
-/// What a device can have that speaks PTP on the network.
+/// Faults of a device that speaks PTP on the network.
 pub const FAULTS: &[DeviceFaultKind] = &[
     PTP_LOST,
     DeviceFaultKind { word: "ptp-asymmetry", read: asymmetry },
@@ -210,7 +210,7 @@ pub fn effects(
 
 /// A message as the slave hears it.
 pub struct Heard {
-    /// What it says.
+    /// Message that was received.
     pub message: Message,
     /// How much later than stamped, nanoseconds.
     pub late_ns: i128,
@@ -445,7 +445,7 @@ fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
     }
 }
 
-/// What the better master says beside this one.
+/// The better master's message beside this one.
 fn of_better(message: &Message, priority_1: u8, ahead_ns: i64) -> Message {
     let mut copy = message.clone();
     copy.source = PortIdentity { clock: identity_of(BETTER), port: 1 };

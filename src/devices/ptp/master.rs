@@ -42,7 +42,7 @@ pub struct MasterSettings {
     pub domain: u8,
     /// Its first priority: the lower the better.
     pub priority_1: u8,
-    /// What carries messages.
+    /// Transport of messages.
     pub transport: Transport,
     /// How the path delay is measured.
     pub delay: DelayMechanism,
@@ -135,7 +135,7 @@ impl PtpMaster {
         }
     }
 
-    /// What carries its messages.
+    /// Transport of its messages.
     pub fn transport(&self) -> Transport {
         self.settings.transport
     }
@@ -161,7 +161,7 @@ impl PtpMaster {
         multicast.min(self.grants.due())
     }
 
-    /// What its clock shows at `at`, which is TAI.
+    /// Time of its clock at `at`, which is TAI.
     fn shows(&self, at: SimTime) -> Timestamp {
         Timestamp::of_ns(self.epoch.unix_ns(at) + TAI_AHEAD_NS)
     }

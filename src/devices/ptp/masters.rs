@@ -21,7 +21,7 @@ const MOST_STEPS: u16 = 254;
 pub struct Master {
     /// Its port.
     pub source: PortIdentity,
-    /// What it said last.
+    /// Last announcement.
     pub announce: Announce,
     /// With these flags.
     pub flags: u16,

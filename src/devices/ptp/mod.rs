@@ -235,7 +235,7 @@ impl PtpSlave {
         self.clock.rate_ppb()
     }
 
-    /// What its clock shows at `at`.
+    /// Time of its clock at `at`.
     pub fn shows_ns(&self, at: SimTime) -> i128 {
         self.clock.shows_ns(at)
     }
@@ -511,7 +511,7 @@ impl PtpSlave {
         self.out.pop_front()
     }
 
-    /// What carries messages from now on, if that is new.
+    /// New transport of messages, if it has changed.
     pub fn poll_transport(&mut self) -> Option<Transport> {
         self.transport.take()
     }

@@ -56,7 +56,7 @@ impl Request {
     }
 }
 
-/// What asks a neighbour for the delay.
+/// Request to a neighbour for the delay.
 pub fn neighbour_request() -> Body {
     Body::PeerDelayReq(PeerRequest { origin: Timestamp::default(), reserved: [0; 10] })
 }

@@ -13,7 +13,7 @@ const INTEGRAL: (f64, f64) = (0.3, 0.4);
 /// The first rate is taken over this, divided by the integral part, seconds.
 const RATE_FROM_S: f64 = 0.016;
 
-/// What is to be done to the clock.
+/// Adjustment of the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
     /// Nothing yet.
@@ -28,7 +28,7 @@ pub enum Order {
 #[derive(Clone, Debug, Default)]
 pub struct Servo {
     stage: Stage,
-    /// What corrects the oscillator, parts per billion.
+    /// Correction of the oscillator, parts per billion.
     drift_ppb: f64,
     has_set: bool,
     /// Offsets beyond this are stepped, not the first alone.

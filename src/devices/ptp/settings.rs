@@ -11,7 +11,7 @@ use crate::wire::ptp::{DelayMechanism, Transport};
 pub struct PtpSettings {
     /// Messages of other domains are not heard.
     pub domain: u8,
-    /// What carries messages.
+    /// Transport of messages.
     pub transport: Transport,
     /// How the path delay is measured.
     pub delay: DelayMechanism,

@@ -7,7 +7,7 @@ use crate::wire::ptp::{Announce, ClockQuality, PeerRequest, Response, Timestamp,
 use crate::wire::record::Record;
 
 const OWN: ClockIdentity = identity(0xb);
-/// What the masters' clocks show at the first instant.
+/// Time of the masters' clocks at the start of the run.
 const UTC_NS: i128 = 1_795_751_234_000_000_000;
 const US: i128 = 1000;
 const MS: u64 = 1_000_000;
@@ -65,7 +65,7 @@ impl Bench {
         Self { slave, masters, now: SimTime::ZERO, count: 0, requests: Vec::new() }
     }
 
-    /// What the clock of a master shows.
+    /// Time of a master's clock.
     fn shows(master: &Simulated, at: SimTime) -> i128 {
         UTC_NS + i128::from(at.0) + master.ahead_ns
     }

@@ -125,7 +125,7 @@ impl Asked {
     }
 }
 
-/// What a master has granted.
+/// Grants of a master.
 #[derive(Clone, Debug, Default)]
 pub struct Grants(Vec<Grant>);
 

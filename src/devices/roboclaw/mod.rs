@@ -38,7 +38,7 @@ pub const FAMILY: BaseFamily = BaseFamily {
 
 /// One unit of commands 14 and 15, nanoseconds.
 const TIMEOUT_UNIT_NS: u64 = 100_000_000;
-/// What commands 80 and 94 carry in the maker's libraries.
+/// Key of commands 80 and 94 in the maker's libraries.
 const KEY: u32 = 0xe22e_ab7a;
 
 /// Bits of an encoder's status.
@@ -63,7 +63,7 @@ pub struct RoboClawUnit {
     moves: [Moves; 2],
     stepped_at: SimTime,
     values: Values,
-    /// What survives without power.
+    /// Values that survive without power.
     stored: Values,
     eeprom: BTreeMap<u8, u16>,
 }
@@ -417,7 +417,7 @@ impl RoboClawUnit {
         self.ramp_to(at, motor, share(duty) * most, f64::from(accel) / 32_767.0 * most, unit);
     }
 
-    /// What a read is answered.
+    /// Answer to a read.
     fn data(&self, at: SimTime, command: u8, unit: &Unit) -> Vec<u8> {
         let power = &unit.settings.power;
         let tenths = |value: f64| (value * 10.0).round() as i16 as u16;
@@ -557,7 +557,7 @@ impl RoboClawUnit {
     }
 }
 
-/// What a command to a position says besides the position.
+/// Content of a command to a position besides the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PositionKind {
     /// Acceleration, speed, deceleration.

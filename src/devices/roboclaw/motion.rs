@@ -12,7 +12,7 @@ use crate::time::SimTime;
 
 /// Moves that wait; more are not taken.
 const WAITING: usize = 64;
-/// What command 47 says of a queue without a move.
+/// Answer to command 47 for a queue without a move.
 pub const EMPTY: u8 = 0x80;
 /// Between two looks at the counter, nanoseconds.
 pub const STEP_NS: u64 = 1_000_000;
@@ -79,7 +79,7 @@ impl Moves {
         self.current.is_some() || !self.waiting.is_empty()
     }
 
-    /// What command 47 says.
+    /// Answer to command 47.
     pub fn depth(&self) -> u8 {
         if self.is_active() { self.waiting.len() as u8 } else { EMPTY }
     }

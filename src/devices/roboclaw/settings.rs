@@ -131,7 +131,7 @@ impl Values {
         bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
     }
 
-    /// What a read is answered, if it reads such values.
+    /// Answer to a read, if it reads such values.
     pub fn answer(&self, read: u8, own: &RoboClawSettings) -> Option<Vec<u8>> {
         let gains = |write: u8, count: usize| {
             let mut all: Vec<u32> = (0..count).map(|place| self.long(write, place)).collect();

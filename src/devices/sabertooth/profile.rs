@@ -27,7 +27,7 @@ words!(SabertoothMode: "packet" => Packet, "simplified" => Simplified);
 pub struct SabertoothSettings {
     /// 128 to 135.
     pub address: u8,
-    /// What it understands.
+    /// Mode: the input that it understands.
     pub mode: SabertoothMode,
     /// Motors stop when nothing has come for so long; 0: never. Nanoseconds.
     pub timeout_ns: u64,

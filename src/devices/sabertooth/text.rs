@@ -20,7 +20,7 @@ pub enum Target {
     Turn,
 }
 
-/// What a line says.
+/// Content of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Said {
     /// A share of full output.

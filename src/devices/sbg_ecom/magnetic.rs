@@ -36,7 +36,7 @@ pub struct MagneticCalibration {
     points: Vec<DVec3>,
 }
 
-/// What fits the points.
+/// Fit of the points.
 struct Fit {
     offset: DVec3,
     radius: f64,

@@ -56,7 +56,7 @@ const PORT_E: u8 = 4;
 
 /// See the module.
 pub struct SbgUnit {
-    /// What it says when it is well.
+    /// Answers of a sound unit.
     answers: SbgAnswers,
     framer: Framer<SbgEcom>,
     /// Every how many loops each log is sent; 0: not.

@@ -49,7 +49,7 @@ const NEVER: u8 = 0;
 /// Pins by command: how many there are.
 const PINS: [(u8, u8); 2] = [(command::SYNC_IN_CONF, 2), (command::SYNC_OUT_CONF, 1)];
 
-/// What a host sets.
+/// Settings of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Stored data by command and pin; 0 for commands that name none.
@@ -258,7 +258,7 @@ fn rotation(data: &[u8]) -> Option<DQuat> {
     Some((quat_from_rpy(angles[0], angles[1], angles[2]) * rough).normalize())
 }
 
-/// What a setting may hold.
+/// Whether a setting may have `value`.
 fn is_allowed(id: u8, value: &[u8]) -> bool {
     let is_finite = |from: usize| floats(&value[from..]).iter().all(|x| x.is_finite());
     // Never, automatic, always.

@@ -6,7 +6,7 @@ use crate::decoder::readings::{Inertial, Reading};
 use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::wire::framer::{Framer, Framing, NoFrame};
 
-/// What a frame shows.
+/// Kind and fields of a frame.
 pub(crate) struct Shown {
     kind: String,
     fields: Map<String, Value>,
@@ -31,7 +31,7 @@ impl Shown {
     }
 }
 
-/// What the report for people says of each kind of frames.
+/// Summary of each kind of frames, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Summary {
     /// Their number.
@@ -47,7 +47,7 @@ pub(crate) struct FrameDecoder<F: Framing> {
     format: F,
     framer: Framer<F>,
     summary: Summary,
-    /// What a frame shows; `None` if it is not sound.
+    /// Kind and fields of a frame; `None` if it is not sound.
     show: fn(&F::Frame) -> Option<Shown>,
     framed_bytes: u64,
 }

@@ -111,7 +111,7 @@ impl Uart {
         self.ready.front().map(|transmit| transmit.due)
     }
 
-    /// What goes out next.
+    /// Next output.
     pub fn poll(&mut self) -> Option<Transmit> {
         self.ready.pop_front()
     }

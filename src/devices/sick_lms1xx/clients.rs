@@ -30,7 +30,7 @@ pub struct Client {
     only: Option<Dialect>,
     framer: Framer<Cola>,
     heard: SimTime,
-    /// What it has asked and not been told.
+    /// Requests without an answer yet.
     pub waiting: WaitingRequests<Frame>,
 }
 

@@ -56,7 +56,7 @@ pub fn table(profile: &SickLms1xxProfile) -> CommandTable {
     table
 }
 
-/// What a command is answered.
+/// Answer to a command.
 pub enum Answer {
     /// This.
     Telegram(Telegram),

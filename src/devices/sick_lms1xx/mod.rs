@@ -66,11 +66,11 @@ pub struct SickLms1xx {
     mirror: Mirror,
     clients: Vec<Client>,
 
-    /// What commands change.
+    /// Parameters that commands change.
     now: Parameters,
-    /// What survives power-off: as mEEwriteall has left it.
+    /// Parameters that survive power-off: as mEEwriteall has left them.
     saved: Parameters,
-    /// What mSCloadfacdef and mSCloadappdef bring back.
+    /// Parameters that mSCloadfacdef and mSCloadappdef restore.
     factory: Parameters,
     outputs: Outputs,
     /// Times that it has been switched on within the run.
@@ -97,11 +97,11 @@ pub struct SickLms1xx {
     optics_faults: Vec<Timed<LidarFault>>,
     stalls: Vec<Timed<MotorStall>>,
     cuts: Vec<Timed<PowerCycle>>,
-    /// What falls due before this has been done.
+    /// Time up to which everything due has been done.
     done_to: SimTime,
 }
 
-/// What the motor and the laser do.
+/// State of the motor and the laser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Without power, until it comes back.
@@ -120,7 +120,7 @@ enum Phase {
     Stalled { until: Option<SimTime>, standby: bool },
 }
 
-/// What happens next by itself.
+/// Next event that happens by itself.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,

@@ -13,7 +13,7 @@ use crate::time::SimTime;
 use crate::wire::cola::Dialect;
 use crate::wire::cola::telegram::Value;
 
-/// What hosts change by commands.
+/// Parameters that hosts change by commands.
 #[derive(Clone, Debug)]
 pub struct Parameters {
     pub mode: ScanMode,

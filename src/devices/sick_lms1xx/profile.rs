@@ -36,7 +36,7 @@ pub enum EchoFilter {
     Last = 2,
 }
 
-/// What a scanner says of itself.
+/// Status that a scanner reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScannerStatus {
     /// Fine.
@@ -49,7 +49,7 @@ pub enum ScannerStatus {
     PollutionError,
 }
 
-/// What the scanner's clock shows.
+/// Time of the scanner's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScannerClock {
     /// 1 January 1970 at power-on: nobody has set it.
@@ -109,7 +109,7 @@ pub struct SickLms1xxProfile {
     pub settle_ns: u64,
     /// From power-on, or a reboot, until it hears hosts, nanoseconds.
     pub boot_ns: u64,
-    /// What STlms tells while the motor is held.
+    /// Number in STlms while the motor is held.
     pub stalled_state: u16,
     /// Echoes that it tells apart.
     pub echoes: u8,
@@ -119,7 +119,7 @@ pub struct SickLms1xxProfile {
     pub remission_full_scale: (u8, u16),
     /// From a command to its answer, nanoseconds.
     pub reply_ns: u64,
-    /// What `sMN Run` is answered.
+    /// Answer to `sMN Run`.
     pub run_result: u8,
     /// Outputs of a scanner whose fields are free.
     pub digital_outputs: [u8; 2],
@@ -163,9 +163,9 @@ pub struct SickLms1xxSettings {
     pub accepted_dialects: AcceptedDialects,
     /// Every host that connects gets scans in this dialect without asking; so does a recording.
     pub power_on_stream: Option<Dialect>,
-    /// What it says of itself.
+    /// Status that it reports.
     pub status: ScannerStatus,
-    /// What its clock shows.
+    /// Time of its clock.
     pub clock: ScannerClock,
     /// From the run's first instant to its first answer, nanoseconds; 0 for one that runs already.
     pub start_up_ns: u64,

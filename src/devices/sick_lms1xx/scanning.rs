@@ -105,7 +105,7 @@ impl Mirror {
         ns as u64
     }
 
-    /// What revolution `number` measures in `directions`.
+    /// Measurement of `directions` in revolution `number`.
     pub fn request(&self, index: u64, number: u64, directions: Range<u32>) -> MeasurementRequest {
         let first_ns = self.offset_ns(directions.start);
         let firings: Arc<[FiringSlot]> = directions

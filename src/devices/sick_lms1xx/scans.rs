@@ -72,23 +72,23 @@ pub struct Scan {
     pub number: u64,
     /// Its first direction.
     pub first_direction: u32,
-    /// What came back from each direction.
+    /// Echoes of each direction.
     pub echoes: Vec<Echoes>,
-    /// What faults did to it.
+    /// Effects of faults on it.
     pub fault_effects: Vec<FaultEffect>,
-    /// What its returns really were.
+    /// Ground truth of its returns.
     pub truth: PacketTruth,
 }
 
-/// What telegrams are made with.
+/// Encoder of telegrams.
 pub struct Telegrams<'a> {
     /// The firmware.
     pub profile: &'a SickLms1xxProfile,
     /// The unit.
     pub settings: &'a SickLms1xxSettings,
-    /// What it says of itself.
+    /// Status that the scanner reports.
     pub status: ScannerStatus,
-    /// What they hold.
+    /// Content of the telegrams.
     pub config: DataConfig,
     /// The echoes that are sent.
     pub echo_filter: EchoFilter,
@@ -107,7 +107,7 @@ pub struct Telegrams<'a> {
 pub struct Clocks {
     /// Time since power-on at the first instant, nanoseconds.
     pub uptime_ns: u64,
-    /// What the clock shows.
+    /// Kind of time that the clock shows.
     pub clock: ScannerClock,
     /// UTC of the first instant.
     pub epoch: Epoch,
@@ -143,7 +143,7 @@ impl Clocks {
         Some(())
     }
 
-    /// What the clock shows.
+    /// Time that the clock shows.
     pub fn time(&self, at: SimTime) -> ClockTime {
         let civil = match (self.set, self.clock) {
             (Some(set), _) => set.civil(at),

@@ -73,7 +73,7 @@ impl Capture {
         }
     }
 
-    /// What it consists of.
+    /// Scans of which it consists.
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
     }
@@ -165,12 +165,12 @@ impl Capture {
         self.received += 1;
     }
 
-    /// What faults did to its revolutions.
+    /// Effects of faults on its revolutions.
     pub fn fault_effects(&self) -> &[FaultEffect] {
         &self.fault_effects
     }
 
-    /// What the returns of its revolutions really were.
+    /// Ground truth of the returns of its revolutions.
     pub fn truth(&self) -> &PacketTruth {
         &self.truth
     }
@@ -180,7 +180,7 @@ impl Capture {
         self.received == self.pattern.revolutions()
     }
 
-    /// What was seen at each place, from right to left.
+    /// Values at each place, from right to left.
     pub fn values(&self) -> impl Iterator<Item = Option<Seen>> {
         // Partial scans that start at a fraction of a degree are one shorter.
         let count = self.pattern.places(self.first_revolution).count();

@@ -12,7 +12,7 @@ use crate::wire::sick_lms2xx::reply::{Body, SwitchResult};
 use crate::wire::sick_lms2xx::status::State;
 use crate::wire::sick_lms2xx::{LineRate, Variant};
 
-/// What the status telegram says of the maker.
+/// Name of the maker in the status telegram.
 const MANUFACTURER: [u8; 8] = *b"SICK AG\0";
 
 /// Every command, with what a scanner of this firmware does with it.

@@ -34,7 +34,7 @@ pub(super) struct LmsDecoder {
     expected: Option<Expected>,
 }
 
-/// What a profile says of a stream.
+/// Expectations of a profile about a stream.
 #[derive(Clone)]
 struct Expected {
     /// Product and variant of the type, without the software's version: `LMS291;S05`.
@@ -111,7 +111,7 @@ fn values_in(variant: &Variant) -> usize {
     usize::from(variant.angle_deg) * 100 / usize::from(variant.resolution_centideg) + 1
 }
 
-/// What a stream tells about how to read its scans.
+/// Facts in a stream that its scans are read by.
 #[derive(Clone, Copy, Default)]
 struct Told {
     /// Measuring mode by a telegram that tells it.

@@ -20,7 +20,7 @@ fn read(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyDa
     Some(Arc::new(Refusal))
 }
 
-/// What refuses a telegram at `at`; empty if nothing does.
+/// Faults that refuse a telegram at `at`; empty if there is none.
 pub fn refusals(faults: &[Timed<Refusal>], at: SimTime) -> Vec<FaultEffect> {
     let effect = |fault: &Timed<Refusal>| {
         let window = fault.schedule.window_at(at)?;

@@ -91,11 +91,11 @@ pub struct SickLms2xx {
     off: Option<Option<SimTime>>,
     /// Resets and power cycles.
     boots: u16,
-    /// What falls due before this has been done.
+    /// Time up to which everything due has been done.
     done_to: SimTime,
 }
 
-/// What survives power-off.
+/// Values that survive power-off.
 #[derive(Clone, Debug)]
 struct Stored {
     configuration: Configuration,
@@ -115,7 +115,7 @@ enum Task {
     Measure { capture: Capture, format: Format },
 }
 
-/// What happens next by itself.
+/// Next event that happens by itself.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,
@@ -414,7 +414,7 @@ impl SickLms2xx {
         self.mode = mode;
     }
 
-    /// What a mode sends all the time, if anything.
+    /// Format of the stream in a mode, if there is one.
     fn stream_format(&self, mode: &Mode) -> Option<(Pattern, Format)> {
         let (profile, variant) = (&self.profile, self.stored.variant);
         let format = match mode {

@@ -27,7 +27,7 @@ pub enum PowerOnMode {
     Reflectivity,
 }
 
-/// What a telegram with a wrong CRC gets.
+/// Reaction to a telegram with a wrong CRC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpoiltTelegram {
     /// The byte NAK.
@@ -45,7 +45,7 @@ pub enum TransmissionStart {
     LineFree,
 }
 
-/// What the real-time scan index counts.
+/// Unit in which the real-time scan index counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanIndexCounts {
     /// Revolutions of the mirror.
@@ -57,11 +57,11 @@ pub enum ScanIndexCounts {
 /// An LMS 2xx firmware.
 #[derive(Clone, Debug)]
 pub struct SickLms2xxProfile {
-    /// What the type telegram says, at most 20 characters.
+    /// Text of the type telegram, at most 20 characters.
     pub type_text: String,
-    /// What the status telegram says, 7 characters.
+    /// Version in the status telegram, 7 characters.
     pub software_version: [u8; 7],
-    /// What the status telegram says, 7 characters.
+    /// Version in the status telegram, 7 characters.
     pub boot_version: [u8; 7],
     /// 0 standard, 1 special.
     pub variant_type: u8,
@@ -100,11 +100,11 @@ pub struct SickLms2xxProfile {
     pub remission_full_scale: u16,
     /// When it answers.
     pub timing: ReplyTiming,
-    /// What a telegram with a wrong CRC gets.
+    /// Reaction to a telegram with a wrong CRC.
     pub spoilt_telegram: SpoiltTelegram,
     /// When a scan's telegram starts.
     pub transmission_start: TransmissionStart,
-    /// What the scan index counts.
+    /// Unit in which the scan index counts.
     pub scan_index_counts: ScanIndexCounts,
     /// Values a rig may override.
     pub defaults: SickLms2xxSettings,

@@ -17,7 +17,7 @@ use crate::time::SimTime;
 /// A stream of scans.
 #[derive(Debug)]
 pub struct Stream {
-    /// What each telegram consists of.
+    /// Scans of each telegram.
     pattern: Pattern,
     /// In which telegram.
     format: Format,

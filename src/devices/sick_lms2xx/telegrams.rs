@@ -66,7 +66,7 @@ const MAX_PARTS: usize = 5;
 pub struct Encoder<'a> {
     /// The firmware.
     pub profile: &'a SickLms2xxProfile,
-    /// What is set.
+    /// Present configuration.
     pub configuration: &'a Configuration,
     /// The least signal that the receiver detects at standard sensitivity.
     pub threshold: f64,
@@ -143,7 +143,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// What a telegram says of a place.
+    /// Value of a place in a telegram.
     pub fn value(&self, sample: Option<Seen>) -> u16 {
         let mode = self.mode();
         let special = |value| mode.value(Range::Special(value), 0);

@@ -7,7 +7,7 @@ use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
 use crate::{Output, PacketTruth, Transmit};
 
-/// What is known of a packet before it is measured.
+/// Facts about a packet before it is measured.
 pub trait PacketPlan {
     /// Counts packets; one that is planned again keeps its number.
     fn number(&self) -> u64;

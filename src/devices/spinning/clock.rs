@@ -67,7 +67,7 @@ pub enum PpsState {
     Error,
 }
 
-/// What is known of the pulse per second.
+/// State of the pulse per second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pps {
     last_ticks: Option<i128>,

@@ -33,7 +33,7 @@ pub enum TimeSentence {
 /// manual, page 19 (power-up at midnight of 1 January 2000, 5 s a day, GPS status).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClockSettings {
-    /// What it follows without a receiver.
+    /// Reference of the clock without a receiver.
     pub reference: ClockReference,
     /// What a free-running clock shows at the first instant, microseconds since power-up.
     pub power_up_us: u64,

@@ -101,7 +101,7 @@ pub(crate) fn shots(payload: &[u8], lasers: usize, distance_unit_m: f64) -> Vec<
     shots
 }
 
-/// What streams of data packets are called.
+/// Name of the protocol of data packets.
 pub(crate) fn protocol(has_stamps: bool) -> &'static str {
     if has_stamps { "velodyne" } else { "velodyne-s1" }
 }

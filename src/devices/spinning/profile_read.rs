@@ -71,7 +71,7 @@ pub(crate) fn return_modes(
 pub(crate) struct Column {
     /// Its name in messages.
     pub name: &'static str,
-    /// What it may be.
+    /// Limits of a value.
     pub limit: Numbers,
 }
 

@@ -134,7 +134,7 @@ impl<P: Planner> PacketStream<P> {
     }
 }
 
-/// What was made of a packet's measurement.
+/// Packet made of a measurement.
 pub struct MeasuredPacket {
     pub payload: Vec<u8>,
     /// Points with a return.

@@ -23,7 +23,7 @@ fn show(frame: &vectornav::Frame) -> Option<Shown> {
     Some(if is_telling { shown } else { shown.of_many_families() })
 }
 
-/// What a frame is, and what it says.
+/// Kind and fields of a frame.
 fn fields(frame: &vectornav::Frame) -> (String, Map<String, Value>) {
     match frame {
         vectornav::Frame::Line(line) => {

@@ -49,7 +49,7 @@ pub struct VectorNavUnit {
     saved: Registers,
     factory: Registers,
     is_paused: bool,
-    /// What took effect at the last start.
+    /// Settings that took effect at the last start.
     started: Started,
     chain: Chain,
     text: ViewStream,
@@ -221,7 +221,7 @@ impl VectorNavUnit {
         self.retime(unit);
     }
 
-    /// What a register holds.
+    /// Content of a register.
     fn read(&mut self, id: u8, unit: &Unit) -> Option<String> {
         let Some((_, code)) = MEASUREMENTS.iter().find(|(known, _)| *known == id) else {
             return self.registers.read(id);

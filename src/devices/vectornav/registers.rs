@@ -43,7 +43,7 @@ const TUNING: [(u8, &str); 5] = [
     (52, "0,0,0,0,0,0,0,0"),
 ];
 
-/// What the unit finds by itself: hosts may only read it.
+/// Registers of values that the unit finds by itself: hosts may only read them.
 const READ_ONLY: [u8; 2] = [47, 52];
 
 /// Identity, written in the factory.
@@ -60,7 +60,7 @@ pub struct BinaryOutput {
     pub ports: u8,
     /// Samples between two packets.
     pub divisor: u16,
-    /// What it holds; `None` when it is off.
+    /// Content; `None` when it is off.
     pub layout: Option<Layout>,
     text: String,
 }
@@ -97,7 +97,7 @@ pub struct Registers {
     effects: Effects,
 }
 
-/// What the registers ask for, as numbers.
+/// Effects of the registers, as numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effects {
     /// Registers 23, 25 and 84: field, acceleration, rate.
@@ -118,7 +118,7 @@ pub struct Effects {
     pub appended: Appended,
 }
 
-/// What takes effect at a start only.
+/// Settings that take effect at a start only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Started {
     /// Register 26.
@@ -143,7 +143,7 @@ impl MeanFilter {
     }
 }
 
-/// What register 82 asks for.
+/// Settings of register 82.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IncrementsConfig {
     /// Velocity in north-east-down instead of the body's axes.
@@ -154,7 +154,7 @@ pub struct IncrementsConfig {
     pub without_gravity: bool,
 }
 
-/// What register 30 has behind lines of text output.
+/// Fields that register 30 appends to lines of text output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appended {
     /// 1 sync input's counter, 2 its time, 3 sync output's counter, 4 time pulse's time.
@@ -214,7 +214,7 @@ impl Registers {
         self.numbers(30).get(place).map(|x| *x as u32)
     }
 
-    /// What the registers ask for.
+    /// Effects of the registers.
     pub fn effects(&self) -> &Effects {
         &self.effects
     }
@@ -420,7 +420,7 @@ impl Registers {
     }
 }
 
-/// What a stored register may hold, after the user manual.
+/// Whether a stored register may have these values, after the user manual.
 fn is_allowed(id: u8, all: &[f64]) -> bool {
     let whole =
         |place: usize, most: f64| all[place].fract() == 0.0 && (0.0..=most).contains(&all[place]);

@@ -61,7 +61,7 @@ fn unit() -> Bench {
     bench
 }
 
-/// What the unit sends by itself in some time.
+/// Output of the unit without requests in some time.
 fn stream(bench: &mut Bench, ms: u64) -> Vec<Frame> {
     bench.sent.clear();
     bench.run(ms);

@@ -39,7 +39,7 @@ pub struct View {
     pub time_ns: u64,
     /// Standard deviations of yaw, pitch and roll.
     pub yaw_pitch_roll_std_deg: [f32; 3],
-    /// What the filter takes for gravity, north, east, down.
+    /// Gravity that the filter assumes, north, east, down.
     pub gravity_m_s2: DVec3,
     /// Ranges that ended, and disturbances that the host knows of.
     pub vpe_status: u16,
@@ -54,7 +54,7 @@ impl View {
     }
 }
 
-/// What register 80 holds.
+/// Content of register 80.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delta {
     /// Over which it was integrated.
@@ -181,7 +181,7 @@ impl Increments {
         self.gravity_ned += now.gravity_ned_m_s2;
     }
 
-    /// What came together; starts again.
+    /// Takes the sums and starts again.
     pub fn take(&mut self, now: &Processed, config: IncrementsConfig, unit: &Unit) -> Delta {
         let dt_s = unit.dt_s();
         let body = self.gathered.take(&now.integrated, dt_s, unit.profile.decimation).in_frd();

@@ -14,7 +14,7 @@ use crate::{Output, Transmit};
 
 const SECOND_NS: i128 = 1_000_000_000;
 
-/// What the unit's web interface sets.
+/// Settings of the unit's web interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
     /// Set speed; 0 stops the rotor.
@@ -55,7 +55,7 @@ pub struct NetConfiguration {
     pub dhcp: bool,
 }
 
-/// What lasers and packets do from an instant on.
+/// Mode of lasers and packets from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     pub returns: ReturnMode,
@@ -67,7 +67,7 @@ pub struct Mode {
     pub is_up: bool,
 }
 
-/// What a model allows.
+/// Limits of a model.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Lowest and highest speed, rpm; 0 is allowed too.
@@ -79,7 +79,7 @@ pub struct Limits {
 }
 
 impl Configuration {
-    /// What a rig, which may name a host, and its profile say.
+    /// Configuration by a rig, which may name a host, and its profile.
     pub fn at_power_on(
         profile: &VelodyneProfile,
         settings: &VelodyneSettings,
@@ -107,7 +107,7 @@ impl Configuration {
         }
     }
 
-    /// What it makes lasers and packets do.
+    /// Mode of lasers and packets.
     pub fn mode(&self) -> Mode {
         Mode { returns: self.returns, view: self.view, laser_on: self.laser_on, is_up: true }
     }

@@ -114,7 +114,7 @@ impl VelodyneDecoder {
         all.get(all.len() / 2).filter(|_| all.len() >= SPACINGS / 5).map(|us| *us as f64)
     }
 
-    /// What only another firmware's packets say.
+    /// Contradictions: facts that only another firmware's packets have.
     fn doubts(&self, named: &Named) -> Vec<String> {
         let mut doubts = Vec::new();
         let ([mode, product], _) = self.status.unwrap_or_default();

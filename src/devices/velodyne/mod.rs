@@ -136,7 +136,7 @@ impl Velodyne {
         self.stream.connect_receiver();
     }
 
-    /// What measures for this device.
+    /// Sensor of this device.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         let lidar = self.lidar();
         match &self.inertial {

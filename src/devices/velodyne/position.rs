@@ -22,7 +22,7 @@ use crate::{Output, Transmit};
 /// give up measuring it.
 const LONGEST_WAIT_NS: u64 = 10_000_000;
 
-/// What makes one unit's position packets.
+/// Source of one unit's position packets.
 pub struct PositionSender {
     profile: PositionProfile,
     noise: NoiseSource,

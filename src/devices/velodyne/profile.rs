@@ -21,14 +21,14 @@ pub struct VelodyneProfile {
     pub return_modes: Vec<ReturnMode>,
     /// When position packets leave and what they hold.
     pub position: PositionProfile,
-    /// What data packets hold.
+    /// Content of data packets.
     pub packet: VelodynePacket,
     /// From one firing sequence's start to the next, nanoseconds. In a sequence every laser fires
     /// once.
     pub sequence_ns: u64,
     /// Lasers by laser id: 16, 32 or 128.
     pub lasers: Vec<VelodyneLaser>,
-    /// What its web interface says of it.
+    /// Facts that its web interface shows.
     pub web: WebProfile,
     /// How warm its boards get.
     pub thermal: ThermalProfile,
@@ -58,7 +58,7 @@ impl VelodyneProfile {
     }
 }
 
-/// What is the same in every data packet of a model.
+/// Facts that are the same in every data packet of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VelodynePacket {
     /// Byte 1205.
@@ -90,7 +90,7 @@ pub struct VelodyneLaser {
     pub firing_offset_ns: u32,
 }
 
-/// What a rig may set; the profile gives the defaults.
+/// Settings in a rig; the profile gives the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct VelodyneSettings {
     /// Rotor speed, rpm.

@@ -20,7 +20,7 @@ use crate::{Device as _, REACTION_NS};
 pub(super) struct Web {
     /// Model and serial number.
     pub profile: WebProfile,
-    /// What a reset goes back to.
+    /// Configuration after a reset.
     pub saved: Configuration,
     /// When the unit is up again, during a restart.
     pub up_at: SimTime,

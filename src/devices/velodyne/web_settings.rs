@@ -3,7 +3,7 @@
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Limit, TableReader};
 
-/// What a Velodyne's web interface says of the unit.
+/// Facts about the unit that a Velodyne's web interface shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebProfile {
     /// `model` of `info.json`.
@@ -16,7 +16,7 @@ pub struct WebProfile {
     pub tachometer_error_rpm: u8,
     /// The detectors' high voltage, volts.
     pub high_voltage_v: f64,
-    /// What the unit is fed with, volts.
+    /// Supply voltage, volts.
     pub supply_v: f64,
     /// What it draws while no laser fires, and while they do, amperes.
     pub current_a: [f64; 2],

@@ -15,7 +15,7 @@ use crate::wire::xbus::mid;
 pub struct XbusAnswers {
     /// Result of the self-test, a bit for each test that was passed.
     pub self_test: u16,
-    /// What its filter can be set to.
+    /// Filter profiles that can be set.
     pub filter_profiles: Vec<FilterProfile>,
     /// Settings' data by message id.
     pub stored: BTreeMap<u8, Vec<u8>>,

@@ -25,7 +25,7 @@ pub struct Compass {
     motion: Option<Motion>,
 }
 
-/// What a motion has shown so far.
+/// Facts that a motion has shown so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Motion {
     least: DVec3,

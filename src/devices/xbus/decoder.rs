@@ -19,7 +19,7 @@ fn show(frame: &xbus::Message) -> Option<Shown> {
     Some(Shown::new(kind, fields).with_inertial(inertial(frame)))
 }
 
-/// What a frame is, and what it says.
+/// Kind and fields of a frame.
 fn fields(message: &xbus::Message) -> (String, Map<String, Value>) {
     if message.mid != mid::MT_DATA2 {
         let said = [("data".to_owned(), hex(&message.data).into())].into_iter().collect();

@@ -10,7 +10,7 @@ use crate::sensors::imu::{Sample, earth};
 use crate::time::{Epoch, SimTime};
 use crate::wire::xbus::{Item, LocalFrame, Xdi};
 
-/// What the unit can send, by its name in profiles.
+/// Data that the unit can send, by its name in profiles.
 pub const MESSAGES: [(&str, Xdi); 25] = [
     ("packet-counter", Xdi::PACKET_COUNTER),
     ("utc-time", Xdi::UTC_TIME),

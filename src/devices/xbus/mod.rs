@@ -74,7 +74,7 @@ enum State {
 
 /// See the module.
 pub struct XbusUnit {
-    /// What it says when it is well.
+    /// Answers of a sound unit.
     answers: XbusAnswers,
     framer: Framer<Xbus>,
     state: State,

@@ -37,7 +37,7 @@ fn unit() -> Bench {
     bench
 }
 
-/// What the unit measures in some time.
+/// Measurements of the unit in some time.
 fn stream(bench: &mut Bench, ms: u64) -> Vec<Message> {
     ask(bench, mid::GO_TO_MEASUREMENT, &[]);
     bench.sent.clear();

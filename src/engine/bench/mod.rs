@@ -51,7 +51,7 @@ impl Stages {
     }
 }
 
-/// What one device takes.
+/// Cost of one device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceCost {
     /// The device.
@@ -60,7 +60,7 @@ pub struct DeviceCost {
     pub profile: String,
     /// Its share of the time of all devices, 0..=1.
     pub share: f64,
-    /// What it takes.
+    /// Cost by stage.
     #[serde(flatten)]
     pub stages: Stages,
     /// Packets, or pieces of a stream, for each simulated second; 0 of a device that sends only to hosts
@@ -70,7 +70,7 @@ pub struct DeviceCost {
     pub pulses_per_s: f64,
 }
 
-/// What holds a rig back first.
+/// The first limit of a rig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
@@ -84,23 +84,23 @@ pub enum Limit {
     Processors,
 }
 
-/// What a rig takes on this machine.
+/// Cost of a rig on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchFigures {
     /// How many times real time it would run; none if nothing takes any time.
     pub real_time_factor: Option<f64>,
-    /// What holds it back first.
+    /// Its first limit.
     pub limit: Limit,
     /// The share of that which is left in real time; below 0 if it is not enough.
     pub headroom: f64,
-    /// What all devices take together.
+    /// Cost of all devices together.
     pub stages: Stages,
     /// What moving a robot takes that its computer drives, on the thread that makes packets, seconds for each
     /// simulated second.
     pub moving_s: f64,
     /// How many seconds of the rig the workers render in a second: the figure that a run prints.
     pub workers_factor: f64,
-    /// What each takes, in the rig's order.
+    /// Cost of each, in the rig's order.
     pub devices: Vec<DeviceCost>,
     /// Processors of this machine that the process may use.
     pub processors: usize,

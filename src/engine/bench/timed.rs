@@ -36,7 +36,7 @@ impl Meter {
         Self { own_ns: least.unwrap_or(0) }
     }
 
-    /// What `work` gives, and the nanoseconds that it took.
+    /// The result of `work`, and the nanoseconds that it took.
     pub(super) fn measure<T>(self, work: impl FnOnce() -> T) -> (T, u64) {
         let before = thread_cpu_ns();
         let given = work();
@@ -55,7 +55,7 @@ pub(super) struct Costs {
     pulses: AtomicU64,
 }
 
-/// What came of the work for a device.
+/// Counts of the work for a device.
 pub(super) struct Counts {
     pub packets: u64,
     pub pulses: u64,

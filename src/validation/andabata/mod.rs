@@ -61,7 +61,7 @@ const SHORT: Duration = Duration::from_secs(15);
 const SHORT_WAY_M: f64 = 1.5;
 /// Time by which the robot has driven through the puddle, or around it.
 const PAST_PUDDLE: Duration = Duration::from_secs(90);
-/// Radius of the puddle: the compass's error, 4 degrees, at some metres.
+/// Distance from the rim that the compass's error takes, 4 degrees at some metres.
 const PUDDLE_RIM_M: f64 = 0.4;
 /// Fewer points of a matt puddle tell nothing.
 const FEWEST_POINTS: usize = 1000;

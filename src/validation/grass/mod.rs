@@ -52,7 +52,7 @@ pub struct Grass {
     pub seed: u32,
 }
 
-/// What a scanner says of all stands of a kind.
+/// Results of a scanner for all stands of a kind.
 struct Case {
     stand: Stand,
     scanners: Vec<Depths>,

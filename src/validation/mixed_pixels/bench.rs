@@ -32,7 +32,7 @@ pub enum Beam {
     Printed,
     /// The first, 20 mm wide at the window.
     Wide,
-    /// What an LMS 291 has unless a rig says otherwise.
+    /// The beam of an LMS 291 unless a rig sets another.
     Today,
 }
 
@@ -40,7 +40,7 @@ impl Beam {
     pub const ALL: [Self; 6] =
         [Self::Cast, Self::Noisy, Self::Coarse, Self::Printed, Self::Wide, Self::Today];
 
-    /// What it is called in reports.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cast => "mavs",

@@ -10,7 +10,7 @@ pub const CELL_M: f64 = 0.25;
 /// South-western corner of the map, and its cells along each side.
 pub const CORNER_M: DVec2 = DVec2::new(-12.0, -12.0);
 pub const CELLS: usize = 96;
-/// What is lower above the ground is ground, metres.
+/// Height below which points are ground, metres.
 const GROUND_M: f64 = 0.1;
 /// The ground of a cell is the lowest return within this many cells.
 const GROUND_REACH: usize = 4;
@@ -22,9 +22,9 @@ const FULL_STEP_M: f64 = 0.5;
 /// Cells that more than this share of the rays pass, of those that are lower than the highest return, hold
 /// plants. Rays also pass where a rigid thing fills a part of the cell.
 const PLANT_PASSES: f64 = 0.5;
-/// What plants of [`COUNTED_M`] cost.
+/// Cost of plants of [`COUNTED_M`].
 const PLANT_COST: f64 = 30.0;
-/// What hidden ground costs besides.
+/// Additional cost of hidden ground.
 pub const HIDDEN_COST: f64 = 60.0;
 const MOST_COST: f64 = 100.0;
 

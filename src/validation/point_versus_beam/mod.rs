@@ -61,7 +61,7 @@ pub struct PointVersusBeam {
     pub seed: u64,
 }
 
-/// What a pulse is.
+/// Model of a pulse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pulse {
     /// One ray, its first facet, no noise: the paper's model.
@@ -92,7 +92,7 @@ impl Pulse {
     }
 }
 
-/// What one kind of pulse makes of the scene.
+/// Result of one kind of pulse in the scene.
 struct Outcome {
     pulse: Pulse,
     map: Map,

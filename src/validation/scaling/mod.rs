@@ -28,7 +28,7 @@ use crate::time::{Epoch, SimTime};
 use crate::timing::clock::Stopwatch;
 use crate::world::raycast::embree;
 
-/// What fires, and 2 m above the ground.
+/// The lidar, 2 m above the ground.
 const LIDAR: &str = "velodyne-hdl64e-s2";
 /// A rotation of it.
 const ROTATION: SimTime = SimTime(100_000_000);

@@ -28,7 +28,7 @@ const MARGIN_RAD: f64 = 1.5e-4;
 /// Ranges that differ by less are one, and ranges are that near to the walls, metres.
 const SAME_M: f64 = 0.02;
 
-/// What became of the pulses that straddle an edge.
+/// Counts of the pulses that straddle an edge.
 pub(super) struct Edge {
     gap_m: f64,
     rays: u32,

@@ -56,7 +56,7 @@ pub struct ScanDistortion {
 /// Mounts of the two lidars, roll in degrees: upright and upside down.
 const MOUNTS: [(&str, f64); 2] = [("clockwise", 0.0), ("counter-clockwise", 180.0)];
 
-/// What one drive past rows at one distance shows.
+/// Result of one drive past rows at one distance.
 struct Pass {
     edge_m: f64,
     /// Results by mount.
@@ -71,7 +71,7 @@ struct Pass {
     picture_at_m: f64,
 }
 
-/// What has been read of one lidar.
+/// Readings of one lidar.
 #[derive(Default)]
 struct Reading {
     passes: Passes,

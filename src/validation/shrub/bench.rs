@@ -10,9 +10,9 @@ const RIG: &str = include_str!("rig.toml");
 pub const DISTANCE_M: f64 = 8.0;
 /// Height of the lidar above the ground, metres: some crown is above it and some below.
 pub const HEIGHT_M: f64 = 1.2;
-/// What is higher is no pot, metres.
+/// Height above which points are not of the pot, metres.
 const POT_M: f64 = 0.35;
-/// What is farther from the stem is no shrub, metres.
+/// Distance from the stem beyond which points are not of the shrub, metres.
 const CROWN_M: f64 = 0.5;
 /// The window of the single laser, to both sides of the middle, degrees.
 const WINDOW_DEG: f64 = 2.0;
@@ -35,7 +35,7 @@ pub enum Rule {
 impl Rule {
     pub const ALL: [Self; 3] = [Self::Ray, Self::Cluster, Self::Today];
 
-    /// What it is called in reports.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ray => "strongest ray (the paper's)",
@@ -55,7 +55,7 @@ impl Rule {
     }
 }
 
-/// What is varied, since the paper does not give it.
+/// Values that are varied, because the paper does not give them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setup {
     /// Height of the lidar above the ground, metres.

@@ -41,7 +41,7 @@ pub fn world(bench: &Bench) -> Result<LiveWorld, ExperimentError> {
     Ok(world)
 }
 
-/// What drivers read on a drive.
+/// Reads the bytes of a drive as drivers do.
 pub fn read(
     bench: &Bench,
     world: &mut LiveWorld,
@@ -83,7 +83,7 @@ pub fn read(
     heard.seen
 }
 
-/// What was heard so far.
+/// Readings so far.
 struct Heard<'a> {
     bench: &'a Bench,
     truth: &'a Truth,

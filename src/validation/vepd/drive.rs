@@ -110,7 +110,7 @@ pub struct Draws {
     pub is_reference: bool,
 }
 
-/// What reaches the judge on a drive.
+/// Input of the judge on a drive.
 #[derive(Debug, Default)]
 pub struct Seen {
     /// Outputs of the IMU.
@@ -132,7 +132,7 @@ pub struct Reading {
     pub interval_s: f64,
     /// Attitude as the unit computes it.
     pub attitude: Option<DQuat>,
-    /// What it should have been then.
+    /// True velocity at that time.
     pub true_velocity_m_s: DVec3,
 }
 
@@ -147,7 +147,7 @@ pub struct PositionReading {
     pub variance_m2: DVec3,
 }
 
-/// What the judge made of a drive.
+/// Estimates of the judge on a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// Speeds from the moment the robot moves.
@@ -196,7 +196,7 @@ impl Bench {
         settings
     }
 
-    /// What an errorless IMU finds at an instant.
+    /// Output of an errorless IMU at an instant.
     pub fn inertial_truth(&self, motion: &Trajectory, at: SimTime) -> InertialTruth {
         let imu = ImuSensor::new(&self.imu.model, self.epoch.civil(SimTime::ZERO).date());
         imu.truth(at, &self.around(motion, IMU_MOUNT_M))
@@ -244,7 +244,7 @@ impl Bench {
         Ok(Truth { course, motion, still_s, total_s, inertial, sky, constellation })
     }
 
-    /// What models of both units say on a drive.
+    /// Readings of models of both units on a drive.
     pub fn model_readings(&self, truth: &Truth, variant: Variant, draws: Draws) -> Seen {
         let imu = self.imu(variant);
         let dt_s = f64::from(self.imu_sample_hz).recip();

@@ -47,7 +47,7 @@ const INITIAL_POSITION_STD_M: f64 = 1000.0;
 /// The robot stands still at the start, m/s.
 const INITIAL_VELOCITY_STD_M_S: f64 = 0.01;
 
-/// What the judge believes of an IMU.
+/// The judge's assumptions about an IMU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beliefs {
     /// Gyro, rad/s/√Hz.

@@ -57,7 +57,7 @@ pub struct Drive {
     pub truth: Series,
 }
 
-/// What is kept of a drive.
+/// Score of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Score {
     /// Root mean square of the speed's error, m/s.

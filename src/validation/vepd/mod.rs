@@ -108,7 +108,7 @@ pub struct Vepd {
 }
 
 choices! {
-    /// What the judge gets.
+    /// Input of the judge.
     JudgeOn {
         /// What a driver reads from the bytes that both devices send
         Bytes = "bytes",

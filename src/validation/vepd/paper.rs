@@ -63,7 +63,7 @@ pub fn tables(comparison: &Comparison) -> String {
     out
 }
 
-/// What is held against the paper.
+/// Comparisons with the paper.
 pub fn comparisons(options: &Vepd, comparison: &Comparison, scope: &Scope) -> Vec<Compared> {
     if options.recorded_variants.is_some() {
         return printed(comparison);

@@ -88,7 +88,7 @@ pub fn write(path: &Path, drive: &Drive) -> std::io::Result<()> {
     PartFile::write_whole(path, &bytes)
 }
 
-/// What a file's name says.
+/// Course in a file's name.
 fn course_of(file: &Path) -> Option<Course> {
     let name = file.file_name()?.to_str()?.strip_suffix(".csv")?;
     let (course, number) = name.rsplit_once('_')?;

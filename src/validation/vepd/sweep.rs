@@ -29,7 +29,7 @@ const RUNS: u32 = 4;
 /// VEPD of Ch:Gauss over that with AirSim's HDOP, and the largest of the other three over the smallest: the paper's.
 const PRINTED: [f64; 2] = [2.47, 1.24];
 
-/// What comes out with one choice of both.
+/// Results for one choice of both.
 #[derive(Clone, Debug)]
 pub(super) struct Swept {
     still_s: f64,

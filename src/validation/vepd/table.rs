@@ -10,7 +10,7 @@ use super::variant::{Stated, Variant};
 use super::{Comparison, Distance, Drives, Group, JudgeOn, Vepd, recorded};
 use crate::validation::statistics::{mean, sample_std};
 
-/// What is simulated and what is not, in lines.
+/// Says in lines what is simulated and what is not.
 pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
     let m = options.manner();
     let courses: Vec<String> = comparison

@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
         Self { is_strict: true, ..Self::lenient(dialect, after_name) }
     }
 
-    /// What has not been read.
+    /// Bytes that have not been read.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }

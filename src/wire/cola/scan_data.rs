@@ -19,7 +19,7 @@ pub enum ScanDataError {
     Field {
         /// Which.
         field: &'static str,
-        /// What is wrong with it.
+        /// The error.
         why: Refusal,
     },
 }
@@ -61,7 +61,7 @@ pub struct ScanData {
     pub channels_16: Vec<Channel<u16>>,
     /// Channels with values of 8 bits.
     pub channels_8: Vec<Channel<u8>>,
-    /// What follows the channels, if it has the known form.
+    /// Trailer behind the channels, if it has the known form.
     pub trailer: Option<Trailer>,
     /// Bytes behind all that; all bytes behind the channels when they have another form.
     pub rest: Vec<u8>,
@@ -100,12 +100,12 @@ impl<T> Channel<T> {
     }
 }
 
-/// What follows the channels.
+/// Trailer behind the channels.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Trailer {
     /// Where the scanner is.
     pub position: Option<Position>,
-    /// What the user calls it.
+    /// Device name that the user has set.
     pub device_name: Option<Vec<u8>>,
     /// A remark of the user.
     pub comment: Option<Vec<u8>>,

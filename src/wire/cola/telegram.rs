@@ -7,7 +7,7 @@
 use super::fields::{Reader, Writer};
 use super::{Dialect, Refusal};
 
-/// What a telegram is for.
+/// Purpose of a telegram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `sRN`: a variable is asked for by its name.
@@ -58,7 +58,7 @@ impl Kind {
         KINDS.iter().find(|(known, _)| known.as_bytes() == word).map(|(_, kind)| *kind)
     }
 
-    /// What is said about a name that is not in the tables.
+    /// Refusal of a name that is not in the tables.
     fn unknown(self) -> Refusal {
         match self {
             Self::Call | Self::CallAnswer => Refusal::UnknownMethod,
@@ -270,9 +270,9 @@ pub fn field_number(name: &str) -> Option<u16> {
 /// A command or an answer. Scan data are [`super::scan_data::ScanData`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Telegram {
-    /// What it is for.
+    /// Purpose of the telegram.
     pub kind: Kind,
-    /// What it is about; empty in a refusal.
+    /// Name of the command or variable; empty in a refusal.
     pub name: String,
     /// Its values, of the types that its name has.
     pub values: Vec<Value>,

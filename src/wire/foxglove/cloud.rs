@@ -29,7 +29,7 @@ pub struct Cloud<'a> {
     pub frame: &'a str,
     /// Bytes of a point.
     pub stride: u32,
-    /// What they are.
+    /// Fields of the points.
     pub fields: &'a [PointField],
     /// The points, little-endian.
     pub data: &'a [u8],

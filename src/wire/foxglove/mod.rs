@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 /// Names of the protocol, the best first.
 pub const SUBPROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
-/// What a client may say at a time, bytes.
+/// Longest message of a client, bytes.
 pub const MAX_CLIENT_MESSAGE: usize = 64 << 10;
 /// Most subscriptions in a client's message.
 pub const MAX_SUBSCRIPTIONS: usize = 1024;
@@ -19,7 +19,7 @@ pub const DATA_HEAD_LEN: usize = 13;
 /// Code of a data message of a server.
 const MESSAGE_DATA: u8 = 1;
 
-/// What a server is.
+/// Facts about a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerInfo {
     /// For people.
@@ -62,7 +62,7 @@ pub struct Channel {
     pub schema: String,
 }
 
-/// What tells clients of these channels.
+/// Message that advertises these channels.
 pub fn advertise<'c>(channels: impl IntoIterator<Item = &'c Channel>) -> String {
     let told = channels.into_iter().map(|channel| {
         json!({
@@ -111,7 +111,7 @@ pub struct Subscription {
     pub channel: u32,
 }
 
-/// What a client says.
+/// Message of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientMessage {
     /// The client subscribes to channels.
@@ -128,7 +128,7 @@ pub enum ClientFault {
     /// No JSON object with an `op`.
     #[error("not a JSON object with `op`")]
     NoObject,
-    /// What is asked for is not said rightly.
+    /// The request has an error.
     #[error("`{0}` is not as the protocol has it")]
     Wrong(&'static str),
     /// Too much at a time.

@@ -312,7 +312,7 @@ impl<'a> Packet<'a> {
         block.chunks_exact(self.format.point_len()).map(Point::get)
     }
 
-    /// What its last bytes say.
+    /// The packet's last bytes.
     pub fn tail(&self) -> &Tail {
         &self.tail
     }

@@ -33,7 +33,7 @@ record! {
     }
 }
 
-/// What a packet says.
+/// Content of a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GpsPacket {
     /// Year of the century, month, day, hour, minute, second.

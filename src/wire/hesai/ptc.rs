@@ -73,7 +73,7 @@ pub mod code {
 }
 
 record! {
-    /// What a frame begins with.
+    /// Head of a frame.
     FrameHead: Be 8 {
         /// `47 74`.
         flag: [u8; 2],
@@ -278,7 +278,7 @@ record! {
     }
 }
 
-/// What [`command::PTP_DIAGNOSTICS`] asks for.
+/// Query of [`command::PTP_DIAGNOSTICS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PtpQuery {
     /// [`PtpStatus`].
@@ -292,7 +292,7 @@ pub enum PtpQuery {
 }
 
 impl PtpQuery {
-    /// What a request's byte asks for.
+    /// Query of a request's byte.
     pub fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             1 => Some(Self::Status),

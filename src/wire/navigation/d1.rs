@@ -17,7 +17,7 @@ const FIRST_BITS: usize = 26;
 const DATA_BITS: usize = 22;
 const INFORMATION_BITS: usize = FIRST_BITS + 9 * DATA_BITS;
 
-/// What a satellite says.
+/// Message of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct D1 {
     /// Its orbit and clock, of BeiDou's week.

@@ -17,7 +17,7 @@ const WORD_BITS: usize = 128;
 /// Bits of a word in the first half of a page.
 const FIRST_BITS: usize = 112;
 
-/// What a satellite says.
+/// Message of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inav {
     /// Number of the satellite.

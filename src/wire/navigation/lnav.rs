@@ -28,7 +28,7 @@ const PARITY: [(u8, &[u8]); 6] = [
     (29, &[3, 5, 6, 8, 9, 10, 11, 13, 15, 19, 22, 23, 24]),
 ];
 
-/// What a satellite says.
+/// Message of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lnav {
     /// Its orbit and clock.

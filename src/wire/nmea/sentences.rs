@@ -43,7 +43,7 @@ trait Field: Sized {
     fn write(&self, out: &mut Vec<String>);
 }
 
-/// What stands in a single field.
+/// Content of a single field.
 trait Scalar: Sized + std::fmt::Display {
     fn read_text(text: &str) -> Result<Self, ParseError>;
 }
@@ -252,7 +252,7 @@ macro_rules! sentences {
             }
         )+
 
-        /// What a sentence says.
+        /// Content of a sentence.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
         #[serde(untagged)]
         pub enum Content {
@@ -482,7 +482,7 @@ sentences! {
         message: Option<Number>,
         /// 0 error, 1 warning, 2 notice, 7 user.
         level: Option<Number>,
-        /// What it says.
+        /// The text.
         text: FreeText,
     }
 }
@@ -492,7 +492,7 @@ sentences! {
 pub struct Sentence {
     /// Two letters: GP, GL, GA, GB, GQ for one system, GN for several.
     pub talker: String,
-    /// What it says.
+    /// Content of the sentence.
     #[serde(flatten)]
     pub content: Content,
 }

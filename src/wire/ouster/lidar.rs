@@ -11,7 +11,7 @@ use crate::checksum::crc64_xz;
 pub const LIDAR_TYPE: u16 = 1;
 /// Bytes of a packet's checksum, its last.
 const CRC_LEN: usize = 8;
-/// What firmware 2.3 and 2.4 have in place of a checksum.
+/// Constant in place of a checksum in firmware 2.3 and 2.4.
 const CONSTANT_CRC: [u8; CRC_LEN] = [0xde, 0xc0, 0, 0, 0xef, 0xbe, 0xad, 0xde];
 /// The status of a column whose pixels were measured.
 const VALID: u16 = 1;
@@ -295,7 +295,7 @@ impl<'a> Packet<'a> {
         self.pixels
     }
 
-    /// What its header says.
+    /// The packet's header.
     pub fn header(&self) -> Header {
         let bytes = self.bytes;
         let init = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], 0]);

@@ -52,7 +52,7 @@ const ERROR: u16 = 0x0002;
 /// A port of any clock.
 pub const ANY_PORT: PortIdentity = PortIdentity { clock: [0xff; 8], port: 0xffff };
 
-/// What a management message says.
+/// Content of a management message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Management {
     /// The port that is meant; all ones: any.
@@ -105,7 +105,7 @@ impl Field<Be> for Management {
 }
 
 record! {
-    /// What the clock is.
+    /// Data set of the clock itself.
     DefaultDataSet: Be 20 {
         /// 1 two-step, 2 slave only.
         flags: u8,

@@ -31,7 +31,7 @@ pub const PRIMARY_MAC: [u8; 6] = [0x01, 0x1b, 0x19, 0, 0, 0];
 pub const PEER_DELAY_MAC: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0x0e];
 
 words!(Transport: "udp" => Udp, "ethernet" => Ethernet, "802.1as" => Gptp);
-/// What carries messages.
+/// Transport of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// UDP over IPv4, IEEE 1588.
@@ -262,13 +262,13 @@ pub struct Message {
     pub control: u8,
     /// Logarithm to the base of 2 of the seconds between such messages.
     pub log_interval: i8,
-    /// What it says.
+    /// Content of the message.
     pub body: Body,
-    /// What follows, each with its own head; empty as a rule.
+    /// Suffixes, each with its own head; empty as a rule.
     pub suffix: Vec<u8>,
 }
 
-/// What a message says.
+/// Content of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// The master's time, or that a follow-up brings it.

@@ -15,7 +15,7 @@ pub struct Message {
     pub echo: Vec<u8>,
     /// How it went.
     pub status: Status,
-    /// What was asked for.
+    /// Lines of the request.
     pub lines: Vec<Line>,
 }
 

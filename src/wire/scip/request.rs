@@ -103,7 +103,7 @@ pub enum Name {
 pub struct ScanCommand {
     /// Whether scans follow one another, else there is one.
     pub is_stream: bool,
-    /// What it is sent as.
+    /// Format of the values.
     pub format: ScanFormat,
 }
 

@@ -15,7 +15,7 @@ const ALSO: u8 = b'&';
 /// Time stamps count milliseconds up to this, and on from 0.
 pub const TIME_PERIOD_MS: u32 = 1 << 24;
 
-/// What a value consists of.
+/// Format of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanFormat {
     /// Characters of a distance, 2 or 3.
@@ -35,7 +35,7 @@ pub struct Echo {
     pub intensity: u32,
 }
 
-/// What is sent of one step.
+/// Values of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// First echo; in formats with one echo, the only one.

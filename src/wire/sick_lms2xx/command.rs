@@ -36,7 +36,7 @@ pub enum Command {
     Switch(Mode),
     /// 0x30: values of one scan. The selector 1 means all; drivers send others too.
     RequestScan {
-        /// What is asked for.
+        /// The requested values.
         selector: Vec<u8>,
     },
     /// 0x31: the scanner's state.
@@ -77,7 +77,7 @@ pub enum Command {
     Other {
         /// The command's code.
         code: u8,
-        /// What follows.
+        /// Data that follow.
         data: Vec<u8>,
     },
 }
@@ -87,7 +87,7 @@ pub enum Command {
 pub enum Mode {
     /// 0x00: installation mode, in which the configuration can be changed.
     Installation {
-        /// What the user gave.
+        /// Password of the user.
         password: [u8; 8],
     },
     /// 0x10: diagnostic mode.
@@ -116,7 +116,7 @@ pub enum Mode {
     Remission(Vec<Subrange>),
     /// 0x30: only tests the password.
     PasswordTest {
-        /// What the user gave.
+        /// Password of the user.
         password: [u8; 8],
     },
     /// 0x40, 0x41, 0x42, 0x48: change the rate; the mode stays.
@@ -127,7 +127,7 @@ pub enum Mode {
     Other {
         /// The mode's number.
         code: u8,
-        /// What follows.
+        /// Data that follow.
         data: Vec<u8>,
     },
 }

@@ -120,7 +120,7 @@ impl Values {
     }
 }
 
-/// What a range field says.
+/// Value of a range field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
     /// Number of units.
@@ -193,7 +193,7 @@ impl MeasuringMode {
         field | level.min(self.reflectivity_levels() - 1) << self.range_bits
     }
 
-    /// What a value says: the range, and the bits above it.
+    /// Splits a value into the range and the bits above it.
     pub fn split(self, value: u16) -> (Range, u16) {
         let mask = ((1u32 << self.range_bits) - 1) as u16;
         let field = value & mask;

@@ -26,7 +26,7 @@ pub fn emit(address: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What stands on the line.
+/// Item on the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A telegram whose CRC is right.

@@ -11,7 +11,7 @@ use crate::record::{Field, Le, Reader, Record, put_le, record};
 /// A telegram from the scanner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// What it says.
+    /// Content of the reply.
     pub body: Body,
     /// See [`status_byte`](super::status_byte).
     pub status: u8,
@@ -28,7 +28,7 @@ record! {
     }
 }
 
-/// What a scanner says, by its code.
+/// Content of a scanner's reply, by its code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// 0x90: it has started.
@@ -87,7 +87,7 @@ pub enum Body {
     VariantSwitched {
         /// Whether it was done.
         accepted: bool,
-        /// What holds now.
+        /// The present variant.
         variant: Variant,
     },
     /// 0xBF
@@ -125,7 +125,7 @@ pub enum Body {
     Configured {
         /// Whether it was done.
         accepted: bool,
-        /// What holds now.
+        /// The present configuration.
         configuration: Vec<u8>,
     },
 }

@@ -79,7 +79,7 @@ impl std::fmt::Display for MessageId {
 /// A frame around any payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What the payload is.
+    /// Class and id of the message.
     pub id: MessageId,
     /// At most [`MAX_PAYLOAD_LEN`] bytes.
     pub payload: Vec<u8>,

@@ -19,7 +19,7 @@ pub const GROUPS: usize = 7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Group {
-    /// What most users want.
+    /// Group that most users need.
     Common = 0,
     /// Clocks.
     Time = 1,

@@ -347,7 +347,7 @@ impl Model {
         }
     }
 
-    /// What the model is called.
+    /// Name of the model.
     pub const fn name(self) -> &'static str {
         match self {
             Model::Hdl64e => "HDL-64E",

@@ -8,9 +8,9 @@ use core::net::Ipv4Addr;
 
 use crate::framer::{Framing, NoFrame, require};
 
-/// What every command begins with.
+/// Beginning of every command.
 const BEGINNING: &str = "#HDL";
-/// What it ends with.
+/// End of every command.
 const END: u8 = b'$';
 /// No command is longer.
 const LONGEST: usize = 64;

@@ -28,7 +28,7 @@ pub const ROLLING_LEN: usize = 1820;
 pub const STREAM_PACKETS: u64 = (ROLLING_LEN / ROLLING_PER_CYCLE) as u64 * CYCLE_PACKETS;
 /// Lasers of the unit.
 pub const LASERS: usize = 64;
-/// What the stream begins with.
+/// Marker at the start of the stream.
 const MARKER: [u8; 5] = *b"UNIT#";
 /// What an S2 sends where an S3 has its CRC: the length of the stream.
 const S2_CHECKSUM: u16 = ROLLING_LEN as u16;
@@ -227,7 +227,7 @@ impl LaserRecord {
     }
 }
 
-/// What the rolling stream says.
+/// Content of the rolling stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusTable {
     /// Format of the stream, by generation.
@@ -482,7 +482,7 @@ fn slot_of(kind: u8) -> Option<usize> {
     Some(LIVE_TYPES.len() + rolling)
 }
 
-/// What stands in the last two bytes of a stream.
+/// Last two bytes of a stream.
 fn checksum_of(format: StatusFormat, bytes: &[u8; ROLLING_LEN]) -> u16 {
     match format {
         StatusFormat::S2 => S2_CHECKSUM,

@@ -28,7 +28,7 @@ pub(super) struct Commanded {
     history: RwLock<History>,
 }
 
-/// What the joint is told.
+/// Setpoint of the joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SetPoint {
     Rate(f64),

@@ -116,7 +116,7 @@ impl Joints {
         jam.schedule.window_at(t).map(|window| (jam.fault, window))
     }
 
-    /// What `joint` carries.
+    /// Carrier for the things on `joint`.
     pub fn carrier(&self, joint: usize) -> Carrier<'_> {
         Carrier { joints: self, joint }
     }
@@ -170,7 +170,7 @@ impl Joints {
     }
 }
 
-/// What a joint moves, for what sits on it.
+/// Motion of a joint, for what sits on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Carrier<'a> {
     joints: &'a Joints,
@@ -217,7 +217,7 @@ impl CarrierMotion {
         }
     }
 
-    /// What a joint moves that stands on this.
+    /// Motion of a joint that stands on this one.
     fn moved(&self, joint: &Joint, state: &JointState) -> Self {
         let base = self.of_point(joint.parent_from_joint);
         let axis = base.body_from_point.direction(joint.axis);
@@ -266,7 +266,7 @@ pub struct PointMotion<C> {
 }
 
 impl Joint {
-    /// What it moves, in its own axes.
+    /// Motion of the joint, in its own axes.
     fn moved(&self, position: f64) -> Transform<Body, Body> {
         match self.kind {
             JointKind::Revolute => Transform::new(DVec3::ZERO, quat_about(self.axis, position)),

@@ -69,7 +69,7 @@ impl<'a> Assembly<'a> {
         self.warnings.add(place, oddity);
     }
 
-    /// What [`Assembly::warn`] noted, one line for each kind.
+    /// Notes of [`Assembly::warn`], one line for each kind.
     #[cfg(test)]
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.lines().collect()

@@ -48,7 +48,7 @@ impl From<Fault> for SceneError {
 pub struct Fault {
     /// Where the fault is.
     pub place: Place,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
 }
 
@@ -150,7 +150,7 @@ pub enum Problem {
     /// A value is of the wrong type or outside its limits.
     #[error("expected {expected}, got {got}")]
     WrongValue {
-        /// What is allowed here.
+        /// The allowed values.
         expected: String,
         /// The text of the file, shortened.
         got: String,
@@ -160,13 +160,13 @@ pub enum Problem {
     MissingKey {
         /// Name of the missing key.
         key: &'static str,
-        /// What its value would have to be.
+        /// The required type.
         expected: &'static str,
     },
     /// An index is out of range.
     #[error("{what} {index} does not exist; there are {available}, counted from {first}")]
     IndexOutOfRange {
-        /// What is indexed: `vertex`, `texture coordinate`.
+        /// Kind of the index: `vertex`, `texture coordinate`.
         what: &'static str,
         /// The index as written in the file.
         index: i64,

@@ -111,7 +111,7 @@ struct Loader<'a> {
     roots: Roots,
     seed: u64,
     assembly: Assembly<'a>,
-    /// What files of meshes are, as the file of labels has it.
+    /// Labels of mesh files, from the file of labels.
     labels: BTreeMap<String, String>,
     /// Meshes read so far, by file and by the material file that replaces the mesh's own.
     meshes: BTreeMap<(PathBuf, Option<String>), Option<u32>>,

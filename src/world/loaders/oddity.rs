@@ -29,9 +29,9 @@ pub enum Oddity {
         key: &'static str,
         /// Text in the file.
         got: String,
-        /// What it may be.
+        /// The allowed values.
         allowed: &'static str,
-        /// What is done about it.
+        /// The replacement.
         instead: String,
     },
     /// A material that nobody would see.

@@ -16,7 +16,7 @@ const ROUNDS: usize = 4;
 /// Where pairs of children begin.
 const FIRST_PAIR: usize = 2;
 
-/// What a node has below it.
+/// Children of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Below {
     /// Index of the first of two children, or of a leaf's first primitive.
@@ -72,7 +72,7 @@ impl Binary {
         &self.boxes[index / 2].0[index % 2]
     }
 
-    /// What a node has below it.
+    /// Children of a node.
     #[inline(always)]
     pub fn below(&self, index: usize) -> Below {
         self.below[index / 2][index % 2]

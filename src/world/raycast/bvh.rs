@@ -26,7 +26,7 @@ pub struct BvhCaster {
     pub(super) scene: Arc<Scene>,
     pub(super) meshes: Vec<MeshTree>,
     pub(super) top: Tree,
-    /// What the top tree's leaves lead to.
+    /// Entrances to which the top tree's leaves lead.
     pub(super) entrances: Vec<Entrance>,
     /// Instances in the order in which the top tree's leaves lead to them first.
     pub(super) placed: Vec<Placed>,

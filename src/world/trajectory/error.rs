@@ -11,7 +11,7 @@ pub enum TrajectoryError {
     Parameter {
         /// The key, as `follow_ground` or `trajectory.radius_m`.
         field: String,
-        /// What is wrong with the value.
+        /// The error in the value.
         problem: String,
         /// The possible values.
         allowed: String,
@@ -47,7 +47,7 @@ pub struct FileFault {
     pub line: Option<u64>,
     /// Name of a column or element.
     pub field: Option<String>,
-    /// What was found and what is allowed.
+    /// The value in the file, and the allowed ones.
     pub problem: String,
 }
 

@@ -189,7 +189,7 @@ pub struct FeedPose {
     pub rate_rad_s: DVec3,
 }
 
-/// What a copy of a feed lacks.
+/// Poses that a copy of a feed lacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeedNews {
     /// Poses with lower numbers are in use no longer.

@@ -59,7 +59,7 @@ pub struct Description {
     pub without_ground: f64,
 }
 
-/// What a motion comes to.
+/// The end of a motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The motion never begins.
@@ -229,12 +229,12 @@ impl Trajectory {
         }
     }
 
-    /// What the wheels of a driven robot have done by `t`.
+    /// State of a driven robot's wheels at `t`.
     pub fn wheels(&self, t: SimTime) -> Option<WheelState> {
         self.driven().map(|driven| driven.wheels(t))
     }
 
-    /// What the motion comes to.
+    /// The end of the motion.
     pub fn end(&self) -> End {
         match (&self.base, self.progress) {
             (Base::Still { .. }, _) => End::Stands,

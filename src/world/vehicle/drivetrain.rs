@@ -15,14 +15,14 @@ use crate::world::actuation::Actuation;
 /// Below this speed the steering angle of a twist is not defined, m/s.
 const LEAST_STEERED_M_S: f64 = 1e-6;
 
-/// What encoders at the wheels can know.
+/// Wheel state that encoders can measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WheelState {
     /// How far each side's wheels have turned, as travel on their circumference, metres: left, right.
     pub travel_m: [f64; 2],
     /// The same by time, m/s.
     pub speed_m_s: [f64; 2],
-    /// What they are to turn at, m/s.
+    /// Setpoints, m/s.
     pub setpoint_m_s: [f64; 2],
     /// Angle of the wheel in the middle of the front axle, left positive, radians; 0 for robots that do
     /// not steer.
@@ -78,7 +78,7 @@ pub(super) struct Drivetrain {
     state: State,
 }
 
-/// What changes while it drives.
+/// State that changes while it drives.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// Set points and speeds of the motors: of each side's, or of the rear axle twice.
@@ -199,7 +199,7 @@ impl Drivetrain {
         self.of_both_sides(self.state.speed_m_s, self.state.steering_rad)
     }
 
-    /// What they are to turn at, m/s.
+    /// Setpoints, m/s.
     pub fn setpoint_m_s(&self) -> [f64; 2] {
         self.of_both_sides(self.state.setpoint_m_s, self.state.steering_setpoint_rad)
     }
@@ -259,7 +259,7 @@ fn follow(value: f64, target: f64, lag_s: f64, limit: f64, dt_s: f64) -> f64 {
     target - soft.copysign(gap) * libm::exp(-(dt_s - bounded_s) / lag_s)
 }
 
-/// What is no number stands for rest.
+/// Replaces what is no number by zero, which stands for rest.
 fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }

@@ -144,7 +144,7 @@ impl History {
         }
     }
 
-    /// What the wheels have done by `t`.
+    /// State of the wheels at `t`.
     pub fn wheels(&self, t: SimTime) -> WheelState {
         let (step, share) = self.step_at(t);
         let [travel, speed, _] = step.at_share(share);

@@ -73,7 +73,7 @@ pub struct VehicleStep {
     pub shown: Option<ShownPose>,
 }
 
-/// What the writing thread has.
+/// State of the writing thread.
 struct Vehicle {
     plant: Plant,
     passable: Passable,
@@ -85,7 +85,7 @@ struct Vehicle {
     refused: u64,
 }
 
-/// What things are called.
+/// Names of things.
 struct Names {
     scene: Arc<Scene>,
     /// Names of moving objects, in the rig's order.
@@ -204,7 +204,7 @@ impl Driven {
         }
     }
 
-    /// What happens up to here is known.
+    /// Time up to which the motion is known.
     pub fn known_until(&self) -> SimTime {
         self.history.read().expect("no holder panics").known_until()
     }
@@ -240,7 +240,7 @@ impl Driven {
         self.history.read().expect("no holder panics").state(t)
     }
 
-    /// What the wheels have done by `t`.
+    /// State of the wheels at `t`.
     pub fn wheels(&self, t: SimTime) -> WheelState {
         self.history.read().expect("no holder panics").wheels(t)
     }

@@ -41,7 +41,7 @@ const MOST_PASSED: u32 = 32;
 /// A point that moves slower stands, m/s.
 const STANDS_M_S: f64 = 1e-4;
 
-/// What rays may pass.
+/// Obstacles that rays may pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Passable {
     /// For each material of the scene, whether the robot drives through what is made of it.
@@ -50,7 +50,7 @@ pub(super) struct Passable {
     pub instances: u32,
 }
 
-/// What was found in the way.
+/// An obstacle that was found in the way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ahead {
     /// The body touches it after so long at the speed that was asked about, seconds; negative if it is
@@ -73,7 +73,7 @@ pub(super) struct Lookout {
     blocks_above_m: f64,
 }
 
-/// What a look takes place in.
+/// Surroundings of a look.
 pub(super) struct Surroundings<'a> {
     pub caster: &'a dyn RayCaster,
     pub ground: Option<&'a dyn GroundHeight>,

@@ -63,7 +63,7 @@ pub(super) struct Ride {
     step_s: f64,
 }
 
-/// What a spring can do.
+/// Stroke of a spring.
 #[derive(Clone, Copy, Debug)]
 struct Stroke {
     /// Weight on a wheel at rest, N.

@@ -2,7 +2,7 @@
 
 use crate::wire::velodyne::hdl64e_status::{StatusFormat, warning};
 
-/// What an HDL-64E's status type stands for.
+/// Name of an HDL-64E's status type.
 pub(super) fn status_name(kind: u8) -> &'static str {
     match kind {
         b'H' => "hour",
@@ -76,7 +76,7 @@ pub(super) fn calibration_time(time: [u8; 6]) -> Option<String> {
         .then(|| format!("20{year:02}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"))
 }
 
-/// What proves a table.
+/// Evidence for a table.
 pub(super) fn proof(format: StatusFormat) -> &'static str {
     match format {
         StatusFormat::S2 => "S2 form, constant 1820 in place",

@@ -13,7 +13,7 @@ const ALIKE: u16 = 256;
 /// Bits of range of the modes 0x00, 0x04 and 0x06.
 const MODES: [(u8, u32); 3] = [(0x00, 13), (0x04, 14), (0x06, 15)];
 
-/// What the values of all scans so far say.
+/// Evidence in the values of all scans so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ModeGuess {
     /// Whether "no echo" of the modes 0x04 and 0x06 was seen.
@@ -22,7 +22,7 @@ pub(super) struct ModeGuess {
     bits: [Bit; 2],
 }
 
-/// What speaks for a bit being a part of the range.
+/// Evidence that a bit is a part of the range.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bit {
     is_seen: bool,

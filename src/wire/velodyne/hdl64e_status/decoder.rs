@@ -25,7 +25,7 @@ pub struct StatusDecoder {
     breaks: u64,
 }
 
-/// What a packet completed or spoilt.
+/// Event of a packet: a completed or spoilt table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatusEvent {
     /// The last byte of a stream that is as it should be.
