@@ -21,7 +21,7 @@ pub struct Cables {
     losses: Vec<Loss>,
 }
 
-/// What a fault keeps from arriving.
+/// Loss of signals by a fault.
 #[derive(Clone, Copy, Debug)]
 struct Loss {
     what: Lost,
@@ -43,7 +43,7 @@ struct End {
     source: Option<DeviceId>,
     /// How its own serial port runs.
     line: LineSettings,
-    /// What is on its way to it, by its arrival.
+    /// Signals on their way to it, by their arrival.
     under_way: DueQueue<CableSignal>,
 }
 
@@ -57,7 +57,7 @@ impl Cables {
         cables
     }
 
-    /// What goes wrong on them is what is among `faults`.
+    /// Takes the cables' faults from `faults`.
     pub fn set_faults(&mut self, faults: &[FaultConfig]) {
         let losses = faults.iter().filter_map(|fault| {
             let device = DeviceId(fault.device);

@@ -37,7 +37,7 @@ pub struct HostFacts {
     pub isolated_cores: String,
     /// Whether cores share their units with a sibling.
     pub has_siblings: Option<bool>,
-    /// What the kernel reads the time from.
+    /// Clock source of the kernel.
     pub clock_source: Option<String>,
     /// Microseconds of each period that real-time threads may run; -1 is all.
     pub rt_runtime_us: Option<i64>,
@@ -47,7 +47,7 @@ pub struct HostFacts {
     pub timer_slack_ns: Option<u64>,
     /// `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,
-    /// What this process may do.
+    /// Rights of this process.
     pub rights: Rights,
     /// Receive buffer of sockets that ask for none, bytes.
     pub receive_buffer_bytes: Option<u64>,
@@ -61,7 +61,7 @@ pub struct HostFacts {
     pub adapters: Vec<AdapterFacts>,
 }
 
-/// What the calling process may do.
+/// Rights of the calling process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Rights {
     /// Real-time scheduling: `CAP_SYS_NICE`, or the limit `rtprio`.
@@ -177,7 +177,7 @@ impl Files<'_> {
         self.text(path)?.parse().ok()
     }
 
-    /// What is in a folder, by name; nothing if there is none.
+    /// Entries of a folder, by name; empty if there is none.
     fn entries(&self, path: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(path).into_iter().flatten();
         let mut entries: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

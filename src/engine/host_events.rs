@@ -21,7 +21,7 @@ pub struct HostEvent {
     pub reply: Option<oneshot::Sender<HttpResponse>>,
 }
 
-/// What a host said.
+/// A host's input to a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
     /// When: the device's time, or when it was noticed if no device has heard it yet.
@@ -41,7 +41,7 @@ pub enum HostTarget {
     Robot,
 }
 
-/// What hosts say.
+/// Input from hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Words {
     /// Bytes on a serial line.

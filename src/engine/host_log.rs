@@ -206,7 +206,7 @@ impl HostLog {
 pub struct Conversation {
     /// The UTC of the run's first instant.
     pub start: jiff::Timestamp,
-    /// What hosts said, in the order of time.
+    /// Hosts' inputs, in the order of time.
     pub said: Vec<Said>,
     /// Whether the last line ended within its text and was left out, as in the log of a run whose process was
     /// killed.

@@ -14,7 +14,7 @@ pub trait Hosts {
     /// When they speak next; `None` if they never will.
     fn next(&self) -> Option<SimTime>;
 
-    /// What leaves `device` at `due`: bytes.
+    /// Receives bytes that leave `device` at `due`.
     fn hear(&mut self, _device: DeviceId, _due: SimTime, _output: &Output) {}
 
     /// The time has come to `now`, which is [`Hosts::next`]; what they say.

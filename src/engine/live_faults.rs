@@ -40,7 +40,7 @@ pub enum FaultRequest {
     Start(Map<String, Value>),
     /// The end of the fault of this name.
     End(String),
-    /// What there is.
+    /// List all faults.
     List,
 }
 
@@ -89,7 +89,7 @@ pub struct LiveFault {
     pub ends_ns: Option<u64>,
 }
 
-/// What the scheduler is asked to do.
+/// Request to the scheduler.
 pub enum FaultOrder {
     /// To let a fault begin.
     Begin {
@@ -207,7 +207,7 @@ impl FaultDesk {
         board.down.iter().any(|(_, id, schedule)| *id == device && schedule.window_at(at).is_some())
     }
 
-    /// What is asked for, for the scheduler.
+    /// Requests for the scheduler.
     pub fn orders(&self) -> &Receiver<FaultOrder> {
         &self.inbox
     }

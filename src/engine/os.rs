@@ -41,7 +41,7 @@ pub const ONLOOKER_NICE: i32 = 19;
 /// A wish and the system's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// What was asked for.
+    /// The request.
     pub wish: String,
     /// Why it was refused.
     pub refused: Option<String>,

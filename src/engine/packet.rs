@@ -19,7 +19,7 @@ pub struct Packet {
     pub device: DeviceId,
     /// What, and when.
     pub transmit: Transmit,
-    /// What none before it showed.
+    /// Commands and poses that no packet before it showed.
     pub marks: Marks,
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::devices::ptp::PortState;
 use crate::devices::ptp::account::ClockAccount;
 
-/// What became of a device's PTP clock.
+/// Accounts of a device's PTP clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PtpAccounts {
     /// The last account.

@@ -37,7 +37,7 @@ use crate::world::trajectory::Trajectory;
 use crate::world::trajectory::truth::TruthWriter;
 use crate::world::vehicle::STEP_NS;
 
-/// What was written.
+/// Result of a recording.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The files with the number of packets (or rows) in each.
@@ -247,7 +247,7 @@ pub fn record_by(
     Ok(Recording { files, is_cut_short })
 }
 
-/// What is to be rendered.
+/// Stretch of the run to be rendered.
 #[derive(Clone, Copy)]
 pub struct Stretch<'a> {
     /// The bench.

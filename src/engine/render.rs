@@ -83,13 +83,13 @@ struct RunningDevice {
     revocable: Option<DueQueue<(Transmit, Marks)>>,
     /// Requests that reach beyond what is known of the robot's motion, oldest first.
     held: VecDeque<Job>,
-    /// What the next bytes will show that none before did.
+    /// Commands and poses that the next bytes will show and none before did.
     marks: Marks,
     /// What bytes will show from those instants on, for it is measured ahead.
     marks_to_come: VecDeque<(SimTime, Marks)>,
 }
 
-/// What became of a request so far.
+/// State of a request.
 enum Request {
     /// A worker has it, or will.
     UnderWay {
@@ -108,11 +108,11 @@ impl Request {
     }
 }
 
-/// What a [`Renderer`] hands on.
+/// Output of a [`Renderer`].
 pub enum Rendered {
     /// A packet.
     Packet {
-        /// What leaves, and when.
+        /// The packet, with its time.
         packet: Packet,
         /// Nothing that comes later from the device is due before this.
         settled: SimTime,
@@ -121,9 +121,9 @@ pub enum Rendered {
     Measured(DeviceId, Box<Measurement>),
     /// A PTP message of that device, to be sent at once.
     Ptp(DeviceId, PtpSend),
-    /// What carries PTP messages of that device from now on.
+    /// Transport of that device's PTP messages from now on.
     PtpTransport(DeviceId, Transport),
-    /// What the PTP clock of that device was at an instant.
+    /// State of that device's PTP clock at an instant.
     Clock(DeviceId, ClockAccount),
     /// A packet of that device was given up.
     GivenUp(DeviceId),
@@ -169,7 +169,7 @@ impl RunningDevice {
         }
     }
 
-    /// What `transmit` is the first to show.
+    /// Commands and poses that `transmit` is the first to show.
     fn marks_of(&mut self, transmit: &Transmit) -> Marks {
         if transmit.output.bytes().is_none() {
             return Marks::default();

@@ -33,7 +33,7 @@ const REST: Duration = Duration::from_millis(10);
 /// Packets with the sender at most: [`AHEAD`] of the fastest device.
 const SEND_QUEUE: usize = 32_768;
 
-/// What is sent again.
+/// A capture to be sent again.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
     /// Where datagrams go, with the name of each stream.

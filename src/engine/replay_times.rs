@@ -8,7 +8,7 @@ use crate::time::SimTime;
 /// Jumps that are described one by one.
 const MOST_SHOWN: usize = 5;
 
-/// What a capture's clock may do and be followed.
+/// Largest jumps of a capture's clock that are followed.
 #[derive(Clone, Copy, Debug)]
 pub struct JumpLimits {
     /// The longest pause.

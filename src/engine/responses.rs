@@ -19,7 +19,7 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 /// No message is longer.
 const LONGEST_MESSAGE: usize = 4096;
 
-/// What is said to the board.
+/// Event for the response tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The first packet that carries a stimulus was handed to the system, or would have been, had
@@ -39,12 +39,12 @@ pub enum Event {
     },
 }
 
-/// What came of a response.
+/// Statistics of a response.
 #[derive(Clone, Debug, Serialize)]
 pub struct ResponseFigures {
     /// The response.
     pub name: String,
-    /// What it answers.
+    /// Stimulus that it answers.
     pub stimulus: String,
     /// Stimuli that left.
     pub stimuli: u64,

@@ -26,7 +26,7 @@ const CLIENT_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a run may take to answer.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a run says of itself.
+/// Status that a run reports.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Listing {
     /// The rig's name.
@@ -80,7 +80,7 @@ impl<'a> RunControl<'a> {
         }
     }
 
-    /// What there is.
+    /// Lists devices, faults and controls.
     pub fn listing(&self) -> Listing {
         let kinds = |device| kinds_of(device, catalogue()).into_iter().map(str::to_owned).collect();
         let devices = self.rig.devices.iter().map(|device| DeviceKinds {

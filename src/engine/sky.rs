@@ -22,7 +22,7 @@ const LOOKED_AT_S: u64 = 60;
 pub struct HiddenSky {
     /// The receiver's name.
     pub receiver: String,
-    /// What it receives at the start.
+    /// Outlook at the start.
     pub at_start: SkyOutlook,
     /// When there is a sky for a fix, seconds; `None` if not within the first minute.
     pub fix_at_s: Option<u64>,

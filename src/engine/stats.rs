@@ -74,7 +74,7 @@ pub struct RenderStats {
     moving_ns: AtomicU64,
 }
 
-/// What a measurement took.
+/// Cost of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// Processor time, nanoseconds.
@@ -84,7 +84,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// What `work` gives, and what it took this thread.
+    /// The result of `work`, and its cost to this thread.
     pub fn of<T>(work: impl FnOnce() -> T) -> (T, Self) {
         let (watch, before_ns) = (Stopwatch::start(), thread_cpu_ns());
         let given = work();
@@ -93,7 +93,7 @@ impl Effort {
     }
 }
 
-/// What workers did for one device.
+/// Workers' statistics of one device.
 #[derive(Debug, Default)]
 struct DeviceRendering {
     /// Processor time.
@@ -225,7 +225,7 @@ impl MissCause {
     }
 }
 
-/// What came of handing a packet over.
+/// Outcome of submitting a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Sent before its deadline passed.
@@ -308,7 +308,7 @@ impl DeviceStats {
         self.last_sent_ns.fetch_max(at.0.max(1), Ordering::Relaxed);
     }
 
-    /// What has been counted so far, without locks.
+    /// Counts so far, without locks.
     pub fn counters(&self) -> Counters {
         let last_ns = self.last_sent_ns.load(Ordering::Relaxed);
         Counters {

@@ -27,7 +27,7 @@ pub struct WakeUps {
     pub p99_9_ns: u64,
     /// The latest.
     pub max_ns: u64,
-    /// What the system granted the thread.
+    /// Rights that the system granted the thread.
     #[serde(skip)]
     pub grants: Vec<Grant>,
 }

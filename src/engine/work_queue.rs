@@ -32,7 +32,7 @@ pub enum Pace {
     Stepped,
     /// Real time, by the clock.
     RealTime {
-        /// What is done about what comes too late.
+        /// Policy for late packets.
         late: LatePolicy,
         /// How long before it is due a packet is asked for, nanoseconds.
         ahead_ns: u64,
@@ -54,7 +54,7 @@ pub struct Waiting<T> {
     pub item: T,
 }
 
-/// What a worker is to do.
+/// Next task of a worker.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Choice<T> {
     /// Measure it, perhaps with fewer rays.
@@ -70,11 +70,11 @@ pub struct WorkQueue<T> {
     /// Lanes of devices that cast rays, by device.
     lanes: Vec<Lane<T>>,
     waiting: usize,
-    /// What casts no rays, of all devices.
+    /// Measurements without rays, of all devices.
     rayless: DueQueue<T>,
 }
 
-/// What one device waits for.
+/// Waiting jobs of one device.
 #[derive(Debug)]
 struct Lane<T> {
     /// Oldest first.

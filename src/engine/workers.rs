@@ -31,7 +31,7 @@ pub struct Job {
     pub body_from_sensor: Transform<Body, frames::Sensor>,
 }
 
-/// What became of a [`Job`].
+/// Result of a [`Job`].
 pub struct Answer {
     /// For which device.
     pub device: DeviceId,
@@ -45,7 +45,7 @@ pub struct Answer {
 pub struct Measured {
     /// The answer.
     pub measurement: Measurement,
-    /// What the measurement shows.
+    /// Commands and poses that the measurement shows.
     pub marks: Marks,
     /// When a worker began with it, as [`Board::now_ns`] has it.
     pub begun_ns: i64,

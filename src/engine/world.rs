@@ -24,17 +24,17 @@ use crate::world::trajectory::Trajectory;
 
 /// The world of a rig, ready to be driven through. Shared by all threads.
 pub struct LiveWorld {
-    /// What pulses hit.
+    /// Ray caster for pulses.
     pub caster: Box<dyn RayCaster>,
     /// Where the robot is.
     pub trajectory: Trajectory,
-    /// What turns or slides on the robot.
+    /// Joints of the robot.
     pub joints: Joints,
     /// The joint that carries each device, by [`DeviceId`]; `None` for those on the body.
     pub carriers: Vec<Option<usize>>,
-    /// What else moves, in the rig's order.
+    /// Moving objects, in the rig's order.
     pub objects: Arc<[MovingObject]>,
-    /// What does not move.
+    /// Static scene.
     pub scene: Arc<Scene>,
     /// Objects that are watched for.
     pub watch: Watch,
@@ -46,13 +46,13 @@ pub struct LiveWorld {
     pub shows_labels: AtomicBool,
     /// Where World stands on Earth.
     pub origin: GeoOrigin,
-    /// What is in the air; `None` if it is clear.
+    /// Weather; `None` if the air is clear.
     pub weather: Option<Weather>,
-    /// What was loaded, for people.
+    /// Summary of the world, for people.
     pub summary: WorldSummary,
 }
 
-/// What a loaded world holds.
+/// Summary of a loaded world.
 #[derive(Clone, Debug)]
 pub struct WorldSummary {
     /// The scene's name or path.
@@ -69,13 +69,13 @@ pub struct WorldSummary {
 
 /// What a rig names, before rays can be cast; what `check` needs.
 pub struct LoadedWorld {
-    /// What does not move.
+    /// Static scene.
     pub scene: Scene,
     /// The robot's motion.
     pub trajectory: Trajectory,
-    /// What turns or slides on the robot.
+    /// Joints of the robot.
     pub joints: Joints,
-    /// What else moves.
+    /// Moving objects.
     pub objects: Vec<MovingObject>,
     /// Where World stands on Earth.
     pub origin: GeoOrigin,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use regex::Regex;
 
-/// What is known of a driver under test.
+/// Facts about a driver under test.
 #[derive(Clone, Debug)]
 pub struct Adapter {
     /// A line like this says that the driver is ready. Without it, it is ready once it has run for

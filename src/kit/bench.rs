@@ -22,7 +22,7 @@ const ENDING: Duration = Duration::from_secs(5);
 /// A packet that left later than this may be why something was wrong, ms.
 const LATE_MS: f64 = 150.0;
 
-/// What a rig is run with.
+/// Bench that runs a rig.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// The program.
@@ -52,7 +52,7 @@ pub struct Stretch {
     pub sets: Vec<String>,
 }
 
-/// What a run's report says of a device.
+/// Figures of a device in a run's report.
 #[derive(Clone, Debug, Default, Deserialize)]
 struct Figures {
     name: String,

@@ -14,11 +14,11 @@ pub struct Case {
     pub name: String,
     /// The suite that it stands in.
     pub suite: String,
-    /// What happens, in a few words.
+    /// Events of the case, in a few words.
     pub title: String,
-    /// What real units do, and who says so.
+    /// Behaviour of real units, with its source.
     pub real: String,
-    /// What a good driver does.
+    /// Behaviour of a good driver.
     pub good: String,
     /// Patterns of the profiles that it is for; empty for all.
     pub profiles: Vec<String>,
@@ -43,13 +43,13 @@ pub struct Case {
     pub power_cuts: Vec<PowerCut>,
     /// When the driver is killed and started again, seconds.
     pub driver_restarts_s: Vec<f64>,
-    /// What the device is told by its web interface.
+    /// Requests to the device's web interface.
     pub web_posts: Vec<WebPost>,
     /// Rogue senders to the driver.
     pub strangers: Vec<Stranger>,
     /// When the clock of the driver's computer is set to another time.
     pub clock_steps: Vec<ClockStep>,
-    /// What is expected.
+    /// Expectations.
     pub expectations: Vec<Expectation>,
 }
 
@@ -108,14 +108,14 @@ pub struct WebPost {
     pub at_s: f64,
     /// Its path, `/cgi/setting`.
     pub path: String,
-    /// What it says, `rpm=300`.
+    /// Body of the request, `rpm=300`.
     pub body: String,
 }
 
 /// Somebody else who sends datagrams to the driver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stranger {
-    /// What is sent.
+    /// The data.
     pub sends: Sends,
     /// From when on, seconds of the case.
     pub start_s: f64,
@@ -133,12 +133,12 @@ pub struct Stranger {
     pub capture: Option<PathBuf>,
 }
 
-/// What a stranger sends.
+/// Data of a rogue sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sends {
     /// Bytes without sense, of random lengths or of one.
     Garbage,
-    /// What another unit of the same product sends.
+    /// Data of a second unit of the same product.
     Twin,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Action<'a> {
     pub what: What<'a>,
 }
 
-/// What happens.
+/// The event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum What<'a> {
     /// The sensor loses its power.

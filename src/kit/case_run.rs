@@ -55,9 +55,9 @@ pub struct CaseRun<'a> {
     pub settle_s: f64,
     /// The command that starts the driver.
     pub command: &'a [String],
-    /// What is known of it.
+    /// Facts about the driver.
     pub adapter: &'a Adapter,
-    /// What strangers send that are twins.
+    /// Data of rogue senders that are second units.
     pub twins: Vec<Vec<Timed>>,
     /// The truth.
     pub truth: Truth,
@@ -75,7 +75,7 @@ pub struct CaseRun<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What was seen of a case.
+/// Observations of a case.
 struct Seen {
     output: DriverOutput,
     zero: Instant,
@@ -130,7 +130,7 @@ impl CaseRun<'_> {
         verdict
     }
 
-    /// What of this machine may be why something was wrong.
+    /// State of this machine that may explain a failure.
     fn excuse(&self, seen: &Seen) -> Option<String> {
         if !seen.ended_in_time {
             return Some("the rig was not done when its time was over".into());

@@ -27,9 +27,9 @@ pub struct Start<'a> {
     pub command: &'a [String],
     /// Environment of the case, `NAME=VALUE`.
     pub env: &'a [String],
-    /// What it is told of its sensor.
+    /// Placeholders with facts about its sensor.
     pub placeholders: &'a Placeholders,
-    /// What is known of it.
+    /// Facts about the driver.
     pub adapter: &'a Adapter,
     /// The mark of its processes.
     pub mark: &'a str,
@@ -54,7 +54,7 @@ struct State {
     waited: Duration,
 }
 
-/// What came of a driver.
+/// Life of a driver.
 #[derive(Debug)]
 pub struct Life {
     /// How it ended by itself, and when, if it did and was not started again.

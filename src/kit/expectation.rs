@@ -62,7 +62,7 @@ pub enum Check {
         /// At most so many, Hz.
         at_most_hz: f64,
     },
-    /// What is told is near the truth.
+    /// A reported value is near the truth.
     NearTruth {
         /// The event.
         of: String,
@@ -116,7 +116,7 @@ pub enum Check {
 /// How near to the truth something has to be.
 #[derive(Clone, Debug)]
 pub struct Nearness {
-    /// What is compared.
+    /// The compared quantity.
     pub quantity: Quantity,
     /// Farther than this is wrong, in the quantity's unit.
     pub tolerance: f64,
@@ -153,7 +153,7 @@ impl PartialEq for Expectation {
 words!(Quantity: "range" => Range, "position" => Position, "height" => Height, "altitude" => Altitude,
     "time" => Time, "force" => Force, "rate" => Rate, "usual" => Usual);
 
-/// What can be compared with the truth.
+/// Quantities that can be compared with the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Distance of each point from the nearest surface in its direction, m.

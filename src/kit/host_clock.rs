@@ -53,7 +53,7 @@ impl HostClock {
         }
     }
 
-    /// What the driver's environment has for it.
+    /// Variables for it in the driver's environment.
     pub fn variables(&self) -> Vec<String> {
         let library = self.library.display().to_string();
         let preload = match std::env::var("LD_PRELOAD") {

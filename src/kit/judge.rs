@@ -11,11 +11,11 @@ use crate::time::SimTime;
 /// Events that tell nothing of the sensor.
 const NOT_OF_THE_SENSOR: [&str; 2] = ["ready", "message"];
 
-/// What a case is judged by.
+/// Record by which a case is judged.
 pub struct CaseRecord<'a> {
-    /// What the driver told, in the order in which it came.
+    /// The driver's observations, in the order in which they came.
     pub observations: &'a [Observation],
-    /// What it said.
+    /// Lines of its output.
     pub lines: &'a VecDeque<Line>,
     /// The instant from which the case's time counts.
     pub zero: Instant,
@@ -33,10 +33,10 @@ pub struct CaseRecord<'a> {
     pub ended: Option<(f64, String)>,
 }
 
-/// What a judge finds.
+/// Result of a judge.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
-    /// What was expected.
+    /// The expectation is met.
     Fine,
     /// Something else, and around when, seconds of the case.
     Wrong(String, Option<f64>),

@@ -38,7 +38,7 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct DriverOutput {
     /// The latest lines of the driver's output.
     pub lines: VecDeque<Line>,
-    /// What it told of its sensor.
+    /// Observations of its sensor.
     pub observations: Vec<Observation>,
     /// Observations for which there was no room.
     pub left_out: u64,

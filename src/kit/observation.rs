@@ -11,7 +11,7 @@ pub struct Observation {
     pub at: Instant,
     /// What it is: `points`, `fix`, `imu`, or a word of the user's.
     pub event: String,
-    /// What it says, without the points.
+    /// Fields of the observation, without the points.
     pub fields: Map<String, Value>,
     /// Points in the sensor's frame, forward, left and up, metres; those that are no numbers are left out.
     pub points: Vec<[f32; 3]>,

@@ -57,7 +57,7 @@ pub fn judge(
     }
 }
 
-/// What a judge is given.
+/// Input of a judge.
 fn input(case: &Case, record: &CaseRecord<'_>) -> Value {
     let seen = record.observations.iter().map(|seen| {
         let mut fields = seen.fields.clone();

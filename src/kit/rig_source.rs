@@ -63,7 +63,7 @@ impl RigSource {
         }
     }
 
-    /// What people call it.
+    /// Name for people.
     pub fn shown(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),

@@ -28,7 +28,7 @@ const START: &str = "2026-06-01T12:00:00Z";
 /// How often a case is run at most when this machine was too busy.
 const ATTEMPTS: usize = 3;
 
-/// What is to be run.
+/// Plan of a test run.
 #[derive(Clone)]
 pub struct Plan {
     /// The program, which runs the rigs.
@@ -45,7 +45,7 @@ pub struct Plan {
     pub rig: Rig,
     /// The command that starts the driver.
     pub command: Vec<String>,
-    /// What is known of it.
+    /// Facts about the driver.
     pub adapter: Adapter,
     /// Whether links are to stay as they are in the rig.
     pub keep_links: bool,
@@ -59,7 +59,7 @@ pub struct Plan {
     pub stop: std::sync::Arc<AtomicBool>,
 }
 
-/// What happens while cases are run.
+/// Progress while cases run.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
     /// A case begins.

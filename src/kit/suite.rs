@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 8;
 pub struct Suite {
     /// Its name, or the path of its file.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the suite.
     pub summary: String,
     /// The rig to run it on.
     pub rig: Option<RigSource>,

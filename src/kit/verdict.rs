@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What came of a case.
+/// Verdict of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The driver did what was expected.
@@ -35,9 +35,9 @@ impl Verdict {
 /// One thing that was not as expected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complaint {
-    /// What was expected.
+    /// The expectation.
     pub expected: String,
-    /// What was found instead, with figures.
+    /// The finding instead, with figures.
     pub found: String,
     /// Around when, seconds of the case.
     pub at_s: Option<f64>,
@@ -53,15 +53,15 @@ pub struct Outcome {
     pub case: String,
     /// Its suite.
     pub suite: String,
-    /// What happens in it.
+    /// Events of the case.
     pub title: String,
-    /// What real units do.
+    /// Behaviour of real units.
     pub real: String,
-    /// What a good driver does.
+    /// Behaviour of a good driver.
     pub good: String,
-    /// What came of it.
+    /// Verdict of the case.
     pub verdict: Verdict,
-    /// What was wrong.
+    /// Complaints.
     pub complaints: Vec<Complaint>,
     /// What should be known beside: expectations that could not be judged, a machine that was busy.
     pub notes: Vec<String>,

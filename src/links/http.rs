@@ -93,7 +93,7 @@ impl HttpServer {
     }
 }
 
-/// What a client's headers say of it.
+/// Facts in a client's headers.
 pub(super) fn says(headers: &HeaderMap) -> ClientSays {
     let said = |name: HeaderName| Some(headers.get(name)?.to_str().ok()?.to_owned());
     ClientSays {
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::links::visitors::MAX_CONNECTIONS;
 
-    /// What clients get while a server answers with `ask`.
+    /// Answers to clients while a server answers with `ask`.
     fn with_server(ask: Ask, clients: impl FnOnce(SocketAddr)) {
         let mut server = HttpServer::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         // So that nothing here goes on only because others' time is up.

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::told;
 
-/// What the name of an unfinished file ends with.
+/// End of the name of an unfinished file.
 const SUFFIX: &str = ".part";
 /// Paths that name something open rather than a file of a folder.
 const OPEN_ALREADY: [&str; 4] = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 8;
 #[derive(Debug)]
 pub struct PartFile {
     file: File,
-    /// What it is called until it is whole.
+    /// Name until it is whole.
     part: PathBuf,
     /// What it is called then; `None` if it is written in place.
     target: Option<PathBuf>,
@@ -80,7 +80,7 @@ impl PartFile {
         Self { file, part, target, is_kept: false, has_failed: false, is_finished: false }
     }
 
-    /// What the file is called now.
+    /// Present name of the file.
     pub fn path(&self) -> &Path {
         &self.part
     }
@@ -232,7 +232,7 @@ impl Deref for OutPath {
     }
 }
 
-/// What a file is called until it is whole.
+/// Name of a file until it is whole.
 pub fn part_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(SUFFIX);

@@ -29,7 +29,7 @@ const MOST_PENDING: usize = 64;
 const UNSTAMPED: usize = 8;
 /// Length of an Ethernet header, bytes: the two addresses and the type.
 const ETHERNET_HEADER: usize = 14;
-/// What a frame is filled up to, bytes.
+/// Length up to which a frame is filled, bytes.
 const SHORTEST_FRAME: usize = 60;
 
 /// The sockets of one device.
@@ -43,11 +43,11 @@ pub struct PtpLink {
     carrier: Mutex<Carrier>,
 }
 
-/// What carries messages.
+/// Carrier of messages.
 #[derive(Clone, Debug, Default)]
 struct Carrier {
     wanted: Transport,
-    /// What is open for it, if that is Ethernet.
+    /// Open socket, if the transport is Ethernet.
     ethernet: Option<Arc<EthernetSocket>>,
 }
 
@@ -71,7 +71,7 @@ struct Stamped {
     departures: Mutex<Departures>,
 }
 
-/// What has been sent by a socket.
+/// Messages that a socket has sent.
 #[derive(Debug, Default)]
 struct Departures {
     /// The kernel's key of the next one.

@@ -120,7 +120,7 @@ fn make(link: &Path, terminal: &Path, mark: &File) -> io::Result<LinkIdentity> {
     Ok(made)
 }
 
-/// What a mark says.
+/// Content of a mark.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Mark {
     terminal: Option<PathBuf>,

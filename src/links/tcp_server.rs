@@ -45,7 +45,7 @@ pub struct TcpServer {
     messages: Messages,
 }
 
-/// What clients can bring about as often as they like.
+/// Messages about events that clients can cause as often as they like.
 #[derive(Debug, Default)]
 struct Messages {
     turned_away: Often,
@@ -73,7 +73,7 @@ struct Client {
     served_at: Option<Instant>,
 }
 
-/// What clients do.
+/// Event of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEvent<'a> {
     /// One has connected.

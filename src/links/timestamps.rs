@@ -146,7 +146,7 @@ impl StampReader {
     }
 }
 
-/// What came with a message.
+/// Ancillary data of a message.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extras {
     stamp_ns: Option<u64>,

@@ -3,7 +3,7 @@
 /// A direction of a panel.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// Name of the axis, with the unit.
     pub(super) name: String,
     /// Where it starts and ends, in the scale's steps; the end may be less.
     start: f64,

@@ -16,7 +16,7 @@ pub const GRID: Colour = Colour([226, 229, 233]);
 pub const BLUE: Colour = Colour([31, 111, 180]);
 /// Second of two series.
 pub const ORANGE: Colour = Colour([217, 115, 13]);
-/// What others are compared with.
+/// Colour of what others are compared with.
 pub const GREY: Colour = Colour([150, 153, 160]);
 /// Series of which there may be many.
 pub const PALETTE: [Colour; 8] = [

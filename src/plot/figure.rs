@@ -12,7 +12,7 @@ use super::{png, svg};
 const MARGIN: f64 = 16.0;
 const LINE: f64 = 17.0;
 
-/// What is to be seen.
+/// Content of a figure.
 #[derive(Clone, Debug)]
 pub struct Figure {
     width: f64,

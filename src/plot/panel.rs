@@ -27,10 +27,10 @@ pub struct Panel {
     bar: Option<ColourBar>,
 }
 
-/// What the colours of dots mean.
+/// Meaning of the colours of dots.
 #[derive(Clone, Debug)]
 pub struct ColourBar {
-    /// What it shows, with the unit.
+    /// Name of the quantity, with the unit.
     pub name: &'static str,
     /// From the lowest value to the highest.
     pub colours: ColourScale,

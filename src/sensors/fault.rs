@@ -10,7 +10,7 @@ pub struct FaultEffect {
     pub fault: usize,
     /// Counts the fault's windows of time from 0.
     pub window: u64,
-    /// What changed, and by how much.
+    /// Kind and size of the effect.
     pub kind: EffectKind,
 }
 

@@ -85,7 +85,7 @@ pub struct Surroundings<'a> {
     pub carrier: Option<Carrier<'a>>,
     /// The sensor's mount on the robot's body, or on what the joint moves.
     pub body_from_sensor: Transform<Body, SensorFrame>,
-    /// What is in the air; `None` if it is clear.
+    /// Weather; `None` if the air is clear.
     pub weather: Option<&'a Weather>,
 }
 
@@ -126,7 +126,7 @@ pub struct MeasurementRequest {
     pub index: u64,
     /// The instant of the measurement; of a series or sweep, of its first sample or firing.
     pub start: SimTime,
-    /// What to measure from `start` on.
+    /// Subject of the measurement from `start` on.
     pub subject: Subject,
 }
 
@@ -179,7 +179,7 @@ impl Subject {
     }
 }
 
-/// What to measure.
+/// Subject of a measurement.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// Everything the sensor measures, once, at the request's start.
@@ -205,7 +205,7 @@ pub struct Sweep {
     pub rotor: RotorMotion,
     /// Which echoes the receiver reports; ignored by receivers that report all.
     pub selection: EchoSelection,
-    /// What the device has set its receiver to.
+    /// Receiver settings of the device.
     pub receiver: ReceiverSetting,
     /// The pulses, in the order in which the device wants the returns.
     pub firings: Arc<[FiringSlot]>,

@@ -73,7 +73,7 @@ pub enum Quantity {
     LaserElevation,
     /// When a PTP slave asks its master for the delay.
     PtpRequest,
-    /// What a fault does to a PTP message.
+    /// Effect of a fault on a PTP message.
     PtpFault,
     /// White noise of a sample.
     White = 64,

@@ -36,7 +36,7 @@ pub struct FiringTruth {
     pub laser: u16,
 }
 
-/// What a return, or the lack of one, is of.
+/// Ground truth of a return, or of its absence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReturnTruth {
     /// Index of the firing.

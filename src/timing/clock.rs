@@ -133,7 +133,7 @@ fn offset_of(clock: ReadableClock) -> ClockOffset {
     }
 }
 
-/// What two clocks show at an instant.
+/// Times of two clocks at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// The kernel's monotonic clock.

@@ -11,7 +11,7 @@ pub const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0/curr
 /// `TIME_ERROR` of `timex.h`: the clock is not synchronised.
 const TIME_ERROR: i32 = 5;
 
-/// What is known of the host's clock at an instant.
+/// State of the host's clock at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockState {
     /// The counter it is read from.

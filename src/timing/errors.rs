@@ -107,7 +107,7 @@ impl ErrorRecord {
         self.sizes_ns.len()
     }
 
-    /// What it came to.
+    /// Figures of the errors.
     pub fn figures(&self) -> ErrorFigures {
         let quantile = |q| self.sizes_ns.value_at_quantile(q) as f64 / 1e3;
         let count = self.count();

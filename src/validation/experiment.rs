@@ -7,7 +7,7 @@ use crate::config::toml::diagnostic::Diagnostics;
 pub trait Run {
     /// Its name on the command line.
     const NAME: &'static str;
-    /// What it compares, in one line.
+    /// The comparison, in one line.
     const ABOUT: &'static str;
 
     /// Does the work.

@@ -33,7 +33,7 @@ pub struct Certificate {
     pub menura: String,
     /// The rig's file.
     pub rig: String,
-    /// What the command line changed in it.
+    /// Overrides of the command line.
     pub overrides: Vec<String>,
     /// Seed of every random draw.
     pub seed: u64,
@@ -49,7 +49,7 @@ pub struct Certificate {
     pub simulated_s: f64,
     /// How packets were sent.
     pub sending: Sending,
-    /// What the system granted.
+    /// Rights that the system granted.
     pub rights: Vec<Right>,
     /// SHA-256 of what the run was made of.
     pub hashes: Vec<Hash>,
@@ -59,7 +59,7 @@ pub struct Certificate {
     pub host: serde_json::Value,
     /// Each device's packets.
     pub devices: Vec<DeviceTiming>,
-    /// What was required, and whether it was met.
+    /// Requirements, and whether they were met.
     pub requirements: Vec<Verdict>,
 }
 
@@ -95,7 +95,7 @@ pub struct Sending {
 /// A wish and the system's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Right {
-    /// What was asked for.
+    /// The request.
     pub wish: String,
     /// Whether it was given.
     pub granted: bool,
@@ -229,11 +229,11 @@ impl DeviceTiming {
     }
 }
 
-/// What is known of a run that is over.
+/// Account of a run that is over.
 pub struct Account<'a> {
     /// The rig's file, or the capture's.
     pub rig: String,
-    /// What the command line changed in the rig.
+    /// Overrides of the command line.
     pub overrides: Vec<String>,
     /// Seed of every random draw.
     pub seed: u64,
@@ -247,7 +247,7 @@ pub struct Account<'a> {
     pub engine: &'a EngineConfig,
     /// Threads that cast rays.
     pub workers: usize,
-    /// What the system granted.
+    /// Rights that the system granted.
     pub grants: &'a [Grant],
     /// SHA-256 of what the run was made of.
     pub hashes: Vec<Hash>,
@@ -255,7 +255,7 @@ pub struct Account<'a> {
     pub figures: Vec<DeviceFigures>,
     /// The timing of each device's packets.
     pub timing: &'a [Mutex<TimingLog>],
-    /// What is required.
+    /// The requirements.
     pub requirements: &'a [Requirement],
 }
 

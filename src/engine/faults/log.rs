@@ -89,7 +89,7 @@ pub struct FaultNote<'a> {
     pub stream: Option<&'a str>,
     /// The number of that packet.
     pub packet: Option<u64>,
-    /// What it did.
+    /// Effect of the fault.
     pub effect: &'static str,
     /// How much.
     pub amount: Option<u64>,

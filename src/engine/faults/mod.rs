@@ -23,7 +23,7 @@ use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 
-/// What a fault did.
+/// Effect of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     /// The fault started.
@@ -49,7 +49,7 @@ pub enum Effect {
     },
     /// Its end was cut off.
     Cut {
-        /// What was left.
+        /// Bytes that were left.
         to_bytes: u64,
     },
     /// Bits were flipped.
@@ -127,7 +127,7 @@ pub struct Row {
     pub packet: Option<(Stream, u64)>,
     /// Index of the fault's window.
     pub window: u64,
-    /// What it did.
+    /// Effect of the fault.
     pub effect: Effect,
 }
 
@@ -156,7 +156,7 @@ struct Lanes {
     commands: Lane,
 }
 
-/// What goes to one port.
+/// Packets to one port.
 #[derive(Default)]
 struct Lane {
     /// Counts what the device gave out.
@@ -173,7 +173,7 @@ struct Active {
     draws: NoiseSource,
     /// Held back, the oldest first, each with how many are still to go before it.
     held: VecDeque<(u32, Transmit)>,
-    /// What was delayed without jitter keeps its order.
+    /// Latest due time: packets that were delayed without jitter keep their order.
     latest_due: SimTime,
     /// Whether it began while the rig ran: its end may not be known yet.
     is_live: bool,
@@ -364,7 +364,7 @@ impl WireFaults {
         }
     }
 
-    /// What faults did since the last call, for the log.
+    /// Effects of faults since the last call, for the log.
     pub fn rows(&mut self) -> std::vec::Drain<'_, Row> {
         self.rows.drain(..)
     }

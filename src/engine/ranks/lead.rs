@@ -48,7 +48,7 @@ pub struct Unable {
     pub is_input: bool,
 }
 
-/// What passed between rank 0 and one of the others.
+/// Traffic between rank 0 and one of the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankFigures {
     /// Number of the rank.
@@ -190,7 +190,7 @@ impl Lead {
         Ok(())
     }
 
-    /// What passed so far, by rank.
+    /// Traffic so far, by rank.
     pub fn figures(&self) -> Vec<RankFigures> {
         self.others.iter().map(|other| lock(&other.figures).clone()).collect()
     }
@@ -476,7 +476,7 @@ impl RemoteWorkers for Lead {
     }
 }
 
-/// What one of the others has been told.
+/// News that one of the other ranks has received.
 #[derive(Default)]
 struct Partner {
     told: Told,
@@ -538,7 +538,7 @@ fn question(device: DeviceId, request: &MeasurementRequest, sweep: &Sweep, how: 
     }
 }
 
-/// What a worker of this process would have answered.
+/// Makes the answer that a worker of this process would have given.
 fn answer(pending: Pending, reading: Reading) -> Answer {
     let Pending { device, request, begun_ns, .. } = pending;
     let (index, from, to) = (request.index, request.start, request.end());

@@ -8,7 +8,7 @@ use crate::time::SimTime;
 use crate::world::trajectory::feed::{Feed, FeedNews};
 use crate::world::vehicle::VehicleStep;
 
-/// What has been added to the motion in a world.
+/// News of the motion in a world.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Motion {
     /// Steps of the robot's motion.

@@ -20,7 +20,7 @@ use crate::world::body_state::ShownPose;
 use crate::world::trajectory::feed::{FeedNews, FeedPose};
 use crate::world::vehicle::VehicleStep;
 
-/// What rank 0 tells the others.
+/// Order of rank 0 to the others.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// To load a rig's world.
@@ -29,7 +29,7 @@ pub enum Order {
     Begin(i64, i32),
     /// The pulses of sweeps that refer to this table from now on.
     Table(u32, Vec<FiringSlot>),
-    /// What has been added to the motion.
+    /// News of the motion.
     Motion(Motion),
     /// A fault has begun, or it is known when it ends.
     Fault(FaultNews),
@@ -65,7 +65,7 @@ pub struct FaultNews {
     pub schedule: Schedule,
 }
 
-/// What is to be measured.
+/// A measurement to be made.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// Comes back with the answer.
@@ -95,7 +95,7 @@ pub struct Question {
 /// The last word of a rank that a signal ends.
 pub const SIGNALLED: &str = "it was told to end by a signal";
 
-/// What the others tell rank 0.
+/// Reply of another rank to rank 0.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// The world is loaded.
@@ -134,7 +134,7 @@ pub struct Reading {
     pub busy_ns: u64,
     /// Whether it was made with fewer rays than the sensor has.
     pub is_thinned: bool,
-    /// What from outside its last firing shows.
+    /// Pose from outside that its last firing shows.
     pub pose: Option<ShownPose>,
     /// Watched objects with returns in it, a bit each.
     pub objects: u64,
@@ -196,7 +196,7 @@ type QuestionFields = ((u64, u32, u64, u64, u64), SweepFields, (u32, u8, bool));
 /// The rotor's pieces, where its firings point, which echoes, and the receiver's setting.
 type SweepFields = (Vec<(u64, f64, f64, f64)>, Vec<[f64; 3]>, u8, f32, f32);
 type LoadedFields = (String, u32, String, String, Vec<(String, String)>);
-/// What a return is of, and how it came about.
+/// Ground truth of a return, and how it came about.
 type ReturnFields = ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool));
 type TruthFields = (u64, Vec<(u32, [f64; 7])>, Vec<(u32, f32, f32, u16)>, Vec<ReturnFields>);
 type ReadingFields = (

@@ -33,7 +33,7 @@ const BEAT: Duration = Duration::from_secs(1);
 /// Interval at which a request to end is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a rank says of itself when it has loaded `world`.
+/// Report of a rank that has loaded `world`.
 pub fn loaded(host: String, rig: &Rig, world: &LiveWorld) -> Loaded {
     let program = format!("menura {}, {}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
     Loaded {
@@ -68,13 +68,13 @@ pub fn serve(line: &Line, host: &str, stop: &AtomicBool) {
     });
 }
 
-/// What a panic said.
+/// Message of a panic.
 fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "?".to_owned())
 }
 
-/// What a signal ends.
+/// Reply after a signal that ends the process.
 fn stopped() -> Reply {
     Reply::Farewell(SIGNALLED.to_owned())
 }
@@ -135,7 +135,7 @@ fn read_rig(load: Load) -> Result<Rig, String> {
     read.map_err(|faults| faults.render(false))
 }
 
-/// What comes next from rank 0.
+/// Next message from rank 0.
 enum Next {
     Order(Order),
     Nothing,

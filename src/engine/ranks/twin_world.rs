@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::engine::certificate::digest;
 use crate::engine::world::LiveWorld;
 
-/// What a rank has loaded, by name, and its digest.
+/// Files that a rank has loaded, by name, and their digests.
 pub type Digests = Vec<(String, String)>;
 
 /// Digests of the scene, of the robot's motion, and of body and motion of each object.

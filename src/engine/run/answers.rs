@@ -116,7 +116,7 @@ impl Answers {
         Ok(Self { responses: rig.responses.clone(), sources, board, events, queue })
     }
 
-    /// What came of each response so far.
+    /// Statistics of each response so far.
     pub fn figures(&self) -> Vec<ResponseFigures> {
         let mut board = self.board.lock().expect("no holder panics");
         self.queue.try_iter().for_each(|event| board.take(event));

@@ -86,10 +86,10 @@ const WEB_STACK: usize = 512 << 10;
 /// Host events on their way to the devices. When it is full, hosts wait.
 const EVENT_QUEUE: usize = 256;
 
-/// What became of the truth of a run.
+/// Outcome of the truth of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TruthOutcome {
-    /// What was written, or why it was not.
+    /// Figures of the file, or the reason why it was not written.
     pub written: Result<TruthFigures, String>,
     /// Events that were left out because the writing did not keep up.
     pub dropped: u64,
@@ -142,7 +142,7 @@ pub struct RealTimeRun<'a> {
     fault_desk: Arc<FaultDesk>,
     /// Where what has been sent goes on to, if somebody may want to watch.
     tap: Option<Tap>,
-    /// What hosts say, on its way to the scheduler.
+    /// Hosts' inputs, on their way to the scheduler.
     host_events: (Sender<HostEvent>, Receiver<HostEvent>),
     host_start: jiff::Timestamp,
     /// All threads but the sender, which goes to the core by itself.
@@ -339,7 +339,7 @@ impl<'a> RealTimeRun<'a> {
             .collect()
     }
 
-    /// What came of each feed: whose motion it is, and counts.
+    /// Name and counts of each feed.
     pub fn feeds(&self) -> Vec<(&str, FeedCounts)> {
         self.feeds.iter().map(|port| (port.name.as_str(), port.feed.counts())).collect()
     }
@@ -354,7 +354,7 @@ impl<'a> RealTimeRun<'a> {
         self.log_failures.all()
     }
 
-    /// What came of each response so far.
+    /// Statistics of each response so far.
     pub fn responses(&self) -> Vec<ResponseFigures> {
         self.answers.figures()
     }

@@ -33,7 +33,7 @@ use crate::wire::port::Peer;
 
 /// The end of a run, and what a base has sent, are noticed after at most this time.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// What a base has sent, on its way to its caster.
+/// Number of a base's messages that may wait for its caster.
 const WAITING: usize = 256;
 /// Bytes taken at once.
 const PIECE: usize = 4096;
@@ -111,7 +111,7 @@ pub struct Caster {
 
 /// How far a client has got.
 enum Listener {
-    /// What it has sent of its request.
+    /// Its request so far.
     Asking(Vec<u8>),
     /// The listener has the stream.
     Hearing { is_chunked: bool },
@@ -236,7 +236,7 @@ impl Caster {
     }
 }
 
-/// What takes corrections for a rover.
+/// Receiver of corrections for a rover.
 pub struct Client {
     config: NtripConfig,
     latest_gga: Mutex<Vec<u8>>,

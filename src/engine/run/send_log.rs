@@ -35,10 +35,10 @@ pub const ENTRY_QUEUE: usize = 16_384;
 /// Packets that wait for their stamp, at most; older ones are without.
 const MOST_UNSTAMPED: usize = 65_536;
 
-/// What the sender hands over.
+/// Entry from the sender.
 #[derive(Debug)]
 pub enum LogEntry {
-    /// What was done with a packet.
+    /// Record of a packet.
     Record(SendRecord),
     /// A packet of a device that nobody needs any more, to be freed.
     Spent(DeviceId, Transmit),
@@ -53,7 +53,7 @@ pub enum Role {
     Standby,
 }
 
-/// What became of a packet that the sender has turned to.
+/// Outcome of a packet that the sender has handled.
 #[derive(Clone, Copy, Debug)]
 pub struct SendRecord {
     /// The device.
@@ -66,7 +66,7 @@ pub struct SendRecord {
     pub act: SimTime,
     /// When the sender turned to it.
     pub at: SimTime,
-    /// What became of it.
+    /// Outcome of the packet.
     pub outcome: Outcome,
     /// What the kernel calls it when it tells of its departure.
     pub key: Option<u32>,
@@ -74,7 +74,7 @@ pub struct SendRecord {
     pub port: PortIndex,
     /// Thread that submitted it.
     pub by: Role,
-    /// What it is the first to show.
+    /// Commands and poses that it is the first to show.
     pub marks: Marks,
 }
 
@@ -118,7 +118,7 @@ impl Stamps {
     }
 }
 
-/// What the send log writes to.
+/// Consumers of the send log.
 pub struct SendLog<'a> {
     /// Tells how late packets are.
     pub clock: MonotonicClock,

@@ -58,7 +58,7 @@ pub struct Scheduled {
     order: u64,
     /// When it came into the send queue.
     pub ready: SimTime,
-    /// What is sent.
+    /// The packet.
     pub packet: Packet,
     /// The bytes of a serial line that have arrived at `due`; `None` until the first bit is due.
     pub piece: Option<Range<usize>>,
@@ -125,7 +125,7 @@ impl SendQueue {
         self.first.as_ref()
     }
 
-    /// What is to be sent next, as it was settled.
+    /// The next packet, as it was scheduled.
     pub fn first_mut(&mut self) -> Option<&mut Scheduled> {
         self.first.as_mut()
     }

@@ -57,7 +57,7 @@ pub struct SendContext<'a> {
     pub ntrip: Option<&'a Ntrip>,
 }
 
-/// What a sender is to do next.
+/// Next action of a sender.
 pub enum Next<'a> {
     /// A packet waits for its time, and goes this way if it is a datagram.
     Packet {
@@ -334,11 +334,11 @@ fn send_datagram(
     Sent::datagram(sent)
 }
 
-/// What came of handing bytes to the system.
+/// Result of submitting bytes to the system.
 struct Sent {
     /// Why not all of them went.
     refusal: Option<Refusal>,
-    /// What the kernel calls the datagram.
+    /// The kernel's number of the datagram.
     key: Option<u32>,
 }
 

@@ -16,7 +16,7 @@ use crate::wire::truth as wire;
 
 /// Compressed together. Larger ones compress hardly better.
 const CHUNK_BYTES: u64 = 1 << 20;
-/// What a description of the layout says beside the file.
+/// Description of the layout in the file.
 const LAYOUT: &[u8] = b"Little-endian, version 1; docs/TRUTH.md of Menura. head 48: version u16, way u8, \
 port u8, length u32, number u64, due_ns u64, sha256 [u8;8], poses u32, firings u32, returns u32, 0 u32; \
 pose 64: time_ns u64, position f64[3], quaternion xyzw f64[4]; firing 24: time_ns u64, azimuth_rad f32, \
@@ -31,7 +31,7 @@ pub struct TruthError {
     reason: String,
 }
 
-/// What was written.
+/// Figures of a file of truth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TruthFigures {
     /// Messages.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use self::Shape::{Integer, List, Number, Numbers, Object, Text};
 
-/// What a field holds.
+/// Shape of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A string.
@@ -31,7 +31,7 @@ pub type Fields = &'static [(&'static str, Shape)];
 pub struct Kind {
     /// Name of the schema: Foxglove's, or `menura.…`.
     pub name: &'static str,
-    /// What it holds.
+    /// Fields of the kind.
     pub fields: Fields,
 }
 
@@ -123,7 +123,7 @@ pub const JOINT: Kind = Kind {
         ("acceleration", Number),
     ],
 };
-/// What an inertial unit would measure without errors.
+/// Measurement of an errorless IMU.
 pub const INERTIAL: Kind = Kind {
     name: "menura.Inertial",
     fields: &[
@@ -177,7 +177,7 @@ pub const CLOCK: Kind = Kind {
         ("path_delay_ns", Integer),
     ],
 };
-/// What a fault did.
+/// Effect of a fault.
 pub const FAULT: Kind = Kind {
     name: "menura.Fault",
     fields: &[
@@ -192,7 +192,7 @@ pub const FAULT: Kind = Kind {
         ("amount", Integer),
     ],
 };
-/// What a host said, as a line of a host log.
+/// A host's input, as a line of a host log.
 pub const SAID: Kind = Kind { name: "menura.Said", fields: &[("t_ns", Integer)] };
 /// `foxglove.PosesInFrame`.
 pub const POSES: Kind = Kind {
@@ -211,7 +211,7 @@ pub const LOG: Kind = Kind {
         ("line", Integer),
     ],
 };
-/// What an inertial unit has sent.
+/// Measurement that an IMU has sent.
 pub const IMU: Kind = Kind {
     name: "menura.Imu",
     fields: &[

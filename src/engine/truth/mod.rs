@@ -67,7 +67,7 @@ pub enum TruthEvent {
     Packet(PacketEvent),
     /// A sensor that is no lidar has measured.
     Measured(DeviceId, Box<Measurement>),
-    /// What the PTP clock of a device was at an instant.
+    /// State of a device's PTP clock at an instant.
     Clock(DeviceId, ClockAccount),
     /// A fault has touched something.
     Fault(Row),
@@ -93,7 +93,7 @@ pub struct PacketEvent {
     pub port: u8,
     /// Bytes as they leave.
     pub bytes: Box<[u8]>,
-    /// What it shows.
+    /// Ground truth of the packet.
     pub truth: PacketTruth,
 }
 

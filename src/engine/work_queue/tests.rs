@@ -12,7 +12,7 @@ struct Load {
     cost_ns: u64,
 }
 
-/// What became of a device's packets.
+/// Outcome of a device's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fate {
     ready_in_time: u64,

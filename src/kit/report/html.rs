@@ -78,7 +78,7 @@ fn class(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// What the filter knows of a case.
+/// Class of a case for the page's filter.
 fn shown(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::NotApplicable(_) => "fine not",

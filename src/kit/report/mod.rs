@@ -5,7 +5,7 @@ pub mod junit;
 
 use crate::kit::verdict::{Outcome, Verdict};
 
-/// What a report is about, beside the outcomes.
+/// Subject of a report, beside the outcomes.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The suite.

@@ -27,7 +27,7 @@ pub struct NewChannel {
     pub schema: String,
 }
 
-/// What there is to subscribe to, and who does.
+/// Channels and their subscribers.
 #[derive(Debug)]
 pub struct Hub {
     info: Arc<str>,

@@ -84,7 +84,7 @@ impl Item {
     }
 }
 
-/// What waits for a client.
+/// Items that wait for a client.
 #[derive(Debug, Default)]
 struct Waiting {
     items: VecDeque<Item>,
@@ -93,7 +93,7 @@ struct Waiting {
     lost: u64,
 }
 
-/// What a thread that publishes knows of a client.
+/// A publishing thread's view of a client.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: Mutex<Waiting>,

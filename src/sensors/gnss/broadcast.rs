@@ -34,7 +34,7 @@ pub struct Broadcast {
 }
 
 impl Broadcast {
-    /// What `satellite` broadcasts at a GPS time.
+    /// Broadcast of `satellite` at a GPS time.
     pub fn new(satellite: &Satellite, gps_s: i64) -> Self {
         // Hours are those of the system's own time.
         let behind_s = if satellite.system == GnssSystem::Beidou { BEIDOU_BEHIND_S } else { 0 };

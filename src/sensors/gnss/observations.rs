@@ -197,7 +197,7 @@ impl Observer {
 /// Where and when is measured.
 struct Geometry {
     gps_s: i64,
-    /// What `gps_s` leaves.
+    /// Remainder of `gps_s`.
     rest_s: f64,
     local: GeoOrigin,
     here: DVec3,

@@ -13,7 +13,7 @@ use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sweep};
 use crate::time::SimTime;
 use crate::world::raycast::Hit;
 
-/// What came of a sweep.
+/// Result of a sweep.
 pub(in crate::sensors) struct Fired<T> {
     pub received: Vec<T>,
     pub fault_effects: Vec<FaultEffect>,

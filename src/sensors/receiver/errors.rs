@@ -109,7 +109,7 @@ impl Errors {
     }
 }
 
-/// What `laser` is off by in a run, in the unit of `std`.
+/// Bias of `laser` in a run, in the unit of `std`.
 pub(in crate::sensors) fn laser_bias(
     std: f64,
     noise: &NoiseSource,

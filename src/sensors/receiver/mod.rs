@@ -31,7 +31,7 @@ pub struct Backscatter {
     pub reflectance: f32,
 }
 
-/// What a device has set its receiver to.
+/// Receiver settings of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverSetting {
     /// The detection threshold as a multiple of the data sheet's.

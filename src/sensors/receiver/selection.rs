@@ -40,7 +40,7 @@ impl Candidates {
         self.last = Some(echo);
     }
 
-    /// What is reported.
+    /// The reported echoes.
     pub fn select(&self, selection: EchoSelection) -> PulseReturns {
         let Self { nearest, strongest, runner_up, last } = *self;
         let (first, second) = match selection {

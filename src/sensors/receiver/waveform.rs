@@ -51,7 +51,7 @@ struct Edge {
     sum: f64,
     re: f64,
     im: f64,
-    /// What the slope of the sum here is proportional to.
+    /// Value to which the slope of the sum is proportional here.
     slope: f64,
 }
 

@@ -52,7 +52,7 @@ pub struct Weather {
 /// Weathers so far.
 static COUNT: AtomicU64 = AtomicU64::new(1);
 
-/// What a thread keeps of the weather while it measures.
+/// A thread's cache of the weather while it measures.
 #[derive(Default)]
 pub struct AirScratch {
     weather: u64,

@@ -35,7 +35,7 @@ pub(super) struct Stretch {
     pub to_m: f64,
     /// Where its light comes from on average, metres.
     pub range_m: f64,
-    /// What the uniform medium of the air sends back from it.
+    /// Backscatter of the air's uniform medium in this stretch.
     pub uniform: Backscatter,
     /// The reflectance that a backscatter coefficient of 1/(m sr) has here in clear air.
     pub per_coefficient: f64,

@@ -56,7 +56,7 @@ pub(super) struct Compared {
     pub unit: &'static str,
     /// SI in one of it.
     pub scale: f64,
-    /// What was asked for.
+    /// The requested errors.
     pub asked: TriadErrors,
     /// Averaging time with asked and found deviations and what is allowed.
     pub rows: Vec<Row>,

@@ -21,7 +21,7 @@ const LEAST_UPRIGHT: f64 = 0.866;
 /// Highest step among neighbours, metres.
 const MOST_STEP_M: f64 = 0.25;
 
-/// What a point is to a robot.
+/// Class of a point for a robot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
     /// The ground can be driven over.

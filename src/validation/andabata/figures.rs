@@ -18,7 +18,7 @@ const LAG_S: f64 = 0.035;
 /// Equations hold to this.
 const EXACT: f64 = 1e-9;
 
-/// What was found.
+/// Findings about the robot's motion.
 pub(super) struct Kinematics {
     pub text: String,
     pub report: Value,

@@ -53,7 +53,7 @@ const OPEN_COST: u32 = 100;
 const NEAR_CLOSED_COST: u32 = 1_000;
 const CLOSED_COST: u32 = 10_000;
 
-/// What was seen of a cell.
+/// Observations of a cell.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     at: SimTime,
@@ -61,7 +61,7 @@ struct Seen {
     is_closed: bool,
 }
 
-/// What the robot has seen, in its own frame.
+/// The robot's memory, in its own frame.
 #[derive(Clone, Debug)]
 pub struct Memory {
     cells: Vec<Option<Seen>>,
@@ -86,7 +86,7 @@ fn index(cell: IVec2) -> Option<usize> {
     is_inside.then(|| (cell.y * SIDE + cell.x) as usize)
 }
 
-/// What one scan shows of a cell.
+/// Observations of a cell in one scan.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scanned {
     open: u32,
@@ -212,13 +212,13 @@ impl Memory {
         costs
     }
 
-    /// What is known of the ground at `now`.
+    /// Chart of the ground at `now`.
     pub fn chart(&self, now: SimTime) -> Chart {
         Chart { costs: self.costs(now) }
     }
 }
 
-/// What it costs to drive over each cell.
+/// Cost of driving over each cell.
 pub struct Chart {
     costs: Vec<u32>,
 }

@@ -93,7 +93,7 @@ struct Truth {
     headings_rad: Vec<f64>,
     /// When a wheel was in a ditch for the first time.
     ditch_at: Option<SimTime>,
-    /// What was touched.
+    /// Objects that were touched.
     contacts: Vec<String>,
     /// Points of all 3-D scans in the puddle's place, before the robot is in it.
     points_in_puddle: usize,
@@ -356,7 +356,7 @@ impl Run for Andabata {
     }
 }
 
-/// What came of groups of runs that were to be `whole`.
+/// Findings of groups of runs that were to be `whole`.
 fn findings(trips: &[Vec<Trip>], whole: bool) -> Findings {
     let plain = &trips[0];
     let kinematics = figures::kinematics();

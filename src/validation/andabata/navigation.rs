@@ -33,7 +33,7 @@ const CLEAR_AHEAD_M: f64 = 3.0;
 /// From one map to the next the direction turns by no more if there is another way.
 const MOST_TURN_RAD: f64 = 0.5 * PI;
 
-/// What is known of a cell.
+/// Class of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cell {
     /// No point.

@@ -103,7 +103,7 @@ pub struct UsedMap {
     pub taken_rad: Option<f64>,
 }
 
-/// What the computer has done.
+/// Log of the computer's actions.
 #[derive(Clone, Debug, Default)]
 pub struct Logbook {
     /// Points of each 3-D scan, before they were thinned.
@@ -161,9 +161,9 @@ pub struct Robot {
     target_rad: Option<f64>,
     is_blocked: bool,
     has_new_heading: bool,
-    /// What earlier scans showed, if it keeps that.
+    /// Memory of earlier scans, if it keeps one.
     memory: Option<Memory>,
-    /// What it has done.
+    /// Log of its actions.
     pub logbook: Logbook,
 }
 

@@ -42,7 +42,7 @@ impl Spread {
     }
 }
 
-/// What a drive with one lidar gave.
+/// Result of a drive with one lidar.
 pub(super) struct Drive {
     pub name: &'static str,
     pub map: Map,
