@@ -85,7 +85,7 @@ pub struct Topic {
 pub struct Message {
     /// The number of its topic, as [`Bag::topic`] has them.
     pub topic: u64,
-    /// When it was recorded, nanoseconds of POSIX time.
+    /// Time when it was recorded, nanoseconds of POSIX time.
     pub unix_ns: i128,
     /// Its bytes.
     pub data: Vec<u8>,

@@ -51,7 +51,7 @@ pub struct Step {
 /// The data packets of a sender.
 #[derive(Debug, Default)]
 pub struct DataFlow {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
     /// How many hold two returns of each firing.
     pub dual_packets: u64,
@@ -61,9 +61,9 @@ pub struct DataFlow {
     pub zero_points: u64,
     /// From one azimuth to the next within packets, 0.01 degrees.
     pub azimuth_step: Range,
-    /// How often the azimuth passed zero.
+    /// Number of times the azimuth passed zero.
     pub turns: u64,
-    /// How often the azimuth went back.
+    /// Number of times the azimuth went back.
     pub azimuth_back: u64,
     /// Faults of packets.
     pub issues: u64,
@@ -71,7 +71,7 @@ pub struct DataFlow {
     pub issue_examples: Vec<String>,
     /// First and last time of the device's own.
     pub stamps: Option<(Stamp, Stamp)>,
-    /// How often the device's own time went back.
+    /// Number of times the device's own time went back.
     pub stamps_back: u64,
     /// Gaps between the device's own times.
     device_gaps: Gaps,

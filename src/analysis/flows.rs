@@ -182,7 +182,7 @@ pub struct Steady<T> {
     /// Value of the first packet.
     pub first: T,
     last: T,
-    /// How often it differed from the packet before.
+    /// Number of times it differed from the packet before.
     pub changes: u64,
 }
 
@@ -206,11 +206,11 @@ pub struct Flow {
     pub destination: SocketAddr,
     /// Sender's and receiver's MAC address, of the first packet.
     pub macs: Option<([u8; 6], [u8; 6])>,
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
-    /// When the first came, nanoseconds of POSIX time.
+    /// Time when the first came, nanoseconds of POSIX time.
     pub first_unix_ns: i128,
-    /// When the last came, nanoseconds of POSIX time.
+    /// Time when the last came, nanoseconds of POSIX time.
     pub last_unix_ns: i128,
     /// IP time to live.
     pub ttl: Steady<u8>,

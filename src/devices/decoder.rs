@@ -122,10 +122,10 @@ pub struct Frame {
 
 /// Content of a frame.
 pub trait Content {
-    /// For people, one line.
+    /// Text for people, one line.
     fn text(&self) -> String;
 
-    /// For machines.
+    /// Content for machines.
     fn fields(&self) -> Map<String, Value>;
 
     /// The scan in it, if there is one.
@@ -151,7 +151,7 @@ pub struct Scan {
     pub ranges_m: Vec<Option<f64>>,
     /// Direction of the first, counterclockwise from straight ahead, degrees.
     pub first_deg: f64,
-    /// From each to the next, degrees.
+    /// Step from each to the next, degrees.
     pub step_deg: f64,
 }
 
@@ -173,7 +173,7 @@ pub struct Place {
     pub number: u64,
     /// Offset of the first byte in the stream.
     pub offset: u64,
-    /// When the first byte left, seconds since the recording's start, if that is known.
+    /// Time when the first byte left, seconds since the recording's start, if that is known.
     pub time_s: Option<f64>,
 }
 
@@ -197,7 +197,7 @@ pub struct Totals {
 /// Totals over all scans of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct ScanTotals {
-    /// How many.
+    /// Number of items.
     pub count: u64,
     /// Ranges in them, those without an echo included.
     pub values: u64,
@@ -210,7 +210,7 @@ pub struct ScanTotals {
 }
 
 impl Totals {
-    /// From the first frame to the last, seconds; `None` where times are not known.
+    /// Time from the first frame to the last, seconds; `None` where times are not known.
     pub fn duration_s(&self) -> Option<f64> {
         self.times_s.map(|(first, last)| last - first)
     }
@@ -226,9 +226,9 @@ impl ScanTotals {
 
 /// A frame that is known by its fields alone.
 pub(crate) struct Fields {
-    /// For people.
+    /// Text for people.
     pub text: String,
-    /// For machines.
+    /// Content for machines.
     pub fields: Map<String, Value>,
 }
 

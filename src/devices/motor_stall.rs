@@ -12,7 +12,7 @@ use crate::time::SimTime;
 /// A rotor or mirror is held, and let go when the window closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MotorStall {
-    /// From full speed to rest, nanoseconds; as the motor itself slows down when left out.
+    /// Time from full speed to rest, nanoseconds; as the motor itself slows down when left out.
     pub stops_within_ns: Option<u64>,
 }
 

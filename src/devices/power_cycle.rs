@@ -18,7 +18,7 @@ fn read(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyDa
     Some(Arc::new(PowerCycle))
 }
 
-/// When power is next cut at `from` or later.
+/// Time when power is next cut at `from` or later.
 pub fn next_cut(cuts: &[Timed<PowerCycle>], from: SimTime) -> Option<SimTime> {
     let next = |cut: &Timed<PowerCycle>| match cut.is_on(from) {
         true => Some(from),
@@ -27,7 +27,8 @@ pub fn next_cut(cuts: &[Timed<PowerCycle>], from: SimTime) -> Option<SimTime> {
     cuts.iter().filter_map(next).min()
 }
 
-/// When power is back that is cut at `at`: after the last of the windows that are open. `None`: never.
+/// Time when power is back that is cut at `at`: after the last of the windows that are open.
+/// `None`: never.
 pub fn back_at(cuts: &[Timed<PowerCycle>], at: SimTime) -> Option<SimTime> {
     let ends =
         cuts.iter().filter_map(|cut| Some(cut.schedule.window(cut.schedule.window_at(at)?).1));

@@ -28,12 +28,12 @@ impl SampleSeries {
         self.count = (longest_ns / self.period_ns).max(1) as u32;
     }
 
-    /// From a sample to the next, nanoseconds.
+    /// Time from a sample to the next, nanoseconds.
     pub fn period_ns(&self) -> u64 {
         self.period_ns
     }
 
-    /// When the next series begins.
+    /// Time when the next series begins.
     pub fn next_start(&self) -> SimTime {
         self.next
     }

@@ -15,7 +15,7 @@ struct Host<F> {
     peer: Peer,
     framer: Framer<F>,
     heard: SimTime,
-    /// When its last answer leaves.
+    /// Time when its last answer leaves.
     busy_until: SimTime,
 }
 

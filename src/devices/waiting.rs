@@ -11,7 +11,7 @@ const MOST: usize = 32;
 #[derive(Debug)]
 pub struct WaitingRequests<R> {
     requests: VecDeque<R>,
-    /// When the oldest is answered; `None` while it waits for a scan.
+    /// Time when the oldest is answered; `None` while it waits for a scan.
     answer: Option<SimTime>,
 }
 
@@ -35,7 +35,7 @@ impl<R> WaitingRequests<R> {
         }
     }
 
-    /// When the oldest is answered.
+    /// Time when the oldest is answered.
     pub fn next_answer(&self) -> Option<SimTime> {
         self.answer
     }

@@ -27,7 +27,7 @@ use crate::wire::port::{Peer, UdpOptions};
 pub struct Connections {
     /// The device, for messages; empty where there is none.
     pub device: String,
-    /// Where its bytes go.
+    /// Link to which its bytes go.
     pub link: Link,
     /// Where else its hosts reach it.
     pub controls: Vec<ControlLink>,

@@ -28,7 +28,7 @@ impl GrowingFile {
         Self { what, path: path.to_owned(), file }
     }
 
-    /// Where it is written.
+    /// A writer to the file.
     pub fn writer(&self) -> Box<dyn Write + Send> {
         Box::new(BufWriter::new(self.file.clone()))
     }

@@ -17,7 +17,7 @@ use crate::world::actuation::Actuation;
 pub struct HostEvent {
     /// What, to whom, and when it was noticed.
     pub said: Said,
-    /// Where the answer goes, to a request.
+    /// Channel for the answer, if it is a request.
     pub reply: Option<oneshot::Sender<HttpResponse>>,
 }
 
@@ -26,7 +26,7 @@ pub struct HostEvent {
 pub struct Said {
     /// When: the device's time, or when it was noticed if no device has heard it yet.
     pub at: SimTime,
-    /// To whom.
+    /// Receiver of the input.
     pub to: HostTarget,
     /// What.
     pub words: Words,

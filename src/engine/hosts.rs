@@ -11,7 +11,7 @@ use crate::time::SimTime;
 /// All devices come to [`Hosts::next`]; what they have sent by then is heard, in the order of each
 /// device; then the hosts speak. What they say depends on what they have heard, and so does the run.
 pub trait Hosts {
-    /// When they speak next; `None` if they never will.
+    /// Time when they speak next; `None` if they never will.
     fn next(&self) -> Option<SimTime>;
 
     /// Receives bytes that leave `device` at `due`.

@@ -83,7 +83,7 @@ pub struct LiveFault {
     pub device: String,
     /// The word for its kind.
     pub kind: String,
-    /// When it takes hold, nanoseconds since the first instant.
+    /// Time when it takes hold, nanoseconds since the first instant.
     pub begins_ns: u64,
     /// When it ends, if that is settled or was asked for.
     pub ends_ns: Option<u64>,
@@ -91,7 +91,7 @@ pub struct LiveFault {
 
 /// Request to the scheduler.
 pub enum FaultOrder {
-    /// To let a fault begin.
+    /// Start a fault.
     Begin {
         /// It; its schedule is for the scheduler to fill in.
         config: Box<FaultConfig>,
@@ -101,14 +101,14 @@ pub enum FaultOrder {
         keys: String,
         /// Its keys in TOML, for whoever has to read them again.
         text: String,
-        /// Where the answer goes.
+        /// Channel for the answer.
         reply: Sender<Result<LiveFault, String>>,
     },
-    /// To let it end.
+    /// End a fault.
     End {
         /// Its name.
         name: String,
-        /// Where the answer goes.
+        /// Channel for the answer.
         reply: Sender<Result<LiveFault, String>>,
     },
 }

@@ -15,7 +15,7 @@ impl LogFailures {
         self.0.lock().expect("no holder panics").push(text);
     }
 
-    /// All so far.
+    /// All failures so far.
     pub fn all(&self) -> Vec<String> {
         self.0.lock().expect("no holder panics").clone()
     }

@@ -92,7 +92,7 @@ pub enum SetupError {
     Feed {
         /// Name of what moves.
         of: String,
-        /// Where it was to come.
+        /// Address at which it was to come.
         listen: SocketAddr,
         /// The system's answer.
         error: io::Error,

@@ -26,7 +26,7 @@ pub struct PtpFigures {
     pub stamps: String,
     /// The state of the port in the end.
     pub state: String,
-    /// How often the state changed.
+    /// Number of times the state changed.
     pub changes: u64,
     /// For how many seconds it was locked.
     pub locked_s: u64,

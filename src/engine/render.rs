@@ -63,7 +63,8 @@ struct RunningDevice {
     body_from_sensor: Transform<Body, frames::Sensor>,
     /// No request that has not been asked for begins before this.
     asked_until: SimTime,
-    /// When something came to it after which it has not been asked yet for all that it wants measured.
+    /// Time when something came to it after which it has not been asked yet for all that it wants
+    /// measured.
     unasked_from: Option<SimTime>,
     /// Nothing that has been asked for is measured later than this.
     asked_end: SimTime,
@@ -95,7 +96,7 @@ enum Request {
     UnderWay {
         /// Its first firing.
         start: SimTime,
-        /// When its answer is needed.
+        /// Time when its answer is needed.
         needed: SimTime,
     },
     Answered(Box<Measured>),

@@ -37,7 +37,7 @@ impl ReplayTimes {
         Self { limits, latest: None, count: 0, jumps: 0, shown, early: 0, earliest_ns: 0 }
     }
 
-    /// When that which was captured next, at `unix_ns`, is due.
+    /// Time when that which was captured next, at `unix_ns`, is due.
     pub fn due(&mut self, unix_ns: i128) -> SimTime {
         self.count += 1;
         let Some((latest_ns, latest)) = self.latest else {

@@ -24,7 +24,7 @@ pub struct HiddenSky {
     pub receiver: String,
     /// Outlook at the start.
     pub at_start: SkyOutlook,
-    /// When there is a sky for a fix, seconds; `None` if not within the first minute.
+    /// Time when there is a sky for a fix, seconds; `None` if not within the first minute.
     pub fix_at_s: Option<u64>,
     /// The devices that it feeds through their `gps_cable`.
     pub feeds: Vec<String>,

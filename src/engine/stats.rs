@@ -61,7 +61,7 @@ pub struct Counters {
     pub dropped: u64,
     /// Packets the system refused to send.
     pub send_errors: u64,
-    /// When the latest packet was handed to the system; `None` before the first.
+    /// Time when the latest packet was handed to the system; `None` before the first.
     pub last_sent: Option<SimTime>,
 }
 
@@ -79,7 +79,7 @@ pub struct RenderStats {
 pub struct Effort {
     /// Processor time, nanoseconds.
     pub busy_ns: u64,
-    /// From its beginning to its end, nanoseconds.
+    /// Time from its beginning to its end, nanoseconds.
     pub lasted_ns: u64,
 }
 
@@ -98,7 +98,7 @@ impl Effort {
 struct DeviceRendering {
     /// Processor time.
     busy_ns: AtomicU64,
-    /// From beginning to end, with the time in which a worker had no processor.
+    /// Time from beginning to end, with the time in which a worker had no processor.
     lasted_ns: AtomicU64,
     measured: AtomicU64,
     given_up: AtomicU64,
@@ -114,7 +114,7 @@ pub struct DeviceFigures {
     pub name: String,
     /// Its profile.
     pub profile: String,
-    /// Where its bytes went.
+    /// Link to which its bytes went.
     pub link: String,
     /// Packets sent, late ones too.
     pub packets: u64,
@@ -189,7 +189,7 @@ const LEAST_BIN_NS: u64 = 1000;
 pub struct LatenessBin {
     /// Upper end of the bin, microseconds.
     pub up_to_us: f64,
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
 }
 

@@ -48,7 +48,7 @@ pub struct Waiting<T> {
     pub device: DeviceId,
     /// Its first firing or sample.
     pub start: SimTime,
-    /// When its answer is needed.
+    /// Time when its answer is needed.
     pub needed: SimTime,
     /// The request.
     pub item: T,
@@ -92,7 +92,7 @@ struct Lane<T> {
 struct Turnaround {
     mean_ns: u64,
     deviation_ns: u64,
-    /// When it was last seen.
+    /// Time when it was last seen.
     seen_ns: i64,
 }
 
@@ -214,7 +214,7 @@ impl<T> WorkQueue<T> {
 }
 
 impl<T> Lane<T> {
-    /// When a packet will most likely be ready that a worker begins with at `now_ns`.
+    /// Time when a packet will most likely be ready that a worker begins with at `now_ns`.
     fn ready_if_begun_ns(&self, now_ns: i64, ahead_ns: u64) -> i64 {
         now_ns.saturating_add_unsigned(self.turnaround.likely_ns(now_ns, ahead_ns))
     }

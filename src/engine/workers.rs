@@ -47,7 +47,7 @@ pub struct Measured {
     pub measurement: Measurement,
     /// Commands and poses that the measurement shows.
     pub marks: Marks,
-    /// When a worker began with it, as [`Board::now_ns`] has it.
+    /// Time when a worker began with it, as [`Board::now_ns`] has it.
     pub begun_ns: i64,
     /// Whether it was made with fewer rays than the sensor has.
     pub is_thinned: bool,

@@ -41,7 +41,7 @@ pub struct Case {
     pub faults: Vec<CaseFault>,
     /// When the sensor loses its power.
     pub power_cuts: Vec<PowerCut>,
-    /// When the driver is killed and started again, seconds.
+    /// Time when the driver is killed and started again, seconds.
     pub driver_restarts_s: Vec<f64>,
     /// Requests to the device's web interface.
     pub web_posts: Vec<WebPost>,
@@ -58,7 +58,7 @@ pub struct Case {
 pub struct CaseFault {
     /// The kind.
     pub kind: String,
-    /// When it begins, seconds of the case.
+    /// Time when it begins, seconds of the case.
     pub start_s: f64,
     /// The device that has it, if it is not the one under test: the receiver at its GPS cable.
     pub on_cable: bool,
@@ -84,9 +84,9 @@ impl CaseFault {
 /// A sensor without power for a while.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerCut {
-    /// When it goes off, seconds of the case.
+    /// Time when it goes off, seconds of the case.
     pub off_s: f64,
-    /// When it is on again.
+    /// Time when it is on again.
     pub on_s: f64,
     /// Keys of the rig that are different from then on, `KEY=VALUE`; `{device}` is the device under test.
     pub set: Vec<String>,

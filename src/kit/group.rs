@@ -12,7 +12,7 @@ use crate::kit::clock;
 
 /// Processes that carry this variable with the same value belong to one case.
 pub const MARK: &str = "MENURA_TEST";
-/// How often processes with a mark are looked for at most, until there is none.
+/// Number of times processes with a mark are looked for at most, until there is none.
 const PASSES: usize = 100;
 /// In how many of these in a row there has to be none.
 const ENOUGH_EMPTY: usize = 3;

@@ -62,7 +62,7 @@ impl<'a> Listener<'a> {
         look(&self.output.lock().expect("no holder panics"))
     }
 
-    /// All that has come.
+    /// The whole output so far.
     pub fn take(self) -> DriverOutput {
         self.output.into_inner().expect("no holder panics")
     }

@@ -25,7 +25,7 @@ use crate::links::part_file::PartFile;
 /// When cases begin that do not say when.
 const START: &str = "2026-06-01T12:00:00Z";
 
-/// How often a case is run at most when this machine was too busy.
+/// Number of times a case is run at most when this machine was too busy.
 const ATTEMPTS: usize = 3;
 
 /// Plan of a test run.

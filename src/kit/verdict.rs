@@ -69,7 +69,7 @@ pub struct Outcome {
     pub evidence: String,
     /// The command that gives the same bytes again.
     pub repeat: String,
-    /// How long it took.
+    /// Duration of the run.
     pub took: Duration,
 }
 

@@ -58,7 +58,7 @@ impl HttpServer {
         self
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

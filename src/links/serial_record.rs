@@ -70,7 +70,7 @@ impl SerialIndex {
         rows.map(move |((offset, time_s), end)| (*time_s, start(*offset)..start(end)))
     }
 
-    /// From the first write to the last, seconds.
+    /// Time from the first write to the last, seconds.
     pub fn span_s(&self) -> Option<f64> {
         self.rows.first().zip(self.rows.last()).map(|(first, last)| last.1 - first.1)
     }

@@ -124,7 +124,7 @@ impl TcpServer {
         port.checked_sub(self.first_port).is_some_and(|n| usize::from(n) < self.listeners.len())
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.listeners.iter().map(|(_, address)| *address)
     }

@@ -76,7 +76,7 @@ impl UdpServer {
         Ok(Self { socket, broadcasts, address, port, hosts: Mutex::default() })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -29,7 +29,7 @@ pub struct ErrorRecord {
 pub struct Worst {
     /// The packet: how many of its device's were before it, those that were dropped included.
     pub packet: u64,
-    /// When it should have been, nanoseconds since the first instant.
+    /// Time when it should have been, nanoseconds since the first instant.
     pub due_ns: u64,
     /// How far off it was, nanoseconds; positive is late.
     pub error_ns: i64,

@@ -35,7 +35,7 @@ const NO_PORTS: [u16; 2] = [0, 0];
 pub(super) struct Sweep {
     /// Id of the device in the rig.
     pub device: DeviceId,
-    /// When the datagram, or the scan's first byte, leaves.
+    /// Time when the datagram, or the scan's first byte, leaves.
     pub leaves: SimTime,
     /// On the wire, degrees, clockwise as all spinning lidars count; `None` of a scan.
     pub azimuth_deg: Option<f64>,

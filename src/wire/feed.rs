@@ -26,7 +26,7 @@ pub struct PoseTwist {
     pub version: u32,
     /// Counts the sender's datagrams.
     pub sequence: u64,
-    /// When the pose is true, by the sender's clock, nanoseconds from any origin.
+    /// Time when the pose is true, by the sender's clock, nanoseconds from any origin.
     pub time_ns: u64,
     /// Position of the body, World, metres.
     pub position_m: [f64; 3],

@@ -343,7 +343,7 @@ pub enum Item {
     },
     /// `address | command | data | CRC16`.
     Write {
-        /// To whom.
+        /// Receiver of the input.
         address: u8,
         /// See [`command`].
         command: u8,
@@ -354,7 +354,7 @@ pub enum Item {
     },
     /// A command that is not known: where it ends nobody can say.
     Unknown {
-        /// To whom.
+        /// Receiver of the input.
         address: u8,
         /// The command.
         command: u8,

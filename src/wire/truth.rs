@@ -51,7 +51,7 @@ pub struct PacketRecord {
     pub len: u32,
     /// Its place among those of the port.
     pub number: u64,
-    /// When it is due, nanoseconds of the run.
+    /// Time when it is due, nanoseconds of the run.
     pub due_ns: u64,
     /// The first eight bytes of the SHA-256 of its bytes.
     pub sha256: [u8; 8],

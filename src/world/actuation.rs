@@ -56,7 +56,7 @@ pub struct Command {
     pub at: SimTime,
     /// Counts the commands of a run, from 1.
     pub serial: u64,
-    /// When what the host said arrived, on the run's clock.
+    /// Time when what the host said arrived, on the run's clock.
     pub arrived: SimTime,
     /// The actuation.
     pub actuation: Actuation,

@@ -220,7 +220,7 @@ impl InertialFit {
         }
     }
 
-    /// For machines.
+    /// Content for machines.
     pub fn report(&self) -> Value {
         let sensors: Vec<Value> = self
             .triads

@@ -209,7 +209,7 @@ impl PositionFit {
         Fragment { source: self.source.clone(), remarks, tables: vec![table] }
     }
 
-    /// For machines.
+    /// Content for machines.
     pub fn report(&self) -> Value {
         let walk = self.walk.map(|walk| {
             json!({ "std_m": walk.std_m.to_array(), "time_constant_s": walk.time_constant_s })

@@ -19,11 +19,11 @@ const MOST_MISSING: f64 = 0.05;
 pub struct PositionLog {
     /// The message that tells them.
     pub message: String,
-    /// From one to the next, seconds.
+    /// Time from one to the next, seconds.
     pub interval_s: f64,
     /// East, north, up of the first, metres. One that is missing is as the one before.
     pub positions_m: Vec<DVec3>,
-    /// How most of them were found; `None` if no message tells.
+    /// Kind of fix of most of them; `None` if no message says.
     pub grade: Option<BestFix>,
     /// The smallest step on the wire, metres.
     pub quantum_m: f64,

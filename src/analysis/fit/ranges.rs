@@ -169,7 +169,7 @@ impl RangeFit {
         Fragment { source: self.source.clone(), remarks, tables: vec![table] }
     }
 
-    /// For machines.
+    /// Content for machines.
     pub fn report(&self) -> Value {
         let lasers: Vec<Value> = self
             .lasers

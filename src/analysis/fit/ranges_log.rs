@@ -76,7 +76,7 @@ impl Cell {
 pub struct RangeLog {
     /// Cells by laser and place of the direction.
     pub cells: BTreeMap<(u16, u32), Cell>,
-    /// From the first to the last, seconds, where times are known.
+    /// Time from the first to the last, seconds, where times are known.
     pub duration_s: f64,
     /// Whether other flows of lidar data were passed over.
     pub has_others: bool,

@@ -29,7 +29,7 @@ pub const FORMAT: &str = "menura-probe-1";
 const MOST_STREAMS: usize = 64;
 /// Room asked for what waits to be read: seconds of the fastest device.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
-/// How often a socket is emptied at the end, while yet more arrives.
+/// Number of times a socket is emptied at the end, while yet more arrives.
 const LAST_LOOKS: usize = 16;
 /// How long the end may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -62,7 +62,7 @@ pub struct ProbeReport {
     pub run_s: f64,
     /// This host's clock.
     pub clock: ClockState,
-    /// Where it listened.
+    /// Sockets at which it listened.
     pub sockets: Vec<SocketFigures>,
     /// Each sender at each port.
     pub streams: Vec<StreamFigures>,
@@ -93,7 +93,7 @@ impl Probe {
         Ok(Self { sockets, streams: BTreeMap::new(), crowded_out: 0 })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.sockets.iter().map(|listener| listener.at)
     }

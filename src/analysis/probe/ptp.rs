@@ -87,9 +87,9 @@ pub struct MasterFigures {
     pub offset_ns: Option<SpreadFigures>,
     /// Half of the way there and back, nanoseconds.
     pub path_delay_ns: Option<SpreadFigures>,
-    /// From the master to here by both clocks, nanoseconds.
+    /// Time from the master to here by both clocks, nanoseconds.
     pub to_here_ns: Option<SpreadFigures>,
-    /// From here to the master by both clocks, nanoseconds.
+    /// Time from here to the master by both clocks, nanoseconds.
     pub back_ns: Option<SpreadFigures>,
 }
 
@@ -142,7 +142,7 @@ struct Master {
     is_two_step: bool,
     /// Sequence, arrival and correction of a synchronisation without its follow-up.
     sync: Option<(u16, i128, i128)>,
-    /// From there to here by the last synchronisation.
+    /// Time from there to here by the last synchronisation.
     latest_ns: Option<i128>,
     offsets: Spread,
     delays: Spread,

@@ -81,7 +81,7 @@ struct Judged {
 /// Statistics of one sender's datagrams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamFigures {
-    /// Where they arrived.
+    /// Address at which they arrived.
     pub at: String,
     /// Address of the sender.
     pub from: String,
@@ -102,7 +102,7 @@ pub struct StreamFigures {
     pub unrecognised: u64,
     /// Datagrams that the kernel did not stamp.
     pub unstamped: u64,
-    /// From the first to the last, seconds.
+    /// Time from the first to the last, seconds.
     pub span_s: f64,
     /// Packets a second.
     pub rate_hz: f64,

@@ -163,7 +163,7 @@ pub struct PacketJoin<'a> {
     by_laser: HashMap<usize, Vec<usize>>,
     /// All firings by angle, counterclockwise from ahead, degrees, -180..180.
     by_angle: Vec<(f64, usize)>,
-    /// From angle to angle.
+    /// Step from angle to angle.
     spacing_deg: f64,
 }
 

@@ -42,7 +42,7 @@ pub enum PointPlace {
     Angle {
         /// The angle.
         deg: f64,
-        /// From value to value.
+        /// Step from value to value.
         step_deg: f64,
     },
 }

@@ -66,7 +66,7 @@ pub struct BeamSettings {
     /// Width of the beam across where it leaves the device, metres. Its height there is in proportion to the
     /// divergences.
     pub exit_width_m: f64,
-    /// How echoes are formed.
+    /// Rule by which echoes are formed.
     pub echoes: EchoRule,
     /// The pulse's width at half height as a distance, metres: c times its duration over two. Echoes nearer to
     /// one another than this are one.

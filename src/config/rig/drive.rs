@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 /// `trajectory = { kind = "drive", … }`: see `menura_world::world::vehicle`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriveConfig {
-    /// How the wheels move the body.
+    /// Model of the drive.
     pub model: DriveModel,
     /// Highest ground speed of a tread or wheel, m/s.
     pub max_speed_m_s: f64,
@@ -27,7 +27,7 @@ pub struct DriveConfig {
     pub twist: Option<TwistInput>,
 }
 
-/// How the wheels move the body.
+/// Model of the drive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DriveModel {
     /// Treads, or wheels that cannot be steered, on both sides.

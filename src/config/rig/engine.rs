@@ -51,7 +51,7 @@ pub struct PtpMasterConfig {
     pub priority_1: u8,
     /// Transport of its messages.
     pub transport: Transport,
-    /// How the path delay is measured.
+    /// Mechanism by which the path delay is measured.
     pub delay: DelayMechanism,
 }
 

@@ -66,7 +66,7 @@ pub enum WireFault {
     Delay {
         /// Probability for each datagram.
         probability: f64,
-        /// How late, nanoseconds.
+        /// Delay, nanoseconds.
         delay_ns: u64,
         /// Up to this much earlier or later than that, nanoseconds.
         jitter_ns: u64,

@@ -50,7 +50,7 @@ pub enum JointMotion {
         /// Positive turns right-handed about the axis, or slides along it.
         rate: f64,
     },
-    /// To and fro about its start.
+    /// A sine about its start.
     Sine {
         /// From the middle to either end.
         amplitude: f64,
@@ -73,7 +73,7 @@ pub enum JointMotion {
 /// A fault of a device: the joint on which it sits is held, and let go when the window closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JointJam {
-    /// From its speed to rest, and after the window back to its speed, nanoseconds.
+    /// Time from its speed to rest, and after the window back to its speed, nanoseconds.
     pub stops_within_ns: u64,
 }
 

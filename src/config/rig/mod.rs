@@ -83,7 +83,7 @@ pub struct Rig {
     pub robot: RobotConfig,
     /// What turns or slides between the robot's body and devices, in the rig's order.
     pub joints: Vec<Arc<JointConfig>>,
-    /// How the engine runs.
+    /// Settings of the engine.
     pub engine: EngineConfig,
     /// The devices, in the rig's order.
     pub devices: Vec<DeviceConfig>,
@@ -91,7 +91,7 @@ pub struct Rig {
     pub faults: Vec<FaultConfig>,
     /// Stimuli for the robot.
     pub stimuli: Vec<StimulusConfig>,
-    /// How it says that it has.
+    /// Responses of the robot to stimuli.
     pub responses: Vec<ResponseConfig>,
     /// Where things were written, for faults that show only when a file is loaded.
     pub places: RigPlaces,
@@ -232,7 +232,7 @@ pub enum SceneSource {
         path: PathBuf,
         /// Seed of random placement in MAVS scenes.
         seed: u64,
-        /// How it lies in the world.
+        /// Placement in the world.
         placement: ScenePlacement,
     },
 }
@@ -285,7 +285,7 @@ pub struct RootStepParameters {
 /// `[robot]`
 #[derive(Clone, Debug)]
 pub struct RobotConfig {
-    /// Where it goes.
+    /// Destination.
     pub trajectory: TrajectoryConfig,
     /// Take z, roll and pitch from the terrain.
     pub follow_ground: bool,
@@ -416,7 +416,7 @@ pub struct DeviceConfig {
     pub on: Option<(usize, Arc<JointConfig>)>,
     /// Where it sits on the robot's body, or on what the joint moves.
     pub body_from_sensor: Transform<Body, Sensor>,
-    /// Where its bytes go.
+    /// Link to which its bytes go.
     pub link: LinkConfig,
     /// Where else it listens to its hosts.
     pub controls: Vec<ControlConfig>,
@@ -538,14 +538,14 @@ pub enum ControlConfig {
     Web(SocketAddr),
     /// `"ADDRESS:PORT"`: where hosts give commands by TCP.
     Commands {
-        /// Where it listens.
+        /// Address at which it listens.
         address: SocketAddr,
         /// What [`crate::wire::port::Peer::port`] is of those who connect.
         port: u8,
     },
     /// `"ADDRESS:PORT"`: where hosts give commands by UDP.
     Datagrams {
-        /// Where it listens.
+        /// Address at which it listens.
         address: SocketAddr,
         /// What [`crate::wire::port::Peer::port`] is of those who speak to it.
         port: u8,

@@ -37,7 +37,7 @@ pub struct ResponseConfig {
     pub name: String,
     /// The place of what it answers.
     pub stimulus: usize,
-    /// Where it is heard.
+    /// Source of the response.
     pub source: ResponseSource,
     /// Pattern of the bytes that count.
     pub pattern: Regex,
@@ -45,7 +45,7 @@ pub struct ResponseConfig {
     pub timeout_ns: u64,
 }
 
-/// Where a response is heard.
+/// Source of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseSource {
     /// In datagrams to this address, where Menura listens.

@@ -7,11 +7,11 @@ use crate::toml::reader::{Limit, TableReader};
 /// first instant and not its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// When the first window opens.
+    /// Time when the first window opens.
     pub start: SimTime,
     /// How long it stays open; `None` to the end of the run.
     pub duration_ns: Option<u64>,
-    /// From one opening to the next; `None` opens once. Longer than a duration.
+    /// Time from one opening to the next; `None` opens once. Longer than a duration.
     pub period_ns: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Schedule {
         })
     }
 
-    /// When the first window opens that opens at `from` or later.
+    /// Time when the first window opens that opens at `from` or later.
     pub fn next_opening(&self, from: SimTime) -> Option<SimTime> {
         let past = from.0.saturating_sub(self.start.0);
         let window = match self.period_ns {
@@ -45,7 +45,7 @@ impl Schedule {
         Some(self.window(window).0)
     }
 
-    /// When a window opens and closes; `None` if it never does.
+    /// Time when a window opens and closes; `None` if it never does.
     pub fn window(&self, window: u64) -> (SimTime, Option<SimTime>) {
         let after = window.saturating_mul(self.period_ns.unwrap_or(0));
         let opens = SimTime(self.start.0.saturating_add(after));

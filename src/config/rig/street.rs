@@ -7,7 +7,7 @@ use super::scene_help::ParameterHelp;
 pub struct StreetParameters {
     /// Along x, metres; half of it on either side of the origin.
     pub length_m: f64,
-    /// From the origin to the road sign along x, metres.
+    /// Distance from the origin to the road sign along x, metres.
     pub sign_distance_m: f64,
     /// Radius of the puddle, metres; 0 for none.
     pub puddle_radius_m: f64,

@@ -14,13 +14,13 @@ pub struct RodsParameters {
     pub diameter_m: f64,
     /// Diameter of the middle rod of each row, metres; 0 for that of the others.
     pub middle_diameter_m: f64,
-    /// From rod to rod, axis to axis, metres.
+    /// Distance from rod to rod, axis to axis, metres.
     pub spacing_m: f64,
     /// Height of rods and walls, metres.
     pub height_m: f64,
-    /// From the origin to the axes of a row, metres.
+    /// Distance from the origin to the axes of a row, metres.
     pub row_distance_m: f64,
-    /// From the axes of a row to its wall, metres.
+    /// Distance from the axes of a row to its wall, metres.
     pub wall_behind_m: f64,
     /// Width of each wall, metres; 0 for as wide as the square.
     pub wall_width_m: f64,
@@ -37,11 +37,11 @@ pub struct MeadowWallParameters {
     pub seed: u64,
     /// Blades of grass, rounded up to whole clumps of 100 blades (800 triangles).
     pub grass_blades: u64,
-    /// From the origin to the fence, metres.
+    /// Distance from the origin to the fence, metres.
     pub fence_distance_m: f64,
     /// Height of posts and net, metres.
     pub fence_height_m: f64,
-    /// From post to post at most, metres.
+    /// Distance from post to post at most, metres.
     pub post_spacing_m: f64,
     /// Diameter of a post, metres.
     pub post_diameter_m: f64,
@@ -49,7 +49,7 @@ pub struct MeadowWallParameters {
     pub wire_spacing_m: f64,
     /// Diameter of a wire, metres.
     pub wire_diameter_m: f64,
-    /// From the fence to the walls, metres.
+    /// Distance from the fence to the walls, metres.
     pub wall_behind_m: f64,
     /// Height of the walls, metres.
     pub wall_height_m: f64,
@@ -64,7 +64,7 @@ pub struct GrassStandParameters {
     pub stems_per_m2: f64,
     /// Diameter of a stem, metres.
     pub diameter_m: f64,
-    /// From the origin to the front edge, metres.
+    /// Distance from the origin to the front edge, metres.
     pub distance_m: f64,
     /// Across, along y, metres.
     pub width_m: f64,
@@ -89,7 +89,7 @@ pub struct ShrubParameters {
     pub crown_m: [f64; 3],
     /// Diameter of the stem, metres.
     pub stem_diameter_m: f64,
-    /// From the pot to the crown, metres.
+    /// Distance from the pot to the crown, metres.
     pub bare_stem_m: f64,
     /// Reflectance of leaves.
     pub leaf_reflectance: f64,

@@ -79,7 +79,7 @@ pub struct FogConfig {
 }
 
 words!(SnowKind: "dry" => Dry, "wet" => Wet);
-/// How wet flakes are.
+/// Wetness of flakes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SnowKind {
     /// Light, large and bright.
@@ -112,7 +112,7 @@ impl SnowKind {
 pub struct SnowConfig {
     /// The water in what falls, mm/h.
     pub rate_mm_h: f64,
-    /// How wet it is.
+    /// Wetness of the flakes.
     pub kind: SnowKind,
     /// Whether single flakes send light back.
     pub flakes: bool,
@@ -163,7 +163,7 @@ pub struct DustConfig {
     pub gravity: f64,
     /// Extinction over backscatter, sr.
     pub lidar_ratio_sr: f64,
-    /// When the first sphere rises, seconds; negative before the run.
+    /// Time when the first sphere rises, seconds; negative before the run.
     pub start_s: f64,
     /// How long spheres rise, seconds; `None` for ever.
     pub duration_s: Option<f64>,

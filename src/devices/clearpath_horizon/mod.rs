@@ -126,7 +126,7 @@ pub struct HorizonUnit {
     clock_offset_ms: u32,
     /// The answer has to leave before it starts anew.
     restarts: bool,
-    /// When speeds were last commanded.
+    /// Time when speeds were last commanded.
     fed_at: SimTime,
     /// No speed has been commanded for too long.
     is_timed_out: bool,

@@ -127,7 +127,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// From an earlier stamp to this one, the shorter way round, microseconds.
+    /// Time from an earlier stamp to this one, the shorter way round, microseconds.
     pub fn since_us(self, earlier: Self) -> i64 {
         let period = i64::from(self.period_us);
         let step = (i64::from(self.us) - i64::from(earlier.us)).rem_euclid(period);
@@ -140,7 +140,7 @@ impl Stamp {
         Self { us: us as u32, period_us }
     }
 
-    /// From the stamp to an instant, nanoseconds of POSIX time, below a period, microseconds.
+    /// Time from the stamp to an instant, nanoseconds of POSIX time, below a period, microseconds.
     pub fn age_us(self, unix_ns: i128) -> f64 {
         let period_us = f64::from(self.period_us);
         let at_us = unix_ns.rem_euclid(i128::from(self.period_us) * 1000) as f64 / 1000.0;
@@ -169,7 +169,7 @@ pub struct Sweep {
 /// The steps of a turn, for packets that count steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnSteps {
-    /// How many.
+    /// Number of items.
     pub count: u16,
     /// Whether that is a guess, because no packet so far has told.
     pub is_guess: bool,
@@ -264,7 +264,7 @@ impl PointSource {
 pub struct Twin {
     /// Settings as a table of a rig file.
     pub settings: String,
-    /// In words.
+    /// Title in words.
     pub title: String,
 }
 

@@ -32,7 +32,7 @@ pub struct PositionFix {
     pub time_s: f64,
     /// Period after which `time_s` wraps, seconds.
     pub time_period_s: f64,
-    /// How it was found; `None` where the message does not tell.
+    /// Kind of fix; `None` where the message does not say.
     pub grade: Option<BestFix>,
     /// Of the antenna. The height is above the ellipsoid; above mean sea level where the message tells
     /// nothing else.

@@ -21,7 +21,7 @@ pub enum BaseFault {
     CounterJump {
         /// Whose.
         sides: Sides,
-        /// How many.
+        /// Number of counts.
         counts: i32,
     },
     /// The motors' power is cut.

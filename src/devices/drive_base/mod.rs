@@ -73,7 +73,7 @@ pub trait Protocol: Send {
     /// Bytes from the host, of which the last was whole at `at`.
     fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit);
 
-    /// When it next does something by itself.
+    /// Time when it next does something by itself.
     fn next_due(&self, _unit: &Unit) -> Option<SimTime> {
         None
     }
@@ -103,7 +103,7 @@ const PERIOD_NS: u64 = 1_000_000;
 /// The host's bytes that wait for their time on the line; more are lost.
 const INPUT_BYTES: usize = 4096;
 
-/// One unit.
+/// An emulated unit of the family.
 pub struct DriveBase {
     unit: Unit,
     protocol: Box<dyn Protocol>,
@@ -117,7 +117,7 @@ pub struct DriveBase {
     taken: u64,
     /// Bytes from the host, each with the instant at which it is whole.
     input: VecDeque<(SimTime, u8)>,
-    /// When the last of them is.
+    /// Time when the last of them is.
     input_until: SimTime,
     now: SimTime,
 }

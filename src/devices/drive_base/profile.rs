@@ -15,7 +15,7 @@ pub struct BaseProfile {
     pub baud_rates: Vec<u32>,
     /// Bytes its transmitter holds; what does not fit is not sent.
     pub transmit_buffer_bytes: usize,
-    /// From power-on or a reset until it listens, nanoseconds.
+    /// Time from power-on or a reset until it listens, nanoseconds.
     pub boot_ns: u64,
     /// Values a rig may override.
     pub defaults: BaseSettings,
@@ -37,7 +37,7 @@ pub struct BaseIdentity {
 pub struct BaseSettings {
     /// Baud rate at power-on.
     pub baud_rate: u32,
-    /// From the last byte of a command to the first of its answer, nanoseconds.
+    /// Time from the last byte of a command to the first of its answer, nanoseconds.
     pub reply_delay_ns: u64,
     /// Whether the host's bytes take their time on the line: true for a pseudo-terminal, where they
     /// arrive at once; a real serial line has taken it already.

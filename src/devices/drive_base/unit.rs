@@ -143,7 +143,7 @@ impl Unit {
         self.actuations.push_back(Transmit::new(at, Output::Actuate(actuation)));
     }
 
-    /// When ramps have their next set point.
+    /// Time when ramps have their next set point.
     pub(super) fn next_ramp(&self) -> Option<SimTime> {
         self.next_ramp
     }
@@ -257,7 +257,7 @@ impl Unit {
         self.listens_from = SimTime(at.0 + self.profile.boot_ns);
     }
 
-    /// When it hears again after its last restart.
+    /// Time when it hears again after its last restart.
     pub fn listens_from(&self) -> SimTime {
         self.listens_from
     }

@@ -48,9 +48,9 @@ enum Asked {
 /// Reaction of the unit to a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reaction {
-    /// To say this.
+    /// Send this text.
     Say(String),
-    /// To start anew with these rates.
+    /// Restart with these rates.
     Restart(Rates),
 }
 

@@ -53,7 +53,7 @@ use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, Point, TA
 use optics::{Heading, Optics};
 use planner::{Mode, PacketPlan, Planner};
 
-/// One device.
+/// An emulated unit of the family.
 pub struct Hdl64e {
     settings: Hdl64eSettings,
     status: Hdl64eStatus,

@@ -31,11 +31,11 @@ pub struct PacketPlan {
     pub number: u64,
     /// Its first firing.
     pub start: SimTime,
-    /// When it leaves, lag aside.
+    /// Time when it leaves, lag aside.
     pub leaves: SimTime,
-    /// In force at its first firing.
+    /// Mode in force at the first firing.
     pub mode: Mode,
-    /// At its first firing.
+    /// Speed at the first firing.
     pub rpm: u16,
     place: Place,
 }

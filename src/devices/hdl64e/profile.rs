@@ -98,7 +98,7 @@ pub enum CycleStarts {
     Listed {
         /// After the packet's first firing, nanoseconds: 6 entries, or 3 with dual return.
         start_ns: Vec<u64>,
-        /// From the packet's first firing to its leaving, nanoseconds.
+        /// Time from the packet's first firing to its leaving, nanoseconds.
         packet_end_ns: u64,
     },
     /// S1: at the last place of a grid that is not after the cycle's place at the mean rate, so
@@ -156,7 +156,7 @@ pub struct Hdl64eSettings {
     pub noise: NoiseSettings,
     /// Extra delay from a packet's end to its leaving, nanoseconds.
     pub lag_ns: u64,
-    /// How the head is driven.
+    /// Settings of the motor.
     pub motor: MotorSettings,
     /// The clock and the GPS input; the S1 has neither.
     pub clock: Option<ClockSettings>,

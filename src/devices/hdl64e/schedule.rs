@@ -70,7 +70,7 @@ impl Schedule {
         }
     }
 
-    /// When packet `index` leaves, lag aside.
+    /// Time when packet `index` leaves, lag aside.
     pub fn leaves(&self, index: u64) -> SimTime {
         match self.timing.cycles {
             // The last block's firings are over when the grid has moved on by one.

@@ -22,7 +22,7 @@ use crate::wire::record::{Record, parse};
 
 /// Tenths of a degree in a turn.
 const FULL_TURN_DECIDEG: u16 = 3600;
-/// From a synchronisation with the master to the next, milliseconds.
+/// Time from a synchronisation with the master to the next, milliseconds.
 const PTP_PERIOD_MS: u64 = 1000;
 /// What `PTP_DIAGNOSTICS` calls a port that hears a master, and one that listens.
 const PORT_SLAVE: u8 = 9;

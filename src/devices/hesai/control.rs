@@ -26,7 +26,7 @@ pub(super) struct Values {
     pub standby: bool,
     /// 0 by angle, 1 by time: at an even speed that is the same.
     pub trigger: u8,
-    /// Where packets go.
+    /// Address to which packets go.
     pub host: HostAddress,
     /// The unit's own address. It stores and tells it; the rig's link decides.
     pub network: OwnNetwork,

@@ -66,11 +66,11 @@ const LIVE_COUNTS: u8 = 4;
 /// Draws of live words are beyond those of packets.
 const LIVE_DRAWS: u64 = 1 << 62;
 
-/// One unit.
+/// An emulated unit of the family.
 pub struct Hesai {
     profile: Arc<HesaiProfile>,
     settings: HesaiSettings,
-    /// The unit's own.
+    /// The unit's own values.
     lasers: Vec<HesaiLaser>,
     stream: PacketStream<Planner>,
     values: Values,
@@ -78,7 +78,7 @@ pub struct Hesai {
     clock: HesaiClock,
     gps: GpsSender,
     points: PointMaker,
-    /// When it answers again, during a restart.
+    /// Time when it answers again, during a restart.
     up_at: SimTime,
     /// A host has asked for a restart, and is answered.
     reboots: bool,

@@ -31,7 +31,7 @@ pub struct Mode {
     pub rpm: u32,
     pub returns: ReturnMode,
     pub order: DualOrder,
-    /// Where lasers fire.
+    /// Sector in which lasers fire.
     pub range: FiringRange,
     /// Source of the clock's time.
     pub source: ClockSource,
@@ -72,14 +72,14 @@ fn decideg(step: u32, steps: u32) -> f64 {
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
     pub number: u64,
-    /// In force at its first firing.
+    /// Mode in force at the first firing.
     pub mode: Mode,
     /// Its number for the host.
     pub sequence: u32,
     /// Its first firing's place in the turn, and firings of the turn.
     first: u32,
     steps: u32,
-    /// When its firings begin, and how many there are.
+    /// Time when its firings begin, and how many there are.
     at: [SimTime; MOST_STEPS],
     count: usize,
     /// The instant that its timestamp names.
@@ -129,7 +129,7 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Where the planner stands.
+/// Position of the planner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cursor {
     /// The turn that it is in, when there is one: its beginning.
@@ -249,7 +249,7 @@ impl Planner {
     }
 }
 
-/// When a firing of a turn begins: its place, and how many there are.
+/// Time when a firing of a turn begins: its place, and how many there are.
 fn step_at(rotor: &Rotor, rpm: u32, turn: SimTime, (step, steps): (u32, u32)) -> SimTime {
     fires_at(rotor, rpm, turn, f64::from(step) / f64::from(steps))
 }

@@ -62,9 +62,9 @@ pub struct Identity {
 /// How a unit answers to commands.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InterfaceProfile {
-    /// From a request to its answer, nanoseconds.
+    /// Time from a request to its answer, nanoseconds.
     pub reply_ns: u64,
-    /// From a restart until it answers again, nanoseconds.
+    /// Time from a restart until it answers again, nanoseconds.
     pub boot_ns: u64,
     /// Temperatures of the boards, degrees Celsius.
     pub temperatures_c: [f64; 8],
@@ -98,7 +98,8 @@ pub struct PacketProfile {
     pub retro_full_gain: f64,
     /// From the first or the last firing of a packet to its timestamp, nanoseconds.
     pub stamp: (Stamped, i64),
-    /// From the beginning of a firing to the instant whose azimuth its block tells, nanoseconds.
+    /// Time from the beginning of a firing to the instant whose azimuth its block tells,
+    /// nanoseconds.
     pub azimuth_after_ns: u64,
 }
 
@@ -140,7 +141,7 @@ pub struct HesaiClockSettings {
     pub ptp: PtpState,
     /// Lead of the PTP master's time over UTC, seconds.
     pub ptp_ahead_s: i32,
-    /// How PTP is spoken at first.
+    /// PTP profile at first.
     pub ptp_profile: PtpProfile,
     /// Transport of IEEE 1588 PTP at first.
     pub ptp_transport: PtpTransport,
@@ -262,7 +263,7 @@ pub struct HesaiSettings {
     pub azimuth_jitter_centideg: f64,
     /// Extra delay from a packet's end to its leaving, nanoseconds.
     pub lag_ns: u64,
-    /// How the head is driven.
+    /// Settings of the motor.
     pub motor: MotorSettings,
     /// The clock.
     pub clock: HesaiClockSettings,
@@ -297,7 +298,7 @@ impl HesaiProfile {
         if mode.is_dual() { blocks / 2 } else { blocks }
     }
 
-    /// From a firing to the next, nanoseconds; the same at every speed.
+    /// Time from a firing to the next, nanoseconds; the same at every speed.
     pub fn period_ns(&self) -> f64 {
         1e9 / (10.0 * f64::from(self.steps_at_600_rpm))
     }

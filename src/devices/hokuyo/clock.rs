@@ -9,7 +9,7 @@ const NS_PER_MS: u64 = 1_000_000;
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// When it was at `offset_ns`.
+    /// Time when it was at `offset_ns`.
     origin: SimTime,
     offset_ns: u64,
     drift_ppb: i64,

@@ -15,7 +15,7 @@ use crate::wire::scip::message::Message;
 const SIMULATED_IN_STREAMS_OVER: u32 = 20;
 
 impl Hokuyo {
-    /// When a fault next holds the motor, if that is to turn.
+    /// Time when a fault next holds the motor, if that is to turn.
     pub(super) fn next_hold(&self) -> Option<SimTime> {
         let turns = matches!(
             self.phase,
@@ -33,7 +33,7 @@ impl Hokuyo {
         self.stalls.iter().filter(|_| turns).filter_map(next).min()
     }
 
-    /// When a motor that is held at `at` turns again at its speed, if it ever does.
+    /// Time when a motor that is held at `at` turns again at its speed, if it ever does.
     pub(super) fn let_go(&self, at: SimTime) -> Option<SimTime> {
         let closes = |stall: &Timed<MotorStall>| {
             let window = stall.schedule.window_at(at)?;

@@ -65,7 +65,7 @@ const LINE_BUFFER: usize = 1 << 15;
 /// A measurement that is so late does not come any more, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// One unit.
+/// An emulated unit of the family.
 pub struct Hokuyo {
     profile: HokuyoProfile,
     settings: HokuyoSettings,
@@ -288,7 +288,7 @@ impl Hokuyo {
         at < self.unstable_until
     }
 
-    /// When a scan may leave.
+    /// Time when a scan may leave.
     fn leaves(&self, revolution: u64) -> SimTime {
         let timing = &self.profile.timing;
         let at = self.turning.ends(revolution).0 + timing.send_delay_ns + self.settings.lag_ns;

@@ -15,7 +15,7 @@ words!(EchoOrder:
 words!(AfterLastScan: "standby" => Standby, "single-scan" => SingleScan);
 words!(AnotherStream: "replaces" => Replaces, "same-command" => SameCommand);
 
-/// How hosts are connected.
+/// Connection to hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostInterface {
     /// TCP.
@@ -101,11 +101,11 @@ pub type Code = [u8; 2];
 pub struct HokuyoProfile {
     /// Identity that it reports.
     pub identity: Identity,
-    /// How hosts are connected.
+    /// Connection to hosts.
     pub connection: Connection,
     /// Its steps.
     pub steps: Steps,
-    /// When scans are taken and sent.
+    /// Times of scans.
     pub timing: Timing,
     /// The motor.
     pub motor: Motor,
@@ -144,7 +144,7 @@ pub struct Identity {
     pub serial_number: String,
 }
 
-/// How hosts are connected.
+/// Connection to hosts.
 #[derive(Clone, Debug)]
 pub struct Connection {
     /// Kind of the interface.
@@ -172,24 +172,24 @@ pub struct Steps {
     pub last_accepted: u32,
 }
 
-/// When scans are taken and sent.
+/// Times of scans.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     /// Where a scan's time is taken.
     pub stamp_at: StampAt,
-    /// From the last step to the message, nanoseconds.
+    /// Time from the last step to the message, nanoseconds.
     pub send_delay_ns: u64,
     /// Scans leave at multiples of this of its clock, nanoseconds; 0 at any time.
     pub send_tick_ns: u64,
     /// Answers to `TM1` leave at multiples of this of its clock, nanoseconds; 0 at any time.
     pub clock_tick_ns: u64,
-    /// From a command to its answer, nanoseconds.
+    /// Time from a command to its answer, nanoseconds.
     pub reply_ns: u64,
-    /// From power-on or reboot until it is ready, nanoseconds.
+    /// Time from power-on or reboot until it is ready, nanoseconds.
     pub boot_ns: u64,
-    /// From the second `RB` until it reboots, nanoseconds.
+    /// Time from the second `RB` until it reboots, nanoseconds.
     pub reboot_after_ns: u64,
-    /// From sleep until it is ready, nanoseconds.
+    /// Time from sleep until it is ready, nanoseconds.
     pub wake_ns: u64,
 }
 
@@ -202,7 +202,7 @@ pub struct Motor {
     pub speed_step_rpm: u32,
     /// Until its speed has changed, nanoseconds.
     pub settle_ns: u64,
-    /// From rest to full speed, nanoseconds.
+    /// Time from rest to full speed, nanoseconds.
     pub spin_up_ns: u64,
 }
 
@@ -226,11 +226,11 @@ pub struct Distances {
 /// Rules for the echoes that are sent.
 #[derive(Clone, Copy, Debug)]
 pub struct EchoRules {
-    /// At most so many.
+    /// Largest number of echoes.
     pub count: usize,
-    /// Where there is room for one.
+    /// Choice where there is room for one echo.
     pub single: EchoChoice,
-    /// Where there is room for all.
+    /// Order where there is room for all echoes.
     pub order: EchoOrder,
 }
 
@@ -363,7 +363,8 @@ pub struct Failure {
 pub struct HokuyoSettings {
     /// It streams whole scans of this command without being asked; a recording needs it.
     pub power_on_stream: Option<Name>,
-    /// From the run's first instant until it is ready, nanoseconds; 0 for one that runs already.
+    /// Time from the run's first instant until it is ready, nanoseconds; 0 for one that runs
+    /// already.
     pub start_up_ns: u64,
     /// How long one that runs already does so, nanoseconds.
     pub uptime_ns: u64,

@@ -25,7 +25,7 @@ pub struct Stream {
     sent: u32,
     /// The next revolution to be measured.
     next: u64,
-    /// When the line is free again after what was planned; of a serial line.
+    /// Time when the line is free again after what was planned; of a serial line.
     line_free: SimTime,
 }
 

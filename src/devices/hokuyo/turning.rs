@@ -19,7 +19,7 @@ const MINUTE_NS: u128 = 60_000_000_000;
 pub struct Turning {
     steps: Steps,
     rpm: u32,
-    /// When revolution `first` begins.
+    /// Time when revolution `first` begins.
     since: SimTime,
     first: u64,
 }
@@ -30,25 +30,25 @@ impl Turning {
         Self { steps, rpm: rpm.max(1), since, first }
     }
 
-    /// When revolution `number` begins.
+    /// Time when revolution `number` begins.
     pub fn begins(&self, number: u64) -> SimTime {
         let turns = u128::from(number.saturating_sub(self.first));
         SimTime(self.since.0 + (turns * MINUTE_NS / u128::from(self.rpm)) as u64)
     }
 
-    /// From a revolution's beginning to a step, nanoseconds.
+    /// Time from a revolution's beginning to a step, nanoseconds.
     fn step_ns(&self, step: u32) -> u64 {
         let per_turn = u128::from(self.steps.per_turn);
         let from_rear = u128::from(step + self.steps.per_turn / 2 - self.steps.front);
         (from_rear * MINUTE_NS / (per_turn * u128::from(self.rpm))) as u64
     }
 
-    /// When revolution `number` is at a step.
+    /// Time when revolution `number` is at a step.
     pub fn time_of(&self, number: u64, step: u32) -> SimTime {
         SimTime(self.begins(number).0 + self.step_ns(step))
     }
 
-    /// When revolution `number` has measured its last step.
+    /// Time when revolution `number` has measured its last step.
     pub fn ends(&self, number: u64) -> SimTime {
         self.time_of(number, self.steps.last)
     }

@@ -72,7 +72,7 @@ pub trait Protocol: Send {
     fn rate_hz(&self) -> f64;
 }
 
-/// One unit.
+/// An emulated unit of the family.
 pub struct Imu {
     unit: Unit,
     protocol: Box<dyn Protocol>,

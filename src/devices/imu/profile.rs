@@ -24,11 +24,11 @@ pub struct ImuProfile {
     pub max_rate_hz: u32,
     /// Bytes its transmitter holds; what does not fit is not sent.
     pub transmit_buffer_bytes: usize,
-    /// From a sample to the first byte about it, nanoseconds.
+    /// Time from a sample to the first byte about it, nanoseconds.
     pub output_delay_ns: u64,
-    /// From the last byte of a command to the first of its answer, nanoseconds.
+    /// Time from the last byte of a command to the first of its answer, nanoseconds.
     pub reply_delay_ns: u64,
-    /// From power-on or a reset until it talks, nanoseconds.
+    /// Time from power-on or a reset until it talks, nanoseconds.
     pub boot_ns: u64,
     /// Treatment of the samples between two outputs.
     pub decimation: Decimation,
@@ -67,7 +67,7 @@ pub struct ImuSettings {
     pub rate_hz: u32,
     /// Baud rate at power-on.
     pub baud_rate: u32,
-    /// How well it measures: the physics.
+    /// Model of its errors.
     pub model: ImuModel,
     /// Errors of the unit's clock.
     pub clock: ClockErrors,

@@ -37,10 +37,10 @@ use crate::wire::joint_lines::{Command, MAX_COMMAND_LEN, Message};
 use crate::wire::line::LineSettings;
 use crate::world::joints::JointState;
 
-/// From a sample to the next.
+/// Time from a sample to the next.
 const SAMPLE_NS: u64 = 1_000_000_000 / SAMPLES_PER_S as u64;
 
-/// One unit.
+/// An emulated unit of the family.
 pub struct JointEncoder {
     profile: JointEncoderProfile,
     settings: JointEncoderSettings,

@@ -15,9 +15,9 @@ pub struct JointEncoderProfile {
     pub speed_unit_rad_s: f64,
     /// One of a speed character, m/s of a joint that slides.
     pub speed_unit_m_s: f64,
-    /// From the end of a command to the first byte of its answer, nanoseconds.
+    /// Time from the end of a command to the first byte of its answer, nanoseconds.
     pub reply_delay_ns: u64,
-    /// From a sample to the first byte about it, nanoseconds.
+    /// Time from a sample to the first byte about it, nanoseconds.
     pub output_delay_ns: u64,
     /// Bytes that its serial transmitter holds.
     pub transmit_buffer_bytes: usize,
@@ -70,7 +70,7 @@ pub struct JointEncoderSettings {
     pub zero_count: i64,
     /// Whether the count falls while the position rises.
     pub is_reversed: bool,
-    /// How it counts.
+    /// Kind of counting.
     pub counting: Counting,
     /// The count, modulo a turn, at which the index mark is passed.
     pub index_count: i64,

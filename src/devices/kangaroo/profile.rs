@@ -26,7 +26,7 @@ words!(Channels: "independent" => Independent, "mixed" => Mixed);
 pub struct KangarooSettings {
     /// 128 to 255.
     pub address: u8,
-    /// How they are used.
+    /// Use of the channels.
     pub channels: Channels,
     /// Encoder counts for one unit before a host sets units.
     pub counts_per_unit: f64,

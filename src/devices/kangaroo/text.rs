@@ -46,7 +46,7 @@ pub enum Said {
         desired: f64,
         machine: f64,
     },
-    /// In units.
+    /// A move, in units.
     Move(Order),
     /// A question by the type that a packet's get has.
     Get(u8),

@@ -19,7 +19,7 @@ pub struct MipAnswers {
     pub filter_status: [u16; 3],
     /// Base rate of the filter's data, Hz; a divisor of the sample rate.
     pub filter_base_rate_hz: u32,
-    /// From a reset of the filter until it has a solution, ns.
+    /// Time from a reset of the filter until it has a solution, ns.
     pub filter_init_ns: u64,
     /// Numbers of the filter's tuning by the command's descriptor.
     pub tuning: BTreeMap<u8, String>,

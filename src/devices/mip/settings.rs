@@ -50,7 +50,7 @@ const fn tuning(command: u8, reply: u8, length: usize, check: Check) -> Setting 
     setting((set::FILTER, command), reply, length, check, false)
 }
 
-/// All of them.
+/// All entries.
 pub const SETTINGS: [Setting; 29] = [
     of_dm(dm::ACCEL_BIAS, 0x9a, 12, finite),
     of_dm(dm::GYRO_BIAS, dm::GYRO_BIAS_REPLY, 12, finite),
@@ -234,7 +234,7 @@ impl Values {
 /// The three copies of the values: in force, for the next start, of the factory.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// In force.
+    /// Values in force.
     pub current: Values,
     /// Values after a start.
     pub saved: Values,

@@ -17,7 +17,7 @@ pub struct DataStream {
     /// Samples between two values at a decimation of 1.
     base_divisor: u64,
     format: Format,
-    /// One a field.
+    /// A stream for each field.
     pub streams: Vec<Stream>,
 }
 

@@ -37,7 +37,7 @@ const NMEA_LOST_NS: u64 = 2_500_000_000;
 pub struct OusterClock {
     settings: OusterClockSettings,
     epoch: Epoch,
-    /// When the oscillator began to count; before that the previous count goes on.
+    /// Time when the oscillator began to count; before that the previous count goes on.
     up_at: SimTime,
     /// Oscillator time at `up_at`.
     up_ns: i128,
@@ -170,7 +170,7 @@ impl OusterClock {
         is_set.then(|| self.ptp.shows_ns(at) - utc_offset_ns)
     }
 
-    /// How PTP is spoken.
+    /// PTP profile.
     pub fn ptp_profile(&self) -> PtpProfile {
         self.profile
     }

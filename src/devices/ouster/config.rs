@@ -111,7 +111,7 @@ pub struct Effective {
     pub phase_turn: Option<f64>,
     /// Nothing nearer is reported, metres from where a beam begins.
     pub blanked_m: f64,
-    /// Where packets go; `None` for nowhere.
+    /// Address to which packets go; `None` for nowhere.
     pub host: Option<IpAddr>,
     /// UDP ports of lidar and IMU packets; 0 sends none.
     pub ports: [u16; 2],

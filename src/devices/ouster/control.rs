@@ -23,7 +23,7 @@ const ID_MASK: u32 = 0x00ff_ffff;
 /// The configurations of a unit, and what else its interface remembers.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
-    /// In force.
+    /// Values in force.
     pub active: Values,
     /// Effect of the configuration.
     pub effective: Effective,
@@ -34,9 +34,9 @@ pub(super) struct Control {
     /// Factory configuration, with the rig's destination.
     pub factory: Values,
     pub initialization_id: u32,
-    /// When the last reinitialisation is over.
+    /// Time when the last reinitialisation is over.
     pub ready_at: SimTime,
-    /// When it answers again, during a restart.
+    /// Time when it answers again, during a restart.
     pub up_at: SimTime,
     /// What users have stored, as text, and whether it outlives the configuration.
     pub user_data: (String, bool),

@@ -25,7 +25,7 @@ impl Inertial {
         Self { profile: *profile, noise, samples }
     }
 
-    /// When a sample's packet leaves.
+    /// Time when a sample's packet leaves.
     pub fn leaves(&self, sampled: SimTime) -> SimTime {
         SimTime(sampled.0 + self.profile.latency_ns)
     }

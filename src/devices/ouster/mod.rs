@@ -73,13 +73,13 @@ use planner::{PacketPlan, Planner};
 /// Frame numbers wrap after this, but in packets of functional safety.
 const FRAME_MASK: u32 = 0xffff;
 
-/// One unit.
+/// An emulated unit of the family.
 pub struct Ouster {
     profile: OusterProfile,
     settings: OusterSettings,
     stream: PacketStream<Planner>,
     control: Control,
-    /// Where packets go.
+    /// Address to which packets go.
     host: HostAddress,
     clock: OusterClock,
     inertial: Inertial,

@@ -23,7 +23,7 @@ use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 pub struct Mode {
     /// Whether lidar packets are made.
     pub is_on: bool,
-    /// When this came into force.
+    /// Time when this came into force.
     pub since: SimTime,
     pub lidar_mode: LidarMode,
     pub format: LidarFormat,
@@ -41,15 +41,15 @@ pub struct Mode {
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
     pub number: u64,
-    /// In force at its first column.
+    /// Mode in force at the first column.
     pub mode: Mode,
     /// Counts turns since the unit was initialised.
     pub frame: u32,
     /// The first column's place in the turn.
     pub first: u16,
-    /// When its columns fire.
+    /// Time when its columns fire.
     pub at: [SimTime; COLUMNS],
-    /// From a column to the next.
+    /// Time from a column to the next.
     period_ns: u64,
 }
 
@@ -82,7 +82,7 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Where the planner stands.
+/// Position of the planner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cursor {
     /// The turn that it is in, when there is one: its beginning.

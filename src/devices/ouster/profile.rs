@@ -16,7 +16,7 @@ pub struct OusterProfile {
     pub network: FrameHeader,
     /// Identity in the metadata.
     pub identity: Identity,
-    /// How it is configured.
+    /// Interface for the configuration.
     pub interface: InterfaceProfile,
     /// Content of lidar packets.
     pub packet: PacketProfile,
@@ -26,7 +26,7 @@ pub struct OusterProfile {
     pub has_fast_dual: bool,
     /// Where beams, lidar and IMU sit in the sensor.
     pub geometry: Geometry,
-    /// How light becomes counts.
+    /// Conversion of light to counts.
     pub photons: Photons,
     /// Beams by row of the image, the highest first: 32, 64 or 128.
     pub beams: Vec<BeamAngles>,
@@ -64,15 +64,16 @@ pub struct InterfaceProfile {
     pub has_commands: bool,
     /// Whether hosts give commands by TCP, as to firmware 2.0, and the web interface has little more than versions.
     pub has_tcp_commands: bool,
-    /// From a line at the TCP port to its answer, nanoseconds.
+    /// Time from a line at the TCP port to its answer, nanoseconds.
     pub reply_ns: u64,
     /// Whether it tells `calibration_status`.
     pub has_calibration_status: bool,
     /// Whether it has the keys that came with firmware 3.1: `return_order`, ranges of the IMU.
     pub has_return_order: bool,
-    /// From a reinitialisation until packets leave again, nanoseconds; the rotor may take longer.
+    /// Time from a reinitialisation until packets leave again, nanoseconds; the rotor may take
+    /// longer.
     pub reinitialise_ns: u64,
-    /// From a restart until it answers again, nanoseconds.
+    /// Time from a restart until it answers again, nanoseconds.
     pub boot_ns: u64,
 }
 
@@ -90,15 +91,15 @@ pub struct PacketProfile {
 /// Where things sit in a sensor, metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Geometry {
-    /// From the axis to where a beam begins.
+    /// Distance from the axis to where a beam begins.
     pub beam_origin_m: f64,
-    /// From the sensor's base to the lidar's origin, up.
+    /// Distance from the sensor's base to the lidar's origin, up.
     pub lidar_height_m: f64,
     /// The IMU in the sensor's frame.
     pub imu_m: [f64; 3],
 }
 
-/// How light becomes counts.
+/// Conversion of light to counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Photons {
     /// Signal of a white target at 1 m.
@@ -126,9 +127,9 @@ pub struct BeamAngles {
 pub struct ImuProfile {
     /// Samples, and packets, a second.
     pub rate_hz: u32,
-    /// From the system's reading to those of accelerometer and gyro, nanoseconds.
+    /// Time from the system's reading to those of accelerometer and gyro, nanoseconds.
     pub read_after_ns: [u64; 2],
-    /// From a sample until its packet leaves, nanoseconds.
+    /// Time from a sample until its packet leaves, nanoseconds.
     pub latency_ns: u64,
     /// Standard deviation of an acceleration, standard gravity.
     pub accel_std_g: f64,
@@ -151,7 +152,7 @@ pub struct OusterClockSettings {
     pub ptp: PtpState,
     /// Lead of the PTP master's time over UTC, seconds.
     pub ptp_ahead_s: i32,
-    /// How PTP is spoken at first.
+    /// PTP profile at first.
     pub ptp_profile: PtpProfile,
     /// PTP options that no request sets.
     pub ptp_options: PtpOptions,
@@ -188,7 +189,7 @@ pub struct OusterSettings {
     pub start_azimuth_rad: f64,
     /// Extra delay from a packet's end to its leaving, nanoseconds.
     pub lag_ns: u64,
-    /// How the head is driven.
+    /// Settings of the motor.
     pub motor: MotorSettings,
     /// The clock.
     pub clock: OusterClockSettings,

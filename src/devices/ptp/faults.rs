@@ -36,7 +36,7 @@ pub enum PtpFault {
     },
     /// Synchronisations are late.
     LateSync {
-        /// How late, nanoseconds.
+        /// Delay, nanoseconds.
         delay_ns: u64,
         /// Up to this much earlier or later than that, nanoseconds.
         jitter_ns: u64,
@@ -346,7 +346,7 @@ impl Disturbances {
         })
     }
 
-    /// When the next announcement of a storm comes, after those that have been made up.
+    /// Time when the next announcement of a storm comes, after those that have been made up.
     pub fn storm_due(&self) -> SimTime {
         let from = self.stormed.map_or(SimTime::ZERO, |at| SimTime(at.0 + 1));
         self.storms()
@@ -387,7 +387,7 @@ impl Disturbances {
 
 const NEVER: SimTime = SimTime(u64::MAX);
 
-/// When the first announcement of a storm comes at `from` or later.
+/// Time when the first announcement of a storm comes at `from` or later.
 fn due(fault: &Timed<PtpFault>, rate_hz: u32, from: SimTime) -> Option<SimTime> {
     let schedule = fault.schedule;
     let next_window = || schedule.next_opening(from);

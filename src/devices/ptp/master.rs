@@ -35,7 +35,7 @@ const MOST_LEAVING: usize = 64;
 const MASTER: u8 = 6;
 const PASSIVE: u8 = 7;
 
-/// How a master speaks PTP.
+/// Settings of a PTP master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MasterSettings {
     /// Its domain.
@@ -44,7 +44,7 @@ pub struct MasterSettings {
     pub priority_1: u8,
     /// Transport of messages.
     pub transport: Transport,
-    /// How the path delay is measured.
+    /// Mechanism by which the path delay is measured.
     pub delay: DelayMechanism,
 }
 

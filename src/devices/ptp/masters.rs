@@ -23,10 +23,10 @@ pub struct Master {
     pub source: PortIdentity,
     /// Last announcement.
     pub announce: Announce,
-    /// With these flags.
+    /// Flags of its announcement.
     pub flags: u16,
     heard: SimTime,
-    /// When it was heard before that.
+    /// Time when it was heard before that.
     before: Option<SimTime>,
 }
 
@@ -91,7 +91,7 @@ fn rank(announce: &Announce) -> impl Ord + use<> {
     (announce.priority_1, announce.quality, announce.priority_2, announce.grandmaster)
 }
 
-/// All of them.
+/// All entries.
 #[derive(Clone, Debug, Default)]
 pub struct Masters(Vec<Master>);
 

@@ -75,7 +75,7 @@ impl PtpSlave {
         self.send_by_line();
     }
 
-    /// When it asks next: at random, so that slaves of one master do not ask at once.
+    /// Time when it asks next: at random, so that slaves of one master do not ask at once.
     pub(super) fn next_draw(&mut self) -> SimTime {
         self.requests += 1;
         let noise = self.noise.request(REQUEST_DRAWS + self.requests);

@@ -84,7 +84,7 @@ impl PortState {
 pub struct PtpSend {
     /// [`PtpSlave::left`] is told by this when it has left, if it is an event message.
     pub key: Option<u32>,
-    /// Where it goes.
+    /// Destination.
     pub to: Target,
     /// The message.
     pub bytes: Vec<u8>,
@@ -103,9 +103,9 @@ pub struct PtpSlave {
     /// Whom it follows, or followed last.
     parent: Option<Master>,
     is_followed: bool,
-    /// When the master is lost unless it announces itself.
+    /// Time when the master is lost unless it announces itself.
     announce_due: SimTime,
-    /// When it is lost unless it synchronises.
+    /// Time when it is lost unless it synchronises.
     sync_due: SimTime,
     asked: Asked,
     servo: Servo,
@@ -272,7 +272,7 @@ impl PtpSlave {
         limited(self.delay_ns.unwrap_or(0))
     }
 
-    /// When the last synchronisation arrived.
+    /// Time when the last synchronisation arrived.
     pub fn synchronised(&self) -> Option<SimTime> {
         self.synchronised
     }
@@ -299,7 +299,7 @@ impl PtpSlave {
         self.port
     }
 
-    /// How it speaks PTP.
+    /// Settings of PTP.
     pub fn settings(&self) -> &PtpSettings {
         &self.settings
     }

@@ -13,7 +13,7 @@ pub struct PtpSettings {
     pub domain: u8,
     /// Transport of messages.
     pub transport: Transport,
-    /// How the path delay is measured.
+    /// Mechanism by which the path delay is measured.
     pub delay: DelayMechanism,
     /// Between announcements.
     pub log_announce: i8,
@@ -74,7 +74,7 @@ impl PtpSettings {
 /// Rig settings of a PTP slave that no product has a command for. IEEE 802.1AS ignores both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtpOptions {
-    /// How the path delay is measured.
+    /// Mechanism by which the path delay is measured.
     pub delay: DelayMechanism,
     /// As [`PtpSettings::masters`].
     pub masters: Vec<Ipv4Addr>,

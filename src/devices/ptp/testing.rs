@@ -7,7 +7,7 @@ use crate::wire::ptp::{
 };
 
 const MS: u64 = 1_000_000;
-/// From master to slave, and back, nanoseconds.
+/// Time from master to slave, and back, nanoseconds.
 pub const PATH_NS: u64 = 4_000;
 /// The master.
 pub const MASTER: PortIdentity = PortIdentity { clock: [2, 0, 0, 0xff, 0xfe, 0, 0, 0xa], port: 1 };

@@ -29,7 +29,7 @@ const MOST_GRANTS: usize = 192;
 #[derive(Clone, Debug)]
 pub struct Asked {
     masters: Vec<AskedMaster>,
-    /// When it asks next.
+    /// Time when it asks next.
     next: SimTime,
 }
 
@@ -59,7 +59,7 @@ impl Asked {
         !self.masters.is_empty()
     }
 
-    /// When it asks next.
+    /// Time when it asks next.
     pub fn due(&self) -> SimTime {
         self.next
     }
@@ -178,7 +178,7 @@ impl Grants {
         answers
     }
 
-    /// When something is due next.
+    /// Time when something is due next.
     pub fn due(&self) -> SimTime {
         let sent = self.0.iter().filter(|grant| grant.kind != DELAY_RESP);
         sent.map(|grant| grant.next).min().unwrap_or(SimTime(u64::MAX))

@@ -52,11 +52,11 @@ mod encoder {
 pub struct RoboClawUnit {
     own: RoboClawSettings,
     framer: Framer<RoboClaw>,
-    /// When the last byte came.
+    /// Time when the last byte came.
     heard_at: SimTime,
     /// Nothing is understood until a pause.
     is_lost: bool,
-    /// When the last packet came.
+    /// Time when the last packet came.
     fed_at: SimTime,
     timeout_ns: u64,
     mixer: Mixer,

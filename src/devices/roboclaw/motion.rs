@@ -39,7 +39,7 @@ pub struct Move {
     pub accel_counts_s2: f64,
     /// Counts a second; the sign is that of a distance.
     pub speed_counts_s: f64,
-    /// Where it ends.
+    /// Position at which it ends.
     pub goal: Goal,
 }
 

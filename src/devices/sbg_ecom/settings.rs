@@ -190,7 +190,7 @@ impl Settings {
         self.mag
     }
 
-    /// From the unit to the main antenna, vehicle, metres.
+    /// Distance from the unit to the main antenna, vehicle, metres.
     pub fn antenna_lever_arm_m(&self) -> DVec3 {
         let values = floats(self.raw(command::GNSS_1_INSTALLATION));
         DVec3::new(values[0], values[1], values[2])

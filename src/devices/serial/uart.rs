@@ -34,7 +34,7 @@ impl Uart {
         self.line
     }
 
-    /// When the last bit so far has gone out.
+    /// Time when the last bit so far has gone out.
     pub fn free_at(&self) -> SimTime {
         self.free_at
     }
@@ -106,7 +106,7 @@ impl Uart {
         self.lost
     }
 
-    /// When the first of what waits is due.
+    /// Time when the first of what waits is due.
     pub fn next_due(&self) -> Option<SimTime> {
         self.ready.front().map(|transmit| transmit.due)
     }

@@ -56,7 +56,7 @@ use crate::wire::cola::telegram::Telegram;
 use crate::wire::cola::{Dialect, frame};
 use crate::wire::port::Peer;
 
-/// One unit.
+/// An emulated unit of the family.
 pub struct SickLms1xx {
     profile: SickLms1xxProfile,
     settings: SickLms1xxSettings,
@@ -239,7 +239,7 @@ impl SickLms1xx {
         self.start_or_stop_asking();
     }
 
-    /// When a fault next holds the motor, if that is to turn.
+    /// Time when a fault next holds the motor, if that is to turn.
     fn next_hold(&self) -> Option<SimTime> {
         if !matches!(self.phase, Phase::Standby | Phase::Preparing { .. } | Phase::Measuring) {
             return None;
@@ -252,7 +252,7 @@ impl SickLms1xx {
         self.stalls.iter().filter_map(next).min()
     }
 
-    /// When what holds the motor at `at` lets go, if it ever does: the last of them.
+    /// Time when what holds the motor at `at` lets go, if it ever does: the last of them.
     fn let_go(&self, at: SimTime) -> Option<SimTime> {
         let on = self
             .stalls

@@ -27,7 +27,7 @@ pub struct Parameters {
 }
 
 impl SickLms1xx {
-    /// When power is cut next.
+    /// Time when power is cut next.
     pub(super) fn next_cut(&self) -> Option<SimTime> {
         let is_off = matches!(self.phase, Phase::Off { .. });
         next_cut(&self.cuts, self.done_to).filter(|_| !is_off)

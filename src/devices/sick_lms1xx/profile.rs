@@ -99,7 +99,7 @@ pub struct SickLms1xxProfile {
     pub modes: Vec<ScanMode>,
     /// Where the mirror is when a scan's time is taken.
     pub zero_index: i32,
-    /// From the last direction to the telegram's leaving, nanoseconds.
+    /// Time from the last direction to the telegram's leaving, nanoseconds.
     pub transmission_delay_ns: u64,
     /// Until it measures after the motor stood, nanoseconds.
     pub start_ns: u64,
@@ -107,7 +107,7 @@ pub struct SickLms1xxProfile {
     pub leave_standby_ns: u64,
     /// Until it measures in a new scan mode, nanoseconds.
     pub settle_ns: u64,
-    /// From power-on, or a reboot, until it hears hosts, nanoseconds.
+    /// Time from power-on, or a reboot, until it hears hosts, nanoseconds.
     pub boot_ns: u64,
     /// Number in STlms while the motor is held.
     pub stalled_state: u16,
@@ -117,7 +117,7 @@ pub struct SickLms1xxProfile {
     pub has_echo_filter: bool,
     /// RSSI of a white, square target, in 8 and in 16 bits.
     pub remission_full_scale: (u8, u16),
-    /// From a command to its answer, nanoseconds.
+    /// Time from a command to its answer, nanoseconds.
     pub reply_ns: u64,
     /// Answer to `sMN Run`.
     pub run_result: u8,
@@ -167,7 +167,8 @@ pub struct SickLms1xxSettings {
     pub status: ScannerStatus,
     /// Time of its clock.
     pub clock: ScannerClock,
-    /// From the run's first instant to its first answer, nanoseconds; 0 for one that runs already.
+    /// Time from the run's first instant to its first answer, nanoseconds; 0 for one that runs
+    /// already.
     pub start_up_ns: u64,
     /// How long one that runs already does so, nanoseconds.
     pub uptime_ns: u64,

@@ -18,9 +18,9 @@ pub struct Mirror {
     mode: ScanMode,
     field: [i32; 2],
     zero_index: i32,
-    /// From the last direction until the telegram leaves.
+    /// Time from the last direction until the telegram leaves.
     leaves_after_ns: u64,
-    /// When revolution `first` is at the zero index.
+    /// Time when revolution `first` is at the zero index.
     since: SimTime,
     first: u64,
 }
@@ -50,14 +50,14 @@ impl Mirror {
         self.mode
     }
 
-    /// When revolution `number` is at the zero index.
+    /// Time when revolution `number` is at the zero index.
     pub fn zero(&self, number: u64) -> SimTime {
         let turns = u128::from(number.saturating_sub(self.first));
         let ns = turns * 100_000_000_000 / u128::from(self.mode.frequency_centihz);
         SimTime(self.since.0 + ns as u64)
     }
 
-    /// When a telegram with revolution `number` leaves.
+    /// Time when a telegram with revolution `number` leaves.
     pub fn transmission(&self, number: u64) -> SimTime {
         let last = self.direction_of(self.field[1]);
         SimTime(self.zero(number).0 + self.offset_ns(last) + self.leaves_after_ns)
@@ -95,7 +95,7 @@ impl Mirror {
         self.field[0] + beyond as i32
     }
 
-    /// From the zero index to a direction, nanoseconds.
+    /// Time from the zero index to a direction, nanoseconds.
     fn offset_ns(&self, direction: u32) -> u64 {
         let (turn, steps) = (u128::from(TURN), u128::from(self.mode.steps_per_turn));
         let to_field = (self.field[0] - self.zero_index) as u128;

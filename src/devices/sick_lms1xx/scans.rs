@@ -111,7 +111,7 @@ pub struct Clocks {
     pub clock: ScannerClock,
     /// UTC of the first instant.
     pub epoch: Epoch,
-    /// When it was last switched on within the run.
+    /// Time when it was last switched on within the run.
     pub on_since: SimTime,
     /// The time that a host has set, as that of the first instant.
     pub set: Option<Epoch>,

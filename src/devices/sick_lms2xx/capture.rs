@@ -88,12 +88,12 @@ impl Capture {
         self.first_revolution + self.pattern.revolutions()
     }
 
-    /// When the mirror has finished it.
+    /// Time when the mirror has finished it.
     pub fn ends(&self, mirror: &Mirror) -> SimTime {
         mirror.start(self.end_revolution())
     }
 
-    /// When its telegram may leave at the earliest.
+    /// Time when its telegram may leave at the earliest.
     pub fn leaves(&self, mirror: &Mirror) -> SimTime {
         mirror.known_at(self.ends(mirror))
     }

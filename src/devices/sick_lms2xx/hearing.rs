@@ -45,7 +45,7 @@ impl Hearing {
         self.collect(now, bytes);
     }
 
-    /// When the telegram that has begun will be given up.
+    /// Time when the telegram that has begun will be given up.
     pub fn patience_ends(&self) -> Option<SimTime> {
         let ends = SimTime(self.last_byte.0 + self.byte_gap_ns);
         self.framer.is_amid().then_some(ends)
@@ -57,7 +57,7 @@ impl Hearing {
         self.collect(now, &[]);
     }
 
-    /// When the telegram that has waited longest came.
+    /// Time when the telegram that has waited longest came.
     pub fn next_at(&self) -> Option<SimTime> {
         self.waiting.front().map(|(at, _)| *at)
     }

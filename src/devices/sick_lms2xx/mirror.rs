@@ -28,13 +28,13 @@ pub struct Mirror {
     /// Start of revolution 0.
     first_ns: u64,
     stalls: Vec<Timed<MotorStall>>,
-    /// From let go to full speed.
+    /// Time from let go to full speed.
     spin_up_ns: u64,
-    /// From a scan's end until its telegram may leave.
+    /// Time from a scan's end until its telegram may leave.
     lag_ns: u64,
 }
 
-/// When a mirror that is held will turn again; `None` if it never will.
+/// Time when a mirror that is held will turn again; `None` if it never will.
 pub type HeldUntil = Option<SimTime>;
 
 /// How revolutions make what is sent in one telegram.
@@ -100,7 +100,7 @@ impl Mirror {
         stall.schedule.window_between(from, to)
     }
 
-    /// When the telegram of a scan that ends at `end` may leave.
+    /// Time when the telegram of a scan that ends at `end` may leave.
     pub fn known_at(&self, end: SimTime) -> SimTime {
         SimTime(end.0 + self.lag_ns)
     }
@@ -110,7 +110,7 @@ impl Mirror {
         SimTime(at.0.saturating_sub(self.lag_ns))
     }
 
-    /// When revolution `number` starts.
+    /// Time when revolution `number` starts.
     pub fn start(&self, number: u64) -> SimTime {
         SimTime(self.first_ns + self.turning_ns(number, 1))
     }

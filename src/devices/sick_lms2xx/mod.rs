@@ -63,7 +63,7 @@ use crate::wire::sick_lms2xx::{
     ACK, ERROR_IS_OVER, FROM_SCANNER, LineRate, NAK, Variant, frame, status_byte,
 };
 
-/// One unit.
+/// An emulated unit of the family.
 pub struct SickLms2xx {
     profile: SickLms2xxProfile,
     settings: SickLms2xxSettings,

@@ -69,7 +69,7 @@ pub struct SickLms2xxProfile {
     pub configuration_len: usize,
     /// Units of two hours.
     pub operating_time: u16,
-    /// How often it was switched on.
+    /// Number of times it was switched on.
     pub power_on_count: u16,
     /// Angles and resolutions; the first is the factory's.
     pub variants: Vec<Variant>,
@@ -98,7 +98,7 @@ pub struct SickLms2xxProfile {
     pub reflectivity_full_scale: u8,
     /// Remission of a white, square target, and the amplitude of an echo that dazzles.
     pub remission_full_scale: u16,
-    /// When it answers.
+    /// Times of answers.
     pub timing: ReplyTiming,
     /// Reaction to a telegram with a wrong CRC.
     pub spoilt_telegram: SpoiltTelegram,
@@ -113,7 +113,7 @@ pub struct SickLms2xxProfile {
 /// What comes of a mirror that is held. Gearbox knows the error's number; the rest no source tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Motor {
-    /// From let go until scans are sent again, nanoseconds.
+    /// Time from let go until scans are sent again, nanoseconds.
     pub spin_up_ns: u64,
     /// Bits 0 to 2 of the status byte meanwhile, and the type of the error.
     pub stalled_level: u8,
@@ -124,11 +124,11 @@ pub struct Motor {
 /// When the scanner answers, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyTiming {
-    /// From a telegram's last byte to ACK.
+    /// Time from a telegram's last byte to ACK.
     pub ack_ns: u64,
-    /// From ACK to the reply.
+    /// Time from ACK to the reply.
     pub reply_ns: u64,
-    /// From ACK to the reply to a new configuration.
+    /// Time from ACK to the reply to a new configuration.
     pub configure_ns: u64,
     /// A telegram whose next byte is later than this is given up.
     pub byte_gap_ns: u64,
@@ -159,9 +159,9 @@ pub struct SickLms2xxSettings {
     /// From the run's first instant to the power-on telegram, nanoseconds; 0 for a scanner that
     /// was started before and says nothing.
     pub start_up_ns: u64,
-    /// From a reset to the power-on telegram, nanoseconds.
+    /// Time from a reset to the power-on telegram, nanoseconds.
     pub restart_ns: u64,
-    /// From a scan's end until its telegram may leave, nanoseconds.
+    /// Time from a scan's end until its telegram may leave, nanoseconds.
     pub lag_ns: u64,
     /// Where the mirror is at the first instant, radians counter-clockwise from the right.
     pub mirror_phase_rad: f64,

@@ -19,14 +19,14 @@ use crate::time::SimTime;
 pub struct Stream {
     /// Scans of each telegram.
     pattern: Pattern,
-    /// In which telegram.
+    /// Telegram in which scans are sent.
     format: Format,
     transmission_start: TransmissionStart,
     /// How long a telegram is on the line.
     telegram_ns: u64,
     /// The first scan that has not been planned or left out.
     next_scan: u64,
-    /// When the line is free after the last planned telegram, and after the one before it.
+    /// Time when the line is free after the last planned telegram, and after the one before it.
     line_free: SimTime,
     line_free_before: SimTime,
     planned: VecDeque<Capture>,

@@ -18,7 +18,7 @@ pub trait PacketPlan {
     /// The last instant at which a change or a stall concerns it.
     fn last(&self) -> SimTime;
 
-    /// When its last firing is over.
+    /// Time when its last firing is over.
     fn ends(&self) -> SimTime;
 
     /// Its timestamps depend on no signal to the clock that comes after this.

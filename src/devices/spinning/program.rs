@@ -80,7 +80,7 @@ impl<M: PartialEq> Program<M> {
         &self.rotor
     }
 
-    /// When a change takes effect that is asked for at `now`.
+    /// Time when a change takes effect that is asked for at `now`.
     pub fn takes_effect(&self, now: SimTime) -> SimTime {
         let earliest = SimTime(now.0 + REACTION_NS);
         if self.rotor.is_still(earliest) {

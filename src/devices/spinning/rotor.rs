@@ -151,7 +151,7 @@ impl Rotor {
         })
     }
 
-    /// When the next stall begins, if that is known already.
+    /// Time when the next stall begins, if that is known already.
     fn next_stall(&self, from: SimTime) -> Option<SimTime> {
         let openings = self.stalls.iter().filter_map(|stall| stall.schedule.next_opening(from));
         openings.min().filter(|opens| *opens < self.known_to)

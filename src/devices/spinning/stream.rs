@@ -25,7 +25,7 @@ pub trait Planner {
     /// No change will come before `before`.
     fn forget(&mut self, before: SimTime);
 
-    /// When the next packet begins at the earliest.
+    /// Time when the next packet begins at the earliest.
     fn position(&self) -> SimTime;
 }
 
@@ -33,7 +33,7 @@ pub trait Planner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undone {
     pub number: u64,
-    /// When its last firing would have been over.
+    /// Time when its last firing would have been over.
     pub ends: SimTime,
 }
 
@@ -45,7 +45,7 @@ pub struct PacketStream<P: Planner> {
     /// The latest time that the device was given.
     pub now: SimTime,
     backlog: Backlog<P::Plan>,
-    /// From a packet's end to its transmit, nanoseconds.
+    /// Time from a packet's end to its transmit, nanoseconds.
     lag_ns: u64,
     /// Whether a receiver sets the clock.
     is_wired: bool,

@@ -21,7 +21,7 @@ pub fn is_at_speed(rotor: &Rotor, rpm: u32, at: SimTime) -> bool {
     (rotor.rpm(at) - rpm).abs() <= rpm * SPEED_TOLERANCE
 }
 
-/// When the rotor has turned by `share` of the turn that began at `turn`, at nearly `rpm`.
+/// Time when the rotor has turned by `share` of the turn that began at `turn`, at nearly `rpm`.
 pub fn fires_at(rotor: &Rotor, rpm: u32, turn: SimTime, share: f64) -> SimTime {
     const MINUTE_NS: f64 = 60e9;
     let ns_a_turn = MINUTE_NS / f64::from(rpm);

@@ -21,7 +21,7 @@ use crate::sensors::imu::{Sample, earth};
 /// What is known at an output: forward-right-down and north-east-down.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// With the filter's compensation.
+    /// Measurement with the filter's compensation.
     pub measured: Measured,
     /// Without it.
     pub uncompensated: Measured,

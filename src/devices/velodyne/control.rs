@@ -21,13 +21,13 @@ pub struct Configuration {
     pub rpm: u32,
     /// The reported echoes.
     pub returns: ReturnMode,
-    /// Where lasers fire.
+    /// Sector in which lasers fire.
     pub view: View,
     /// Whether lasers fire.
     pub laser_on: bool,
     /// Whether the rotor follows the pulse per second.
     pub phase_lock: PhaseLock,
-    /// Where packets go.
+    /// Address to which packets go.
     pub host: HostAddress,
     /// The unit's own address. The web interface stores and shows it; the rig's link decides.
     pub net: NetConfiguration,
@@ -59,7 +59,7 @@ pub struct NetConfiguration {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     pub returns: ReturnMode,
-    /// Where lasers fire.
+    /// Sector in which lasers fire.
     pub view: View,
     /// Whether lasers fire, if the rotor is fast enough.
     pub laser_on: bool,

@@ -44,7 +44,7 @@ impl Named {
         Model::from_product_id(self.profile.packet.product_id)
     }
 
-    /// From one packet to the next, microseconds.
+    /// Time from one packet to the next, microseconds.
     fn spacing_us(&self, is_dual: bool) -> f64 {
         let layout = Layout::new(self.profile.lasers.len(), is_dual);
         layout.sequences as f64 * self.profile.sequence_ns as f64 * 1e-3

@@ -56,7 +56,7 @@ use planner::{PacketPlan, Planner};
 use position::PositionSender;
 use web::Web;
 
-/// One device.
+/// An emulated unit of the family.
 pub struct Velodyne {
     packet: VelodynePacket,
     /// Counts of distance in a metre.

@@ -23,7 +23,7 @@ const HOLD_NS: u64 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
     pub number: u64,
-    /// In force at its first firing.
+    /// Mode in force at the first firing.
     pub mode: Mode,
     /// When its sequences start.
     pub starts: Starts,

@@ -28,7 +28,7 @@ pub struct PositionSender {
     noise: NoiseSource,
     /// For each timer, its next instant.
     next: Vec<SimTime>,
-    /// When the packet is made that was asked for.
+    /// Time when the packet is made that was asked for.
     pending: Option<SimTime>,
     /// Packets so far.
     number: u64,
@@ -99,7 +99,7 @@ impl PositionSender {
         }
     }
 
-    /// When the next packet is made, if that is not after `now`.
+    /// Time when the next packet is made, if that is not after `now`.
     fn next_made(&mut self, now: SimTime) -> Option<SimTime> {
         loop {
             let timer = (0..self.next.len()).min_by_key(|timer| self.next[*timer]);
@@ -120,7 +120,7 @@ impl PositionSender {
         }
     }
 
-    /// How late the next packet is made.
+    /// Delay of the next packet.
     fn delay_ns(&self) -> u64 {
         let draws = self.noise.request(self.number);
         let byte = |which| u64::from(draws.whole(which, Quantity::PositionDelay, 0, 255));

@@ -30,7 +30,7 @@ pub struct VelodyneProfile {
     pub lasers: Vec<VelodyneLaser>,
     /// Facts that its web interface shows.
     pub web: WebProfile,
-    /// How warm its boards get.
+    /// Temperatures of its boards.
     pub thermal: ThermalProfile,
     /// Values a rig may override.
     pub defaults: VelodyneSettings,
@@ -106,7 +106,7 @@ pub struct VelodyneSettings {
     pub azimuth_jitter_centideg: f64,
     /// Extra delay from a packet's end to its leaving, nanoseconds.
     pub lag_ns: u64,
-    /// How the head is driven.
+    /// Settings of the motor.
     pub motor: MotorSettings,
     /// The clock and the GPS input.
     pub clock: ClockSettings,

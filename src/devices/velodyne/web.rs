@@ -22,7 +22,7 @@ pub(super) struct Web {
     pub profile: WebProfile,
     /// Configuration after a reset.
     pub saved: Configuration,
-    /// When the unit is up again, during a restart.
+    /// Time when the unit is up again, during a restart.
     pub up_at: SimTime,
 }
 

@@ -22,7 +22,7 @@ pub struct WebProfile {
     pub current_a: [f64; 2],
 }
 
-/// How warm a unit's boards get.
+/// Temperatures of a unit's boards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThermalProfile {
     /// At power-up, degrees C.

@@ -24,7 +24,7 @@ pub struct XbusAnswers {
 /// A filter profile of an MTi.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterProfile {
-    /// How it is chosen.
+    /// Number by which it is chosen.
     pub number: u8,
     /// Its version.
     pub version: u8,

@@ -36,7 +36,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// All of them.
+    /// Sum of all stages.
     pub fn total_s(&self) -> f64 {
         self.cast_s + self.physics_s + self.packing_s + self.sending_s
     }

@@ -47,7 +47,7 @@ pub struct Certificate {
     /// end. 0 in certificates of older versions.
     #[serde(default)]
     pub simulated_s: f64,
-    /// How packets were sent.
+    /// Settings by which packets were sent.
     pub sending: Sending,
     /// Rights that the system granted.
     pub rights: Vec<Right>,
@@ -121,7 +121,7 @@ pub struct DeviceTiming {
     pub name: String,
     /// Its profile.
     pub profile: String,
-    /// Where its bytes went.
+    /// Link to which its bytes went.
     pub link: String,
     /// Packets sent, late ones too.
     pub packets: u64,
@@ -241,9 +241,9 @@ pub struct Account<'a> {
     pub start: jiff::Timestamp,
     /// The host's clock at the first instant.
     pub host_start: jiff::Timestamp,
-    /// How long it took.
+    /// Duration of the run.
     pub elapsed: Duration,
-    /// How packets were sent.
+    /// Settings by which packets were sent.
     pub engine: &'a EngineConfig,
     /// Threads that cast rays.
     pub workers: usize,

@@ -9,7 +9,7 @@ use super::DeviceTiming;
 use crate::time::duration::describe_us_to;
 use crate::timing::is_maximum;
 
-/// One condition.
+/// A requirement on the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
     /// The device it is about; all that have sent something when left out.

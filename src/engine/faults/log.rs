@@ -91,7 +91,7 @@ pub struct FaultNote<'a> {
     pub packet: Option<u64>,
     /// Effect of the fault.
     pub effect: &'static str,
-    /// How much.
+    /// Amount.
     pub amount: Option<u64>,
 }
 

@@ -119,7 +119,7 @@ impl Stream {
 /// A line of the truth about faults. Ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
-    /// When the packet was due without faults.
+    /// Time when the packet was due without faults.
     pub at: SimTime,
     /// The fault's place in the rig.
     pub fault: usize,

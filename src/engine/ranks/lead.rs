@@ -63,7 +63,7 @@ pub struct RankFigures {
     pub order_bytes: u64,
     /// Bytes of all answers.
     pub answer_bytes: u64,
-    /// From a request to its answer, nanoseconds, all together.
+    /// Time from a request to its answer, nanoseconds, all together.
     pub away_ns: u64,
     /// How long of that time threads were busy.
     pub busy_ns: u64,

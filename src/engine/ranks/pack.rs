@@ -23,7 +23,7 @@ use crate::world::vehicle::VehicleStep;
 /// Order of rank 0 to the others.
 #[derive(Clone, Debug)]
 pub enum Order {
-    /// To load a rig's world.
+    /// Load a rig's world.
     Load(Load),
     /// A run begins; UTC of its first instant in seconds and nanoseconds.
     Begin(i64, i32),
@@ -33,7 +33,7 @@ pub enum Order {
     Motion(Motion),
     /// A fault has begun, or it is known when it ends.
     Fault(FaultNews),
-    /// To measure.
+    /// Measure.
     Measure(Question),
     /// The run is over.
     End,

@@ -60,11 +60,11 @@ pub struct SendRecord {
     pub device: DeviceId,
     /// How many packets of the device the sender had turned to before.
     pub number: u64,
-    /// When it was due.
+    /// Time when it was due.
     pub due: SimTime,
-    /// When the sender was to turn to it: its lead before it was due.
+    /// Time when the sender was to turn to it: its lead before it was due.
     pub act: SimTime,
-    /// When the sender turned to it.
+    /// Time when the sender turned to it.
     pub at: SimTime,
     /// Outcome of the packet.
     pub outcome: Outcome,

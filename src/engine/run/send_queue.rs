@@ -51,12 +51,12 @@ impl SendQueueWriter {
 
 /// A packet, or the rest of one, that waits for its time; of equal times the first to come goes first.
 pub struct Scheduled {
-    /// When the sender acts: when it is due, or earlier where the kernel needs time.
+    /// Time when the sender acts: when it is due, or earlier where the kernel needs time.
     pub act: SimTime,
-    /// When it, or its next piece, is due.
+    /// Time when it, or its next piece, is due.
     pub due: SimTime,
     order: u64,
-    /// When it came into the send queue.
+    /// Time when it came into the send queue.
     pub ready: SimTime,
     /// The packet.
     pub packet: Packet,

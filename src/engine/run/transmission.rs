@@ -61,7 +61,7 @@ pub struct SendContext<'a> {
 pub enum Next<'a> {
     /// A packet waits for its time, and goes this way if it is a datagram.
     Packet {
-        /// When the sender acts.
+        /// Time when the sender acts.
         act: SimTime,
         /// The socket, and where it sends.
         way: Option<(&'a UdpLink, SocketAddr)>,
@@ -81,7 +81,7 @@ pub struct Transmission<'a> {
     queue: SendQueue,
     log: Producer<LogEntry>,
     lines: Vec<LineSettings>,
-    /// When the last bit of what each line was given so far has left.
+    /// Time when the last bit of what each line was given so far has left.
     lines_free: Vec<SimTime>,
     /// Where each device's datagrams go, by port; here as well as in the link, which has a lock.
     targets: Vec<Vec<SocketAddr>>,

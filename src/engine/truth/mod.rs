@@ -85,7 +85,7 @@ pub enum TruthEvent {
 pub struct PacketEvent {
     /// Device that sent it.
     pub device: DeviceId,
-    /// When it is due.
+    /// Time when it is due.
     pub due: SimTime,
     /// Link by which it leaves.
     pub way: Way,

@@ -50,7 +50,7 @@ impl Counts {
         counts
     }
 
-    /// In words.
+    /// Title in words.
     pub fn line(&self) -> String {
         let mut parts = vec![format!("{} passed", self.passed), format!("{} failed", self.failed)];
         if self.not_applicable > 0 {

@@ -54,7 +54,7 @@ impl FoxgloveServer {
         Ok(Self { listener, address })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -19,7 +19,8 @@ pub struct Corrected {
     pub scale: f64,
     /// What the base's place is off by, and so the rover's; Earth-centred, Earth-fixed.
     pub shift_m: DVec3,
-    /// From the base's antenna to the rover's; of a moving base, as it was at [`Self::of`].
+    /// Distance from the base's antenna to the rover's; of a moving base, as it was at
+    /// [`Self::of`].
     pub baseline_m: DVec3,
     /// Whether the base moves: then the position is no better than without corrections.
     pub is_moving: bool,

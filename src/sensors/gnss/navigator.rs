@@ -94,7 +94,7 @@ pub struct Solution {
     pub uere_m: f64,
     /// All satellites in view, sorted by system.
     pub satellites: Vec<TrackedSatellite>,
-    /// From start to the first fix; `None` before it.
+    /// Time from start to the first fix; `None` before it.
     pub time_to_first_fix_ns: Option<u64>,
     /// Whether dilutions and accuracies are within the limits of a valid fix.
     pub is_within_limits: bool,

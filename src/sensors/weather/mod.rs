@@ -80,7 +80,7 @@ pub struct Flight<'a> {
     pub origin: DVec3,
     /// Unit vector along the beam.
     pub direction: DVec3,
-    /// When it is fired.
+    /// Time when it is fired.
     pub at: SimTime,
     /// The draws of its request.
     pub noise: &'a RequestNoise,

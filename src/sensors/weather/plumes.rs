@@ -68,7 +68,7 @@ pub(super) struct Cloud {
     /// A ball around all of them.
     centre: DVec3,
     radius_m: f64,
-    /// All of them.
+    /// All entries.
     pub spheres: Vec<Sphere>,
 }
 

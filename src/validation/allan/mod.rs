@@ -68,7 +68,7 @@ pub(super) struct Compared {
 pub(super) struct Row {
     /// Found, of three axes.
     pub point: Point,
-    /// Asked for, SI.
+    /// Requested value, SI.
     pub asked: f64,
     /// Largest relative difference; `None` if the time is too short to compare.
     pub allowed: Option<f64>,

@@ -13,7 +13,7 @@ const REACH_M: f64 = 12.0;
 /// The scanner's angular step, radians, and the step that looks up.
 const STEP_RAD: f64 = std::f64::consts::TAU / 1440.0;
 const MIDDLE_STEP: f64 = 540.0;
-/// From one step to the next, milliseconds.
+/// Time from one step to the next, milliseconds.
 const STEP_MS: f64 = 25.0 / 1440.0;
 /// Distances below it are codes, millimetres.
 const LEAST_MM: u32 = 23;

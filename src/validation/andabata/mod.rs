@@ -50,7 +50,8 @@ use crate::world::vehicle::DriveEventKind;
 
 /// The rig that people can run, too.
 const RIG: &str = include_str!("../../../examples/andabata.toml");
-/// From true to magnetic north at the rig's place and date by the World Magnetic Model, degrees.
+/// Step from true to magnetic north at the rig's place and date by the World Magnetic Model,
+/// degrees.
 const DECLINATION_DEG: f64 = -0.2;
 /// A wheel that sinks by so much against the mean of the others is in a ditch, metres.
 const IN_DITCH_M: f64 = 0.3;
@@ -91,7 +92,7 @@ struct Truth {
     path: Vec<(SimTime, DVec2)>,
     heights_m: Vec<f64>,
     headings_rad: Vec<f64>,
-    /// When a wheel was in a ditch for the first time.
+    /// Time when a wheel was in a ditch for the first time.
     ditch_at: Option<SimTime>,
     /// Objects that were touched.
     contacts: Vec<String>,
@@ -104,7 +105,7 @@ struct Trip {
     seed: u64,
     truth: Truth,
     logbook: Logbook,
-    /// How long it took.
+    /// Duration of the run.
     took: SimTime,
 }
 
@@ -113,14 +114,14 @@ impl Trip {
         self.truth.path.windows(2).map(|pair| pair[0].1.distance(pair[1].1)).sum()
     }
 
-    /// When it began to move.
+    /// Time when it began to move.
     fn moved_at(&self) -> SimTime {
         let start = self.truth.path.first().map_or(DVec2::ZERO, |(_, place)| *place);
         let moved = self.truth.path.iter().find(|(_, place)| place.distance(start) > 0.05);
         moved.map_or(SimTime::ZERO, |(at, _)| *at)
     }
 
-    /// From start to the goals that it reached, as the crow flies.
+    /// Distance from start to the goals that it reached, as the crow flies.
     fn straight_m(&self) -> f64 {
         let reached = GOALS_M.iter().take(self.logbook.goals_at.len());
         let places: Vec<DVec2> =

@@ -114,7 +114,7 @@ pub struct Logbook {
     pub maps: Vec<UsedMap>,
     /// Fixes: World x and y.
     pub fixes_m: Vec<DVec2>,
-    /// When each goal was reached.
+    /// Time when each goal was reached.
     pub goals_at: Vec<SimTime>,
     /// Compass headings as they were read: time, radians from east.
     pub headings_rad: Vec<(SimTime, f64)>,
@@ -149,11 +149,11 @@ pub struct Robot {
     stances: Track<Stance>,
     stance: Stance,
     travel_m: [Option<f64>; 2],
-    /// From the robot's own frame to World.
+    /// Distance from the robot's own frame to World.
     offset_m: Option<DVec2>,
     waiting: Vec<PlaneScan>,
     assembly: Assembly,
-    /// When the latest scan is classified, where it was made, and what it says then.
+    /// Time when the latest scan is classified, where it was made, and what it says then.
     classifying: Option<(SimTime, DVec2, Vec<Judged>)>,
     classified: Option<Vec<Judged>>,
     next_map: Option<SimTime>,

@@ -41,7 +41,8 @@ const FIX_SHARE: f64 = 0.5;
 const LAG_S: f64 = 0.1;
 /// Estimated positions are kept so long, for fixes that come late, nanoseconds.
 const KEPT_NS: u64 = 2_000_000_000;
-/// From the epoch of a fix to its sentence, nanoseconds: the rig's setting, and the sentence's own time.
+/// Time from the epoch of a fix to its sentence, nanoseconds: the rig's setting, and the sentence's
+/// own time.
 const FIX_NS: u64 = 60_000_000;
 
 /// A return as the computer has it.

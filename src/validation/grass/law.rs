@@ -14,7 +14,7 @@ pub const PRINTED_SHARE: f64 = 0.353_553;
 /// A stand of upright cylinders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stand {
-    /// From the sensor to the front edge, metres.
+    /// Distance from the sensor to the front edge, metres.
     pub distance_m: f64,
     /// Stems on a square metre.
     pub stems_per_m2: f64,

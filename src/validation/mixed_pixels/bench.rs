@@ -52,7 +52,7 @@ impl Beam {
         }
     }
 
-    /// From one direction to the next, degrees.
+    /// Step from one direction to the next, degrees.
     fn step_deg(self) -> f64 {
         if self == Self::Coarse { 1.0 } else { 0.5 }
     }

@@ -25,7 +25,7 @@ const STEP_DEG: f64 = 0.5;
 
 /// Something of the scene, by its cells.
 pub struct Object {
-    /// For people.
+    /// Text for people.
     pub name: &'static str,
     /// Cells whose middles are in it.
     pub cells: Vec<usize>,

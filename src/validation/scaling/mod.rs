@@ -62,7 +62,7 @@ choices! {
 }
 
 impl Size {
-    /// All of them.
+    /// All entries.
     pub const ALL: [Self; 4] = [Self::Small, Self::Middle, Self::Large, Self::Paper];
 
     fn parameters(self) -> [(&'static str, u64); 3] {
@@ -98,7 +98,7 @@ pub(super) struct Measured {
     pub triangles: u64,
     /// `Menura` or `Embree`.
     pub caster: &'static str,
-    /// How many at once.
+    /// Number of threads.
     pub threads: u32,
     /// Pulses in the best turn.
     pub pulses_per_s: f64,

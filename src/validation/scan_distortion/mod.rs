@@ -27,7 +27,7 @@ use crate::frames::quat_about;
 /// The lidar: a tenth of a turn more than usual shows as a tenth more here.
 const RATE_HZ: f64 = 20.0;
 const SPEED_M_S: f64 = 20.0;
-/// From one cylinder's axis to the next, metres.
+/// Distance from one cylinder's axis to the next, metres.
 const SPACING_M: f64 = 2.0;
 /// The room's eastern wall, at which the seam of a scan is measured, metres.
 const WALL_M: f64 = 100.0;

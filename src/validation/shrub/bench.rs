@@ -6,7 +6,7 @@ use crate::validation::ExperimentError;
 use crate::validation::recording::{self, Point};
 
 const RIG: &str = include_str!("rig.toml");
-/// From the stem, or the wall, to the lidar, metres.
+/// Distance from the stem, or the wall, to the lidar, metres.
 pub const DISTANCE_M: f64 = 8.0;
 /// Height of the lidar above the ground, metres: some crown is above it and some below.
 pub const HEIGHT_M: f64 = 1.2;

@@ -51,7 +51,7 @@ pub struct Manner {
     pub speed_m_s: f64,
     /// At rest before, switched on; seconds.
     pub still_s: f64,
-    /// From rest to the full speed, seconds.
+    /// Time from rest to the full speed, seconds.
     pub ramp_s: f64,
     /// From the moment the robot moves, seconds.
     pub duration_s: f64,

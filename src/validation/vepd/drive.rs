@@ -122,7 +122,7 @@ pub struct Seen {
 /// An output of the IMU.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// When the judge has it.
+    /// Time when the judge has it.
     pub at: SimTime,
     /// rad/s
     pub gyro: DVec3,

@@ -150,7 +150,7 @@ pub(super) fn text(swept: &[Swept]) -> String {
     text
 }
 
-/// For machines.
+/// Content for machines.
 pub(super) fn report(swept: &[Swept]) -> Value {
     let row = |one: &Swept| {
         json!({ "still_s": one.still_s, "reference_off_m_s": one.off_m_s, "vepd": one.vepd,

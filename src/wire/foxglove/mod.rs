@@ -22,7 +22,7 @@ const MESSAGE_DATA: u8 = 1;
 /// Facts about a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerInfo {
-    /// For people.
+    /// Text for people.
     pub name: String,
     /// Another one with each start of the server.
     pub session: String,

@@ -121,7 +121,7 @@ record! {
         mask: [u8; 4],
         /// Gateway.
         gateway: [u8; 4],
-        /// Where packets go.
+        /// Address to which packets go.
         destination: Destination,
         /// Set speed, rpm.
         rpm: u16,
@@ -155,7 +155,7 @@ record! {
         reserved: [u8; 6],
     }
 
-    /// Where packets go.
+    /// Address to which packets go.
     Destination: Be 8 {
         /// Address.
         ip: [u8; 4],
@@ -229,7 +229,7 @@ record! {
         reserved: [u8; 48],
     }
 
-    /// Where lasers fire.
+    /// Sector in which lasers fire.
     LidarRange: Be 5 {
         /// 0: the same for all lasers.
         method: u8,
@@ -239,7 +239,7 @@ record! {
         stop_decideg: u16,
     }
 
-    /// How PTP is spoken.
+    /// PTP profile.
     PtpConfiguration: Be 6 {
         /// 0: IEEE 1588 version 2; 1: IEEE 802.1AS; 2: its automotive profile.
         profile: u8,

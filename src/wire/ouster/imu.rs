@@ -9,11 +9,11 @@ record! {
     /// One sample.
     #[derive(Copy, Default)]
     ImuPacket: Le 48 {
-        /// When the unit's system read it, nanoseconds of its clock.
+        /// Time when the unit's system read it, nanoseconds of its clock.
         system_ns: u64,
-        /// When the accelerometer was read.
+        /// Time when the accelerometer was read.
         acceleration_ns: u64,
-        /// When the gyro was read.
+        /// Time when the gyro was read.
         gyro_ns: u64,
         /// Specific force along x, y and z, standard gravity.
         acceleration_g: [f32; 3],

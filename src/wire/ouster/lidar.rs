@@ -72,7 +72,7 @@ pub struct PixelReturn {
 /// The head of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// When it was measured, nanoseconds of the unit's clock.
+    /// Time when it was measured, nanoseconds of the unit's clock.
     pub timestamp_ns: u64,
     /// Its place in the turn.
     pub measurement_id: u16,

@@ -198,7 +198,7 @@ record! {
     TimeStatus: Be 50 {
         /// Its time minus the master's, nanoseconds.
         master_offset_ns: i64,
-        /// When the last synchronisation arrived, nanoseconds.
+        /// Time when the last synchronisation arrived, nanoseconds.
         ingress_time_ns: i64,
         /// Offset of the master's rate.
         cumulative_scaled_rate_offset: i32,

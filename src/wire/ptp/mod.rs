@@ -51,7 +51,7 @@ impl Transport {
 }
 
 words!(DelayMechanism: "e2e" => EndToEnd, "p2p" => PeerToPeer);
-/// How the path delay is measured.
+/// Mechanism by which the path delay is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DelayMechanism {
     /// To the master, E2E.

@@ -148,7 +148,7 @@ pub enum SpecialValue {
 }
 
 impl SpecialValue {
-    /// All of them.
+    /// All entries.
     pub const ALL: [Self; 6] = [
         Self::Invalid,
         Self::Dazzled,

@@ -57,7 +57,7 @@ pub enum Body {
     OperatingData {
         /// Units of two hours.
         operating_time: u16,
-        /// How often it was switched on.
+        /// Number of times it was switched on.
         power_on_count: u16,
     },
     /// 0xB6

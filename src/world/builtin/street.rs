@@ -17,7 +17,7 @@ use crate::config::rig::StreetParameters;
 use crate::world::materials;
 use crate::world::scene::{Finish, Instance, Material, MaterialId, Mesh, Scene};
 
-/// From the middle of the road to kerbs and facades, metres.
+/// Distance from the middle of the road to kerbs and facades, metres.
 const KERB_M: f64 = 4.0;
 const FACADE_M: f64 = 7.0;
 const KERB_HEIGHT_M: f64 = 0.12;

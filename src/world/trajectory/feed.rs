@@ -61,7 +61,7 @@ struct Sample {
     shown_told: AtomicU64,
     /// Counts accepted poses.
     serial: u64,
-    /// When the pose is valid, on the run's clock.
+    /// Time when the pose is valid, on the run's clock.
     at: SimTime,
     pose: Transform<World, Body>,
     /// In the Body frame.
@@ -116,7 +116,7 @@ pub struct PoseSource {
     pub sender: SocketAddr,
     /// The sender's number of the datagram.
     pub sequence: u64,
-    /// When the pose is valid, on the sender's clock.
+    /// Time when the pose is valid, on the sender's clock.
     pub time_ns: u64,
 }
 
@@ -177,9 +177,9 @@ impl Logged {
 pub struct FeedPose {
     /// Counts accepted poses.
     pub serial: u64,
-    /// When the pose is valid, on the run's clock.
+    /// Time when the pose is valid, on the run's clock.
     pub at: SimTime,
-    /// When it came.
+    /// Time when it came.
     pub arrived: SimTime,
     /// Where the body is then.
     pub world_from_body: Transform<World, Body>,
@@ -223,9 +223,9 @@ pub struct FeedCounts {
     pub strays: u64,
     /// Poses that never arrived, by gaps in the sequence numbers.
     pub missing: u64,
-    /// How often the feed stopped, so that the body was held.
+    /// Number of times the feed stopped, so that the body was held.
     pub holds: u64,
-    /// How often the sender's clock jumped.
+    /// Number of times the sender's clock jumped.
     pub clock_jumps: u64,
 }
 

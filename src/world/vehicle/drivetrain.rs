@@ -56,7 +56,8 @@ impl Twist {
 enum Steering {
     /// Steering by different speeds of both sides, about a centre between them.
     BySpeeds {
-        /// From the body's middle to the centres of rotation of the left and the right tread, metres.
+        /// Distance from the body's middle to the centres of rotation of the left and the right
+        /// tread, metres.
         y_icr_m: [f64; 2],
         /// The centres of rotation are so far ahead of the body's origin, metres.
         x_icr_m: f64,

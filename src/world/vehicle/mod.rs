@@ -262,7 +262,7 @@ impl Driven {
         self.vehicle.lock().expect("no holder panics").events.drain(..).collect()
     }
 
-    /// How often the robot has run into something since the start of the run.
+    /// Number of times the robot has run into something since the start of the run.
     pub fn contacts(&self) -> u64 {
         self.vehicle.lock().expect("no holder panics").contacts
     }

@@ -84,7 +84,7 @@ pub(super) struct Surroundings<'a> {
 struct Ray {
     pulse: Pulse,
     speed_m_s: f64,
-    /// From its beginning to the body's surface, metres.
+    /// Distance from its beginning to the body's surface, metres.
     inset_m: f64,
 }
 

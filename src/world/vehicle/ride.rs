@@ -68,7 +68,7 @@ pub(super) struct Ride {
 struct Stroke {
     /// Weight on a wheel at rest, N.
     load_n: f64,
-    /// From rest to the stop, metres.
+    /// Distance from rest to the stop, metres.
     to_stop_m: f64,
 }
 

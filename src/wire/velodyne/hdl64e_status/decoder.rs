@@ -96,7 +96,7 @@ impl StatusDecoder {
         self.stream.len()
     }
 
-    /// How often packets were found missing or foreign.
+    /// Number of times packets were found missing or foreign.
     pub fn breaks(&self) -> u64 {
         self.breaks
     }
