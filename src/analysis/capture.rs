@@ -76,7 +76,7 @@ pub enum CaptureError {
 pub struct CaptureReader<'a> {
     inner: Inner<'a>,
     packets: u64,
-    /// The frame at hand.
+    /// The present frame.
     frame: Vec<u8>,
     fragments: Fragments,
 }

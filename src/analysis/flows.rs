@@ -159,7 +159,7 @@ impl Senders {
         }
     }
 
-    /// Kinds of datagrams besides data that any family sends.
+    /// Kinds of datagrams other than data that any family sends.
     pub fn other_kinds(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().flat_map(|decoder| decoder.other_kinds()).copied()
     }

@@ -77,7 +77,7 @@ pub struct Figures {
     others: BTreeMap<&'static str, OtherFigures>,
 }
 
-/// Datagrams of a kind besides data, seen as a whole.
+/// Datagrams of a kind other than data, seen as a whole.
 #[derive(Clone, Debug, Default)]
 struct OtherFigures {
     packets: u64,

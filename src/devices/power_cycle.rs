@@ -1,4 +1,4 @@
-//! The fault that a device has no power, and starts anew when the fault ends.
+//! The fault that a device has no power, and restarts when the fault ends.
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use crate::world::actuation::Actuation;
 
 /// Something that a host did.
 pub struct HostEvent {
-    /// What, to whom, and when it was noticed.
+    /// Input, receiver and time when it was noticed.
     pub said: Said,
     /// Channel for the answer, if it is a request.
     pub reply: Option<oneshot::Sender<HttpResponse>>,
@@ -32,7 +32,7 @@ pub struct Said {
     pub words: Words,
 }
 
-/// Whom a host speaks to.
+/// Receiver of a host's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostTarget {
     /// A device.

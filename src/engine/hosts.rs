@@ -21,7 +21,7 @@ pub trait Hosts {
     fn speak(&mut self, now: SimTime) -> Vec<Said>;
 }
 
-/// Nobody is there.
+/// No hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct NoHosts;
 

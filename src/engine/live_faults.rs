@@ -19,7 +19,7 @@ use crate::config::rig::schedule::Schedule;
 use crate::config::rig::{DeviceId, Rig};
 use crate::time::SimTime;
 
-/// Most faults that one run is told while it goes on.
+/// Largest number of faults that are added during a run.
 pub const MOST_FAULTS: usize = 1000;
 /// Longest request, bytes.
 pub const MAX_REQUEST: usize = 4096;
@@ -74,7 +74,7 @@ pub fn toml_of(keys: &Map<String, Value>) -> Result<String, String> {
     )
 }
 
-/// A fault of a run that has been told.
+/// A fault that was added during a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LiveFault {
     /// Its name, unique in the run.

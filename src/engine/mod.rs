@@ -108,7 +108,7 @@ pub enum SetupError {
     /// A device's control cannot be opened.
     #[error("device `{device}`: {error}")]
     Control {
-        /// The device whose control it is.
+        /// Device of the control.
         device: String,
         /// The system's answer.
         error: io::Error,
@@ -119,7 +119,7 @@ pub enum SetupError {
     /// A link cannot be opened.
     #[error("device `{device}`: {error}")]
     Link {
-        /// The device whose link it is.
+        /// Device of the link.
         device: String,
         /// The system's answer.
         error: io::Error,

@@ -41,7 +41,7 @@ const BACKLOG_PER_WORKER: usize = 4;
 pub struct Renderer<'scope> {
     devices: Vec<RunningDevice>,
     wires: Wires<'scope>,
-    /// No host says anything from then on.
+    /// Time after which there is no input from hosts.
     end: SimTime,
     board: Arc<Board>,
     answers: Receiver<Answer>,

@@ -53,7 +53,7 @@ impl CaseRecord<'_> {
         }
     }
 
-    /// An instant as time of the rig, which begins anew when its power comes back.
+    /// An instant as time of the rig, which starts again when its power comes back.
     pub fn rig_time(&self, at: Instant) -> SimTime {
         let on = self.switched_on.iter().rev().find(|on| **on <= at).or(self.switched_on.first());
         let since = on.and_then(|on| at.checked_duration_since(*on)).unwrap_or_default();

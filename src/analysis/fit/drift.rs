@@ -212,7 +212,7 @@ fn solve(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> (Model, f
     (Model { squares, correlation_s }, sum)
 }
 
-/// Weights settle within so many rounds.
+/// Number of rounds within which weights settle.
 const ROUNDS: usize = 6;
 
 /// Degrees of freedom of a variance.

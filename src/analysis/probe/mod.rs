@@ -25,7 +25,7 @@ use stream::{Stream, StreamFigures};
 
 /// The layout of the report.
 pub const FORMAT: &str = "menura-probe-1";
-/// Senders told apart, at most; what comes from more is counted together.
+/// Largest number of senders that are distinguished; others are counted together.
 const MOST_STREAMS: usize = 64;
 /// Room asked for what waits to be read: seconds of the fastest device.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
@@ -40,7 +40,7 @@ const LONGEST_DATAGRAM: usize = 65_507;
 pub struct Probe {
     sockets: Vec<Listener>,
     streams: BTreeMap<(SocketAddr, SocketAddr), Stream>,
-    /// From senders beyond [`MOST_STREAMS`].
+    /// Datagrams of senders beyond [`MOST_STREAMS`].
     crowded_out: u64,
 }
 
@@ -66,7 +66,7 @@ pub struct ProbeReport {
     pub sockets: Vec<SocketFigures>,
     /// Each sender at each port.
     pub streams: Vec<StreamFigures>,
-    /// Datagrams of senders beyond those told apart.
+    /// Datagrams of senders that are not distinguished.
     pub crowded_out: u64,
     /// Against the sender's certificate, if there is one.
     pub comparisons: Vec<Comparison>,

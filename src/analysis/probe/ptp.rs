@@ -25,7 +25,7 @@ use crate::wire::record::Record as _;
 
 /// The layout of the report.
 pub const FORMAT: &str = "menura-probe-ptp-1";
-/// Masters and clocks told apart, at most.
+/// Largest number of masters and clocks that are distinguished.
 const MOST: usize = 256;
 /// Measurements of one master, at most.
 const MOST_SAMPLES: usize = 100_000;

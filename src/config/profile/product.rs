@@ -65,7 +65,7 @@ pub enum JointRole {
     None,
     /// Reports the joint's position.
     Tells,
-    /// It tells the joint's position, and moves the joint as its host says.
+    /// Reports the joint's position, and moves the joint as its host commands.
     Commands,
 }
 
@@ -116,7 +116,7 @@ pub struct LidarTraits {
     pub angles: AngleSense,
 }
 
-/// How a lidar counts the angles that it tells.
+/// Sense in which a lidar counts its angles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AngleSense {
     /// Clockwise seen from above, 0 is forward.

@@ -51,7 +51,7 @@ struct User {
 }
 
 impl<'f> Claims<'f> {
-    /// Nothing is claimed; what is claimed twice is told to `faults`.
+    /// Nothing is claimed; what is claimed twice is reported to `faults`.
     pub(crate) fn new(faults: &'f Faults) -> Self {
         Self { faults, paths: RefCell::default(), ports: RefCell::default() }
     }

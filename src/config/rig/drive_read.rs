@@ -111,7 +111,7 @@ fn ackermann(table: &mut TableReader<'_>) -> Option<DriveModel> {
     })
 }
 
-/// A faulty number is told; its default is never used then.
+/// Reports a faulty number; its default is never used then.
 fn body(table: &mut TableReader<'_>) -> DriveBody {
     let usual = DriveBody::default();
     let height = Limit::new(0.02..=20.0, "m", FORMAT);

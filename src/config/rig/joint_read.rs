@@ -98,7 +98,7 @@ fn is_carried_by(joint: usize, carrier: usize, parents: &[Option<usize>]) -> boo
     carriers.take(parents.len()).any(|above| above == carrier)
 }
 
-/// The place of a joint among `names`; told if it is none of them.
+/// The place of a joint among `names`; reports a fault if it is none of them.
 fn joint_named(field: &Field<'_>, text: &Text, names: &[&str]) -> Option<usize> {
     let found = names.iter().position(|name| *name == text.value);
     if found.is_none() {
@@ -275,7 +275,7 @@ fn limits(field: &Field<'_>, units: &Units) -> Option<Option<([f64; 2], Place)>>
     Some(Some(([low, high].map(|x| x * units.scale), place)))
 }
 
-/// Tells that a joint's motion leads beyond its limits.
+/// Reports a joint's motion beyond its limits.
 fn stay_within(
     joint: &JointConfig,
     [low, high]: [f64; 2],
@@ -327,7 +327,7 @@ const KINDS: [(&str, Kind); 4] = [
     ("commanded", Kind::Commanded),
 ];
 
-/// Reads `motion`. Also says where it is written.
+/// Reads `motion`, and returns its place.
 fn motion(mut table: TableReader<'_>, units: &Units) -> Option<(JointMotion, Place)> {
     let kind = table.required("kind").choice(&KINDS, FORMAT)?;
     let place = table.place().clone();

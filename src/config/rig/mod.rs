@@ -333,7 +333,7 @@ pub enum TrajectoryConfig {
     },
     /// Straight on for ever.
     Line {
-        /// Start, metres.
+        /// Position at the start of the run, metres.
         start_m: [f64; 3],
         /// Heading, radians.
         yaw_rad: f64,
@@ -353,7 +353,7 @@ pub enum TrajectoryConfig {
     },
     /// Along a sine's half wave and back to the line, for ever: y = amplitude * sin(pi x / length).
     HalfSine {
-        /// Start, metres.
+        /// Position at the start of the run, metres.
         start_m: [f64; 3],
         /// Heading of the sine's axis, radians.
         yaw_rad: f64,

@@ -88,7 +88,7 @@ pub(crate) fn device_named<'d>(
     found
 }
 
-/// The place of `text` among `names`; told if it is none of them.
+/// The place of `text` among `names`; reports a fault if it is none of them.
 pub(crate) fn place_of(
     field: &Field<'_>,
     text: &Text,

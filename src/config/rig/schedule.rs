@@ -56,7 +56,7 @@ impl Schedule {
 /// The longest that a schedule may ask for, seconds: longer than any run.
 const LONGEST_S: f64 = 1e7;
 
-/// Nanoseconds of so many seconds.
+/// Converts seconds to nanoseconds.
 fn nanos(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }

@@ -159,7 +159,7 @@ pub struct DustConfig {
     pub velocity_m_s: [f64; 3],
     /// What random velocities are added, along each axis, m/s at most.
     pub spread_m_s: f64,
-    /// With what share of gravity spheres fall.
+    /// Share of gravity with which spheres fall.
     pub gravity: f64,
     /// Extinction over backscatter, sr.
     pub lidar_ratio_sr: f64,

@@ -154,7 +154,7 @@ impl<'f> Placed<'f> {
         }
     }
 
-    /// Faulty values are told; their defaults are never used then.
+    /// Reports faulty values; their defaults are never used then.
     fn read(&self) -> ScenePlacement {
         let format = "the rig format, [world]";
         let usual = ScenePlacement::default();

@@ -488,7 +488,7 @@ impl<'f> Field<'f> {
         matches!(self.node, Some(Node { value: Value::Array(_), .. }))
     }
 
-    /// Tells a fault.
+    /// Reports a fault.
     pub fn fault(&self, fault: Diagnostic) {
         self.faults.borrow_mut().push(fault);
     }

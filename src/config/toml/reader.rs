@@ -61,7 +61,7 @@ impl<'f> TableReader<'f> {
         &self.place
     }
 
-    /// Tells a fault.
+    /// Reports a fault.
     pub fn fault(&self, fault: Diagnostic) {
         self.faults.borrow_mut().push(fault);
     }

@@ -50,7 +50,7 @@ pub struct Entry {
     pub node: Node,
 }
 
-/// Parses a whole file; `None` when it is not TOML, told to `faults`.
+/// Parses a whole file; `None` when it is not TOML, reported to `faults`.
 pub fn parse_toml(source: &Arc<SourceFile>, faults: &Faults) -> Option<Node> {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     let mut sink = faults.borrow_mut();

@@ -124,7 +124,7 @@ pub struct HorizonUnit {
     held: u16,
     /// What the host's time adds to the time since power-on, ms.
     clock_offset_ms: u32,
-    /// The answer has to leave before it starts anew.
+    /// The answer has to leave before it restarts.
     restarts: bool,
     /// Time when speeds were last commanded.
     fed_at: SimTime,

@@ -15,7 +15,7 @@ use crate::drive_base::{Dialect, Protocol, Unit};
 pub struct HorizonSettings {
     /// The platform's revision.
     pub revision: u8,
-    /// Motors stop when no speed was commanded for so long; 0: never. Nanoseconds.
+    /// Time without a commanded speed after which motors stop, nanoseconds; 0: never.
     pub timeout_ns: u64,
     /// Highest acceleration before a host sets another, m/s².
     pub max_accel_m_s2: f64,

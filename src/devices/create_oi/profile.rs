@@ -16,7 +16,7 @@ pub struct CreateSettings {
     pub wheel_base_m: f64,
     /// Period of a stream, nanoseconds.
     pub stream_period_ns: u64,
-    /// It falls asleep in passive mode when no command has come for so long; 0: never. Nanoseconds.
+    /// Time without a command after which it sleeps in passive mode, nanoseconds; 0: never.
     pub sleep_after_ns: u64,
     /// What it tells of the true distance and angle: 1, but for early firmware.
     pub distance_scale: f64,

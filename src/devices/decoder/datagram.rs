@@ -23,7 +23,7 @@ pub trait DatagramDecoder: Debug + Send {
     /// sender's and the receiver's.
     fn head(&self, ports: [u16; 2], payload: &[u8]) -> Option<Head>;
 
-    /// Remembers what a datagram that has a head tells of its sender.
+    /// Stores what a datagram's head shows about its sender.
     fn learn(&mut self, payload: &[u8]);
 
     /// How likely the sender is of this family, 0 to 1; 2 if the user has said so and the datagrams
@@ -74,7 +74,7 @@ pub trait DatagramDecoder: Debug + Send {
         Value::Null
     }
 
-    /// Kinds of datagrams besides [`DATA`].
+    /// Kinds of datagrams other than [`DATA`].
     fn other_kinds(&self) -> &'static [&'static str] {
         &[]
     }

@@ -8,7 +8,7 @@ use super::{Content, Fields};
 use crate::frames::Geodetic;
 use crate::sensors::gnss::settings::BestFix;
 
-/// What an inertial unit tells in one frame; axes forward, left, up.
+/// Measurement of an IMU in one frame; axes forward, left, up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Inertial {
     /// On the unit's clock, seconds; starts again when the field on the wire is full.
@@ -23,7 +23,7 @@ pub struct Inertial {
     pub attitude: Option<DQuat>,
 }
 
-/// A position that a GNSS receiver tells in one message.
+/// A position in one message of a GNSS receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionFix {
     /// The message's name.

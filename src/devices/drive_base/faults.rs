@@ -17,9 +17,9 @@ pub enum BaseFault {
     EncoderReversed(Sides),
     /// Each counter counts what the other side's wheel does.
     EncodersSwapped,
-    /// A counter is off by so many counts from then on.
+    /// A counter jumps by a number of counts.
     CounterJump {
-        /// Whose.
+        /// The affected sides.
         sides: Sides,
         /// Number of counts.
         counts: i32,
@@ -33,9 +33,9 @@ pub enum BaseFault {
         /// Its charge, percent.
         charge_percent: f64,
     },
-    /// The unit has no power, and starts anew when the fault ends.
+    /// The unit has no power, and restarts when the fault ends.
     PowerCycle,
-    /// All that it says leaves later.
+    /// All answers leave later.
     LateReplies {
         /// Amount of the shift, nanoseconds.
         by_ns: u64,

@@ -81,7 +81,7 @@ pub trait Protocol: Send {
     /// The instant of [`Protocol::next_due`] has come; the next one is later.
     fn on_time(&mut self, _at: SimTime, _unit: &mut Unit) {}
 
-    /// The motors' power is cut: the robot brakes whatever the motors are told.
+    /// The motors' power is cut: the robot brakes, whatever the setpoints.
     fn on_stop(&mut self, at: SimTime, unit: &mut Unit) {
         unit.stop(at);
     }
@@ -92,7 +92,7 @@ pub trait Protocol: Send {
         dialect.start(unit)
     }
 
-    /// Messages a second that nobody asks for one by one.
+    /// Messages a second that are sent without single requests.
     fn rate_hz(&self) -> f64 {
         0.0
     }

@@ -21,7 +21,7 @@ pub(crate) fn whole(least: i128, most: i128, unit: &'static str, origin: &str) -
     Limit::new(least..=most, unit, origin)
 }
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile but its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: BaseFamily) -> Option<BaseProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let line = root.required("line").table("[line]").and_then(line);

@@ -129,7 +129,7 @@ impl Unit {
         if speed_m_s.is_nan() { 0.0 } else { speed_m_s.clamp(-most, most) }
     }
 
-    /// Tells the treads what the motors are told.
+    /// Passes the motors' setpoints to the treads.
     pub(super) fn actuate(&mut self, at: SimTime) {
         let mut sides = [0.0; 2];
         for motor in 0..2 {
@@ -205,7 +205,7 @@ impl Unit {
         counts as i64 + self.encoders.jumped(side)
     }
 
-    /// Metres for so many counts.
+    /// Converts counts to metres.
     pub fn metres(&self, counts: f64) -> f64 {
         counts / self.settings.wheels.counts_per_m
     }
@@ -246,7 +246,8 @@ impl Unit {
         at.0.saturating_sub(self.on_since.0)
     }
 
-    /// It starts anew at `at`: counters are zero, motors stand, and it hears nothing until it has booted.
+    /// It restarts at `at`: counters are zero, motors stand, and it hears nothing until it has
+    /// booted.
     pub fn restart(&mut self, at: SimTime) {
         self.stop(at);
         self.next_ramp = None;

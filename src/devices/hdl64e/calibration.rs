@@ -204,7 +204,7 @@ impl Laser<'_> {
         }
     }
 
-    /// What the file says of the laser; what is wrong or missing is told to `faults`.
+    /// What the file says of the laser; what is wrong or missing is reported to `faults`.
     fn calibration(&self, faults: &mut Diagnostics) -> LaserCalibration {
         use std::f64::consts::{FRAC_PI_2, PI};
         // Keys with a default may be absent, as in the driver.

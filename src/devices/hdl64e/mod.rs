@@ -254,7 +254,7 @@ impl Hdl64e {
         Some(Point { distance, intensity })
     }
 
-    /// Does what a command says, if the device can.
+    /// Carries out a command, if the device can.
     fn obey(&mut self, command: Command) {
         let mut mode = self.wanted;
         match command {

@@ -29,7 +29,7 @@ const WARNINGS: &[(&str, u8)] = &[
     ("voltage-high", 1 << 4),
 ];
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile but its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let mut all = Hdl64eSettings::default();
     let (mut rates, mut dark_intensity) = (RotationRates::default(), [0; 2]);

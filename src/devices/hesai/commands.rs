@@ -290,7 +290,7 @@ impl Hesai {
         }
     }
 
-    /// Takes what a host has said.
+    /// Handles bytes from a host.
     pub(super) fn hear(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) {
         for request in self.hosts.hear(now, peer, bytes) {
             let Some(due) = self.hosts.due(now, peer, self.profile.interface.reply_ns) else {

@@ -7,7 +7,7 @@ use crate::config::rig::faults::{FORMAT, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 
-/// The unit is hot, and says so.
+/// The unit is hot, and reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HighTemperature {
     /// Rise of the boards' temperatures, degrees Celsius.

@@ -61,7 +61,7 @@ use planner::{FiringRange, PacketPlan, Planner};
 use returns::{PointMaker, selected};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Live words of state wander by so many counts either way.
+/// Largest wander of live words of state, counts either way.
 const LIVE_COUNTS: u8 = 4;
 /// Draws of live words are beyond those of packets.
 const LIVE_DRAWS: u64 = 1 << 62;

@@ -22,7 +22,7 @@ const COMMANDS: &str = "the unit's commands by TCP";
 /// Tables of lasers that a model can have.
 const LASERS: [usize; 4] = [16, 32, 40, 64];
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile but its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<HesaiProfile> {
     let mut all = HesaiSettings { range_decideg: [0, 3600], ..HesaiSettings::default() };
     let network = root.required("network").table("[network]").and_then(network);

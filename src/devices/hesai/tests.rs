@@ -50,7 +50,7 @@ fn echoes() -> Echoes {
     echoes
 }
 
-/// Lets the unit run for so long; what it sends.
+/// Runs the unit for some time; returns its output.
 fn run(unit: &mut Hesai, for_ns: u64) -> Vec<Transmit> {
     let to = unit.stream.now.0 + for_ns;
     let mut sent = Vec::new();

@@ -23,7 +23,7 @@ impl Clock {
         Self { origin: SimTime::ZERO, offset_ns, drift_ppb: settings.drift_ppb }
     }
 
-    /// Begins anew.
+    /// Starts again.
     pub fn reset(&mut self, at: SimTime) {
         self.origin = at;
         self.offset_ns = 0;

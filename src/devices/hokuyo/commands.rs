@@ -23,9 +23,9 @@ const SIMULATION_ENDS: u32 = 10;
 
 /// How a command goes on.
 pub(super) enum Answer {
-    /// Like this.
+    /// With this message.
     Message(Message),
-    /// Like this, at a tick of the clock.
+    /// With this message, at a tick of the clock.
     AtTick(Message),
     /// When a scan has been measured.
     WithScan,

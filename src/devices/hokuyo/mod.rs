@@ -209,7 +209,7 @@ impl Hokuyo {
         unit
     }
 
-    /// What will go wrong within it, to be said before it is asked for its sensor.
+    /// Sets the faults within it; must be called before its sensor is requested.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stalls = faults.kind();
@@ -276,7 +276,7 @@ impl Hokuyo {
             .min_by_key(|(at, _)| *at)
     }
 
-    /// The place of the host that is heard.
+    /// Index of the host that is served.
     fn served(&self) -> Option<usize> {
         match self.profile.connection.second_host {
             SecondHost::Waits => (!self.hosts.is_empty()).then_some(0),

@@ -215,7 +215,7 @@ pub struct Distances {
     pub max_mm: u32,
     /// Sent where nothing is seen.
     pub no_echo: u32,
-    /// Sent of what is nearer than `DMIN`.
+    /// Value that is sent below `DMIN`.
     pub too_near: u32,
     /// Sent of steps that are not measured.
     pub not_measured: u32,
@@ -354,7 +354,7 @@ pub struct Failure {
     pub verify_ns: u64,
     /// Whether it works again when the cause has gone; else after a reboot.
     pub recovers: bool,
-    /// After so many scans of a stream the failures of `DB03` to `DB05` begin.
+    /// Number of scans of a stream after which the failures of `DB03` to `DB05` begin.
     pub simulated_after: u32,
 }
 

@@ -24,7 +24,7 @@ const LEAST_STATE_LINES: usize = 7;
 /// A value of each step with three echoes and their intensities still fits a message.
 const MOST_STEPS: i128 = 2880;
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile but its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>) -> Option<HokuyoProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let connection = root.required("connection").table("[connection]").and_then(connection);

@@ -70,7 +70,7 @@ impl Unit {
         }
     }
 
-    /// Forgets messages that the lag holds back: the unit starts anew.
+    /// Forgets messages that the lag holds back: the unit restarts.
     pub fn forget_held(&mut self) {
         self.held.clear();
     }

@@ -78,7 +78,7 @@ pub struct JointEncoderSettings {
     pub index_word: String,
     /// Decimals of the milliseconds in a line.
     pub time_decimals: u8,
-    /// The clock counts whole milliseconds in so many bits, then starts again.
+    /// Number of bits of the clock, which counts whole milliseconds and then starts again.
     pub time_bits: u32,
     /// What the clock shows at the first instant, nanoseconds; may be negative.
     pub clock_offset_ns: i64,

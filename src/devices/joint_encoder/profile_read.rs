@@ -13,7 +13,7 @@ use crate::wire::joint_lines::{MAX_WORD_LEN, is_word};
 /// Rates of a UART that units and hosts share.
 const BAUD_RATES: [i128; 7] = [9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800];
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile but its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>) -> Option<JointEncoderProfile> {
     let unit = root.required("unit").table("[unit]").and_then(unit);
     let motor = root.required("motor").table("[motor]").and_then(motor);

@@ -83,7 +83,7 @@ impl Channel {
         self.goal = Goal::Rest;
     }
 
-    /// Nothing was heard for too long.
+    /// There was no input for too long.
     pub fn time_out(&mut self, stops: bool) {
         self.error = Some(error::SERIAL_TIMEOUT);
         if stops {
@@ -91,7 +91,7 @@ impl Channel {
         }
     }
 
-    /// One unit is so many counts: `desired` units are `machine` lines.
+    /// Sets the ratio of units to counts: `desired` units are `machine` lines.
     pub fn set_units(&mut self, desired: f64, machine: f64) {
         let counts = machine.abs() * super::COUNTS_PER_LINE / desired.abs();
         if self.is_started && counts.is_finite() && counts > 0.0 {
@@ -104,7 +104,7 @@ impl Channel {
         self.is_started && self.error.is_none()
     }
 
-    /// Why it tells no number.
+    /// Reason why it reports no number.
     pub fn error(&self) -> Option<u8> {
         self.error.or((!self.is_started).then_some(error::NOT_STARTED))
     }

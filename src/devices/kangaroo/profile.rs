@@ -30,7 +30,7 @@ pub struct KangarooSettings {
     pub channels: Channels,
     /// Encoder counts for one unit before a host sets units.
     pub counts_per_unit: f64,
-    /// An error when nothing has come for so long; 0: never. Nanoseconds.
+    /// Time without input after which there is an error, nanoseconds; 0: never.
     pub serial_timeout_ns: u64,
     /// Whether the motors stop then.
     pub stops_on_timeout: bool,

@@ -74,7 +74,7 @@ impl Estimator {
         Self { state: State::Running, is_magnetic, ahead_rad: 0.0 }
     }
 
-    /// Starts anew at `at`.
+    /// Restarts at `at`.
     pub fn reset(&mut self, at: SimTime) {
         self.state = State::Initialising { since: at, start: None };
         self.ahead_rad = 0.0;

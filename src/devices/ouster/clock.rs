@@ -27,9 +27,9 @@ const DAY_NS: i128 = 86_400 * SECOND_NS;
 const KEPT_SETTINGS: usize = 4096;
 /// Longer sentences are not taken.
 const LONGEST_SENTENCE: usize = 306;
-/// A pulse counts as lost so long after the last, nanoseconds.
+/// Time after the last pulse when the pulse counts as lost, nanoseconds.
 const PULSE_LOST_NS: u64 = 1_500_000_000;
-/// Sentences count as lost so long after the last, nanoseconds.
+/// Time after the last sentence when sentences count as lost, nanoseconds.
 const NMEA_LOST_NS: u64 = 2_500_000_000;
 
 /// A unit's clocks and its inputs.

@@ -278,7 +278,7 @@ fn time_system(unit: &Ouster) -> Value {
     })
 }
 
-/// What chrony tells of the system's clock, which follows the PTP clock of the unit.
+/// Chrony's report on the system's clock, which follows the PTP clock of the unit.
 fn tracking(unit: &Ouster, realtime_ns: i128) -> Value {
     let ptp = unit.clock.ptp();
     let offset_s = ptp.offset_ns() as f64 / 1e9;

@@ -22,7 +22,7 @@ pub(super) const MANUAL: &str = "the unit's configuration, see its HTTP API guid
 const FOOTERS: [(&str, Footer); 3] =
     [("zero", Footer::Zero), ("constant", Footer::Constant), ("crc64", Footer::Crc64)];
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile but its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<OusterProfile> {
     let network = root.required("network").table("[network]").and_then(network);
     let identity = root.required("identity").table("[identity]").and_then(identity);

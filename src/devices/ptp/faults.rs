@@ -27,7 +27,7 @@ const BETTER: [u8; 6] = [0, 0, 0x5e, 0, 0x53, 2];
 /// A fault of PTP.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PtpFault {
-    /// No master is heard.
+    /// There is no master.
     Lost,
     /// The path from the master is longer than that back by so much; shorter, if negative.
     Asymmetry {

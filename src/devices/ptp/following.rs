@@ -82,7 +82,7 @@ impl PtpSlave {
         self.parent = Some(best);
     }
 
-    /// Follows nobody; the clock counts on as it was steered last.
+    /// Follows no master; the clock keeps its last rate.
     pub(super) fn lose_master(&mut self) {
         self.is_followed = false;
         (self.announce_due, self.sync_due) = (SimTime(u64::MAX), SimTime(u64::MAX));

@@ -328,7 +328,7 @@ impl PtpMaster {
         Message::new(self.settings.domain, self.port, sequence, body)
     }
 
-    /// Says this, unless it is passive.
+    /// Sends this, unless it is passive.
     fn tell(&mut self, to: Target, message: Message) -> Option<u32> {
         if self.is_passive { None } else { self.send(to, message) }
     }

@@ -59,7 +59,7 @@ const MOST_ANSWERS: u32 = 64;
 pub enum PortState {
     /// Switched off.
     Disabled = 3,
-    /// No master is heard.
+    /// There is no master.
     Listening = 4,
     /// A master is followed, but the clock is not set by it yet.
     Uncalibrated = 8,
@@ -100,7 +100,7 @@ pub struct PtpSlave {
     now: SimTime,
     is_on: bool,
     masters: Masters,
-    /// Whom it follows, or followed last.
+    /// The master that it follows, or followed last.
     parent: Option<Master>,
     is_followed: bool,
     /// Time when the master is lost unless it announces itself.
@@ -277,7 +277,7 @@ impl PtpSlave {
         self.synchronised
     }
 
-    /// Whom it follows, or followed last.
+    /// The master that it follows, or followed last.
     pub fn parent(&self) -> Option<&Master> {
         self.parent.as_ref()
     }

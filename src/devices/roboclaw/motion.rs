@@ -20,13 +20,13 @@ pub const STEP_NS: u64 = 1_000_000;
 const CONTROL_NS: u64 = 10_000_000;
 /// With a higher gain the vehicle's lag would let it swing.
 const HIGHEST_GAIN_HZ: f64 = 8.0;
-/// A position is reached within so many counts, if the dead zone is not larger.
+/// Distance within which a position is reached, counts, if the dead zone is not larger.
 const REACHED_COUNTS: u32 = 2;
 
 /// Where a move ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// After so many counts in the direction of the speed.
+    /// A number of counts in the direction of the speed.
     Distance(u32),
     /// At this count; approached with this deceleration, counts/s², 0: none.
     Position(i64, f64),
@@ -92,7 +92,7 @@ impl Moves {
         }
     }
 
-    /// Does what is due at `at`.
+    /// Carries out the events that are due at `at`.
     pub fn step(&mut self, at: SimTime, motor: usize, values: &Values, unit: &mut Unit) {
         let mut ended = None;
         while let Some(running) = &mut self.current {

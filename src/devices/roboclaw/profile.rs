@@ -55,7 +55,7 @@ pub struct RoboClawSettings {
     pub answers_all_addresses: bool,
     /// A longer pause within a packet discards it, nanoseconds.
     pub packet_gap_ns: u64,
-    /// Motors stop when no packet has come for so long; 0: never. Nanoseconds.
+    /// Time without a packet after which motors stop, nanoseconds; 0: never.
     pub timeout_ns: u64,
     /// Width of the unit's status.
     pub status: StatusWidth,

@@ -29,9 +29,9 @@ pub struct SabertoothSettings {
     pub address: u8,
     /// Mode: the input that it understands.
     pub mode: SabertoothMode,
-    /// Motors stop when nothing has come for so long; 0: never. Nanoseconds.
+    /// Time without input after which motors stop, nanoseconds; 0: never.
     pub timeout_ns: u64,
-    /// It hears nothing for so long after its rate was changed, nanoseconds.
+    /// Time after a change of its rate in which it ignores input, nanoseconds.
     pub restart_ns: u64,
 }
 

@@ -7,7 +7,7 @@ const FULL: f64 = 2047.0;
 /// Longest line, bytes; longer ones are none.
 const LONGEST: usize = 40;
 
-/// Whom a line is for.
+/// Target of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Motor 0 or 1.

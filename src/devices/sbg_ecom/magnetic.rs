@@ -43,7 +43,7 @@ struct Fit {
 }
 
 impl MagneticCalibration {
-    /// Starts anew: `mode, bandwidth`.
+    /// Restarts: `mode, bandwidth`.
     ///
     /// # Errors
     /// A code of [`code`].

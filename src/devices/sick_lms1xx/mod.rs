@@ -106,7 +106,7 @@ pub struct SickLms1xx {
 enum Phase {
     /// Without power, until it comes back.
     Off { until: Option<SimTime> },
-    /// Hears nothing.
+    /// Ignores all input.
     Starting { until: SimTime },
     /// The motor stands.
     Stopped,
@@ -116,7 +116,7 @@ enum Phase {
     Preparing { until: SimTime },
     /// Scans.
     Measuring,
-    /// The motor is held, until it is let go; then it starts anew.
+    /// The motor is held, until it is let go; then it restarts.
     Stalled { until: Option<SimTime>, standby: bool },
 }
 
@@ -200,7 +200,7 @@ impl SickLms1xx {
         }
     }
 
-    /// What will go wrong within it, to be said before it is asked for its sensor.
+    /// Sets the faults within it; must be called before its sensor is requested.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stalls = faults.kind();

@@ -39,7 +39,7 @@ impl SickLms1xx {
         self.enter(at, Phase::Off { until: back_at(&self.cuts, at) });
     }
 
-    /// It starts anew at `at`, with the parameters that were saved.
+    /// It restarts at `at`, with the parameters that were saved.
     pub(super) fn boot(&mut self, at: SimTime) {
         self.hang_up(at);
         let until = SimTime(at.0 + self.profile.boot_ns);

@@ -111,7 +111,7 @@ pub struct SickLms1xxProfile {
     pub boot_ns: u64,
     /// Number in STlms while the motor is held.
     pub stalled_state: u16,
-    /// Echoes that it tells apart.
+    /// Number of echoes that it distinguishes.
     pub echoes: u8,
     /// Whether it has `FREchoFilter`.
     pub has_echo_filter: bool,
@@ -141,7 +141,7 @@ pub struct SickLms1xxProfile {
 pub struct SickLms1xxSettings {
     /// Frequency and resolution after power-on.
     pub mode: ScanMode,
-    /// First and last direction that is given out.
+    /// First and last direction that is sent.
     pub output_range: [i32; 2],
     /// A bit an echo.
     pub channels: u8,
@@ -153,7 +153,7 @@ pub struct SickLms1xxSettings {
     pub remission_16_bit: bool,
     /// Whether the clock is given out.
     pub timestamp: bool,
-    /// Every so many scans one is given out.
+    /// Every n-th scan is sent.
     pub output_interval: u16,
     /// `EIHstCola`.
     pub host_dialect: Dialect,

@@ -20,7 +20,7 @@ const LONGEST_TEXT: usize = 64;
 /// Number of names for channels.
 const MAX_ECHOES: i128 = 5;
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile but its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let scan = root.required("scan").table("[scan]").and_then(scan);

@@ -31,7 +31,7 @@ pub struct DataConfig {
     pub comment: u8,
     /// 1: the clock too.
     pub time: u8,
-    /// Every so many scans.
+    /// Every n-th scan is sent.
     pub interval: u16,
 }
 

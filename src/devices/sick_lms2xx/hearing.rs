@@ -67,7 +67,7 @@ impl Hearing {
         self.waiting.pop_front().map(|(_, heard)| heard)
     }
 
-    /// Forgets everything.
+    /// Clears all bytes and telegrams.
     pub fn clear(&mut self) {
         self.waiting.clear();
         self.framer.clear();

@@ -104,7 +104,7 @@ struct Stored {
     keeps_rate: bool,
 }
 
-/// How far the command at hand has come.
+/// Progress of the present command.
 #[derive(Debug)]
 enum Task {
     /// ACK or NAK is due.
@@ -175,7 +175,7 @@ impl SickLms2xx {
         unit
     }
 
-    /// What will go wrong within it, to be said before it is asked for its sensor.
+    /// Sets the faults within it; must be called before its sensor is requested.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.refusals = faults.kind();
@@ -191,7 +191,7 @@ impl SickLms2xx {
         }
     }
 
-    /// Type and number of each error that it tells: also of one that is over.
+    /// Type and number of each error that it reports: also of one that is over.
     fn errors(&self, at: SimTime) -> Vec<[u8; 2]> {
         let Motor { stalled_level, stalled_error, .. } = self.profile.motor;
         let mut errors = self.settings.errors.clone();
@@ -268,7 +268,7 @@ impl SickLms2xx {
         self.hearing.clear();
     }
 
-    /// Starts anew at `at`, when the line is free, at the rate of power-on.
+    /// Restarts at `at`, when the line is free, at the rate of power-on.
     fn start(&mut self, at: SimTime) {
         self.forget();
         self.boots = self.boots.wrapping_add(1);
@@ -341,7 +341,7 @@ impl SickLms2xx {
         }
     }
 
-    /// The command at hand is done with.
+    /// The present command is done.
     fn finish(&mut self) {
         self.task = None;
         if let Some(stream) = &mut self.stream {

@@ -117,7 +117,7 @@ pub struct Motor {
     pub spin_up_ns: u64,
     /// Bits 0 to 2 of the status byte meanwhile, and the type of the error.
     pub stalled_level: u8,
-    /// The number of the error that is told.
+    /// Number of the reported error.
     pub stalled_error: u8,
 }
 
@@ -165,7 +165,7 @@ pub struct SickLms2xxSettings {
     pub lag_ns: u64,
     /// Where the mirror is at the first instant, radians counter-clockwise from the right.
     pub mirror_phase_rad: f64,
-    /// Type and number of each error that the scanner tells.
+    /// Type and number of each error that the scanner reports.
     pub errors: Vec<[u8; 2]>,
     /// Bits 0 to 2 of the status byte.
     pub error_level: u8,

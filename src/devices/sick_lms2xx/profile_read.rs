@@ -19,7 +19,7 @@ const PROTOCOL: &str = "the LMS 2xx protocol";
 pub(crate) const ERROR_LEVELS: [(&str, u8); 5] =
     [("ok", 0), ("info", 1), ("warning", 2), ("error", 3), ("fatal", 4)];
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all keys of a profile but its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let scan = root.required("scan").table("[scan]").and_then(scan);

@@ -10,9 +10,9 @@ pub struct WebProfile {
     pub model: String,
     /// `serial` of `info.json`.
     pub serial: String,
-    /// How long it takes to start anew, nanoseconds.
+    /// How long it takes to restart, nanoseconds.
     pub reset_ns: u64,
-    /// The motor's speed is told with an error of so much at most, rpm.
+    /// Largest error of the reported motor speed, rpm.
     pub tachometer_error_rpm: u8,
     /// The detectors' high voltage, volts.
     pub high_voltage_v: f64,

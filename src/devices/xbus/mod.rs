@@ -39,7 +39,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// The host may answer `WakeUp` for so long.
+/// Time in which the host may answer `WakeUp`.
 const WAKE_UP_WAIT_NS: u64 = 500_000_000;
 /// Most items of an output configuration.
 const MAX_ITEMS: usize = 32;

@@ -6,7 +6,7 @@ use crossbeam_channel::{Receiver, Sender};
 /// the line ends.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// For which rank, and what. Nobody ever waits here.
+    /// Rank and message. Sending never waits.
     pub post: Sender<(usize, Vec<u8>)>,
     /// From which rank, and what. Of one sender in the order in which it posted.
     pub mail: Receiver<(usize, Vec<u8>)>,

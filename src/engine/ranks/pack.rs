@@ -148,7 +148,7 @@ pub struct Reading {
     pub shown: Vec<(usize, u64, SimTime)>,
 }
 
-/// A message that nobody of this program has written.
+/// A message that this program has not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what came is no message of this program")]
 pub struct Garbled;

@@ -128,7 +128,7 @@ impl Answers {
         &self.sources
     }
 
-    /// Says what happened; waits for nobody.
+    /// Sends an event, without waiting.
     pub fn tell(&self, event: Event) {
         if self.events.try_send(event).is_err() {
             tracing::warn!("too much at once: a stimulus or response is not counted");
@@ -143,7 +143,7 @@ impl Answers {
         }
     }
 
-    /// Takes what is told until `over` is set.
+    /// Handles events until `over` is set.
     pub fn keep_board(&self, clock: MonotonicClock, over: &AtomicBool) {
         if self.responses.is_empty() {
             return;

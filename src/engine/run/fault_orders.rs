@@ -33,7 +33,7 @@ impl<'a> FaultOrders<'a> {
         Self { run, faults: run.rig.faults.clone(), texts: Vec::new(), ends: Vec::new() }
     }
 
-    /// Does what is asked for, and answers.
+    /// Carries out requests, and answers them.
     pub(super) fn follow(
         &mut self,
         order: FaultOrder,

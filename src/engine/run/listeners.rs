@@ -271,7 +271,7 @@ pub fn tell(said: Said, events: &Sender<HostEvent>, over: &AtomicBool) {
     }
 }
 
-/// Says once what is wrong, and rests before the next try.
+/// Reports an error once, and waits before the next try.
 #[derive(Default)]
 struct Health {
     is_ill: bool,

@@ -58,13 +58,13 @@ pub enum Role {
 pub struct SendRecord {
     /// The device.
     pub device: DeviceId,
-    /// How many packets of the device the sender had turned to before.
+    /// Number of the device's packets that the sender had handled before.
     pub number: u64,
     /// Time when it was due.
     pub due: SimTime,
     /// Time when the sender was to turn to it: its lead before it was due.
     pub act: SimTime,
-    /// Time when the sender turned to it.
+    /// Time when the sender began to handle it.
     pub at: SimTime,
     /// Outcome of the packet.
     pub outcome: Outcome,
@@ -120,7 +120,7 @@ impl Stamps {
 
 /// Consumers of the send log.
 pub struct SendLog<'a> {
-    /// Tells how late packets are.
+    /// Clock by which lateness is measured.
     pub clock: MonotonicClock,
     /// Where stamps come from.
     pub connections: &'a [Connections],

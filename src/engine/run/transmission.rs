@@ -85,7 +85,7 @@ pub struct Transmission<'a> {
     lines_free: Vec<SimTime>,
     /// Where each device's datagrams go, by port; here as well as in the link, which has a lock.
     targets: Vec<Vec<SocketAddr>>,
-    /// Packets of each device that were turned to.
+    /// Number of packets of each device that the sender has handled.
     numbers: Vec<u64>,
     /// Thread that sends now, or sent last.
     sent_by: Role,

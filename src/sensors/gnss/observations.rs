@@ -85,7 +85,7 @@ impl Carrier {
 /// Measurements of one signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// Whose.
+    /// The affected sides.
     pub satellite: Satellite,
     /// Whether it is the second signal.
     pub is_second: bool,

@@ -15,7 +15,7 @@ const WAVES: u64 = 16;
 const WAVELENGTHS_M: [f64; 2] = [0.8, 8.0];
 
 choices! {
-    /// Which way is driven.
+    /// The course.
     Course {
         /// Straight on, on grass
         Line = "line",

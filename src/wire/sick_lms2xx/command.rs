@@ -30,7 +30,7 @@ impl Subrange {
 /// [`Command::Other`]; so every payload has a command, and it gives the payload back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// 0x10: start anew.
+    /// 0x10: restart.
     Reset,
     /// 0x20: change the operating mode, or the rate.
     Switch(Mode),

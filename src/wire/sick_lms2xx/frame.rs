@@ -31,14 +31,14 @@ pub fn emit(address: u8, payload: &[u8]) -> Vec<u8> {
 pub enum Item {
     /// A telegram whose CRC is right.
     Telegram {
-        /// To or from whom.
+        /// Address of the receiver or the sender.
         address: u8,
         /// Code and data.
         payload: Vec<u8>,
     },
     /// The STX of what looks like a telegram but for its CRC; what follows it is looked at again.
     BadCrc {
-        /// To or from whom.
+        /// Address of the receiver or the sender.
         address: u8,
     },
     /// [`ACK`] outside a telegram.

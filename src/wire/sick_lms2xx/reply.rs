@@ -36,7 +36,7 @@ pub enum Body {
         /// Text as in [`Body::Type`].
         text: [u8; 21],
     },
-    /// 0x91: it will start anew.
+    /// 0x91: it will restart.
     ResetConfirmed,
     /// 0x92: it does not know the command.
     IncorrectCommand,

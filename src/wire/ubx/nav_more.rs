@@ -12,7 +12,7 @@ message! {
         itow_ms: u32,
         /// Time of the GLONASS day, UTC plus three hours.
         tod_s: u32,
-        /// To be added, -500,000,000 to 500,000,000.
+        /// Nanoseconds to be added, -500,000,000 to 500,000,000.
         ftod_ns: i32,
         /// Day of the four years, from 1 on.
         day: u16,
@@ -29,7 +29,7 @@ message! {
         itow_ms: u32,
         /// Time of the BeiDou week, to the nearest second.
         sow_s: u32,
-        /// To be added, -500,000,000 to 500,000,000.
+        /// Nanoseconds to be added, -500,000,000 to 500,000,000.
         fsow_ns: i32,
         /// BeiDou week, since 2006.
         week: i16,
@@ -46,7 +46,7 @@ message! {
         itow_ms: u32,
         /// Time of the Galileo week, to the nearest second.
         tow_s: u32,
-        /// To be added, -500,000,000 to 500,000,000.
+        /// Nanoseconds to be added, -500,000,000 to 500,000,000.
         ftow_ns: i32,
         /// Galileo week, since 1999.
         week: i16,
@@ -63,7 +63,7 @@ message! {
         itow_ms: u32,
         /// Time of the QZSS week, to the nearest second.
         tow_s: u32,
-        /// To be added, -500,000,000 to 500,000,000.
+        /// Nanoseconds to be added, -500,000,000 to 500,000,000.
         ftow_ns: i32,
         /// QZSS week.
         week: i16,

@@ -96,7 +96,7 @@ pub enum Oddity {
     /// A mesh of a glTF that could change its shape.
     #[error("morph targets are not supported; the mesh keeps its shape")]
     Morphs,
-    /// A spectrum is not there.
+    /// A spectrum does not exist.
     #[error("there is no file `{}`: the reflectance is that of the colour", .path.display())]
     NoSpectrum {
         /// Where it was expected.
