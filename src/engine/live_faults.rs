@@ -113,7 +113,7 @@ pub enum FaultOrder {
     },
 }
 
-/// Where faults of a run are asked for.
+/// Desk that takes requests for faults of a run.
 pub struct FaultDesk {
     orders: Sender<FaultOrder>,
     inbox: Receiver<FaultOrder>,

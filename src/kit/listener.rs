@@ -33,7 +33,7 @@ const MAX_ANSWER: u64 = 1 << 20;
 /// How often sockets and files are looked at.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Everything that a driver said and told in a case.
+/// Output of a driver in a case.
 #[derive(Debug, Default)]
 pub struct DriverOutput {
     /// The latest lines of the driver's output.
@@ -45,7 +45,7 @@ pub struct DriverOutput {
     points: usize,
 }
 
-/// Takes what a driver says, from any thread.
+/// Receives a driver's output, from any thread.
 pub struct Listener<'a> {
     reads: &'a [Read],
     output: Mutex<DriverOutput>,
@@ -187,7 +187,7 @@ impl<'a> Listener<'a> {
     }
 }
 
-/// What a JSON object tells, if it is one of those that are meant.
+/// Observation in a JSON object, if it is of a known kind.
 fn observation(
     at: Instant,
     object: &Value,
@@ -257,7 +257,7 @@ pub fn answer(
     Ok((ended.is_some_and(|status| status.success()), said))
 }
 
-/// Adds what comes by a pipe to `said`.
+/// Collects the output of a pipe in `said`.
 fn collect(pipe: Option<impl std::io::Read>, said: &Mutex<String>) {
     let mut text = Vec::new();
     let _ = pipe.map(|pipe| pipe.take(MAX_ANSWER).read_to_end(&mut text));

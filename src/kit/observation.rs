@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-/// Something that a driver told of its sensor.
+/// A driver's observation of its sensor.
 #[derive(Clone, Debug)]
 pub struct Observation {
     /// When it reached the kit.

@@ -191,7 +191,7 @@ impl Plan {
         Ok(Some(Self { rig_file, rig, device, ..self.clone() }))
     }
 
-    /// Makes all that a case needs ready, or says why it cannot be made here.
+    /// Prepares all that a case needs, or returns the reason why it cannot be prepared here.
     fn prepare<'a>(
         &'a self,
         case: &'a Case,

@@ -46,7 +46,7 @@ pub trait ByteLink: Send + Sync {
     /// is called again and opens the link anew where that can be done.
     fn receive(&self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize>;
 
-    /// The device's UART runs like this from now on.
+    /// Sets the device's UART to `line` from now on.
     fn set_line(&self, line: LineSettings);
 
     /// Raises or lowers the pulse-per-second line, where there is one.

@@ -33,7 +33,7 @@ impl Often {
         }
     }
 
-    /// How many nobody has been told of, for the end.
+    /// Number of events that were not reported, for the end.
     pub(super) fn untold(&self) -> u64 {
         self.state.lock().map_or(0, |state| state.untold)
     }

@@ -23,7 +23,7 @@ use crate::wire::ptp::{
 const TTL: u32 = 1;
 /// Messages that are taken from a socket before the other is looked at.
 const AT_ONCE: usize = 64;
-/// Departures whose stamp has not come yet.
+/// Largest number of departures that wait for their stamps.
 const MOST_PENDING: usize = 64;
 /// With this many departures without a stamp, the driver is taken to stamp none.
 const UNSTAMPED: usize = 8;
@@ -163,7 +163,7 @@ impl PtpLink {
         }
     }
 
-    /// Waits up to `patience` for something to happen, and tells it.
+    /// Waits up to `patience` for an event, and reports it.
     pub fn receive(
         &self,
         reader: &mut StampReader,

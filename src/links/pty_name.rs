@@ -32,7 +32,7 @@ pub(super) struct PtyName {
     made: LinkIdentity,
 }
 
-/// Tells a symbolic link from all others that ever have its name.
+/// Identity that distinguishes a symbolic link from all others with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LinkIdentity {
     inode: u64,

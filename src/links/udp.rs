@@ -54,7 +54,7 @@ const STAMP_BUFFER_BYTES: usize = 8 << 20;
 /// How long a datagram that was released may take to a socket of this host.
 const RELEASE_PATIENCE: Duration = Duration::from_millis(100);
 
-/// The clock that tells when a datagram is to be launched.
+/// The clock of launch times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaunchClock {
     /// `CLOCK_MONOTONIC`, which the packet scheduler `fq` follows.

@@ -22,7 +22,7 @@ const MAX_HOSTS: usize = 64;
 #[derive(Debug)]
 pub struct UdpServer {
     socket: UdpSocket,
-    /// Hears what is sent to everybody.
+    /// Socket for broadcasts.
     broadcasts: Option<UdpSocket>,
     address: SocketAddr,
     port: u8,

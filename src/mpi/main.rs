@@ -72,7 +72,7 @@ fn open() -> Result<Station, String> {
     Ok(Station { rank, processes, host, line: Line { post, mail }, ended })
 }
 
-/// Sends and receives until nobody posts any more.
+/// Sends and receives until all senders of `post` are gone.
 fn pump(
     world: &SimpleCommunicator,
     outbox: &Receiver<(usize, Vec<u8>)>,

@@ -69,7 +69,7 @@ impl Figure {
         self.notes.push(line.into());
     }
 
-    /// Says whose colour this is.
+    /// Adds a row to the legend.
     pub fn legend(&mut self, name: impl Into<String>, colour: Colour) {
         self.legend.push((name.into(), colour));
     }

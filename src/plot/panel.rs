@@ -14,7 +14,7 @@ const BAR: f64 = 84.0;
 const BAR_WIDTH: f64 = 12.0;
 /// About as many numbers stand beside it.
 const BAR_TICKS: usize = 8;
-/// A number of an axis needs so much, pixels.
+/// Space for a number of an axis, pixels.
 const TICK_ROOM: (f64, f64) = (64.0, 26.0);
 
 /// Two axes and what is drawn between them, the first lowest.
@@ -57,12 +57,12 @@ enum Mark {
 }
 
 impl Panel {
-    /// Empty; `title` says what it shows.
+    /// An empty panel with a title.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { title: title.into(), x, y, marks: Vec::new(), bar: None }
     }
 
-    /// Adds a bar that says what the colours of dots mean.
+    /// Adds a bar with the meaning of the colours of dots.
     pub fn colour_bar(mut self, bar: ColourBar) -> Self {
         self.bar = Some(bar);
         self

@@ -71,9 +71,9 @@ pub enum EffectKind {
         /// Size of the shift.
         by_ns: u64,
     },
-    /// A device refused what it was told.
+    /// A device refused a command.
     Refused,
-    /// A device said that an alert is active.
+    /// A device reported an active alert.
     AlertActive,
     /// A lidar fired fewer pulses.
     FewerShots {

@@ -543,7 +543,7 @@ impl Scratch {
         self.watch = watch;
     }
 
-    /// Has the truth of sweeps told from now on, or not.
+    /// Turns the reports of the truth of sweeps on or off.
     pub fn keep_truth(&mut self, keeps_truth: bool) {
         self.keeps_truth = keeps_truth;
     }

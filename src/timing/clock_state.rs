@@ -18,13 +18,13 @@ pub struct ClockState {
     pub source: Option<String>,
     /// Whether something (NTP, PTP by phc2sys) keeps it right, as the kernel was told.
     pub is_synchronised: Option<bool>,
-    /// How far it may be off, as the kernel was told, microseconds.
+    /// Largest error of the clock, as set in the kernel, microseconds.
     pub max_error_us: Option<f64>,
     /// How far it is estimated to be off, microseconds.
     pub estimated_error_us: Option<f64>,
     /// How much faster it is made to run, parts per million.
     pub frequency_ppm: Option<f64>,
-    /// TAI minus UTC as the kernel was told, seconds; 0 if it was not.
+    /// TAI minus UTC as set in the kernel, seconds; 0 if it was not set.
     pub tai_minus_utc_s: Option<i32>,
     /// Uncertainty of a comparison of the real-time clock with the monotonic one, microseconds.
     pub comparison_us: f64,

@@ -122,7 +122,7 @@ pub struct Verdict {
     pub judged: usize,
     /// Whether all that is judged is as it should be.
     pub holds: bool,
-    /// One line that says so, or what is not.
+    /// One line with the verdict.
     pub line: String,
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A progress bar appears after so long.
+/// Time after which a progress bar appears.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How much of an experiment is done.

@@ -92,7 +92,7 @@ impl Command {
     }
 }
 
-/// Finds [`Command`]s in what a host says.
+/// Finds [`Command`]s in a host's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Commands;
 
@@ -179,7 +179,7 @@ impl StreamFrame {
     }
 }
 
-/// Finds [`StreamFrame`]s in what a robot says.
+/// Finds [`StreamFrame`]s in a robot's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream;
 

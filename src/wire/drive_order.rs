@@ -18,7 +18,7 @@ pub const MAX_RATE_RAD_S: f64 = 100.0;
 /// Command to the robot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DriveOrder {
-    /// Kind 0: move like this.
+    /// Kind 0: move with this velocity.
     Twist {
         /// m/s.
         forward_m_s: f64,

@@ -12,7 +12,7 @@ use super::record::{Record, record};
 
 const HEAD: u8 = 0xfc;
 const END: u8 = 0xfd;
-/// Bytes of a frame besides its payload.
+/// Bytes of a frame in addition to its payload.
 pub const OVERHEAD: usize = 8;
 
 /// Type bytes.

@@ -11,7 +11,7 @@ use super::record::{Record, record};
 
 const HEAD: u8 = 0xaa;
 const PAYLOAD_MARK: u8 = 0x55;
-/// Bytes of a frame besides its payload.
+/// Bytes of a frame in addition to its payload.
 pub const OVERHEAD: usize = 14;
 /// The host keeps LEN in a signed byte.
 const MAX_LENGTH: u8 = 127;

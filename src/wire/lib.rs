@@ -46,7 +46,7 @@ pub mod vectornav;
 pub mod velodyne;
 pub mod xbus;
 
-/// Why bytes are not what a format says.
+/// Reason why bytes do not fit a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// The whole, or a part, has the wrong length.

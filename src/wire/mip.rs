@@ -9,7 +9,7 @@ use super::checksum::fletcher8;
 use super::framer::{Framing, NoFrame, head, require, whole};
 
 const SYNC: [u8; 2] = [0x75, 0x65];
-/// Bytes of a packet besides its payload.
+/// Bytes of a packet in addition to its payload.
 pub const OVERHEAD: usize = 6;
 /// Most bytes of a field's data.
 pub const MAX_FIELD_DATA: usize = 253;

@@ -352,7 +352,7 @@ pub enum Item {
         /// CRC as received; see [`Item::is_sound`].
         crc: u16,
     },
-    /// A command that is not known: where it ends nobody can say.
+    /// A command that is not known; its end is not known either.
     Unknown {
         /// Receiver of the input.
         address: u8,
@@ -377,7 +377,7 @@ impl Item {
         }
     }
 
-    /// To whom it is said.
+    /// Address of the unit.
     pub fn address(&self) -> u8 {
         match self {
             Self::Read { address, .. }
@@ -421,7 +421,7 @@ fn crc_of(address: u8, command: u8, data: &[u8]) -> u16 {
     crc16_xmodem(&[&[address, command], data].concat())
 }
 
-/// Finds [`Item`]s in what a host says.
+/// Finds [`Item`]s in a host's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct RoboClaw;
 

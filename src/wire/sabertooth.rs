@@ -33,7 +33,7 @@ pub mod command {
 /// One packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// To whom, 128 to 135.
+    /// Address of the unit, 128 to 135.
     pub address: u8,
     /// See [`command`]; 0 to 127.
     pub command: u8,
@@ -52,7 +52,7 @@ impl Packet {
     }
 }
 
-/// Finds [`Packet`]s in what a host says.
+/// Finds [`Packet`]s in a host's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Sabertooth;
 

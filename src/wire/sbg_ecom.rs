@@ -11,7 +11,7 @@ use super::record::{Record, record};
 
 const SYNC: [u8; 2] = [0xff, 0x5a];
 const END: u8 = 0x33;
-/// Bytes of a frame besides its data.
+/// Bytes of a frame in addition to its data.
 pub const OVERHEAD: usize = 9;
 /// Longest data of a frame.
 pub const MAX_DATA: usize = 4086;
@@ -433,7 +433,7 @@ impl ImuShort {
     pub const GYRO_LSB: f64 = 67_108_864.0;
     /// Units in one rad/s when the fine ones would not reach, above 1833 °/s.
     pub const COARSE_GYRO_LSB: f64 = 12_304_174.0;
-    /// The status bit that says which.
+    /// The status bit of the coarse range.
     pub const COARSE_GYRO: u16 = 1 << 10;
 }
 

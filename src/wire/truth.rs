@@ -25,7 +25,7 @@ pub const RETURN_LEN: usize = 24;
 const COUNTS: usize = 32;
 /// The bit of [`ReturnRecord::slots`] that says that light came by a mirror.
 pub const MIRRORED: u8 = 0x80;
-/// Stands for no object or material.
+/// Index of no object or material.
 pub const NONE: u16 = u16::MAX;
 
 /// Kind of link by which bytes leave a device. The numbers are part of the format.

@@ -3,7 +3,7 @@
 
 use crate::time::SimTime;
 
-/// What the robot's drive, or one of its joints, is told to do.
+/// Command to the robot's drive, or to one of its joints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Actuation {
     /// Set points of the ground speed of both sides' treads or wheels, forward positive.

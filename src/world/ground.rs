@@ -111,7 +111,7 @@ impl Terrain {
         self.triangles.is_empty()
     }
 
-    /// Tells the heights of all surfaces at a place.
+    /// Calls back with the heights of all surfaces at a place.
     fn each_height(&self, x_m: f64, y_m: f64, mut tell: impl FnMut(f64)) {
         for level in &self.levels {
             let wanted = key(bin(x_m, level.bins_per_m), bin(y_m, level.bins_per_m));

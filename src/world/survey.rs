@@ -14,7 +14,7 @@ const WIDEST_M: f64 = 20_000.0;
 const HIGHEST_M: f64 = 2_000.0;
 /// Scenes that are smaller are rather in kilometres or feet of a model, metres.
 const SMALLEST_M: f64 = 0.5;
-/// Endless motions are looked at for so long, seconds.
+/// Time for which endless motions are surveyed, seconds.
 const ENDLESS_S: f64 = 60.0;
 /// Poses that are looked at.
 const SAMPLES: u32 = 2000;

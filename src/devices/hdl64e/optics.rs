@@ -150,7 +150,7 @@ impl Optics {
     /// `rotor`. `None` if it is not in 1..=65535.
     #[inline(never)] // within the loop over a packet's points it would be 5 % slower
     pub fn raw_distance(&self, laser: usize, rotor: Heading, range_m: f64) -> Option<u16> {
-        /// Counts from here on are rounded to the far point's.
+        /// Counts from which distances are rounded to the far point.
         const FAR_COUNTS: f64 = FAR_POINT_RAW - 0.5;
         let laser = &self.lasers[laser];
         let counts_of =

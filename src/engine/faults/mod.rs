@@ -99,7 +99,7 @@ const COMMANDS: &str = "commands";
 pub enum Stream {
     /// From a port for datagrams. What leaves by a serial line or a server counts as the first one's.
     Port(PortIndex),
-    /// To a host that is connected to a control.
+    /// Bytes to a host that is connected to a control.
     Commands,
     /// Down a cable to another device.
     Cable,

@@ -66,7 +66,7 @@ pub enum Next<'a> {
         /// The socket, and where it sends.
         way: Option<(&'a UdpLink, SocketAddr)>,
     },
-    /// Nothing waits.
+    /// No packet waits.
     Nothing,
     /// Nothing waits, and nothing more comes.
     Over,

@@ -11,7 +11,7 @@ use super::hub::Hub;
 use super::outbox::{Ending, Item, Outbox};
 use crate::wire::foxglove::{Level, status};
 
-/// A client that takes nothing for so long is no longer there.
+/// Time without progress after which a client counts as gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A client that was let in; it is out again when this is dropped.
@@ -34,7 +34,7 @@ impl Client {
         Some(Self { number, outbox, hub: Arc::clone(hub) })
     }
 
-    /// Sends what waits and hears what the client says, until either ends it.
+    /// Sends waiting items and handles the client's messages, until either ends it.
     pub(super) async fn converse(self, mut socket: WebSocket) {
         loop {
             tokio::select! {

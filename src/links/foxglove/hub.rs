@@ -12,7 +12,7 @@ use crate::wire::foxglove::{
 /// Clients at a time.
 pub(super) const MAX_CLIENTS: usize = 8;
 
-/// A channel that is to be told of; it gets its number here.
+/// A channel to be advertised; it gets its number here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewChannel {
     /// Its name.
@@ -65,7 +65,7 @@ impl Hub {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Tells everybody of another channel; its number.
+    /// Advertises another channel to all clients; returns its number.
     pub fn add(&self, channel: NewChannel) -> u32 {
         let mut state = self.state();
         let id = state.channels.len() as u32;
@@ -107,7 +107,7 @@ impl Hub {
         state.clients.values().for_each(|client| client.outbox.put(end()));
     }
 
-    /// Lets a client in, if there is room, and tells it what there is.
+    /// Admits a client, if there is room, and sends it the channels.
     pub(super) fn let_in(&self) -> Option<(u64, Arc<Outbox>)> {
         let mut state = self.state();
         if state.is_closed || state.clients.len() == MAX_CLIENTS {
@@ -132,7 +132,7 @@ impl Hub {
         self.visitors.store(state.clients.len(), Ordering::Relaxed);
     }
 
-    /// Does what a client says, or tells it why not.
+    /// Carries out a client's message, or sends it the reason for a refusal.
     pub(super) fn hear(&self, number: u64, text: &str) {
         let mut state = self.state();
         let channels = state.channels.len();

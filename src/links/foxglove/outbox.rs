@@ -18,9 +18,9 @@ const MOST_MESSAGES: usize = 1024;
 pub(super) enum Ending {
     /// The run is over.
     RunOver,
-    /// The client does not even take what is not data.
+    /// The client does not take even messages other than data.
     TooSlow,
-    /// The client sent what is no message of the protocol.
+    /// The client sent bytes that are no message of the protocol.
     WrongMessage,
 }
 
@@ -89,7 +89,7 @@ impl Item {
 struct Waiting {
     items: VecDeque<Item>,
     bytes: usize,
-    /// Messages that found no room, and have not been told of.
+    /// Messages that found no room, and were not reported yet.
     lost: u64,
 }
 

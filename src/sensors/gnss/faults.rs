@@ -25,7 +25,7 @@ pub enum GnssFault {
         /// Size of the shift.
         by_ns: u64,
     },
-    /// The base tells a place that is off.
+    /// The base sends a wrong place.
     WrongBase {
         /// East, north, up, metres.
         offset_enu_m: [f64; 3],

@@ -78,7 +78,7 @@ pub(super) struct Receiver {
 /// Nearer places count as if they were here, metres: what a receiver gets does not grow without end.
 const NEAREST_M: f32 = 0.1;
 
-/// A signal so many standard deviations from the threshold needs no draw.
+/// Standard deviations from the threshold beyond which a signal needs no draw.
 const CERTAIN: f32 = 6.0;
 
 /// Reusable buffers of one thread.
@@ -102,7 +102,7 @@ impl Receiver {
         }
     }
 
-    /// How far apart places are at least whose light does not overlap, metres.
+    /// Least distance of places whose light does not overlap, metres.
     pub fn width_m(&self) -> f32 {
         self.width_m
     }

@@ -38,7 +38,7 @@ use crate::world::raycast::{Hit, RayCaster};
 
 /// The weather of a world. Shared by all threads.
 pub struct Weather {
-    /// Tells apart what threads keep of different worlds.
+    /// Distinguishes the threads' caches of different worlds.
     id: u64,
     config: WeatherConfig,
     extinction_per_m: f64,

@@ -24,7 +24,7 @@ use crate::sensors::imu::errors::{Circumstances, Triad};
 use crate::sensors::imu::settings::TriadErrors;
 use crate::sensors::noise::NoiseSource;
 
-/// Allowed besides the error of the estimate.
+/// Allowed share in addition to the error of the estimate.
 const ALLOWED: f64 = 0.03;
 /// Standard errors of the estimate that are allowed.
 const SIGMAS: f64 = 4.0;

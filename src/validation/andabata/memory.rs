@@ -38,7 +38,7 @@ const KEPT_CLEAR_M: f64 = 0.75;
 const NEAR_GOAL_M: f64 = 2.5;
 /// The point of the way that is steered to is so far ahead, metres.
 const AHEAD_M: f64 = 2.0;
-/// A direction is free if so much of it is, metres.
+/// Free length ahead that a free direction needs, metres.
 const FREE_AHEAD_M: f64 = 2.0;
 /// Distance within which a robot that stands too near to something may leave, metres.
 const LEAVES_WITHIN_M: f64 = 1.0;

@@ -199,7 +199,7 @@ struct Watched<'a> {
     next_sample: SimTime,
     over: &'a AtomicBool,
     at: SimTime,
-    /// Told how far it has come.
+    /// Called with the progress of the run.
     progress: &'a dyn Fn(SimTime),
 }
 

@@ -48,7 +48,7 @@ const SCAN_TURN_RAD: f64 = PI;
 /// The scanner's field takes so long, milliseconds, and its message little more to arrive.
 const FIELD_MS: f64 = 18.75;
 const MESSAGE_MS: f64 = 1.0;
-/// A line of the head's encoder takes so long to arrive, milliseconds.
+/// Delay of a line of the head's encoder, milliseconds.
 const LINE_MS: f64 = 0.2;
 /// Times of the paper, nanoseconds: classification, map, added delay.
 const CLASSIFY_NS: u64 = 1_230_000_000;
@@ -375,7 +375,7 @@ impl Robot {
     }
 }
 
-/// Where a GGA sentence with a fix says one is.
+/// Position in a GGA sentence with a fix.
 pub fn position(sentence: &RawSentence) -> Option<Geodetic> {
     if !sentence.address.ends_with("GGA") || sentence.fields.get(5)? == "0" {
         return None;

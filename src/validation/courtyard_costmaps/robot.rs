@@ -103,7 +103,7 @@ pub struct Robot<'a> {
     origin: GeoOrigin,
     sensor_m: DVec3,
     goal_m: DVec2,
-    /// Told every return.
+    /// Called with each return.
     see: &'a mut dyn FnMut(Seen),
     next_look: SimTime,
     next_plan: SimTime,
@@ -217,7 +217,7 @@ impl<'a> Robot<'a> {
         }
     }
 
-    /// Moves the estimate on by what the vehicle was told.
+    /// Advances the estimate by the vehicle's command.
     fn advance(&mut self, now: SimTime) {
         let dt_s = LOOK_NS as f64 * 1e-9;
         self.speed_m_s += (self.told_m_s - self.speed_m_s) * dt_s / LAG_S;

@@ -40,7 +40,7 @@ const WIDTHS_MRAD: [f64; 8] = [0.1, 0.4, 0.7, 1.0, 1.3, 1.6, 2.0, 2.5];
 const WIDTH_STANDS: [usize; 2] = [0, 1];
 /// Stands of a kind in the short form.
 const SHORT_STANDS: u32 = 6;
-/// Of these every so many for the widths.
+/// Every n-th of these is used for the widths.
 const WIDTH_SHARE: u32 = 3;
 
 /// Options of the experiment.

@@ -38,11 +38,11 @@ const RAYS_A_PULSE: f64 = 9.0;
 const PACKETS: (usize, usize) = (64, 4);
 /// Turns of each number of threads with each ray caster; in the short form.
 const TURNS: (usize, usize) = (5, 2);
-/// A turn takes about so long, seconds; in the short form.
+/// Approximate duration of a turn, seconds; in the short form.
 const TURN_S: (f64, f64) = (0.5, 0.05);
 /// Goodin et al. 2018, section 3.3: simulated over elapsed.
 const PAPER_REAL_TIME: f64 = 6.8 / 4.7;
-/// Two threads do so much more than one, at least.
+/// Least gain of two threads over one.
 const LEAST_GAIN: f64 = 1.8;
 /// In a scene with as many triangles as the paper's: its triangles.
 const PAPER_TRIANGLES: u64 = 191_245_324;

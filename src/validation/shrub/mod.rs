@@ -38,7 +38,7 @@ const STEP_M: f64 = 0.002;
 const LASER_HEIGHT_M: f64 = 0.85;
 /// Returns that tell something of a laser.
 const FEWEST_SHOTS: usize = 50;
-/// Setups that are swept, besides the default.
+/// Setups that are swept, in addition to the default.
 const SWEPT: [(&str, Setup); 6] = {
     const fn setup(height_m: f64, leaf_radius_m: f64, leaves: u32) -> Setup {
         Setup { height_m, leaf_radius_m, leaves }

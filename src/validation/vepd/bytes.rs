@@ -26,7 +26,7 @@ const GPS_EPOCH_UNIX_NS: i128 = 315_964_800_000_000_000;
 /// GPS time ahead of UTC since 2017.
 const LEAP_NS: i128 = 18_000_000_000;
 const WEEK_NS: i128 = 604_800_000_000_000;
-/// The message that tells the judge's fixes.
+/// The message with the judge's fixes.
 const FIXES: &str = "NAV-HPPOSLLH";
 /// The unit's clock may say so much of an interval, seconds; more is a frame that was lost.
 const LONGEST_S: f64 = 0.1;

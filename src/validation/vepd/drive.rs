@@ -35,7 +35,7 @@ use crate::world::trajectory::{Trajectory, TrajectoryError};
 pub const RECEIVER: (&str, u64) = ("ublox-zed-f9p-hpg1.32", 10);
 /// The IMU's profile and rate.
 pub const IMU: (&str, u32) = ("wheeltec-n100", 100);
-/// The judge tells the speed so often, Hz.
+/// Rate at which the judge reports the speed, Hz.
 pub const JUDGE_HZ: f64 = 35.0;
 /// The judge takes the attitude at each tenth output of the IMU.
 const OUTPUTS_AN_ATTITUDE: usize = 10;

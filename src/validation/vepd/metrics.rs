@@ -7,7 +7,7 @@ use rustfft::num_complex::Complex;
 
 /// Both speeds are taken so often, Hz.
 const RATE_HZ: f64 = 15.0;
-/// The estimate is averaged over so many samples first.
+/// Number of samples over which the estimate is averaged first.
 const AVERAGED: usize = 2;
 /// Added to each magnitude of a spectrum, whose logarithm is taken.
 const FLOOR: f64 = 1e-10;

@@ -24,7 +24,7 @@ pub enum Dialect {
 
 words!(Dialect: "cola-a" => A, "cola-b" => B);
 
-/// Why a scanner does not do what it was told: the number after `sFA`.
+/// Reason of a scanner's refusal: the number after `sFA`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[repr(u16)]
 pub enum Refusal {

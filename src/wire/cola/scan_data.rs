@@ -83,7 +83,7 @@ pub struct Channel<T> {
     pub name: [u8; 5],
     /// Bits of the factor that makes millimetres of distances.
     pub scale_factor_bits: u32,
-    /// Bits of what is added.
+    /// Bits of the offset.
     pub scale_offset_bits: u32,
     /// Direction of the first value, 1/10000 degree, counter-clockwise; 90 degrees is forward.
     pub start_angle: i32,

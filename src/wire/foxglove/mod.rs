@@ -88,7 +88,7 @@ pub enum Level {
     Error = 2,
 }
 
-/// Tells a client something, for people.
+/// A status message for people.
 pub fn status(level: Level, text: &str) -> String {
     json!({ "op": "status", "level": level as u8, "message": text }).to_string()
 }

@@ -7,7 +7,7 @@ use crate::framer::{Framing, NoFrame};
 
 /// Longer lines are cut there. The whole configuration has about 700 bytes.
 pub const MAX_LINE: usize = 8192;
-/// The answer to what is no command.
+/// The answer to bytes that are no command.
 pub const NOT_RECOGNISED: &str = "error: Command not recognized.";
 
 /// A command and what follows it.

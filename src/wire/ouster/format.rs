@@ -87,13 +87,13 @@ impl LidarFormat {
         if self == Self::Legacy { 16 } else { 12 }
     }
 
-    /// Bytes of a column of so many pixels.
+    /// Bytes of a column of `pixels` pixels.
     pub fn column_len(self, pixels: usize) -> usize {
         let footer = if self == Self::Legacy { 4 } else { 0 };
         self.column_header_len() + pixels * self.pixel_len() + footer
     }
 
-    /// Bytes of a packet of a unit with so many pixels a column.
+    /// Bytes of a packet of a unit with `pixels` pixels a column.
     pub fn packet_len(self, pixels: usize) -> usize {
         self.header_len() + COLUMNS * self.column_len(pixels) + self.footer_len()
     }

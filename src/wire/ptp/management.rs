@@ -8,7 +8,7 @@ use crate::record::{Be, Field, Reader, record};
 
 /// What a management message wants, [`Management::action`].
 pub mod action {
-    /// To be told a data set.
+    /// Request a data set.
     pub const GET: u8 = 0;
     /// To change one.
     pub const SET: u8 = 1;

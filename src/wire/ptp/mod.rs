@@ -155,7 +155,7 @@ record! {
         variance: u16,
     }
 
-    /// What a clock says of itself that is, or would be, a master.
+    /// Announcement of a clock that is, or offers to be, a master.
     Announce: Be 30 {
         /// Zero, or about when it was sent.
         origin: Timestamp,
@@ -250,7 +250,7 @@ pub struct Message {
     pub domain: u8,
     /// Bits of [`flag`].
     pub flags: u16,
-    /// What is to be added to the time of the message, nanoseconds times 65 536.
+    /// Correction of the message's time, nanoseconds times 65 536.
     pub correction: i64,
     /// Bytes that depend on the kind of message.
     pub specific: [u8; 4],

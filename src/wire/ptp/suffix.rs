@@ -31,7 +31,7 @@ record! {
         kind: u8,
         /// Logarithm to the base of 2 of the seconds between them.
         log_interval: i8,
-        /// For so long, seconds.
+        /// Duration, seconds.
         duration_s: u32,
     }
 
@@ -41,7 +41,7 @@ record! {
         kind: u8,
         /// Logarithm to the base of 2 of the seconds between them.
         log_interval: i8,
-        /// For so long, seconds; 0: not at all.
+        /// Duration, seconds; 0: not at all.
         duration_s: u32,
         /// Zero.
         reserved: u8,

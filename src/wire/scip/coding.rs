@@ -9,7 +9,7 @@ const BITS: usize = 6;
 /// Number of characters for 30 bits.
 const MOST: usize = 5;
 
-/// The largest number that so many characters hold.
+/// The largest number of `characters` characters.
 pub fn largest(characters: usize) -> u32 {
     (1u32 << (BITS * characters.min(MOST))) - 1
 }

@@ -263,7 +263,7 @@ impl Mode {
     }
 }
 
-/// A count, and so many parts.
+/// A count, and as many parts.
 fn read_parts(reader: &mut Reader<'_>) -> Option<Vec<Subrange>> {
     let count: u16 = reader.le().ok()?;
     reader.le_vec(count).ok()

@@ -169,7 +169,7 @@ impl MeasuringMode {
         self.code == 0x3f
     }
 
-    /// The largest range that can be said, units.
+    /// The largest range that a value can hold, units.
     pub fn max_range(self) -> u16 {
         if self.range_bits == 16 { u16::MAX - 9 } else { (1 << self.range_bits) - 10 }
     }

@@ -44,7 +44,7 @@ pub fn describe_us_to(us: f64, digits: i32) -> String {
     format!("{} {unit}", value + 0.0)
 }
 
-/// `value` to so many significant digits, of which none before the point is left out.
+/// `value` to `digits` significant digits; none before the point is left out.
 fn rounded(value: f64, digits: i32) -> f64 {
     let places = (digits - 1 - libm::floor(libm::log10(value.abs())) as i32).max(0);
     let scale = 10_f64.powi(places);

@@ -27,7 +27,7 @@ message! {
         port: u8,
         /// Reserved.
         reserved1: u8,
-        /// Pin that says bytes wait.
+        /// Pin that is set while bytes wait.
         tx_ready: u16,
         /// UARTs: bits 6-7 data bits less five, 9-11 parity, 12-13 stop bits.
         mode: u32,

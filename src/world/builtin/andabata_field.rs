@@ -274,7 +274,7 @@ pub(super) fn rock_model(seed: u64, material: MaterialId) -> Mesh {
     finished(mesh, material)
 }
 
-/// Where things stand already.
+/// Places that are occupied.
 #[derive(Default)]
 struct Room {
     taken: Vec<(DVec2, f64)>,

@@ -22,7 +22,7 @@ pub enum Oddity {
         /// The nearest that is possible.
         taken: f32,
     },
-    /// A number of a material that says nothing possible.
+    /// A number of a material that is not possible.
     #[error("`{key}` of {got} is not {allowed} and is {instead}")]
     Property {
         /// Its name in the file.
@@ -34,7 +34,7 @@ pub enum Oddity {
         /// The replacement.
         instead: String,
     },
-    /// A material that nobody would see.
+    /// A material that is not visible.
     #[error("a dissolve of 0 would make the material invisible: it is opaque")]
     Dissolved,
     /// A spectrum with the same fault.

@@ -36,7 +36,7 @@ pub struct BvhCaster {
     pub(super) is_small: bool,
 }
 
-/// Trees of at most so many bytes are small: what a third-level cache holds.
+/// Size up to which trees are small, bytes: that of a third-level cache.
 const SMALL_BYTES: usize = 32 << 20;
 
 /// Where a ray goes on that meets a leaf of the top tree.

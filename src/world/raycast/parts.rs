@@ -11,7 +11,7 @@ use super::boxes::Bounds;
 
 /// Number of sampled primitives by which a large set is split.
 const SAMPLE: usize = 1 << 14;
-/// A side has at least this share, one in so many, of the sample.
+/// Inverse of the least share of the sample on a side.
 const LEAST_SHARE: usize = 16;
 /// Bits of the index, and of the place along each axis.
 pub const INDEX_BITS: u32 = 28;

@@ -38,9 +38,9 @@ type Open<'a> = dyn Fn(Part, &mut Vec<(Bounds, Part)>) + Sync + 'a;
 
 /// Parts are opened if they extend over more than this share of their node.
 const LARGE: f32 = 0.1;
-/// A part consists of at most so many others.
+/// Largest number of parts that a part consists of.
 const MOST_INSIDE: usize = 8;
-/// Sets of at least so many parts are split on several threads.
+/// Number of parts from which sets are split on several threads.
 const ENOUGH_FOR_THREADS: usize = 4096;
 
 /// Builds the tree over `instances`, opened into `most` parts at the most. Returns the parts in the order of

@@ -70,9 +70,9 @@ pub enum End {
     Repeats,
     /// The motion goes on for ever and never comes back.
     Endless,
-    /// Another simulator says.
+    /// Another simulator decides.
     Fed,
-    /// The robot's computer says.
+    /// The robot's computer decides.
     Driven,
 }
 

@@ -120,12 +120,12 @@ impl Drivetrain {
         }
     }
 
-    /// At rest, told to stay so.
+    /// Puts the drivetrain to rest, with setpoints of zero.
     pub fn reset(&mut self) {
         self.state = State::default();
     }
 
-    /// Told to stand; a steering stays where it is.
+    /// Sets the setpoints to zero; a steering stays where it is.
     pub fn halt(&mut self) {
         self.state.setpoint_m_s = [0.0; 2];
     }

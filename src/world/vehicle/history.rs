@@ -35,7 +35,7 @@ pub(super) struct Step {
     /// At its start, middle and end.
     pub rates: [Course; 3],
     pub setpoint_m_s: [f64; 2],
-    /// At its start and end.
+    /// Steering angles at its start and end.
     pub steering_rad: [f64; 2],
     /// Height of the terrain under each wheel at its start, World, metres; NaN where there is none.
     pub terrain_m: [f64; 4],

@@ -65,7 +65,7 @@ pub struct VehicleStep {
     pub rates: [Course; 3],
     /// Set points of both sides.
     pub setpoint_m_s: [f64; 2],
-    /// At its start and end.
+    /// Steering angles at its start and end.
     pub steering_rad: [f64; 2],
     /// Height of the ground under each wheel at its start, World, metres.
     pub terrain_m: [f64; 4],

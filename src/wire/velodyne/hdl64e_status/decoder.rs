@@ -17,7 +17,7 @@ pub struct StatusDecoder {
     last_slot: Option<usize>,
     /// The stream so far; empty while the marker is awaited.
     stream: Vec<u8>,
-    /// Rolling bytes of the cycle at hand, to find the marker in.
+    /// Rolling bytes of the present cycle, to find the marker in.
     cycle: Vec<u8>,
     /// Types so far rule one format out.
     format: Option<StatusFormat>,
@@ -110,7 +110,7 @@ impl StatusDecoder {
         StatusEvent::OutOfOrder
     }
 
-    /// Starts a stream once the cycle at hand began with the marker.
+    /// Starts a stream once the present cycle began with the marker.
     fn await_marker(&mut self, rolling: usize, value: u8) {
         // A cycle that was joined in its middle does not count.
         if self.cycle.len() != rolling {
@@ -122,7 +122,7 @@ impl StatusDecoder {
         }
     }
 
-    /// Takes the next byte of the stream at hand.
+    /// Takes the next byte of the present stream.
     fn take(&mut self, kind: u8, value: u8) -> Option<StatusEvent> {
         let index = self.stream.len();
         if is_warning(index) {
