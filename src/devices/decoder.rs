@@ -197,7 +197,7 @@ pub struct Totals {
 /// Totals over all scans of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct ScanTotals {
-    /// Number of items.
+    /// Number of scans.
     pub count: u64,
     /// Ranges in them, those without an echo included.
     pub values: u64,

@@ -19,7 +19,7 @@ pub struct Packet {
     pub device: DeviceId,
     /// What, and when.
     pub transmit: Transmit,
-    /// Commands and poses that no packet before it showed.
+    /// Poses, objects and stimuli that no packet before it showed.
     pub marks: Marks,
 }
 

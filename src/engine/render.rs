@@ -84,7 +84,7 @@ struct RunningDevice {
     revocable: Option<DueQueue<(Transmit, Marks)>>,
     /// Requests that reach beyond what is known of the robot's motion, oldest first.
     held: VecDeque<Job>,
-    /// Commands and poses that the next bytes will show and none before did.
+    /// Poses, objects and stimuli that the next bytes will show and none before did.
     marks: Marks,
     /// What bytes will show from those instants on, for it is measured ahead.
     marks_to_come: VecDeque<(SimTime, Marks)>,
@@ -170,7 +170,7 @@ impl RunningDevice {
         }
     }
 
-    /// Commands and poses that `transmit` is the first to show.
+    /// Poses, objects and stimuli that `transmit` is the first to show.
     fn marks_of(&mut self, transmit: &Transmit) -> Marks {
         if transmit.output.bytes().is_none() {
             return Marks::default();

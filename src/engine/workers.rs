@@ -45,7 +45,7 @@ pub struct Answer {
 pub struct Measured {
     /// The answer.
     pub measurement: Measurement,
-    /// Commands and poses that the measurement shows.
+    /// Poses, objects and stimuli that the measurement shows.
     pub marks: Marks,
     /// Time when a worker began with it, as [`Board::now_ns`] has it.
     pub begun_ns: i64,

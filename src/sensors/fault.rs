@@ -35,12 +35,12 @@ pub enum EffectKind {
     },
     /// Returns that a lidar would have had are missing.
     LostReturns {
-        /// Number of items.
+        /// Number of returns.
         count: u64,
     },
     /// Returns are weaker than, or different from, those without the fault.
     ChangedReturns {
-        /// Number of items.
+        /// Number of returns.
         count: u64,
     },
     /// The motor did not turn at its rate.

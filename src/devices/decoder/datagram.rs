@@ -169,7 +169,7 @@ pub struct Sweep {
 /// The steps of a turn, for packets that count steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnSteps {
-    /// Number of items.
+    /// Number of steps.
     pub count: u16,
     /// Whether that is a guess, because no packet so far has told.
     pub is_guess: bool,

@@ -41,11 +41,11 @@ impl Correction {
 /// The user's compensation and axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditioning {
-    /// Angular rate, rad/s.
+    /// Correction of the angular rate, rad/s.
     pub gyro: Correction,
-    /// Specific force, m/s².
+    /// Correction of the specific force, m/s².
     pub accel: Correction,
-    /// Magnetic field, gauss.
+    /// Correction of the magnetic field, gauss.
     pub mag: Correction,
     /// Takes the sensor's forward, right, down to the user's axes; applied last.
     pub user_from_sensor: DQuat,

@@ -58,7 +58,7 @@ pub struct Settings {
     can: BTreeMap<u16, [u8; 7]>,
     /// Vehicle from sensor, forward, right, down.
     vehicle_from_sensor: DQuat,
-    /// Magnetometer reading, in units of the usual field.
+    /// Correction of the magnetometer, in units of the usual field.
     mag: Correction,
 }
 

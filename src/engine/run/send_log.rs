@@ -74,7 +74,7 @@ pub struct SendRecord {
     pub port: PortIndex,
     /// Thread that submitted it.
     pub by: Role,
-    /// Commands and poses that it is the first to show.
+    /// Poses, objects and stimuli that it is the first to show.
     pub marks: Marks,
 }
 
@@ -100,14 +100,14 @@ pub struct TimingLog {
     /// Stamps that no packet was found for.
     pub unclaimed: u64,
     lead: LeadFinder,
-    /// Waiting bytes of each port.
+    /// Records that wait for their stamps, by port.
     waiting: Vec<VecDeque<SendRecord>>,
 }
 
 /// Stamps of a link's sockets whose packets are still to come.
 #[derive(Debug)]
 struct Stamps {
-    /// State of each port.
+    /// Stamps without a packet yet, by port.
     ports: Vec<Vec<DepartureStamp>>,
     card: CardTime,
 }
