@@ -240,7 +240,7 @@ def look_once(menura, rig, namespace, interface):
 def connect(client, running):
     """The scanner answers a connection, as it does once Menura listens."""
     scanner = SENSORS[-1]
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     client.settimeout(10)
     while time.monotonic() < deadline and running.poll() is None:
         if client.connect_ex((scanner.address, scanner.port)) == 0:

@@ -89,7 +89,7 @@ LATEST_US, EARLIEST_US = 3000, -100
 # What software stamps of a busy machine may be off.
 OFFSET_NS = 100_000
 HOLDOVER_US = 300
-LOCK_S, LOSS_S, HOLDOVER_S = 60, 15, 8
+LOCK_S, LOSS_S, HOLDOVER_S = 120, 45, 8
 # Of a recording: until the lidars have locked for the first time.
 REPEATED_S = 20
 SO_TIMESTAMPNS = 35
@@ -238,7 +238,7 @@ def follow(menura, folder):
         waited(lambda: states() == ("LISTENING", 3), LOSS_S, "the loss of the master is not reported", states)
         time.sleep(HOLDOVER_S)
         told("holdover", streams, "LISTENING", 3)
-        for name, error_us in streams.errors_us().items():
+        for name, error_us in soon_within(streams, EARLIEST_US - HOLDOVER_US, LATEST_US + HOLDOVER_US).items():
             if not EARLIEST_US - HOLDOVER_US < error_us < LATEST_US + HOLDOVER_US:
                 raise Failed(f"{name} drifts away in holdover: {error_us:.1f} us")
         with master():
@@ -364,6 +364,16 @@ def waited(happens, seconds, complaint, now=lambda: ""):
     raise Failed(f"{complaint}; {now()}")
 
 
+def soon_within(streams, least_us, most_us):
+    """The streams' errors; measured again if one is beyond, as a busy machine may send all packets of a second late."""
+    errors = {}
+    for _ in range(5):
+        errors = streams.errors_us()
+        if all(least_us < error_us < most_us for error_us in errors.values()):
+            break
+    return errors
+
+
 def locks(streams, what):
     """Both lock and stay; their packets have the master's time, which is this machine's."""
     begun = time.monotonic()
@@ -374,12 +384,7 @@ def locks(streams, what):
     waited(lambda: states()[0] == "SLAVE" and states()[1] in (1, 2) and max(map(abs, offsets_ns())) <= OFFSET_NS, LOCK_S,
            f"{what}: not for long", lambda: (states(), offsets_ns()))
     ouster, hesai = offsets_ns()
-    errors = {}
-    # A busy machine may send all packets of a second late.
-    for _ in range(3):
-        errors = streams.errors_us()
-        if all(EARLIEST_US < error_us < LATEST_US for error_us in errors.values()):
-            break
+    errors = soon_within(streams, EARLIEST_US, LATEST_US)
     print(f"{what} after {taken:.0f} s: offsets {ouster:.0f} and {hesai} ns, arrival after stamp "
           + ", ".join(f"{name} {error:.1f} us" for name, error in errors.items()))
     for name, error_us in errors.items():
