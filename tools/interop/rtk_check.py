@@ -4,7 +4,7 @@
 Two recorded ZED-F9Ps stand 0.94 km apart; the first one is a base that is configured in the rig.
 - pyubx2 and pyrtcm parse every message, and every kind that was asked for comes.
 - RTKLIB's convbin makes RINEX of RXM-RAWX and RXM-SFRBX alone, and rnx2rtkp finds each antenna in
-  single-point mode, by GPS, Galileo and BeiDou each by itself: no other ephemerides are used.
+  single-point mode, by GPS, GLONASS, Galileo and BeiDou each by itself: no other ephemerides are used.
 - rnx2rtkp fixes the ambiguities between the two and finds the second antenna to 2 cm.
 - The same with the base's RTCM (MSM7) in the place of its RXM-RAWX.
 """
@@ -23,7 +23,7 @@ LATITUDE, LONGITUDE, ALTITUDE = 47.285233167, 8.565265, 547.6
 HEIGHT = 20.0
 SECONDS = 120
 # RTKLIB's numbers of the systems.
-SYSTEMS = {"GPS": 1, "Galileo": 8, "BeiDou": 32}
+SYSTEMS = {"GPS": 1, "GLONASS": 4, "Galileo": 8, "BeiDou": 32}
 CORRECTIONS = "1005 1074 1077 1084 1087 1094 1097 1124 1127 1230 4072".split()
 
 RIG = """

@@ -1,25 +1,30 @@
 //! RXM-SFRBX: the navigation messages that satellites send, part by part as they have come in.
 //!
 //! A part is complete at its end plus the time of flight; it goes out with the first epoch after that,
-//! of satellites that have been followed since it began. Made are GPS's LNAV on L1, Galileo's I/NAV
-//! on E1-B and BeiDou's D1 on B1I. GLONASS's message is not: its ephemerides are places and velocities
-//! that a host integrates in a field of gravity which the orbits of this sky do not have.
+//! of satellites that have been followed since it began. Made are GPS's LNAV on L1, GLONASS's strings on L1,
+//! Galileo's I/NAV on E1-B and BeiDou's D1 on B1I.
 
 use super::Gnss;
 use super::messages::gnss_id;
+use super::signals::slot_id;
+use super::times::{GlonassTime, MOSCOW_S};
 use crate::sensors::gnss::atmosphere::IONOSPHERE;
-use crate::sensors::gnss::broadcast::{BEIDOU_BEHIND_S, Broadcast};
+use crate::sensors::gnss::broadcast::{BEIDOU_BEHIND_S, Broadcast, clock_s, drift};
 use crate::sensors::gnss::constellation::{EARTH_RATE_RAD_S, Satellite};
 use crate::sensors::gnss::navigator::{Solution, TrackedSatellite};
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::time::SimTime;
 use crate::wire::navigation::Keplerian;
 use crate::wire::navigation::d1::{self, D1};
+use crate::wire::navigation::glonass::{self, Glonass};
 use crate::wire::navigation::inav::{self, Inav};
 use crate::wire::navigation::lnav::{self, Lnav};
 use crate::wire::ubx::rxm::RxmSfrbx;
 
 const WEEK_S: i64 = 604_800;
+const DAY_S: i64 = 86_400;
+/// How long an orbit of GLONASS holds.
+const HALF_HOUR_S: i64 = 1800;
 const SECOND_NS: i128 = 1_000_000_000;
 /// Light takes so long from the farthest satellite, and a receiver to read the last bit.
 const FLIGHT_NS: i128 = 100_000_000;
@@ -39,11 +44,12 @@ impl Gnss {
         let mut parts = Vec::new();
         for (channel, tracked) in s.satellites.iter().enumerate() {
             let satellite = &tracked.satellite;
-            let Some(grid_s) = part_s(satellite.system) else { continue };
+            let grid_s = part_s(satellite.system, stamp.leap_s);
             let part = |start_s| RxmSfrbx {
                 gnss_id: gnss_id(satellite.system),
                 sv_id: satellite.svid,
                 sig_id: data_signal(satellite.system),
+                freq_id: slot_id(satellite),
                 channel: channel.min(255) as u8,
                 version: 2,
                 words: words(satellite, start_s, stamp.leap_s),
@@ -73,14 +79,13 @@ impl Gnss {
     }
 }
 
-/// How long a part of a system's message takes, and the GPS time from which such times are counted;
-/// `None` if it is not made.
-fn part_s(system: GnssSystem) -> Option<[i64; 2]> {
+/// How long a part of a system's message takes, and the GPS time from which such times are counted.
+fn part_s(system: GnssSystem, leap_s: i8) -> [i64; 2] {
     match system {
-        GnssSystem::Gps => Some([lnav::SUBFRAME_S.into(), 0]),
-        GnssSystem::Galileo => Some([inav::PAGE_S.into(), inav::FIRST_S.into()]),
-        GnssSystem::Beidou => Some([d1::SUBFRAME_S.into(), BEIDOU_BEHIND_S]),
-        GnssSystem::Glonass => None,
+        GnssSystem::Gps => [lnav::SUBFRAME_S.into(), 0],
+        GnssSystem::Galileo => [inav::PAGE_S.into(), inav::FIRST_S.into()],
+        GnssSystem::Beidou => [d1::SUBFRAME_S.into(), BEIDOU_BEHIND_S],
+        GnssSystem::Glonass => [glonass::STRING_S.into(), leap_s.into()],
     }
 }
 
@@ -118,9 +123,31 @@ fn words(satellite: &Satellite, start_s: i64, leap_s: i8) -> Vec<u32> {
             let d1 = D1 { orbit, is_healthy, ionosphere: IONOSPHERE, leap_s };
             &d1.subframe(week as u32, sow_s as u32)
         }
-        GnssSystem::Glonass => &[],
+        GnssSystem::Glonass => {
+            let time = GlonassTime::new(start_s, leap_s);
+            &glonass(satellite, start_s, leap_s, &time).string(time.tod_s)
+        }
     };
     words.to_vec()
+}
+
+/// What a satellite of GLONASS says at a GPS time: place and velocity in the middle of that half hour.
+fn glonass(satellite: &Satellite, gps_s: i64, leap_s: i8, time: &GlonassTime) -> Glonass {
+    let ahead_s = MOSCOW_S - i64::from(leap_s);
+    let toe_s = (gps_s + ahead_s).div_euclid(HALF_HOUR_S) * HALF_HOUR_S + HALF_HOUR_S / 2;
+    let orbit = satellite.orbit.at(toe_s - ahead_s);
+    let velocity = orbit.ecef_after(0.5) - orbit.ecef_after(-0.5);
+    Glonass {
+        slot: satellite.svid,
+        is_healthy: satellite.is_healthy,
+        day: time.day,
+        four_years: time.four_years,
+        toe_s: toe_s.rem_euclid(DAY_S) as u32,
+        position_m: orbit.ecef_after(0.0).to_array(),
+        velocity_m_s: velocity.to_array(),
+        clock_s: clock_s(satellite, toe_s - ahead_s, 0.0),
+        drift: drift(satellite),
+    }
 }
 
 /// Orbit and clock in the parameters of a system whose time is `behind_s` behind GPS's and whose Earth

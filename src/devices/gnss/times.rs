@@ -14,11 +14,36 @@ const GALILEO_WEEK: i64 = 1024;
 /// BeiDou's time is behind GPS's by this.
 const BEIDOU_BEHIND_S: i64 = 14;
 /// GLONASS's time is ahead of UTC by this.
-const MOSCOW_S: i64 = 3 * 3600;
+pub(super) const MOSCOW_S: i64 = 3 * 3600;
 /// GLONASS's periods of four years begin with 1996.
 const FOUR_YEARS_SINCE: i64 = 1996;
 /// Days of a period of four years.
 const FOUR_YEARS_DAYS: i64 = 1461;
+
+/// GLONASS's time.
+pub(super) struct GlonassTime {
+    /// Second of the day.
+    pub tod_s: u32,
+    /// Day of the period of four years, from 1.
+    pub day: u16,
+    /// Number of that period, 1 from 1996 on.
+    pub four_years: u8,
+}
+
+impl GlonassTime {
+    /// At a GPS time since its epoch that is `leap_s` ahead of UTC.
+    pub(super) fn new(gps_s: i64, leap_s: i8) -> Self {
+        // Days since the GPS epoch, 1980-01-06; the period of 1980 began five days before it.
+        let local_s = gps_s - i64::from(leap_s) + MOSCOW_S;
+        let days = local_s.div_euclid(DAY_S) + 5;
+        let periods = days.div_euclid(FOUR_YEARS_DAYS) - (FOUR_YEARS_SINCE - 1980) / 4;
+        Self {
+            tod_s: local_s.rem_euclid(DAY_S) as u32,
+            day: (days.rem_euclid(FOUR_YEARS_DAYS) + 1) as u16,
+            four_years: (periods + 1) as u8,
+        }
+    }
+}
 
 /// Week, second of the week to the nearest, and the rest in nanoseconds.
 struct Weeks {
@@ -87,19 +112,8 @@ impl Reporter<'_> {
             return none;
         }
         let (s, ftod_ns) = self.seconds();
-        // Days since the GPS epoch, 1980-01-06; the period of 1980 began five days before it.
-        let local_s = s - i64::from(self.stamp.leap_s) + MOSCOW_S;
-        let days = local_s.div_euclid(DAY_S) + 5;
-        let periods = days.div_euclid(FOUR_YEARS_DAYS) - (FOUR_YEARS_SINCE - 1980) / 4;
-        NavTimeglo {
-            tod_s: local_s.rem_euclid(DAY_S) as u32,
-            ftod_ns,
-            day: (days.rem_euclid(FOUR_YEARS_DAYS) + 1) as u16,
-            four_years: (periods + 1) as u8,
-            valid: 0b11,
-            t_acc_ns: self.t_acc(),
-            ..none
-        }
+        let GlonassTime { tod_s, day, four_years } = GlonassTime::new(s, self.stamp.leap_s);
+        NavTimeglo { tod_s, ftod_ns, day, four_years, valid: 0b11, t_acc_ns: self.t_acc(), ..none }
     }
 
     pub(super) fn orb(&self) -> NavOrb {

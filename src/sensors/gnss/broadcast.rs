@@ -3,7 +3,8 @@
 //! Orbits are broadcast as they are, to the steps of the messages: some centimetres. A true clock runs
 //! evenly, with an offset and a drift of the satellite's own that are whole steps of GPS's message.
 //! New data come every two hours; their time of reference is the end of those two hours, of Galileo's
-//! the beginning.
+//! the beginning. GLONASS broadcasts place and velocity every half hour, in steps of half a metre and a
+//! millimetre a second, and its clock in coarser steps.
 
 use super::constellation::{Satellite, SatelliteOrbit};
 use super::settings::GnssSystem;
@@ -18,7 +19,7 @@ const DRIFT_STEP: f64 = OFFSET_STEP_S / 4096.0;
 /// GPS time at which clocks have their offsets, from which they drift: in November 2026.
 const CLOCKS_FROM_GPS_S: i64 = 2445 * 604_800;
 
-/// A satellite's orbit and clock as it broadcasts them.
+/// A satellite's orbit and clock as it broadcasts them in Keplerian elements: not GLONASS's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Broadcast {
     /// Counts new data, 0 to 83 in a week.
@@ -48,16 +49,21 @@ impl Broadcast {
             toe_gps_s,
             orbit: satellite.orbit.at(toe_gps_s),
             clock_s: clock_s(satellite, toe_gps_s, 0.0),
-            drift: f64::from(steps(satellite)[1]) * DRIFT_STEP,
+            drift: drift(satellite),
         }
     }
 }
 
 /// Offset of a satellite's true clock `after_s` after a GPS time.
 pub fn clock_s(satellite: &Satellite, gps_s: i64, after_s: f64) -> f64 {
-    let [offset, drift] = steps(satellite);
+    let [offset, _] = steps(satellite);
     let since_s = (gps_s - CLOCKS_FROM_GPS_S) as f64 + after_s;
-    f64::from(offset) * OFFSET_STEP_S + f64::from(drift) * DRIFT_STEP * since_s
+    f64::from(offset) * OFFSET_STEP_S + drift(satellite) * since_s
+}
+
+/// Drift of a satellite's true clock, s/s.
+pub fn drift(satellite: &Satellite) -> f64 {
+    f64::from(steps(satellite)[1]) * DRIFT_STEP
 }
 
 /// Offset and drift in their steps: within 0.3 ms and 4e-13.

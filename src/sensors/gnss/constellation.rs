@@ -8,6 +8,10 @@ use crate::time::Epoch;
 
 /// Earth's gravitational constant in GPS orbits, m³/s² (IS-GPS-200).
 const MU_M3_S2: f64 = 3.986_005e14;
+/// The same in GLONASS's orbits, with the Earth's oblateness and its radius (ICD L1 L2 5.1, A.3.1.2).
+const GLONASS_MU_M3_S2: f64 = 3.986_004_4e14;
+const GLONASS_J2: f64 = 1.082_625_7e-3;
+const GLONASS_EARTH_RADIUS_M: f64 = 6_378_136.0;
 /// Speed of light.
 pub const LIGHT_M_S: f64 = 299_792_458.0;
 /// Earth's rate of rotation, rad/s (IS-GPS-200).
@@ -35,6 +39,48 @@ pub struct SatelliteOrbit {
     elements: Orbit,
     /// GPS time of applicability since the GPS epoch, seconds.
     toa_gps_s: f64,
+    /// Whether the Earth is oblate for it; its eccentricity is then 0. GLONASS's receivers integrate orbits in
+    /// such a field of gravity.
+    is_perturbed: bool,
+}
+
+/// What the Earth's oblateness does to a circular orbit, to the first order of J2 (Brouwer 1959, as in
+/// Spacetrack Report 3 with an eccentricity of 0). The next order is 5e-9 of the radius, a decimetre.
+struct Oblateness {
+    /// Share of J2 at the orbit: 0.5 J2 (earth radius / a)^2.
+    k: f64,
+    cos_i: f64,
+    sin_i: f64,
+}
+
+impl Oblateness {
+    fn new(inclination_rad: f64, semi_major_axis_m: f64) -> Self {
+        let ratio = GLONASS_EARTH_RADIUS_M / semi_major_axis_m;
+        let (sin_i, cos_i) = libm::sincos(inclination_rad);
+        Self { k: 0.5 * GLONASS_J2 * ratio * ratio, cos_i, sin_i }
+    }
+
+    /// How fast the argument of latitude and the node turn, as shares of the mean motion.
+    fn rates(&self) -> [f64; 2] {
+        let cos2 = self.cos_i * self.cos_i;
+        let anomaly = 1.0 + 1.5 * self.k * (3.0 * cos2 - 1.0);
+        let perigee = 1.5 * self.k * (5.0 * cos2 - 1.0);
+        [anomaly + perigee, -3.0 * self.k * self.cos_i]
+    }
+
+    /// The periodic part at an argument of latitude: factor of the radius, and what is added to the argument of
+    /// latitude, the node and the inclination.
+    fn periodic(&self, latitude_rad: f64) -> [f64; 4] {
+        let Self { k, cos_i, sin_i } = self;
+        let cos2 = cos_i * cos_i;
+        let (sin_2u, cos_2u) = libm::sincos(2.0 * latitude_rad);
+        [
+            1.0 - 1.5 * k * (3.0 * cos2 - 1.0) + 0.5 * k * (1.0 - cos2) * cos_2u,
+            -0.25 * k * (7.0 * cos2 - 1.0) * sin_2u,
+            1.5 * k * cos_i * sin_2u,
+            1.5 * k * cos_i * sin_i * cos_2u,
+        ]
+    }
 }
 
 /// All satellites a receiver may see.
@@ -127,13 +173,22 @@ impl Walker {
             let (plane, slot) = (number / per_plane, number % per_plane);
             let turn = std::f64::consts::TAU;
             let phase = f64::from(self.phasing * plane) / f64::from(self.count);
+            let is_perturbed = self.system == GnssSystem::Glonass;
+            let inclination_rad = self.inclination_deg.to_radians();
+            let ascension_rate_rad_s = if is_perturbed {
+                let a = self.semi_major_axis_m;
+                let [_, node] = Oblateness::new(inclination_rad, a).rates();
+                node * (GLONASS_MU_M3_S2 / (a * a * a)).sqrt()
+            } else {
+                0.0
+            };
             let elements = Orbit {
                 eccentricity: 0.0,
                 toa_s: 0.0,
                 week: 0,
                 week_modulus: 8192,
-                inclination_rad: self.inclination_deg.to_radians(),
-                ascension_rate_rad_s: 0.0,
+                inclination_rad,
+                ascension_rate_rad_s,
                 sqrt_a: self.semi_major_axis_m.sqrt(),
                 ascension_rad: turn * f64::from(plane) / f64::from(self.planes),
                 perigee_rad: 0.0,
@@ -143,7 +198,7 @@ impl Walker {
                 system: self.system,
                 svid: self.first_svid + number as u8,
                 is_healthy: true,
-                orbit: SatelliteOrbit { elements, toa_gps_s: 0.0 },
+                orbit: SatelliteOrbit { elements, toa_gps_s: 0.0, is_perturbed },
             }
         })
     }
@@ -155,7 +210,7 @@ impl SatelliteOrbit {
         let cycle_s = f64::from(elements.week_modulus) * WEEK_S;
         let toa_s = f64::from(elements.week) * WEEK_S + elements.toa_s;
         let cycles = ((now_s - toa_s) / cycle_s).round();
-        Self { elements, toa_gps_s: toa_s + cycles * cycle_s }
+        Self { elements, toa_gps_s: toa_s + cycles * cycle_s, is_perturbed: false }
     }
 
     /// The same orbit with the elements of another GPS time, a whole number of seconds.
@@ -174,7 +229,7 @@ impl SatelliteOrbit {
             mean_anomaly_rad: mean.rem_euclid(turn),
             ..*from
         };
-        Self { elements, toa_gps_s: toe_s }
+        Self { elements, toa_gps_s: toe_s, ..*self }
     }
 
     /// Its elements.
@@ -182,10 +237,16 @@ impl SatelliteOrbit {
         &self.elements
     }
 
-    /// Radians a second.
+    /// How fast the mean anomaly grows, radians a second; of a perturbed orbit, which has no perigee, the mean
+    /// argument of latitude.
     pub fn mean_motion_rad_s(&self) -> f64 {
         let a = self.elements.sqrt_a * self.elements.sqrt_a;
-        (MU_M3_S2 / (a * a * a)).sqrt()
+        if self.is_perturbed {
+            let [latitude, _] = Oblateness::new(self.elements.inclination_rad, a).rates();
+            latitude * (GLONASS_MU_M3_S2 / (a * a * a)).sqrt()
+        } else {
+            (MU_M3_S2 / (a * a * a)).sqrt()
+        }
     }
 
     /// Earth-centred, Earth-fixed place at a GPS time, metres.
@@ -225,22 +286,86 @@ impl SatelliteOrbit {
     /// nu = atan2(sqrt(1 - e^2) sin E, cos E - e)   u = nu + w           r = A (1 - e cos E)
     /// O = O0 + (Odot - we) tk - we toa
     /// ```
+    /// A perturbed orbit adds what the Earth's oblateness does within a revolution.
     pub fn ecef_after(&self, tk: f64) -> DVec3 {
         let orbit = &self.elements;
         let (e, a) = (orbit.eccentricity, orbit.sqrt_a * orbit.sqrt_a);
         let (sin_e, cos_e) = self.eccentric_anomaly(tk);
         let true_anomaly = libm::atan2((1.0 - e * e).sqrt() * sin_e, cos_e - e);
-        let radius = a * (1.0 - e * cos_e);
-        let (sin_u, cos_u) = libm::sincos(true_anomaly + orbit.perigee_rad);
-        let node = orbit.ascension_rad + (orbit.ascension_rate_rad_s - EARTH_RATE_RAD_S) * tk
+        let mut radius = a * (1.0 - e * cos_e);
+        let mut latitude = true_anomaly + orbit.perigee_rad;
+        let mut node = orbit.ascension_rad + (orbit.ascension_rate_rad_s - EARTH_RATE_RAD_S) * tk
             - EARTH_RATE_RAD_S * orbit.toa_s;
+        let mut inclination = orbit.inclination_rad;
+        if self.is_perturbed {
+            let [factor, along, turned, tilted] =
+                Oblateness::new(inclination, a).periodic(latitude);
+            radius *= factor;
+            latitude += along;
+            node += turned;
+            inclination += tilted;
+        }
+        let (sin_u, cos_u) = libm::sincos(latitude);
         let (sin_o, cos_o) = libm::sincos(node.rem_euclid(std::f64::consts::TAU));
-        let (sin_i, cos_i) = libm::sincos(orbit.inclination_rad);
+        let (sin_i, cos_i) = libm::sincos(inclination);
         radius
             * DVec3::new(
                 cos_u * cos_o - sin_u * cos_i * sin_o,
                 cos_u * sin_o + sin_u * cos_i * cos_o,
                 sin_u * sin_i,
             )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Acceleration in a frame that turns with the Earth (ICD L1 L2 5.1, A.3.1.2), without Sun and Moon.
+    fn acceleration(p: DVec3, v: DVec3) -> DVec3 {
+        let rate = 7.292_115e-5;
+        let r2 = p.length_squared();
+        let pull = -GLONASS_MU_M3_S2 / (r2 * r2.sqrt());
+        let flat = 1.5 * GLONASS_J2 * GLONASS_EARTH_RADIUS_M * GLONASS_EARTH_RADIUS_M / r2;
+        let tilt = 5.0 * p.z * p.z / r2;
+        let axial = |c: f64, three: f64| pull * c * (1.0 + flat * (three - tilt));
+        DVec3::new(
+            axial(p.x, 1.0) + rate * rate * p.x + 2.0 * rate * v.y,
+            axial(p.y, 1.0) + rate * rate * p.y - 2.0 * rate * v.x,
+            axial(p.z, 3.0),
+        )
+    }
+
+    fn integrated([mut p, mut v]: [DVec3; 2], seconds: f64) -> DVec3 {
+        let steps = 30;
+        let h = seconds / f64::from(steps);
+        for _ in 0..steps {
+            let (v1, a1) = (v, acceleration(p, v));
+            let (v2, a2) =
+                (v + a1 * (h / 2.0), acceleration(p + v1 * (h / 2.0), v + a1 * (h / 2.0)));
+            let (v3, a3) =
+                (v + a2 * (h / 2.0), acceleration(p + v2 * (h / 2.0), v + a2 * (h / 2.0)));
+            let (v4, a4) = (v + a3 * h, acceleration(p + v3 * h, v + a3 * h));
+            p += (v1 + v2 * 2.0 + v3 * 2.0 + v4) * (h / 6.0);
+            v += (a1 + a2 * 2.0 + a3 * 2.0 + a4) * (h / 6.0);
+        }
+        p
+    }
+
+    #[test]
+    fn orbits_of_glonass_obey_the_gravity_that_its_receivers_integrate() {
+        let mut farthest = 0.0f64;
+        for satellite in WALKERS[1].satellites() {
+            let orbit = satellite.orbit.at(1_448_000_000);
+            for hour in 0..12 {
+                let tk = 3600.0 * f64::from(hour);
+                let v = orbit.ecef_after(tk + 0.5) - orbit.ecef_after(tk - 0.5);
+                for seconds in [-900.0, 900.0] {
+                    let ends = integrated([orbit.ecef_after(tk), v], seconds);
+                    farthest = farthest.max((ends - orbit.ecef_after(tk + seconds)).length());
+                }
+            }
+        }
+        assert!(farthest < 0.15, "{farthest} m");
     }
 }

@@ -1,6 +1,7 @@
 //! Navigation messages: what satellites say of their orbits and clocks, as receivers hand it on.
 
 pub mod d1;
+pub mod glonass;
 pub mod inav;
 pub mod lnav;
 
