@@ -7,6 +7,8 @@ Two recorded ZED-F9Ps stand 0.94 km apart; the first one is a base that is confi
   single-point mode, by GPS, GLONASS, Galileo and BeiDou each by itself: no other ephemerides are used.
 - rnx2rtkp fixes the ambiguities between the two and finds the second antenna to 2 cm.
 - The same with the base's RTCM (MSM7) in the place of its RXM-RAWX.
+- rtkrcv reads both receivers live from their lines, the base's RTCM and the rover's RXM messages, and fixes the
+  second antenna to 2 cm.
 """
 
 import argparse
@@ -15,9 +17,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from pyubx2 import ERR_RAISE, RTCM3_PROTOCOL, UBX_PROTOCOL, UBXReader
+
+from receiving import free_ports
 
 LATITUDE, LONGITUDE, ALTITUDE = 47.285233167, 8.565265, 547.6
 HEIGHT = 20.0
@@ -28,7 +33,6 @@ CORRECTIONS = "1005 1074 1077 1084 1087 1094 1097 1124 1127 1230 4072".split()
 
 RIG = """
 seed = 3
-start_utc = 2026-11-21T09:27:20Z
 origin = {{ latitude_deg = {latitude}, longitude_deg = {longitude}, altitude_m = {altitude} }}
 [world]
 scene = "courtyard"
@@ -40,8 +44,11 @@ name = "{name}"
 profile = "ublox-zed-f9p-hpg1.32"
 mount = {{ translation_m = [0.0, 0.0, {height}] }}
 link = {{ pty = "{folder}/{name}.tty" }}
-settings = {{ baud_rate = 921600, sentences = [], messages = [{messages}] }}
+settings = {{ baud_rate = 921600, sentences = [], messages = [{messages}]{place} }}
 """
+# A time at which all recordings begin.
+START = ["--set", "start_utc=2026-11-21T09:27:20Z"]
+BASE_STATION = ", base_station = {{ latitude_deg = {}, longitude_deg = {}, altitude_m = {} }}"
 
 SINGLE = """
 pos1-posmode=single
@@ -58,6 +65,23 @@ ant2-pos1={0}
 ant2-pos2={1}
 ant2-pos3={2}
 """
+
+# rtkrcv puts /dev before a line's name.
+LIVE = """
+inpstr1-type=serial
+inpstr2-type=serial
+inpstr1-path={rover}:921600:8:n:1:off
+inpstr2-path={base}:921600:8:n:1:off
+inpstr1-format=ubx
+inpstr2-format=rtcm3
+outstr1-type=file
+outstr1-path={solution}
+outstr1-format=xyz
+misc-timeout=60000
+misc-reconnect=10000
+"""
+# How many fixed epochs are wanted, and how long they may take.
+LIVE_EPOCHS, LIVE_PATIENCE_S = 30, 240
 
 BOTH = """
 pos1-elmask=10
@@ -89,13 +113,18 @@ PLACES = {"base": (LATITUDE, LONGITUDE), "rover": (LATITUDE + 0.006, LONGITUDE +
 ANTENNAS = {name: ecef(*place, ALTITUDE + HEIGHT) for name, place in PLACES.items()}
 
 
-def record(menura, folder, name, messages):
+def write_rig(folder, name, messages, place=""):
     latitude, longitude = PLACES[name]
     rig = folder / f"{name}.toml"
     rig.write_text(RIG.format(
         latitude=latitude, longitude=longitude, altitude=ALTITUDE, height=HEIGHT, name=name, folder=folder,
-        messages=", ".join(f'"{message}"' for message in messages)))
-    subprocess.run([menura, "record", "--force", rig, "--duration", f"{SECONDS}s", "--out", folder / name],
+        messages=", ".join(f'"{message}"' for message in messages), place=place))
+    return rig
+
+
+def record(menura, folder, name, messages):
+    rig = write_rig(folder, name, messages)
+    subprocess.run([menura, "record", "--force", rig, "--duration", f"{SECONDS}s", "--out", folder / name, *START],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return folder / name / f"{name}.bin"
 
@@ -124,8 +153,7 @@ def solve(folder, options, systems, *files):
     configuration = folder / "rnx2rtkp.conf"
     configuration.write_text(options + BOTH.format(systems=sum(SYSTEMS[system] for system in systems)))
     run = subprocess.run(["rnx2rtkp", "-k", configuration, *files], check=True, capture_output=True, text=True)
-    rows = [line.split() for line in run.stdout.splitlines() if line and not line.startswith("%")]
-    return [(tuple(map(float, row[2:5])), int(row[5]), int(row[6])) for row in rows]
+    return rows_of(run.stdout)
 
 
 def check_single(folder, name, system, files):
@@ -137,6 +165,54 @@ def check_single(folder, name, system, files):
           len(rows) > SECONDS * 0.6 and off < 3 and max(away) < 15,
           f"{len(rows)} epochs of {rows[-1][2] if rows else 0} satellites, the mean {off:.2f} m off, "
           f"one up to {max(away, default=0):.2f} m")
+
+
+def rows_of(text):
+    """Rows of a solution: place, quality (1 fixed, 5 single), satellites."""
+    rows = [line.split() for line in text.splitlines() if line and not line.startswith("%")]
+    return [(tuple(map(float, row[2:5])), int(row[5]), int(row[6])) for row in rows if len(row) > 6]
+
+
+def check_live(menura, folder):
+    """The receivers run in real time, and rtkrcv with them."""
+    rigs = [
+        write_rig(folder, "rover", ["RXM-RAWX", "RXM-SFRBX"]),
+        write_rig(folder, "base", [f"RTCM-{number}" for number in ("1005", "1077", "1087", "1097", "1127", "1230")],
+                  BASE_STATION.format(*PLACES["base"], ALTITUDE + HEIGHT)),
+    ]
+    lines = {name: folder / f"{name}.tty" for name in PLACES}
+    for line in lines.values():
+        line.unlink(missing_ok=True)
+    solution, configuration = folder / "live.pos", folder / "rtkrcv.conf"
+    programs = [subprocess.Popen([menura, "run", rig], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                for rig in rigs]
+    fixed, text = [], ""
+    try:
+        until = time.monotonic() + LIVE_PATIENCE_S
+        while not all(line.exists() for line in lines.values()) and time.monotonic() < until:
+            time.sleep(0.1)
+        ends = {name: os.path.relpath(os.path.realpath(line), "/dev") for name, line in lines.items()}
+        configuration.write_text(
+            KINEMATIC.format(*ANTENNAS["base"]) + BOTH.format(systems=sum(SYSTEMS.values()))
+            + LIVE.format(solution=solution, **ends))
+        # Its console would read this terminal.
+        console = str(free_ports(1)[0])
+        programs.append(subprocess.Popen(["rtkrcv", "-s", "-p", console, "-o", configuration], cwd=folder,
+                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                         stderr=subprocess.DEVNULL))
+        while len(fixed) < LIVE_EPOCHS and time.monotonic() < until:
+            time.sleep(1)
+            text = solution.read_text() if solution.exists() else ""
+            # The last line may not be whole yet.
+            fixed = [row for row in rows_of(text.rpartition("\n")[0]) if row[1] == 1]
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+    away = [math.dist(place, ANTENNAS["rover"]) for place, _, _ in fixed]
+    check("rtkrcv live: ambiguities are fixed, the position is true to 2 cm",
+          len(fixed) >= LIVE_EPOCHS and max(away) < 0.02,
+          f"{len(fixed)} of {len(rows_of(text))} epochs fixed, up to {max(away, default=0) * 1000:.1f} mm off")
 
 
 def check_fixed(folder, what, systems, *files):
@@ -171,6 +247,7 @@ def main():
             check_fixed(folder, "RXM-RAWX", systems, rover, base, navigation)
         msm, _ = convert(folder, "rtcm3", data["base"], "msm", "-tr", "2026/11/21", "09:27:20")
         check_fixed(folder, "RTCM", ["GPS"], rover, msm, navigation)
+        check_live(menura, folder)
     return 0
 
 
