@@ -14,6 +14,8 @@ Two recorded ZED-F9Ps stand 0.94 km apart; the first one is a base that is confi
 import argparse
 import math
 import os
+import pty
+import select
 import subprocess
 import sys
 import tempfile
@@ -21,8 +23,6 @@ import time
 from pathlib import Path
 
 from pyubx2 import ERR_RAISE, RTCM3_PROTOCOL, UBX_PROTOCOL, UBXReader
-
-from receiving import free_ports
 
 LATITUDE, LONGITUDE, ALTITUDE = 47.285233167, 8.565265, 547.6
 HEIGHT = 20.0
@@ -58,7 +58,7 @@ pos1-tropopt=saas
 
 KINEMATIC = """
 pos1-posmode=kinematic
-pos1-frequency=l1+l2
+pos1-frequency=l1+2
 pos2-armode=continuous
 ant2-postype=xyz
 ant2-pos1={0}
@@ -195,11 +195,15 @@ def check_live(menura, folder):
         configuration.write_text(
             KINEMATIC.format(*ANTENNAS["base"]) + BOTH.format(systems=sum(SYSTEMS.values()))
             + LIVE.format(solution=solution, **ends))
-        # Its console would read this terminal.
-        console = str(free_ports(1)[0])
-        programs.append(subprocess.Popen(["rtkrcv", "-s", "-p", console, "-o", configuration], cwd=folder,
-                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                         stderr=subprocess.DEVNULL))
+        # Debian's crashes when it is to start by itself (-s), and its console wants a terminal.
+        console, terminal = pty.openpty()
+        programs.append(subprocess.Popen(["setsid", "--ctty", "rtkrcv", "-o", configuration], cwd=folder,
+                                         stdin=terminal, stdout=terminal, stderr=terminal))
+        shown = b""
+        while b"rtkrcv> " not in shown and time.monotonic() < until:
+            if select.select([console], [], [], 1)[0]:
+                shown += os.read(console, 4096)
+        os.write(console, b"start\r")
         while len(fixed) < LIVE_EPOCHS and time.monotonic() < until:
             time.sleep(1)
             text = solution.read_text() if solution.exists() else ""
