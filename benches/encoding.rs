@@ -1,7 +1,7 @@
 //! What share of one core it takes to make packets of measurements, casting aside.
 //!
 //! `cargo bench --bench encoding` prints, for each Velodyne and return mode, for the greatest stream of an
-//! Ouster and for Hesais with two returns, the lidar packets a second that the model sends, the time a packet takes
+//! Ouster, for Hesais with two returns and for RoboSenses, the lidar packets a second that the model sends, the time a packet takes
 //! from request to bytes, and the product of both. The measurements are there beforehand. All models take turns
 //! in each round and the quickest round counts, since other programs only ever add time. `-- NAME` picks the
 //! profiles whose names contain it.
@@ -176,6 +176,18 @@ fn main() {
     ] {
         if name.contains(&wanted) {
             cases.push(Case::echoes(name, mode, &format!("return_mode = {mode:?}")));
+        }
+    }
+    for (name, mode) in [
+        ("robosense-helios", "dual"),
+        ("robosense-ruby", "dual"),
+        ("robosense-m1", "strongest"),
+        ("robosense-m1", "dual"),
+    ] {
+        if name.contains(&wanted) {
+            let settings =
+                format!("return_mode = {mode:?}, sync_mode = \"ptp-e2e\", ptp = \"locked\"");
+            cases.push(Case::echoes(name, mode, &settings));
         }
     }
     for _ in 0..ROUNDS {

@@ -82,6 +82,7 @@ fn the_example_explains_every_key_a_profile_uses() {
             "ouster" => "example-ouster.toml",
             "hesai" => "example-hesai.toml",
             "livox" => "example-livox.toml",
+            "robosense" => "example-robosense.toml",
             _ => "example-imu.toml",
         };
         let example = fs::read_to_string(folder().join(name)).unwrap();
@@ -213,6 +214,9 @@ fn a_described_profile_names_everything_a_user_needs() {
             "joint-encoder" => &["rate_hz", "steps_per_turn", "index_word", "clock", "lines"],
             "hokuyo" => &["Hz at", "SCIP", "power_on_stream", "clock.drift_ppm", "steps"],
             "hesai" => &["lasers", "192.168.1.201:10000", "rpm", "return_mode", "serial"],
+            "robosense" => {
+                &["192.168.1.200:6699", "UDP port 7788", "return_mode", "serial", "UCWP"]
+            }
             "livox" => &["200000 points/s", "192.168.1.101:56300", "IMU", "56100", "data_type"],
             "ouster" => &["beams", "169.254.1.1:7502", "lidar_mode", "1024x10", "IMU"],
             _ => &["baud", "Hz", "rate_hz", "noise_density", "messages"],

@@ -116,6 +116,7 @@ fn rigs_with_every_default_written_give_the_same_recordings() {
         ("georeferenced", few),
         ("ouster", few),
         ("hesai", few),
+        ("robosense", few),
     ];
     for (name, set) in sets {
         let path = examples.join(format!("{name}.toml"));

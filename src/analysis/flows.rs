@@ -57,18 +57,36 @@ impl Analysis {
             Ok(Content::Udp(datagram)) => {
                 let index = self.flow_index(&datagram).or_else(|| {
                     (self.flows.len() < MAX_FLOWS).then(|| {
-                        let senders = self.unseen.clone();
+                        let mut senders = self.unseen.clone();
+                        let host = datagram.source.ip();
+                        for other in self.flows.iter().filter(|flow| flow.source.ip() == host) {
+                            other.aside.iter().for_each(|payload| senders.learn_aside(payload));
+                        }
                         self.flows.push(Flow::new(&datagram, packet.unix_ns, senders));
                         self.flows.len() - 1
                     })
                 });
                 match index {
-                    Some(index) => self.flows[index].see(&datagram, packet.unix_ns),
+                    Some(index) => {
+                        if self.flows[index].see(&datagram, packet.unix_ns) {
+                            self.learn_aside(index, &datagram);
+                        }
+                    }
                     None => self.crowded_out += 1,
                 }
             }
             Ok(Content::Other(name)) => *self.others.entry(name.to_owned()).or_default() += 1,
             Err(_) => self.broken += 1,
+        }
+    }
+
+    /// The sender's other flows learn from a datagram of the flow with this index.
+    fn learn_aside(&mut self, index: usize, datagram: &Datagram<'_>) {
+        let host = datagram.source.ip();
+        for (_, flow) in self.flows.iter_mut().enumerate().filter(|(other, _)| *other != index) {
+            if flow.source.ip() == host {
+                flow.senders.learn_aside(datagram.payload);
+            }
         }
     }
 
@@ -159,6 +177,10 @@ impl Senders {
         }
     }
 
+    fn learn_aside(&mut self, payload: &[u8]) {
+        self.0.iter_mut().for_each(|decoder| decoder.learn_aside(payload));
+    }
+
     /// Kinds of datagrams other than data that any family sends.
     pub fn other_kinds(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().flat_map(|decoder| decoder.other_kinds()).copied()
@@ -230,6 +252,8 @@ pub struct Flow {
     pub senders: Senders,
     /// Analysis of the data packets among them.
     pub data: Option<Box<DataFlow>>,
+    /// The last datagram that the sender's other flows have learnt from: the first of all, or one of another kind than data.
+    aside: Option<Vec<u8>>,
     /// How many there are of other kinds that a family sends.
     pub other_kinds: BTreeMap<&'static str, u64>,
 }
@@ -253,6 +277,7 @@ impl Flow {
             cut_short: 0,
             senders,
             data: None,
+            aside: None,
             other_kinds: BTreeMap::new(),
         }
     }
@@ -268,7 +293,8 @@ impl Flow {
         self.senders.0.iter().flat_map(|decoder| decoder.misfits()).collect()
     }
 
-    fn see(&mut self, datagram: &Datagram<'_>, unix_ns: i128) {
+    /// Takes a datagram; whether other flows of the sender learn from it.
+    fn see(&mut self, datagram: &Datagram<'_>, unix_ns: i128) -> bool {
         self.packets += 1;
         self.last_unix_ns = unix_ns;
         self.ttl.see(datagram.ttl);
@@ -281,8 +307,9 @@ impl Flow {
         self.cut_short += u64::from(datagram.missing > 0);
         self.senders.learn(datagram);
         let Some((sender, head)) = self.senders.of(ports_of(datagram), datagram.payload) else {
-            return;
+            return false;
         };
+        let is_aside = head.kind != DATA || self.aside.is_none();
         if head.kind == DATA {
             let sweep = sender.sweep(datagram.payload);
             let data = self.data.get_or_insert_default();
@@ -290,5 +317,9 @@ impl Flow {
         } else {
             *self.other_kinds.entry(head.kind).or_default() += 1;
         }
+        if is_aside {
+            self.aside = Some(datagram.payload.to_vec());
+        }
+        is_aside
     }
 }

@@ -36,6 +36,7 @@ pub mod phone_imu;
 mod power_cycle;
 pub mod ptp;
 mod roboclaw;
+pub mod robosense;
 mod sabertooth;
 mod sample_series;
 pub mod sbg_ecom;

@@ -161,6 +161,7 @@ impl Reader {
             (Output::Datagram { bytes, .. }, Some(decoder)) => {
                 let head = decoder.head(NO_PORTS, bytes);
                 if head.is_none_or(|head| head.kind != DATA) {
+                    decoder.learn_aside(bytes);
                     return Ok(());
                 }
                 if self.points.is_none() {

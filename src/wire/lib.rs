@@ -33,6 +33,7 @@ pub mod protobuf;
 pub mod ptp;
 pub mod record;
 pub mod roboclaw;
+pub mod robosense;
 pub mod ros2;
 pub mod rtcm;
 pub mod sabertooth;

@@ -8,6 +8,7 @@ use super::hesai::gps::GpsPacket;
 use super::hesai::ptc::Ptc;
 use super::ouster::imu::ImuPacket;
 use super::record::Record as _;
+use super::robosense::ucwp::Ucwp;
 use super::velodyne::hdl64e_status::{RollingStream, StatusFormat, StatusTable};
 use super::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 use super::velodyne::{DATA_PACKET_LEN, DataPacket, hdl64e_command};
@@ -242,6 +243,19 @@ fn formats() -> Vec<Format> {
             "hesai",
             vec![GpsPacket { date: [26, 7, 5, 10, 20, 30], ..GpsPacket::default() }.to_bytes()],
             |bytes| GpsPacket::parse(bytes).ok().map(|packet| packet.to_bytes()),
+        ),
+        plain(
+            "robosense",
+            vec![
+                [
+                    &hex("aa 00 ff 11 22 22 aa aa 02 58 c0 a8 01 69 c0 a8 01 e1 00 1c 23 17 4a cc")
+                        [..],
+                    &hex("1a 20 1a 20 22 c3 22 c3 00 00 2e e0 11 03 0a 09 2d 1e 00 64 00 c8 00 00"),
+                    &[0; 1200],
+                ]
+                .concat(),
+            ],
+            |bytes| Some(Ucwp::read(bytes).ok()?.write()),
         ),
         framed(
             "mip",

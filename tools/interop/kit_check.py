@@ -61,6 +61,8 @@ GOOD = {
     "xt32": ("lidar", ("--rig", "xt32"), ["{udp_port}", "{sensor_ip}", "{ptc}"],
              ["azimuth-wrap", "no-returns", "hour-wrap", "twin", "cut-packets", "dual-return", "high-temperature",
               "ptp-unlocked-hesai", "ptp-locks-hesai", "ptp-steps-hesai", "ptp-lost-hesai"]),
+    "helios": ("lidar", ("--rig", "helios"), ["{udp_port}", "{sensor_ip}", "{difop_port}"],
+               ["azimuth-wrap", "no-returns", "twin", "cut-packets", "dual-return", "motor-stall"]),
     "lms291": ("scanner", (), ["{pty}"],
                LINES + ["nak", "firmware-lms200", "millimetres", "half-degrees", "both-bits-fatal", "late-telegrams",
                         "half-telegrams", "rate-after-power-cycle", "polluted-ok", "slow-boot"]),

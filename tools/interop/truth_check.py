@@ -55,6 +55,8 @@ FAMILIES = [
     ("ouster-os1-32-3.1", UDP, "", 0.1),
     ("hesai-pandar40p", UDP, 'return_mode = "last-strongest"', 0.05),
     ("livox-mid360", UDP, "", 0.05),
+    ("robosense-helios", UDP, 'return_mode = "dual"', 0.05),
+    ("robosense-m1", UDP, "", 0.02),
     ("sick-lms291-s14", PTY, 'baud_rate = 500000, power_on_mode = "continuous"', 0.5),
     ("sick-lms511", TCP, 'power_on_stream = "cola-b"', 0.5),
     ("hokuyo-utm30lx-ew", TCP, 'power_on_stream = "NE"', 0.5),

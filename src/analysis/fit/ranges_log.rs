@@ -145,6 +145,7 @@ fn read_capture(log: &Log<'_>) -> Result<RangeLog, FitError> {
         let Some(datagram) = damage.datagram(&frame) else { continue };
         let head = decoder.head(ports_of(&datagram), datagram.payload);
         if head.is_none_or(|head| head.kind != DATA) {
+            decoder.learn_aside(datagram.payload);
             continue;
         }
         let addresses = (datagram.source, datagram.destination);

@@ -106,6 +106,7 @@ impl WatchedDevice {
         let Some(decoder) = &mut self.datagrams else { return };
         let Some(head) = decoder.head(NO_PORTS, bytes) else { return };
         if head.kind != DATA {
+            decoder.learn_aside(bytes);
             tell(What::Message(head.kind, &decoder.text(bytes)));
             return;
         }

@@ -26,6 +26,9 @@ pub trait DatagramDecoder: Debug + Send {
     /// Stores what a datagram's head shows about its sender.
     fn learn(&mut self, payload: &[u8]);
 
+    /// Remembers what a datagram of another port of the same sender tells, such as the angles of its lasers.
+    fn learn_aside(&mut self, _payload: &[u8]) {}
+
     /// How likely the sender is of this family, 0 to 1; 2 if the user has said so and the datagrams
     /// do not say otherwise.
     fn likelihood(&self) -> f64;

@@ -42,6 +42,7 @@ targets! {
     ptp
     replay_times
     rig
+    robosense
     sbg_ecom
     scene_gltf
     scene_mavs

@@ -99,6 +99,11 @@ const TEXTS: &[(&str, &str, &str)] = &[
         "\u{1}\u{1}\u{0}\u{0}\u{1}\u{1}\0\0\0\u{0}\0\u{1}\0\u{3}\u{2}\u{0}\u{1}\u{1}\0\0\0\u{1a}\0\u{1}\0\u{2}\u{7f}\u{2}\u{0}\u{2}\u{64}\0",
     ),
     (
+        "robosense",
+        "session",
+        "\u{1}\u{2}\u{58}\u{0}\u{1}\u{0}\u{0}\u{7f}\u{0}\u{0}\u{1}\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{1a}\u{20}\u{1a}\u{20}\u{22}\u{23}\u{22}\u{23}\0\0\u{2e}\u{60}\u{11}\u{3}\u{a}\u{9}\u{2d}\u{1e}\0\u{64}\0\u{8}\0\u{5a}",
+    ),
+    (
         "ouster",
         "session",
         "aGET sensor/metadata\nbPOST sensor/config?reinit=False&persist=False {\"udp_dest\":\"@auto\"}\n\u{7f}POST sensor/config {\"lidar_mode\":\"512x20\",\"azimuth_window\":[90000,180000]}\n\u{7f}GET sensor/cmd/set_config_param?args=.+%7B%22operating_mode%22:%22STANDBY%22%7D\n\u{7f}GET sensor/cmd/reinitialize\naPUT user/data \"x\"\naDELETE sensor/config\naPOST system/restart",

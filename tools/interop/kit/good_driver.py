@@ -3,6 +3,7 @@
 
     good_driver.py hdl64e PORT SENSOR CALIBRATION
     good_driver.py xt32 PORT SENSOR PTC
+    good_driver.py helios PORT SENSOR DIFOP_PORT
     good_driver.py lms291 TTY
     good_driver.py utm30lx TTY
     good_driver.py lms111 HOST PORT
@@ -173,6 +174,68 @@ def xt32(port, sensor, ptc):
                 turns.points.append((
                     round(flat * math.cos(angle), 3), round(-flat * math.sin(angle), 3),
                     round(distance * math.sin(up), 3),
+                ))
+
+
+class HeliosState:
+    """What the packets of state say of one unit: whether firings have two returns, and where its lasers look."""
+
+    def __init__(self, port, sensor):
+        self.link, self.sensor = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), sensor
+        self.link.bind(("", port))
+        self.link.setblocking(False)
+        self.forget()
+
+    def forget(self):
+        self.is_dual, self.lasers = False, None
+
+    def look(self):
+        while True:
+            try:
+                data, (source, _) = self.link.recvfrom(2048)
+            except BlockingIOError:
+                return
+            if source != self.sensor or len(data) != 1248 or data[:8] != bytes.fromhex("a5ff005a11115555"):
+                continue
+            signs = [data[468 + 3 * i] for i in range(64)]
+            if max(signs) > 1 or data[300] not in (0, 4, 5, 6):
+                continue
+            deg = [(-1) ** sign * struct.unpack_from(">H", data, 469 + 3 * i)[0] / 100 for i, sign in enumerate(signs)]
+            self.is_dual = data[300] == 0
+            self.lasers = [(math.radians(up), math.radians(aside)) for up, aside in zip(deg[:32], deg[32:])]
+
+
+def helios(port, sensor, difop):
+    state, turns = HeliosState(int(difop), sensor), Turns(29)
+    for data in datagrams(int(port), sensor):
+        if data is None:
+            # It may be another unit that comes back.
+            state.forget()
+            continue
+        state.look()
+        if state.lasers is None or len(data) != 1248 or data[:4] != b"\x55\xaa\x05\x5a" or data[31] != 6:
+            continue
+        stamp_s = int.from_bytes(data[20:26], "big") + int.from_bytes(data[26:30], "big") / 1e6
+        azimuths = [struct.unpack_from(">H", data, 44 + 100 * i)[0] for i in range(12)]
+        if any(data[42 + 100 * i:44 + 100 * i] != b"\xff\xee" for i in range(12)) or max(azimuths) >= 36000:
+            continue
+        if not turns.packet(azimuths[0], stamp_s):
+            continue
+        for i, azimuth in enumerate(azimuths):
+            other = azimuths[i + 2 if state.is_dual else i + 1] if i < 10 else azimuth + 20
+            step = (other - azimuth) % 36000
+            # A greater step leads across a sector in which lasers do not fire.
+            step = step if step <= 100 else 20
+            raws = struct.unpack_from(">" + "HB" * 32, data, 46 + 100 * i)[::2]
+            for laser, (raw, (up, aside)) in enumerate(zip(raws, state.lasers)):
+                if raw == 0:
+                    continue
+                rotor = math.radians((azimuth + step * 1.73 * laser / 55.56) / 100)
+                distance = raw * 0.0025
+                flat = distance * math.cos(up)
+                turns.points.append((
+                    round(flat * math.cos(rotor + aside) + 0.03498 * math.cos(rotor), 3),
+                    round(-flat * math.sin(rotor + aside) - 0.03498 * math.sin(rotor), 3), round(distance * math.sin(up), 3),
                 ))
 
 
@@ -482,7 +545,7 @@ def roboclaw(tty):
 
 
 if __name__ == "__main__":
-    products = {p.__name__: p for p in (hdl64e, xt32, lms291, utm30lx, lms111, vn100, roboclaw)}
+    products = {p.__name__: p for p in (hdl64e, xt32, helios, lms291, utm30lx, lms111, vn100, roboclaw)}
     if len(sys.argv) < 3 or sys.argv[1] not in products:
         sys.exit(__doc__)
     try:

@@ -1,0 +1,47 @@
+//! The angles of a unit's lasers, which are a little off those of its model.
+
+use super::profile::{RobosenseLaser, RobosenseProfile};
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::sensors::pattern::LaserGeometry;
+
+/// The serial number as people write it.
+pub fn serial_text(serial: [u8; 6]) -> String {
+    serial.iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
+/// The lasers of the unit with this serial number, in steps of the angles that packets of state have.
+pub fn lasers_of(profile: &RobosenseProfile, serial: [u8; 6]) -> Vec<RobosenseLaser> {
+    let noise = NoiseSource::new(0, &serial_text(serial)).request(0);
+    let unit_deg = profile.packet.layout.angle_unit_deg();
+    let told = |deg: f64| (deg / unit_deg).round() * unit_deg;
+    let own = |(index, laser): (usize, &RobosenseLaser)| {
+        let draw = |quantity| noise.standard_normal(index, quantity);
+        let up = profile.spread.elevation_std_deg * draw(Quantity::LaserElevation);
+        let across = profile.spread.azimuth_std_deg * draw(Quantity::LaserAzimuth);
+        RobosenseLaser {
+            elevation_deg: told(laser.elevation_deg + up),
+            azimuth_deg: told(laser.azimuth_deg + across),
+            ..*laser
+        }
+    };
+    profile.lasers.iter().enumerate().map(own).collect()
+}
+
+/// Where the beam of a laser goes. All leave from one point that turns with the rotor.
+pub fn geometry(profile: &RobosenseProfile, laser: &RobosenseLaser) -> LaserGeometry {
+    if profile.raster.is_some() {
+        // Each firing has its own direction.
+        return LaserGeometry::default();
+    }
+    let [out_m, up_m] = profile.exit_m;
+    let azimuth_offset_rad = laser.azimuth_deg.to_radians();
+    let (sin, cos) = libm::sincos(azimuth_offset_rad);
+    LaserGeometry {
+        elevation_rad: laser.elevation_deg.to_radians(),
+        azimuth_offset_rad,
+        // The rotor looks so far to the left of the beam.
+        exit_forward_m: out_m * cos,
+        exit_left_m: out_m * sin,
+        exit_up_m: up_m,
+    }
+}

@@ -1,0 +1,184 @@
+//! What packets are stamped with: a PTP master's time, a receiver's, that which a host wrote, or that since power-up.
+
+use super::profile::{PtpState, RobosenseClockSettings};
+use crate::CableSignal;
+use crate::config::rig::faults::Timed;
+use crate::ptp::faults::{PtpFault, lost_since};
+use crate::ptp::{DelayMechanism, PtpClock, PtpSettings, PtpSlave};
+use crate::sensors::noise::NoiseSource;
+use crate::spinning::clock::{DeviceClock, PpsState};
+use crate::time::{Epoch, SimTime};
+use crate::wire::ptp::{ClockIdentity, Transport};
+use crate::wire::robosense::difop::{SyncMode, gps};
+
+const SECOND_NS: i128 = 1_000_000_000;
+const DAY_NS: i128 = 86_400 * SECOND_NS;
+
+/// By what the clock is set: the number in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetBy {
+    /// Nothing.
+    Nothing = 0,
+    /// A receiver.
+    Gps = 1,
+    /// A PTP master.
+    Ptp = 2,
+}
+
+/// A unit's clock.
+#[derive(Clone, Debug)]
+pub struct RobosenseClock {
+    settings: RobosenseClockSettings,
+    epoch: Epoch,
+    own: DeviceClock,
+    /// When a host wrote the time, and which, nanoseconds of POSIX time.
+    by_host: Option<(SimTime, i128)>,
+    faults: Vec<Timed<PtpFault>>,
+    /// What follows a master by PTP, if anything does.
+    pub slave: Option<PtpSlave>,
+}
+
+/// How a slave speaks PTP with these settings.
+fn ptp_settings(settings: &RobosenseClockSettings) -> PtpSettings {
+    let by_udp = PtpSettings { transport: Transport::Udp, ..PtpSettings::default() };
+    match settings.mode {
+        SyncMode::Gptp => PtpSettings::gptp(),
+        SyncMode::PtpP2p => {
+            let masters = settings.ptp_options.masters.clone();
+            PtpSettings { delay: DelayMechanism::PeerToPeer, masters, ..by_udp }
+        }
+        SyncMode::PtpE2e | SyncMode::Gps => settings.ptp_options.apply(by_udp),
+    }
+}
+
+/// What carries PTP with these settings.
+pub(super) fn transport_of(settings: &RobosenseClockSettings) -> Transport {
+    ptp_settings(settings).transport
+}
+
+impl RobosenseClock {
+    /// A clock that is switched on before the first instant. `identity` and `noise` are those of its PTP slave.
+    pub fn new(
+        settings: &RobosenseClockSettings,
+        epoch: Epoch,
+        identity: ClockIdentity,
+        noise: NoiseSource,
+    ) -> Self {
+        let slave = settings.has_slave().then(|| {
+            let up_ns = i128::from(settings.own.power_up_us) * 1000;
+            let clock = PtpClock::new(settings.own.drift_s_per_day, SimTime::ZERO, up_ns);
+            let slave =
+                PtpSlave::new(&ptp_settings(settings), identity, clock, noise, SimTime::ZERO);
+            match settings.ptp {
+                PtpState::Virtual => slave.with_virtual_master(epoch),
+                _ => slave,
+            }
+        });
+        Self {
+            own: DeviceClock::new(&settings.own, epoch),
+            settings: settings.clone(),
+            epoch,
+            by_host: None,
+            faults: Vec::new(),
+            slave,
+        }
+    }
+
+    /// The faults of PTP from now on.
+    pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
+        if let Some(slave) = &mut self.slave {
+            slave.set_faults(faults.clone());
+        }
+        self.faults = faults;
+    }
+
+    /// The faults of PTP, if it follows a master.
+    pub fn faults(&self) -> &[Timed<PtpFault>] {
+        let follows = self.settings.is_ptp() && self.settings.ptp != PtpState::None;
+        if follows { &self.faults } else { &[] }
+    }
+
+    /// Takes a signal of the GPS cable at `at`; instants never go back.
+    pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal) {
+        self.own.handle_signal(at, signal);
+    }
+
+    /// A host writes the time, nanoseconds of POSIX time.
+    pub fn set_by_host(&mut self, at: SimTime, unix_ns: i128) {
+        self.by_host = Some((at, unix_ns));
+    }
+
+    /// The unit restarts and knows no master or receiver at `up_at`.
+    pub fn restart(&mut self, up_at: SimTime) {
+        self.own.restart(up_at);
+        self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
+    }
+
+    /// The receiver's last sentence; empty before the first.
+    pub fn sentence(&self) -> &[u8] {
+        self.own.sentence().trim_ascii_end()
+    }
+
+    /// The bits of the receiver's state.
+    pub fn gps_state(&self, at: SimTime) -> u8 {
+        let is_locked = self.own.pps(at) == PpsState::Locked;
+        let has_time = self.own.has_nmea(at);
+        let bit = |is_on: bool, bit: u8| if is_on { bit } else { 0 };
+        bit(is_locked, gps::PPS) | bit(has_time, gps::VALID) | bit(is_locked && has_time, gps::TIME)
+    }
+
+    /// By what it is set.
+    pub fn set_by(&self, at: SimTime) -> SetBy {
+        let is_gps = self.own.pps(at) == PpsState::Locked && self.own.has_nmea(at);
+        match (self.settings.is_ptp(), &self.slave) {
+            (true, Some(slave)) if slave.is_set() => SetBy::Ptp,
+            (true, None) if self.settings.ptp == PtpState::Locked => SetBy::Ptp,
+            (false, _) if is_gps => SetBy::Gps,
+            _ => SetBy::Nothing,
+        }
+    }
+
+    /// What it shows at `at`, nanoseconds of POSIX time.
+    pub fn unix_ns(&self, at: SimTime) -> i128 {
+        match (self.set_by(at), &self.slave) {
+            (SetBy::Ptp, Some(slave)) => slave.shows_ns(at),
+            (SetBy::Ptp, None) => self.masters_ns(at),
+            (SetBy::Gps, _) => self.own_ns(at),
+            (SetBy::Nothing, _) => match self.by_host {
+                Some((since, ns)) if since <= at => ns + self.counted_ns(since, at),
+                _ => self.own_ns(at),
+            },
+        }
+    }
+
+    /// What the oscillator counts from `since` to `at`, nanoseconds.
+    fn counted_ns(&self, since: SimTime, at: SimTime) -> i128 {
+        let passed_ns = i128::from(at.0) - i128::from(since.0);
+        let fast_ns_a_day = (self.settings.own.drift_s_per_day * 1e9).round() as i128;
+        passed_ns + (passed_ns * fast_ns_a_day).div_euclid(DAY_NS)
+    }
+
+    fn own_ns(&self, at: SimTime) -> i128 {
+        let zoned = self.own.civil(at).to_zoned(jiff::tz::TimeZone::UTC);
+        zoned.map_or(0, |zoned| zoned.timestamp().as_nanosecond())
+    }
+
+    /// The time of a master without error, and the unit's own from where it was lost.
+    fn masters_ns(&self, at: SimTime) -> i128 {
+        let ahead_ns = i128::from(self.settings.ptp_ahead_s) * SECOND_NS;
+        ahead_ns
+            + match lost_since(&self.faults, at) {
+                Some(since) => self.epoch.unix_ns(since) + self.counted_ns(since, at),
+                None => self.epoch.unix_ns(at),
+            }
+    }
+
+    /// The first instant at which a second of the clock begins, as it counts at `now`.
+    pub fn second(&self, now: SimTime) -> SimTime {
+        let ahead_ns = match &self.slave {
+            Some(slave) => slave.shows_ns(now) - i128::from(now.0),
+            None => self.epoch.unix_ns(SimTime::ZERO),
+        };
+        SimTime((-ahead_ns).rem_euclid(SECOND_NS) as u64)
+    }
+}

@@ -1,0 +1,57 @@
+//! The inertial unit of an Airy: a packet for each sample.
+
+use super::profile::ImuProfile;
+use crate::sample_series::InertialSamples;
+use crate::sensors::imu::InertialTruth;
+use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::time::SimTime;
+use crate::wire::robosense::imu::Sample;
+
+/// Draws of samples are beyond those of packets of points.
+const DRAWS: u64 = 1 << 62;
+
+/// The samples on their way to packets.
+pub struct Inertial {
+    profile: ImuProfile,
+    noise: NoiseSource,
+    celsius: f64,
+    count: u32,
+    /// What waits for a packet.
+    pub samples: InertialSamples,
+}
+
+impl Inertial {
+    /// Samples begin at the first instant. The chip is at `celsius` degrees.
+    pub fn new(profile: &ImuProfile, celsius: f64, noise: NoiseSource) -> Self {
+        let samples = InertialSamples::new(profile.rate_hz);
+        Self { profile: *profile, noise, celsius, count: 0, samples }
+    }
+
+    /// When a sample's packet leaves.
+    pub fn leaves(&self, sampled: SimTime) -> SimTime {
+        SimTime(sampled.0 + self.profile.latency_ns)
+    }
+
+    /// The packet of a sample, with its time in microseconds of POSIX time.
+    pub fn packet(&mut self, truth: &InertialTruth, unix_us: i64) -> Vec<u8> {
+        let draws = self.noise.request(DRAWS + truth.at.0 / self.samples.series.period_ns());
+        let ImuProfile { accel_std_g, gyro_std_deg_s, .. } = self.profile;
+        let noisy = |value: f64, std: f64, place: usize| {
+            value + std * draws.standard_normal(place, Quantity::White)
+        };
+        let (force, rate) = (truth.specific_force_m_s2, truth.angular_rate_rad_s);
+        let sample = Sample {
+            unix_us,
+            acceleration_g: [0, 1, 2]
+                .map(|axis| noisy(force[axis] / STANDARD_GRAVITY_M_S2, accel_std_g, axis)),
+            angular_rate_deg_s: [0, 1, 2]
+                .map(|axis| noisy(rate[axis].to_degrees(), gyro_std_deg_s, 3 + axis)),
+            celsius: self.celsius,
+            ranges: self.profile.ranges,
+            count: self.count,
+        };
+        self.count = self.count.wrapping_add(1);
+        sample.to_bytes(self.profile.full_scale_bits)
+    }
+}

@@ -1,0 +1,65 @@
+//! The blocks of a packet of a model with a rotor, firing by firing.
+
+use crate::wire::robosense::layout::Slot;
+use crate::wire::robosense::msop::{FULL_TURN_CENTIDEG, Packet};
+
+/// Blocks that are farther apart lie on both sides of a sector where lasers do not fire, hundredths of a degree.
+const LARGEST_STEP_CENTIDEG: i32 = 100;
+/// Returns of one firing, with where the rotor looked when it began.
+pub struct Part {
+    pub slots: Vec<Slot>,
+    pub centideg: f64,
+    pub firing: usize,
+    pub is_second: bool,
+}
+
+/// What parts of packets need to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    pub is_dual: bool,
+    /// What a rotor turns from a firing to the next, hundredths of a degree.
+    pub step_centideg: f64,
+}
+
+/// The parts of a packet of a model with a rotor, firing by firing. The two blocks of an Airy's firing are one part.
+pub fn parts(packet: &Packet<'_>, reading: Reading) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for slot in packet.slots(reading.is_dual) {
+        let before = parts.last_mut();
+        if let Some(part) = before.filter(|_| slot.first_laser > 0) {
+            part.slots.push(slot);
+            continue;
+        }
+        let late = slot.point > 0 && !slot.is_second && !reading.is_dual;
+        let ahead = if late { reading.step_centideg } else { 0.0 };
+        parts.push(Part {
+            slots: vec![slot],
+            centideg: f64::from(packet.azimuth(slot.block)) + ahead,
+            firing: slot.firing,
+            is_second: slot.is_second,
+        });
+    }
+    parts
+}
+
+/// What the rotor turns from one block's azimuth to the next one's, where no sector is left out.
+pub fn own_step(packet: &Packet<'_>, is_dual: bool) -> Option<f64> {
+    let shape = packet.layout().shape();
+    let full = i32::from(FULL_TURN_CENTIDEG);
+    let azimuth = |block: usize| i32::from(packet.azimuth(block));
+    let mut sum = (0, 0);
+    for slots in packet.slots(is_dual).windows(2) {
+        let [one, other] = [slots[0], slots[1]];
+        if other.firing == one.firing || other.block == one.block {
+            continue;
+        }
+        let step = (azimuth(other.block) - azimuth(one.block)).rem_euclid(full);
+        if step <= LARGEST_STEP_CENTIDEG {
+            sum = (sum.0 + step, sum.1 + 1);
+        }
+    }
+    let per_block = packet.layout().firings(is_dual) / shape.blocks;
+    // Two firings of a block have one azimuth.
+    let share = if per_block == 2 { 0.5 } else { 1.0 };
+    (sum.1 > 0).then(|| f64::from(sum.0) / f64::from(sum.1) * share)
+}

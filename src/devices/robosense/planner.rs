@@ -1,0 +1,317 @@
+//! Which firings make the next packet.
+//!
+//! All lasers fire once in each period; firings have fixed places in time, whatever the rotor does. A packet holds the
+//! next ones that look into the field of view. A packet of an M1 has a fixed place in its frame.
+
+use std::sync::Arc;
+
+use super::profile::{Returns, RobosenseLaser, RobosenseProfile, TwoReturns};
+use super::raster::Raster;
+use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
+use crate::sensors::{FiringSlot, RotorMotion, Sweep};
+use crate::spinning::backlog;
+use crate::spinning::planned::Planned;
+use crate::spinning::program::Program;
+use crate::spinning::stream::{self, Undone};
+use crate::spinning::turns::is_at_speed;
+use crate::time::SimTime;
+use crate::wire::robosense::layout::{Layout, Phase};
+use crate::wire::robosense::msop::FULL_TURN_CENTIDEG;
+
+/// A packet whose firings are farther apart is not sent: the rotor does not come to the field of view any more. Longer
+/// than a turn, and shorter than rotors are known ahead.
+const LONGEST_NS: u64 = 1_900_000_000;
+
+/// What the unit does from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mode {
+    /// Whether packets are made.
+    pub is_on: bool,
+    /// Set speed.
+    pub rpm: u32,
+    /// Which echoes, and in which order.
+    pub returns: Returns,
+    pub order: TwoReturns,
+    /// Where lasers fire.
+    pub view: FieldOfView,
+}
+
+/// Lasers fire from the first to the second angle, hundredths of a degree; through 0 if the first is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldOfView(pub [u16; 2]);
+
+impl FieldOfView {
+    /// Whether they fire at an angle.
+    pub fn contains(self, centideg: u16) -> bool {
+        let [first, last] = self.0;
+        match first < last {
+            true => (first..last).contains(&centideg),
+            false => first == last || centideg >= first || centideg < last,
+        }
+    }
+
+    /// The share of a turn.
+    pub fn share(self) -> f64 {
+        let [first, last] = self.0.map(i32::from);
+        let full = i32::from(FULL_TURN_CENTIDEG);
+        let span = if first == last { full } else { (last - first).rem_euclid(full + 1) };
+        f64::from(span) / f64::from(full)
+    }
+}
+
+/// A packet to be measured.
+#[derive(Clone, Debug)]
+pub struct PacketPlan {
+    pub number: u64,
+    /// In force at its first firing.
+    pub mode: Mode,
+    /// Its number for the host; of an M1 its place in the frame from 0.
+    pub count: u32,
+    /// Which part of the stream of returns it holds.
+    pub phase: Phase,
+    /// When its firings begin, and where the rotor looks then, hundredths of a degree.
+    pub firings: Vec<(SimTime, u16)>,
+    /// The packet that an M1 sends later, with the second returns.
+    pub is_second: bool,
+    /// From a firing to the next.
+    pub period_ns: u64,
+}
+
+impl backlog::PacketPlan for PacketPlan {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn start(&self) -> SimTime {
+        self.firings[0].0
+    }
+
+    fn last(&self) -> SimTime {
+        self.firings[self.firings.len() - 1].0
+    }
+
+    fn ends(&self) -> SimTime {
+        SimTime(self.last().0 + self.period_ns)
+    }
+}
+
+/// Where the planner stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Cursor {
+    /// The next packet's first firing.
+    step: u64,
+    /// The next packet's number for the host.
+    count: u32,
+    phase: Phase,
+}
+
+/// Plans packet after packet.
+#[derive(Debug)]
+pub struct Planner {
+    profile: Arc<RobosenseProfile>,
+    raster: Option<Arc<Raster>>,
+    period_ns: u64,
+    cursor: Cursor,
+    next_number: u64,
+    /// Each with where the planner stood, and when it would have ended.
+    planned: Planned<(Cursor, SimTime)>,
+    /// When firings of the last packet began after its first, which are mostly those of the next.
+    usual: (Vec<u32>, Arc<[FiringSlot]>),
+}
+
+impl Planner {
+    /// For a unit of this firmware.
+    pub fn new(profile: Arc<RobosenseProfile>, raster: Option<Arc<Raster>>) -> Self {
+        Self {
+            period_ns: profile.step_ns(1),
+            profile,
+            raster,
+            cursor: Cursor::default(),
+            next_number: 0,
+            planned: Planned::default(),
+            usual: Default::default(),
+        }
+    }
+
+    /// Firings that stand in one block: the first one's azimuth is sent.
+    fn group(&self, returns: Returns) -> usize {
+        match self.profile.packet.layout {
+            Layout::Rs16 | Layout::Helios16 if !returns.is_dual() => 2,
+            _ => 1,
+        }
+    }
+
+    /// Firings from one place where a packet can begin to the next.
+    fn stride(&self) -> u64 {
+        let layout = self.profile.packet.layout;
+        if layout == Layout::M1 { layout.firings(false) as u64 } else { 1 }
+    }
+
+    /// The firings of the next packet, and the step after the last; none if the rotor does not come to the field of view.
+    fn gather(&self, program: &Program<Mode>, mode: &Mode) -> (Vec<(SimTime, u16)>, u64) {
+        let wanted = self.profile.packet.layout.firings(mode.returns.is_dual());
+        let group = self.group(mode.returns) as u64;
+        let mut firings = Vec::with_capacity(wanted);
+        let mut step = self.cursor.step;
+        let first_ns = self.profile.step_ns(step);
+        while firings.len() < wanted {
+            let at = |step: u64| SimTime(self.profile.step_ns(step));
+            if at(step).0 > first_ns + LONGEST_NS {
+                return (Vec::new(), step);
+            }
+            let azimuth = self.azimuth(program, at(step));
+            if self.raster.is_some() || mode.view.contains(azimuth) {
+                firings.extend((step..step + group).map(|step| (at(step), azimuth)));
+            }
+            step += group;
+        }
+        (firings, step)
+    }
+
+    fn azimuth(&self, program: &Program<Mode>, at: SimTime) -> u16 {
+        if self.raster.is_some() {
+            return 0;
+        }
+        let centideg = program.rotor().turn(at) * f64::from(FULL_TURN_CENTIDEG);
+        centideg.round() as u16 % FULL_TURN_CENTIDEG
+    }
+
+    fn slots(&mut self, firings: &[(SimTime, u16)]) -> Arc<[FiringSlot]> {
+        let start = firings[0].0;
+        // Of an M1 all packets are alike but for the rounding of their starts.
+        let own = |(at, _): &(SimTime, u16)| (at.0 - start.0) as u32;
+        let offsets: Vec<u32> = match &self.raster {
+            Some(_) => (0..firings.len() as u64).map(|f| self.profile.step_ns(f) as u32).collect(),
+            None => firings.iter().map(own).collect(),
+        };
+        if self.usual.0 != offsets {
+            let lasers = &self.profile.lasers;
+            let slot = |after_ns: u32, (laser, own): (usize, &RobosenseLaser)| FiringSlot {
+                offset_ns: after_ns + own.firing_ns,
+                laser: laser as u16,
+            };
+            let firing = |after_ns: &u32| {
+                let after_ns = *after_ns;
+                lasers.iter().enumerate().map(move |laser| slot(after_ns, laser))
+            };
+            let all = offsets.iter().flat_map(firing).collect();
+            self.usual = (offsets, all);
+        }
+        self.usual.1.clone()
+    }
+
+    fn sweep(&mut self, program: &Program<Mode>, plan: &PacketPlan) -> Sweep {
+        use backlog::PacketPlan as _;
+        let rotor = match &self.raster {
+            Some(raster) => RotorMotion::steered(raster.packet(plan.count.into()).aims.clone()),
+            None => program.rotor().motion(plan.start(), plan.ends()),
+        };
+        Sweep {
+            number: plan.number,
+            rotor,
+            // The receiver reports all echoes; the device chooses.
+            selection: EchoSelection::Strongest,
+            receiver: ReceiverSetting::default(),
+            firings: self.slots(&plan.firings),
+        }
+    }
+}
+
+/// Whether packets are made of what is fired at `at`.
+fn is_sending(program: &Program<Mode>, at: SimTime) -> bool {
+    let mode = program.mode(at);
+    mode.is_on && is_at_speed(program.rotor(), mode.rpm, at)
+}
+
+impl stream::Planner for Planner {
+    type Mode = Mode;
+    type Plan = PacketPlan;
+
+    fn next(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<(PacketPlan, Sweep)> {
+        loop {
+            let cursor = self.cursor;
+            let start = SimTime(self.profile.step_ns(cursor.step));
+            if start >= horizon {
+                return None;
+            }
+            let mode = *program.mode(start);
+            let is_in_view =
+                self.raster.is_some() || mode.view.contains(self.azimuth(program, start));
+            if !(is_sending(program, start) && is_in_view) {
+                self.cursor.step += self.stride();
+                self.cursor.phase = Phase::Even;
+                continue;
+            }
+            let (firings, next_step) = self.gather(program, &mode);
+            self.cursor.step = next_step;
+            if firings.is_empty() {
+                continue;
+            }
+            let has_rest = self.profile.packet.layout == Layout::Ruby && mode.returns.is_dual();
+            let is_odd = cursor.phase == Phase::Odd;
+            self.cursor.phase = Phase::Even;
+            if has_rest && !is_odd {
+                // The next packet begins with the second return of the last firing.
+                let last_ns = firings[firings.len() - 1].0.0;
+                self.cursor.step = self.profile.step_at(last_ns);
+                self.cursor.phase = Phase::Odd;
+            }
+            let count = match &self.raster {
+                Some(raster) => (cursor.step / self.stride() % raster.packets()) as u32,
+                None => cursor.count,
+            };
+            let plan = PacketPlan {
+                number: self.next_number,
+                mode,
+                count,
+                phase: if has_rest { cursor.phase } else { Phase::Even },
+                firings,
+                is_second: false,
+                period_ns: self.period_ns,
+            };
+            self.cursor.count = self.cursor.count.wrapping_add(1);
+            self.next_number += 1;
+            let (last, ends) = (backlog::PacketPlan::last(&plan), backlog::PacketPlan::ends(&plan));
+            self.planned.push(plan.number, last, (cursor, ends));
+            let sweep = self.sweep(program, &plan);
+            return Some((plan, sweep));
+        }
+    }
+
+    fn undo(&mut self, from: SimTime) -> Option<Undone> {
+        let stride = self.stride();
+        let step = self.profile.step_at(from.0).div_ceil(stride) * stride;
+        let undone = self.planned.undo(from);
+        if let Some(first) = &undone {
+            (self.next_number, self.cursor) = (first.number, first.before.0);
+        }
+        // What was passed over from then on may be wanted after all.
+        if step < self.cursor.step {
+            (self.cursor.step, self.cursor.phase) = (step, Phase::Even);
+        }
+        undone.map(|first| Undone { number: first.number, ends: first.before.1 })
+    }
+
+    fn forget(&mut self, before: SimTime) {
+        self.planned.forget(before);
+    }
+
+    fn position(&self) -> SimTime {
+        SimTime(self.profile.step_ns(self.cursor.step))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_of_view_may_run_through_zero() {
+        let whole = FieldOfView([0, 36_000]);
+        assert!(whole.contains(0) && whole.contains(35_999) && whole.share() == 1.0);
+        let front = FieldOfView([27_000, 9000]);
+        assert!(front.contains(30_000) && front.contains(0) && !front.contains(18_000));
+        assert!((front.share() - 0.5).abs() < 1e-3);
+        assert!(FieldOfView([5, 5]).contains(77));
+    }
+}

@@ -1,0 +1,433 @@
+//! Reads the profile of a RoboSense, and what a rig sets on one.
+
+use super::profile::{
+    Identity, ImuProfile, InterfaceProfile, PacketProfile, PtpState, RasterProfile, Returns,
+    RobosenseLaser, RobosenseProfile, RobosenseSettings, TwoReturns, UcwpEffect, UnitSpread,
+};
+use super::state::NARROWEST_CENTIDEG;
+use crate::config::profile::Profile;
+use crate::config::profile::network::network;
+use crate::config::profile::read::PROFILES;
+use crate::config::profile::{lag, lidar};
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::spinning::clock_settings;
+use crate::spinning::motor_settings;
+use crate::spinning::profile_read::{self as spinning, Column};
+use crate::wire::robosense::difop::{SUPPLIES, SyncMode};
+use crate::wire::robosense::layout::Layout;
+
+const FORMAT: &str = "the wire format";
+/// Who allows what hosts set.
+const SETTINGS: &str = "the unit's configuration";
+/// Tables of lasers that a model can have.
+const LASERS: [usize; 5] = [5, 16, 32, 96, 128];
+
+/// Reads what a profile says besides its name and sources.
+pub(crate) fn profile(mut root: TableReader<'_>) -> Option<RobosenseProfile> {
+    let mut all = RobosenseSettings { fov_centideg: [0, 36_000], ..RobosenseSettings::default() };
+    let network = root.required("network").table("[network]").and_then(network);
+    let difop = root.required("difop").table("[difop]").and_then(|table| difop(table, &mut all));
+    let table = root.required("identity").table("[identity]");
+    let identity = table.and_then(|table| identity(Keys::of_profile(table), &mut all.serial));
+    let table = root.required("interface").table("[interface]");
+    let interface = table.and_then(|table| interface(Keys::of_profile(table), &mut all));
+    let table = root.required("packet").table("[packet]");
+    let packet = table.and_then(|table| packet(Keys::of_profile(table), &mut all));
+    let layout = packet.as_ref().map(|packet| packet.layout);
+    let table = root.required("rotation").table("[rotation]");
+    let rotation = table.and_then(|table| rotation(Keys::of_profile(table), layout, &mut all));
+    let table = root.optional("raster").table("[raster]");
+    let raster = table.and_then(raster);
+    let table = root.required("returns").table("[returns]");
+    let returns = table.and_then(|table| returns(Keys::of_profile(table), &mut all));
+    let table = root.required("motor").table("[motor]");
+    let motor =
+        table.and_then(|table| motor_settings::plain(Keys::of_profile(table), &mut all.motor));
+    let clock = root.required("clock").table("[clock]").and_then(clock_settings::profile);
+    let table = root.required("sync").table("[sync]");
+    let sync = table.and_then(|table| sync(Keys::of_profile(table), &mut all));
+    let spread = root.required("spread").table("[spread]").and_then(spread);
+    let exit = root.required("exit").table("[exit]").and_then(exit);
+    let table = root.optional("imu").table("[imu]");
+    let imu = table.and_then(|table| imu(Keys::of_profile(table)));
+    let optics = lidar::profile_optics(&mut root, &reach());
+    let table = root.required("lasers").table("[lasers]");
+    let lasers = table.and_then(|table| lasers(table, layout));
+    if layout.is_some_and(|layout| (layout == Layout::M1) != raster.is_some())
+        && let Some(place) = root.optional("raster").place().or(Some(root.place().clone()))
+    {
+        let label = "write [raster] for the layout \"m1\" and for no other";
+        root.fault(place.fault("only an M1 has a raster", label));
+        return None;
+    }
+    root.finish();
+    motor?;
+    all.has_imu = imu.is_some();
+    all.clock.own = clock?;
+    (all.beam, all.noise) = optics?;
+    let (rates_rpm, period_ns) = rotation?;
+    let period_ns = match &raster {
+        // Frames follow one another without a gap.
+        Some(raster) => {
+            let firings = u64::from(raster.rows * raster.columns);
+            [60_000_000_000, firings * u64::from(*rates_rpm.first()?)]
+        }
+        None => [period_ns, 1],
+    };
+    Some(RobosenseProfile {
+        network: network?,
+        difop_ports: difop?,
+        identity: identity?,
+        interface: interface?,
+        packet: packet?,
+        rates_rpm,
+        period_ns,
+        raster,
+        return_modes: returns?,
+        sync_modes: sync?,
+        spread: spread?,
+        exit_m: exit?,
+        lasers: lasers?,
+        imu,
+        defaults: all,
+    })
+}
+
+/// Reads a rig's `settings`; what it leaves out is the profile's.
+pub(crate) fn settings(
+    table: TableReader<'_>,
+    profile: &Profile,
+    driver: &RobosenseProfile,
+) -> Option<RobosenseSettings> {
+    let mut all = driver.defaults.clone();
+    let mut keys = Keys::of_rig(table);
+    serial(&mut keys, &mut all.serial);
+    rate(&mut keys, profile, &driver.rates_rpm, &mut all.rotation_rate_rpm);
+    let modes: Vec<_> = driver.return_modes.iter().map(|(mode, _)| (mode.word(), *mode)).collect();
+    let origin = format!("{}, [returns]", profile.file);
+    keys.choice("return_mode", &modes, &origin, &mut all.return_mode);
+    two_returns(&mut keys, &mut all.two_returns);
+    phase(&mut keys, &mut all);
+    if driver.interface.has_ucwp {
+        ucwp_effect(&mut keys, &mut all.ucwp_effect);
+    }
+    difop_period(&mut keys, &mut all);
+    if driver.imu.is_some() {
+        keys.boolean("imu_enable", &mut all.has_imu);
+    }
+    if driver.raster.is_none() {
+        sector(&mut keys, &mut all.fov_centideg);
+        spinning::start_azimuth(&mut keys, &mut all.start_azimuth_rad);
+    }
+    lag::read(&mut keys, &mut all.lag_ns);
+    let field = keys.field("motor").such_as("{ starts_at_rest = true }");
+    keys.table_in(&field, "a motor", &mut all.motor, motor_settings::plain);
+    clock_settings::settings(&mut keys, &mut all.clock.own);
+    let modes: Vec<_> = driver.sync_modes.iter().map(|mode| (mode.word(), *mode)).collect();
+    let origin = format!("{}, [sync]", profile.file);
+    keys.choice("sync_mode", &modes, &origin, &mut all.clock.mode);
+    keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut all.clock.ptp);
+    clock_settings::ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
+    all.clock.ptp_options.read(&mut keys);
+    spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
+    keys.finish()?;
+    Some(all)
+}
+
+fn reach() -> Limit<f64> {
+    Limit::new(0.0..=327.675, "m", "the wire format: 16 bits of 5 mm")
+}
+
+fn sector(keys: &mut Keys<'_>, fov_centideg: &mut [u16; 2]) {
+    let degrees = Limit::new(0.0..=360.0, "degrees", SETTINGS);
+    let field = keys.field("sector_deg").such_as("[270.0, 90.0]");
+    field.defaults_to(fov_centideg.map(|end| f64::from(end) / 100.0).to_vec());
+    let ends = field.numbers::<2>(&degrees);
+    let ends = ends.map(|ends| ends.map(|end| (end * 100.0).round() as u16));
+    if let Some([first, last]) = ends
+        && (i32::from(last) - i32::from(first)).rem_euclid(36_001) < NARROWEST_CENTIDEG.into()
+        && let Some(place) = field.place()
+    {
+        let label = "allowed: two angles that are 10 degrees apart or more, clockwise";
+        keys.table.fault(place.fault("the field of view is too narrow", label));
+    }
+    keys.put(ends, fov_centideg);
+}
+
+fn serial(keys: &mut Keys<'_>, serial: &mut [u8; 6]) {
+    let default = super::angles::serial_text(*serial);
+    let expected = "twelve hexadecimal digits such as \"001C23174ACC\"";
+    keys.with_default("serial", default, serial, |field| hexadecimal(field, expected));
+}
+
+/// Bytes as hexadecimal digits.
+fn hexadecimal<const N: usize>(field: &Field<'_>, expected: &str) -> Option<[u8; N]> {
+    let text = field.text(expected)?;
+    let digits = text.value.as_bytes();
+    let byte = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok()?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    let is_plain = digits.len() == 2 * N && digits.iter().all(u8::is_ascii_hexdigit);
+    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+    let bytes = bytes.filter(|_| is_plain).and_then(|bytes| bytes.try_into().ok());
+    if bytes.is_none() {
+        let label = format!("allowed: {expected}");
+        field.fault(text.place.fault("these are not hexadecimal digits", label));
+    }
+    bytes
+}
+
+fn two_returns(keys: &mut Keys<'_>, into: &mut TwoReturns) {
+    keys.choice("two_returns", &TwoReturns::WORDS, PROFILES, into);
+}
+
+fn phase(keys: &mut Keys<'_>, all: &mut RobosenseSettings) {
+    keys.boolean("phase_lock", &mut all.phase_lock);
+    let angle = Limit::new(0..=359, "degrees", SETTINGS);
+    keys.integer("phase_deg", &angle, &mut all.phase_deg);
+}
+
+fn ucwp_effect(keys: &mut Keys<'_>, into: &mut UcwpEffect) {
+    keys.choice("ucwp_effect", &UcwpEffect::WORDS, PROFILES, into);
+}
+
+fn difop_period(keys: &mut Keys<'_>, all: &mut RobosenseSettings) {
+    let period = Limit::new(0.01..=60.0, "s", PROFILES);
+    keys.time_ns("difop_period_s", &period, 1e9, &mut all.difop_period_ns);
+}
+
+fn difop(table: TableReader<'_>, defaults: &mut RobosenseSettings) -> Option<[u16; 2]> {
+    let mut keys = Keys::of_profile(table);
+    let mut ports = [0; 2];
+    read_ports(&mut keys, &mut ports);
+    difop_period(&mut keys, defaults);
+    keys.finish()?;
+    Some(ports)
+}
+
+fn read_ports(keys: &mut Keys<'_>, [source, destination]: &mut [u16; 2]) {
+    let port = Limit::new(1..=65_535, "", "UDP");
+    keys.integer("source_port", &port, source);
+    keys.integer("destination_port", &port, destination);
+}
+
+fn identity(mut keys: Keys<'_>, default_serial: &mut [u8; 6]) -> Option<Identity> {
+    let mut all = Identity::default();
+    serial(&mut keys, default_serial);
+    let expected = "ten hexadecimal digits such as \"0714040100\"";
+    for (key, version) in ["top_version", "bottom_version"].into_iter().zip(&mut all.versions) {
+        keys.read(key, version, |field| hexadecimal(field, expected));
+    }
+    keys.finish()?;
+    Some(all)
+}
+
+fn interface(mut keys: Keys<'_>, defaults: &mut RobosenseSettings) -> Option<InterfaceProfile> {
+    let mut all = InterfaceProfile::default();
+    keys.boolean("has_ucwp", &mut all.has_ucwp);
+    ucwp_effect(&mut keys, &mut defaults.ucwp_effect);
+    keys.time_ns("boot_s", &Limit::new(0.1..=600.0, "s", PROFILES), 1e9, &mut all.boot_ns);
+    let celsius = Limit::new(-100.0..=200.0, "degrees C", PROFILES);
+    keys.read("board_temperatures_c", &mut all.celsius, |field| field.numbers(&celsius));
+    let counts = Limit::new(0.0..=65_535.0, "", FORMAT);
+    keys.read("supplies", &mut all.supplies, |field| {
+        field.numbers::<SUPPLIES>(&counts).map(|all| all.map(|count| count as u16))
+    });
+    keys.integer("mounting", &Limit::new(0..=255, "", FORMAT), &mut all.mounting);
+    keys.finish()?;
+    Some(all)
+}
+
+fn packet(mut keys: Keys<'_>, defaults: &mut RobosenseSettings) -> Option<PacketProfile> {
+    let mut all = PacketProfile::default();
+    keys.choice("layout", &Layout::WORDS, PROFILES, &mut all.layout);
+    let byte = Limit::new(0..=255, "", FORMAT);
+    let [kind, model] = &mut all.kind;
+    keys.integer("type", &byte, kind);
+    keys.integer("model", &byte, model);
+    let celsius = Limit::new(-80.0..=127.0, "degrees C", PROFILES);
+    keys.number("temperature_c", &celsius, &mut all.celsius);
+    keys.integer("diffuse_full_scale", &byte, &mut all.diffuse_full_scale);
+    let gain = Limit::new(1.1..=1e6, "times a white target", PROFILES);
+    keys.number("retro_full_gain", &gain, &mut all.retro_full_gain);
+    lag::read(&mut keys, &mut defaults.lag_ns);
+    keys.finish()?;
+    Some(all)
+}
+
+/// The speeds, and the time from a firing to the next, nanoseconds; of an M1 its raster says that.
+fn rotation(
+    mut keys: Keys<'_>,
+    layout: Option<Layout>,
+    defaults: &mut RobosenseSettings,
+) -> Option<(Vec<u32>, u64)> {
+    let field = keys.field("rates_rpm");
+    let rpm = Limit::new(60..=6000, "rpm", PROFILES);
+    let mut rates: Vec<u32> = Vec::new();
+    let read = field.array("speeds, the factory's first").and_then(|(items, _)| {
+        items.iter().map(|item| item.integer(&rpm)).collect::<Option<Vec<_>>>()
+    });
+    if read.as_ref().is_some_and(Vec::is_empty)
+        && let Some(place) = field.place()
+    {
+        keys.table.fault(place.fault("a unit has at least one speed", "allowed: one or more"));
+    }
+    keys.put(read, &mut rates);
+    let mut period_ns = 0;
+    if layout != Some(Layout::M1) {
+        let us = Limit::new(10.0..=1000.0, "us", PROFILES);
+        keys.time_ns("firing_period_us", &us, 1e3, &mut period_ns);
+        spinning::start_azimuth(&mut keys, &mut defaults.start_azimuth_rad);
+    }
+    phase(&mut keys, defaults);
+    keys.finish()?;
+    defaults.rotation_rate_rpm = *rates.first()?;
+    Some((rates, period_ns))
+}
+
+fn raster(table: TableReader<'_>) -> Option<RasterProfile> {
+    let mut keys = Keys::of_profile(table);
+    let mut all = RasterProfile::default();
+    // Any number of rows and firings that make whole packets.
+    let count = Limit::new(25..=1000, "", PROFILES);
+    keys.integer("rows", &count, &mut all.rows);
+    let columns = keys.field("columns");
+    keys.put(columns.integer(&count), &mut all.columns);
+    let whole = Layout::M1.firings(false) as u32;
+    if keys.is_complete()
+        && !(all.rows * all.columns).is_multiple_of(whole)
+        && let Some(place) = columns.place()
+    {
+        let label = format!("allowed: rows times columns is a multiple of {whole}");
+        keys.table.fault(place.fault("a frame has a whole number of packets", label));
+    }
+    let step = Limit::new(0.01..=1.0, "degrees", PROFILES);
+    keys.number("step_deg", &step, &mut all.step_deg);
+    keys.finish()?;
+    Some(all)
+}
+
+fn rate(keys: &mut Keys<'_>, profile: &Profile, rates: &[u32], rate_rpm: &mut u32) {
+    let origin = format!("{}, [rotation]", profile.file);
+    let highest = rates.iter().copied().max().unwrap_or_default();
+    let field = keys.field("rotation_rate_rpm");
+    field.defaults_to(*rate_rpm);
+    let rate = field.integer::<u32>(&Limit::new(1..=highest.into(), "rpm", origin.clone()));
+    if rate.is_some_and(|rate| !rates.contains(&rate))
+        && let Some(place) = field.place()
+    {
+        let allowed: Vec<_> = rates.iter().map(u32::to_string).collect();
+        let label = format!("allowed: {} rpm", allowed.join(", "));
+        let fault = place.fault("this unit does not turn at such a rate", label);
+        keys.table.fault(fault.note(format!("limit from {origin}")));
+    }
+    keys.put(rate, rate_rpm);
+}
+
+fn returns(mut keys: Keys<'_>, defaults: &mut RobosenseSettings) -> Option<Vec<(Returns, u8)>> {
+    let (mut modes, mut codes) = (Vec::new(), Vec::new());
+    let field = keys.field("modes");
+    keys.put(field.choices(&Returns::WORDS, PROFILES), &mut modes);
+    let byte = Limit::new(0..=255, "", FORMAT);
+    keys.read("codes", &mut codes, |field| {
+        let (items, _) = field.array("codes of the modes")?;
+        items.iter().map(|item| item.integer::<u8>(&byte)).collect()
+    });
+    if keys.is_complete()
+        && (modes.is_empty() || modes.len() != codes.len())
+        && let Some(place) = field.place()
+    {
+        let label = "allowed: one or more, the factory's first, and as many codes";
+        keys.table.fault(place.fault("each return mode has a code", label));
+        codes.clear();
+    }
+    two_returns(&mut keys, &mut defaults.two_returns);
+    keys.finish()?;
+    let modes: Vec<(Returns, u8)> = modes.into_iter().zip(codes).collect();
+    defaults.return_mode = modes.first()?.0;
+    Some(modes)
+}
+
+fn sync(mut keys: Keys<'_>, defaults: &mut RobosenseSettings) -> Option<Vec<SyncMode>> {
+    let mut modes = Vec::new();
+    let field = keys.field("modes");
+    keys.put(field.choices(&SyncMode::WORDS, PROFILES), &mut modes);
+    if modes.is_empty()
+        && keys.is_complete()
+        && let Some(place) = field.place()
+    {
+        let label = "allowed: one or more, the factory's first";
+        keys.table.fault(place.fault("a unit's clock is set in some way", label));
+    }
+    clock_settings::ptp_ahead(&mut keys, &mut defaults.clock.ptp_ahead_s);
+    keys.finish()?;
+    defaults.clock.mode = *modes.first()?;
+    Some(modes)
+}
+
+fn spread(table: TableReader<'_>) -> Option<UnitSpread> {
+    let mut keys = Keys::of_profile(table);
+    let mut all = UnitSpread::default();
+    let degrees = Limit::new(0.0..=1.0, "degrees", PROFILES);
+    keys.number("elevation_std_deg", &degrees, &mut all.elevation_std_deg);
+    keys.number("azimuth_std_deg", &degrees, &mut all.azimuth_std_deg);
+    keys.finish()?;
+    Some(all)
+}
+
+fn exit(table: TableReader<'_>) -> Option<[f64; 2]> {
+    let mut keys = Keys::of_profile(table);
+    let mut exit_m = [0.0; 2];
+    let mm = Limit::new(-1000.0..=1000.0, "mm", PROFILES);
+    for (key, own) in ["out_mm", "up_mm"].into_iter().zip(&mut exit_m) {
+        keys.scaled(key, &mm, 1e-3, own);
+    }
+    keys.finish()?;
+    Some(exit_m)
+}
+
+fn imu(mut keys: Keys<'_>) -> Option<ImuProfile> {
+    let mut all = ImuProfile::default();
+    read_ports(&mut keys, &mut all.ports);
+    keys.integer("rate_hz", &Limit::new(1..=1000, "Hz", PROFILES), &mut all.rate_hz);
+    let latency = Limit::new(0.0..=100_000.0, "us", PROFILES);
+    keys.time_ns("latency_us", &latency, 1e3, &mut all.latency_ns);
+    let range = Limit::new(0..=3, "", FORMAT);
+    let [accel, gyro] = &mut all.ranges;
+    keys.integer("accel_range", &range, accel);
+    keys.integer("gyro_range", &range, gyro);
+    let bits = Limit::new(8..=31, "", FORMAT);
+    keys.integer("full_scale_bits", &bits, &mut all.full_scale_bits);
+    keys.number("accel_std_g", &Limit::new(0.0..=1.0, "g", PROFILES), &mut all.accel_std_g);
+    let rate = Limit::new(0.0..=100.0, "degrees/s", PROFILES);
+    keys.number("gyro_std_deg_s", &rate, &mut all.gyro_std_deg_s);
+    let mm = Limit::new(-1000.0..=1000.0, "mm", PROFILES);
+    keys.read("place_mm", &mut all.place_m, |field| {
+        field.numbers::<3>(&mm).map(|place| place.map(|mm| mm / 1000.0))
+    });
+    keys.finish()?;
+    Some(all)
+}
+
+fn lasers(mut table: TableReader<'_>, layout: Option<Layout>) -> Option<Vec<RobosenseLaser>> {
+    let columns = [
+        Column::whole("id", 127, PROFILES),
+        Column::number("elevation_deg", -90.0..=90.0, "degrees", PROFILES),
+        Column::number("azimuth_deg", -180.0..=180.0, "degrees", PROFILES),
+        Column::number("firing_us", 0.0..=1000.0, "us", PROFILES),
+    ];
+    let field = table.required("rows");
+    let own = layout.map(Layout::lasers);
+    let counts = own.as_ref().map_or(&LASERS[..], std::slice::from_ref);
+    let many = own.map_or("5, 16, 32, 96 or 128".to_owned(), |own| own.to_string());
+    let rows = spinning::lasers(&field, counts, &many, &columns, |_| None);
+    table.finish();
+    let laser = |[_, elevation_deg, azimuth_deg, firing_us]: [f64; 4]| RobosenseLaser {
+        elevation_deg,
+        azimuth_deg,
+        firing_ns: (firing_us * 1000.0).round() as u32,
+    };
+    Some(rows?.into_iter().map(laser).collect())
+}

@@ -1,0 +1,68 @@
+//! Where an M1's channels look: a mirror draws rows from the top down, one row there and the next one back. All firings
+//! of a frame are worked out once.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::profile::{RasterProfile, RobosenseLaser};
+use crate::wire::robosense::msop::M1_ANGLE_ZERO;
+
+/// A frame of an M1, packet by packet.
+#[derive(Clone, Debug)]
+pub struct Raster {
+    packets: Vec<PacketAims>,
+}
+
+/// The directions of a packet's points in the order of the wire.
+#[derive(Clone, Debug)]
+pub struct PacketAims {
+    /// Unit vectors: forward, left, up.
+    pub aims: Arc<[DVec3]>,
+    /// Up and to the left, as packets have them.
+    pub angles: Arc<[[u16; 2]]>,
+}
+
+impl Raster {
+    /// The frame of channels that look at the azimuths of `lasers`; `firings` make a packet.
+    pub fn new(raster: &RasterProfile, lasers: &[RobosenseLaser], firings: usize) -> Self {
+        let RasterProfile { rows, columns, step_deg } = *raster;
+        let middle = |count: u32| f64::from(count.saturating_sub(1)) / 2.0;
+        let told = |deg: f64| (deg * 100.0).round() as i32;
+        let angles = (0..rows).flat_map(|row| {
+            (0..columns).flat_map(move |column| {
+                let column = if row % 2 == 0 { column } else { columns - 1 - column };
+                let pitch = told((middle(rows) - f64::from(row)) * step_deg);
+                let left_deg = (middle(columns) - f64::from(column)) * step_deg;
+                lasers.iter().map(move |laser| [pitch, told(left_deg - laser.azimuth_deg)])
+            })
+        });
+        let angles: Vec<[i32; 2]> = angles.collect();
+        let packet = |angles: &[[i32; 2]]| PacketAims {
+            aims: angles.iter().map(|angles| aim(*angles)).collect(),
+            angles: angles
+                .iter()
+                .map(|angles| angles.map(|centideg| (M1_ANGLE_ZERO + centideg) as u16))
+                .collect(),
+        };
+        let of_packet = (firings * lasers.len()).max(1);
+        Self { packets: angles.chunks_exact(of_packet).map(packet).collect() }
+    }
+
+    /// Packets of a frame.
+    pub fn packets(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
+    /// A packet of a frame.
+    pub fn packet(&self, place: u64) -> &PacketAims {
+        &self.packets[(place % self.packets()) as usize]
+    }
+}
+
+/// The direction of these angles, up and to the left, hundredths of a degree.
+pub fn aim([pitch, yaw]: [i32; 2]) -> DVec3 {
+    let [(sin_pitch, cos_pitch), (sin_yaw, cos_yaw)] =
+        [pitch, yaw].map(|centideg| libm::sincos((f64::from(centideg) / 100.0).to_radians()));
+    DVec3::new(cos_pitch * cos_yaw, cos_pitch * sin_yaw, sin_pitch)
+}

@@ -1,0 +1,241 @@
+//! What a unit is set to, what hosts write by UCWP, and the packets of state that show it.
+
+use std::net::IpAddr;
+
+use super::Robosense;
+use super::angles::serial_text;
+use super::planner::{FieldOfView, Mode};
+use super::profile::{Returns, RobosenseProfile, RobosenseSettings, UcwpEffect};
+use crate::config::profile::network::HostAddress;
+use crate::spinning::rotor::Phase;
+use crate::time::SimTime;
+use crate::wire::robosense::difop::Difop;
+use crate::wire::robosense::layout::Layout;
+use crate::wire::robosense::msop::FULL_TURN_CENTIDEG;
+use crate::wire::robosense::ucwp::Ucwp;
+use crate::{Output, REACTION_NS, Transmit};
+
+/// A field of view that is narrower is not taken, hundredths of a degree: a packet would last longer than a second.
+pub(super) const NARROWEST_CENTIDEG: u16 = 1000;
+
+/// What a unit is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Values {
+    /// As it was written; the motor rests at a speed that the unit does not have.
+    pub rpm: u16,
+    pub returns: Returns,
+    pub fov_centideg: [u16; 2],
+    pub phase_deg: u16,
+    pub phase_lock: bool,
+    /// Where packets go.
+    pub host: HostAddress,
+    /// The unit's own addresses and ports. It stores and reports them; the rig's link decides.
+    pub own_ip: [u8; 4],
+    pub mac: [u8; 6],
+    pub own_ports: [u16; 2],
+}
+
+impl Values {
+    /// What a rig's settings say; packets go to `host`.
+    pub fn of(profile: &RobosenseProfile, settings: &RobosenseSettings, host: HostAddress) -> Self {
+        Self {
+            rpm: settings.rotation_rate_rpm as u16,
+            returns: settings.return_mode,
+            fov_centideg: settings.fov_centideg,
+            phase_deg: settings.phase_deg,
+            phase_lock: settings.phase_lock,
+            host,
+            own_ip: profile.network.source_ip.octets(),
+            mac: profile.network.source_mac,
+            own_ports: [profile.network.source_port, profile.difop_ports[0]],
+        }
+    }
+
+    /// The speed that the motor drives the rotor to, rpm; 0 if it rests.
+    pub fn driven_rpm(&self, profile: &RobosenseProfile) -> u32 {
+        let rpm = u32::from(self.rpm);
+        if profile.rates_rpm.contains(&rpm) { rpm } else { 0 }
+    }
+
+    /// What packets are made of.
+    pub fn mode(&self, profile: &RobosenseProfile, settings: &RobosenseSettings) -> Mode {
+        let rpm = self.driven_rpm(profile);
+        Mode {
+            is_on: rpm > 0,
+            rpm,
+            returns: self.returns,
+            order: settings.two_returns,
+            view: FieldOfView(self.fov_centideg),
+        }
+    }
+
+    /// These with what a host has written; what a unit cannot be set to stays.
+    fn written(&self, ucwp: &Ucwp) -> Self {
+        let mut values = self.clone();
+        values.rpm = ucwp.rpm;
+        let [own_msop, msop, own_difop, difop] = ucwp.ports;
+        values.own_ports = [own_msop, own_difop];
+        if ucwp.host_ip != [0; 4] {
+            values.host.ip = IpAddr::from(ucwp.host_ip);
+        }
+        for (place, port) in [msop, difop].into_iter().enumerate() {
+            if let Some(own) = values.host.ports.get_mut(place).filter(|_| port != 0) {
+                *own = port;
+            }
+        }
+        if ucwp.lidar_ip != [0; 4] {
+            values.own_ip = ucwp.lidar_ip;
+        }
+        values.mac = ucwp.mac;
+        if is_view(ucwp.fov) {
+            values.fov_centideg = ucwp.fov;
+        }
+        if ucwp.phase_deg < 360 {
+            values.phase_deg = ucwp.phase_deg;
+        }
+        values
+    }
+}
+
+/// Whether lasers can fire from the first angle to the second.
+fn is_view([first, last]: [u16; 2]) -> bool {
+    let is_wide = FieldOfView([first, last]).share() * f64::from(FULL_TURN_CENTIDEG)
+        >= f64::from(NARROWEST_CENTIDEG);
+    first.max(last) <= FULL_TURN_CENTIDEG && is_wide
+}
+
+impl Robosense {
+    /// Takes a datagram of a host. There is no answer.
+    pub(super) fn hear(&mut self, bytes: &[u8]) {
+        if !self.profile.interface.has_ucwp || self.is_down() {
+            return;
+        }
+        let ucwp = match Ucwp::read(bytes) {
+            Ok(ucwp) => ucwp,
+            Err(why) => {
+                tracing::debug!("{} ignores a datagram: {why}", serial_text(self.settings.serial));
+                return;
+            }
+        };
+        if let Some(unix_us) = ucwp.unix_us() {
+            self.clock.set_by_host(self.stream.now, i128::from(unix_us) * 1000);
+        }
+        self.stored = self.stored.written(&ucwp);
+        match self.settings.ucwp_effect {
+            UcwpEffect::AtOnce => self.configure(),
+            UcwpEffect::Restarts => self.restart(),
+            UcwpEffect::Stored => {}
+        }
+    }
+
+    /// Does what is stored from the next turn on.
+    fn configure(&mut self) {
+        let at = self.stream.program.takes_effect(self.stream.now);
+        self.move_host(at);
+        self.values = self.stored.clone();
+        self.follow(at);
+    }
+
+    fn move_host(&mut self, at: SimTime) {
+        if self.stored.host != self.values.host {
+            self.stream.send(Transmit::new(at, Output::Host(self.stored.host.clone())));
+        }
+    }
+
+    /// Restarts and does what is stored: packets stop, and the clock counts from zero.
+    fn restart(&mut self) {
+        let down_at = SimTime(self.stream.now.0 + REACTION_NS);
+        self.up_at = SimTime(down_at.0 + self.profile.interface.boot_ns);
+        self.clock.restart(self.up_at);
+        self.next_difop = self.next_difop.max(self.up_at);
+        self.move_host(down_at);
+        self.values = self.stored.clone();
+        let mode = self.values.mode(&self.profile, &self.settings);
+        let (rpm, up_at) = (self.values.driven_rpm(&self.profile), self.up_at);
+        let program = &mut self.stream.program;
+        program.set_mode(down_at, Mode { is_on: false, ..mode });
+        program.set_mode(up_at, mode);
+        program.set_drive(down_at, 0, None);
+        program.set_drive(up_at, rpm, None);
+        self.stream.plan_again(down_at);
+    }
+
+    /// Brings packets and rotor in line with the values and the clock from `at` on.
+    pub(super) fn follow(&mut self, at: SimTime) {
+        let at = at.max(self.up_at);
+        let mode = self.values.mode(&self.profile, &self.settings);
+        let (rpm, phase) = (self.values.driven_rpm(&self.profile), self.wanted_phase());
+        let program = &mut self.stream.program;
+        if program.ends_with(&mode, rpm, phase) {
+            return;
+        }
+        program.set_mode(at, mode);
+        program.set_drive(at, rpm, phase);
+        self.stream.plan_again(at);
+    }
+
+    /// The phase that the rotor is to keep, if it is to keep one and there is a clock to follow.
+    fn wanted_phase(&self) -> Option<Phase> {
+        let now = self.stream.now;
+        let has_phase = self.values.phase_lock
+            && self.profile.raster.is_none()
+            && self.clock.set_by(now) != super::clock::SetBy::Nothing;
+        let second = self.clock.second(now);
+        let turn = f64::from(self.values.phase_deg) / 360.0;
+        let kept = self.stream.program.rotor().drive().1.filter(|kept| kept.is_near(turn, second));
+        has_phase.then_some(kept.unwrap_or(Phase { turn, second }))
+    }
+
+    /// Whether it restarts: it hears nobody then.
+    pub(super) fn is_down(&self) -> bool {
+        self.stream.now < self.up_at
+    }
+
+    /// Sends the packets of state that are due.
+    pub(super) fn send_difop(&mut self) {
+        while self.next_difop <= self.stream.now {
+            let at = self.next_difop;
+            self.next_difop = SimTime(at.0 + self.settings.difop_period_ns);
+            let bytes = self.difop(at).to_bytes(self.profile.packet.layout);
+            let output = Output::Datagram { port: RobosenseProfile::DIFOP, bytes };
+            self.stream.send(Transmit::new(at, output));
+        }
+    }
+
+    /// What a packet of state says that leaves at `at`.
+    pub(super) fn difop(&self, at: SimTime) -> Difop {
+        let (profile, stored) = (&self.profile, &self.stored);
+        let host_ip = match stored.host.ip {
+            IpAddr::V4(ip) => ip.octets(),
+            IpAddr::V6(_) => [0; 4],
+        };
+        let to = |place: usize| stored.host.ports.get(place).copied().unwrap_or_default();
+        let is_m1 = profile.packet.layout == Layout::M1;
+        let interface = &profile.interface;
+        Difop {
+            rpm: if is_m1 { stored.rpm / 60 } else { stored.rpm },
+            ips: [stored.own_ip, host_ip],
+            mac: stored.mac,
+            ports: [stored.own_ports[0], to(0), stored.own_ports[1], to(1)],
+            fov: stored.fov_centideg,
+            phase_deg: stored.phase_deg,
+            versions: profile.identity.versions,
+            serial: self.settings.serial,
+            returns: profile.return_code(stored.returns),
+            sync: [self.settings.clock.mode as u8, self.clock.set_by(at) as u8],
+            unix_us: self.stamp_us(at),
+            supplies: interface.supplies,
+            celsius: interface.celsius,
+            gps: self.clock.gps_state(at),
+            turns_rpm: self.stream.program.rotor().rpm(at).round() as u16,
+            sentence: self.clock.sentence().to_vec(),
+            mounting: interface.mounting,
+            imu_m: profile.imu.map_or([0.0; 3], |imu| imu.place_m.map(|metres| metres as f32)),
+            angles: self
+                .lasers
+                .iter()
+                .map(|laser| [Some(laser.elevation_deg), Some(laser.azimuth_deg)])
+                .collect(),
+        }
+    }
+}

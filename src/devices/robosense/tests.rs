@@ -1,0 +1,476 @@
+use std::net::IpAddr;
+
+use super::profile::{PtpState, Returns, UcwpEffect};
+use super::*;
+use crate::commands::CommandTable;
+use crate::config::profile::Profile;
+use crate::families::catalogue;
+use crate::sensors::{Return, Subject};
+use crate::spinning::testing::without_revoked;
+use crate::wire::robosense::difop::{Difop, SyncMode};
+use crate::wire::robosense::imu::Sample;
+use crate::wire::robosense::msop::Packet;
+use crate::wire::robosense::ucwp::Ucwp;
+use crate::wire::robosense::values::time_field;
+
+const MS: u64 = 1_000_000;
+const NAMES: [&str; 10] = [
+    "robosense-rs16",
+    "robosense-rs32",
+    "robosense-bpearl",
+    "robosense-bpearl-v4",
+    "robosense-helios",
+    "robosense-helios-16p",
+    "robosense-ruby",
+    "robosense-ruby-plus",
+    "robosense-airy",
+    "robosense-m1",
+];
+const PEER: Peer = Peer { connection: 7, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
+const START_US: i64 = 1_780_315_200_000_000;
+
+fn driver(name: &str) -> Arc<Profile> {
+    catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+fn own(profile: &Profile) -> &RobosenseProfile {
+    profile.data().unwrap()
+}
+
+/// A unit whose clock is right: by PTP, or as though a receiver kept it.
+fn unit(name: &str, change: impl FnOnce(&mut RobosenseSettings)) -> Robosense {
+    let profile = driver(name);
+    let driver = own(&profile);
+    let mut settings = driver.defaults.clone();
+    match driver.sync_modes.contains(&SyncMode::PtpE2e) {
+        true => {
+            settings.clock.mode = SyncMode::PtpE2e;
+            settings.clock.ptp = PtpState::Locked;
+        }
+        false => {
+            settings.clock.own.reference = crate::spinning::clock_settings::ClockReference::Utc;
+        }
+    }
+    settings.phase_lock = false;
+    change(&mut settings);
+    let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+    let (noise, faults) = (NoiseSource::new(1, name), DeviceFaults::default());
+    Robosense::new(driver, &settings, None, noise, epoch, &faults)
+}
+
+/// Two echoes, of 10 m and of 20 m, the nearer one stronger.
+fn echoes() -> Echoes {
+    let mut echoes = Echoes::default();
+    echoes.push(Return { range_m: 10.0, intensity: 0.25, signal: 0.0025 });
+    echoes.push(Return { range_m: 20.0, intensity: 0.5, signal: 0.00125 });
+    echoes
+}
+
+/// Lets the unit run for so long, asked ahead by `ahead_ms`; what it sends.
+fn run_ahead(unit: &mut Robosense, for_ms: u64, ahead_ms: u64) -> Vec<Transmit> {
+    let to = unit.stream.now.0 + for_ms * MS;
+    let mut sent = Vec::new();
+    while unit.stream.now.0 < to {
+        let now = SimTime(unit.stream.now.0 + MS);
+        while let Some(request) = unit.poll_request(SimTime(now.0 + ahead_ms * MS)) {
+            let Subject::Sweep(sweep) = &request.subject else {
+                unit.handle_measurement(&Measurement::new(request, Outcome::Inertial(Vec::new())));
+                continue;
+            };
+            let outcome = Outcome::Echoes(vec![echoes(); sweep.firings.len()]);
+            unit.handle_measurement(&Measurement::new(request, outcome));
+            sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
+        }
+        unit.advance(now);
+        sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
+    }
+    without_revoked(sent)
+}
+
+fn run(unit: &mut Robosense, for_ms: u64) -> Vec<Transmit> {
+    run_ahead(unit, for_ms, 60)
+}
+
+fn datagrams(sent: &[Transmit], own: u8) -> Vec<(SimTime, &[u8])> {
+    let of = |transmit: &'_ Transmit| matches!(&transmit.output, Output::Datagram { port, .. } if port.0 == own);
+    let own = sent.iter().filter(|transmit| of(transmit));
+    own.map(|transmit| (transmit.due, transmit.output.bytes().unwrap())).collect()
+}
+
+fn packets(sent: &[Transmit]) -> Vec<(SimTime, Packet<'_>)> {
+    datagrams(sent, 0)
+        .into_iter()
+        .map(|(due, bytes)| (due, Packet::parse(bytes).unwrap()))
+        .collect()
+}
+
+#[test]
+fn every_model_sends_what_its_layout_says_in_each_mode_at_each_speed() {
+    for name in NAMES {
+        let profile = driver(name);
+        let driver = own(&profile);
+        let layout = driver.packet.layout;
+        for (mode, code) in driver.return_modes.clone() {
+            for rpm in driver.rates_rpm.clone() {
+                let mut unit = unit(name, |settings| {
+                    settings.return_mode = mode;
+                    settings.rotation_rate_rpm = rpm;
+                });
+                let rate_hz = unit.data_rate_hz();
+                let sent = run(&mut unit, 250);
+                let all = packets(&sent);
+                let what = format!("{name} {mode:?} {rpm}");
+                let in_time = all.iter().filter(|(due, _)| due.0 <= 200 * MS).count() as f64;
+                assert!((in_time - rate_hz * 0.2).abs() <= 3.0, "{what}: {in_time}, {rate_hz}");
+                let unit_m = layout.distance_unit_m();
+                for (_, packet) in &all {
+                    assert_eq!(packet.layout(), layout, "{what}");
+                    let (slots, is_second) = match layout {
+                        Layout::M1 => (Vec::new(), packet.angled(0).1 == 2),
+                        _ => (packet.slots(mode.is_dual()), false),
+                    };
+                    let far = |second: bool| match mode {
+                        Returns::Last => true,
+                        Returns::Strongest | Returns::First => false,
+                        _ => second,
+                    };
+                    for slot in slots {
+                        let wanted = if far(slot.is_second) { 20.0 } else { 10.0 };
+                        let mut points = packet.points(&slot);
+                        assert!(points.all(|p| f64::from(p.distance) * unit_m == wanted), "{what}");
+                    }
+                    if layout == Layout::M1 {
+                        let wanted = if far(is_second) { 20.0 } else { 10.0 };
+                        let mut points = packet.angled(24).2;
+                        let is_there =
+                            |p: AngledPoint| f64::from(p.point.distance) * unit_m == wanted;
+                        assert!(points.all(is_there), "{what}");
+                    }
+                }
+                let state = datagrams(&sent, 1)[0].1;
+                let state = Difop::parse(layout, state).unwrap();
+                assert_eq!((state.returns, state.serial), (code, driver.defaults.serial), "{what}");
+                assert_eq!(layout.is_dual(code), mode.is_dual(), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn times_and_azimuths_go_together() {
+    for name in NAMES {
+        let mut unit = unit(name, |_| {});
+        let period_ns = unit.profile.step_ns(1) as f64;
+        let sent = run(&mut unit, 150);
+        let mut last_us = None;
+        for (due, packet) in packets(&sent) {
+            let after_ns = (packet.head().unix_us - START_US) as f64 * 1000.0;
+            let firings = packet.layout().firings(false) as f64;
+            let ends_ns = after_ns + firings * period_ns;
+            assert!((due.0 as f64 - ends_ns).abs() < 2000.0, "{name}: {due:?} {ends_ns}");
+            let step_us = packet.head().unix_us - last_us.unwrap_or(packet.head().unix_us);
+            assert!(
+                last_us.is_none() || (step_us as f64 * 1000.0 - firings * period_ns).abs() < 2000.0
+            );
+            last_us = Some(packet.head().unix_us);
+            if packet.layout() == Layout::M1 {
+                continue;
+            }
+            // 600 rpm: 36 centidegrees in 100 microseconds.
+            let turned = (after_ns * 3.6e-4).rem_euclid(36_000.0);
+            let off =
+                (f64::from(packet.azimuth(0)) - turned + 18_000.0).rem_euclid(36_000.0) - 18_000.0;
+            assert!(off.abs() <= 0.9, "{name}: {} {turned}", packet.azimuth(0));
+        }
+    }
+}
+
+#[test]
+fn what_is_sent_does_not_depend_on_how_far_ahead_it_is_asked() {
+    let script = |ahead_ms: u64| {
+        let mut unit = unit("robosense-ruby", |settings| settings.return_mode = Returns::Dual);
+        let mut sent = run_ahead(&mut unit, 50, ahead_ms);
+        unit.stored.returns = Returns::Strongest;
+        unit.values.returns = Returns::Strongest;
+        let at = unit.stream.program.takes_effect(unit.stream.now);
+        unit.follow(at);
+        sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
+        sent.extend(run_ahead(&mut unit, 250, ahead_ms));
+        let mut kept = without_revoked(sent);
+        kept.retain(|transmit| transmit.due.0 < 250 * MS);
+        kept
+    };
+    let (near, far) = (script(1), script(90));
+    // Ports by themselves: they have an order each.
+    for port in [0, 1] {
+        assert!(datagrams(&near, port) == datagrams(&far, port), "port {port}");
+    }
+    assert!(near.len() > 500);
+}
+
+#[test]
+fn a_rubys_returns_run_through_packets() {
+    let mut unit = unit("robosense-ruby", |settings| settings.return_mode = Returns::Dual);
+    let sent = run(&mut unit, 20);
+    let all = packets(&sent);
+    for pair in all.chunks_exact(2) {
+        let azimuths = |packet: &Packet<'_>| [0, 1, 2].map(|block| packet.azimuth(block));
+        let [a, b, c] = azimuths(&pair[0].1);
+        let [d, e, f] = azimuths(&pair[1].1);
+        assert!(a == b && c == d && e == f && c != b && e != d, "{a} {b} {c} {d} {e} {f}");
+    }
+}
+
+#[test]
+fn a_frame_of_an_m1_is_whole() {
+    let mut unit = unit("robosense-m1", |settings| settings.return_mode = Returns::Dual);
+    let sent = run(&mut unit, 120);
+    let numbers: Vec<u32> = packets(&sent).iter().map(|(_, packet)| packet.head().count).collect();
+    let wanted: Vec<u32> = (1..=1260).chain(1..=1260).take(numbers.len()).collect();
+    assert!(numbers == wanted && numbers.len() > 1300);
+    let all = packets(&sent);
+    let angles =
+        |place: usize| all[place].1.angled(0).2.map(|p| p.angles_deg()).collect::<Vec<_>>();
+    let first = angles(0);
+    assert_eq!(first[0], [12.5, 60.4]);
+    assert_eq!(first[4], [12.5, -35.6]);
+    assert_eq!(angles(1258)[2][0], -12.5, "the last row");
+}
+
+#[test]
+fn only_the_field_of_view_is_sent() {
+    let mut unit = unit("robosense-helios", |settings| settings.fov_centideg = [27_000, 9000]);
+    let sent = run(&mut unit, 250);
+    for (_, packet) in packets(&sent) {
+        let seen = |block| !(9000..27_000).contains(&packet.azimuth(block));
+        assert!((0..12).all(seen));
+    }
+    let in_time = packets(&sent).iter().filter(|(due, _)| due.0 <= 200 * MS).count();
+    assert!((145..=155).contains(&in_time), "{in_time}");
+}
+
+#[test]
+fn state_tells_the_units_own_angles() {
+    for name in NAMES.into_iter().filter(|name| !name.contains("m1")) {
+        let mut unit = unit(name, |_| {});
+        let sent = run(&mut unit, 1);
+        let state = Difop::parse(unit.profile.packet.layout, datagrams(&sent, 1)[0].1).unwrap();
+        for (laser, told) in unit.lasers.iter().zip(&state.angles) {
+            let own = [laser.elevation_deg, laser.azimuth_deg];
+            for (own, told) in own.into_iter().zip(told) {
+                assert!((own - told.unwrap()).abs() < 1e-9, "{name}: {own} {told:?}");
+            }
+        }
+        let spread = |laser: &RobosenseLaser, model: &RobosenseLaser| laser != model;
+        let others = unit.lasers.iter().zip(&unit.profile.lasers).filter(|(a, b)| spread(a, b));
+        assert!(others.count() > unit.lasers.len() / 2, "{name}");
+    }
+}
+
+fn ucwp() -> Ucwp {
+    Ucwp {
+        id: [0; 8],
+        rpm: 300,
+        lidar_ip: [192, 168, 1, 105],
+        host_ip: [127, 0, 0, 7],
+        mac: [1, 2, 3, 4, 5, 6],
+        ports: [6688, 6689, 8899, 8900],
+        fov: [0, 18_000],
+        time: time_field(Layout::Rs16, 1_489_139_130_100_200),
+        phase_deg: 90,
+    }
+}
+
+#[test]
+fn every_field_of_a_configuration_does_what_the_table_says() {
+    let table = CommandTable::parse("UCWP fields", include_str!("ucwp.csv"));
+    assert_eq!(table.rows.len(), 11);
+    let mut unit = unit("robosense-rs32", |settings| {
+        settings.clock.own.reference = Default::default();
+    });
+    run(&mut unit, 50);
+    unit.handle_peer_input(unit.stream.now, PEER, &ucwp().write());
+    let moved: Vec<Transmit> = std::iter::from_fn(|| unit.poll_transmit()).collect();
+    let host = moved.iter().find_map(|transmit| match &transmit.output {
+        Output::Host(host) => Some(host.clone()),
+        _ => None,
+    });
+    let wanted = HostAddress { ip: IpAddr::from([127, 0, 0, 7]), ports: vec![6689, 8900] };
+    assert_eq!(host, Some(wanted));
+    let sent = run(&mut unit, 4000);
+    let state = datagrams(&sent, 1).pop().unwrap().1;
+    let state = Difop::parse(Layout::Rs32, state).unwrap();
+    assert_eq!((state.rpm, state.turns_rpm, state.fov), (300, 300, [0, 18_000]));
+    assert_eq!(state.ips, [[192, 168, 1, 105], [127, 0, 0, 7]]);
+    assert_eq!((state.mac, state.phase_deg), ([1, 2, 3, 4, 5, 6], 90));
+    assert_eq!(state.ports, [6688, 6689, 8899, 8900]);
+    let (due, packet) = *packets(&sent).last().unwrap();
+    assert!(packet.azimuth(0) < 18_000);
+    // Written 50 ms after the start; a packet may hold both ends of the sector that is left out.
+    let counted_us = packet.head().unix_us - 1_489_139_130_100_200;
+    let passed_us = (due.0 - 50 * MS) as i64 / 1000;
+    assert!((passed_us - 102_000..passed_us).contains(&counted_us), "{counted_us} {passed_us}");
+    // What is no configuration changes nothing.
+    let before = unit.stored.clone();
+    let bytes = ucwp().write();
+    for wrong in [&bytes[1..], &bytes[..48], &[0; 1248][..], &[]] {
+        unit.handle_peer_input(unit.stream.now, PEER, wrong);
+    }
+    let odd = Ucwp { fov: [0, 50], phase_deg: 400, host_ip: [0; 4], ..ucwp() };
+    unit.handle_peer_input(unit.stream.now, PEER, &odd.write());
+    assert_eq!(unit.stored, before);
+}
+
+#[test]
+fn another_speed_stops_the_motor() {
+    let mut unit = unit("robosense-rs16", |_| {});
+    run(&mut unit, 50);
+    unit.handle_peer_input(unit.stream.now, PEER, &Ucwp { rpm: 0, ..ucwp() }.write());
+    run(&mut unit, 5000);
+    let sent = run(&mut unit, 1100);
+    assert!(packets(&sent).is_empty());
+    let state = Difop::parse(Layout::Rs16, datagrams(&sent, 1)[0].1).unwrap();
+    assert_eq!((state.rpm, state.turns_rpm), (0, 0));
+}
+
+#[test]
+fn a_configuration_may_wait_or_restart_the_unit() {
+    let with = |effect| {
+        let mut unit = unit("robosense-rs16", |settings| settings.ucwp_effect = effect);
+        run(&mut unit, 50);
+        unit.handle_peer_input(unit.stream.now, PEER, &ucwp().write());
+        let sent = run(&mut unit, 2000);
+        let state =
+            datagrams(&sent, 1).pop().map(|(_, state)| Difop::parse(Layout::Rs16, state).unwrap());
+        (unit, packets(&sent).len(), state)
+    };
+    let (_, count, state) = with(UcwpEffect::Stored);
+    let state = state.unwrap();
+    assert!(count > 1450 && (state.rpm, state.turns_rpm) == (300, 600));
+    let (mut unit, count, state) = with(UcwpEffect::Restarts);
+    assert!(count < 30 && state.is_none(), "{count}");
+    let sent = run(&mut unit, 12_000);
+    let state = Difop::parse(Layout::Rs16, datagrams(&sent, 1).pop().unwrap().1).unwrap();
+    assert_eq!((state.rpm, state.turns_rpm), (300, 300));
+    // A unit without UCWP ignores all.
+    let mut helios = self::unit("robosense-helios", |_| {});
+    let before = helios.stored.clone();
+    helios.handle_peer_input(SimTime(MS), PEER, &ucwp().write());
+    assert_eq!(helios.stored, before);
+}
+
+#[test]
+fn an_airy_sends_samples() {
+    let mut unit = unit("robosense-airy", |_| {});
+    let truth = |at| crate::sensors::imu::InertialTruth {
+        at,
+        specific_force_m_s2: DVec3::new(0.0, 0.0, 9.80665),
+        angular_rate_rad_s: DVec3::new(0.0, 0.0, 0.5),
+        magnetic_field_gauss: DVec3::ZERO,
+        world_from_sensor: glam::DQuat::IDENTITY,
+        velocity_m_s: DVec3::ZERO,
+        acceleration_m_s2: DVec3::ZERO,
+        position_m: DVec3::ZERO,
+        place: crate::frames::Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 },
+    };
+    let mut sent = Vec::new();
+    while let Some(request) = unit.poll_request(SimTime(40 * MS)) {
+        let outcome = match &request.subject {
+            Subject::Series { count, period_ns } => Outcome::Inertial(
+                (0..u64::from(*count))
+                    .map(|n| truth(SimTime(request.start.0 + n * period_ns)))
+                    .collect(),
+            ),
+            Subject::Sweep(sweep) => Outcome::Echoes(vec![echoes(); sweep.firings.len()]),
+            Subject::Instant => continue,
+        };
+        unit.handle_measurement(&Measurement::new(request, outcome));
+    }
+    unit.advance(SimTime(40 * MS));
+    sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
+    let samples: Vec<_> =
+        datagrams(&sent, 2).iter().map(|(_, bytes)| Sample::parse(bytes, 15).unwrap()).collect();
+    assert!(samples.len() >= 8, "{}", samples.len());
+    for (count, sample) in samples.iter().enumerate() {
+        assert_eq!(sample.count, count as u32);
+        assert!((sample.acceleration_g[2] - 1.0).abs() < 0.02);
+        assert!((sample.angular_rate_deg_s[2] - 28.65).abs() < 1.0);
+    }
+}
+
+#[test]
+fn a_master_on_the_network_sets_the_clock() {
+    let mut unit = unit("robosense-helios", |settings| settings.clock.ptp = PtpState::Wire);
+    let status = |unit: &Robosense| unit.difop(unit.stream.now).sync;
+    assert_eq!((status(&unit), unit.stamp_us(SimTime(MS))), ([1, 0], 946_684_800_001_000));
+    // Noon of the first of June 2026, as TAI.
+    let tai_ns = i128::from(START_US + 37_000_000) * 1000;
+    let now = crate::ptp::testing::with_master(&mut unit, SimTime(MS), 20, 0, tai_ns);
+    assert_eq!(status(&unit), [1, 2]);
+    let off_us = unit.stamp_us(now) - (START_US + 37_000_000 + (now.0 / 1000) as i64);
+    assert!(off_us.abs() <= 1, "the master's time, {off_us} us off");
+}
+
+#[test]
+fn each_way_of_ptp_has_its_transport_and_delay() {
+    for (mode, transport) in [
+        (SyncMode::PtpE2e, crate::wire::ptp::Transport::Udp),
+        (SyncMode::PtpP2p, crate::wire::ptp::Transport::Udp),
+        (SyncMode::Gptp, crate::wire::ptp::Transport::Gptp),
+    ] {
+        let mut unit = unit("robosense-airy", |settings| {
+            settings.clock.mode = mode;
+            settings.clock.ptp = PtpState::Virtual;
+        });
+        assert_eq!(clock::transport_of(&unit.settings.clock), transport);
+        unit.advance(SimTime(20_000 * MS));
+        let state = unit.difop(unit.stream.now);
+        assert_eq!(state.sync, [mode as u8, 2], "{mode:?}");
+    }
+}
+
+/// A receiver on the cable: its pulse and sentence set an RS-LiDAR-16, which then keeps its phase.
+#[test]
+fn a_receiver_sets_the_clock_and_the_phase() {
+    let mut unit = unit("robosense-rs16", |settings| {
+        settings.clock.own.reference = Default::default();
+        settings.phase_lock = true;
+        settings.phase_deg = 90;
+    });
+    unit.connect_receiver();
+    let line = crate::wire::line::LineSettings::eight_n_one(9600);
+    for second in 1..8u64 {
+        let at = SimTime(second * 1000 * MS);
+        while let Some(request) = unit.poll_request(SimTime(at.0 - 900 * MS)) {
+            unit.handle_measurement(&Measurement::new(request, Outcome::Echoes(Vec::new())));
+        }
+        unit.handle_cable(at, &CableSignal::PulsePerSecond(true));
+        let later = SimTime(at.0 + 200 * MS);
+        unit.handle_cable(at, &CableSignal::PulsePerSecond(false));
+        let fields = [
+            format!("12000{second}"),
+            "A".into(),
+            "".into(),
+            "".into(),
+            "".into(),
+            "".into(),
+            "".into(),
+            "".into(),
+            "010626".into(),
+            "".into(),
+            "".into(),
+        ];
+        let sentence =
+            crate::wire::nmea::RawSentence::new("GPRMC", fields.iter().map(String::as_str));
+        unit.handle_cable(later, &CableSignal::Bytes(sentence.to_bytes(), line));
+    }
+    let now = SimTime(7900 * MS);
+    unit.advance(now);
+    let state = unit.difop(now);
+    assert_eq!((state.gps, state.phase_deg), (7, 90));
+    assert!(state.sentence.starts_with(b"$GPRMC,120007"), "{:?}", state.sentence);
+    let off_us = unit.stamp_us(now) - (START_US + 7_900_000);
+    assert!(off_us.abs() < 20, "{off_us}");
+    let turn = unit.stream.program.rotor().turn(SimTime(9000 * MS));
+    assert!((turn - 0.25).abs() < 1e-3, "{turn}");
+}

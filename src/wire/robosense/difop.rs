@@ -1,0 +1,293 @@
+//! Packets of state (DIFOP): addresses, settings, versions, clock, voltages and the unit's own angles.
+//!
+//! All models begin theirs alike, so that the layout must be known from packets of points or from a profile.
+
+use super::layout::Layout;
+use super::values::{
+    TIME_LEN, angle, read_angle, read_temperature_le, read_time, temperature_le, time_field,
+};
+use crate::ParseError;
+
+/// What a packet begins with.
+pub const ID: [u8; 8] = [0xa5, 0xff, 0x00, 0x5a, 0x11, 0x11, 0x55, 0x55];
+/// Room for a receiver's sentence, bytes.
+pub const SENTENCE_LEN: usize = 86;
+/// Temperatures that a packet has room for.
+pub const TEMPERATURES: usize = 5;
+/// Voltages and currents that a packet has room for.
+pub const SUPPLIES: usize = 9;
+const LONG: usize = 1248;
+const SHORT: usize = 256;
+const END: [u8; 2] = [0x0f, 0xf0];
+const SENTENCE_AT: usize = 382;
+const ANGLES_AT: usize = 468;
+const RS16_ANGLES_AT: usize = 1165;
+/// An RS-16's first lasers look down; signs are not sent.
+const RS16_DOWNWARD: usize = 8;
+/// Bits of the receiver's state.
+pub mod gps {
+    /// Pulses come.
+    pub const PPS: u8 = 1;
+    /// Sentences come that are valid.
+    pub const VALID: u8 = 2;
+    /// The time is set.
+    pub const TIME: u8 = 4;
+}
+
+/// How a unit's clock is to be set; its number in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SyncMode {
+    /// By a receiver's pulse and sentences.
+    #[default]
+    Gps = 0,
+    /// By PTP, delays end to end.
+    PtpE2e = 1,
+    /// By PTP, delays peer to peer.
+    PtpP2p = 2,
+    /// By gPTP.
+    Gptp = 3,
+}
+
+words!(SyncMode: "gps" => Gps, "ptp-e2e" => PtpE2e, "ptp-p2p" => PtpP2p, "gptp" => Gptp);
+
+/// What a packet says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Difop {
+    /// Set speed, rpm; frames a second of an M1.
+    pub rpm: u16,
+    /// The unit's address, and where packets go.
+    pub ips: [[u8; 4]; 2],
+    /// The unit's hardware address.
+    pub mac: [u8; 6],
+    /// MSOP local and remote, DIFOP local and remote; an M1 tells the remote ones.
+    pub ports: [u16; 4],
+    /// Lasers fire from the first to the second angle, hundredths of a degree.
+    pub fov: [u16; 2],
+    /// Where the rotor is to be when a second begins, degrees.
+    pub phase_deg: u16,
+    /// Versions of the top board and of the bottom board.
+    pub versions: [[u8; 5]; 2],
+    /// Serial number.
+    pub serial: [u8; 6],
+    /// The code of the return mode.
+    pub returns: u8,
+    /// The number of the way in which the clock is to be set, and by what it is: 0 nothing, 1 a receiver, 2 PTP.
+    pub sync: [u8; 2],
+    /// Microseconds of POSIX time.
+    pub unix_us: i64,
+    /// Voltages and currents as the model counts them.
+    pub supplies: [u16; SUPPLIES],
+    /// Of the boards, degrees Celsius.
+    pub celsius: [f64; TEMPERATURES],
+    /// See [`gps`].
+    pub gps: u8,
+    /// The motor's speed, rpm.
+    pub turns_rpm: u16,
+    /// The receiver's last sentence.
+    pub sentence: Vec<u8>,
+    /// How the unit is mounted, of an Airy.
+    pub mounting: u8,
+    /// From the inertial unit to the lidar, of an Airy: metres.
+    pub imu_m: [f32; 3],
+    /// Up, and clockwise, by laser, degrees; `None` if it has not been measured.
+    pub angles: Vec<[Option<f64>; 2]>,
+}
+
+/// Where the fields are that not all models have in one place.
+struct Places {
+    supplies: &'static [usize],
+    temperatures: &'static [usize],
+    gps: Option<usize>,
+    turns: Option<usize>,
+}
+
+fn places(layout: Layout) -> Places {
+    match layout {
+        Layout::Helios | Layout::Helios16 => Places {
+            supplies: &[313, 315, 317, 319, 321, 323],
+            temperatures: &[342, 344, 346, 348, 350],
+            gps: Some(359),
+            turns: Some(352),
+        },
+        Layout::Airy => Places {
+            supplies: &[1066, 1068, 1070, 1072, 1074],
+            temperatures: &[],
+            gps: None,
+            turns: None,
+        },
+        Layout::M1 => Places { supplies: &[63, 65], temperatures: &[], gps: None, turns: None },
+        _ => Places {
+            supplies: &[319, 321, 323, 325, 327, 329, 331, 333, 335],
+            temperatures: &[358, 360, 362, 364, 366],
+            gps: Some(357),
+            turns: Some(373),
+        },
+    }
+}
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    bytes[at..at + value.len()].copy_from_slice(value);
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
+}
+
+fn word(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes(array(bytes, at))
+}
+
+/// Whether bytes are a packet of state of some model.
+pub fn is_difop(bytes: &[u8]) -> bool {
+    [LONG, SHORT].contains(&bytes.len()) && bytes.starts_with(&ID)
+}
+
+impl Difop {
+    /// Its bytes.
+    pub fn to_bytes(&self, layout: Layout) -> Vec<u8> {
+        let is_m1 = layout == Layout::M1;
+        let mut bytes = vec![0; if is_m1 { SHORT } else { LONG }];
+        put(&mut bytes, 0, &ID);
+        put(&mut bytes, 10, self.ips.as_flattened());
+        put(&mut bytes, 18, &self.mac);
+        if is_m1 {
+            bytes[9] = self.rpm as u8;
+            put(&mut bytes, 24, &self.ports[1].to_be_bytes());
+            put(&mut bytes, 26, &self.ports[3].to_be_bytes());
+            put(&mut bytes, 28, self.versions.as_flattened());
+            put(&mut bytes, 38, &self.serial);
+            bytes[44] = self.returns;
+            put(&mut bytes, 45, &self.sync);
+            put(&mut bytes, 47, &time_field(layout, self.unix_us));
+        } else {
+            put(&mut bytes, 8, &self.rpm.to_be_bytes());
+            for (at, port) in [24, 26, 28, 30].into_iter().zip(self.ports) {
+                put(&mut bytes, at, &port.to_be_bytes());
+            }
+            put(&mut bytes, 32, self.fov.map(u16::to_be_bytes).as_flattened());
+            put(&mut bytes, 38, &self.phase_deg.to_be_bytes());
+            put(&mut bytes, 40, self.versions.as_flattened());
+            put(&mut bytes, 292, &self.serial);
+            bytes[300] = self.returns;
+            if !layout.has_calendar() {
+                put(&mut bytes, 301, &self.sync);
+            }
+            put(&mut bytes, 303, &time_field(layout, self.unix_us));
+            let sentence = &self.sentence[..self.sentence.len().min(SENTENCE_LEN)];
+            put(&mut bytes, SENTENCE_AT, sentence);
+            put(&mut bytes, LONG - END.len(), &END);
+            self.put_angles(layout, &mut bytes);
+        }
+        if layout == Layout::Airy {
+            bytes[289] = self.mounting;
+            put(&mut bytes, 1104, &1.0f32.to_be_bytes());
+            put(&mut bytes, 1108, self.imu_m.map(f32::to_be_bytes).as_flattened());
+        }
+        let places = places(layout);
+        for (at, value) in places.supplies.iter().zip(self.supplies) {
+            put(&mut bytes, *at, &value.to_be_bytes());
+        }
+        for (at, value) in places.temperatures.iter().zip(self.celsius) {
+            put(&mut bytes, *at, &temperature_le(value));
+        }
+        if let Some(at) = places.gps {
+            bytes[at] = self.gps;
+        }
+        if let Some(at) = places.turns {
+            put(&mut bytes, at, &self.turns_rpm.to_be_bytes());
+        }
+        bytes
+    }
+
+    fn put_angles(&self, layout: Layout, bytes: &mut [u8]) {
+        let unit_deg = layout.angle_unit_deg();
+        for (laser, [up, across]) in self.angles.iter().enumerate().take(layout.lasers()) {
+            if layout == Layout::Rs16 {
+                let size = up.map_or(0xff_ffff, |deg| (deg.abs() / unit_deg).round() as u32);
+                put(bytes, RS16_ANGLES_AT + 3 * laser, &size.to_be_bytes()[1..]);
+                continue;
+            }
+            put(bytes, ANGLES_AT + 3 * laser, &angle(*up, unit_deg));
+            put(bytes, across_at(layout) + 3 * laser, &angle(*across, unit_deg));
+        }
+    }
+
+    /// Reads the packet of a unit with this layout.
+    ///
+    /// # Errors
+    /// Another length or other first bytes.
+    pub fn parse(layout: Layout, bytes: &[u8]) -> Result<Self, ParseError> {
+        let is_m1 = layout == Layout::M1;
+        let need = if is_m1 { SHORT } else { LONG };
+        if bytes.len() != need {
+            let got = bytes.len();
+            return Err(ParseError::Length { what: "a DIFOP packet", need, got });
+        }
+        if !bytes.starts_with(&ID) {
+            return Err(ParseError::value("first byte of a DIFOP packet", bytes[0], "0xa5"));
+        }
+        let places = places(layout);
+        let mut read = Self {
+            ips: [array(bytes, 10), array(bytes, 14)],
+            mac: array(bytes, 18),
+            gps: places.gps.map_or(0, |at| bytes[at]),
+            turns_rpm: places.turns.map_or(0, |at| word(bytes, at)),
+            ..Self::default()
+        };
+        for (at, value) in places.supplies.iter().zip(&mut read.supplies) {
+            *value = word(bytes, *at);
+        }
+        for (at, value) in places.temperatures.iter().zip(&mut read.celsius) {
+            *value = read_temperature_le(array(bytes, *at));
+        }
+        let time = |at| read_time(layout, array::<TIME_LEN>(bytes, at)).unwrap_or_default();
+        if is_m1 {
+            read.rpm = bytes[9].into();
+            read.ports = [0, word(bytes, 24), 0, word(bytes, 26)];
+            read.versions = [array(bytes, 28), array(bytes, 33)];
+            read.serial = array(bytes, 38);
+            read.returns = bytes[44];
+            read.sync = array(bytes, 45);
+            read.unix_us = time(47);
+            return Ok(read);
+        }
+        read.rpm = word(bytes, 8);
+        read.ports = [24, 26, 28, 30].map(|at| word(bytes, at));
+        read.fov = [32, 34].map(|at| word(bytes, at));
+        read.phase_deg = word(bytes, 38);
+        read.versions = [array(bytes, 40), array(bytes, 45)];
+        read.serial = array(bytes, 292);
+        read.returns = bytes[300];
+        if !layout.has_calendar() {
+            read.sync = array(bytes, 301);
+        }
+        read.unix_us = time(303);
+        let sentence = &bytes[SENTENCE_AT..SENTENCE_AT + SENTENCE_LEN];
+        read.sentence = sentence.iter().copied().take_while(|byte| *byte != 0).collect();
+        if layout == Layout::Airy {
+            read.mounting = bytes[289];
+            read.imu_m = [1108, 1112, 1116].map(|at| f32::from_be_bytes(array(bytes, at)));
+        }
+        read.angles = angles(layout, bytes);
+        Ok(read)
+    }
+}
+
+fn across_at(layout: Layout) -> usize {
+    ANGLES_AT + 3 * layout.lasers().max(32)
+}
+
+fn angles(layout: Layout, bytes: &[u8]) -> Vec<[Option<f64>; 2]> {
+    let unit_deg = layout.angle_unit_deg();
+    let of = |laser: usize| {
+        if layout == Layout::Rs16 {
+            let [a, b, c] = array(bytes, RS16_ANGLES_AT + 3 * laser);
+            let size = u32::from_be_bytes([0, a, b, c]);
+            let deg = f64::from(size) * unit_deg;
+            let deg = if laser < RS16_DOWNWARD { -deg } else { deg };
+            return [(size != 0xff_ffff).then_some(deg), Some(0.0)];
+        }
+        [ANGLES_AT, across_at(layout)].map(|at| read_angle(array(bytes, at + 3 * laser), unit_deg))
+    };
+    (0..layout.lasers()).map(of).collect()
+}

@@ -1,0 +1,103 @@
+//! Inertial samples of an Airy.
+
+use super::layout::Layout;
+use super::values::{TIME_LEN, read_time, time_field};
+use crate::ParseError;
+use crate::record::{Record as _, record};
+
+/// Bytes of a packet.
+pub const IMU_LEN: usize = 51;
+const ID: [u8; 4] = [0xaa, 0x55, 0x5a, 0x05];
+
+record! {
+    /// A packet as it is laid out.
+    ImuWords: Be 51 {
+        /// `aa 55 5a 05`.
+        id: [u8; 4],
+        /// Seconds of POSIX time and microseconds.
+        time: [u8; TIME_LEN],
+        /// Parts of the range.
+        acceleration: [i32; 3],
+        /// Parts of the range.
+        angular_rate: [i32; 3],
+        /// Of the chip, hundredths of a degree Celsius.
+        temperature: i32,
+        /// Number of the output rate.
+        rate: u8,
+        /// Range n of the acceleration: 2^(n+1) g.
+        acceleration_range: u8,
+        /// Range n of the angular rate: 250 * 2^n degrees/s.
+        angular_rate_range: u8,
+        /// Counts samples.
+        count: u32,
+        /// End.
+        end: u16,
+    }
+}
+
+/// A sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Microseconds of POSIX time.
+    pub unix_us: i64,
+    /// Specific force, g.
+    pub acceleration_g: [f64; 3],
+    /// Angular rate, degrees/s.
+    pub angular_rate_deg_s: [f64; 3],
+    /// Of the chip, degrees Celsius.
+    pub celsius: f64,
+    /// Numbers of the ranges of acceleration and angular rate.
+    pub ranges: [u8; 2],
+    /// Counts samples.
+    pub count: u32,
+}
+
+fn full_scales(ranges: [u8; 2]) -> [f64; 2] {
+    let [acceleration, rate] = ranges.map(|range| libm::exp2(f64::from(range.min(16))));
+    [2.0 * acceleration, 250.0 * rate]
+}
+
+impl Sample {
+    /// Its packet; a full range is 2 to the power of `bits`.
+    pub fn to_bytes(&self, bits: u8) -> Vec<u8> {
+        let scales = full_scales(self.ranges);
+        let full = libm::exp2(f64::from(bits));
+        let counts = |value: f64, scale: f64| (value / scale * full).round() as i32;
+        ImuWords {
+            id: ID,
+            time: time_field(Layout::Airy, self.unix_us),
+            acceleration: self.acceleration_g.map(|value| counts(value, scales[0])),
+            angular_rate: self.angular_rate_deg_s.map(|value| counts(value, scales[1])),
+            temperature: (self.celsius * 100.0).round() as i32,
+            rate: 0,
+            acceleration_range: self.ranges[0],
+            angular_rate_range: self.ranges[1],
+            count: self.count,
+            end: 0,
+        }
+        .to_bytes()
+    }
+
+    /// Reads a packet whose full range is 2 to the power of `bits`.
+    ///
+    /// # Errors
+    /// Another length, other first bytes, no date.
+    pub fn parse(bytes: &[u8], bits: u8) -> Result<Self, ParseError> {
+        let words = ImuWords::parse(bytes)?;
+        if words.id != ID {
+            return Err(ParseError::value("first byte of an IMU packet", words.id[0], "0xaa"));
+        }
+        let ranges = [words.acceleration_range, words.angular_rate_range];
+        let scales = full_scales(ranges);
+        let full = libm::exp2(f64::from(bits));
+        let value = |counts: i32, scale: f64| f64::from(counts) / full * scale;
+        Ok(Self {
+            unix_us: read_time(Layout::Airy, words.time).unwrap_or_default(),
+            acceleration_g: words.acceleration.map(|counts| value(counts, scales[0])),
+            angular_rate_deg_s: words.angular_rate.map(|counts| value(counts, scales[1])),
+            celsius: f64::from(words.temperature) / 100.0,
+            ranges,
+            count: words.count,
+        })
+    }
+}

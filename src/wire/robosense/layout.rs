@@ -1,0 +1,258 @@
+//! How packets of each model are laid out.
+
+use std::ops::Range;
+
+words!(Layout: "rs16" => Rs16, "rs32" => Rs32, "bpearl" => Bpearl, "bpearl-v4" => BpearlV4, "helios" => Helios,
+    "helios-16p" => Helios16, "ruby" => Ruby, "airy" => Airy, "m1" => M1);
+
+/// Packets of one kind of models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// RS-LiDAR-16: two firings in a block.
+    #[default]
+    Rs16,
+    /// RS-LiDAR-32.
+    Rs32,
+    /// Bpearl up to the third version.
+    Bpearl,
+    /// Bpearl of the fourth version.
+    BpearlV4,
+    /// Helios with 32 lasers.
+    Helios,
+    /// Helios-16P: two firings in a block.
+    Helios16,
+    /// Ruby and Ruby Plus with 128 lasers.
+    Ruby,
+    /// Airy with 96 lines: two blocks for a firing.
+    Airy,
+    /// M1: points with their own angles.
+    M1,
+}
+
+/// The sizes of a packet, bytes, and counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Of the whole packet.
+    pub packet: usize,
+    /// Before the first block.
+    pub head: usize,
+    /// Blocks.
+    pub blocks: usize,
+    /// Of a block before its first point.
+    pub block_head: usize,
+    /// Points of a block.
+    pub points: usize,
+    /// Of a point.
+    pub point: usize,
+}
+
+impl Shape {
+    const fn of(
+        packet: usize,
+        head: usize,
+        blocks: usize,
+        block_head: usize,
+        points: usize,
+    ) -> Self {
+        Self { packet, head, blocks, block_head, points, point: 3 }
+    }
+
+    /// Where a block begins.
+    pub fn block_at(&self, block: usize) -> usize {
+        self.head + block * (self.block_head + self.points * self.point)
+    }
+
+    /// Where a point begins.
+    pub fn point_at(&self, block: usize, point: usize) -> usize {
+        self.block_at(block) + self.block_head + point * self.point
+    }
+}
+
+/// Some points of a block that are returns of one firing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The block.
+    pub block: usize,
+    /// The first of the points in the block.
+    pub point: usize,
+    /// The firing, counted in the packet from 0.
+    pub firing: usize,
+    /// Whether they are the second returns.
+    pub is_second: bool,
+    /// The lasers, one for each point.
+    pub first_laser: usize,
+    /// How many.
+    pub lasers: usize,
+}
+
+impl Slot {
+    /// The bytes of its points.
+    pub fn bytes(&self, shape: &Shape) -> Range<usize> {
+        shape.point_at(self.block, self.point)..shape.point_at(self.block, self.point + self.lasers)
+    }
+}
+
+/// Which part of the stream of returns a packet holds, where two returns of a firing do not fit into whole packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Packets are alike, or this one begins with the first return of a firing.
+    #[default]
+    Even,
+    /// The packet begins with the second return of a firing.
+    Odd,
+}
+
+impl Layout {
+    /// Sizes and counts of its packets of points.
+    pub fn shape(self) -> Shape {
+        match self {
+            Self::Rs16
+            | Self::Rs32
+            | Self::Bpearl
+            | Self::BpearlV4
+            | Self::Helios
+            | Self::Helios16 => Shape::of(1248, 42, 12, 4, 32),
+            Self::Ruby => Shape::of(1248, 80, 3, 4, 128),
+            Self::Airy => Shape::of(1248, 42, 8, 4, 48),
+            Self::M1 => Shape { point: 9, ..Shape::of(1210, 32, 25, 2, 5) },
+        }
+    }
+
+    /// Lasers, or channels, that fire one after the other or together.
+    pub fn lasers(self) -> usize {
+        match self {
+            Self::Rs16 | Self::Helios16 => 16,
+            Self::Rs32 | Self::Bpearl | Self::BpearlV4 | Self::Helios => 32,
+            Self::Airy => 96,
+            Self::Ruby => 128,
+            Self::M1 => 5,
+        }
+    }
+
+    /// Metres of a count of distance, as the model is delivered.
+    pub fn distance_unit_m(self) -> f64 {
+        match self {
+            Self::BpearlV4 | Self::Helios | Self::Helios16 => 0.0025,
+            _ => 0.005,
+        }
+    }
+
+    /// The largest count of distance.
+    pub fn max_distance(self) -> u16 {
+        // An Airy has 14 bits; the other two are a class.
+        if self == Self::Airy { 0x3fff } else { u16::MAX }
+    }
+
+    /// What a packet of points begins with.
+    pub fn id(self) -> &'static [u8] {
+        match self {
+            Self::Rs16 | Self::Rs32 | Self::Bpearl | Self::BpearlV4 => {
+                &[0x55, 0xaa, 0x05, 0x0a, 0x5a, 0xa5, 0x50, 0xa0]
+            }
+            Self::Helios | Self::Helios16 | Self::Ruby | Self::Airy => &[0x55, 0xaa, 0x05, 0x5a],
+            Self::M1 => &[0x55, 0xaa, 0x5a, 0xa5],
+        }
+    }
+
+    /// What a block begins with.
+    pub fn block_flag(self) -> &'static [u8] {
+        match self {
+            Self::Ruby => &[0xfe],
+            Self::M1 => &[],
+            _ => &[0xff, 0xee],
+        }
+    }
+
+    /// Where the bytes of the model's type and kind are in the head.
+    pub fn type_at(self) -> usize {
+        match self {
+            Self::Ruby | Self::M1 => 30,
+            _ => 31,
+        }
+    }
+
+    /// Whether dates are in calendar form; else they are seconds of POSIX time.
+    pub fn has_calendar(self) -> bool {
+        matches!(self, Self::Rs16 | Self::Rs32 | Self::Bpearl)
+    }
+
+    /// Whether a code of the return mode means two returns.
+    pub fn is_dual(self, code: u8) -> bool {
+        match self {
+            Self::Ruby => code >= 3,
+            Self::Airy => code == 0 || code == 3,
+            _ => code == 0,
+        }
+    }
+
+    /// Degrees of a count of an angle in packets of state.
+    pub fn angle_unit_deg(self) -> f64 {
+        match self {
+            Self::Rs16 => 0.0001,
+            Self::Rs32 => 0.001,
+            _ => 0.01,
+        }
+    }
+
+    /// Firings of a packet with one return, or two.
+    pub fn firings(self, is_dual: bool) -> usize {
+        match (self, is_dual) {
+            (Self::Rs16 | Self::Helios16, false) => 24,
+            (Self::Rs16 | Self::Helios16, true) => 12,
+            (Self::Rs32 | Self::Bpearl | Self::BpearlV4 | Self::Helios, false) => 12,
+            (Self::Rs32 | Self::Bpearl | Self::BpearlV4 | Self::Helios, true) => 6,
+            (Self::Ruby, false) => 3,
+            (Self::Ruby, true) => 2,
+            (Self::Airy, false) => 4,
+            (Self::Airy, true) => 2,
+            // The packet after it has the second returns.
+            (Self::M1, _) => 25,
+        }
+    }
+
+    /// What the points of a packet are, in the order of the wire. Of an M1 with two returns, which has packets of first and
+    /// of second returns, those of the first.
+    pub fn slots(self, is_dual: bool, phase: Phase) -> Vec<Slot> {
+        let lasers = self.lasers();
+        let whole = |block, firing, is_second| Slot {
+            block,
+            point: 0,
+            firing,
+            is_second,
+            first_laser: 0,
+            lasers,
+        };
+        let blocks = 0..self.shape().blocks;
+        match (self, is_dual) {
+            (Self::Rs16 | Self::Helios16, _) => {
+                let half = |block: usize, second: usize| Slot {
+                    point: 16 * second,
+                    ..whole(
+                        block,
+                        if is_dual { block } else { 2 * block + second },
+                        is_dual && second == 1,
+                    )
+                };
+                blocks.flat_map(|block| [half(block, 0), half(block, 1)]).collect()
+            }
+            (Self::Airy, _) => {
+                let half = |block: usize| {
+                    let pair = block / 2;
+                    let (firing, is_second) =
+                        if is_dual { (pair / 2, pair % 2 == 1) } else { (pair, false) };
+                    let first_laser = block % 2 * 48;
+                    Slot { first_laser, lasers: 48, ..whole(block, firing, is_second) }
+                };
+                blocks.map(half).collect()
+            }
+            (Self::Ruby, true) => match phase {
+                Phase::Even => vec![whole(0, 0, false), whole(1, 0, true), whole(2, 1, false)],
+                Phase::Odd => vec![whole(0, 0, true), whole(1, 1, false), whole(2, 1, true)],
+            },
+            (Self::Ruby | Self::M1, _) | (_, false) => {
+                blocks.map(|block| whole(block, block, false)).collect()
+            }
+            (_, true) => blocks.map(|block| whole(block, block / 2, block % 2 == 1)).collect(),
+        }
+    }
+}

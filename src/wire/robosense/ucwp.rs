@@ -1,0 +1,65 @@
+//! The configuration that a host writes (UCWP): a datagram to the lidar, without an answer.
+
+use super::layout::Layout;
+use super::values::{TIME_LEN, read_time};
+use crate::ParseError;
+use crate::record::{Record as _, record};
+
+/// Bytes of a datagram.
+pub const UCWP_LEN: usize = 1248;
+const ID: [u8; 8] = [0xaa, 0x00, 0xff, 0x11, 0x22, 0x22, 0xaa, 0xaa];
+const USED: usize = 48;
+
+record! {
+    /// The part of a datagram that is used.
+    Ucwp: Be 48 {
+        /// `aa 00 ff 11 22 22 aa aa`.
+        id: [u8; 8],
+        /// 300, 600 or 1200; anything else stops the motor.
+        rpm: u16,
+        /// The lidar's own address.
+        lidar_ip: [u8; 4],
+        /// Where packets go.
+        host_ip: [u8; 4],
+        /// The lidar's own hardware address.
+        mac: [u8; 6],
+        /// MSOP local and remote, DIFOP local and remote.
+        ports: [u16; 4],
+        /// Lasers fire from the first to the second angle, hundredths of a degree.
+        fov: [u16; 2],
+        /// Calendar date of UTC.
+        time: [u8; TIME_LEN],
+        /// Where the rotor is to be when a second begins, degrees.
+        phase_deg: u16,
+    }
+}
+
+impl Ucwp {
+    /// Reads a datagram.
+    ///
+    /// # Errors
+    /// Another length or other first bytes.
+    pub fn read(bytes: &[u8]) -> Result<Self, ParseError> {
+        if bytes.len() != UCWP_LEN {
+            let (what, need) = ("a UCWP datagram", UCWP_LEN);
+            return Err(ParseError::Length { what, need, got: bytes.len() });
+        }
+        let read = Self::parse(&bytes[..USED])?;
+        match read.id == ID {
+            true => Ok(read),
+            false => Err(ParseError::value("first byte of UCWP", read.id[0], "0xaa")),
+        }
+    }
+
+    /// The datagram.
+    pub fn write(&self) -> Vec<u8> {
+        let mut bytes = Self { id: ID, ..self.clone() }.to_bytes();
+        bytes.resize(UCWP_LEN, 0);
+        bytes
+    }
+
+    /// The time that it sets, microseconds of POSIX time; `None` if it is no date.
+    pub fn unix_us(&self) -> Option<i64> {
+        read_time(Layout::Rs16, self.time)
+    }
+}
