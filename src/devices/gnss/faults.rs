@@ -8,7 +8,7 @@ use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::gnss::faults::GnssFault;
 
 /// The kinds of a [`GnssFault`].
-pub const FAULTS: [DeviceFaultKind; 7] = [
+pub const FAULTS: [DeviceFaultKind; 8] = [
     DeviceFaultKind { word: "gnss-outage", read: |_, _| Some(Arc::new(GnssFault::Outage)) },
     DeviceFaultKind { word: "gnss-jump", read: jump },
     DeviceFaultKind { word: "gnss-frozen", read: frozen },
@@ -19,6 +19,10 @@ pub const FAULTS: [DeviceFaultKind; 7] = [
     DeviceFaultKind {
         word: "gnss-corrections-lost",
         read: |_, _| Some(Arc::new(GnssFault::CorrectionsLost)),
+    },
+    DeviceFaultKind {
+        word: "gnss-corrections-damaged",
+        read: |_, _| Some(Arc::new(GnssFault::CorrectionsDamaged)),
     },
     DeviceFaultKind { word: "gnss-corrections-late", read: late },
     DeviceFaultKind { word: "gnss-wrong-base", read: wrong_base },

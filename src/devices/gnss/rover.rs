@@ -33,6 +33,7 @@ use super::Gnss;
 use super::base_place::{AROUND_CODE_M, Epoch, Observation};
 use super::items::key;
 use super::survey::EARTH_RADIUS_M;
+use super::ublox::Heard;
 use crate::config::rig::faults::Timed;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::sensors::fault::{EffectKind, FaultEffect};
@@ -457,6 +458,7 @@ impl Gnss {
             matches!(
                 fault.kind,
                 GnssFault::CorrectionsLost
+                    | GnssFault::CorrectionsDamaged
                     | GnssFault::CorrectionsLate { .. }
                     | GnssFault::WrongBase { .. }
             )
@@ -486,6 +488,13 @@ impl Gnss {
     pub(super) fn holds_back(&mut self, now: SimTime, message: &[u8]) -> bool {
         match self.correction_fault_at(now).map(|(fault, _)| fault.kind) {
             Some(GnssFault::CorrectionsLost) => true,
+            Some(GnssFault::CorrectionsDamaged) => {
+                // Its length still says that there was a message.
+                if let Some(correction) = Correction::parse(message) {
+                    self.report_correction(now, &correction, Heard::Damaged);
+                }
+                true
+            }
             Some(GnssFault::CorrectionsLate { by_ns }) => {
                 if self.late_corrections.len() < MOST_LATE {
                     self.late_corrections.push_back((SimTime(now.0 + by_ns), message.to_vec()));

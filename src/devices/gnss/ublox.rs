@@ -28,6 +28,17 @@ const NAV_RESETODO: MessageId = MessageId::new(0x01, 0x10);
 /// MGA-DBD: the navigation database.
 const MGA_DBD: u8 = 0x80;
 
+/// What a rover makes of an RTCM 3 message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It counts.
+    Used,
+    /// It is whole and of no use.
+    Unused,
+    /// Its CRC is wrong.
+    Damaged,
+}
+
 impl Gnss {
     /// Hears a frame.
     pub(super) fn handle_frame(&mut self, now: SimTime, frame: &Frame) {
@@ -103,18 +114,33 @@ impl Gnss {
     pub(super) fn take_correction(&mut self, now: SimTime, message: &[u8]) {
         let Some(correction) = Correction::parse(message) else { return };
         let correction = self.as_told(now, correction);
-        let Correction { number, sub_type, station, .. } = correction;
         let is_used = match self.settings.receiver.acquisition.best_fix {
             // The fix is as the rig has it, whatever comes.
             Some(_) => self.store.get(key::DGNSSMODE) != 0,
             None => self.hear_correction(now, &correction),
         };
-        let used = if is_used { 2 } else { 1 };
-        let rtcm = RxmRtcm { version: 2, flags: used << 1, sub_type, station, message: number };
+        self.report_correction(now, &correction, if is_used { Heard::Used } else { Heard::Unused });
+    }
+
+    /// RXM-RTCM and RXM-COR of a message that has come in.
+    pub(super) fn report_correction(
+        &mut self,
+        now: SimTime,
+        correction: &Correction,
+        heard: Heard,
+    ) {
+        let Correction { number, sub_type, station, .. } = *correction;
+        let used = if heard == Heard::Used { 2 } else { 1 };
+        let (is_damaged, errors) = match heard {
+            Heard::Damaged => (1, 2),
+            _ => (0, 1),
+        };
+        let flags = used << 1 | is_damaged;
+        let rtcm = RxmRtcm { version: 2, flags, sub_type, station, message: number };
         let cor = RxmCor {
             version: 1,
             status: 1
-                | 1 << 5
+                | errors << 5
                 | u32::from(used) << 7
                 | u32::from(station) << 9
                 | 1 << 25

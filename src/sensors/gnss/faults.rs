@@ -1,5 +1,5 @@
-//! Faults of a GNSS receiver: outage, jump, frozen fix, week rollover; corrections lost, late, of a base at
-//! a wrong place.
+//! Faults of a GNSS receiver: outage, jump, frozen fix, week rollover; corrections lost, late, damaged, of a
+//! base at a wrong place.
 
 /// A fault within a GNSS receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub enum GnssFault {
     WeekRollover,
     /// No corrections come in.
     CorrectionsLost,
+    /// Corrections come in with a wrong CRC.
+    CorrectionsDamaged,
     /// Corrections come in later.
     CorrectionsLate {
         /// Size of the shift.

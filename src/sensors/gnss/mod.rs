@@ -122,6 +122,7 @@ impl SkySensor {
                 GnssFault::Frozen { .. }
                 | GnssFault::WeekRollover
                 | GnssFault::CorrectionsLost
+                | GnssFault::CorrectionsDamaged
                 | GnssFault::CorrectionsLate { .. }
                 | GnssFault::WrongBase { .. } => continue,
             };

@@ -415,6 +415,8 @@ fn faults_of_corrections_act() {
     };
     let lost = run(GnssFault::CorrectionsLost, 40);
     assert_eq!((carrier(&lost), gga(&lost)[5].as_str()), (1, "5"));
+    let damaged = run(GnssFault::CorrectionsDamaged, 40);
+    assert_eq!(carrier(&damaged), 1);
     let late = run(GnssFault::CorrectionsLate { by_ns: 15 * SECOND }, 40);
     let age: f64 = gga(&late)[12].parse().unwrap();
     assert!(carrier(&late) == 2 && (15.0..17.0).contains(&age), "{age}");
@@ -452,6 +454,16 @@ fn each_message_is_told_used_or_not() {
     assert_eq!(told(&mut bench, &old[1..2]), [(1077, 1)]);
     let space = built(Rtcm::Msg1005(Msg1005T::default()));
     assert_eq!(told(&mut bench, &[space]), [(1005, 1)]);
+    // A wrong CRC (bit 0).
+    let schedule = Schedule { start: SimTime(bench.now_ns), duration_ns: None, period_ns: None };
+    let kind = GnssFault::CorrectionsDamaged;
+    bench.device.set_faults(&[Timed { fault: 0, schedule, kind }]);
+    bench.sent.clear();
+    bench.say(&now[0]);
+    bench.run(0.3);
+    let frames = bench.frames();
+    let damaged = frames.iter().find(|frame| frame.id == RxmRtcm::ID).unwrap();
+    assert_eq!(RxmRtcm::parse(&damaged.payload).unwrap().flags, 1 << 1 | 1);
 }
 
 #[test]
