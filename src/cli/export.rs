@@ -27,7 +27,7 @@ pub struct Cmd {
     /// Frame of x, y and z
     #[arg(long, value_enum, default_value_t)]
     frame: Frame,
-    /// Profile of the device; otherwise it is guessed
+    /// Profile of the device; otherwise that of the device in the truth by whose name the recording is called, or a guess
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 }
@@ -39,9 +39,9 @@ impl Cmd {
             let text = "error: --frame world needs --truth, which tells where the sensor was";
             return Err(CliError::Input(text.into()));
         }
-        let profile = join::named(self.profile.as_deref())?;
-        let file = OutFile::create("points", &self.out)?;
         let truth = self.truth.as_deref();
+        let profile = join::named(self.profile.as_deref(), &self.recording, truth)?;
+        let file = OutFile::create("points", &self.out)?;
         let collected = PointTable::collect(&self.recording, profile.as_deref(), truth, self.frame);
         let (table, counts) = collected.map_err(|error| join::wrong(&self.recording, error))?;
         file.write_with(|mut out| write_cloud(&table, self.to, &mut out))?;

@@ -2,12 +2,13 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::CliError;
 use super::console::{LongResult, say};
 use super::out_file::OutFile;
 use crate::analysis::ReportError;
-use crate::analysis::truth::file::Names;
+use crate::analysis::truth::file::{Names, profile_of};
 use crate::analysis::truth::table::{
     Frame, JoinCounts, PointRow, PointTable, each_point, incidence_deg,
 };
@@ -25,7 +26,7 @@ pub struct Cmd {
     /// The truth of the same run: the file of `--truth`
     #[arg(value_name = "TRUTH.mcap")]
     truth: PathBuf,
-    /// Profile of the device; otherwise it is guessed
+    /// Profile of the device; otherwise that of the device in the truth by whose name the recording is called, or a guess
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Write to this file: CSV, or NumPy arrays if its name ends with .npz [default: CSV on standard
@@ -45,7 +46,7 @@ const WHY: [&str; 8] =
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        let profile = named(self.profile.as_deref())?;
+        let profile = named(self.profile.as_deref(), &self.recording, Some(&self.truth))?;
         let profile = profile.as_deref();
         let counts = match &self.out {
             Some(path) if path.extension().is_some_and(|extension| extension == "npz") => {
@@ -170,9 +171,20 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// The profile called `name`.
-pub fn named(name: Option<&str>) -> Result<Option<std::sync::Arc<Profile>>, CliError> {
-    Ok(name.map(|name| catalogue().profile(name)).transpose()?)
+/// The profile called `name`; without a name the one that the truth names for the recording, if it is an embedded
+/// one.
+pub fn named(
+    name: Option<&str>,
+    recording: &Path,
+    truth: Option<&Path>,
+) -> Result<Option<Arc<Profile>>, CliError> {
+    if name.is_some() {
+        return Ok(name.map(|name| catalogue().profile(name)).transpose()?);
+    }
+    let Some(truth) = truth else { return Ok(None) };
+    let found = profile_of(recording, truth)
+        .map_err(|error| CliError::Input(format!("error: {}: {error}", truth.display())))?;
+    Ok(found.and_then(|name| catalogue().profile(&name).ok()))
 }
 
 /// Why a recording cannot be joined.

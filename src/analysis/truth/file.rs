@@ -51,6 +51,29 @@ pub struct Names {
     /// Moving objects.
     #[serde(default)]
     pub objects: Vec<NamedObject>,
+    /// Devices of the rig.
+    #[serde(default)]
+    pub devices: Vec<NamedDevice>,
+}
+
+impl Names {
+    /// The profile of the device whose recording has this path: recordings are called as their device. If the
+    /// rig has a single device, the file may have any name.
+    fn profile_of(&self, recording: &Path) -> Option<&str> {
+        let stem = recording.file_stem()?;
+        let named = self.devices.iter().find(|device| stem == device.name.as_str());
+        let only = || self.devices.first().filter(|_| self.devices.len() == 1);
+        named.or_else(only).map(|device| device.profile.as_str())
+    }
+}
+
+/// A device of the rig.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct NamedDevice {
+    /// Its name in the rig.
+    pub name: String,
+    /// Name of its profile.
+    pub profile: String,
 }
 
 /// Something with a name.
@@ -68,6 +91,16 @@ pub struct NamedObject {
     /// Materials of the object's body.
     #[serde(default)]
     pub materials: Vec<Named>,
+}
+
+/// The name of the profile of the device that made `recording`, as the truth of the same run has it.
+///
+/// # Errors
+/// The truth file's.
+pub fn profile_of(recording: &Path, truth: &Path) -> Result<Option<String>, TruthFileError> {
+    let mut reader = TruthReader::open(truth)?;
+    reader.next_packet()?;
+    Ok(reader.names().profile_of(recording).map(str::to_owned))
 }
 
 /// See the module.
@@ -155,5 +188,22 @@ impl<R: Read> TruthReader<R> {
     pub fn check_rest(&mut self) -> Result<(), TruthFileError> {
         while self.next_packet()?.is_some() {}
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_is_of_the_device_that_it_is_called_by() {
+        let device =
+            |name: &str, profile: &str| NamedDevice { name: name.into(), profile: profile.into() };
+        let two = vec![device("roof", "velodyne-vlp16-3.0"), device("front", "sick-lms111")];
+        let mut names = Names { devices: two, ..Names::default() };
+        assert_eq!(names.profile_of(Path::new("out/front.bin")), Some("sick-lms111"));
+        assert_eq!(names.profile_of(Path::new("capture.pcap")), None);
+        names.devices.truncate(1);
+        assert_eq!(names.profile_of(Path::new("capture.pcap")), Some("velodyne-vlp16-3.0"));
     }
 }
