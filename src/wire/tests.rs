@@ -246,16 +246,11 @@ fn formats() -> Vec<Format> {
         ),
         plain(
             "robosense",
-            vec![
-                [
-                    &hex("aa 00 ff 11 22 22 aa aa 02 58 c0 a8 01 69 c0 a8 01 e1 00 1c 23 17 4a cc")
-                        [..],
-                    &hex("1a 20 1a 20 22 c3 22 c3 00 00 2e e0 11 03 0a 09 2d 1e 00 64 00 c8 00 00"),
-                    &[0; 1200],
-                ]
-                .concat(),
-            ],
-            |bytes| Some(Ucwp::read(bytes).ok()?.write()),
+            vec![hex(
+                "aa 00 ff 11 22 22 aa aa 02 58 c0 a8 01 69 c0 a8 01 e1 00 1c 23 17 4a cc 1a 20 1a 20 \
+                      22 c3 22 c3 00 00 2e e0 11 03 0a 09 2d 1e 00 64 00 c8 00 00",
+            )],
+            |bytes| Ucwp::parse(bytes).ok().map(|ucwp| ucwp.to_bytes()),
         ),
         framed(
             "mip",

@@ -156,7 +156,7 @@ fn golden_angles(layout: Layout) -> Vec<[Option<f64>; 2]> {
         }
         Layout::Helios => [HELIOS[laser], 0.0],
         Layout::Ruby => [25.0 - 0.3 * laser as f64, 0.0],
-        Layout::Airy => [0.947 * laser as f64, 0.0],
+        Layout::Airy => [(0.947 * laser as f64 / 0.01).round_ties_even() / 100.0, 0.0],
         Layout::M1 => [0.0; 2],
     };
     let lasers = if layout == Layout::M1 { 0 } else { layout.lasers() };
