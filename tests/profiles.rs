@@ -217,7 +217,7 @@ fn a_described_profile_names_everything_a_user_needs() {
             "robosense" => {
                 &["192.168.1.200:6699", "UDP port 7788", "return_mode", "serial", "UCWP"]
             }
-            "livox" => &["200000 points/s", "192.168.1.101:56300", "IMU", "56100", "data_type"],
+            "livox" => &["00 points/s", "192.168.1.101:5", "IMU", "UDP port 56", "data_type"],
             "ouster" => &["beams", "169.254.1.1:7502", "lidar_mode", "1024x10", "IMU"],
             _ => &["baud", "Hz", "rate_hz", "noise_density", "messages"],
         };

@@ -187,6 +187,7 @@ const LIDARS: &[(&str, &str, &str, u64, f64)] = &[
     ("hesai-pandar40p", UDP, "return_mode = \"last-strongest\"", 20, 0.0021),
     ("hesai-pandar64", UDP, "", 10, 0.0021),
     ("hesai-qt64", UDP, "return_mode = \"last-first\"", 20, 0.0021),
+    ("livox-hap", UDP, LIVOX, 10, 0.0009),
     ("livox-mid360", UDP, LIVOX, 20, 0.0009),
     ("livox-mid360", UDP, LIVOX_COARSE, 20, 0.009),
     ("robosense-rs16", UDP, "", 20, 0.0026),

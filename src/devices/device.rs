@@ -127,6 +127,12 @@ impl Output {
         }
     }
 
+    /// Where it comes among outputs of a device that are due at the same instant: datagrams in the order of their
+    /// ports, whichever was measured first, and all else before them.
+    pub fn rank(&self) -> u8 {
+        self.port().map_or(0, |port| port.0.saturating_add(1))
+    }
+
     /// The bytes, if there are any.
     pub fn bytes_mut(&mut self) -> Option<&mut Vec<u8>> {
         match self {

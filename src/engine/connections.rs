@@ -68,7 +68,11 @@ impl Connections {
         let name = || device.name.clone();
         let link = open_link(device, line, engine)
             .map_err(|error| SetupError::Link { device: name(), error })?;
-        let controls = device.controls.iter().map(|control| open_control(control, line));
+        let sockets = match &link {
+            Link::Datagrams(sockets) => sockets.as_slice(),
+            Link::Line(_) | Link::Server(_) => &[],
+        };
+        let controls = device.controls.iter().map(|control| open_control(control, sockets, line));
         let controls = controls
             .collect::<io::Result<_>>()
             .map_err(|error| SetupError::Control { device: name(), error })?;
@@ -176,14 +180,23 @@ impl ControlLink {
     }
 }
 
-fn open_control(control: &ControlConfig, line: LineSettings) -> io::Result<ControlLink> {
+fn open_control(
+    control: &ControlConfig,
+    sockets: &[UdpLink],
+    line: LineSettings,
+) -> io::Result<ControlLink> {
     match control {
         ControlConfig::Web(address) => HttpServer::listen(*address).map(ControlLink::Web),
         ControlConfig::Commands { address, port } => {
             TcpServer::listen_as(*port, &[*address]).map(ControlLink::Commands)
         }
         ControlConfig::Datagrams { address, port, hears_broadcasts } => {
-            UdpServer::listen_as(*port, *address, *hears_broadcasts).map(ControlLink::Datagrams)
+            let own = sockets.iter().find(|own| own.local_addr().is_ok_and(|at| at == *address));
+            let server = match own {
+                Some(own) => UdpServer::listen_beside(own, *port, *address, *hears_broadcasts),
+                None => UdpServer::listen_as(*port, *address, *hears_broadcasts),
+            };
+            server.map(ControlLink::Datagrams)
         }
         ControlConfig::Line(config) => open_line(config, line).map(ControlLink::Line),
     }

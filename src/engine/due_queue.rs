@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::time::SimTime;
 
-/// A queue by due time; of equal ones, the first to come is the first to go.
+/// A queue by due time; of equal ones, by rank; of these, the first to come is the first to go.
 #[derive(Debug)]
 pub struct DueQueue<T> {
-    waiting: BTreeMap<(SimTime, u64), T>,
+    waiting: BTreeMap<(SimTime, u8, u64), T>,
     count: u64,
 }
 
@@ -20,20 +20,25 @@ impl<T> Default for DueQueue<T> {
 impl<T> DueQueue<T> {
     /// Takes something that is due at `due`.
     pub fn push(&mut self, due: SimTime, item: T) {
+        self.push_ranked(due, 0, item);
+    }
+
+    /// Takes something that is due at `due` and goes after what is due then with a lower rank.
+    pub fn push_ranked(&mut self, due: SimTime, rank: u8, item: T) {
         self.count += 1;
-        self.waiting.insert((due, self.count), item);
+        self.waiting.insert((due, rank, self.count), item);
     }
 
     /// The first, if it is due by `limit`.
     pub fn pop_until(&mut self, limit: SimTime) -> Option<(SimTime, T)> {
         let first = self.waiting.first_entry()?;
-        let (due, _) = *first.key();
+        let (due, ..) = *first.key();
         (due <= limit).then(|| (due, first.remove()))
     }
 
     /// Forgets what `keep` refuses by its due time and itself.
     pub fn retain(&mut self, keep: impl Fn(SimTime, &T) -> bool) {
-        self.waiting.retain(|(due, _), item| keep(*due, item));
+        self.waiting.retain(|(due, ..), item| keep(*due, item));
     }
 }
 
@@ -52,5 +57,10 @@ mod tests {
             std::iter::from_fn(|| queue.pop_until(SimTime(8))).map(|(_, name)| name).collect();
         assert_eq!(order, "bac");
         assert_eq!(queue.pop_until(SimTime(9)), Some((SimTime(9), 'd')));
+        [(2, 'b'), (1, 'a'), (2, 'c')]
+            .map(|(rank, name)| queue.push_ranked(SimTime(9), rank, name));
+        let order: String =
+            std::iter::from_fn(|| queue.pop_until(SimTime(9))).map(|(_, name)| name).collect();
+        assert_eq!(order, "abc");
     }
 }

@@ -456,7 +456,7 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
 /// bytes.
 fn put(queue: &mut DueQueue<(Output, PacketTruth)>, Transmit { due, output, truth, .. }: Transmit) {
     if output.bytes().is_some() {
-        queue.push(due, (output, truth));
+        queue.push_ranked(due, output.rank(), (output, truth));
     }
 }
 

@@ -243,7 +243,10 @@ impl RunningDevice {
                 (Some(revocable), Output::Revoke(port)) => revocable.retain(|due, (waiting, _)| {
                     due < transmit.due || waiting.output.port() != Some(*port)
                 }),
-                (Some(revocable), _) => revocable.push(transmit.due, (transmit, marks)),
+                (Some(revocable), _) => {
+                    let rank = transmit.output.rank();
+                    revocable.push_ranked(transmit.due, rank, (transmit, marks));
+                }
             }
         }
         while let Some(account) = self.device.poll_clock() {

@@ -77,6 +77,17 @@ impl UdpLink {
         Self::opened(options, Some(&first.socket))
     }
 
+    /// Runs `open`, which may take this socket's address and port for another socket. No other socket gets them by that.
+    ///
+    /// # Errors
+    /// Those of `open`, and the system's.
+    pub fn shared<T>(&self, open: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        self.socket.set_reuse_address(true)?;
+        let opened = open();
+        self.socket.set_reuse_address(false)?;
+        opened
+    }
+
     fn opened(options: &UdpOptions, beside: Option<&Socket>) -> io::Result<Self> {
         let UdpOptions { to, from, .. } = options;
         if to.port() == 0 {

@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::told;
+use super::udp::UdpLink;
 use crate::wire::port::Peer;
 
 /// Hosts that can be answered.
@@ -58,8 +59,40 @@ impl UdpServer {
     /// # Errors
     /// The address cannot be had.
     pub fn listen_as(port: u8, address: SocketAddr, hears_broadcasts: bool) -> io::Result<Self> {
+        Self::listening(port, address, hears_broadcasts, UdpSocket::bind)
+    }
+
+    /// As [`UdpServer::listen_as`], at the address and port of `link`: a product may send datagrams from the port at
+    /// which it takes commands. What arrives there arrives here.
+    ///
+    /// # Errors
+    /// The address cannot be had.
+    pub fn listen_beside(
+        link: &UdpLink,
+        port: u8,
+        address: SocketAddr,
+        hears_broadcasts: bool,
+    ) -> io::Result<Self> {
+        let bind = |address: SocketAddr| {
+            let domain = Domain::for_address(address);
+            let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+            socket.set_reuse_address(true)?;
+            // Of sockets at one address, Linux hands datagrams to that which was bound last.
+            link.shared(|| socket.bind(&address.into()))?;
+            socket.set_reuse_address(false)?;
+            Ok(UdpSocket::from(socket))
+        };
+        Self::listening(port, address, hears_broadcasts, bind)
+    }
+
+    fn listening(
+        port: u8,
+        address: SocketAddr,
+        hears_broadcasts: bool,
+        bind: impl FnOnce(SocketAddr) -> io::Result<UdpSocket>,
+    ) -> io::Result<Self> {
         let failed = |error| told(&error, &format!("cannot listen at udp {address}"));
-        let socket = UdpSocket::bind(address).map_err(failed)?;
+        let socket = bind(address).map_err(failed)?;
         let address = socket.local_addr()?;
         let broadcasts = hears_broadcasts.then(|| {
             socket.set_broadcast(true)?;
@@ -149,8 +182,33 @@ impl UdpServer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::port::UdpOptions;
 
     const PATIENCE: Duration = Duration::from_secs(5);
+
+    #[test]
+    fn commands_arrive_at_a_port_that_datagrams_leave_from() {
+        let options = |from: &str| UdpOptions {
+            to: "127.0.0.1:9".parse().unwrap(),
+            from: Some(from.parse().unwrap()),
+            interface: None,
+            ttl: None,
+            dont_fragment: None,
+            broadcast: false,
+        };
+        let link = UdpLink::open(&options("127.0.0.1:0")).unwrap();
+        let address = link.local_addr().unwrap();
+        let server = UdpServer::listen_beside(&link, 0, address, false).unwrap();
+        assert!(UdpServer::listen_as(0, address, false).is_err(), "nobody else gets the port");
+        let host = host();
+        host.send_to(b"hello", address).unwrap();
+        let mut heard = Vec::new();
+        server.receive(&mut [0; 64], PATIENCE, &mut |_, bytes| heard.push(bytes.to_vec())).unwrap();
+        assert_eq!(heard, [b"hello".to_vec()]);
+        link.send_to(b"data", host.local_addr().unwrap()).unwrap();
+        let mut buffer = [0; 64];
+        assert_eq!(host.recv_from(&mut buffer).unwrap(), (4, address));
+    }
 
     fn host() -> UdpSocket {
         let host = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

@@ -67,7 +67,11 @@ pub(crate) fn link(
             .table("a UDP link")
             .and_then(|table| udp(table, profile, catalogue, claims)),
     };
-    let controls = controls(&mut table, profile, catalogue, claims);
+    // A product may send from the port at which it takes commands.
+    let from = link.as_ref().and_then(LinkConfig::udp).and_then(|udp| udp.from);
+    let further = from.into_iter().flat_map(|from| further_sources(from, profile));
+    let own: Vec<_> = from.into_iter().chain(further).collect();
+    let controls = controls(&mut table, profile, catalogue, &own, claims);
     table.finish();
     Some((link?, controls?))
 }
@@ -77,6 +81,7 @@ fn controls(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,
     catalogue: &Catalogue,
+    own: &[SocketAddr],
     claims: &Claims<'_>,
 ) -> Option<Vec<ControlConfig>> {
     let Some(profile) = profile else {
@@ -98,17 +103,18 @@ fn controls(
         .product
         .controls
         .iter()
-        .filter_map(|control| control_of(control, &mut ports, table, claims))
+        .filter_map(|control| control_of(control, &mut ports, table, own, claims))
         .collect();
     read.into_iter().collect()
 }
 
 /// Reads one control: `None` if it has no address, `Some(None)` if that is wrong. A port takes
-/// the next number of `ports`, whether it has an address or not.
+/// the next number of `ports`, whether it has an address or not. Those that are the device's `own` sources are claimed.
 fn control_of(
     control: &Control,
     ports: &mut impl Iterator<Item = u8>,
     table: &mut TableReader<'_>,
+    own: &[SocketAddr],
     claims: &Claims<'_>,
 ) -> Option<Option<ControlConfig>> {
     let field = table.optional(control.key);
@@ -125,7 +131,9 @@ fn control_of(
             listening(&field, claims).map(|address| ControlConfig::Commands { address, port })
         }
         ControlKind::Datagrams { hears_broadcasts } => socket(&field).map(|(address, place)| {
-            claims.udp(address, None, &place);
+            if !own.contains(&address) {
+                claims.udp(address, None, &place);
+            }
             ControlConfig::Datagrams { address, port, hears_broadcasts }
         }),
         ControlKind::SerialPort => written_out(field, kinds_of(Interface::Line))?
@@ -372,7 +380,7 @@ mod tests {
         let read: Vec<_> = CONTROLS
             .iter()
             .filter_map(|control| {
-                control_of(control, &mut ports, &mut table, &Claims::new(&faults))
+                control_of(control, &mut ports, &mut table, &[], &Claims::new(&faults))
             })
             .collect();
         table.finish();

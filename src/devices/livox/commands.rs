@@ -171,10 +171,14 @@ impl Livox {
             self.backlog.ready.push_back(Transmit::new(at, Output::Host(host)));
         }
         let (target, has_imu) = (wanted.target(), wanted.has_imu());
+        let is_other_pattern = wanted.get(key::PATTERN) != self.values.get(key::PATTERN);
         self.values = wanted;
         self.has_host |= names_hosts;
         if has_target {
             self.states.drive(at, target);
+        }
+        if is_other_pattern {
+            self.states.change_pattern(at, target);
         }
         self.imu_on.set(at, has_imu);
         self.follow(at);

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use glam::DVec3;
 use serde_json::{Map, Value, json};
 
-use super::pattern::LINES;
-use super::profile::LivoxProfile;
+use super::profile::{Form, LivoxProfile};
 use crate::config::profile::Profile;
 use crate::decoder::datagram::{
     CloudPoint, DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep,
@@ -29,8 +28,6 @@ const STATE: &str = "state";
 const HOUR_US: u32 = 3_600_000_000;
 /// A frame as drivers make them, nanoseconds.
 const FRAME_NS: u64 = 100_000_000;
-/// The span of a Mid-360's elevations, degrees.
-const ELEVATIONS_DEG: [f64; 2] = [-7.21, 52.16];
 
 /// The profile that the user has named.
 #[derive(Clone, Debug)]
@@ -121,6 +118,10 @@ impl LivoxDecoder {
         known.into_iter().find(|(_, driver)| is_as_fast(driver))
     }
 
+    fn form(&self) -> Form {
+        self.profile().map_or(Form::default(), |(_, profile)| profile.form)
+    }
+
     fn serial(&self) -> Option<String> {
         let (_, value) = self.state.0.iter().find(|(key, _)| *key == key::SERIAL)?;
         let text: Vec<u8> = value.iter().copied().take_while(|byte| *byte != 0).collect();
@@ -207,11 +208,12 @@ impl DatagramDecoder for LivoxDecoder {
 
     fn shots(&self, payload: &[u8]) -> Vec<Shot> {
         let Some((_, kind, data)) = of_points(payload) else { return Vec::new() };
+        let lines = self.form().lines();
         let seen = points(kind, data).enumerate().filter(|(_, point)| !point.is_empty(kind));
         seen.map(|(index, point)| {
             let at = position_m(kind, &point);
             Shot {
-                laser: (index % LINES) as u16,
+                laser: (index % lines) as u16,
                 azimuth_deg: libm::atan2(-at.y, at.x).to_degrees().rem_euclid(360.0),
                 range_m: at.length(),
                 intensity: point.reflectivity,
@@ -342,12 +344,13 @@ impl DatagramDecoder for LivoxDecoder {
         if self.told.is_none() {
             return Err("has sent no points".to_owned());
         }
-        let [low, high] = ELEVATIONS_DEG.map(f64::to_radians);
-        let step = (high - low) / (LINES - 1) as f64;
+        let (lines, span) = (self.form().lines(), self.form().elevations_deg());
+        let [low, high] = span.map(f64::to_radians);
+        let step = (high - low) / (lines - 1) as f64;
         Ok(PointSource {
             calibration: "the packets themselves",
-            elevations_rad: (0..LINES).map(|line| low + step * line as f64).collect(),
-            decode: Box::new(|payload, _, out| {
+            elevations_rad: (0..lines).map(|line| low + step * line as f64).collect(),
+            decode: Box::new(move |payload, _, out| {
                 let Some((_, kind, data)) = of_points(payload) else { return };
                 for (index, point) in points(kind, data).enumerate() {
                     if point.is_empty(kind) {
@@ -357,8 +360,8 @@ impl DatagramDecoder for LivoxDecoder {
                     out.push(CloudPoint {
                         position_m,
                         intensity: point.reflectivity.into(),
-                        laser: index % LINES,
-                        firing: index / LINES,
+                        laser: index % lines,
+                        firing: index / lines,
                         range_m: position_m.length(),
                     });
                 }

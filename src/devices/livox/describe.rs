@@ -1,6 +1,5 @@
 //! What `menura profiles` shows of a Livox.
 
-use super::pattern::LINES;
 use super::profile::LivoxProfile;
 use crate::describe::{Rows, Section, lidar_sections, shortest};
 use crate::wire::livox::command::SEARCH_PORT;
@@ -20,7 +19,7 @@ fn device_rows(driver: &LivoxProfile) -> Rows {
         ("device type", driver.identity.device_type.to_string()),
         ("firmware", version(application)),
         ("loader", version(loader)),
-        ("lines", format!("{LINES} that fire together, non-repetitive pattern")),
+        ("lines", format!("{} that fire together, non-repetitive pattern", driver.form.lines())),
         ("rate", format!("{} points/s", driver.point_rate_hz)),
         ("IMU", format!("{} samples/s", driver.imu.rate_hz)),
         ("commands", format!("UDP port {command}, searches at {SEARCH_PORT}")),

@@ -14,11 +14,21 @@ use crate::config::toml::diagnostic::Diagnostics;
 use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
 use crate::family::{Family, Readers, Unit};
-use crate::livox::pattern::LINES;
 use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::ptp::faults::{FAULTS, PTP_LOST};
 use crate::spinning::clock_settings;
 use crate::wire::livox::command::SEARCH_PORT;
+
+const SEARCH: Control = Control {
+    key: "search",
+    kind: ControlKind::Datagrams { hears_broadcasts: true },
+    port: Some(SEARCH_PORT),
+};
+const SDK: Control = Control {
+    key: "sdk",
+    kind: ControlKind::Datagrams { hears_broadcasts: false },
+    port: Some(56_100),
+};
 
 /// `livox`
 #[derive(Debug)]
@@ -40,21 +50,11 @@ impl Family for LivoxFamily {
 
     fn product(&self, profile: &LivoxProfile) -> Product {
         Product {
-            controls: &[
-                Control {
-                    key: "search",
-                    kind: ControlKind::Datagrams { hears_broadcasts: true },
-                    port: Some(SEARCH_PORT),
-                },
-                Control {
-                    key: "sdk",
-                    kind: ControlKind::Datagrams { hears_broadcasts: false },
-                    port: Some(56_100),
-                },
-            ],
+            // A HAP takes commands where it is searched for.
+            controls: if profile.ports.command == SEARCH_PORT { &[SEARCH] } else { &[SEARCH, SDK] },
             has_gps_input: true,
             lidar: Some(LidarTraits {
-                lasers: LINES,
+                lasers: profile.form.lines(),
                 angles: AngleSense::CounterClockwiseFromForward,
             }),
             ..Product::of_datagrams("a lidar", profile.datagram_ports())

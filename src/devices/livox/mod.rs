@@ -1,4 +1,4 @@
-//! Livox's lidars of the protocol "SDK 2": Mid-360.
+//! Livox's lidars of the protocol "SDK 2": Mid-360 and HAP.
 //!
 //! Hosts find a unit by a broadcast and set and ask keys by UDP: [`commands`] has the answers, [`values`] what is set.
 //! [`states`] says which state the unit is in, [`planner`] which packet comes next, [`pattern`] where its points look,
@@ -12,6 +12,7 @@ pub(crate) mod decoder;
 mod describe;
 mod family;
 mod faults;
+mod hap;
 mod inertial;
 mod pattern;
 mod planner;
@@ -51,7 +52,7 @@ use crate::wire::port::Peer;
 use crate::wire::ptp::identity_of;
 use clock::LivoxClock;
 use inertial::Inertial;
-use pattern::{LINES, Pattern};
+use pattern::Pattern;
 use planner::{PacketPlan, Planner};
 use points::{Mode, PointMaker};
 use states::States;
@@ -120,7 +121,10 @@ impl Livox {
             has_host: settings.stored_destination,
             states: States::new(&profile.interface, values.target()),
             modes: Timeline::new(values.mode(&profile, false)),
-            planner: Planner::new(&profile, Pattern::new(spin_hz, swing_hz, pattern_start_s)),
+            planner: Planner::new(
+                &profile,
+                Pattern::of(&profile, [spin_hz, swing_hz], pattern_start_s),
+            ),
             backlog: Backlog::default(),
             maker: PointMaker::new(profile.points, settings.echo, settings.tags, threshold),
             inertial: Inertial::new(&profile.imu, noise),
@@ -182,7 +186,7 @@ impl Livox {
 
     /// The physics of its lines, all of which look where the pattern says.
     pub fn lidar(&self) -> Lidar {
-        let lines = vec![LaserGeometry::default(); LINES];
+        let lines = vec![LaserGeometry::default(); self.profile.form.lines()];
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
         Lidar::new(lines, beam, noise, self.noise).with_faults(&self.optics_faults)
     }

@@ -1,15 +1,16 @@
-//! Where a Mid-360's lines point: closed forms fitted to the maker's table of the non-repetitive pattern.
+//! Where lines point: that of a Mid-360 here, that of a HAP in [`hap`](super::hap).
 //!
-//! Four lines fire together every 20 us. Against the table, the directions are off by 0.026 degrees rms, 0.13 degrees at
+//! A Mid-360's are closed forms fitted to the maker's table of the non-repetitive pattern. Four lines fire together every 20 us. Against the table, the directions are off by 0.026 degrees rms, 0.13 degrees at
 //! most. A mirror that turns 182.4 times a second gives the azimuth, which falls; it is tilted 10 times a second, which
 //! swings the elevation.
 
 use glam::{DVec2, DVec3};
 
+use super::hap::HapPattern;
+use super::profile::{Form, LivoxProfile};
+
 /// Lines that fire together.
-pub const LINES: usize = 4;
-/// From a group of points to the next, seconds.
-const GROUP_S: f64 = 20e-6;
+const LINES: usize = Form::Mid360.lines();
 
 /// Amplitude and phase of a term, and which harmonic of the swing it has.
 type Term = (f64, f64, i32);
@@ -70,22 +71,34 @@ impl<const N: usize> Sum<N> {
 }
 
 /// A unit vector at an angle; complex numbers are vectors here.
-fn unit(angle_rad: f64) -> DVec2 {
+pub(super) fn unit(angle_rad: f64) -> DVec2 {
     let (sin, cos) = libm::sincos(angle_rad);
     DVec2::new(cos, sin)
 }
 
-fn conjugate(z: DVec2) -> DVec2 {
+pub(super) fn conjugate(z: DVec2) -> DVec2 {
     DVec2::new(z.x, -z.y)
 }
 
 /// The pattern of a unit.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// Turns around the vertical axis and swings, for a group of points.
+    /// Turns of the two motions, for a group of points.
     turns: [f64; 2],
     /// Groups before the first instant.
     before: f64,
+    shape: Shape,
+}
+
+#[derive(Clone, Debug)]
+enum Shape {
+    Mid360(Box<Dome>),
+    Hap(HapPattern),
+}
+
+/// A Mid-360's closed form.
+#[derive(Clone, Debug)]
+struct Dome {
     common: Sum<11>,
     line_twice: Sum<4>,
     line_still: Sum<5>,
@@ -97,11 +110,42 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A pattern that has run for `start_s` at the first instant.
-    pub fn new(spin_hz: f64, swing_hz: f64, start_s: f64) -> Self {
+    /// That of `profile`, with the frequencies of both motions, which has run for `start_s` at the first instant.
+    pub fn of(profile: &LivoxProfile, hz: [f64; 2], start_s: f64) -> Self {
+        Self::new(profile.form, profile.point_rate_hz, hz, start_s)
+    }
+
+    fn new(form: Form, point_rate_hz: u32, hz: [f64; 2], start_s: f64) -> Self {
+        let group_s = form.lines() as f64 / f64::from(point_rate_hz);
+        let shape = match form {
+            Form::Mid360 => Shape::Mid360(Box::new(Dome::new())),
+            Form::Hap => Shape::Hap(HapPattern),
+        };
+        Self { turns: hz.map(|hz| hz * group_s), before: (start_s / group_s).round(), shape }
+    }
+
+    /// Unit vectors (forward, left, up) of `count` groups from group `first` on, the lines of a group together.
+    pub fn aims(&self, first: u64, count: usize) -> Vec<DVec3> {
+        let angle = |turns: f64| unit(std::f64::consts::TAU * (turns - turns.floor()));
+        let from = self.before + first as f64;
+        let [mut spin, mut swing] = self.turns.map(|turns| angle(turns * from));
+        let [spin_step, swing_step] = self.turns.map(angle);
+        let mut aims = Vec::with_capacity(count * Form::Hap.lines());
+        for _ in 0..count {
+            match &self.shape {
+                Shape::Mid360(dome) => dome.group(spin, swing, &mut aims),
+                Shape::Hap(hap) => hap.group(spin, swing, &mut aims),
+            }
+            spin = spin.rotate(spin_step);
+            swing = swing.rotate(swing_step);
+        }
+        aims
+    }
+}
+
+impl Dome {
+    fn new() -> Self {
         Self {
-            turns: [spin_hz * GROUP_S, swing_hz * GROUP_S],
-            before: (start_s / GROUP_S).round(),
             common: Sum::of(COMMON),
             line_twice: Sum::of(LINE_TWICE),
             line_still: Sum::of(LINE_STILL),
@@ -111,21 +155,6 @@ impl Pattern {
             height_line: Sum::of(HEIGHT_LINE),
             height_square: Sum::of(HEIGHT_SQUARE),
         }
-    }
-
-    /// Unit vectors (forward, left, up) of `count` groups from group `first` on, the lines of a group together.
-    pub fn aims(&self, first: u64, count: usize) -> Vec<DVec3> {
-        let angle = |turns: f64| unit(std::f64::consts::TAU * (turns - turns.floor()));
-        let from = self.before + first as f64;
-        let [mut spin, mut swing_1] = self.turns.map(|turns| angle(turns * from));
-        let [spin_step, swing_step] = self.turns.map(angle);
-        let mut aims = Vec::with_capacity(count * LINES);
-        for _ in 0..count {
-            self.group(spin, swing_1, &mut aims);
-            spin = spin.rotate(spin_step);
-            swing_1 = swing_1.rotate(swing_step);
-        }
-        aims
     }
 
     fn group(&self, spin: DVec2, swing_1: DVec2, aims: &mut Vec<DVec3>) {
@@ -158,7 +187,7 @@ mod tests {
     use super::*;
 
     fn pattern() -> Pattern {
-        Pattern::new(10945.0 / 60.0, 10.0, 0.0)
+        Pattern::new(Form::Mid360, 200_000, [10945.0 / 60.0, 10.0], 0.0)
     }
 
     fn azimuth_deg(aim: DVec3) -> f64 {
@@ -217,7 +246,7 @@ mod tests {
     #[test]
     fn pieces_of_the_pattern_are_the_whole() {
         let whole = pattern().aims(1_000_000, 48);
-        let later = Pattern::new(10945.0 / 60.0, 10.0, 20.0).aims(24, 24);
+        let later = Pattern::new(Form::Mid360, 200_000, [10945.0 / 60.0, 10.0], 20.0).aims(24, 24);
         for (one, other) in whole[24 * LINES..].iter().zip(&later) {
             assert!((*one - *other).length() < 1e-9);
         }

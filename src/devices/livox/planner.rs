@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::pattern::{LINES, Pattern};
+use super::pattern::Pattern;
 use super::points::Mode;
 use super::profile::LivoxProfile;
 use super::timeline::Timeline;
@@ -66,11 +66,12 @@ const KEPT: usize = 4096;
 impl Planner {
     pub fn new(profile: &LivoxProfile, pattern: Pattern) -> Self {
         let rate_hz = u64::from(profile.point_rate_hz);
+        let lines = profile.form.lines() as u64;
         // Lines fire together.
-        let group_ns = |group: u64| group * LINES as u64 * 1_000_000_000 / rate_hz;
+        let group_ns = |group: u64| group * lines * 1_000_000_000 / rate_hz;
         let slots = (0..POINTS as u64).map(|point| FiringSlot {
-            offset_ns: group_ns(point / LINES as u64) as u32,
-            laser: (point % LINES as u64) as u16,
+            offset_ns: group_ns(point / lines) as u32,
+            laser: (point % lines) as u16,
         });
         Self {
             pattern,
@@ -100,8 +101,9 @@ impl Planner {
             if !mode.is_on || is_stopped(start) {
                 continue;
             }
-            let groups = POINTS / LINES;
-            let aims: Arc<[DVec3]> = self.pattern.aims(number * groups as u64, groups).into();
+            let groups = POINTS / self.profile.form.lines();
+            let aims: Arc<[DVec3]> =
+                self.pattern.aims(mode.group(number * groups as u64), groups).into();
             let setting = ReceiverSetting {
                 threshold_factor: mode.threshold_factor,
                 blanked_m: mode.blanked_m,

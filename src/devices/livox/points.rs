@@ -29,11 +29,18 @@ pub struct Mode {
     pub blanked_m: f32,
     /// The detection threshold as a multiple of the data sheet's.
     pub threshold_factor: f32,
+    /// After how many groups of points the pattern begins again; `None` if it does not repeat.
+    pub repeats_after: Option<u64>,
     /// Fields of view that are on; none if points may be anywhere.
     pub fields: Arc<[FieldOfView]>,
 }
 
 impl Mode {
+    /// Which group of the pattern a group looks as.
+    pub fn group(&self, group: u64) -> u64 {
+        self.repeats_after.map_or(group, |period| group % period)
+    }
+
     /// Whether a point in this direction is one of the fields'.
     fn shows(&self, aim: DVec3) -> bool {
         self.fields.is_empty() || {

@@ -10,6 +10,7 @@ use crate::wire::livox::key::state;
 words!(TargetState: "sampling" => Sampling, "idle" => Idle, "ready" => Ready);
 words!(PtpState: "none" => None, "locked" => Locked, "virtual" => Virtual, "wire" => Wire);
 words!(EchoChoice: "strongest" => Strongest, "first" => First);
+words!(Form: "mid360" => Mid360, "hap" => Hap);
 words!(TagRule: "zero" => Zero, "judged" => Judged);
 
 /// A firmware of one model.
@@ -25,6 +26,8 @@ pub struct LivoxProfile {
     pub interface: InterfaceProfile,
     /// Points a second.
     pub point_rate_hz: u32,
+    /// Where points look.
+    pub form: Form,
     /// What points hold.
     pub points: PointProfile,
     /// The inertial unit.
@@ -150,6 +153,34 @@ pub enum PtpState {
     Wire,
 }
 
+/// The closed form of the pattern.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Around the vertical axis.
+    #[default]
+    Mid360,
+    /// Forward.
+    Hap,
+}
+
+impl Form {
+    /// Lines that fire together.
+    pub const fn lines(self) -> usize {
+        match self {
+            Self::Mid360 => 4,
+            Self::Hap => 6,
+        }
+    }
+
+    /// The span of the elevations, degrees.
+    pub fn elevations_deg(self) -> [f64; 2] {
+        match self {
+            Self::Mid360 => [-7.21, 52.16],
+            Self::Hap => [-13.25, 13.25],
+        }
+    }
+}
+
 /// Which echo becomes a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EchoChoice {
@@ -241,6 +272,11 @@ impl LivoxProfile {
     pub fn interval(&self) -> u16 {
         let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.point_rate_hz);
         span.min(u16::MAX.into()) as u16
+    }
+
+    /// Packets of a frame of 0.1 s, at least one.
+    pub fn packets_per_frame(&self) -> u64 {
+        (u64::from(self.point_rate_hz) / (10 * POINTS as u64)).max(1)
     }
 
     /// When packet `number` begins, nanoseconds after the first instant.

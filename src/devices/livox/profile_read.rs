@@ -1,8 +1,8 @@
 //! Reads the profile of a Livox, and what a rig sets on one.
 
 use super::profile::{
-    EchoChoice, Identity, ImuProfile, InterfaceProfile, LivoxProfile, LivoxSettings, PointProfile,
-    Ports, PtpState, TagRule, TargetState,
+    EchoChoice, Form, Identity, ImuProfile, InterfaceProfile, LivoxProfile, LivoxSettings,
+    PointProfile, Ports, PtpState, TagRule, TargetState,
 };
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
@@ -49,7 +49,8 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<LivoxProfile> {
         ports: ports?,
         identity: identity?,
         interface: interface?,
-        point_rate_hz: rate?,
+        point_rate_hz: rate?.0,
+        form: rate?.1,
         points: points?,
         imu: imu?,
         defaults: all,
@@ -182,12 +183,13 @@ fn numbers_of_keys(field: &Field<'_>) -> Option<Vec<u16>> {
     Some(keys)
 }
 
-fn pattern(mut keys: Keys<'_>, defaults: &mut LivoxSettings) -> Option<u32> {
-    let mut rate_hz = 0;
+fn pattern(mut keys: Keys<'_>, defaults: &mut LivoxSettings) -> Option<(u32, Form)> {
+    let (mut rate_hz, mut form) = (0, Form::default());
+    keys.choice("form", &Form::WORDS, "Menura's patterns", &mut form);
     keys.integer("point_rate_hz", &Limit::new(1000..=2_000_000, "Hz", PROFILES), &mut rate_hz);
     frequencies(&mut keys, defaults);
     keys.finish()?;
-    Some(rate_hz)
+    Some((rate_hz, form))
 }
 
 fn points(mut keys: Keys<'_>, defaults: &mut LivoxSettings) -> Option<PointProfile> {

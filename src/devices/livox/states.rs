@@ -109,6 +109,14 @@ impl States {
         }
     }
 
+    /// From `at` on the motor takes another pattern, if it runs: it starts again, to be in the state `target`.
+    pub fn change_pattern(&mut self, at: SimTime, target: u8) {
+        if matches!(*self.line.at(at), state::SAMPLING | state::READY) && at >= self.checked_at {
+            self.line.set(at, state::IDLE);
+            self.drive(at, target);
+        }
+    }
+
     /// Nobody asks for what was before `before` any more.
     pub fn forget(&mut self, before: SimTime) {
         self.line.forget(before);

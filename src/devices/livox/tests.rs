@@ -34,7 +34,11 @@ fn driver() -> Arc<Profile> {
 }
 
 fn unit(change: impl FnOnce(&mut LivoxSettings)) -> Livox {
-    let profile = driver();
+    unit_of("livox-mid360", change)
+}
+
+fn unit_of(name: &str, change: impl FnOnce(&mut LivoxSettings)) -> Livox {
+    let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
     let Some(driver) = profile.data::<LivoxProfile>() else { panic!("another family") };
     let mut settings = driver.defaults.clone();
     settings.clock.ptp = PtpState::Locked;
@@ -180,6 +184,38 @@ fn packets_follow_one_another_as_the_data_sheet_has_it() {
     let keys = parse_keys(&Frame::parse(push).unwrap().data).unwrap();
     assert_eq!(keys.0.len(), 8);
     assert_eq!(keys.0[3], (key::STATE, vec![state::SAMPLING]));
+}
+
+#[test]
+fn a_hap_has_its_own_ports_keys_rate_and_repetitive_patterns() {
+    let mut unit = unit_of("livox-hap", |_| {});
+    let found = Found::parse(&ask(&mut unit, id::SEARCH, vec![]).unwrap()).unwrap();
+    assert_eq!((found.device_type, found.command_port), (10, 56_000));
+    let clouds_of = |unit: &mut Livox, ms| {
+        let sent = run(unit, ms * MS);
+        let all = clouds(&sent).into_iter();
+        all.map(|(due, head, _, points)| (due, head.interval, points)).collect::<Vec<_>>()
+    };
+    let sent = clouds_of(&mut unit, 1000);
+    let in_time = sent.iter().filter(|(due, ..)| due.0 <= 1000 * MS).count();
+    assert!((4707..=4709).contains(&in_time), "{in_time}");
+    assert!(sent.iter().all(|(_, interval, points)| (*interval, points.len()) == (2101, 96)));
+    assert!(sent.iter().flat_map(|(.., points)| points).all(|point| point.place[0] > 0));
+    assert_eq!(set(&mut unit, &[(key::FIELDS_ON, &[1])]), (ret::UNKNOWN_KEY, key::FIELDS_ON));
+    assert_eq!(set(&mut unit, &[(key::PATTERN, &[3])]), (3, key::PATTERN));
+    assert_eq!(set(&mut unit, &[(key::PATTERN, &[1]), (key::BLIND_ZONE, &[100, 0, 0, 0])]), DONE);
+    run(&mut unit, 100 * MS);
+    assert_eq!(get(&mut unit, key::STATE), [state::STARTING]);
+    run(&mut unit, 5000 * MS);
+    assert_eq!(get(&mut unit, key::STATE), [state::SAMPLING]);
+    // 470 packets are a frame.
+    let sent = clouds_of(&mut unit, 300);
+    for (one, later) in sent.iter().zip(&sent[470..]) {
+        let nearly = |one: &Point, other: &Point| {
+            one.place.iter().zip(other.place).all(|(one, other)| one.abs_diff(other) <= 1)
+        };
+        assert!(one.2.iter().zip(&later.2).all(|(one, later)| nearly(one, later)));
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::points::Mode;
 use super::profile::{LivoxProfile, LivoxSettings};
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::wire::livox::command::ret;
-use crate::wire::livox::data::DataType;
+use crate::wire::livox::data::{DataType, POINTS};
 use crate::wire::livox::key::{Destination, FieldOfView, key, length_of, state};
 use crate::wire::record::Record as _;
 
@@ -152,7 +152,10 @@ impl Values {
         let blind_cm = self.get(key::BLIND_ZONE).and_then(|value| value.try_into().ok());
         let is_sensitive = self.byte(key::DETECTION) == 1;
         let sensitive = profile.points.sensitive_threshold as f32;
+        // Of whole packets, so that no packet is of two frames.
+        let frame = profile.packets_per_frame() * (POINTS / profile.form.lines()) as u64;
         Mode {
+            repeats_after: (self.byte(key::PATTERN) != 0).then_some(frame),
             is_on: is_sampling && self.byte(key::NO_POINTS) == 0,
             data_type: DataType::from_number(self.byte(key::DATA_TYPE)).unwrap_or_default(),
             blanked_m: blind_cm.map_or(0, u32::from_le_bytes) as f32 / 100.0,

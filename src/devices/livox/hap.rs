@@ -1,0 +1,145 @@
+//! Where a HAP's lines point: a closed form that is fitted to the maker's table.
+//!
+//! Six lines fire together. The table is a recording: it leaves points out, and the phases of its two motions wander, by
+//! 0.09 and 0.025 radians rms. With that wander taken out, the closed form's directions are off by 0.22 degrees rms, 0.67
+//! degrees for one point in a hundred, and 1.6 degrees at most.
+
+use glam::{DVec2, DVec3};
+
+use super::pattern::{conjugate, unit};
+use super::profile::Form;
+
+/// Harmonics of the fast and of the slow motion, and the amplitude.
+type Term = (i32, i32, f64);
+
+/// Left + i up of every line.
+const COMMON: [Term; 33] = [
+    (-1, 0, 0.38009),
+    (1, 0, 0.26829),
+    (0, 1, 0.09117),
+    (0, -1, 0.00723),
+    (-3, 0, 0.03789),
+    (3, 0, 0.01095),
+    (-2, -1, 0.02940),
+    (2, 1, 0.01636),
+    (2, -1, -0.00766),
+    (-2, 1, -0.00428),
+    (-5, 0, 0.00609),
+    (5, 0, 0.00172),
+    (-4, -1, 0.00553),
+    (4, 1, 0.00053),
+    (-2, -3, 0.00269),
+    (2, 3, 0.00217),
+    (-3, 2, 0.00266),
+    (3, -2, 0.00187),
+    (-2, 3, -0.00171),
+    (2, -3, -0.00093),
+    (-3, -2, 0.00171),
+    (3, 2, 0.00097),
+    (0, 3, -0.00301),
+    (-2, -5, -0.00070),
+    (2, 5, -0.00044),
+    (-1, 2, 0.00246),
+    (1, -2, 0.00139),
+    (-1, -2, -0.00177),
+    (1, 2, -0.00106),
+    (-7, -2, 0.00096),
+    (7, 2, 0.00070),
+    (-1, 4, -0.00033),
+    (1, -4, -0.00030),
+];
+/// Left + i up in proportion to the line's place, a quarter turn ahead.
+const LINE: [Term; 11] = [
+    (0, 0, 0.01611),
+    (-2, 0, -0.00098),
+    (2, 0, 0.00084),
+    (-1, 1, -0.00024),
+    (1, -1, 0.00025),
+    (-1, -1, 0.00027),
+    (1, 1, -0.00007),
+    (0, 2, 0.00002),
+    (0, -2, 0.00006),
+    (-4, 0, -0.00039),
+    (4, 0, 0.00016),
+];
+/// Phases of both motions at the first point, radians.
+const START_RAD: [f64; 2] = [-0.0296, 3.1073];
+/// The highest harmonic of the motions.
+const HARMONICS: usize = 7;
+
+/// The pattern of a HAP.
+#[derive(Clone, Debug)]
+pub struct HapPattern;
+
+impl HapPattern {
+    /// Adds the unit vectors of the six lines whose motions have turned by `fast` and `slow`; the slow one turns
+    /// backward.
+    pub fn group(&self, fast: DVec2, slow: DVec2, aims: &mut Vec<DVec3>) {
+        let fast = powers(fast.rotate(unit(START_RAD[0])));
+        let slow = powers(conjugate(slow).rotate(unit(START_RAD[1])));
+        let sum = |terms: &[Term]| {
+            terms.iter().fold(DVec2::ZERO, |sum, (m, n, amplitude)| {
+                let at = |powers: &[DVec2], n: i32| powers[(n + HARMONICS as i32) as usize];
+                sum + at(&fast, *m).rotate(at(&slow, *n)) * *amplitude
+            })
+        };
+        let (common, by_line) = (sum(&COMMON), sum(&LINE).perp());
+        for line in 0..Form::Hap.lines() {
+            let flat = common + by_line * (2.5 - line as f64);
+            let forward = (1.0 - flat.length_squared()).max(0.0).sqrt();
+            aims.push(DVec3::new(forward, flat.x, flat.y));
+        }
+    }
+}
+
+/// The powers of a unit vector from the lowest to the highest harmonic.
+fn powers(of: DVec2) -> [DVec2; 2 * HARMONICS + 1] {
+    let mut powers = [DVec2::X; 2 * HARMONICS + 1];
+    for harmonic in 1..=HARMONICS {
+        let next = powers[HARMONICS + harmonic - 1].rotate(of);
+        powers[HARMONICS + harmonic] = next;
+        powers[HARMONICS - harmonic] = conjugate(next);
+    }
+    powers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::livox::pattern::Pattern;
+
+    fn aims(count: usize) -> Vec<DVec3> {
+        Pattern::new(Form::Hap, 452_000, [128.356, 10.256], 0.0).aims(0, count)
+    }
+
+    #[test]
+    fn it_begins_as_the_makers_table_does() {
+        let told = [
+            (35.402, 2.226),
+            (35.363, 1.312),
+            (35.344, 0.398),
+            (35.346, -0.516),
+            (35.369, -1.430),
+            (35.412, -2.344),
+        ];
+        for (aim, (azimuth, elevation)) in aims(1).into_iter().zip(told) {
+            let found =
+                [libm::atan2(aim.y, aim.x), libm::asin(aim.z)].map(|angle| angle.to_degrees());
+            assert!((found[0] - azimuth).abs() < 0.7, "{found:?} instead of {azimuth}");
+            assert!((found[1] - elevation).abs() < 0.7, "{found:?} instead of {elevation}");
+        }
+    }
+
+    #[test]
+    fn it_fills_the_field_of_view_and_no_more() {
+        let (mut low, mut high) = (DVec2::MAX, DVec2::MIN);
+        for aim in aims(75_000) {
+            assert!((aim.length() - 1.0).abs() < 1e-9);
+            let at = DVec2::new(libm::atan2(aim.y, aim.x), libm::asin(aim.z)).map(f64::to_degrees);
+            (low, high) = (low.min(at), high.max(at));
+        }
+        for (found, told) in [(high.x, 60.25), (-low.x, 60.25), (high.y, 13.25), (-low.y, 13.25)] {
+            assert!((found - told).abs() < 1.5, "{found} instead of {told}");
+        }
+    }
+}
