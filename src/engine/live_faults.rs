@@ -123,8 +123,8 @@ pub struct FaultDesk {
 #[derive(Default)]
 struct Board {
     faults: Vec<LiveFault>,
-    /// Links that are down by them.
-    down: Vec<(usize, DeviceId, Schedule)>,
+    /// Those of links and casters, by their places in the rig.
+    wires: Vec<(usize, DeviceId, Schedule, WireFault)>,
     asked: u64,
 }
 
@@ -201,10 +201,17 @@ impl FaultDesk {
         self.board.lock().expect("no holder panics").faults.clone()
     }
 
-    /// Whether the link of `device` is down at `at` by one of them.
-    pub fn is_down(&self, device: DeviceId, at: SimTime) -> bool {
+    /// The first of what `of` makes of the faults that the link or caster of `device` has at `at`.
+    pub fn find_wire<T>(
+        &self,
+        device: DeviceId,
+        at: SimTime,
+        of: impl Fn(&WireFault) -> Option<T>,
+    ) -> Option<T> {
         let board = self.board.lock().expect("no holder panics");
-        board.down.iter().any(|(_, id, schedule)| *id == device && schedule.window_at(at).is_some())
+        let own = board.wires.iter().filter(|(_, id, ..)| *id == device);
+        own.filter(|(_, _, schedule, _)| schedule.window_at(at).is_some())
+            .find_map(|(.., fault)| of(fault))
     }
 
     /// Requests for the scheduler.
@@ -216,16 +223,16 @@ impl FaultDesk {
     pub fn note_begin(&self, index: usize, config: &FaultConfig, fault: LiveFault) {
         let mut board = self.board.lock().expect("no holder panics");
         board.faults.push(fault);
-        if matches!(config.kind, FaultKind::Wire(WireFault::LinkDown)) {
-            board.down.push((index, DeviceId(config.device), config.schedule));
+        if let FaultKind::Wire(fault) = &config.kind {
+            board.wires.push((index, DeviceId(config.device), config.schedule, fault.clone()));
         }
     }
 
     /// The scheduler has settled when the `index`th fault ends.
     pub fn note_end(&self, index: usize, name: &str, schedule: Schedule) -> Option<LiveFault> {
         let mut board = self.board.lock().expect("no holder panics");
-        for (_, _, down) in board.down.iter_mut().filter(|(down, ..)| *down == index) {
-            *down = schedule;
+        for (_, _, known, _) in board.wires.iter_mut().filter(|(place, ..)| *place == index) {
+            *known = schedule;
         }
         let fault = board.faults.iter_mut().find(|fault| fault.name == name)?;
         fault.ends_ns = schedule.window(0).1.map(|end| end.0);

@@ -106,6 +106,17 @@ pub enum WireFault {
     PpsLoss,
     /// Neither pulse nor bytes come to a device by its `gps_cable`.
     GpsCableDown,
+    /// The caster of a base closes every connection.
+    CasterGone,
+    /// The caster of a base sends nothing to those who are connected.
+    CasterSilent,
+    /// The caster of a base has no stream of its name any more.
+    CasterUnmounted,
+    /// The caster of a base sends messages late.
+    CasterLate {
+        /// Delay, nanoseconds.
+        delay_ns: u64,
+    },
 }
 
 /// A fault within a device.

@@ -11,7 +11,8 @@ words!(WireKind:
     "delay" => Delay, "truncation" => Truncation, "bit-errors" => BitErrors,
     "line-noise" => LineNoise, "dropped-bytes" => DroppedBytes,
     "framing-breaks" => FramingBreaks, "link-down" => LinkDown, "pps-loss" => PpsLoss,
-    "gps-cable-down" => GpsCableDown);
+    "gps-cable-down" => GpsCableDown, "caster-gone" => CasterGone, "caster-silent" => CasterSilent,
+    "caster-unmounted" => CasterUnmounted, "caster-late" => CasterLate);
 
 /// The kind of a [`WireFault`], before its own keys are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,10 @@ pub(super) enum WireKind {
     LinkDown,
     PpsLoss,
     GpsCableDown,
+    CasterGone,
+    CasterSilent,
+    CasterUnmounted,
+    CasterLate,
 }
 
 impl WireKind {
@@ -59,6 +64,9 @@ impl WireKind {
             Self::Delay | Self::LinkDown => true,
             Self::PpsLoss => product.has_gps_output,
             Self::GpsCableDown => device.cable_from.is_some(),
+            Self::CasterGone | Self::CasterSilent | Self::CasterUnmounted | Self::CasterLate => {
+                device.caster.is_some()
+            }
         }
     }
 }
@@ -131,5 +139,13 @@ pub(super) fn details(kind: WireKind, table: &mut TableReader<'_>) -> Option<Wir
         WireKind::LinkDown => WireFault::LinkDown,
         WireKind::PpsLoss => WireFault::PpsLoss,
         WireKind::GpsCableDown => WireFault::GpsCableDown,
+        WireKind::CasterGone => WireFault::CasterGone,
+        WireKind::CasterSilent => WireFault::CasterSilent,
+        WireKind::CasterUnmounted => WireFault::CasterUnmounted,
+        WireKind::CasterLate => {
+            let longest = Limit::new(0.1..=3600.0, "s", FORMAT);
+            let delay_s = table.required("delay_s").number(&longest)?;
+            WireFault::CasterLate { delay_ns: (delay_s * 1e9).round() as u64 }
+        }
     })
 }

@@ -115,7 +115,7 @@ impl Pattern {
         Self::new(profile.form, profile.point_rate_hz, hz, start_s)
     }
 
-    fn new(form: Form, point_rate_hz: u32, hz: [f64; 2], start_s: f64) -> Self {
+    pub(super) fn new(form: Form, point_rate_hz: u32, hz: [f64; 2], start_s: f64) -> Self {
         let group_s = form.lines() as f64 / f64::from(point_rate_hz);
         let shape = match form {
             Form::Mid360 => Shape::Mid360(Box::new(Dome::new())),

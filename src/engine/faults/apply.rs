@@ -32,7 +32,12 @@ impl Active {
             return after.push(self.in_order(transmit));
         };
         let effect = match &self.kind {
-            WireFault::PpsLoss | WireFault::GpsCableDown => None,
+            WireFault::PpsLoss
+            | WireFault::GpsCableDown
+            | WireFault::CasterGone
+            | WireFault::CasterSilent
+            | WireFault::CasterUnmounted
+            | WireFault::CasterLate { .. } => None,
             WireFault::LinkDown => return self.wait_for_link(transmit, window, tell, after),
             WireFault::PacketLoss { probability } => {
                 if happens(*probability, draws) {

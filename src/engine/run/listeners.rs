@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::config::rig::DeviceId;
 use crate::config::rig::drive::TwistInput;
+use crate::config::rig::faults::WireFault;
 use crate::config::rig::schedule::Schedule;
 use crate::engine::feed_log::FeedLog;
 use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
@@ -35,13 +36,13 @@ const PIECE: usize = 1024;
 /// Longest datagram of commands that is read, bytes: more than a frame of the network holds.
 const LONGEST_DATAGRAM: usize = 2048;
 
-/// Passes on what arrives on `line` until `over` is set; what arrives while the link is `down` is
+/// Passes on what arrives on `line` until `over` is set; what arrives while the link is down is
 /// lost. A full queue makes the host wait.
 pub fn listen_to_line(
     device: DeviceId,
     line: &dyn ByteLink,
     clock: MonotonicClock,
-    down: &Down,
+    faults: &LinkFaults,
     events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
@@ -53,7 +54,7 @@ pub fn listen_to_line(
             Ok(count) => {
                 health.is_ill = false;
                 let at = clock.now();
-                if !down.at(at) {
+                if !faults.is_down(at) {
                     let words = Words::Bytes(buffer[..count].to_vec());
                     tell(Said { at, to: HostTarget::Device(device), words }, events, over);
                 }
@@ -63,20 +64,20 @@ pub fn listen_to_line(
     }
 }
 
-/// Answers the requests at a device's web interface until `over` is set; while the link is `down`
+/// Answers the requests at a device's web interface until `over` is set; while the link is down
 /// they are refused.
 pub fn listen_to_web(
     device: DeviceId,
     server: &HttpServer,
     clock: MonotonicClock,
-    down: Down,
+    faults: LinkFaults,
     events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
     let events = events.clone();
     let ask = move |request| {
         let at = clock.now();
-        if down.at(at) {
+        if faults.is_down(at) {
             return None;
         }
         let (reply, answer) = oneshot::channel();
@@ -89,19 +90,19 @@ pub fn listen_to_web(
 }
 
 /// Passes on what the clients of `server` do until `over` is set; what they do while the link is
-/// `down` is heard when it is up again. A full queue makes them wait.
+/// down is heard when it is up again. A full queue makes them wait.
 pub fn listen_to_server(
     device: DeviceId,
     server: &TcpServer,
     clock: MonotonicClock,
-    down: &Down,
+    faults: &LinkFaults,
     events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
     let mut buffer = [0; PIECE];
     let mut health = Health::default();
     while !over.load(Ordering::Relaxed) {
-        if down.at(clock.now()) {
+        if faults.is_down(clock.now()) {
             std::thread::park_timeout(LONGEST_NAP);
             continue;
         }
@@ -120,12 +121,12 @@ pub fn listen_to_server(
     }
 }
 
-/// Passes on the datagrams that arrive at `server` until `over` is set; what arrives while the link is `down` is lost.
+/// Passes on the datagrams that arrive at `server` until `over` is set; what arrives while the link is down is lost.
 pub fn listen_to_datagrams(
     device: DeviceId,
     server: &UdpServer,
     clock: MonotonicClock,
-    down: &Down,
+    faults: &LinkFaults,
     events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
@@ -134,7 +135,7 @@ pub fn listen_to_datagrams(
     while !over.load(Ordering::Relaxed) {
         let mut heard = |peer, bytes: &[u8]| {
             let at = clock.now();
-            if !down.at(at) {
+            if !faults.is_down(at) {
                 let words = Words::PeerBytes(peer, bytes.to_vec());
                 tell(Said { at, to: HostTarget::Device(device), words }, events, over);
             }
@@ -243,20 +244,33 @@ fn note(
     }
 }
 
-/// When a link is down; never by default.
+/// Faults of a device's link and caster; none by default.
 #[derive(Clone, Default)]
-pub struct Down {
-    /// Schedules of the rig's faults.
-    pub schedules: Vec<Schedule>,
+pub struct LinkFaults {
+    /// Faults of the rig.
+    pub own: Vec<(Schedule, WireFault)>,
     /// Desk and device of faults that are requested during the run.
     pub live: Option<(Arc<FaultDesk>, DeviceId)>,
 }
 
-impl Down {
-    /// Whether it is down at `at`.
-    pub fn at(&self, at: SimTime) -> bool {
-        self.schedules.iter().any(|schedule| schedule.window_at(at).is_some())
-            || self.live.as_ref().is_some_and(|(desk, device)| desk.is_down(*device, at))
+impl LinkFaults {
+    /// Whether the link is down at `at`.
+    pub fn is_down(&self, at: SimTime) -> bool {
+        self.have(at, &WireFault::LinkDown)
+    }
+
+    /// Whether there is this fault at `at`.
+    pub fn have(&self, at: SimTime, wanted: &WireFault) -> bool {
+        self.find(at, |fault| (fault == wanted).then_some(())).is_some()
+    }
+
+    /// The first of what `of` makes of the faults at `at`.
+    pub fn find<T>(&self, at: SimTime, of: impl Fn(&WireFault) -> Option<T>) -> Option<T> {
+        let own = self.own.iter().filter(|(schedule, _)| schedule.window_at(at).is_some());
+        own.filter_map(|(_, fault)| of(fault)).next().or_else(|| {
+            let (desk, device) = self.live.as_ref()?;
+            desk.find_wire(*device, at, of)
+        })
     }
 }
 

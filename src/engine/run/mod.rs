@@ -66,7 +66,7 @@ use crate::wire::line::LineSettings;
 use crate::wire::ptp::Transport;
 use crate::world::trajectory::feed::{Feed, FeedCounts};
 use answers::Answers;
-use listeners::Down;
+use listeners::LinkFaults;
 use ntrip::Ntrip;
 pub use send_log::TimingLog;
 use tap::Tap;
@@ -278,7 +278,7 @@ impl<'a> RealTimeRun<'a> {
 
     /// Where devices are controlled, beside their links: a device's name and the control.
     pub fn controls(&self) -> impl Iterator<Item = (&str, String)> {
-        let casters = self.ntrip.casters().map(|caster| (caster.base(), caster.describe()));
+        let casters = self.ntrip.casters().map(|(_, caster)| (caster.base(), caster.describe()));
         let named = self.rig.devices.iter().zip(&self.connections);
         named
             .flat_map(|(device, connections)| {
@@ -432,13 +432,14 @@ impl<'a> RealTimeRun<'a> {
                     ptp::lead(&mut master, link, clock, over);
                 });
             }
-            for caster in self.ntrip.casters() {
-                start_small(scope, LISTENER_STACK, move || caster.serve(over));
+            for (device, caster) in self.ntrip.casters() {
+                let faults = self.link_faults(device);
+                start_small(scope, LISTENER_STACK, move || caster.serve(clock, &faults, over));
             }
             for (device, client) in self.ntrip.clients() {
-                let (tell, down) = (tell.clone(), self.link_down(device));
+                let (tell, faults) = (tell.clone(), self.link_faults(device));
                 start_small(scope, LISTENER_STACK, move || {
-                    client.listen(device, clock, &down, &tell, over);
+                    client.listen(device, clock, &faults, &tell, over);
                 });
             }
             sender::start(scope, context, self.timing(), queue, stop, on_start);
@@ -482,45 +483,45 @@ impl<'a> RealTimeRun<'a> {
         over: &'scope AtomicBool,
     ) {
         let clock = self.clock;
-        let down = || self.link_down(device);
-        let listen_to_line = |line: &'scope Arc<dyn ByteLink>, down: Down| {
+        let faults = || self.link_faults(device);
+        let listen_to_line = |line: &'scope Arc<dyn ByteLink>, faults: LinkFaults| {
             let tell = tell.clone();
             start_small(scope, LISTENER_STACK, move || {
-                listeners::listen_to_line(device, line.as_ref(), clock, &down, &tell, over);
+                listeners::listen_to_line(device, line.as_ref(), clock, &faults, &tell, over);
             });
         };
         let listen_to_server = |server: &'scope TcpServer| {
-            let (tell, down) = (tell.clone(), down());
+            let (tell, faults) = (tell.clone(), faults());
             start_small(scope, LISTENER_STACK, move || {
-                listeners::listen_to_server(device, server, clock, &down, &tell, over);
+                listeners::listen_to_server(device, server, clock, &faults, &tell, over);
             });
         };
         match &connections.link {
             Link::Datagrams(_) => {}
-            Link::Line(line) => listen_to_line(line, down()),
+            Link::Line(line) => listen_to_line(line, faults()),
             Link::Server(server) => listen_to_server(server),
         }
         if let Some(link) = &connections.ptp {
-            let (tell, down) = (tell.clone(), down());
+            let (tell, faults) = (tell.clone(), faults());
             start_small(scope, LISTENER_STACK, move || {
-                ptp::listen(device, link, clock, &down, &tell, over);
+                ptp::listen(device, link, clock, &faults, &tell, over);
             });
         }
         for control in &connections.controls {
             match control {
                 // The faults are those of the link, not of this line.
-                ControlLink::Line(line) => listen_to_line(line, Down::default()),
+                ControlLink::Line(line) => listen_to_line(line, LinkFaults::default()),
                 ControlLink::Commands(server) => listen_to_server(server),
                 ControlLink::Datagrams(server) => {
-                    let (tell, down) = (tell.clone(), down());
+                    let (tell, faults) = (tell.clone(), faults());
                     start_small(scope, LISTENER_STACK, move || {
-                        listeners::listen_to_datagrams(device, server, clock, &down, &tell, over);
+                        listeners::listen_to_datagrams(device, server, clock, &faults, &tell, over);
                     });
                 }
                 ControlLink::Web(server) => {
-                    let (tell, down) = (tell.clone(), down());
+                    let (tell, faults) = (tell.clone(), faults());
                     start_small(scope, WEB_STACK, move || {
-                        listeners::listen_to_web(device, server, clock, down, &tell, over);
+                        listeners::listen_to_web(device, server, clock, faults, &tell, over);
                     });
                 }
             }
@@ -531,7 +532,7 @@ impl<'a> RealTimeRun<'a> {
     /// when it does.
     fn send_ptp(&self, device: DeviceId, send: &PtpSend) {
         let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
-        let Some(link) = link.filter(|_| !self.link_down(device).at(self.clock.now())) else {
+        let Some(link) = link.filter(|_| !self.link_faults(device).at(self.clock.now())) else {
             return;
         };
         match (link.send(&send.bytes, send.key, send.to), send.key) {
@@ -554,12 +555,14 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// When the link of a device is down.
-    fn link_down(&self, device: DeviceId) -> Down {
+    /// Faults of the link and the caster of a device.
+    fn link_faults(&self, device: DeviceId) -> LinkFaults {
         let own = self.rig.faults.iter().filter(|fault| DeviceId(fault.device) == device);
-        let down = own.filter(|fault| matches!(fault.kind, FaultKind::Wire(WireFault::LinkDown)));
-        let schedules = down.map(|fault| fault.schedule).collect();
-        Down { schedules, live: Some((Arc::clone(&self.fault_desk), device)) }
+        let own = own.filter_map(|config| match &config.kind {
+            FaultKind::Wire(fault) => Some((config.schedule, fault.clone())),
+            FaultKind::Device(_) => None,
+        });
+        LinkFaults { own: own.collect(), live: Some((Arc::clone(&self.fault_desk), device)) }
     }
 
     /// Room for all that may be rendered ahead, twice: a device may have more to say than usual.

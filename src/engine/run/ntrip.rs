@@ -6,7 +6,7 @@
 //! messages that wait for the caster's thread; a client that reads too slowly loses messages. Bytes that a client gets from
 //! a caster go to the rover as if its host had sent them, and into the command log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Mutex;
@@ -17,7 +17,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::listeners::{Down, tell};
+use super::listeners::{LinkFaults, tell};
+use crate::config::rig::faults::WireFault;
 use crate::config::rig::ntrip::{CasterConfig, Login, NtripConfig};
 use crate::config::rig::{DeviceId, Rig};
 use crate::devices::{Output, Transmit};
@@ -35,6 +36,8 @@ use crate::wire::port::Peer;
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Number of a base's messages that may wait for its caster.
 const WAITING: usize = 256;
+/// Number of messages that a late caster keeps: an hour of eight a second.
+const MOST_LATE: usize = 8 * 3600;
 /// Bytes taken at once.
 const PIECE: usize = 4096;
 /// Longest silence of a caster before the client connects again.
@@ -82,9 +85,9 @@ impl Ntrip {
         }
     }
 
-    /// The casters.
-    pub fn casters(&self) -> impl Iterator<Item = &Caster> {
-        self.casters.values()
+    /// The casters, with their bases.
+    pub fn casters(&self) -> impl Iterator<Item = (DeviceId, &Caster)> {
+        self.casters.iter().map(|(device, caster)| (DeviceId(*device), caster))
     }
 
     /// The clients, with the rovers that they are for.
@@ -154,12 +157,25 @@ impl Caster {
     }
 
     /// Serves clients until `over` is set.
-    pub fn serve(&self, over: &AtomicBool) {
+    pub fn serve(&self, clock: MonotonicClock, faults: &LinkFaults, over: &AtomicBool) {
         let mut buffer = [0; PIECE];
         let mut listeners: Vec<(Peer, Listener)> = Vec::new();
         let mut messages = Framer::new(GnssStream);
+        let mut late: VecDeque<(SimTime, Vec<u8>)> = VecDeque::new();
         while !over.load(Ordering::Relaxed) {
+            let now = clock.now();
+            let is_gone = faults.have(now, &WireFault::CasterGone);
+            let is_mounted = !faults.have(now, &WireFault::CasterUnmounted);
+            listeners.retain(|(peer, listener)| {
+                let stays =
+                    !is_gone && (is_mounted || !matches!(listener, Listener::Hearing { .. }));
+                if !stays {
+                    self.server.disconnect(*peer);
+                }
+                stays
+            });
             let mut happened = |event: ServerEvent<'_>| match event {
+                ServerEvent::Connected(peer) if is_gone => self.server.disconnect(peer),
                 ServerEvent::Connected(peer) => {
                     listeners.push((peer, Listener::Asking(Vec::new())));
                 }
@@ -168,7 +184,7 @@ impl Caster {
                     let found = listeners.iter_mut().find(|(other, _)| *other == peer);
                     // What a client sends afterwards, such as its GGA, is of no use to a base.
                     if let Some((_, listener @ Listener::Asking(_))) = found {
-                        self.answer(peer, listener, bytes);
+                        self.answer(peer, listener, bytes, is_mounted);
                     }
                 }
             };
@@ -176,17 +192,33 @@ impl Caster {
                 tracing::warn!("the caster of {} has ended: {error}", self.base);
                 return;
             }
+            let now = clock.now();
+            let delay_ns = faults.find(now, |fault| match fault {
+                WireFault::CasterLate { delay_ns } => Some(*delay_ns),
+                _ => None,
+            });
+            let is_silent = faults.have(now, &WireFault::CasterSilent);
             while let Ok(bytes) = self.sent.1.try_recv() {
+                let due = SimTime(now.0 + delay_ns.unwrap_or(0));
                 for frame in messages.frames(&bytes) {
-                    if let Frame::Rtcm3(message) = frame {
-                        self.hand_out(&listeners, &message);
+                    if let Frame::Rtcm3(message) = frame
+                        && !is_silent
+                        && late.len() < MOST_LATE
+                    {
+                        late.push_back((due, message.to_vec()));
                     }
+                }
+            }
+            // What was late when the fault ended goes out at once.
+            while late.front().is_some_and(|(due, _)| *due <= now || delay_ns.is_none()) {
+                if let Some((_, message)) = late.pop_front() {
+                    self.hand_out(&listeners, &message);
                 }
             }
         }
     }
 
-    fn answer(&self, peer: Peer, listener: &mut Listener, bytes: &[u8]) {
+    fn answer(&self, peer: Peer, listener: &mut Listener, bytes: &[u8], is_mounted: bool) {
         let Listener::Asking(asked) = listener else { return };
         let room = MAX_HEAD - asked.len().min(MAX_HEAD);
         asked.extend(&bytes[..bytes.len().min(room)]);
@@ -199,7 +231,7 @@ impl Caster {
             }
             Ok(request) => request,
         };
-        let is_known = request.mount_point == self.mount_point;
+        let is_known = is_mounted && request.mount_point == self.mount_point;
         let answer = if request.mount_point.is_empty() {
             Answer::Table(self.table.clone())
         } else if !is_known && request.is_version_2 {
@@ -271,13 +303,13 @@ impl Client {
         }
     }
 
-    /// Passes on what the caster sends until `over` is set; what arrives while the rover's link is `down`
+    /// Passes on what the caster sends until `over` is set; what arrives while the rover's link is down
     /// is lost.
     pub fn listen(
         &self,
         device: DeviceId,
         clock: MonotonicClock,
-        down: &Down,
+        faults: &LinkFaults,
         events: &Sender<HostEvent>,
         over: &AtomicBool,
     ) {
@@ -288,7 +320,7 @@ impl Client {
         loop {
             let mut pass = |bytes: Vec<u8>| {
                 let at = clock.now();
-                if !down.at(at) && !bytes.is_empty() {
+                if !faults.is_down(at) && !bytes.is_empty() {
                     let words = Words::Bytes(bytes);
                     tell(Said { at, to: HostTarget::Device(device), words }, events, over);
                 }
@@ -443,6 +475,7 @@ fn reason(answer: &Answer, mount_point: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::rig::schedule::Schedule;
 
     const LOCAL: &str = "127.0.0.1";
     /// Message 1005 of station 2003, from the standard.
@@ -459,9 +492,14 @@ mod tests {
 
     /// Lets `with` meet a caster that serves, to which the base sends a message again and again.
     fn with_caster(caster: &Caster, with: impl FnOnce(u16)) {
+        with_faults(caster, &LinkFaults::default(), with);
+    }
+
+    fn with_faults(caster: &Caster, faults: &LinkFaults, with: impl FnOnce(u16)) {
+        let (clock, _) = MonotonicClock::starting_in(Duration::ZERO);
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(|| caster.serve(&over));
+            scope.spawn(|| caster.serve(clock, faults, &over));
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     caster.take(b"$GNGGA,no\r\n");
@@ -521,6 +559,27 @@ mod tests {
             assert!(ask("Authorization: Basic dTpx\r\n").starts_with(b"HTTP/1.0 401"));
             assert!(ask("Authorization: Basic dTpw\r\n").starts_with(b"ICY 200 OK"));
         });
+    }
+
+    #[test]
+    fn a_caster_with_a_fault_is_gone_silent_late_or_without_its_stream() {
+        let ask = "GET /BASE HTTP/1.0\r\n\r\n";
+        let heard = |fault: WireFault, least: usize| {
+            let always = Schedule { start: SimTime::ZERO, duration_ns: None, period_ns: None };
+            let faults = LinkFaults { own: vec![(always, fault)], live: None };
+            let mut got = Vec::new();
+            with_faults(&caster(None), &faults, |port| got = exchange(port, ask, least));
+            String::from_utf8_lossy(&got).into_owned()
+        };
+        assert_eq!(heard(WireFault::CasterGone, usize::MAX), "");
+        assert!(heard(WireFault::CasterUnmounted, usize::MAX).starts_with("SOURCETABLE 200 OK"));
+        let head = "ICY 200 OK\r\n\r\n";
+        assert_eq!(heard(WireFault::CasterSilent, head.len()), head);
+        // Late ones arrive in the end.
+        assert!(
+            heard(WireFault::CasterLate { delay_ns: 200_000_000 }, head.len() + 25).len()
+                > head.len()
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crossbeam_channel::Sender;
 
-use super::listeners::Down;
+use super::listeners::LinkFaults;
 use crate::config::rig::DeviceId;
 use crate::devices::ptp::master::PtpMaster;
 use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
@@ -24,12 +24,12 @@ const AT_ONCE: f64 = 200.0;
 /// The kind of message that only masters want.
 const DELAY_REQ: u8 = 1;
 
-/// Passes on to `device` what its `link` hears until `over` is set; what arrives while the link is `down` is lost.
+/// Passes on to `device` what its `link` hears until `over` is set; what arrives while the link is down is lost.
 pub fn listen(
     device: DeviceId,
     link: &PtpLink,
     clock: MonotonicClock,
-    down: &Down,
+    faults: &LinkFaults,
     events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
@@ -45,7 +45,8 @@ pub fn listen(
                 }
                 PtpEvent::Arrived(unix_ns, from, bytes) => {
                     let is_wanted = bytes.len() >= HEADER_LEN && bytes[0] & 0x0f != DELAY_REQ;
-                    let is_heard = is_wanted && budget.takes(clock.now()) && !down.at(clock.now());
+                    let is_heard =
+                        is_wanted && budget.takes(clock.now()) && !faults.is_down(clock.now());
                     let stamped = is_heard.then(|| since_start(unix_ns)).flatten();
                     stamped.map(|stamped| Words::Ptp { stamped, from, bytes: bytes.to_vec() })
                 }
