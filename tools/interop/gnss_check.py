@@ -6,7 +6,8 @@
   CFG-VALSET of rate, messages and baud rate, and finds the stream changed.
   What it counts in a time is counted again while this machine gives it no processor.
 - gpsd finds the device's type, a fix in three dimensions, the position within the stated accuracy
-  of the truth, and the accuracy it works out: hAcc by UBX, 19 m times HDOP by NMEA.
+  of the truth, and the accuracy it works out: hAcc by UBX, 19 m times HDOP by NMEA. Of a rover with corrections it
+  reports RTK float and RTK fixed.
 """
 
 import argparse
@@ -306,8 +307,8 @@ def check_truth(what, lat, lon, height, h_acc, v_acc):
           f"{off:.2f} m off (stated {h_acc:.2f}), {up:.2f} m too high (stated {v_acc:.2f})")
 
 
-def gpsd_reports(link, options, seconds):
-    """All JSON reports of gpsd within a time."""
+def gpsd_reports(link, options, seconds, enough=lambda report: False):
+    """All JSON reports of gpsd within a time, or until one is `enough`."""
     [port] = free_ports(1)
     with running(["gpsd", "-N", "-n", *options, "-S", str(port), link]):
         end = time.monotonic() + 30
@@ -323,13 +324,18 @@ def gpsd_reports(link, options, seconds):
             client.sendall(b'?WATCH={"enable":true,"json":true};\n')
             client.settimeout(0.5)
             end, data = time.monotonic() + seconds, b""
-            while time.monotonic() < end:
+            while time.monotonic() < end and not any(map(enough, parsed(data))):
                 with contextlib.suppress(TimeoutError):
                     data += client.recv(65536)
             client.sendall(b"?DEVICES;\n")
             with contextlib.suppress(TimeoutError):
                 while True:
                     data += client.recv(65536)
+    return parsed(data)
+
+
+def parsed(data):
+    """The whole reports of gpsd in these bytes."""
     return [json.loads(line) for line in data.decode().splitlines() if line.startswith("{") and line.endswith("}")]
 
 
@@ -376,11 +382,29 @@ def check_gpsd(device, driver, is_ubx, options):
     return check_one
 
 
+# gpsd's words for a fix: `status` of TPV.
+RTK_FIXED, RTK_FLOAT = 3, 4
+
+
+def check_gpsd_rtk(menura, folder):
+    text = (Path(__file__).parents[2] / "test-suites/rigs/rtk.toml").read_text()
+    path = Path(folder) / "rtk.toml"
+    path.write_text(text.replace("/tmp/menura", folder).replace(
+        'sentences = ["RMC", "GGA"]', 'sentences = [], messages = ["NAV-PVT", "NAV-EOE"]'))
+    with running([menura, "run", path, "--duration", "300s"]):
+        link = f"{folder}/gnss"
+        wait_for(link)
+        reports = gpsd_reports(link, [], 120, lambda report: report.get("status") == RTK_FIXED)
+        seen = {report.get("status") for report in reports if report.get("class") == "TPV"}
+        check("gpsd, rover: RTK float, then fixed", {RTK_FLOAT, RTK_FIXED} <= seen, f"{sorted(filter(None, seen))}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--menura", type=os.path.abspath, required=True)
     gpsd = {f"gpsd-{one[0][0]}": check_gpsd(*one) for one in FOR_GPSD}
     checks = {"conversation": check_conversation, "generation-10": check_generation_10, **gpsd,
+              "gpsd-rover": check_gpsd_rtk,
               "recordings": check_recordings}
     parser.add_argument("--only", choices=list(checks))
     arguments = parser.parse_args()

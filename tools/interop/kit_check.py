@@ -152,7 +152,8 @@ REAL = {
         ("--adapter", str(SCRIPTS / "sick_mrpt.toml")),
         ["{drivers}/sick_mrpt", "{pty}"], {}),
     "pynmeagps": (
-        "gnss", CASES["gnss"] + ["cold-start", "breaks", "leap-day", "north-pole"], (),
+        "gnss", CASES["gnss"] + ["cold-start", "breaks", "leap-day", "north-pole", "corrections", "corrections-damaged",
+                                 "corrections-wrong"], (),
         [sys.executable, str(SCRIPTS / "pynmeagps_driver.py"), "{pty}"],
         {"leap-second": "its time of 23:59:60 is an empty text, with which whoever wants an instant fails"}),
     "gpsd": (

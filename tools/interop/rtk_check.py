@@ -7,6 +7,7 @@ Two recorded ZED-F9Ps stand 0.94 km apart; the first one is a base that is confi
   single-point mode, by GPS, GLONASS, Galileo and BeiDou each by itself: no other ephemerides are used.
 - rnx2rtkp fixes the ambiguities between the two and finds the second antenna to 2 cm.
 - The same with the base's RTCM (MSM7) in the place of its RXM-RAWX.
+- pygnssutils takes the base's messages from its caster, by NTRIP 1 and 2, and parses every one.
 - rtkrcv reads both receivers live from their lines, the base's RTCM and the rover's RXM messages, and fixes the
   second antenna to 2 cm.
 """
@@ -19,10 +20,15 @@ import select
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
+from queue import Empty, Queue
 
+from pygnssutils import GNSSNTRIPClient
 from pyubx2 import ERR_RAISE, RTCM3_PROTOCOL, UBX_PROTOCOL, UBXReader
+
+from receiving import free_ports
 
 LATITUDE, LONGITUDE, ALTITUDE = 47.285233167, 8.565265, 547.6
 HEIGHT = 20.0
@@ -45,6 +51,7 @@ profile = "ublox-zed-f9p-hpg1.32"
 mount = {{ translation_m = [0.0, 0.0, {height}] }}
 link = {{ pty = "{folder}/{name}.tty" }}
 settings = {{ baud_rate = 921600, sentences = [], messages = [{messages}]{place} }}
+{caster}
 """
 # A time at which all recordings begin.
 START = ["--set", "start_utc=2026-11-21T09:27:20Z"]
@@ -80,6 +87,8 @@ outstr1-format=xyz
 misc-timeout=60000
 misc-reconnect=10000
 """
+# What the base sends for live clients.
+LIVE_CORRECTIONS = "1005 1077 1087 1097 1127 1230".split()
 # How many fixed epochs are wanted, and how long they may take.
 LIVE_EPOCHS, LIVE_PATIENCE_S = 30, 240
 
@@ -113,12 +122,12 @@ PLACES = {"base": (LATITUDE, LONGITUDE), "rover": (LATITUDE + 0.006, LONGITUDE +
 ANTENNAS = {name: ecef(*place, ALTITUDE + HEIGHT) for name, place in PLACES.items()}
 
 
-def write_rig(folder, name, messages, place=""):
+def write_rig(folder, name, messages, place="", caster=""):
     latitude, longitude = PLACES[name]
     rig = folder / f"{name}.toml"
     rig.write_text(RIG.format(
         latitude=latitude, longitude=longitude, altitude=ALTITUDE, height=HEIGHT, name=name, folder=folder,
-        messages=", ".join(f'"{message}"' for message in messages), place=place))
+        messages=", ".join(f'"{message}"' for message in messages), place=place, caster=caster))
     return rig
 
 
@@ -173,13 +182,43 @@ def rows_of(text):
     return [(tuple(map(float, row[2:5])), int(row[5]), int(row[6])) for row in rows if len(row) > 6]
 
 
+def write_base(folder, caster=""):
+    return write_rig(folder, "base", [f"RTCM-{number}" for number in LIVE_CORRECTIONS],
+                     BASE_STATION.format(*PLACES["base"], ALTITUDE + HEIGHT), caster)
+
+
+def check_caster(menura, folder):
+    """A client of a maker of GNSS tools reads the caster."""
+    [port] = free_ports(1)
+    rig = write_base(folder, f'caster = {{ listen = "127.0.0.1:{port}", mount_point = "BASE" }}')
+    program = subprocess.Popen([menura, "run", rig], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for version in ("1.0", "2.0"):
+            heard, stop, seen = Queue(), threading.Event(), set()
+            until = time.monotonic() + LIVE_PATIENCE_S
+            while set(LIVE_CORRECTIONS) - seen and time.monotonic() < until:
+                # The caster may not be there yet.
+                with GNSSNTRIPClient() as client:
+                    client.run(server="127.0.0.1", port=port, https=0, mountpoint="BASE", datatype="RTCM",
+                               version=version, output=heard, stopevent=stop)
+                    try:
+                        while set(LIVE_CORRECTIONS) - seen and time.monotonic() < until:
+                            _, message = heard.get(timeout=5)
+                            seen.add(message.identity)
+                    except Empty:
+                        pass
+                    stop.set()
+                stop = threading.Event()
+            check(f"pygnssutils by NTRIP {version}: every kind of message comes", seen == set(LIVE_CORRECTIONS),
+                  " ".join(sorted(map(str, seen))))
+    finally:
+        program.kill()
+        program.wait()
+
+
 def check_live(menura, folder):
     """The receivers run in real time, and rtkrcv with them."""
-    rigs = [
-        write_rig(folder, "rover", ["RXM-RAWX", "RXM-SFRBX"]),
-        write_rig(folder, "base", [f"RTCM-{number}" for number in ("1005", "1077", "1087", "1097", "1127", "1230")],
-                  BASE_STATION.format(*PLACES["base"], ALTITUDE + HEIGHT)),
-    ]
+    rigs = [write_rig(folder, "rover", ["RXM-RAWX", "RXM-SFRBX"]), write_base(folder)]
     lines = {name: folder / f"{name}.tty" for name in PLACES}
     for line in lines.values():
         line.unlink(missing_ok=True)
@@ -251,6 +290,7 @@ def main():
             check_fixed(folder, "RXM-RAWX", systems, rover, base, navigation)
         msm, _ = convert(folder, "rtcm3", data["base"], "msm", "-tr", "2026/11/21", "09:27:20")
         check_fixed(folder, "RTCM", ["GPS"], rover, msm, navigation)
+        check_caster(menura, folder)
         check_live(menura, folder)
     return 0
 
