@@ -83,6 +83,7 @@ fn the_example_explains_every_key_a_profile_uses() {
             "hesai" => "example-hesai.toml",
             "livox" => "example-livox.toml",
             "robosense" => "example-robosense.toml",
+            "gige-camera" => "example-gige-camera.toml",
             _ => "example-imu.toml",
         };
         let example = fs::read_to_string(folder().join(name)).unwrap();
@@ -218,6 +219,7 @@ fn a_described_profile_names_everything_a_user_needs() {
                 &["192.168.1.200:6699", "UDP port 7788", "return_mode", "serial", "UCWP"]
             }
             "livox" => &["00 points/s", "192.168.1.101:5", "IMU", "UDP port 56", "data_type"],
+            "gige-camera" => &["shutter", "gige-camera", "3956", "exposure_us", "electrons"],
             "ouster" => &["beams", "169.254.1.1:7502", "lidar_mode", "1024x10", "IMU"],
             _ => &["baud", "Hz", "rate_hz", "noise_density", "messages"],
         };

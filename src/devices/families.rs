@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use super::device::Built;
 use super::family::{AnyFamily, Erased};
 use super::{
-    clearpath_horizon, create_oi, fdilink, gnss, hdl64e, hesai, hokuyo, joint_encoder, kangaroo,
-    livox, mip, ouster, phone_imu, roboclaw, robosense, sabertooth, sbg_ecom, sick_lms1xx,
-    sick_lms2xx, vectornav, velodyne, xbus,
+    clearpath_horizon, create_oi, fdilink, gige_camera, gnss, hdl64e, hesai, hokuyo, joint_encoder,
+    kangaroo, livox, mip, ouster, phone_imu, roboclaw, robosense, sabertooth, sbg_ecom,
+    sick_lms1xx, sick_lms2xx, vectornav, velodyne, xbus,
 };
 use crate::config::profile::{Catalogue, Profile};
 use crate::config::rig::DeviceConfig;
@@ -38,6 +38,7 @@ pub static FAMILIES: &[&dyn AnyFamily] = &[
     &Erased(hesai::HesaiFamily),
     &Erased(livox::LivoxFamily),
     &Erased(robosense::RobosenseFamily),
+    &Erased(gige_camera::GigeCameraFamily),
 ];
 
 /// All families and embedded profiles, for whoever reads a rig or a profile.

@@ -20,6 +20,7 @@ pub mod drive_base;
 pub mod families;
 pub mod family;
 pub mod fdilink;
+pub mod gige_camera;
 pub mod gnss;
 pub mod hdl64e;
 pub mod hesai;

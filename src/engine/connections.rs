@@ -190,13 +190,13 @@ fn open_control(
         ControlConfig::Commands { address, port } => {
             TcpServer::listen_as(*port, &[*address]).map(ControlLink::Commands)
         }
-        ControlConfig::Datagrams { address, port, hears_broadcasts } => {
+        ControlConfig::Datagrams { address, port, hears_broadcasts, answers_all } => {
             let own = sockets.iter().find(|own| own.local_addr().is_ok_and(|at| at == *address));
             let server = match own {
                 Some(own) => UdpServer::listen_beside(own, *port, *address, *hears_broadcasts),
                 None => UdpServer::listen_as(*port, *address, *hears_broadcasts),
             };
-            server.map(ControlLink::Datagrams)
+            server.map(|server| server.answering_all(*answers_all)).map(ControlLink::Datagrams)
         }
         ControlConfig::Line(config) => open_line(config, line).map(ControlLink::Line),
     }

@@ -257,5 +257,6 @@ pub(super) fn pulses(request: &MeasurementRequest) -> usize {
     match &request.subject {
         Subject::Instant | Subject::Series { .. } => 0,
         Subject::Sweep(sweep) => sweep.firings.len(),
+        Subject::Tile(tile) => tile.pixels(),
     }
 }

@@ -182,8 +182,9 @@ impl OneDevice<'_> {
             let kind = match control {
                 ControlConfig::Web(_) => ControlKind::Web,
                 ControlConfig::Commands { .. } => ControlKind::Commands,
-                ControlConfig::Datagrams { hears_broadcasts, .. } => {
-                    ControlKind::Datagrams { hears_broadcasts: *hears_broadcasts }
+                ControlConfig::Datagrams { hears_broadcasts, answers_all, .. } => {
+                    let (hears_broadcasts, answers_all) = (*hears_broadcasts, *answers_all);
+                    ControlKind::Datagrams { hears_broadcasts, answers_all }
                 }
                 ControlConfig::Line(_) => ControlKind::SerialPort,
             };

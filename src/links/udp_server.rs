@@ -27,6 +27,7 @@ pub struct UdpServer {
     broadcasts: Option<UdpSocket>,
     address: SocketAddr,
     port: u8,
+    answers_all: bool,
     hosts: Mutex<Hosts>,
 }
 
@@ -106,7 +107,13 @@ impl UdpServer {
         for socket in broadcasts.iter().chain([&socket]) {
             socket.set_nonblocking(true)?;
         }
-        Ok(Self { socket, broadcasts, address, port, hosts: Mutex::default() })
+        Ok(Self { socket, broadcasts, address, port, answers_all: true, hosts: Mutex::default() })
+    }
+
+    /// Whether hosts that broadcast are answered by broadcast; else they are answered alone.
+    #[must_use]
+    pub fn answering_all(self, answers_all: bool) -> Self {
+        Self { answers_all, ..self }
     }
 
     /// Address at which it listens.
@@ -166,7 +173,7 @@ impl UdpServer {
                 continue; // its own broadcast
             }
             let is_broadcast = !std::ptr::eq(socket, &raw const self.socket);
-            let to = match is_broadcast {
+            let to = match is_broadcast && self.answers_all {
                 true => SocketAddr::from((Ipv4Addr::BROADCAST, from.port())),
                 false => from,
             };

@@ -464,7 +464,7 @@ impl super::Sensor for Lidar {
         scratch: &mut Scratch,
     ) -> Measurement {
         let fired = match &request.subject {
-            Subject::Instant | Subject::Series { .. } => Fired::default(),
+            Subject::Instant | Subject::Series { .. } | Subject::Tile(_) => Fired::default(),
             Subject::Sweep(sweep) => {
                 let noise = self.noise_of(sweep);
                 let receive = |scatter: &[Backscatter], reception: &Reception<'_>| {

@@ -26,7 +26,7 @@ impl<L: Sensor> Sensor for LidarWithImu<L> {
     ) -> Measurement {
         match request.subject {
             Subject::Sweep(_) => self.lidar.measure(request, surroundings, scratch),
-            Subject::Series { .. } | Subject::Instant => {
+            Subject::Series { .. } | Subject::Instant | Subject::Tile(_) => {
                 let in_sensor = Transform::new(self.imu_m, DQuat::IDENTITY);
                 let body_from_sensor = surroundings.body_from_sensor * in_sensor;
                 let there = Surroundings { body_from_sensor, ..*surroundings };

@@ -6,6 +6,7 @@
 //! owns them and steps them.
 
 pub mod beam;
+pub mod camera;
 pub mod fault;
 pub mod gnss;
 pub mod imu;
@@ -136,6 +137,7 @@ impl MeasurementRequest {
         match &self.subject {
             Subject::Instant => self.start,
             Subject::Sweep(sweep) => SimTime(self.start.0 + u64::from(sweep.span_ns())),
+            Subject::Tile(tile) => tile.end(self.start),
             Subject::Series { count, period_ns } => {
                 SimTime(self.start.0 + u64::from(count.saturating_sub(1)) * period_ns)
             }
@@ -153,7 +155,7 @@ impl MeasurementRequest {
     /// a series leave one by one from the first on.
     pub fn needed_at(&self) -> SimTime {
         match &self.subject {
-            Subject::Sweep(_) => self.end(),
+            Subject::Sweep(_) | Subject::Tile(_) => self.end(),
             Subject::Instant | Subject::Series { .. } => self.start,
         }
     }
@@ -166,14 +168,14 @@ impl Subject {
         match *self {
             Self::Series { count, period_ns } => (count, period_ns),
             Self::Instant => (1, 0),
-            Self::Sweep(_) => (0, 0),
+            Self::Sweep(_) | Self::Tile(_) => (0, 0),
         }
     }
 
     /// Whether rays by the hundred are cast for it. The lines of sight to some satellites do not count.
     pub fn casts_rays(&self) -> bool {
         match self {
-            Self::Sweep(_) => true,
+            Self::Sweep(_) | Self::Tile(_) => true,
             Self::Instant | Self::Series { .. } => false,
         }
     }
@@ -186,6 +188,8 @@ pub enum Subject {
     Instant,
     /// The pulses of a lidar's packet or scan.
     Sweep(Sweep),
+    /// Rows of a camera's frame.
+    Tile(camera::Tile),
     /// Everything the sensor measures, at regular intervals.
     Series {
         /// Number of samples.
@@ -386,4 +390,6 @@ pub enum Outcome {
     Wheels(Vec<WheelState>),
     /// One entry for each sample of a series: the joint that the sensor sits on.
     Joint(Vec<JointState>),
+    /// The pixels of a [`camera::Tile`], row by row, as its converter counts.
+    Pixels(Vec<u16>),
 }

@@ -36,7 +36,7 @@ impl Sensor for MultiEchoLidar {
     ) -> Measurement {
         let lidar = &self.0;
         let fired = match &request.subject {
-            Subject::Instant | Subject::Series { .. } => Fired::default(),
+            Subject::Instant | Subject::Series { .. } | Subject::Tile(_) => Fired::default(),
             Subject::Sweep(sweep) => {
                 let noise = lidar.noise_of(sweep);
                 let receive = |scatter: &[Backscatter], reception: &Reception<'_>| {

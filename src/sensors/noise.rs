@@ -109,6 +109,12 @@ pub enum Quantity {
     GnssMultipath,
     /// Whole cycles of a carrier phase.
     GnssCycles,
+    /// Photons and readout of a pixel.
+    Pixel = 256,
+    /// Fixed offset and response of a pixel.
+    PixelPattern,
+    /// When a pixel looks within its exposure.
+    PixelTime,
 }
 
 /// The random numbers of one device.

@@ -14,6 +14,7 @@ pub mod feed;
 pub mod foxglove;
 pub mod framer;
 pub mod frames;
+pub mod gige;
 pub mod gnss_stream;
 pub mod hesai;
 pub mod horizon;

@@ -228,6 +228,9 @@ fn formats() -> Vec<Format> {
             vec![livox::command::Frame::request(7, 0x0101, vec![0, 0]).to_bytes()],
             |bytes| Some(livox::command::Frame::parse(bytes).ok()?.to_bytes()),
         ),
+        plain("gige", vec![hex("42 01 00 82 00 08 ff 2c 00 00 0a 00 00 00 00 02")], |bytes| {
+            Some(gige::Command::parse(bytes).ok()?.to_bytes())
+        }),
         plain("joint_lines", vec![text("PS3D00000009600092"), text("TC+9"), text("SC")], |bytes| {
             let mut out = Vec::new();
             joint_lines::Command::parse(bytes)?.emit(&mut out);

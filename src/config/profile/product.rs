@@ -100,8 +100,10 @@ pub enum ControlKind {
     Commands,
     /// A UDP port where hosts give commands.
     Datagrams {
-        /// Whether it hears what hosts broadcast to the port, and answers by broadcast.
+        /// Whether it hears what hosts broadcast to the port.
         hears_broadcasts: bool,
+        /// Whether it answers such hosts by broadcast; else it answers them alone.
+        answers_all: bool,
     },
     /// A serial port.
     SerialPort,

@@ -130,12 +130,14 @@ fn control_of(
         ControlKind::Commands => {
             listening(&field, claims).map(|address| ControlConfig::Commands { address, port })
         }
-        ControlKind::Datagrams { hears_broadcasts } => socket(&field).map(|(address, place)| {
-            if !own.contains(&address) {
-                claims.udp(address, None, &place);
-            }
-            ControlConfig::Datagrams { address, port, hears_broadcasts }
-        }),
+        ControlKind::Datagrams { hears_broadcasts, answers_all } => {
+            socket(&field).map(|(address, place)| {
+                if !own.contains(&address) {
+                    claims.udp(address, None, &place);
+                }
+                ControlConfig::Datagrams { address, port, hears_broadcasts, answers_all }
+            })
+        }
         ControlKind::SerialPort => written_out(field, kinds_of(Interface::Line))?
             .such_as("{ pty = \"/tmp/menura/control\" }")
             .table("a serial line")
@@ -366,7 +368,7 @@ mod tests {
         Control { key: "control", kind: ControlKind::SerialPort, port: None },
         Control {
             key: "search",
-            kind: ControlKind::Datagrams { hears_broadcasts: true },
+            kind: ControlKind::Datagrams { hears_broadcasts: true, answers_all: true },
             port: None,
         },
     ];
@@ -398,7 +400,12 @@ mod tests {
             ControlConfig::Commands { address: address(9347), port: 0 },
             ControlConfig::Commands { address: address(7501), port: 1 },
             ControlConfig::Line(LineConfig::Tcp(address(9))),
-            ControlConfig::Datagrams { address: address(7501), port: 2, hears_broadcasts: true },
+            ControlConfig::Datagrams {
+                address: address(7501),
+                port: 2,
+                hears_broadcasts: true,
+                answers_all: true,
+            },
         ];
         assert_eq!(read(all).0.unwrap(), expected);
         // Ports keep their numbers, whichever are open.

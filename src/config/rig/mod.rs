@@ -549,8 +549,10 @@ pub enum ControlConfig {
         address: SocketAddr,
         /// What [`crate::wire::port::Peer::port`] is of those who speak to it.
         port: u8,
-        /// Whether it hears what hosts broadcast to the port, and answers by broadcast.
+        /// Whether it hears what hosts broadcast to the port.
         hears_broadcasts: bool,
+        /// Whether it answers such hosts by broadcast; else it answers them alone.
+        answers_all: bool,
     },
     /// `{ pty = "PATH" }`: the serial line it takes commands from.
     Line(LineConfig),

@@ -21,12 +21,12 @@ use crate::wire::livox::command::SEARCH_PORT;
 
 const SEARCH: Control = Control {
     key: "search",
-    kind: ControlKind::Datagrams { hears_broadcasts: true },
+    kind: ControlKind::Datagrams { hears_broadcasts: true, answers_all: true },
     port: Some(SEARCH_PORT),
 };
 const SDK: Control = Control {
     key: "sdk",
-    kind: ControlKind::Datagrams { hears_broadcasts: false },
+    kind: ControlKind::Datagrams { hears_broadcasts: false, answers_all: false },
     port: Some(56_100),
 };
 

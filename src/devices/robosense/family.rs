@@ -43,7 +43,7 @@ impl Family for RobosenseFamily {
     fn product(&self, profile: &RobosenseProfile) -> Product {
         const UCWP: &[Control] = &[Control {
             key: "ucwp",
-            kind: ControlKind::Datagrams { hears_broadcasts: false },
+            kind: ControlKind::Datagrams { hears_broadcasts: false, answers_all: false },
             port: Some(7788),
         }];
         let has_rotor = profile.packet.layout != Layout::M1;

@@ -458,9 +458,11 @@ fn outcome_fields(outcome: &Outcome) -> (bool, Vec<u8>, Vec<[f32; 3]>) {
             }
             (true, has, echoes)
         }
-        Outcome::Inertial(_) | Outcome::Sky(_) | Outcome::Wheels(_) | Outcome::Joint(_) => {
-            (false, has, echoes)
-        }
+        Outcome::Inertial(_)
+        | Outcome::Sky(_)
+        | Outcome::Wheels(_)
+        | Outcome::Joint(_)
+        | Outcome::Pixels(_) => (false, has, echoes),
     }
 }
 

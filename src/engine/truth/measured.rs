@@ -12,7 +12,7 @@ use crate::time::{Epoch, SimTime};
 pub fn messages_of(device: &str, measurement: &Measurement, epoch: &Epoch) -> Vec<(SimTime, Told)> {
     let period_ns = match measurement.request.subject {
         Subject::Series { period_ns, .. } => period_ns,
-        Subject::Instant | Subject::Sweep(_) => 0,
+        Subject::Instant | Subject::Sweep(_) | Subject::Tile(_) => 0,
     };
     let start = measurement.request.start;
     let at = |index: usize| SimTime(start.0 + index as u64 * period_ns);
@@ -42,7 +42,7 @@ pub fn messages_of(device: &str, measurement: &Measurement, epoch: &Epoch) -> Ve
                 tell(at(index), "joint", &kinds::JOINT, messages::joint(at(index), one));
             }
         }
-        Outcome::Returns(_) | Outcome::Echoes(_) => {}
+        Outcome::Returns(_) | Outcome::Echoes(_) | Outcome::Pixels(_) => {}
     }
     all
 }

@@ -277,7 +277,7 @@ impl Bench {
 
 fn pulses_of(request: &MeasurementRequest) -> u64 {
     match &request.subject {
-        Subject::Instant | Subject::Series { .. } => 0,
+        Subject::Instant | Subject::Series { .. } | Subject::Tile(_) => 0,
         Subject::Sweep(sweep) => sweep.firings.len() as u64,
     }
 }

@@ -65,6 +65,10 @@ impl RayCaster for MovingCaster {
             || self.objects.iter().any(|object| object.caster.finishes().is_some());
         have_some.then_some(self)
     }
+
+    fn shading(&self) -> Option<&dyn Finishes> {
+        Some(self)
+    }
 }
 
 impl MovingCaster {
@@ -83,9 +87,21 @@ impl Finishes for MovingCaster {
         finishes?.material(hit)
     }
 
+    fn surface(&self, hit: &Hit) -> Option<&Material> {
+        let shading = match self.object(hit) {
+            Some(object) => object.caster.shading(),
+            None => self.still.shading(),
+        };
+        shading?.surface(hit)
+    }
+
+    fn scene_of(&self, hit: &Hit) -> u32 {
+        hit.instance.checked_sub(self.first_instance).map_or(0, |object| object + 1)
+    }
+
     fn normal(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<DVec3> {
         let Some(object) = self.object(hit) else {
-            return self.still.finishes()?.normal(pulse, hit, fired);
+            return self.still.shading()?.normal(pulse, hit, fired);
         };
         let slice = fired.0 / SLICE_NS;
         let [before, after] =
@@ -94,7 +110,7 @@ impl Finishes for MovingCaster {
         // The hit does not say which part of the body it is on, so that the ray is cast again.
         let pulse = in_body(pulse, &pose, pulse.max_range_m);
         let on_body = finishes::first_hit(object.caster.as_ref(), pulse);
-        let normal = object.caster.finishes()?.normal(&pulse, &on_body, fired)?;
+        let normal = object.caster.shading()?.normal(&pulse, &on_body, fired)?;
         Some(pose.direction(normal))
     }
 }

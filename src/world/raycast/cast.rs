@@ -26,6 +26,10 @@ impl RayCaster for BvhCaster {
     fn finishes(&self) -> Option<&dyn Finishes> {
         finishes::of(&self.scene)
     }
+
+    fn shading(&self) -> Option<&dyn Finishes> {
+        Some(self.scene.as_ref())
+    }
 }
 
 /// Number of interleaved traversals: each waits for memory while the others compute. In a scene that is small there is

@@ -13,6 +13,14 @@ pub trait Finishes {
     /// The material that a ray hit; `None` for one that is matt.
     fn material(&self, hit: &Hit) -> Option<&Material>;
 
+    /// The material that a ray hit, whatever it does with light; `None` for a hit on nothing.
+    fn surface(&self, hit: &Hit) -> Option<&Material>;
+
+    /// A number that tells the scene of a hit from those of moving objects: `material` of a hit refers to one of them.
+    fn scene_of(&self, _hit: &Hit) -> u32 {
+        0
+    }
+
     /// The unit normal of the surface that the ray along the middle of `pulse`, fired at `fired`, hit;
     /// in World, and on the side that the ray came from. `None` if the surface has none.
     fn normal(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<DVec3>;
@@ -22,6 +30,10 @@ impl Finishes for Scene {
     fn material(&self, hit: &Hit) -> Option<&Material> {
         let material = self.materials.get(hit.material as usize)?;
         (material.finish != Finish::Matt).then_some(material)
+    }
+
+    fn surface(&self, hit: &Hit) -> Option<&Material> {
+        self.materials.get(hit.material as usize)
     }
 
     fn normal(&self, pulse: &Pulse, hit: &Hit, _fired: SimTime) -> Option<DVec3> {

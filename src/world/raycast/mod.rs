@@ -146,6 +146,11 @@ pub trait RayCaster: Send + Sync {
     fn finishes(&self) -> Option<&dyn Finishes> {
         None
     }
+
+    /// The surfaces, matt ones as well, for sensors that see colours; `None` if there are none.
+    fn shading(&self) -> Option<&dyn Finishes> {
+        None
+    }
 }
 
 /// A world without surfaces.

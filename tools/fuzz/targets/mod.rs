@@ -23,6 +23,7 @@ targets! {
     feed_counts
     fit_csv
     foxglove
+    gige
     gnss_stream
     hdl64e_command
     hdl64e_status

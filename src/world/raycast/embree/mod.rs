@@ -177,6 +177,10 @@ impl RayCaster for EmbreeCaster {
     fn finishes(&self) -> Option<&dyn Finishes> {
         finishes::of(&self.built.scene)
     }
+
+    fn shading(&self) -> Option<&dyn Finishes> {
+        Some(self.built.scene.as_ref())
+    }
 }
 
 /// A ray of a pulse, in World.

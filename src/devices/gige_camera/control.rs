@@ -1,0 +1,587 @@
+//! What a unit answers to hosts (GVCP), and its bootstrap registers.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::GigeCamera;
+use super::features::{Access, Feature, Kind, Values, at};
+use crate::config::profile::network::{HostAddress, PortIndex};
+use crate::time::SimTime;
+use crate::wire::gige::gvsp::{OVERHEAD, Shape};
+use crate::wire::gige::{Action, Command, MAX_READ, Resend, ack, command, pending, status, words};
+use crate::wire::port::Peer;
+use crate::{Output, Transmit};
+
+/// Acknowledgements that are repeated when their command is.
+const REMEMBERED: usize = 16;
+/// What the unit can do of GVCP: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION, serial number, user
+/// name.
+const CAPABILITY: u32 = 0xc000_0067;
+/// Packet sizes: least, greatest.
+const PACKET_BYTES: [u32; 2] = [220, 9000];
+/// Least and first time without a word of its host, milliseconds.
+const HEARTBEAT_MS: [u32; 2] = [500, 3000];
+/// Answer to commands that store, milliseconds.
+const STORING_MS: u16 = 200;
+
+/// Who controls a unit, and its bootstrap registers.
+#[derive(Debug)]
+pub(super) struct Control {
+    owner: Option<Peer>,
+    privilege: u32,
+    heard: SimTime,
+    heartbeat_ms: u32,
+    port: u16,
+    host: u32,
+    scps: u32,
+    /// Between packets, nanoseconds.
+    pub packet_delay: u32,
+    stream_config: u32,
+    gvcp_config: u32,
+    gvsp_config: u32,
+    device_key: u32,
+    group: [u32; 2],
+    latched: u64,
+    /// When the unit's clock was 0.
+    pub clock_start: SimTime,
+    answers: VecDeque<(Peer, u16, Vec<u8>)>,
+    actions: Vec<SimTime>,
+    forced: Option<Ipv4Addr>,
+}
+
+impl Control {
+    pub fn new(packet_bytes: u32) -> Self {
+        Self {
+            owner: None,
+            privilege: 0,
+            heard: SimTime::ZERO,
+            heartbeat_ms: HEARTBEAT_MS[1],
+            port: 0,
+            host: 0,
+            scps: packet_bytes / 4 * 4,
+            packet_delay: 0,
+            stream_config: 0,
+            gvcp_config: 0,
+            gvsp_config: 0,
+            device_key: 0,
+            group: [0; 2],
+            latched: 0,
+            clock_start: SimTime::ZERO,
+            answers: VecDeque::new(),
+            actions: Vec::new(),
+            forced: None,
+        }
+    }
+
+    /// Opens the channel to the link's own address.
+    pub fn open(&mut self, port: u16) {
+        self.port = port;
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn is_extended(&self) -> bool {
+        self.gvsp_config >> 30 & 1 != 0
+    }
+
+    pub fn shape(&self) -> Shape {
+        Shape { packet_size: (self.scps & 0xffff) as usize, is_extended: self.is_extended() }
+    }
+}
+
+impl GigeCamera {
+    /// Lets go of a host that has been silent for too long, and carries out actions whose time has come.
+    pub(super) fn watch_heartbeat(&mut self) {
+        let limit_ns = u64::from(self.control.heartbeat_ms) * 1_000_000;
+        let is_off = self.control.gvcp_config & 1 != 0;
+        if self.control.owner.is_some() && !is_off && self.now.0 - self.control.heard.0 > limit_ns {
+            self.let_go();
+        }
+        let now = self.now;
+        let due: Vec<SimTime> = self.control.actions.extract_if(.., |at| *at <= now).collect();
+        due.into_iter().for_each(|at| self.fire(at));
+    }
+
+    fn let_go(&mut self) {
+        self.control.owner = None;
+        self.control.privilege = 0;
+        self.control.port = 0;
+        self.stop_stream();
+        self.values.set(at::PARAMS_LOCKED, 0.0);
+    }
+
+    /// Takes a datagram of a host.
+    pub(super) fn hear(&mut self, peer: Peer, bytes: &[u8]) {
+        if self.now < self.up_at {
+            return;
+        }
+        let Ok(command) = Command::parse(bytes) else { return };
+        let due = SimTime(self.now.0 + self.profile.timing.reply_ns);
+        if self.control.owner == Some(peer) {
+            self.control.heard = self.now;
+        }
+        let remembered =
+            self.control.answers.iter().find(|(from, id, _)| (*from, *id) == (peer, command.id));
+        if let Some((_, _, answer)) = remembered
+            && answer.get(2..4) == Some(&(command.code + 1).to_be_bytes()[..])
+            && command.code != command::DISCOVERY
+        {
+            let answer = answer.clone();
+            self.ready.push_back(Transmit::new(due, Output::BytesTo(peer, answer)));
+            return;
+        }
+        if command.code == command::PACKET_RESEND {
+            let is_hosts = self.control.host == 0
+                || peer.from == IpAddr::V4(Ipv4Addr::from_bits(self.control.host));
+            if let Some(resend) = Resend::parse(&command).filter(|_| is_hosts) {
+                self.resend(resend);
+            }
+            return;
+        }
+        let (status, payload) = match self.answer(peer, &command) {
+            Ok(payload) => (status::SUCCESS, payload),
+            Err(status) => (status, Vec::new()),
+        };
+        if !command.wants_ack() {
+            return;
+        }
+        let answer = ack(status, command.code, command.id, &payload);
+        let stores = matches!(command.code, command::WRITE_REGISTER | command::WRITE_MEMORY)
+            && status == status::SUCCESS
+            && command.payload.starts_with(&at::USER_SET_SAVE.to_be_bytes());
+        let mut due = due;
+        if stores {
+            let wait = pending(command.id, STORING_MS);
+            self.ready.push_back(Transmit::new(due, Output::BytesTo(peer, wait)));
+            due = SimTime(due.0 + u64::from(STORING_MS) * 500_000);
+        }
+        self.ready.push_back(Transmit::new(due, Output::BytesTo(peer, answer.clone())));
+        self.control.answers.push_back((peer, command.id, answer));
+        if self.control.answers.len() > REMEMBERED {
+            self.control.answers.pop_front();
+        }
+    }
+
+    fn answer(&mut self, peer: Peer, command: &Command<'_>) -> Result<Vec<u8>, u16> {
+        let payload = command.payload;
+        match command.code {
+            command::DISCOVERY => self.read(0, 0xf8),
+            command::FORCE_IP => self.force_ip(payload),
+            command::READ_REGISTER => {
+                self.may_read(peer)?;
+                if payload.is_empty() || !payload.len().is_multiple_of(4) {
+                    return Err(status::INVALID_HEADER);
+                }
+                let mut values = Vec::new();
+                for address in words(payload) {
+                    values.extend(self.word(address)?);
+                }
+                Ok(values)
+            }
+            command::READ_MEMORY => {
+                self.may_read(peer)?;
+                let [address, count] = words(payload).collect::<Vec<_>>()[..] else {
+                    return Err(status::INVALID_HEADER);
+                };
+                if count > MAX_READ.into() {
+                    return Err(status::INVALID_PARAMETER);
+                }
+                if address % 4 != 0 || count % 4 != 0 {
+                    return Err(status::BAD_ALIGNMENT);
+                }
+                let mut data = address.to_be_bytes().to_vec();
+                data.extend(self.read(address, count)?);
+                Ok(data)
+            }
+            command::WRITE_REGISTER => {
+                let (pairs, rest) = payload.as_chunks::<8>();
+                if pairs.is_empty() || !rest.is_empty() {
+                    return Err(status::INVALID_HEADER);
+                }
+                for pair in pairs {
+                    let (address, data) = pair.split_at(4);
+                    let address =
+                        u32::from_be_bytes([address[0], address[1], address[2], address[3]]);
+                    self.write(peer, address, data)?;
+                }
+                Ok(vec![0, 0, 0, pairs.len() as u8])
+            }
+            command::WRITE_MEMORY => {
+                let Some((address, data)) =
+                    payload.split_first_chunk::<4>().filter(|(_, data)| !data.is_empty())
+                else {
+                    return Err(status::INVALID_HEADER);
+                };
+                let address = u32::from_be_bytes(*address);
+                if address % 4 != 0 || data.len() % 4 != 0 {
+                    return Err(status::BAD_ALIGNMENT);
+                }
+                self.write(peer, address, data)?;
+                Ok([0, 0].into_iter().chain((data.len() as u16).to_be_bytes()).collect())
+            }
+            command::ACTION => self.action(command),
+            _ => Err(status::NOT_IMPLEMENTED),
+        }
+    }
+
+    fn may_read(&self, peer: Peer) -> Result<(), u16> {
+        let is_shut = self.control.privilege & 1 != 0 && self.control.owner != Some(peer);
+        if is_shut { Err(status::ACCESS_DENIED) } else { Ok(()) }
+    }
+
+    /// The unit reports the address that it was given until it restarts. Datagrams still come by the link's address.
+    fn force_ip(&mut self, payload: &[u8]) -> Result<Vec<u8>, u16> {
+        if payload.len() != 56 {
+            return Err(status::INVALID_HEADER);
+        }
+        if payload[2..8] != self.profile.network.source_mac {
+            return Err(status::INVALID_PARAMETER);
+        }
+        let ip = Ipv4Addr::new(payload[20], payload[21], payload[22], payload[23]);
+        if self.control.owner.is_some() {
+            return Err(status::ACCESS_DENIED);
+        }
+        self.control.forced = Some(ip);
+        Ok(Vec::new())
+    }
+
+    fn action(&mut self, command: &Command<'_>) -> Result<Vec<u8>, u16> {
+        let action = Action::parse(command).ok_or(status::INVALID_HEADER)?;
+        let control = &self.control;
+        let is_allowed = control.owner.is_some() || control.gvcp_config >> 3 & 1 != 0;
+        let is_meant = action.device_key == control.device_key
+            && action.group_key == control.group[0]
+            && action.group_mask & control.group[1] != 0;
+        if !is_allowed || !is_meant {
+            return Err(status::ACCESS_DENIED);
+        }
+        match action.at {
+            None => self.fire(self.now),
+            Some(ticks) => {
+                let at = SimTime(ticks.saturating_add(control.clock_start.0));
+                if at < self.now {
+                    return Err(status::ACTION_LATE);
+                }
+                if self.control.actions.len() >= REMEMBERED {
+                    return Err(status::BUSY);
+                }
+                self.control.actions.push(at);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn fire(&mut self, at: SimTime) {
+        if self.values.get(at::TRIGGER_MODE) != 0.0 && self.values.whole(at::TRIGGER_SOURCE) == 1 {
+            self.trigger(at);
+        }
+    }
+
+    fn read(&self, address: u32, count: u32) -> Result<Vec<u8>, u16> {
+        let mut data = Vec::with_capacity(count as usize);
+        for place in (0..count).step_by(4) {
+            let address = address.checked_add(place).ok_or(status::INVALID_ADDRESS)?;
+            data.extend(self.word(address)?);
+        }
+        Ok(data)
+    }
+
+    /// The word at an address.
+    fn word(&self, address: u32) -> Result<[u8; 4], u16> {
+        if address % 4 != 0 {
+            return Err(status::BAD_ALIGNMENT);
+        }
+        let text = |text: &str, from: u32| {
+            let at = |place: u32| {
+                text.as_bytes().get((address - from + place) as usize).copied().unwrap_or(0)
+            };
+            Ok([at(0), at(1), at(2), at(3)])
+        };
+        let identity = &self.profile.identity.texts;
+        match address {
+            0x48..0x68 => return text(&identity[0], 0x48),
+            0x68..0x88 => return text(&identity[1], 0x68),
+            0x88..0xa8 => return text(&identity[2], 0x88),
+            0xa8..0xd8 => return text(&identity[3], 0xa8),
+            0xd8..0xe8 => return text(&self.settings.serial, 0xd8),
+            0xe8..0xf8 => return text(&self.user_name, 0xe8),
+            0x200..0x400 => {
+                let url = format!("Local:menura.xml;{:X};{:X}", at::XML, self.xml.len());
+                return text(&url, 0x200);
+            }
+            0x400..0x600 => return Ok([0; 4]),
+            // Zeros after the end, so that the last piece can be read whole.
+            at::XML.. if address - at::XML < self.xml.len() as u32 + u32::from(MAX_READ) => {
+                let from = (address - at::XML) as usize;
+                let at = |place: usize| self.xml.get(from + place).copied().unwrap_or(0);
+                return Ok([at(0), at(1), at(2), at(3)]);
+            }
+            _ => {}
+        }
+        if let Some((feature, into)) = self.features.word(address) {
+            let bytes = feature.to_bytes(self.values.get(feature.address));
+            return Ok([bytes[into], bytes[into + 1], bytes[into + 2], bytes[into + 3]]);
+        }
+        self.register(address).map(u32::to_be_bytes)
+    }
+
+    fn register(&self, address: u32) -> Result<u32, u16> {
+        let control = &self.control;
+        let [a, b, c, d, e, f] = self.profile.network.source_mac;
+        let address_now = control.forced.unwrap_or(self.address);
+        Ok(match address {
+            0x0000 => 0x0002_0000,
+            0x0004 => 0x8000_0001,
+            0x0008 => u32::from_be_bytes([0, 0, a, b]),
+            0x000c => u32::from_be_bytes([c, d, e, f]),
+            0x0010 => 7,
+            0x0014 => 5,
+            0x0024 => address_now.to_bits(),
+            0x0034 => {
+                if address_now.is_loopback() {
+                    0xff00_0000
+                } else {
+                    0xffff_ff00
+                }
+            }
+            0x0000..0x00f8 => 0,
+            0x0600 | 0x0904 | 0x0908 | 0x0910 => 1,
+            0x064c | 0x065c | 0x066c | 0x0900 => 0,
+            0x0670 => 1000,
+            0x092c => 0xc000_0000,
+            0x0930 => 0,
+            0x0934 => CAPABILITY,
+            0x0938 => control.heartbeat_ms,
+            0x093c => 0,
+            0x0940 => 1_000_000_000,
+            0x0948 => (control.latched >> 32) as u32,
+            0x094c => control.latched as u32,
+            0x0950 => 0,
+            0x0954 => control.gvcp_config,
+            0x0958 => STORING_MS.into(),
+            0x0960 => control.gvsp_config,
+            0x0964 => 1,
+            0x0968 | 0x096c => 0,
+            0x0970 => REMEMBERED as u32,
+            0x0a00 => control.privilege,
+            0x0a04 => 0,
+            0x0a14 => match control.owner.map(|owner| owner.from) {
+                Some(IpAddr::V4(ip)) => ip.to_bits(),
+                _ => 0,
+            },
+            0x0d00 => control.port.into(),
+            0x0d04 => control.scps,
+            0x0d08 => control.packet_delay,
+            0x0d18 => control.host,
+            0x0d1c => self.profile.network.source_port.into(),
+            0x0d20 => 0,
+            0x0d24 => control.stream_config,
+            0x9800 => control.group[0],
+            0x9804 => control.group[1],
+            _ => return Err(status::INVALID_ADDRESS),
+        })
+    }
+
+    /// Writes registers one after the other.
+    fn write(&mut self, peer: Peer, address: u32, mut data: &[u8]) -> Result<(), u16> {
+        let mut address = address;
+        if address % 4 != 0 {
+            return Err(status::BAD_ALIGNMENT);
+        }
+        if address != 0x0a00 && self.control.owner != Some(peer) {
+            return Err(status::ACCESS_DENIED);
+        }
+        if (0xe8..0xf8).contains(&address) {
+            if address + data.len() as u32 > 0xf8 {
+                return Err(status::INVALID_ADDRESS);
+            }
+            let mut bytes = self.user_name.clone().into_bytes();
+            bytes.resize(16, 0);
+            let from = (address - 0xe8) as usize;
+            bytes[from..from + data.len()].copy_from_slice(data);
+            let text: Vec<u8> = bytes.into_iter().take_while(|byte| *byte != 0).collect();
+            self.user_name = String::from_utf8(text).map_err(|_| status::INVALID_PARAMETER)?;
+            return Ok(());
+        }
+        while !data.is_empty() {
+            let (len, feature) = match self.features.word(address) {
+                Some((_, into)) if into != 0 => return Err(status::BAD_ALIGNMENT),
+                Some((feature, _)) => (feature.len() as usize, Some(feature.clone())),
+                None => (4, None),
+            };
+            let (value, rest) = data.split_at_checked(len).ok_or(status::BAD_ALIGNMENT)?;
+            match feature {
+                Some(feature) => self.set(&feature, feature.of_bytes(value))?,
+                None => {
+                    let value = words(value).next().unwrap_or(0);
+                    self.set_register(peer, address, value)?;
+                }
+            }
+            (address, data) = (address.wrapping_add(len as u32), rest);
+        }
+        Ok(())
+    }
+
+    /// Sets a feature.
+    fn set(&mut self, feature: &Feature, value: f64) -> Result<(), u16> {
+        if feature.access == Access::Read {
+            return Err(status::WRITE_PROTECT);
+        }
+        if feature.access == Access::Idle && self.is_streaming() {
+            return Err(status::BUSY);
+        }
+        let of = |address: u32| self.values.get(address);
+        let most = match (&feature.kind, feature.address) {
+            (_, at::OFFSET_X) => Some(of(at::WIDTH_MAX) + of(at::OFFSET_X) - of(at::WIDTH)),
+            (_, at::OFFSET_Y) => Some(of(at::HEIGHT_MAX) + of(at::OFFSET_Y) - of(at::HEIGHT)),
+            (Kind::Integer(_, _, _, Some(most)), _) => Some(of(*most)),
+            _ => None,
+        };
+        let value = self.features.checked(feature, value, most)?;
+        if feature.kind == Kind::Command {
+            return if value == 0.0 { Ok(()) } else { self.execute(feature.address) };
+        }
+        self.values.set(feature.address, value);
+        if matches!(feature.address, at::BINNING_X | at::BINNING_Y) {
+            self.values.set(at::OFFSET_X, 0.0);
+            self.values.set(at::OFFSET_Y, 0.0);
+            self.refresh();
+            for (size, most) in [(at::WIDTH, at::WIDTH_MAX), (at::HEIGHT, at::HEIGHT_MAX)] {
+                let most = self.values.get(most);
+                self.values.set(size, most);
+            }
+        }
+        self.refresh();
+        Ok(())
+    }
+
+    fn execute(&mut self, address: u32) -> Result<(), u16> {
+        match address {
+            at::START if self.control.port == 0 => return Err(status::ACCESS_DENIED),
+            at::START => self.start_stream(),
+            at::STOP => self.stop_stream(),
+            at::TRIGGER_SOFTWARE => {
+                if self.values.get(at::TRIGGER_MODE) == 0.0
+                    || self.values.whole(at::TRIGGER_SOURCE) != 0
+                {
+                    return Err(status::ACCESS_DENIED);
+                }
+                self.trigger(self.now);
+            }
+            at::USER_SET_LOAD => {
+                let saved = self.values.whole(at::USER_SET) == 1;
+                self.values = if saved { self.saved.clone() } else { Values::of(&self.features) };
+                self.refresh();
+            }
+            at::USER_SET_SAVE if self.values.whole(at::USER_SET) == 0 => {
+                return Err(status::ACCESS_DENIED);
+            }
+            at::USER_SET_SAVE => self.saved = self.values.clone(),
+            at::RESET => {
+                self.let_go();
+                self.power_on();
+                self.control = Control::new(self.settings.packet_bytes);
+                self.up_at = SimTime(self.now.0 + self.profile.timing.boot_ns);
+                self.control.clock_start = self.now;
+            }
+            _ => return Err(status::WRITE_PROTECT),
+        }
+        Ok(())
+    }
+
+    fn set_register(&mut self, peer: Peer, address: u32, value: u32) -> Result<(), u16> {
+        let ticks = self.ticks(self.now);
+        let control = &mut self.control;
+        match address {
+            0x0938 => control.heartbeat_ms = value.max(HEARTBEAT_MS[0]),
+            0x090c => control.device_key = value,
+            0x0944 => {
+                if value & 2 != 0 {
+                    control.latched = ticks;
+                }
+                if value & 1 != 0 {
+                    control.clock_start = self.now;
+                }
+            }
+            0x0954 => control.gvcp_config = value & 0b1011,
+            0x0960 => control.gvsp_config = value & 1 << 30,
+            0x0964 | 0x0968 if value <= 1 => {}
+            0x0a00 => return self.take_control(peer, value),
+            0x0d00 => {
+                let is_new = control.port == 0;
+                control.port = value as u16;
+                if control.port == 0 {
+                    self.stop_stream();
+                } else {
+                    if is_new {
+                        self.restart_blocks();
+                    }
+                    self.follow_host();
+                }
+            }
+            0x0d04 => {
+                let [least, most] = PACKET_BYTES;
+                control.scps = value & 0x4000_0000 | (value & 0xffff).clamp(least, most) / 4 * 4;
+                if value >> 31 != 0 {
+                    self.fire_test();
+                }
+                self.refresh();
+            }
+            0x0d08 => {
+                control.packet_delay = value.min(10_000_000);
+                self.refresh();
+            }
+            0x0d18 => {
+                control.host = value;
+                self.follow_host();
+            }
+            // Multipart is asked for without being offered: it is not kept.
+            0x0d24 => control.stream_config = 0,
+            0x9800 => control.group[0] = value,
+            0x9804 => control.group[1] = value,
+            _ if self.register(address).is_ok() => return Err(status::WRITE_PROTECT),
+            _ => return Err(status::INVALID_ADDRESS),
+        }
+        Ok(())
+    }
+
+    fn take_control(&mut self, peer: Peer, value: u32) -> Result<(), u16> {
+        let is_other = self.control.owner.is_some_and(|owner| owner != peer);
+        if is_other {
+            return Err(status::ACCESS_DENIED);
+        }
+        // Switchover and its key are not offered.
+        let privilege = value & 3;
+        if privilege == 0 {
+            if self.control.owner.is_some() {
+                self.let_go();
+            }
+            return Ok(());
+        }
+        self.control.owner = Some(peer);
+        self.control.privilege = privilege;
+        self.control.heard = self.now;
+        Ok(())
+    }
+
+    /// Sends the stream where the registers have it.
+    fn follow_host(&mut self) {
+        let (port, host) = (self.control.port, self.control.host);
+        if port != 0 && host != 0 {
+            let ip = IpAddr::V4(Ipv4Addr::from_bits(host));
+            let host = HostAddress { ip, ports: vec![port] };
+            self.ready.push_back(Transmit::new(self.now, Output::Host(host)));
+        }
+    }
+
+    /// One packet of the full size, of no frame: it shows whether the path passes it.
+    fn fire_test(&mut self) {
+        if self.control.port != 0 {
+            let bytes = vec![0; self.control.shape().packet_size - (OVERHEAD - 8)];
+            let output = Output::Datagram { port: PortIndex::DATA, bytes };
+            self.ready.push_back(Transmit::new(self.now, output));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Packets of a camera's stream, read back.
+
+use serde_json::{Map, Value, json};
+
+use super::profile::CameraProfile;
+use crate::config::profile::Profile;
+use crate::decoder::datagram::{DATA, DatagramDecoder, Head, Lines, PointSource, Sweep, Twin};
+use crate::decoder::object_of;
+use crate::wire::gige::gvsp::{Leader, Part, PixelFormat, parse};
+
+/// What packets have told.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CameraDecoder {
+    is_named: bool,
+    leader: Option<Leader>,
+    block: u64,
+    frames: u64,
+    missing: u64,
+}
+
+impl CameraDecoder {
+    /// Reads any camera's packets; the user may have said that they are one's.
+    pub(super) fn new(is_named: bool) -> Self {
+        Self { is_named, ..Self::default() }
+    }
+
+    fn format(&self) -> &'static str {
+        let code = self.leader.map_or(0, |leader| leader.pixel_format);
+        PixelFormat::of_code(code).map_or("unknown format", PixelFormat::word)
+    }
+}
+
+impl DatagramDecoder for CameraDecoder {
+    fn boxed_clone(&self) -> Box<dyn DatagramDecoder> {
+        Box::new(self.clone())
+    }
+
+    fn head(&self, _ports: [u16; 2], payload: &[u8]) -> Option<Head> {
+        let (_, packet, part) = parse(payload)?;
+        // The header of a payload packet has few fixed bits: it counts after a leader only.
+        let is_sound = match part {
+            Part::Leader(leader) => {
+                packet == 0 && PixelFormat::of_code(leader.pixel_format).is_some()
+            }
+            Part::Payload(_) | Part::Trailer => {
+                packet > 0 && (self.leader.is_some() || self.is_named)
+            }
+        };
+        is_sound.then_some(Head { kind: DATA, stamp: None })
+    }
+
+    fn learn(&mut self, payload: &[u8]) {
+        let Some((block, _, part)) = parse(payload) else { return };
+        if let Part::Leader(leader) = part
+            && PixelFormat::of_code(leader.pixel_format).is_some()
+        {
+            if self.frames > 0 && block > self.block {
+                self.missing += block - self.block - 1;
+            }
+            (self.leader, self.block, self.frames) = (Some(leader), block, self.frames + 1);
+        }
+    }
+
+    fn likelihood(&self) -> f64 {
+        match (self.is_named, self.leader.is_some()) {
+            (true, true) => 2.0,
+            (false, true) => 1.0,
+            (_, false) => 0.0,
+        }
+    }
+
+    fn sweep(&self, _payload: &[u8]) -> Sweep {
+        Sweep::default()
+    }
+
+    fn has_stamps(&self) -> bool {
+        false
+    }
+
+    fn protocol(&self, _has_stamps: bool) -> &'static str {
+        "gige-vision"
+    }
+
+    fn model(&self) -> String {
+        "camera".to_owned()
+    }
+
+    fn text(&self, payload: &[u8]) -> String {
+        match parse(payload) {
+            Some((block, _, Part::Leader(leader))) => {
+                let [width, height, ..] = leader.region;
+                let code = leader.pixel_format;
+                let format = PixelFormat::of_code(code).map_or("unknown format", PixelFormat::word);
+                format!("leader  #{block}  {width} x {height} {format}  t {} ns", leader.timestamp)
+            }
+            Some((block, packet, Part::Payload(data))) => {
+                format!("image  #{block}  packet {packet}  {} bytes", data.len())
+            }
+            Some((block, packet, Part::Trailer)) => format!("trailer  #{block}  packet {packet}"),
+            None => String::new(),
+        }
+    }
+
+    fn fields(&self, payload: &[u8]) -> Map<String, Value> {
+        let Some((block, packet, part)) = parse(payload) else { return Map::new() };
+        object_of(match part {
+            Part::Leader(leader) => json!({
+                "part": "leader", "block": block, "timestamp_ns": leader.timestamp,
+                "pixel_format": leader.pixel_format, "region": leader.region,
+            }),
+            Part::Payload(data) => {
+                json!({ "part": "image", "block": block, "packet": packet, "bytes": data.len() })
+            }
+            Part::Trailer => json!({ "part": "trailer", "block": block, "packet": packet }),
+        })
+    }
+
+    fn status_lines(&self) -> Lines {
+        let Some(leader) = self.leader else { return Lines::new() };
+        let [width, height, ..] = leader.region;
+        vec![
+            ("image", format!("{width} x {height} {}", self.format())),
+            ("frames", self.frames.to_string()),
+            ("missing frames", self.missing.to_string()),
+        ]
+    }
+
+    fn status(&self) -> Value {
+        let Some(leader) = self.leader else { return Value::Null };
+        json!({ "region": leader.region, "pixel_format": self.format(), "frames": self.frames, "missing_frames": self.missing })
+    }
+
+    fn point_source(&self) -> Result<PointSource, String> {
+        Err("sends images, not points".to_owned())
+    }
+
+    fn twin(&self, profile: &Profile, _rate_rpm: f64) -> Result<Twin, String> {
+        let leader = self.leader.ok_or("has sent no image")?;
+        if profile.data::<CameraProfile>().is_none() {
+            return Err(format!("is not compared with {}", profile.name));
+        }
+        let ([width, height, ..], format) = (leader.region, self.format());
+        Ok(Twin {
+            settings: format!(
+                "{{ image_width = {width}, image_height = {height}, pixel_format = {format:?} }}"
+            ),
+            title: format!("{width} x {height} {format}"),
+        })
+    }
+}

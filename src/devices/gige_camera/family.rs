@@ -1,0 +1,90 @@
+//! Cameras with GigE Vision as a family.
+
+use std::sync::Arc;
+
+use super::profile::{CameraProfile, CameraSettings};
+use super::{GigeCamera, decoder, describe, profile_read};
+use crate::Built;
+use crate::commands::CommandTable;
+use crate::config::profile::{Control, ControlKind, Product, Profile};
+use crate::config::toml::diagnostic::Diagnostics;
+use crate::decoder::Hints;
+use crate::decoder::datagram::DatagramDecoder;
+use crate::family::{Family, Readers, Unit};
+use crate::wire::gige::PORT;
+
+/// `gige-camera`
+#[derive(Debug)]
+pub struct GigeCameraFamily;
+
+impl Family for GigeCameraFamily {
+    type Profile = CameraProfile;
+    type Settings = CameraSettings;
+    const READERS: Readers<Self> = Readers {
+        profile: |_, root| profile_read::profile(root),
+        defaults: |profile| &profile.defaults,
+        settings: |table, _, profile| profile_read::settings(table, profile),
+        describe: describe::sections,
+    };
+
+    fn key(&self) -> &'static str {
+        "gige-camera"
+    }
+
+    fn product(&self, profile: &CameraProfile) -> Product {
+        Product {
+            controls: &[Control {
+                key: "gvcp",
+                kind: ControlKind::Datagrams { hears_broadcasts: true, answers_all: false },
+                port: Some(PORT),
+            }],
+            ..Product::of_datagrams("a camera", profile.datagram_ports())
+        }
+    }
+
+    fn streaming(
+        &self,
+        _profile: &CameraProfile,
+        settings: &CameraSettings,
+    ) -> Option<CameraSettings> {
+        let streams = CameraSettings { streams_alone: true, ..settings.clone() };
+        (!settings.streams_alone).then_some(streams)
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let mut device =
+            GigeCamera::new(unit.profile, unit.settings, unit.config.link.datagram_host());
+        if let Some(address) = unit.config.link.own_address() {
+            device.set_address(address);
+        }
+        let sensor = device.sensor(unit.noise(), unit.epoch);
+        Built { device: Box::new(device), sensor }
+    }
+
+    fn summary(&self, _profile: &CameraProfile, settings: &CameraSettings) -> String {
+        let [width, height] = settings.image_size;
+        format!(
+            "{width} x {height} {}, {} Hz",
+            settings.pixel_format.word(),
+            settings.frame_rate_hz
+        )
+    }
+
+    fn datagram_decoder(
+        &self,
+        _profile: Option<&CameraProfile>,
+        hints: &Hints<'_>,
+        _known: &'static [Arc<Profile>],
+    ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
+        let is_named =
+            hints.profile.is_some_and(|profile| profile.data::<CameraProfile>().is_some());
+        Ok(Some(Box::new(decoder::CameraDecoder::new(is_named))))
+    }
+
+    fn commands(&self, _profile: &CameraProfile) -> Vec<CommandTable> {
+        CommandTable::parse_all(&[
+            ("GVCP commands", include_str!("commands.csv")),
+            ("Features", include_str!("features.csv")),
+        ])
+    }
+}

@@ -1,0 +1,202 @@
+//! What a firmware of a GigE Vision camera is, and what a rig may set on a unit.
+
+use crate::config::profile::network::DatagramPort;
+use crate::sensors::camera::lens::{Lens, Model};
+use crate::sensors::camera::{Chip, Light, Optics};
+use crate::wire::ethernet::FrameHeader;
+use crate::wire::gige::gvsp::PixelFormat;
+
+words!(LensModel: "plumb_bob" => PlumbBob, "rational_polynomial" => Rational, "equidistant" => Fisheye, "fov" => FieldOfView);
+words!(Stamped: "exposure_start" => ExposureStart, "exposure_end" => ExposureEnd);
+
+/// A firmware of one model.
+#[derive(Clone, Debug)]
+pub struct CameraProfile {
+    /// Addresses and header fields of the stream's packets.
+    pub network: FrameHeader,
+    /// What the unit reports of itself.
+    pub identity: Identity,
+    /// Pixels: width and height.
+    pub size: [u32; 2],
+    /// The chip.
+    pub chip: Chip,
+    /// Times.
+    pub timing: Timing,
+    /// Values that a rig may override.
+    pub defaults: CameraSettings,
+}
+
+/// What the unit reports of itself, except what the rig sets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Identity {
+    /// Maker, model, version and further information.
+    pub texts: [String; 4],
+    /// Of the housing, degrees Celsius.
+    pub temperature_c: f64,
+    /// Minor version of the schema of the description: 0 lets clients use register commands, 1 memory commands.
+    pub schema_minor: u32,
+}
+
+/// Times of chip and firmware, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Timing {
+    /// Readout of a row.
+    pub line_ns: u64,
+    /// Whether rows are exposed one after the other.
+    pub is_rolling: bool,
+    /// Rows that a frame takes besides its own.
+    pub blank_rows: u32,
+    /// Shortest and longest exposure.
+    pub exposure_ns: [u64; 2],
+    /// From a trigger to the exposure.
+    pub trigger_ns: u64,
+    /// From a command to its answer.
+    pub reply_ns: u64,
+    /// From a reset until it answers.
+    pub boot_ns: u64,
+    /// How long packets are kept for resending.
+    pub kept_ns: u64,
+}
+
+/// Distortion of the lens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LensModel {
+    /// OpenCV's k1 k2 p1 p2 k3.
+    #[default]
+    PlumbBob,
+    /// OpenCV's k1 k2 p1 p2 k3 k4 k5 k6.
+    Rational,
+    /// OpenCV's fisheye k1 to k4.
+    Fisheye,
+    /// The wide-angle lens of Elmquist et al. 2021.
+    FieldOfView,
+}
+
+/// What a frame's time stamp is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stamped {
+    /// When the exposure begins.
+    #[default]
+    ExposureStart,
+    /// When it ends.
+    ExposureEnd,
+}
+
+/// What a rig may set; the profile gives the defaults.
+#[derive(Clone, Debug)]
+pub struct CameraSettings {
+    /// Serial number.
+    pub serial: String,
+    /// Name that the user has given the unit.
+    pub user_name: String,
+    /// Whether frames leave for the link's address from power-on, though no host asks for them.
+    pub streams_alone: bool,
+    /// What a frame's time stamp is.
+    pub stamped: Stamped,
+    /// Pixel format at power-on.
+    pub pixel_format: PixelFormat,
+    /// Columns and rows at power-on.
+    pub image_size: [u32; 2],
+    /// Frames a second at power-on.
+    pub frame_rate_hz: f64,
+    /// Exposure at power-on, microseconds.
+    pub exposure_us: f64,
+    /// Gain at power-on, decibels.
+    pub gain_db: f64,
+    /// Width of a pattern's packet, bytes with IP and UDP headers.
+    pub packet_bytes: u32,
+    /// Horizontal field of view without distortion, radians.
+    pub hfov_rad: f64,
+    /// Kind of distortion.
+    pub lens: LensModel,
+    /// Its coefficients; what is missing is 0.
+    pub distortion: Vec<f64>,
+    /// Focal length by diameter.
+    pub f_number: f64,
+    /// Share of the light that the lens passes.
+    pub transmission: f64,
+    /// Coefficients of vignetting.
+    pub vignetting: [f64; 2],
+    /// Elevation and azimuth of the sun, radians; `None` by date, time and place.
+    pub sun: Option<[f64; 2]>,
+    /// Haze.
+    pub turbidity: f64,
+}
+
+impl Default for CameraSettings {
+    fn default() -> Self {
+        Self {
+            serial: String::new(),
+            user_name: String::new(),
+            streams_alone: false,
+            stamped: Stamped::default(),
+            pixel_format: PixelFormat::Mono8,
+            image_size: [0; 2],
+            frame_rate_hz: 0.0,
+            exposure_us: 0.0,
+            gain_db: 0.0,
+            packet_bytes: 1500,
+            hfov_rad: 1.0,
+            lens: LensModel::default(),
+            distortion: Vec::new(),
+            f_number: 4.0,
+            transmission: 0.9,
+            vignetting: [0.0; 2],
+            sun: None,
+            turbidity: 3.0,
+        }
+    }
+}
+
+impl CameraProfile {
+    /// The port of the stream.
+    pub fn datagram_ports(&self) -> Vec<DatagramPort> {
+        vec![DatagramPort::data(&self.network)]
+    }
+
+    /// The pixel formats that its chip allows.
+    pub fn formats(&self) -> Vec<PixelFormat> {
+        let all = PixelFormat::WORDS.into_iter().map(|(_, format)| format);
+        let needs_colour = |f: &PixelFormat| {
+            matches!(f, PixelFormat::BayerRg8 | PixelFormat::BayerRg12p | PixelFormat::Rgb8)
+        };
+        all.filter(|format| self.chip.is_colour || !needs_colour(format)).collect()
+    }
+
+    /// From the start of a row's exposure to that of the next.
+    pub fn rolling_ns(&self) -> u64 {
+        if self.timing.is_rolling { self.timing.line_ns } else { 0 }
+    }
+}
+
+impl CameraSettings {
+    /// What stands in front of a chip of so many pixels.
+    pub fn optics(&self, size: [u32; 2]) -> Optics {
+        let coefficient = |place: usize| self.distortion.get(place).copied().unwrap_or(0.0);
+        let model = match self.lens {
+            LensModel::PlumbBob | LensModel::Rational => {
+                Model::Rational(std::array::from_fn(coefficient))
+            }
+            LensModel::Fisheye => Model::Fisheye(std::array::from_fn(coefficient)),
+            LensModel::FieldOfView => Model::FieldOfView(0.5 * self.hfov_rad),
+        };
+        let half = match self.lens {
+            LensModel::Fisheye => 0.5 * self.hfov_rad,
+            _ => libm::tan(0.5 * self.hfov_rad),
+        };
+        let focal_px = [0.5 * f64::from(size[0]) / half; 2];
+        let centre_px = size.map(|pixels| 0.5 * (f64::from(pixels) - 1.0));
+        let lens = Lens { size, focal_px, centre_px, model };
+        Optics {
+            lens,
+            f_number: self.f_number,
+            transmission: self.transmission,
+            vignetting: self.vignetting,
+        }
+    }
+
+    /// The light of the day.
+    pub fn light(&self) -> Light {
+        Light { sun: self.sun, turbidity: self.turbidity }
+    }
+}

@@ -1,0 +1,397 @@
+//! Frames: when they are taken, what is measured for them, and their packets.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::GigeCamera;
+use super::features::{Values, at};
+use super::image::{Making, pattern};
+use super::profile::Stamped;
+use crate::config::profile::network::PortIndex;
+use crate::sensors::camera::{FULL_SCALE, Shot, Tile};
+use crate::sensors::{MeasurementRequest, Subject};
+use crate::time::SimTime;
+use crate::wire::gige::gvsp::{Leader, Shape};
+use crate::wire::gige::{Resend, status};
+use crate::{Output, REACTION_NS, Transmit};
+
+/// Pixels of a tile at most, about: threads share a frame's tiles.
+const TILE_PIXELS: u32 = 40_000;
+/// Frames that are taken and not sent yet.
+const MOST_FRAMES: usize = 8;
+/// Bytes of frames that are kept for resending.
+const MOST_KEPT: usize = 64 << 20;
+/// Auto functions bring the mean to this share of full scale, unless they are within a twentieth of it.
+const TARGET: f64 = 0.4;
+const DEAD_BAND: f64 = 0.05;
+/// Wire bytes of a packet beside those that its size counts: preamble, Ethernet, gap.
+const ETHERNET_BYTES: u64 = 38;
+/// Of a bit pair on the wire: 1 Gbit/s.
+const NS_PER_BYTE: u64 = 8;
+
+/// The frames of a unit.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    /// Frames that are still to come; `None` without end.
+    left: Option<u64>,
+    is_running: bool,
+    /// No frame begins earlier.
+    next_start: SimTime,
+    /// Triggers whose frames have not been planned.
+    triggers: VecDeque<SimTime>,
+    frames: VecDeque<Frame>,
+    /// Tiles that have not been asked for: of the youngest frame.
+    unasked: VecDeque<Tile>,
+    /// When that frame begins.
+    unasked_start: SimTime,
+    requests: u64,
+    numbers: u64,
+    block: u64,
+    kept: VecDeque<Sent>,
+    /// When the line is free.
+    free_at: SimTime,
+    /// Mean brightness of frames, by number, for auto functions.
+    means: VecDeque<(u64, f64)>,
+}
+
+#[derive(Debug)]
+struct Frame {
+    shot: Arc<Shot>,
+    start: SimTime,
+    /// Its image can leave.
+    ready_at: SimTime,
+    making: Making,
+    first_request: u64,
+    requests: u64,
+    /// The request that is answered next.
+    next_request: u64,
+    counts: Vec<u16>,
+    /// Tiles of it were given up, or the stream was stopped.
+    is_lost: bool,
+}
+
+impl Frame {
+    fn is_complete(&self) -> bool {
+        self.is_lost || self.next_request == self.first_request + self.requests
+    }
+}
+
+/// A frame that has been sent.
+#[derive(Debug)]
+struct Sent {
+    block: u64,
+    leader: Leader,
+    image: Vec<u8>,
+    shape: Shape,
+    until: SimTime,
+}
+
+impl GigeCamera {
+    /// Starts to take frames.
+    pub(super) fn start_stream(&mut self) {
+        let stream = &mut self.stream;
+        stream.left = match self.values.whole(at::MODE) {
+            0 => None,
+            1 => Some(1),
+            _ => Some(self.values.whole(at::FRAME_COUNT).into()),
+        };
+        stream.is_running = true;
+        stream.triggers.clear();
+        stream.next_start =
+            stream.next_start.max(SimTime(self.now.0 + self.profile.timing.trigger_ns));
+    }
+
+    /// No frame is taken or sent from now on.
+    pub(super) fn stop_stream(&mut self) {
+        self.stream.is_running = false;
+        self.stream.unasked.clear();
+        self.stream.triggers.clear();
+        self.stream.frames.iter_mut().for_each(|frame| frame.is_lost = true);
+        self.ready.push_back(Transmit::new(self.now, Output::Revoke(PortIndex::DATA)));
+    }
+
+    pub(super) fn is_streaming(&self) -> bool {
+        self.stream.is_running
+    }
+
+    /// The channel was opened: blocks count from 1.
+    pub(super) fn restart_blocks(&mut self) {
+        self.stream.block = 0;
+        self.stream.kept.clear();
+    }
+
+    /// A trigger at `when`; one that comes while a frame is exposed or read out is missed.
+    pub(super) fn trigger(&mut self, when: SimTime) {
+        let delay_ns =
+            (self.values.get(at::TRIGGER_DELAY) * 1e3) as u64 + self.profile.timing.trigger_ns;
+        let start = SimTime(when.0 + delay_ns);
+        let is_free = start >= self.stream.next_start && self.stream.triggers.is_empty();
+        if self.stream.is_running && is_free && self.stream.frames.len() < MOST_FRAMES {
+            self.stream.triggers.push_back(start);
+        } else {
+            let missed = self.values.get(at::TRIGGERS_MISSED) + 1.0;
+            self.values.set(at::TRIGGERS_MISSED, missed);
+        }
+    }
+
+    /// Time that the packets of a frame take.
+    pub(super) fn wire_ns(&self) -> u64 {
+        let packets = u64::from(self.control.shape().packets(self.values.payload()));
+        packets * self.packet_ns()
+    }
+
+    /// From a packet to the next.
+    fn packet_ns(&self) -> u64 {
+        let wire_ns = (self.control.shape().packet_size as u64 + ETHERNET_BYTES) * NS_PER_BYTE;
+        wire_ns.max(self.control.packet_delay.into())
+    }
+
+    pub(super) fn next_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        while self.stream.unasked.is_empty() {
+            let start = self.next_frame(horizon)?;
+            self.plan(start);
+        }
+        let tile = self.stream.unasked.pop_front()?;
+        let index = self.stream.requests;
+        self.stream.requests += 1;
+        let start = self.stream.unasked_start;
+        Some(MeasurementRequest { index, start, subject: Subject::Tile(tile) })
+    }
+
+    /// When the next frame begins, if it is one before `horizon`.
+    fn next_frame(&mut self, horizon: SimTime) -> Option<SimTime> {
+        let stream = &mut self.stream;
+        if !stream.is_running || stream.left == Some(0) || stream.frames.len() >= MOST_FRAMES {
+            return None;
+        }
+        let is_auto =
+            [at::EXPOSURE_AUTO, at::GAIN_AUTO].iter().any(|auto| self.values.get(*auto) != 0.0);
+        // What is set by a frame takes effect in the second after it.
+        if is_auto && stream.frames.iter().filter(|frame| !frame.is_complete()).count() >= 2 {
+            return None;
+        }
+        if self.values.get(at::TRIGGER_MODE) != 0.0 {
+            return stream.triggers.pop_front_if(|start| *start < horizon);
+        }
+        // Frames whose time is past are not taken late.
+        let start = stream.next_start.max(self.now);
+        (start < horizon).then_some(start)
+    }
+
+    fn plan(&mut self, start: SimTime) {
+        self.adapt();
+        let (exposure_ns, readout_ns) = (self.exposure_ns(), self.readout_ns());
+        let region @ [_, _, width, height] = self.values.region();
+        let number = self.stream.numbers;
+        self.stream.numbers += 1;
+        let shot = Arc::new(Shot {
+            number,
+            exposure_ns,
+            line_ns: self.profile.rolling_ns(),
+            region,
+            binning: [at::BINNING_X, at::BINNING_Y].map(|address| self.values.whole(address)),
+            gain_db: self.values.get(at::GAIN),
+            black: self.values.get(at::BLACK),
+        });
+        let making = Making {
+            format: self.values.format(),
+            width,
+            height,
+            is_colour: self.profile.chip.is_colour,
+            gamma: self.values.get(at::GAMMA),
+            reverse: [at::REVERSE_X, at::REVERSE_Y].map(|address| self.values.get(address) != 0.0),
+        };
+        let kind = self.values.whole(at::TEST_PATTERN);
+        let drawn = pattern(kind, width, height, making.is_colour, number);
+        let rows = (TILE_PIXELS / width.max(1)).max(8) / 8 * 8;
+        if drawn.is_none() {
+            let starts = (0..height).step_by(rows as usize);
+            let tiles = starts
+                .map(|row| Tile { shot: Arc::clone(&shot), rows: [row, height.min(row + rows)] });
+            self.stream.unasked = tiles.collect();
+        }
+        self.stream.unasked_start = start;
+        let requests = self.stream.unasked.len() as u64;
+        self.stream.next_start = SimTime(start.0 + self.period_ns());
+        self.stream.left = self.stream.left.map(|left| left - 1);
+        self.stream.frames.push_back(Frame {
+            start,
+            ready_at: SimTime(start.0 + exposure_ns + readout_ns),
+            making,
+            first_request: self.stream.requests,
+            next_request: self.stream.requests,
+            requests,
+            counts: drawn.unwrap_or_default(),
+            shot,
+            is_lost: false,
+        });
+    }
+
+    /// Takes the answer to a request.
+    pub(super) fn take_tile(&mut self, index: u64, pixels: &[u16]) {
+        for frame in &mut self.stream.frames {
+            let end = frame.first_request + frame.requests;
+            if index < frame.next_request || frame.next_request >= end {
+                continue;
+            }
+            // What is skipped was given up.
+            frame.is_lost |= index != frame.next_request;
+            frame.next_request = end.min(index + 1);
+            if index < end {
+                frame.counts.extend_from_slice(pixels);
+                break;
+            }
+        }
+    }
+
+    /// Sets exposure and gain by the frames before the last, if that is asked for.
+    fn adapt(&mut self) {
+        let number = self.stream.numbers;
+        while let Some((_, mean)) =
+            self.stream.means.pop_front_if(|(frame, _)| *frame + 2 <= number)
+        {
+            let mut factor = (TARGET / mean.max(1e-3)).clamp(0.1, 10.0).sqrt();
+            let is_settled = (mean / TARGET - 1.0).abs() < DEAD_BAND;
+            for (auto, address, is_gain) in
+                [(at::EXPOSURE_AUTO, at::EXPOSURE, false), (at::GAIN_AUTO, at::GAIN, true)]
+            {
+                let mode = self.values.get(auto);
+                if mode == 0.0 {
+                    continue;
+                }
+                if is_settled {
+                    if mode == 1.0 {
+                        self.values.set(auto, 0.0);
+                    }
+                    continue;
+                }
+                let Some(feature) = self.features.0.get(&address) else { continue };
+                let before = self.values.get(address);
+                let wanted =
+                    if is_gain { before + 20.0 * libm::log10(factor) } else { before * factor };
+                // Exposure is no longer than frames allow; gain does the rest.
+                let most = 0.9e6 / self.values.get(at::RATE);
+                let wanted = if is_gain { wanted } else { wanted.min(most) };
+                let set = self.features.checked(feature, wanted, None).unwrap_or(before);
+                factor = if is_gain || before == 0.0 { factor } else { factor / (set / before) };
+                self.values.set(address, set);
+            }
+        }
+        self.refresh();
+    }
+
+    /// Sends frames whose time has come.
+    pub(super) fn release(&mut self) {
+        while let Some(frame) = self.stream.frames.front() {
+            let is_due = frame.ready_at.0 <= self.now.0 + REACTION_NS;
+            if !frame.is_complete() || !(is_due || frame.is_lost) {
+                break;
+            }
+            let Some(frame) = self.stream.frames.pop_front() else { break };
+            if frame.is_lost && self.stream.is_running {
+                self.count(at::FRAMES_DROPPED, 1);
+                self.stream.block += 1;
+            }
+            if !frame.is_lost {
+                self.send(frame);
+            }
+        }
+        let now = self.now;
+        self.stream.kept.retain(|sent| sent.until >= now);
+        if self.stream.left == Some(0)
+            && self.stream.frames.is_empty()
+            && self.stream.unasked.is_empty()
+        {
+            self.stream.is_running = false;
+        }
+    }
+
+    fn send(&mut self, frame: Frame) {
+        let mean = frame.counts.iter().map(|count| u64::from(*count)).sum::<u64>() as f64;
+        let mean = mean / frame.counts.len().max(1) as f64 / f64::from(FULL_SCALE);
+        self.stream.means.push_back((frame.shot.number, mean));
+        if self.control.port() == 0 {
+            return;
+        }
+        let stream = &mut self.stream;
+        stream.block += 1;
+        if !self.control.is_extended() && stream.block & 0xffff == 0 {
+            stream.block += 1; // 0 is no block id
+        }
+        let block = if self.control.is_extended() { stream.block } else { stream.block & 0xffff };
+        let stamped = match self.settings.stamped {
+            Stamped::ExposureStart => frame.start,
+            Stamped::ExposureEnd => SimTime(frame.start.0 + frame.shot.exposure_ns),
+        };
+        let leader = Leader {
+            timestamp: self.ticks(stamped),
+            pixel_format: frame.making.format.code(),
+            region: [
+                frame.making.width,
+                frame.making.height,
+                frame.shot.region[0],
+                frame.shot.region[1],
+            ],
+        };
+        let image = frame.making.image(&frame.counts);
+        let shape = self.control.shape();
+        let packets = shape.packets(image.len());
+        let packet_ns = self.packet_ns();
+        let mut due = frame.ready_at.max(self.now).max(self.stream.free_at);
+        for packet in 0..packets {
+            let Some(bytes) = shape.packet(status::SUCCESS, block, packet, &leader, &image) else {
+                break;
+            };
+            let mut transmit = Transmit::datagram(due, bytes);
+            transmit.points = u32::from(packet == 0);
+            self.ready.push_back(transmit);
+            due = SimTime(due.0 + packet_ns);
+        }
+        self.stream.free_at = due;
+        self.count(at::PACKETS_SENT, packets);
+        let until = SimTime(due.0 + self.profile.timing.kept_ns);
+        self.stream.kept.push_back(Sent { block, leader, image, shape, until });
+        let bytes = |kept: &VecDeque<Sent>| kept.iter().map(|sent| sent.image.len()).sum::<usize>();
+        while self.stream.kept.len() > 2 && bytes(&self.stream.kept) > MOST_KEPT {
+            self.stream.kept.pop_front();
+        }
+    }
+
+    /// Sends packets again.
+    pub(super) fn resend(&mut self, resend: Resend) {
+        const MOST: u32 = 512;
+        let shape = self.control.shape();
+        let sent = self.stream.kept.iter().find(|sent| sent.block == resend.block);
+        let last = resend.last.min(resend.first.saturating_add(MOST - 1));
+        let mut count = 0;
+        let mut due = self.now;
+        for packet in resend.first..=last {
+            let bytes = match sent {
+                Some(sent) => {
+                    sent.shape.packet(status::RESENT, sent.block, packet, &sent.leader, &sent.image)
+                }
+                None => Some(shape.unavailable(resend.block, packet)),
+            };
+            let Some(bytes) = bytes else { break };
+            self.ready.push_back(Transmit::datagram(due, bytes));
+            due = SimTime(due.0 + self.packet_ns());
+            count += 1;
+            if sent.is_none() {
+                break;
+            }
+        }
+        self.count(at::PACKETS_RESENT, count);
+    }
+
+    fn count(&mut self, address: u32, more: u32) {
+        let count = self.values.whole(address).wrapping_add(more);
+        self.values.set(address, count.into());
+    }
+
+    /// Goes back to what the unit is at power-on, and what it counts.
+    pub(super) fn power_on(&mut self) {
+        self.stop_stream();
+        self.values = Values::of(&self.features);
+        self.refresh();
+    }
+}

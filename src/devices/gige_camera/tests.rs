@@ -1,0 +1,335 @@
+//! A camera and its host, without sockets.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::*;
+use crate::Output;
+use crate::families::catalogue;
+use crate::sensors::Subject;
+use crate::wire::gige::gvsp::{Part, PixelFormat, parse};
+use crate::wire::gige::{Command, command, status};
+
+const HOST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
+
+struct Bench {
+    camera: GigeCamera,
+    now: u64,
+    id: u16,
+    sent: Vec<(SimTime, Vec<u8>)>,
+    hosts: Vec<HostAddress>,
+}
+
+fn peer(connection: u64) -> Peer {
+    Peer { connection, port: 0, from: IpAddr::V4(HOST) }
+}
+
+impl Bench {
+    fn new() -> Self {
+        let profile = catalogue().profile("menura-gv121m").expect("it is embedded");
+        let profile: &CameraProfile = profile.data().unwrap();
+        let mut settings = profile.defaults.clone();
+        settings.image_size = [64, 32];
+        let camera = GigeCamera::new(profile, &settings, None);
+        Self { camera, now: 1_000_000, id: 1, sent: Vec::new(), hosts: Vec::new() }
+    }
+
+    fn say_as(&mut self, who: u64, code: u16, payload: &[u8]) -> (u16, Vec<u8>) {
+        self.id += 1;
+        self.repeat(who, self.id, code, payload)
+    }
+
+    fn repeat(&mut self, who: u64, id: u16, code: u16, payload: &[u8]) -> (u16, Vec<u8>) {
+        let bytes = Command { flags: 1, code, id, payload }.to_bytes();
+        self.camera.handle_peer_input(SimTime(self.now), peer(who), &bytes);
+        let mut answer = None;
+        self.drain(&mut answer);
+        let answer = answer.expect("a command is answered");
+        assert_eq!(answer[2..4], (code + 1).to_be_bytes());
+        assert_eq!(answer[6..8], id.to_be_bytes());
+        (u16::from_be_bytes([answer[0], answer[1]]), answer[8..].to_vec())
+    }
+
+    fn drain(&mut self, answer: &mut Option<Vec<u8>>) {
+        while let Some(transmit) = self.camera.poll_transmit() {
+            match transmit.output {
+                Output::BytesTo(_, bytes) => *answer = Some(bytes),
+                Output::Datagram { bytes, .. } => self.sent.push((transmit.due, bytes)),
+                Output::Host(host) => self.hosts.push(host),
+                Output::Revoke(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn write_as(&mut self, who: u64, address: u32, value: u32) -> u16 {
+        let payload: Vec<u8> =
+            [address, value].iter().flat_map(|word| word.to_be_bytes()).collect();
+        self.say_as(who, command::WRITE_REGISTER, &payload).0
+    }
+
+    fn write(&mut self, address: u32, value: u32) {
+        assert_eq!(self.write_as(1, address, value), status::SUCCESS, "{address:#x} = {value}");
+    }
+
+    fn read(&mut self, address: u32) -> u32 {
+        let (status, data) = self.say_as(1, command::READ_REGISTER, &address.to_be_bytes());
+        assert_eq!(status, status::SUCCESS, "{address:#x}");
+        u32::from_be_bytes(data.try_into().unwrap())
+    }
+
+    /// Lets the time go on, and answers what the camera wants measured with grey.
+    fn run_ms(&mut self, ms: u64) {
+        for _ in 0..ms {
+            self.now += 1_000_000;
+            let mut none = None;
+            while let Some(request) = self.camera.poll_request(SimTime(self.now)) {
+                let Subject::Tile(tile) = &request.subject else { panic!("{request:?}") };
+                let pixels = vec![1000; tile.pixels()];
+                self.camera.handle_measurement(&Measurement::new(request, Outcome::Pixels(pixels)));
+            }
+            self.camera.advance(SimTime(self.now));
+            self.drain(&mut none);
+        }
+    }
+
+    fn open(&mut self) {
+        self.write(0x0a00, 2);
+        self.write(0x0d18, HOST.to_bits());
+        self.write(0x0d00, 5000);
+        self.sent.clear();
+    }
+
+    fn leaders(&self) -> Vec<(u64, u64)> {
+        let parts = self.sent.iter().filter_map(|(_, bytes)| match parse(bytes)? {
+            (block, 0, Part::Leader(leader)) => Some((block, leader.timestamp)),
+            _ => None,
+        });
+        parts.collect()
+    }
+}
+
+#[test]
+fn discovery_tells_the_camera() {
+    let mut bench = Bench::new();
+    let (status, data) = bench.say_as(1, command::DISCOVERY, &[]);
+    assert_eq!((status, data.len()), (0, 248));
+    assert_eq!(data[..8], [0, 2, 0, 0, 0x80, 0, 0, 1]);
+    assert_eq!(&data[0x48..0x4e], b"Menura");
+}
+
+#[test]
+fn the_description_names_every_register() {
+    let mut bench = Bench::new();
+    let (_, data) = bench.say_as(1, command::READ_MEMORY, &[0, 0, 2, 0, 0, 0, 2, 0]);
+    let url: Vec<u8> = data[4..].iter().copied().take_while(|byte| *byte != 0).collect();
+    let url = String::from_utf8(url).unwrap();
+    let parts: Vec<_> = url.split(';').collect();
+    let len = u32::from_str_radix(parts[2], 16).unwrap();
+    let mut xml = Vec::new();
+    while xml.len() < len as usize {
+        let payload = [at::XML + xml.len() as u32, 512].map(u32::to_be_bytes).concat();
+        let (status, data) = bench.say_as(1, command::READ_MEMORY, &payload);
+        assert_eq!(status, 0);
+        xml.extend(&data[4..]);
+    }
+    let xml = String::from_utf8(xml[..len as usize].to_vec()).unwrap();
+    assert!(xml.trim_end().ends_with("</RegisterDescription>"));
+    for feature in bench.camera.features.0.values() {
+        assert!(xml.contains(&format!("Name=\"{}Reg\"", feature.name)), "{}", feature.name);
+    }
+    let table = include_str!("features.csv");
+    for feature in bench.camera.features.0.values() {
+        let row = format!("{:#07x},{},", feature.address, feature.name);
+        assert!(table.contains(&row), "features.csv lacks {row}");
+    }
+}
+
+#[test]
+fn one_host_controls_and_others_read() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.write_as(1, at::WIDTH, 32), status::ACCESS_DENIED);
+    bench.write(0x0a00, 2);
+    assert_eq!(bench.write_as(2, 0x0a00, 2), status::ACCESS_DENIED);
+    assert_eq!(bench.write_as(2, at::WIDTH, 32), status::ACCESS_DENIED);
+    assert_eq!(bench.say_as(2, command::READ_REGISTER, &at::WIDTH.to_be_bytes()).0, 0);
+    bench.write(0x0a00, 0);
+    assert_eq!(bench.write_as(2, 0x0a00, 1), 0);
+    assert_eq!(
+        bench.say_as(1, command::READ_REGISTER, &at::WIDTH.to_be_bytes()).0,
+        status::ACCESS_DENIED
+    );
+}
+
+#[test]
+fn a_silent_host_loses_control() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::START, 1);
+    bench.run_ms(2900);
+    assert_eq!(bench.read(0x0a00), 2);
+    bench.run_ms(3100);
+    assert_eq!((bench.read(0x0a00), bench.read(0x0d00)), (0, 0));
+    bench.sent.clear();
+    bench.run_ms(500);
+    assert_eq!(bench.sent, []);
+}
+
+#[test]
+fn frames_are_as_wide_as_set_and_end_with_the_mode() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::MODE, 2);
+    bench.write(at::FRAME_COUNT, 3);
+    bench.write(at::PIXEL_FORMAT, PixelFormat::Mono16.code());
+    assert_eq!(bench.read(at::PAYLOAD_SIZE), 64 * 32 * 2);
+    bench.write(at::START, 1);
+    bench.run_ms(20);
+    assert_eq!(bench.write_as(1, at::WIDTH, 32), status::BUSY);
+    bench.run_ms(600);
+    let leaders = bench.leaders();
+    assert_eq!(leaders.iter().map(|(block, _)| *block).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(leaders[1].1 - leaders[0].1, 100_000_000);
+    let image: Vec<u8> = bench
+        .sent
+        .iter()
+        .filter_map(|(_, bytes)| match parse(bytes)? {
+            (1, _, Part::Payload(data)) => Some(data.to_vec()),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    assert_eq!(image.len(), 64 * 32 * 2);
+    assert_eq!(image[..2], 16_000u16.to_le_bytes());
+    let dues: Vec<_> = bench.sent.iter().map(|(due, _)| *due).collect();
+    assert!(dues.is_sorted());
+}
+
+#[test]
+fn a_repeated_trigger_takes_one_frame() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::RATE_ENABLE, 0);
+    bench.write(at::TRIGGER_MODE, 1);
+    bench.write(at::START, 1);
+    let payload = [at::TRIGGER_SOFTWARE, 1].map(u32::to_be_bytes).concat();
+    for _ in 0..3 {
+        assert_eq!(bench.repeat(1, 777, command::WRITE_REGISTER, &payload).0, 0);
+    }
+    bench.run_ms(200);
+    assert_eq!(bench.leaders().len(), 1);
+    // The second comes while the first is exposed.
+    for id in [778, 779] {
+        assert_eq!(bench.repeat(1, id, command::WRITE_REGISTER, &payload).0, 0);
+    }
+    bench.run_ms(200);
+    assert_eq!((bench.leaders().len(), bench.read(at::TRIGGERS_MISSED)), (2, 1));
+    bench.write(at::TRIGGER_SOURCE, 1);
+    bench.write(0x090c, 5);
+    bench.write(0x9800, 6);
+    bench.write(0x9804, 3);
+    let action = |group: u32| [5, group, 1].map(u32::to_be_bytes).concat();
+    assert_eq!(bench.say_as(2, command::ACTION, &action(7)).0, status::ACCESS_DENIED);
+    assert_eq!(bench.say_as(2, command::ACTION, &action(6)).0, 0);
+    bench.run_ms(200);
+    assert_eq!(bench.leaders().len(), 3);
+}
+
+#[test]
+fn packets_come_again() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::MODE, 1);
+    bench.write(at::START, 1);
+    bench.run_ms(100);
+    let (_, second) = bench.sent[1].clone();
+    bench.sent.clear();
+    let resend = |block: u32| [block, 1, 1].map(u32::to_be_bytes).concat();
+    for block in [1, 9] {
+        let payload = resend(block);
+        let bytes =
+            Command { flags: 0, code: command::PACKET_RESEND, id: 5, payload: &payload }.to_bytes();
+        bench.camera.handle_peer_input(SimTime(bench.now), peer(33), &bytes);
+    }
+    bench.drain(&mut None);
+    assert_eq!(bench.sent[0].1[..2], status::RESENT.to_be_bytes());
+    assert_eq!(bench.sent[0].1[2..], second[2..]);
+    assert_eq!(bench.sent[1].1, [0x80, 0x0c, 0, 9, 3, 0, 0, 1]);
+}
+
+#[test]
+fn packet_sizes_are_clamped_and_tested() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(0x0d04, 0xc000_0000 | 1401);
+    assert_eq!(bench.read(0x0d04), 0x4000_0000 | 1400);
+    assert_eq!(bench.sent.len(), 1);
+    assert_eq!(bench.sent[0].1.len(), 1400 - 28);
+    bench.write(0x0d04, 20_000);
+    assert_eq!(bench.read(0x0d04), 9000);
+    assert_eq!(bench.hosts.last().unwrap().ports, [5000]);
+}
+
+#[test]
+fn exposure_is_found_and_then_left_alone() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::EXPOSURE_AUTO, 2);
+    bench.write(at::START, 1);
+    // Frames are grey whatever the exposure is: it grows to what the rate allows.
+    for _ in 0..4 {
+        bench.run_ms(1000);
+        bench.read(0x0a00);
+    }
+    let payload = [at::EXPOSURE, 8].map(u32::to_be_bytes).concat();
+    let (_, data) = bench.say_as(1, command::READ_MEMORY, &payload);
+    let exposure_us = f64::from_be_bytes(data[4..12].try_into().unwrap());
+    assert!((exposure_us - 90_000.0).abs() < 1.0, "{exposure_us}");
+}
+
+#[test]
+fn user_sets_and_reset_bring_values_back() {
+    let mut bench = Bench::new();
+    bench.open();
+    // A write to the upper half of a float would cut it.
+    assert_eq!(bench.write_as(1, at::BLACK, 0), status::BAD_ALIGNMENT);
+    bench.write(at::WIDTH, 32);
+    bench.write(at::USER_SET, 1);
+    bench.write(at::USER_SET_SAVE, 1);
+    bench.write(at::USER_SET, 0);
+    bench.write(at::USER_SET_LOAD, 1);
+    assert_eq!(bench.read(at::WIDTH), 64);
+    bench.write(at::USER_SET, 1);
+    bench.write(at::USER_SET_LOAD, 1);
+    assert_eq!(bench.read(at::WIDTH), 32);
+    bench.write(at::RESET, 1);
+    bench.run_ms(2100);
+    assert_eq!((bench.read(at::WIDTH), bench.read(0x0a00)), (64, 0));
+}
+
+#[test]
+fn any_bytes_are_answered_or_dropped() {
+    let mut bench = Bench::new();
+    bench.open();
+    let mut draw = 1u64;
+    for _ in 0..20_000 {
+        let mut next = || {
+            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (draw >> 33) as u32
+        };
+        let addresses = [next() % 0x1000, 0x1_0000 + next() % 0x400 / 4 * 4, next(), 0x0a00];
+        let payload: Vec<u8> = [addresses[next() as usize % 4], next() % 4, next()]
+            .iter()
+            .flat_map(|word| word.to_be_bytes())
+            .take(next() as usize % 13)
+            .collect();
+        let code = [2, 4, 0x40, 0x80, 0x82, 0x84, 0x86, 0x100, 7][next() as usize % 9];
+        let (flags, id) = (next() as u8, next() as u16 | 1);
+        let bytes = Command { flags, code, id, payload: &payload }.to_bytes();
+        bench.camera.handle_peer_input(SimTime(bench.now), peer(1), &bytes);
+        bench.drain(&mut None);
+        if draw % 64 == 0 {
+            bench.run_ms(1);
+            bench.sent.clear();
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Lenses: from pixels to directions. Axes: x right, y down, z forward; pixel centres are at whole numbers.
+
+/// How a lens maps directions to the image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Model {
+    /// OpenCV's radial and tangential distortion: k1 k2 p1 p2 k3 k4 k5 k6. `plumb_bob` has the last three 0.
+    Rational([f64; 8]),
+    /// OpenCV's fisheye: k1 to k4.
+    Fisheye([f64; 4]),
+    /// The wide-angle lens of Elmquist et al. 2021, equations 1 and 2: half of the horizontal field of view, radians.
+    FieldOfView(f64),
+}
+
+/// A lens in front of a sensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lens {
+    /// Pixels: width and height of the whole sensor.
+    pub size: [u32; 2],
+    /// Focal lengths in x and y, pixels.
+    pub focal_px: [f64; 2],
+    /// Where the optical axis meets the sensor, pixels.
+    pub centre_px: [f64; 2],
+    /// Its distortion.
+    pub model: Model,
+}
+
+/// Pixels from a node of the table of directions to the next: between them directions are interpolated, which errs by
+/// less than 0.01 pixels.
+const STEP: u32 = 3;
+const ROUNDS: usize = 40;
+
+/// The directions of all pixels, computed once.
+#[derive(Clone, Debug)]
+pub struct Directions {
+    columns: usize,
+    /// Row by row, NaN where the lens shows nothing.
+    nodes: Vec<[f32; 3]>,
+}
+
+impl Lens {
+    /// Where the lens shows a direction, pixels; `None` behind it.
+    pub fn project(&self, [x, y, z]: [f64; 3]) -> Option<[f64; 2]> {
+        let [a, b] = match self.model {
+            Model::Rational(d) => {
+                if z <= 0.0 {
+                    return None;
+                }
+                distorted(&d, [x / z, y / z])
+            }
+            Model::Fisheye(k) => {
+                let r = x.hypot(y);
+                let theta = libm::atan2(r, z);
+                let scale = if r > 1e-12 { fisheye(&k, theta).0 / r } else { 1.0 / z };
+                [x * scale, y * scale]
+            }
+            Model::FieldOfView(half_rad) => {
+                if z <= 0.0 {
+                    return None;
+                }
+                // Inverse of `direction`: r1 of the r2 that was launched.
+                let (tan, r) = (libm::tan(half_rad), (x / z).hypot(y / z));
+                let wide = libm::tan(tan) / tan;
+                // Slopes were multiplied by tan, and divided by `wide`.
+                let r2 = r / tan * wide;
+                let r1 = libm::atan(r2 * tan) / tan;
+                let scale = if r > 1e-12 { r1 * tan / r } else { wide };
+                [x / z * scale, y / z * scale]
+            }
+        };
+        let ([fx, fy], [cx, cy]) = (self.focal_px, self.centre_px);
+        Some([fx * a + cx, fy * b + cy])
+    }
+
+    /// The direction that a place of the image shows, a unit vector; `None` where the lens shows nothing.
+    pub fn direction(&self, [u, v]: [f64; 2]) -> Option<[f64; 3]> {
+        let ([fx, fy], [cx, cy]) = (self.focal_px, self.centre_px);
+        let [a, b] = [(u - cx) / fx, (v - cy) / fy];
+        let ray = match self.model {
+            Model::Rational(d) => {
+                let [x, y] = undistorted(&d, [a, b])?;
+                [x, y, 1.0]
+            }
+            Model::Fisheye(k) => {
+                let wanted = a.hypot(b);
+                let mut theta = wanted;
+                for _ in 0..ROUNDS {
+                    let (value, slope) = fisheye(&k, theta);
+                    if slope <= 0.0 {
+                        return None;
+                    }
+                    theta -= (value - wanted) / slope;
+                }
+                if !(0.0..std::f64::consts::PI).contains(&theta) || !is_rising(&k, theta) {
+                    return None;
+                }
+                let side = if wanted > 1e-12 { libm::sin(theta) / wanted } else { 1.0 };
+                [a * side, b * side, libm::cos(theta)]
+            }
+            Model::FieldOfView(half_rad) => {
+                let tan = libm::tan(half_rad);
+                let r1 = a.hypot(b) / tan;
+                let wide = libm::tan(tan) / tan;
+                if r1 * tan >= std::f64::consts::FRAC_PI_2 {
+                    return None;
+                }
+                let r2 = libm::tan(r1 * tan) / tan;
+                let scale = if r1 > 1e-12 { r2 / (r1 * wide) } else { 1.0 / wide };
+                [a * scale, b * scale, 1.0]
+            }
+        };
+        let length = (ray[0] * ray[0] + ray[1] * ray[1] + ray[2] * ray[2]).sqrt();
+        Some(ray.map(|part| part / length))
+    }
+
+    /// The table of all directions.
+    pub fn directions(&self) -> Directions {
+        let [columns, rows] = self.size.map(|size| (size.div_ceil(STEP) + 2) as usize);
+        let node = |place: usize| {
+            // One node lies outside the image on each side.
+            let at = |index: usize| index as f64 * f64::from(STEP) - f64::from(STEP);
+            let direction = self.direction([at(place % columns), at(place / columns)]);
+            direction.map_or([f32::NAN; 3], |ray| ray.map(|part| part as f32))
+        };
+        Directions { columns, nodes: (0..columns * rows).map(node).collect() }
+    }
+}
+
+impl Directions {
+    /// The direction of a place of the image, not normalised; `None` where the lens shows nothing.
+    pub fn at(&self, [u, v]: [f64; 2]) -> Option<[f64; 3]> {
+        let step = f64::from(STEP);
+        let [a, b] = [u / step + 1.0, v / step + 1.0];
+        let (column, row) = (a as usize, b as usize);
+        let (s, t) = (a - column as f64, b - row as f64);
+        let at = |right: usize, down: usize| {
+            let place = (row + down) * self.columns + column + right;
+            self.nodes.get(place).copied().unwrap_or([f32::NAN; 3]).map(f64::from)
+        };
+        let (near, far) = ([at(0, 0), at(1, 0)], [at(0, 1), at(1, 1)]);
+        let ray = std::array::from_fn(|axis| {
+            let of = |pair: &[[f64; 3]; 2]| pair[0][axis] * (1.0 - s) + pair[1][axis] * s;
+            of(&near) * (1.0 - t) + of(&far) * t
+        });
+        ray[2].is_finite().then_some(ray)
+    }
+}
+
+/// The angle that the image shows for `theta`, and how it grows.
+fn fisheye(k: &[f64; 4], theta: f64) -> (f64, f64) {
+    let (mut value, mut slope, square) = (theta, 1.0, theta * theta);
+    let mut power = square;
+    for (place, k) in k.iter().enumerate() {
+        value += k * power * theta;
+        slope += k * power * (2 * place + 3) as f64;
+        power *= square;
+    }
+    (value, slope)
+}
+
+fn is_rising(k: &[f64; 4], theta: f64) -> bool {
+    (0..=16).all(|part| fisheye(k, theta * f64::from(part) / 16.0).1 > 0.0)
+}
+
+fn radial(d: &[f64; 8], r2: f64) -> f64 {
+    let [k1, k2, _, _, k3, k4, k5, k6] = *d;
+    let of = |a: f64, b: f64, c: f64| 1.0 + r2 * (a + r2 * (b + r2 * c));
+    of(k1, k2, k3) / of(k4, k5, k6)
+}
+
+fn tangential(d: &[f64; 8], [x, y]: [f64; 2]) -> [f64; 2] {
+    let ([_, _, p1, p2, ..], r2) = (*d, x * x + y * y);
+    [2.0 * p1 * x * y + p2 * (r2 + 2.0 * x * x), p1 * (r2 + 2.0 * y * y) + 2.0 * p2 * x * y]
+}
+
+fn distorted(d: &[f64; 8], [x, y]: [f64; 2]) -> [f64; 2] {
+    let (rho, [dx, dy]) = (radial(d, x * x + y * y), tangential(d, [x, y]));
+    [x * rho + dx, y * rho + dy]
+}
+
+/// By fixed point; `None` where the radial function no longer rises.
+fn undistorted(d: &[f64; 8], [a, b]: [f64; 2]) -> Option<[f64; 2]> {
+    let [mut x, mut y] = [a, b];
+    for _ in 0..ROUNDS {
+        let (rho, [dx, dy]) = (radial(d, x * x + y * y), tangential(d, [x, y]));
+        [x, y] = [(a - dx) / rho, (b - dy) / rho];
+    }
+    let [back_x, back_y] = distorted(d, [x, y]);
+    let r = x.hypot(y);
+    let at = |r: f64| r * radial(d, r * r);
+    let rises = (1..=16).all(|part| {
+        let r = r * f64::from(part) / 16.0;
+        at(r) < at(r + 1e-4)
+    });
+    ((back_x - a).hypot(back_y - b) < 1e-6 && rises).then_some([x, y])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lens(model: Model) -> Lens {
+        Lens { size: [640, 480], focal_px: [400.0, 410.0], centre_px: [319.5, 239.5], model }
+    }
+
+    const PLUMB_BOB: [f64; 8] = [-0.28, 0.09, 0.0005, -0.0003, -0.01, 0.0, 0.0, 0.0];
+
+    #[test]
+    fn distortion_is_opencvs() {
+        let [x, y] = distorted(&PLUMB_BOB, [0.4, -0.25]);
+        assert!((x - 0.376_555).abs() < 1e-6 && (y + 0.235_278).abs() < 1e-6, "{x} {y}");
+        let [u, v] =
+            lens(Model::Fisheye([0.02, -0.004, 0.001, -0.0002])).project([1.0, 0.5, 1.0]).unwrap();
+        let [x, y] = [(u - 319.5) / 400.0, (v - 239.5) / 410.0];
+        assert!((x - 0.761_641).abs() < 1e-6 && (y - 0.380_820).abs() < 1e-6, "{x} {y}");
+    }
+
+    #[test]
+    fn the_papers_lens_keeps_its_field_of_view() {
+        let half_rad: f64 = 0.704;
+        let tan = half_rad.tan();
+        let lens = Lens { focal_px: [319.5 / tan; 2], ..lens(Model::FieldOfView(half_rad)) };
+        for (r1, r2) in [(0.25, 0.189_668), (0.5, 0.397_816), (0.75, 0.650_906), (1.0, 1.0)] {
+            let [x, _, z] = lens.direction([319.5 + 319.5 * r1, 239.5]).unwrap();
+            assert!((x / z / tan - r2).abs() < 1e-5, "{r1}: {} {r2}", x / z / tan);
+        }
+    }
+
+    #[test]
+    fn every_pixel_looks_where_it_is_shown() {
+        let rational = [0.1, -0.05, 0.001, -0.0005, 0.01, 0.02, -0.01, 0.002];
+        let fisheye = [0.02, -0.004, 0.001, -0.0002];
+        for model in [
+            Model::Rational([0.0; 8]),
+            Model::Rational(PLUMB_BOB),
+            Model::Rational(rational),
+            Model::Fisheye(fisheye),
+            Model::FieldOfView(0.6),
+        ] {
+            let lens = lens(model);
+            let table = lens.directions();
+            for place in 0..640 * 480 / 7 {
+                let at = [f64::from(place * 7 % 640), f64::from(place * 7 / 640)];
+                let shown = lens.project(table.at(at).unwrap()).unwrap();
+                let error = (shown[0] - at[0]).hypot(shown[1] - at[1]);
+                assert!(error < 0.01, "{model:?}: {at:?} {error}");
+            }
+        }
+    }
+}

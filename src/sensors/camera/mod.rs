@@ -1,0 +1,462 @@
+//! A camera: light of the scene in, counts of the converter out. Physics only; what a product makes of the counts is its
+//! family's.
+//!
+//! A frame is asked for in tiles, some rows each, so that threads work on it side by side. Each pixel casts a ray at an
+//! instant of its own within its exposure, which blurs what moves. The ray's light is that of the sun, unless something
+//! stands between, and of the sky ([`sky`]) on the surface that it meets. Photons become electrons with shot noise, dark
+//! signal and readout noise as in EMVA 1288, and counts of 12 bits.
+
+pub mod lens;
+pub mod sky;
+mod surface;
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use self::lens::{Directions, Lens};
+use self::sky::{Colour, Daylight, sun_at};
+use self::surface::Look;
+use super::lidar::Scratch;
+use super::noise::{NoiseSource, Quantity};
+use super::{Measurement, MeasurementRequest, Outcome, Sensor, Subject, Surroundings};
+use crate::time::{Epoch, SimTime};
+use crate::world::raycast::{Finishes, Hit, Pulse, RayCaster, Stencil};
+use crate::world::scene::Finish;
+
+/// The greatest count of the converter.
+pub const FULL_SCALE: u16 = 4095;
+/// Rays see no farther, metres.
+const REACH_M: f32 = 2000.0;
+/// A shadow falls from no farther, metres.
+const SHADOW_REACH_M: f32 = 300.0;
+/// Pixels of a block whose rays traverse the scene together: a square of so many on a side.
+const BLOCK: u32 = 8;
+/// Poses of an exposure between which is interpolated.
+const POSES: usize = 9;
+/// Mirrors and panes that light is followed through.
+const MOST_BOUNCES: usize = 3;
+/// Below this mean, counts of photons follow Poisson's law exactly; above it, Gauss's.
+const POISSON_BELOW: f64 = 50.0;
+
+/// Some rows of a frame.
+#[derive(Clone, Debug)]
+pub struct Tile {
+    /// How the whole frame is taken.
+    pub shot: Arc<Shot>,
+    /// First row, and the row after the last, of the frame's region.
+    pub rows: [u32; 2],
+}
+
+/// How a frame is taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shot {
+    /// Counts the device's frames: noise depends on it.
+    pub number: u64,
+    /// How long each row gathers light, nanoseconds.
+    pub exposure_ns: u64,
+    /// From the start of a row's exposure to that of the next, nanoseconds; 0 of a global shutter.
+    pub line_ns: u64,
+    /// Offset in x and y, width and height, in binned pixels.
+    pub region: [u32; 4],
+    /// Pixels that are read as one, in x and y; their mean is what is read.
+    pub binning: [u32; 2],
+    /// Gain, decibels.
+    pub gain_db: f64,
+    /// Count without light.
+    pub black: f64,
+}
+
+impl Tile {
+    /// The end of the last row's exposure of the tile, whose first row of the frame begins at `start`.
+    pub fn end(&self, start: SimTime) -> SimTime {
+        let rows = u64::from(self.rows[1].saturating_sub(1));
+        SimTime(start.0 + self.shot.exposure_ns + rows * self.shot.line_ns)
+    }
+
+    /// Its pixels.
+    pub fn pixels(&self) -> usize {
+        (self.rows[1] - self.rows[0]) as usize * self.shot.region[2] as usize
+    }
+}
+
+/// The physics of a sensor chip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chip {
+    /// Whether pixels have filters: red and green in even rows, green and blue in odd ones.
+    pub is_colour: bool,
+    /// Width of a pixel, micrometres.
+    pub pixel_um: f64,
+    /// Electrons per photon of green light; of red, green and blue filters, or without filters all the same.
+    pub efficiency: [f64; 3],
+    /// Electrons that a pixel holds.
+    pub full_well_e: f64,
+    /// Standard deviation of the readout, electrons.
+    pub read_noise_e: f64,
+    /// Dark signal, electrons per second.
+    pub dark_e_s: f64,
+    /// Standard deviation of the pixels' offsets, electrons.
+    pub dsnu_e: f64,
+    /// Standard deviation of the pixels' response, a share.
+    pub prnu: f64,
+}
+
+/// What stands in front of the chip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Optics {
+    /// From pixels to directions.
+    pub lens: Lens,
+    /// Focal length by diameter of the aperture.
+    pub f_number: f64,
+    /// Share of the light that the lens passes.
+    pub transmission: f64,
+    /// Fall of brightness with the square and fourth power of the distance from the centre; 1 is half of the width.
+    pub vignetting: [f64; 2],
+}
+
+/// The light of the day.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Light {
+    /// Elevation and azimuth (clockwise from north) of the sun, radians; `None` as it stands at the time and place.
+    pub sun: Option<[f64; 2]>,
+    /// Haze: 2 very clear, 6 hazy.
+    pub turbidity: f64,
+}
+
+/// A camera. Shared by all threads that measure for it.
+#[derive(Clone, Debug)]
+pub struct Camera {
+    chip: Chip,
+    optics: Optics,
+    light: Light,
+    directions: Directions,
+    noise: NoiseSource,
+    epoch: Epoch,
+}
+
+/// Photons per lux second on a square micrometre, of 555 nm.
+const PHOTONS_PER_LXS_UM2: f64 = 4.09e15 * 1e-12;
+/// Albedo of the ground that lights surfaces from below.
+const GROUND: Colour = [0.15, 0.15, 0.12];
+
+impl Camera {
+    /// A camera; the table of directions is computed here.
+    pub fn new(chip: Chip, optics: Optics, light: Light, noise: NoiseSource, epoch: Epoch) -> Self {
+        let directions = optics.lens.directions();
+        Self { chip, optics, light, directions, noise, epoch }
+    }
+
+    fn daylight(&self, at: SimTime, surroundings: &Surroundings<'_>) -> Daylight {
+        let sun = self.light.sun.unwrap_or_else(|| {
+            let unix_s = self.epoch.unix_ns(at) as f64 * 1e-9;
+            let place = surroundings.origin.origin();
+            sun_at(unix_s, place.latitude_deg, place.longitude_deg)
+        });
+        Daylight::new(sun, self.light.turbidity, GROUND)
+    }
+
+    fn tile(&self, tile: &Tile, start: SimTime, surroundings: &Surroundings<'_>) -> Vec<u16> {
+        let shot = &*tile.shot;
+        let [left, top, width, _] = shot.region;
+        let day = self.daylight(start, surroundings);
+        let first = SimTime(start.0 + u64::from(tile.rows[0]) * shot.line_ns);
+        let span_ns = tile.end(start).0 - first.0;
+        let pose_at = |step: usize| {
+            let after = span_ns as u128 * step as u128 / (POSES - 1) as u128;
+            surroundings.world_from_sensor(SimTime(first.0 + after as u64))
+        };
+        let poses: [_; POSES] = std::array::from_fn(pose_at);
+        let still = poses[0] == poses[POSES - 1];
+        let noise = self.noise.request(shot.number);
+        let [bin_x, bin_y] = shot.binning.map(f64::from);
+        let pixel_rad = bin_x / self.optics.lens.focal_px[0];
+        let (mut cells, mut pulses, mut fired) = (Vec::new(), Vec::new(), Vec::new());
+        let mut pixels = vec![shot.black.clamp(0.0, f64::from(FULL_SCALE)) as u16; tile.pixels()];
+        let mut look_at = |row: u32, column: u32| {
+            let in_bin = |at: u32, bin: f64| f64::from(at) * bin + 0.5 * (bin - 1.0);
+            let at = [in_bin(left + column, bin_x), in_bin(top + row, bin_y)];
+            let index = (row * width + column) as usize;
+            let part = noise.uniform(index, Quantity::PixelTime);
+            let row_ns = u64::from(row) * shot.line_ns;
+            let when = SimTime(start.0 + row_ns + (shot.exposure_ns as f64 * part) as u64);
+            let Some([x, y, z]) = self.directions.at(at) else { return };
+            // The mount's axes are forward, left, up.
+            let direction = DVec3::new(z, -x, -y).normalize();
+            let pose = if still {
+                poses[0]
+            } else {
+                let step = (when.0 - first.0) as f64 / span_ns.max(1) as f64 * (POSES - 1) as f64;
+                let before = (step as usize).min(POSES - 2);
+                poses[before].interpolate(&poses[before + 1], step - before as f64)
+            };
+            cells.push(Cell { row, column, index, axis_cos: direction.x, at });
+            pulses.push(ray(pose.point(DVec3::ZERO), pose.direction(direction), 0.0, REACH_M));
+            fired.push(when);
+        };
+        for block_row in (tile.rows[0]..tile.rows[1]).step_by(BLOCK as usize) {
+            for block_column in (0..width).step_by(BLOCK as usize) {
+                for row in block_row..tile.rows[1].min(block_row + BLOCK) {
+                    let columns = block_column..width.min(block_column + BLOCK);
+                    // To and fro, so that neighbours follow one another.
+                    match (row - block_row) % 2 {
+                        0 => columns.for_each(|column| look_at(row, column)),
+                        _ => columns.rev().for_each(|column| look_at(row, column)),
+                    }
+                }
+            }
+        }
+        let radiance = radiances(surroundings.caster, &day, &pulses, &fired, pixel_rad);
+        let first_index = (tile.rows[0] * width) as usize;
+        for (cell, light) in cells.iter().zip(radiance) {
+            pixels[cell.index - first_index] = self.count(shot, cell, light);
+        }
+        pixels
+    }
+
+    /// The count of a pixel that sees `light`.
+    fn count(&self, shot: &Shot, cell: &Cell, light: Colour) -> u16 {
+        let (chip, optics) = (&self.chip, &self.optics);
+        let exposure_s = shot.exposure_ns as f64 * 1e-9;
+        let cos2 = cell.axis_cos * cell.axis_cos;
+        let [cx, cy] = optics.lens.centre_px;
+        let half = 0.5 * f64::from(optics.lens.size[0]);
+        let r2 = ((cell.at[0] - cx) / half).powi(2) + ((cell.at[1] - cy) / half).powi(2);
+        let [a1, a2] = optics.vignetting;
+        let fall = (cos2 * cos2 * (1.0 + r2 * (a1 + r2 * a2))).max(0.0);
+        let lx_per_cd = std::f64::consts::PI * optics.transmission
+            / (4.0 * optics.f_number * optics.f_number)
+            * fall;
+        let photons = |cd: f64| {
+            cd * lx_per_cd * exposure_s * PHOTONS_PER_LXS_UM2 * chip.pixel_um * chip.pixel_um
+        };
+        let column = shot.region[0] + cell.column;
+        let row = shot.region[1] + cell.row;
+        let mean_e = if chip.is_colour {
+            let channel = (row & 1) as usize + (column & 1) as usize;
+            photons(light[channel]) * chip.efficiency[channel]
+        } else {
+            let weights = [0.2126, 0.7152, 0.0722];
+            (0..3).map(|c| weights[c] * photons(light[c]) * chip.efficiency[c]).sum()
+        };
+        let place = (u64::from(row) << 20 | u64::from(column)) as usize;
+        let unit = self.noise.request(u64::MAX);
+        let own = |which| unit.standard_normal_of(place, Quantity::PixelPattern, which);
+        let binned = f64::from(shot.binning[0] * shot.binning[1]);
+        let mean_e = mean_e * (1.0 + chip.prnu * own(0)) + chip.dark_e_s * exposure_s;
+        let mean_e = mean_e.clamp(0.0, 10.0 * chip.full_well_e);
+        let draws = self.noise.request(shot.number);
+        // All pixels of a bin together.
+        let all_e = binned * mean_e;
+        let shot_e = if all_e < POISSON_BELOW {
+            poisson(all_e, draws.uniform(cell.index, Quantity::Pixel))
+        } else {
+            all_e + all_e.sqrt() * draws.standard_normal_of(cell.index, Quantity::Pixel, 1)
+        };
+        let held_e = shot_e.clamp(0.0, binned * chip.full_well_e) / binned;
+        let readout = draws.standard_normal_of(cell.index, Quantity::Pixel, 2) / binned.sqrt();
+        let read_e = held_e + chip.dsnu_e * own(1) + chip.read_noise_e * readout;
+        let per_electron =
+            f64::from(FULL_SCALE) / chip.full_well_e * libm::pow(10.0, shot.gain_db / 20.0);
+        (read_e * per_electron + shot.black).round().clamp(0.0, f64::from(FULL_SCALE)) as u16
+    }
+}
+
+/// A pixel of a tile.
+struct Cell {
+    /// Within the frame's region.
+    row: u32,
+    column: u32,
+    index: usize,
+    /// Cosine of its angle from the optical axis.
+    axis_cos: f64,
+    /// Its centre on the whole sensor, pixels.
+    at: [f64; 2],
+}
+
+fn ray(origin: DVec3, direction: DVec3, start_m: f32, max_range_m: f32) -> Pulse {
+    let (half_axis_u, half_axis_v) = (DVec3::ZERO, DVec3::ZERO);
+    Pulse { origin, start_m, direction, half_axis_u, half_axis_v, max_range_m }
+}
+
+/// A count of photons with the mean `mean`, by the inverse of the distribution at `uniform`.
+fn poisson(mean: f64, uniform: f64) -> f64 {
+    let mut term = libm::exp(-mean);
+    let (mut sum, mut count) = (term, 0.0);
+    while sum < uniform && count < 4.0 * POISSON_BELOW {
+        count += 1.0;
+        term *= mean / count;
+        sum += term;
+    }
+    count
+}
+
+/// Light that is followed further.
+struct Going {
+    pixel: usize,
+    pulse: Pulse,
+    fired: SimTime,
+    share: f64,
+}
+
+/// What reaches the lens along each of `pulses`.
+fn radiances(
+    caster: &dyn RayCaster,
+    day: &Daylight,
+    pulses: &[Pulse],
+    fired: &[SimTime],
+    pixel_rad: f64,
+) -> Vec<Colour> {
+    let mut light = vec![[0.0; 3]; pulses.len()];
+    let mut looks: Vec<((u32, u32), Look)> = Vec::new();
+    let all = pulses.iter().zip(fired).enumerate();
+    let mut going: Vec<Going> = all
+        .map(|(pixel, (pulse, fired))| Going { pixel, pulse: *pulse, fired: *fired, share: 1.0 })
+        .collect();
+    for bounce in 0..=MOST_BOUNCES {
+        if going.is_empty() {
+            break;
+        }
+        let rays: Vec<Pulse> = going.iter().map(|one| one.pulse).collect();
+        let times: Vec<SimTime> = going.iter().map(|one| one.fired).collect();
+        let mut hits = vec![Hit::MISS; rays.len()];
+        caster.cast_at(&Stencil::single(), &rays, &times, &mut hits);
+        let mut lit: Vec<Lit> = Vec::new();
+        let mut onward = Vec::new();
+        for (one, hit) in going.iter().zip(&hits) {
+            let sky = || day.sky(one.pulse.direction);
+            let surface = caster.shading().filter(|_| hit.range_m.is_finite());
+            let surface = surface.and_then(|shading| Met::of(shading, one, hit));
+            let Some(met) = surface else {
+                gain(&mut light[one.pixel], sky(), one.share);
+                continue;
+            };
+            let mut matt = one.share;
+            if bounce < MOST_BOUNCES
+                && let Some((through, share)) = met.onward(one, day, &mut light)
+            {
+                matt *= 1.0 - share;
+                onward.push(Going {
+                    pixel: one.pixel,
+                    pulse: through,
+                    fired: one.fired,
+                    share: one.share * share,
+                });
+            }
+            let key = (met.scene_of, hit.material);
+            let look = match looks.iter().find(|(known, _)| *known == key) {
+                Some((_, look)) => *look,
+                None => {
+                    let look = Look::of(met.material);
+                    looks.push((key, look));
+                    look
+                }
+            };
+            let albedo = look.albedo(met.place, met.normal, pixel_rad * f64::from(hit.range_m));
+            // The texture of a laser's reflectance is that of the colour, too.
+            let own = f64::from(met.material.reflectance);
+            let texture = if own > 0.0 { (f64::from(hit.reflectance) / own).min(2.0) } else { 1.0 };
+            let scale = matt * texture / std::f64::consts::PI;
+            let ambient = day.ambient(met.normal);
+            gain(&mut light[one.pixel], std::array::from_fn(|c| albedo[c] * ambient[c]), scale);
+            let toward_sun = met.normal.dot(day.sun);
+            if toward_sun > 0.0 && day.sun.z > 0.0 {
+                let sun = std::array::from_fn(|c| albedo[c] * day.sun_lx[c] * toward_sun * scale);
+                let from = met.place + met.normal * (1e-3 + 4e-6 * f64::from(hit.range_m));
+                lit.push(Lit { pixel: one.pixel, fired: one.fired, from, sun });
+            }
+        }
+        shine(caster, day, &lit, &mut light);
+        going = onward;
+    }
+    light
+}
+
+/// A surface that faces the sun.
+struct Lit {
+    pixel: usize,
+    fired: SimTime,
+    from: DVec3,
+    sun: Colour,
+}
+
+/// Adds the light of the sun where nothing stands between.
+fn shine(caster: &dyn RayCaster, day: &Daylight, lit: &[Lit], light: &mut [Colour]) {
+    let rays: Vec<Pulse> =
+        lit.iter().map(|one| ray(one.from, day.sun, 0.0, SHADOW_REACH_M)).collect();
+    let times: Vec<SimTime> = lit.iter().map(|one| one.fired).collect();
+    let mut hits = vec![Hit::MISS; rays.len()];
+    caster.cast_at(&Stencil::single(), &rays, &times, &mut hits);
+    for (one, hit) in lit.iter().zip(&hits) {
+        if hit.range_m.is_infinite() {
+            gain(&mut light[one.pixel], one.sun, 1.0);
+        }
+    }
+}
+
+fn gain(light: &mut Colour, more: Colour, share: f64) {
+    for (light, more) in light.iter_mut().zip(more) {
+        *light += more * share;
+    }
+}
+
+/// A surface that a ray met.
+struct Met<'a> {
+    material: &'a crate::world::scene::Material,
+    /// Tells materials of different scenes apart.
+    scene_of: u32,
+    place: DVec3,
+    normal: DVec3,
+}
+
+impl<'a> Met<'a> {
+    fn of(shading: &'a dyn Finishes, going: &Going, hit: &Hit) -> Option<Self> {
+        let material = shading.surface(hit)?;
+        let normal = shading.normal(&going.pulse, hit, going.fired)?;
+        let place = going.pulse.exit() + going.pulse.direction * f64::from(hit.range_m);
+        Some(Self { material, scene_of: shading.scene_of(hit), place, normal })
+    }
+
+    /// Where light goes on that a mirror, water or a pane does not scatter, and its share. What a pane mirrors is the sky.
+    fn onward(&self, going: &Going, day: &Daylight, light: &mut [Colour]) -> Option<(Pulse, f64)> {
+        let direction = going.pulse.direction;
+        let cos = -direction.dot(self.normal);
+        let mirrored = direction + 2.0 * cos * self.normal;
+        let aside = 1e-3 * self.normal;
+        let go = |from: DVec3, to: DVec3| ray(from, to, 0.0, REACH_M);
+        match self.material.finish {
+            Finish::Mirror { share } => Some((go(self.place + aside, mirrored), f64::from(share))),
+            Finish::Water { .. } => Some((go(self.place + aside, mirrored), schlick(1.33, cos))),
+            Finish::Wet { film } => {
+                Some((go(self.place + aside, mirrored), f64::from(film) * 0.3 * schlick(1.33, cos)))
+            }
+            Finish::Glass { index, clear, .. } => {
+                let face = schlick(f64::from(index), cos);
+                let both = 2.0 * face / (1.0 + face);
+                gain(&mut light[going.pixel], day.sky(mirrored), going.share * both);
+                Some((go(self.place - aside, direction), (1.0 - both) * f64::from(clear)))
+            }
+            Finish::Matt | Finish::Retro { .. } | Finish::Glossy { .. } => None,
+        }
+    }
+}
+
+/// Fresnel's share of unpolarised light that is mirrored, by Schlick's formula.
+fn schlick(index: f64, cos: f64) -> f64 {
+    let straight = ((index - 1.0) / (index + 1.0)).powi(2);
+    straight + (1.0 - straight) * (1.0 - cos.clamp(0.0, 1.0)).powi(5)
+}
+
+impl Sensor for Camera {
+    fn measure(
+        &self,
+        request: MeasurementRequest,
+        surroundings: &Surroundings<'_>,
+        _scratch: &mut Scratch,
+    ) -> Measurement {
+        let pixels = match &request.subject {
+            Subject::Tile(tile) => self.tile(tile, request.start, surroundings),
+            Subject::Instant | Subject::Sweep(_) | Subject::Series { .. } => Vec::new(),
+        };
+        Measurement::new(request, Outcome::Pixels(pixels))
+    }
+}

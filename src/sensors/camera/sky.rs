@@ -1,0 +1,246 @@
+//! Daylight: the sun, the sky of Preetham et al. 1999, and the light of both on a surface.
+//!
+//! Colours are linear sRGB with the unit candela per square metre (sky) and lux (surfaces): white of luminance 1 is
+//! `[1, 1, 1]`.
+
+use glam::DVec3;
+
+/// Red, green and blue, linear.
+pub type Colour = [f64; 3];
+
+/// Luminous illuminance of the sun outside the air, lux.
+const SOLAR_LX: f64 = 133_000.0;
+/// Wavelengths that stand for red, green and blue, micrometres.
+const WAVES_UM: [f64; 3] = [0.61, 0.55, 0.465];
+/// The model's skies break below this elevation of the sun, radians.
+const LOWEST_SUN_RAD: f64 = 5.0 * std::f64::consts::PI / 180.0;
+
+/// Where the light of the day comes from.
+#[derive(Clone, Debug)]
+pub struct Daylight {
+    /// Unit vector towards the sun, in World.
+    pub sun: DVec3,
+    /// Light of the sun on a surface that faces it, lux.
+    pub sun_lx: Colour,
+    /// Light of the sky and of the ground on surfaces that face +x, -x, +y, -y, +z, -z, lux.
+    ambient_lx: [Colour; 6],
+    zenith: [f64; 3],
+    factors: [[f64; 5]; 3],
+    at_zenith: [f64; 3],
+}
+
+/// Elevation and azimuth (clockwise from north) of the sun, radians, to 0.01 degrees between 1950 and 2050 (Astronomical
+/// Almanac, low-precision formulas).
+pub fn sun_at(unix_s: f64, latitude_deg: f64, longitude_deg: f64) -> [f64; 2] {
+    let days = unix_s / 86_400.0 - 10_957.5;
+    let anomaly = (357.528 + 0.985_600_3 * days).to_radians();
+    let longitude = (280.460 + 0.985_647_4 * days).to_radians()
+        + (1.915 * libm::sin(anomaly) + 0.020 * libm::sin(2.0 * anomaly)).to_radians();
+    let obliquity = (23.439 - 4e-7 * days).to_radians();
+    let (sin, cos) = libm::sincos(longitude);
+    let ascension = libm::atan2(libm::cos(obliquity) * sin, cos);
+    let declination = libm::asin(libm::sin(obliquity) * sin);
+    let sidereal_h = 18.697_374_558 + 24.065_709_824_419_08 * days;
+    let hour = (sidereal_h * 15.0 + longitude_deg).to_radians() - ascension;
+    let latitude = latitude_deg.to_radians();
+    let ((sin_lat, cos_lat), (sin_dec, cos_dec)) =
+        (libm::sincos(latitude), libm::sincos(declination));
+    let (sin_hour, cos_hour) = libm::sincos(hour);
+    let elevation = libm::asin(sin_lat * sin_dec + cos_lat * cos_dec * cos_hour);
+    let azimuth =
+        libm::atan2(-cos_dec * sin_hour, cos_lat * sin_dec - sin_lat * cos_dec * cos_hour);
+    [elevation, azimuth]
+}
+
+impl Daylight {
+    /// A clear day with haze of `turbidity`, 2 to 6, above ground of albedo `ground`. A sun below 5 degrees gives the sky
+    /// of 5 degrees, and no sunlight when it has set.
+    pub fn new([elevation_rad, azimuth_rad]: [f64; 2], turbidity: f64, ground: Colour) -> Self {
+        let toward = |elevation: f64| {
+            let ((sin, cos), (east, north)) = (libm::sincos(elevation), libm::sincos(azimuth_rad));
+            DVec3::new(cos * east, cos * north, sin)
+        };
+        let theta = std::f64::consts::FRAC_PI_2 - elevation_rad.max(LOWEST_SUN_RAD);
+        let t = turbidity;
+        let zenith =
+            [luminance(t, theta), chroma(t, theta, &X_ZENITH), chroma(t, theta, &Y_ZENITH)];
+        let factors = FACTORS.map(|row| row.map(|[a, b]| a * t + b));
+        let at_zenith = factors.map(|f| perez(&f, 1.0, theta));
+        let sun_lx = if elevation_rad > 0.0 {
+            transmitted(t, elevation_rad).map(|part| part * SOLAR_LX)
+        } else {
+            [0.0; 3]
+        };
+        let sun = toward(elevation_rad.max(LOWEST_SUN_RAD));
+        let mut day = Self { sun, sun_lx, ambient_lx: [[0.0; 3]; 6], zenith, factors, at_zenith };
+        day.gather();
+        let up = std::array::from_fn(|c| {
+            ground[c] / std::f64::consts::PI
+                * (day.sun_lx[c] * day.sun.z.max(0.0) + day.ambient_lx[4][c])
+        });
+        day.bounce(up);
+        day.sun = toward(elevation_rad);
+        day
+    }
+
+    /// What the sky is in a direction, candela per square metre. Below the horizon it is that of the horizon.
+    pub fn sky(&self, direction: DVec3) -> Colour {
+        let cos_theta = direction.z.max(0.02);
+        let gamma = libm::acos(direction.dot(self.sun).clamp(-1.0, 1.0));
+        let [big_y, x, y] = std::array::from_fn(|part| {
+            self.zenith[part] * perez(&self.factors[part], cos_theta, gamma) / self.at_zenith[part]
+        });
+        let y = y.max(0.05);
+        let xyz = [x / y * big_y, big_y, (1.0 - x - y) / y * big_y];
+        XYZ_TO_RGB
+            .map(|row| (row[0] * xyz[0] + row[1] * xyz[1] + row[2] * xyz[2]).max(0.0) * 1000.0)
+    }
+
+    /// Light of sky and ground on a surface with this normal, lux.
+    pub fn ambient(&self, normal: DVec3) -> Colour {
+        let n = normal.to_array();
+        std::array::from_fn(|c| {
+            (0..3)
+                .map(|axis| {
+                    n[axis] * n[axis] * self.ambient_lx[2 * axis + usize::from(n[axis] < 0.0)][c]
+                })
+                .sum()
+        })
+    }
+
+    /// Adds up the sky over the upper half.
+    fn gather(&mut self) {
+        const RINGS: usize = 12;
+        const SECTORS: usize = 24;
+        let mut sum = [[0.0; 3]; 6];
+        for ring in 0..RINGS {
+            let z = (ring as f64 + 0.5) / RINGS as f64;
+            let side = (1.0 - z * z).sqrt();
+            for sector in 0..SECTORS {
+                let angle = (sector as f64 + 0.5) / SECTORS as f64 * std::f64::consts::TAU;
+                let (sin, cos) = libm::sincos(angle);
+                let direction = DVec3::new(side * cos, side * sin, z);
+                add(
+                    &mut sum,
+                    direction,
+                    self.sky(direction),
+                    std::f64::consts::TAU / (RINGS * SECTORS) as f64,
+                );
+            }
+        }
+        self.ambient_lx = sum;
+    }
+
+    /// Adds ground of luminance `ground` below.
+    fn bounce(&mut self, ground: Colour) {
+        let pi = std::f64::consts::PI;
+        for (side, share) in [(0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5), (5, 1.0)] {
+            for (lx, ground) in self.ambient_lx[side].iter_mut().zip(ground) {
+                *lx += ground * pi * share;
+            }
+        }
+    }
+}
+
+fn add(sum: &mut [Colour; 6], direction: DVec3, light: Colour, solid_angle: f64) {
+    for (side, lx) in sum.iter_mut().enumerate() {
+        let along = direction[side / 2] * if side % 2 == 0 { 1.0 } else { -1.0 };
+        for (lx, light) in lx.iter_mut().zip(light) {
+            *lx += light * along.max(0.0) * solid_angle;
+        }
+    }
+}
+
+/// What the air lets through of sunlight.
+fn transmitted(turbidity: f64, elevation_rad: f64) -> Colour {
+    let zenith_deg = 90.0 - elevation_rad.to_degrees();
+    let mass = 1.0 / (libm::sin(elevation_rad) + 0.15 * libm::pow(93.885 - zenith_deg, -1.253));
+    let haze = 0.046_08 * turbidity - 0.045_86;
+    WAVES_UM.map(|wave| {
+        let rayleigh = libm::exp(-0.008_735 * mass * libm::pow(wave, -4.08));
+        rayleigh * libm::exp(-haze * mass * libm::pow(wave, -1.3))
+    })
+}
+
+fn perez(&[a, b, c, d, e]: &[f64; 5], cos_theta: f64, gamma: f64) -> f64 {
+    let cos = libm::cos(gamma);
+    (1.0 + a * libm::exp(b / cos_theta)) * (1.0 + c * libm::exp(d * gamma) + e * cos * cos)
+}
+
+/// Of the zenith, kilocandela per square metre.
+fn luminance(t: f64, theta: f64) -> f64 {
+    let chi = (4.0 / 9.0 - t / 120.0) * (std::f64::consts::PI - 2.0 * theta);
+    (4.0453 * t - 4.9710) * libm::tan(chi) - 0.2155 * t + 2.4192
+}
+
+fn chroma(t: f64, theta: f64, rows: &[[f64; 4]; 3]) -> f64 {
+    let row = |r: &[f64; 4]| ((r[0] * theta + r[1]) * theta + r[2]) * theta + r[3];
+    (row(&rows[0]) * t + row(&rows[1])) * t + row(&rows[2])
+}
+
+/// A to E of Y, x and y: `[slope, offset]` in turbidity.
+const FACTORS: [[[f64; 2]; 5]; 3] = [
+    [[0.1787, -1.4630], [-0.3554, 0.4275], [-0.0227, 5.3251], [0.1206, -2.5771], [-0.0670, 0.3703]],
+    [
+        [-0.0193, -0.2592],
+        [-0.0665, 0.0008],
+        [-0.0004, 0.2125],
+        [-0.0641, -0.8989],
+        [-0.0033, 0.0452],
+    ],
+    [
+        [-0.0167, -0.2608],
+        [-0.0950, 0.0092],
+        [-0.0079, 0.2102],
+        [-0.0441, -1.6537],
+        [-0.0109, 0.0529],
+    ],
+];
+const X_ZENITH: [[f64; 4]; 3] = [
+    [0.00166, -0.00375, 0.00209, 0.0],
+    [-0.02903, 0.06377, -0.03202, 0.00394],
+    [0.11693, -0.21196, 0.06052, 0.25886],
+];
+const Y_ZENITH: [[f64; 4]; 3] = [
+    [0.00275, -0.00610, 0.00317, 0.0],
+    [-0.04214, 0.08970, -0.04153, 0.00516],
+    [0.15346, -0.26756, 0.06670, 0.26688],
+];
+const XYZ_TO_RGB: [[f64; 3]; 3] =
+    [[3.2406, -1.5372, -0.4986], [-0.9689, 1.8758, 0.0415], [0.0557, -0.2040, 1.0570]];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figures that were computed from the paper's formulas independently of this code.
+    #[test]
+    fn skies_are_preethams() {
+        let theta = 45f64.to_radians();
+        assert!((luminance(3.0, theta) - 7.320).abs() < 1e-3);
+        assert!((chroma(3.0, theta, &X_ZENITH) - 0.2457).abs() < 1e-4);
+        assert!((chroma(3.0, theta, &Y_ZENITH) - 0.2515).abs() < 1e-4);
+        let through = transmitted(3.0, theta);
+        for (got, want) in through.iter().zip([0.711, 0.654, 0.531]) {
+            assert!((got - want).abs() < 1e-3, "{through:?}");
+        }
+        let day = Daylight::new([theta, 0.0], 3.0, [0.0; 3]);
+        let grey = |c: Colour| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
+        let low = |sign: f64| {
+            let (sin, cos) = 10f64.to_radians().sin_cos();
+            grey(day.sky(DVec3::new(0.0, sign * cos, sin))) / 1000.0
+        };
+        assert!((low(1.0) - 17.24).abs() < 0.1, "{}", low(1.0));
+        assert!((low(-1.0) - 7.655).abs() < 0.05, "{}", low(-1.0));
+        let horizontal = grey(day.ambient(DVec3::Z)) / 1000.0;
+        assert!((horizontal - 28.9).abs() < 1.0, "{horizontal}");
+    }
+
+    /// Greenwich, 21 June 2020, 12:02 UTC: the sun is in the south, 90 - 51.48 + 23.44 degrees high.
+    #[test]
+    fn the_sun_is_where_almanacs_say() {
+        let [elevation, azimuth] = sun_at(1_592_740_920.0, 51.48, 0.0).map(f64::to_degrees);
+        assert!((elevation - 61.96).abs() < 0.03, "{elevation}");
+        assert!((azimuth.rem_euclid(360.0) - 180.0).abs() < 0.6, "{azimuth}");
+    }
+}

@@ -1,0 +1,125 @@
+//! Colours of surfaces. Scenes state what a laser sees at 905 nm; this is what the same materials show to the eye.
+
+use glam::DVec3;
+
+use super::sky::Colour;
+use crate::world::scene::Material;
+
+/// How a material looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Look {
+    /// Diffuse albedo, linear sRGB.
+    albedo: Colour,
+    /// How much lighter and darker it is from place to place, as a share.
+    mottle: f64,
+    /// Size of its patches, metres.
+    patch_m: f64,
+    /// Whether it is laid of bricks.
+    is_brick: bool,
+}
+
+const fn look(albedo: Colour, mottle: f64, patch_m: f64) -> Look {
+    Look { albedo, mottle, patch_m, is_brick: false }
+}
+
+/// Words of material names and their looks; the first that occurs counts. Albedos are typical values from memory of
+/// public spectral libraries (USGS, ECOSTRESS).
+const LOOKS: &[(&str, Look)] = &[
+    ("brick", Look { is_brick: true, ..look([0.32, 0.12, 0.07], 0.25, 0.21) }),
+    ("asphalt", look([0.085, 0.085, 0.09], 0.3, 0.05)),
+    ("tarmac", look([0.085, 0.085, 0.09], 0.3, 0.05)),
+    ("concrete", look([0.34, 0.33, 0.30], 0.15, 0.35)),
+    ("bark", look([0.14, 0.10, 0.07], 0.4, 0.06)),
+    ("trunk", look([0.14, 0.10, 0.07], 0.4, 0.06)),
+    ("leaf", look([0.055, 0.11, 0.025], 0.35, 0.3)),
+    ("leaves", look([0.055, 0.11, 0.025], 0.35, 0.3)),
+    ("grass", look([0.07, 0.13, 0.03], 0.4, 0.4)),
+    ("hay", look([0.42, 0.33, 0.15], 0.3, 0.08)),
+    ("soil", look([0.17, 0.12, 0.08], 0.35, 0.5)),
+    ("gravel", look([0.25, 0.24, 0.22], 0.4, 0.03)),
+    ("sand", look([0.42, 0.34, 0.23], 0.15, 0.4)),
+    ("rock", look([0.22, 0.21, 0.19], 0.35, 0.3)),
+    ("stone", look([0.30, 0.29, 0.26], 0.25, 0.3)),
+    ("wood", look([0.31, 0.20, 0.11], 0.25, 0.12)),
+    ("fence", look([0.31, 0.20, 0.11], 0.25, 0.12)),
+    ("snow", look([0.88, 0.90, 0.93], 0.04, 0.5)),
+    ("car paint", look([0.30, 0.03, 0.03], 0.0, 1.0)),
+    ("paint", look([0.75, 0.75, 0.72], 0.05, 0.2)),
+    ("marking", look([0.72, 0.72, 0.68], 0.1, 0.1)),
+    ("vest", look([0.65, 0.75, 0.05], 0.0, 1.0)),
+    ("licence plate", look([0.75, 0.75, 0.72], 0.0, 1.0)),
+    ("sign", look([0.60, 0.05, 0.04], 0.0, 1.0)),
+    ("retro", look([0.70, 0.70, 0.68], 0.0, 1.0)),
+    ("metal", look([0.42, 0.43, 0.45], 0.08, 0.2)),
+    ("window", look([0.02, 0.025, 0.025], 0.0, 1.0)),
+    ("glass", look([0.02, 0.025, 0.025], 0.0, 1.0)),
+    ("puddle", look([0.04, 0.035, 0.03], 0.0, 1.0)),
+    ("water", look([0.02, 0.03, 0.03], 0.0, 1.0)),
+    ("plaster", look([0.62, 0.58, 0.50], 0.06, 0.5)),
+    ("wall", look([0.62, 0.58, 0.50], 0.06, 0.5)),
+    ("skin", look([0.45, 0.30, 0.22], 0.05, 0.1)),
+    ("cloth", look([0.10, 0.14, 0.30], 0.15, 0.05)),
+];
+
+impl Look {
+    /// The look of a material; one whose name says nothing is grey, as reflective as to a laser.
+    pub(super) fn of(material: &Material) -> Self {
+        let name = material.name.to_lowercase();
+        let known = LOOKS.iter().find(|(word, _)| name.contains(word)).map(|(_, look)| *look);
+        known.unwrap_or_else(|| look([f64::from(material.reflectance); 3], 0.0, 1.0))
+    }
+
+    /// The albedo at a place of World whose surface has this normal. Patches smaller than `pixel_m`, the width of a pixel
+    /// there, are left out.
+    pub(super) fn albedo(&self, place: DVec3, normal: DVec3, pixel_m: f64) -> Colour {
+        if self.mottle == 0.0 {
+            return self.albedo;
+        }
+        let mut factor = 1.0;
+        for (size_m, share) in [(self.patch_m, 0.7), (self.patch_m * 7.0, 0.5)] {
+            let visible = (1.0 - pixel_m / size_m).clamp(0.0, 1.0);
+            factor += self.mottle * share * visible * smooth_noise(place / size_m);
+        }
+        if self.is_brick
+            && let Some(mortar) = brick(place, normal, pixel_m)
+        {
+            return mortar;
+        }
+        self.albedo.map(|part| (part * factor).clamp(0.0, 0.95))
+    }
+}
+
+/// Mortar between bricks of 250 x 75 mm on upright walls; `None` on a brick, on floors, and where a pixel is wider.
+fn brick(place: DVec3, normal: DVec3, pixel_m: f64) -> Option<Colour> {
+    const MORTAR: Colour = [0.45, 0.42, 0.37];
+    if normal.z.abs() > 0.7 || pixel_m > 0.02 {
+        return None;
+    }
+    let along = normal.y.abs() * place.x + normal.x.abs() * place.y;
+    let course = (place.z / 0.075).floor();
+    let shift = if course.rem_euclid(2.0) < 1.0 { 0.0 } else { 0.125 };
+    let in_brick = (along + shift).rem_euclid(0.25);
+    (in_brick < 0.012 || place.z.rem_euclid(0.075) < 0.012).then_some(MORTAR)
+}
+
+/// Noise between -1 and 1, trilinear between the corners of unit cubes.
+fn smooth_noise(place: DVec3) -> f64 {
+    let cell = place.floor();
+    let part = place - cell;
+    let weight = part * part * (DVec3::splat(3.0) - 2.0 * part);
+    let [x, y, z] = cell.to_array().map(|c| c as i64 as u64);
+    let mut sum = 0.0;
+    for corner in 0..8u64 {
+        let bits = [corner & 1, corner >> 1 & 1, corner >> 2];
+        let share: f64 = (0..3)
+            .map(|axis| if bits[axis] == 1 { weight[axis] } else { 1.0 - weight[axis] })
+            .product();
+        let of = |cell: u64, bit: u64, odd: u64| cell.wrapping_add(bit).wrapping_mul(odd);
+        let key = of(x, bits[0], 0x9e37_79b9_7f4a_7c15)
+            ^ of(y, bits[1], 0xc2b2_ae3d_27d4_eb4f)
+            ^ of(z, bits[2], 0x1656_67b1_9e37_79f9);
+        let mixed = (key ^ key >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        sum += share * ((mixed >> 40) as f64 / f64::from(1u32 << 23) - 1.0);
+    }
+    sum
+}

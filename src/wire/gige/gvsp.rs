@@ -1,0 +1,209 @@
+//! GVSP: frames as leader, payload packets and trailer.
+
+/// Bytes of IP, UDP and the standard header, which the packet size counts.
+pub const OVERHEAD: usize = 36;
+/// As [`OVERHEAD`], with the header of 64-bit block ids.
+pub const OVERHEAD_EXTENDED: usize = 48;
+
+/// How pixels are written: the codes of PFNC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PixelFormat {
+    /// Brightness, 8 bits.
+    Mono8,
+    /// Brightness, 12 bits in the low bits of 16.
+    Mono12,
+    /// Brightness, 16 bits.
+    Mono16,
+    /// Mosaic, 8 bits.
+    BayerRg8,
+    /// Mosaic, two pixels of 12 bits in three bytes.
+    BayerRg12p,
+    /// Red, green and blue, 8 bits each.
+    Rgb8,
+}
+
+words!(PixelFormat: "Mono8" => Mono8, "Mono12" => Mono12, "Mono16" => Mono16, "BayerRG8" => BayerRg8, "BayerRG12p" => BayerRg12p, "RGB8" => Rgb8);
+
+impl PixelFormat {
+    /// Its code. Bits 16 to 23 are the bits of a pixel.
+    pub fn code(self) -> u32 {
+        match self {
+            Self::Mono8 => 0x0108_0001,
+            Self::Mono12 => 0x0110_0005,
+            Self::Mono16 => 0x0110_0007,
+            Self::BayerRg8 => 0x0108_0009,
+            Self::BayerRg12p => 0x010c_0059,
+            Self::Rgb8 => 0x0218_0014,
+        }
+    }
+
+    /// The format with a code.
+    pub fn of_code(code: u32) -> Option<Self> {
+        Self::WORDS.into_iter().map(|(_, format)| format).find(|format| format.code() == code)
+    }
+
+    /// Bytes of an image.
+    pub fn image_len(self, width: u32, height: u32) -> usize {
+        let bits = u64::from(self.code() >> 16 & 0xff);
+        (u64::from(width) * u64::from(height) * bits).div_ceil(8) as usize
+    }
+}
+
+/// An image as its leader describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leader {
+    /// Ticks of the camera's clock.
+    pub timestamp: u64,
+    /// Code of the pixel format.
+    pub pixel_format: u32,
+    /// Pixels: width, height, offset in x and y.
+    pub region: [u32; 4],
+}
+
+/// How the packets of a stream look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Bytes of a packet with IP and UDP headers.
+    pub packet_size: usize,
+    /// Whether block ids have 64 bits.
+    pub is_extended: bool,
+}
+
+impl Shape {
+    /// Bytes of the image in a full packet.
+    pub fn data_len(self) -> usize {
+        let overhead = if self.is_extended { OVERHEAD_EXTENDED } else { OVERHEAD };
+        self.packet_size.saturating_sub(overhead).max(1)
+    }
+
+    /// Packets of an image of `len` bytes with leader and trailer.
+    pub fn packets(self, len: usize) -> u32 {
+        len.div_ceil(self.data_len()) as u32 + 2
+    }
+
+    fn head(self, status: u16, block: u64, format: u8, packet: u32) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.packet_size);
+        bytes.extend(status.to_be_bytes());
+        if self.is_extended {
+            bytes.extend([0, 0, 0x80 | format, 0, 0, 0]);
+            bytes.extend(block.to_be_bytes());
+            bytes.extend(packet.to_be_bytes());
+        } else {
+            bytes.extend((block as u16).to_be_bytes());
+            bytes.extend((u32::from(format) << 24 | packet & 0xff_ffff).to_be_bytes());
+        }
+        bytes
+    }
+
+    /// Packet `packet` of an image, with `status`; `None` if it has none of this number.
+    pub fn packet(
+        self,
+        status: u16,
+        block: u64,
+        packet: u32,
+        leader: &Leader,
+        image: &[u8],
+    ) -> Option<Vec<u8>> {
+        const IMAGE: u32 = 1;
+        let last = self.packets(image.len()) - 1;
+        if packet == 0 {
+            let mut bytes = self.head(status, block, 1, packet);
+            bytes.extend(IMAGE.to_be_bytes());
+            bytes.extend(leader.timestamp.to_be_bytes());
+            bytes.extend(leader.pixel_format.to_be_bytes());
+            leader.region.iter().for_each(|part| bytes.extend(part.to_be_bytes()));
+            bytes.extend([0; 4]);
+            return Some(bytes);
+        }
+        if packet < last {
+            let from = (packet as usize - 1) * self.data_len();
+            let mut bytes = self.head(status, block, 3, packet);
+            bytes.extend(&image[from..image.len().min(from + self.data_len())]);
+            return Some(bytes);
+        }
+        (packet == last).then(|| {
+            let mut bytes = self.head(status, block, 2, packet);
+            bytes.extend(IMAGE.to_be_bytes());
+            bytes.extend(leader.region[1].to_be_bytes());
+            bytes
+        })
+    }
+
+    /// The answer to a request for a packet that is no longer kept.
+    pub fn unavailable(self, block: u64, packet: u32) -> Vec<u8> {
+        self.head(super::status::PACKET_UNAVAILABLE, block, 3, packet)
+    }
+}
+
+/// What a packet of a stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// The first of a frame.
+    Leader(Leader),
+    /// A piece of the image.
+    Payload(&'a [u8]),
+    /// The last of a frame.
+    Trailer,
+}
+
+/// Reads a packet: block id, packet id and what it is; `None` if it is none.
+pub fn parse(bytes: &[u8]) -> Option<(u64, u32, Part<'_>)> {
+    let word = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+    let first = word(4)?;
+    let (block, format, packet, rest) = if first >> 31 != 0 {
+        let block = u64::from(word(8)?) << 32 | u64::from(word(12)?);
+        (block, first >> 24 & 0x7f, word(16)?, bytes.get(20..)?)
+    } else {
+        (u64::from(word(0)? & 0xffff), first >> 24, first & 0xff_ffff, bytes.get(8..)?)
+    };
+    let at = |place: usize| Some(u32::from_be_bytes(*rest.get(place..)?.first_chunk()?));
+    let part = match format {
+        1 if rest.len() == 36 => Part::Leader(Leader {
+            timestamp: u64::from(at(4)?) << 32 | u64::from(at(8)?),
+            pixel_format: at(12)?,
+            region: [at(16)?, at(20)?, at(24)?, at(28)?],
+        }),
+        2 if rest.len() == 8 => Part::Trailer,
+        3 => Part::Payload(rest),
+        _ => return None,
+    };
+    Some((block, packet, part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(text: &str) -> Vec<u8> {
+        let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+        let pairs = digits.as_chunks::<2>().0.iter();
+        pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    }
+
+    /// A frame that Aravis 0.8.26 took from a camera: 640 x 480 Mono8, packets of 1500 bytes.
+    #[test]
+    fn packets_are_as_recorded() {
+        let leader = Leader {
+            timestamp: 0x18ea_6faf_b4ac_52ba,
+            pixel_format: PixelFormat::Mono8.code(),
+            region: [640, 480, 0, 0],
+        };
+        let image = vec![7; 640 * 480];
+        let shape = Shape { packet_size: 1500, is_extended: false };
+        let golden = hex(
+            "0000 0001 01000000 0000 0001 18ea6fafb4ac52ba 01080001 00000280 000001e0 00000000 00000000 0000 0000",
+        );
+        let packet = |block, number| shape.packet(0, block, number, &leader, &image);
+        assert_eq!(packet(1, 0).unwrap(), golden);
+        assert_eq!(packet(0x38, 211).unwrap(), hex("0000 0038 020000d3 0000 0001 000001e0"));
+        assert_eq!(packet(1, 210).unwrap().len(), 8 + 1224);
+        assert_eq!(packet(1, 212), None);
+        assert_eq!(shape.unavailable(1, 0x21), hex("800c 0001 03000021"));
+        let long = Shape { is_extended: true, ..shape };
+        let trailer = long.packet(0, 1, 0xd5, &leader, &image).unwrap();
+        let golden = hex("0000 0000 82000000 0000000000000001 000000d5 00000001 000001e0");
+        assert_eq!(trailer, golden);
+        assert_eq!(parse(&golden), Some((1, 0xd5, Part::Trailer)));
+        assert_eq!(parse(&packet(9, 0).unwrap()), Some((9, 0, Part::Leader(leader))));
+    }
+}

@@ -1,0 +1,250 @@
+//! GigE Vision: the control protocol (GVCP) here, the stream protocol (GVSP) in [`gvsp`].
+//!
+//! Source: the dissectors of Wireshark, Aravis 0.8.26 (`arvgvcp.c`, `arvgvsp.c`), register tables of d3cam, and recorded
+//! conversations of Aravis with a camera. All integers are big-endian.
+
+pub mod gvsp;
+
+use crate::ParseError;
+
+/// UDP port of cameras.
+pub const PORT: u16 = 3956;
+/// First byte of a command.
+const KEY: u8 = 0x42;
+/// Bytes before the payload of commands and acknowledgements.
+pub const HEAD_LEN: usize = 8;
+/// Most payload of a command or acknowledgement, bytes.
+pub const MAX_PAYLOAD: usize = 540;
+/// Most data of a READMEM, bytes.
+pub const MAX_READ: u16 = 536;
+
+/// Commands and, one above them, their acknowledgements.
+pub mod command {
+    /// Who is there?
+    pub const DISCOVERY: u16 = 0x0002;
+    /// Takes an address until the next start.
+    pub const FORCE_IP: u16 = 0x0004;
+    /// Asks for packets of the stream again.
+    pub const PACKET_RESEND: u16 = 0x0040;
+    /// Reads registers.
+    pub const READ_REGISTER: u16 = 0x0080;
+    /// Writes registers.
+    pub const WRITE_REGISTER: u16 = 0x0082;
+    /// Reads memory.
+    pub const READ_MEMORY: u16 = 0x0084;
+    /// Writes memory.
+    pub const WRITE_MEMORY: u16 = 0x0086;
+    /// The acknowledgement of what takes longer.
+    pub const PENDING_ACK: u16 = 0x0089;
+    /// Fires signals of many cameras at once.
+    pub const ACTION: u16 = 0x0100;
+}
+
+/// Status of an acknowledgement.
+pub mod status {
+    /// Done.
+    pub const SUCCESS: u16 = 0x0000;
+    /// The camera does not have the command.
+    pub const NOT_IMPLEMENTED: u16 = 0x8001;
+    /// A value is out of its limits.
+    pub const INVALID_PARAMETER: u16 = 0x8002;
+    /// There is no such register.
+    pub const INVALID_ADDRESS: u16 = 0x8003;
+    /// The register cannot be written.
+    pub const WRITE_PROTECT: u16 = 0x8004;
+    /// Address or length are no multiple of four, or cut a register.
+    pub const BAD_ALIGNMENT: u16 = 0x8005;
+    /// Another host controls the camera, or none does.
+    pub const ACCESS_DENIED: u16 = 0x8006;
+    /// Not now: the camera streams.
+    pub const BUSY: u16 = 0x8007;
+    /// A packet is no longer kept.
+    pub const PACKET_UNAVAILABLE: u16 = 0x800c;
+    /// The header is none.
+    pub const INVALID_HEADER: u16 = 0x800e;
+    /// The time of a scheduled action is past.
+    pub const ACTION_LATE: u16 = 0x8016;
+    /// A packet of the stream that was sent before.
+    pub const RESENT: u16 = 0x0100;
+}
+
+/// A command of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command<'a> {
+    /// Bit 0: an acknowledgement is wanted. Others depend on the command.
+    pub flags: u8,
+    /// One of [`command`].
+    pub code: u16,
+    /// Of the host; repeats have the same.
+    pub id: u16,
+    /// What belongs to it.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Command<'a> {
+    /// Reads a datagram.
+    ///
+    /// # Errors
+    /// It is no command, or has another length than it says.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
+        let Some((head, payload)) = bytes.split_at_checked(HEAD_LEN) else {
+            return Err(ParseError::Length { what: "a command", need: HEAD_LEN, got: bytes.len() });
+        };
+        let half = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let need = usize::from(half(4));
+        if head[0] != KEY || half(6) == 0 {
+            return Err(ParseError::value(
+                "key of a command",
+                head[0],
+                "0x42, and an id that is not 0",
+            ));
+        }
+        if payload.len() != need || need > MAX_PAYLOAD {
+            return Err(ParseError::Length { what: "a payload", need, got: payload.len() });
+        }
+        Ok(Self { flags: head[1], code: half(2), id: half(6), payload })
+    }
+
+    /// Whether an acknowledgement is wanted.
+    pub fn wants_ack(&self) -> bool {
+        self.flags & 1 != 0
+    }
+
+    /// Flag 0x10: the long form of a resend request.
+    pub fn is_extended(&self) -> bool {
+        self.flags & 0x10 != 0
+    }
+
+    /// The command as bytes, for hosts and tests.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![KEY, self.flags];
+        for half in [self.code, self.payload.len() as u16, self.id] {
+            bytes.extend(half.to_be_bytes());
+        }
+        bytes.extend(self.payload);
+        bytes
+    }
+}
+
+/// The words of a payload; what is left over of the last is dropped.
+pub fn words(payload: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    payload.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word))
+}
+
+/// An acknowledgement with the code that follows that of its command.
+pub fn ack(status: u16, command: u16, id: u16, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEAD_LEN + payload.len());
+    for half in [status, command + 1, payload.len() as u16, id] {
+        bytes.extend(half.to_be_bytes());
+    }
+    bytes.extend(payload);
+    bytes
+}
+
+/// Says that an acknowledgement takes `ms`.
+pub fn pending(id: u16, ms: u16) -> Vec<u8> {
+    let [high, low] = ms.to_be_bytes();
+    ack(status::SUCCESS, command::PENDING_ACK - 1, id, &[0, 0, high, low])
+}
+
+/// A request for packets of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resend {
+    /// The frame.
+    pub block: u64,
+    /// First packet.
+    pub first: u32,
+    /// Last packet.
+    pub last: u32,
+}
+
+impl Resend {
+    /// Reads the payload of a command; `None` if it is none.
+    pub fn parse(command: &Command<'_>) -> Option<Self> {
+        let words: Vec<u32> = words(command.payload).collect();
+        match (command.is_extended(), words.as_slice()) {
+            (false, [channel, first, last]) => Some(Self {
+                block: u64::from(channel & 0xffff),
+                first: first & 0xff_ffff,
+                last: last & 0xff_ffff,
+            }),
+            (true, [_, first, last, high, low]) => Some(Self {
+                block: u64::from(*high) << 32 | u64::from(*low),
+                first: *first,
+                last: *last,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// An ACTION command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// Must be the camera's.
+    pub device_key: u32,
+    /// Must be that of a signal.
+    pub group_key: u32,
+    /// Must have a bit in common with that of the signal.
+    pub group_mask: u32,
+    /// When, ticks of the camera's clock; `None` at once.
+    pub at: Option<u64>,
+}
+
+impl Action {
+    /// Reads the payload of a command; `None` if it is none.
+    pub fn parse(command: &Command<'_>) -> Option<Self> {
+        let words: Vec<u32> = words(command.payload).collect();
+        let of = |at| match words.as_slice() {
+            [device_key, group_key, group_mask, ..] => Some(Self {
+                device_key: *device_key,
+                group_key: *group_key,
+                group_mask: *group_mask,
+                at,
+            }),
+            _ => None,
+        };
+        match (command.flags & 0x80 != 0, words.as_slice()) {
+            (false, [_, _, _]) => of(None),
+            (true, [_, _, _, high, low]) => of(Some(u64::from(*high) << 32 | u64::from(*low))),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_commands_are_read() {
+        let bytes = [0x42, 1, 0, 0x82, 0, 8, 0xff, 0x2c, 0, 0, 0x0a, 0, 0, 0, 0, 2];
+        let command = Command::parse(&bytes).unwrap();
+        assert_eq!((command.code, command.id), (command::WRITE_REGISTER, 0xff2c));
+        assert_eq!(words(command.payload).collect::<Vec<_>>(), [0x0a00, 2]);
+        assert_eq!(command.to_bytes(), bytes);
+        let done = ack(0, command.code, command.id, &[0, 0, 0, 1]);
+        assert_eq!(done, [0, 0, 0, 0x83, 0, 4, 0xff, 0x2c, 0, 0, 0, 1]);
+        assert_eq!(pending(0xff55, 1500), [0, 0, 0, 0x89, 0, 4, 0xff, 0x55, 0, 0, 5, 0xdc]);
+    }
+
+    #[test]
+    fn recorded_resends_are_read() {
+        let short = [0x42, 0, 0, 0x40, 0, 12, 0xff, 0x15, 0, 0, 0, 1, 0, 0, 0, 0x21, 0, 0, 0, 0x22];
+        let resend = Resend::parse(&Command::parse(&short).unwrap());
+        assert_eq!(resend, Some(Resend { block: 1, first: 0x21, last: 0x22 }));
+        let mut long = vec![0x42, 0x10, 0, 0x40, 0, 20, 0xff, 0x15, 0, 0, 0, 0];
+        long.extend([0, 0, 0, 0x4b, 0, 0, 0, 0x4b, 0, 0, 0, 0, 0, 0, 0, 1]);
+        let resend = Resend::parse(&Command::parse(&long).unwrap());
+        assert_eq!(resend, Some(Resend { block: 1, first: 0x4b, last: 0x4b }));
+    }
+
+    #[test]
+    fn what_is_no_command_is_refused() {
+        for bytes in
+            [&[][..], &[0x42; 7], &[0x41, 1, 0, 2, 0, 0, 0, 1], &[0x42, 1, 0, 2, 0, 4, 0, 1]]
+        {
+            assert!(Command::parse(bytes).is_err(), "{bytes:?}");
+        }
+    }
+}
