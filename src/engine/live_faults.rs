@@ -201,6 +201,12 @@ impl FaultDesk {
         self.board.lock().expect("no holder panics").faults.clone()
     }
 
+    /// Whether the link of `device` is down at `at` by one of them.
+    pub fn is_down(&self, device: DeviceId, at: SimTime) -> bool {
+        let down = |fault: &WireFault| (*fault == WireFault::LinkDown).then_some(());
+        self.find_wire(device, at, down).is_some()
+    }
+
     /// The first of what `of` makes of the faults that the link or caster of `device` has at `at`.
     pub fn find_wire<T>(
         &self,

@@ -52,7 +52,7 @@ use super::truth::stream::PoseStream;
 use super::workers::{Casters, RemoteWorkers};
 use super::{LiveWorld, SetupError, build_devices, default_workers};
 use crate::config::rig::drive::TwistInput;
-use crate::config::rig::faults::{FaultKind, WireFault};
+use crate::config::rig::faults::FaultKind;
 use crate::config::rig::{DeviceId, Lead, PtpMasterConfig, Rig};
 use crate::devices::Built;
 use crate::devices::ptp::PtpSend;
@@ -532,7 +532,8 @@ impl<'a> RealTimeRun<'a> {
     /// when it does.
     fn send_ptp(&self, device: DeviceId, send: &PtpSend) {
         let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
-        let Some(link) = link.filter(|_| !self.link_faults(device).at(self.clock.now())) else {
+        let Some(link) = link.filter(|_| !self.link_faults(device).is_down(self.clock.now()))
+        else {
             return;
         };
         match (link.send(&send.bytes, send.key, send.to), send.key) {
