@@ -61,7 +61,7 @@ const RAYS_PER_PULSE: f64 = 9.0;
 
 fn pulses_of(request: &MeasurementRequest) -> u64 {
     match &request.subject {
-        Subject::Instant | Subject::Series { .. } => 0,
+        Subject::Instant | Subject::Series { .. } | Subject::Tile(_) => 0,
         Subject::Sweep(sweep) => sweep.firings.len() as u64,
     }
 }

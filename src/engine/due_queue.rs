@@ -57,8 +57,9 @@ mod tests {
             std::iter::from_fn(|| queue.pop_until(SimTime(8))).map(|(_, name)| name).collect();
         assert_eq!(order, "bac");
         assert_eq!(queue.pop_until(SimTime(9)), Some((SimTime(9), 'd')));
-        [(2, 'b'), (1, 'a'), (2, 'c')]
-            .map(|(rank, name)| queue.push_ranked(SimTime(9), rank, name));
+        for (rank, name) in [(2, 'b'), (1, 'a'), (2, 'c')] {
+            queue.push_ranked(SimTime(9), rank, name);
+        }
         let order: String =
             std::iter::from_fn(|| queue.pop_until(SimTime(9))).map(|(_, name)| name).collect();
         assert_eq!(order, "abc");

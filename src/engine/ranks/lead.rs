@@ -16,9 +16,9 @@ use crate::config::rig::faults::FaultConfig;
 use crate::engine::packet::{Marks, Seen};
 use crate::engine::stats::{Effort, RenderStats};
 use crate::engine::work_queue::Choice;
-use crate::engine::workers::{Answer, Board, Job, Measured, RemoteWorkers, Trade, pulses};
+use crate::engine::workers::{Answer, Board, Job, Measured, RemoteWorkers, Trade, measure, pulses};
 use crate::engine::world::LiveWorld;
-use crate::sensors::lidar::Thinning;
+use crate::sensors::lidar::{Scratch, Thinning};
 use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Subject, Sweep};
 use crate::time::Epoch;
 use crate::timing::clock::Stopwatch;
@@ -315,11 +315,22 @@ impl Lead {
     ) {
         let mut partners: Vec<_> = self.others.iter().map(|_| Partner::default()).collect();
         let mut tables = Tables::default();
+        let mut scratch = Scratch::default();
         while let Ok(rank) = rooms.recv() {
             // Whose turn it is, is decided only now.
             let (begun_ns, job, thinning) = loop {
                 match board.next(Trade::Rays) {
                     None => return,
+                    // Images are rendered here: partners know sweeps.
+                    Some((begun_ns, Choice::Measure(job, _)))
+                        if matches!(job.request.subject, Subject::Tile(_)) =>
+                    {
+                        let (device, index) = (job.device, job.request.index);
+                        let measured = Some(measure(world, job, begun_ns, &mut scratch));
+                        if answers.send(Answer { device, index, measured }).is_err() {
+                            return;
+                        }
+                    }
                     Some((begun_ns, Choice::Measure(job, thinning))) => {
                         break (begun_ns, job, thinning);
                     }
