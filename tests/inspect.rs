@@ -509,7 +509,7 @@ fn a_serial_recording_of_another_product_is_refused() {
             let args = [file, "--profile", name, "--packets", "1"];
             if is_own {
                 report(&args);
-            } else if ["velodyne", "ouster", "hesai", "livox", "robosense", "menura"]
+            } else if ["velodyne", "ouster", "hesai", "livox", "robosense", "menura-gv"]
                 .iter()
                 .any(|maker| name.starts_with(maker))
             {

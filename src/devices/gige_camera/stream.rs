@@ -104,6 +104,7 @@ impl GigeCamera {
     /// No frame is taken or sent from now on.
     pub(super) fn stop_stream(&mut self) {
         self.stream.is_running = false;
+        self.stream.next_start = self.now;
         self.stream.unasked.clear();
         self.stream.triggers.clear();
         self.stream.frames.iter_mut().for_each(|frame| frame.is_lost = true);

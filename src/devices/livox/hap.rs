@@ -6,7 +6,7 @@
 
 use glam::{DVec2, DVec3};
 
-use super::pattern::{conjugate, unit};
+use super::complex::{conjugate, unit};
 use super::profile::Form;
 
 /// Harmonics of the fast and of the slow motion, and the amplitude.

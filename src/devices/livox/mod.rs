@@ -8,6 +8,7 @@
 
 mod clock;
 mod commands;
+mod complex;
 pub(crate) mod decoder;
 mod describe;
 mod family;

@@ -6,6 +6,7 @@
 
 use glam::{DVec2, DVec3};
 
+use super::complex::{conjugate, unit};
 use super::hap::HapPattern;
 use super::profile::{Form, LivoxProfile};
 
@@ -68,16 +69,6 @@ impl<const N: usize> Sum<N> {
             sum + factor.rotate(swing[(harmonic + HARMONICS as i32) as usize])
         })
     }
-}
-
-/// A unit vector at an angle; complex numbers are vectors here.
-pub(super) fn unit(angle_rad: f64) -> DVec2 {
-    let (sin, cos) = libm::sincos(angle_rad);
-    DVec2::new(cos, sin)
-}
-
-pub(super) fn conjugate(z: DVec2) -> DVec2 {
-    DVec2::new(z.x, -z.y)
 }
 
 /// The pattern of a unit.
