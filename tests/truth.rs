@@ -223,6 +223,7 @@ const SHORT_SIGHTED: &str = "hokuyo-urg04lx";
 const NO_LIDARS: &[&str] = &[
     "clearpath-horizon",
     "create-oi",
+    "gige-camera",
     "gnss",
     "joint-encoder",
     "kangaroo",

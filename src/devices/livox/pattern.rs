@@ -106,6 +106,7 @@ impl Pattern {
         Self::new(profile.form, profile.point_rate_hz, hz, start_s)
     }
 
+    /// The pattern of a form with this number of points a second.
     pub(super) fn new(form: Form, point_rate_hz: u32, hz: [f64; 2], start_s: f64) -> Self {
         let group_s = form.lines() as f64 / f64::from(point_rate_hz);
         let shape = match form {
