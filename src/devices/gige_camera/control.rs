@@ -290,7 +290,7 @@ impl GigeCamera {
 
     /// The word at an address.
     fn word(&self, address: u32) -> Result<[u8; 4], u16> {
-        if address % 4 != 0 {
+        if !address.is_multiple_of(4) {
             return Err(status::BAD_ALIGNMENT);
         }
         let text = |text: &str, from: u32| {
@@ -346,7 +346,7 @@ impl GigeCamera {
                     0xffff_ff00
                 }
             }
-            0x0000..0x00f8 => 0,
+            0x0001..0x00f8 => 0,
             0x0600 | 0x0904 | 0x0908 | 0x0910 => 1,
             0x064c | 0x065c | 0x066c | 0x0900 => 0,
             0x0670 => 1000,
@@ -387,7 +387,7 @@ impl GigeCamera {
     /// Writes registers one after the other.
     fn write(&mut self, peer: Peer, address: u32, mut data: &[u8]) -> Result<(), u16> {
         let mut address = address;
-        if address % 4 != 0 {
+        if !address.is_multiple_of(4) {
             return Err(status::BAD_ALIGNMENT);
         }
         if address != 0x0a00 && self.control.owner != Some(peer) {
@@ -523,7 +523,8 @@ impl GigeCamera {
             }
             0x0d04 => {
                 let [least, most] = PACKET_BYTES;
-                control.scps = value & 0x4000_0000 | (value & 0xffff).clamp(least, most) / 4 * 4;
+                let size = (value & 0xffff).clamp(least, most) / 4 * 4;
+                control.scps = value & 0x4000_0000 | size;
                 if value >> 31 != 0 {
                     self.fire_test();
                 }

@@ -100,7 +100,7 @@ pub(super) fn pattern(
         _ => return None,
     };
     let bars: [[u16; 3]; 8] = std::array::from_fn(|bar| {
-        let on = |bit: usize| if 7 - bar & bit != 0 { 4095 } else { 0 };
+        let on = |bit: usize| if (7 - bar) & bit != 0 { 4095 } else { 0 };
         [on(2), on(4), on(1)]
     });
     let count = |x: u32, y: u32| match kind {

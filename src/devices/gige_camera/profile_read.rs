@@ -29,7 +29,8 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<CameraProfile> {
         keys.finish()
     });
     root.finish();
-    (start?, lens?);
+    start?;
+    lens?;
     let (size, chip) = sensor?;
     Some(CameraProfile {
         network: network?,

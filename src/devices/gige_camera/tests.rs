@@ -327,7 +327,7 @@ fn any_bytes_are_answered_or_dropped() {
         let bytes = Command { flags, code, id, payload: &payload }.to_bytes();
         bench.camera.handle_peer_input(SimTime(bench.now), peer(1), &bytes);
         bench.drain(&mut None);
-        if draw % 64 == 0 {
+        if draw.is_multiple_of(64) {
             bench.run_ms(1);
             bench.sent.clear();
         }

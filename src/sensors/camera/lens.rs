@@ -48,7 +48,7 @@ impl Lens {
                 distorted(&d, [x / z, y / z])
             }
             Model::Fisheye(k) => {
-                let r = x.hypot(y);
+                let r = libm::hypot(x, y);
                 let theta = libm::atan2(r, z);
                 let scale = if r > 1e-12 { fisheye(&k, theta).0 / r } else { 1.0 / z };
                 [x * scale, y * scale]
@@ -58,7 +58,7 @@ impl Lens {
                     return None;
                 }
                 // Inverse of `direction`: r1 of the r2 that was launched.
-                let (tan, r) = (libm::tan(half_rad), (x / z).hypot(y / z));
+                let (tan, r) = (libm::tan(half_rad), libm::hypot(x / z, y / z));
                 let wide = libm::tan(tan) / tan;
                 // Slopes were multiplied by tan, and divided by `wide`.
                 let r2 = r / tan * wide;
@@ -81,7 +81,7 @@ impl Lens {
                 [x, y, 1.0]
             }
             Model::Fisheye(k) => {
-                let wanted = a.hypot(b);
+                let wanted = libm::hypot(a, b);
                 let mut theta = wanted;
                 for _ in 0..ROUNDS {
                     let (value, slope) = fisheye(&k, theta);
@@ -98,7 +98,7 @@ impl Lens {
             }
             Model::FieldOfView(half_rad) => {
                 let tan = libm::tan(half_rad);
-                let r1 = a.hypot(b) / tan;
+                let r1 = libm::hypot(a, b) / tan;
                 let wide = libm::tan(tan) / tan;
                 if r1 * tan >= std::f64::consts::FRAC_PI_2 {
                     return None;
@@ -185,13 +185,13 @@ fn undistorted(d: &[f64; 8], [a, b]: [f64; 2]) -> Option<[f64; 2]> {
         [x, y] = [(a - dx) / rho, (b - dy) / rho];
     }
     let [back_x, back_y] = distorted(d, [x, y]);
-    let r = x.hypot(y);
+    let r = libm::hypot(x, y);
     let at = |r: f64| r * radial(d, r * r);
     let rises = (1..=16).all(|part| {
         let r = r * f64::from(part) / 16.0;
         at(r) < at(r + 1e-4)
     });
-    ((back_x - a).hypot(back_y - b) < 1e-6 && rises).then_some([x, y])
+    (libm::hypot(back_x - a, back_y - b) < 1e-6 && rises).then_some([x, y])
 }
 
 #[cfg(test)]
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn the_papers_lens_keeps_its_field_of_view() {
         let half_rad: f64 = 0.704;
-        let tan = half_rad.tan();
+        let tan = libm::tan(half_rad);
         let lens = Lens { focal_px: [319.5 / tan; 2], ..lens(Model::FieldOfView(half_rad)) };
         for (r1, r2) in [(0.25, 0.189_668), (0.5, 0.397_816), (0.75, 0.650_906), (1.0, 1.0)] {
             let [x, _, z] = lens.direction([319.5 + 319.5 * r1, 239.5]).unwrap();
@@ -241,7 +241,7 @@ mod tests {
             for place in 0..640 * 480 / 7 {
                 let at = [f64::from(place * 7 % 640), f64::from(place * 7 / 640)];
                 let shown = lens.project(table.at(at).unwrap()).unwrap();
-                let error = (shown[0] - at[0]).hypot(shown[1] - at[1]);
+                let error = libm::hypot(shown[0] - at[0], shown[1] - at[1]);
                 assert!(error < 0.01, "{model:?}: {at:?} {error}");
             }
         }

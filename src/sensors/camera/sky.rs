@@ -227,7 +227,7 @@ mod tests {
         let day = Daylight::new([theta, 0.0], 3.0, [0.0; 3]);
         let grey = |c: Colour| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
         let low = |sign: f64| {
-            let (sin, cos) = 10f64.to_radians().sin_cos();
+            let (sin, cos) = libm::sincos(10f64.to_radians());
             grey(day.sky(DVec3::new(0.0, sign * cos, sin))) / 1000.0
         };
         assert!((low(1.0) - 17.24).abs() < 0.1, "{}", low(1.0));
