@@ -10,7 +10,7 @@
 //!
 //! Cost: an object outside the cone around all pulses of a call costs two poses and a comparison a
 //! call. For other objects, each pulse is compared with the object's bounding ball, and only pulses
-//! that may hit it are transformed and traced (measured in `docs/MEASUREMENTS.md`).
+//! that may hit it are transformed and traced (measured in `benches/RESULTS.md`).
 //!
 //! Of a static and a moving surface at the same range, the static one is seen; of two moving ones,
 //! the first in the rig.
