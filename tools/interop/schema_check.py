@@ -176,7 +176,7 @@ def wrong_profiles(profile):
         where = ".".join(path)
         yield f"{where} with an unknown key", changed(lambda inner: inner.update(colour=3))
         for key, value in table.items():
-            is_free = where == "nmea.signals" or key in ("chrono", "imu", "papers") or where.startswith(
+            is_free = where == "nmea.signals" or key in ("chrono", "imu", "papers", "raster") or where.startswith(
                 ("papers", "settings.accuracy.errors"))
             if not is_free:
                 yield f"{where} without {key}", changed(lambda inner, key=key: inner.pop(key))
