@@ -44,7 +44,7 @@ pub struct Timing {
     pub line_ns: u64,
     /// Whether rows are exposed one after the other.
     pub is_rolling: bool,
-    /// Rows that a frame takes besides its own.
+    /// Rows between two frames, in which nothing is read out.
     pub blank_rows: u32,
     /// Shortest and longest exposure.
     pub exposure_ns: [u64; 2],
@@ -170,7 +170,7 @@ impl CameraProfile {
 }
 
 impl CameraSettings {
-    /// What stands in front of a chip of so many pixels.
+    /// Lens in front of a chip with this number of pixels.
     pub fn optics(&self, size: [u32; 2]) -> Optics {
         let coefficient = |place: usize| self.distortion.get(place).copied().unwrap_or(0.0);
         let model = match self.lens {

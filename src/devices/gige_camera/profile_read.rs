@@ -11,7 +11,7 @@ use crate::wire::gige::gvsp::PixelFormat;
 const CAMERAS: &str = "Menura's cameras";
 const STANDARD: &str = "GigE Vision";
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all of a profile but its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<CameraProfile> {
     let mut all = CameraSettings::default();
     let network = root.required("network").table("[network]").and_then(network);

@@ -75,7 +75,7 @@ pub struct Hdl64e {
     optics_faults: Vec<Timed<LidarFault>>,
 }
 
-/// Limits of what commands can set.
+/// Limits of values that commands set.
 struct Limits {
     serial: SerialProfile,
     rpm: std::ops::RangeInclusive<u32>,

@@ -17,7 +17,7 @@ use crate::wire::hesai::data::ReturnMode;
 use crate::wire::hesai::format::HesaiFormat;
 
 const ONE_BYTE: &str = "the wire format: one byte";
-/// Origin of the limits of what commands set.
+/// Origin of the limits of values that commands set.
 const COMMANDS: &str = "the unit's commands by TCP";
 /// Tables of lasers that a model can have.
 const LASERS: [usize; 4] = [16, 32, 40, 64];

@@ -15,7 +15,7 @@ use crate::wire::scip::message::{LONGEST_LINE, is_printable};
 use crate::wire::scip::request::{NAMES, Name};
 
 const PROTOCOL: &str = "SCIP";
-/// Length of what ends a line of information: semicolon and sum.
+/// Length of the end of a line of information: semicolon and sum.
 const BEHIND_TEXT: usize = 2;
 /// Key and colon of the longest.
 const LONGEST_TEXT: usize = LONGEST_LINE - BEHIND_TEXT - 5;

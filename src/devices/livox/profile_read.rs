@@ -18,7 +18,7 @@ const FORMAT: &str = "the wire format";
 /// Who allows what keys set.
 const KEYS: &str = "the unit's keys";
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all of a profile but its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<LivoxProfile> {
     let mut all = LivoxSettings::default();
     let network = root.required("network").table("[network]").and_then(network);

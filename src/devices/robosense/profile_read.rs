@@ -23,7 +23,7 @@ const SETTINGS: &str = "the unit's configuration";
 /// Tables of lasers that a model can have.
 const LASERS: [usize; 5] = [5, 16, 32, 96, 128];
 
-/// Reads what a profile says besides its name and sources.
+/// Reads all of a profile but its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<RobosenseProfile> {
     let mut all = RobosenseSettings { fov_centideg: [0, 36_000], ..RobosenseSettings::default() };
     let network = root.required("network").table("[network]").and_then(network);
