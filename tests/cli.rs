@@ -19,8 +19,14 @@ fn output(arguments: &[&str]) -> Output {
 }
 
 /// A rig that any machine renders in time: one ray a pulse in an empty room.
-const LIGHT: [&str; 4] =
-    ["--set", "world.scene=room", "--set", "device.roof-lidar.settings.beam.shape=\"ray\""];
+const LIGHT: [&str; 6] = [
+    "--set",
+    "world.scene=room",
+    "--set",
+    "device.roof-lidar.settings.beam.shape=\"ray\"",
+    "--set",
+    "device.front-lidar.settings.beam.shape=\"ray\"",
+];
 
 /// Serial links of the default rig in `folder`: of two runs at once, the second would be refused those
 /// of the first.
@@ -348,8 +354,8 @@ fn check_tells_the_scene_and_the_way() {
     for line in [
         "  scene extents: x -30.00 to 30.00 m, y -30.00 to 30.00 m, z 0.00 to 1.40 m; up axis y, \
          from the rig",
-        "  robot's way: x 0.00 to 40.00 m, y 0.00 to 0.00 m, z 0.00 to 0.00 m",
-        "  warning: 30 % of the robot's way has no ground of the scene under it",
+        "  robot's path: x 0.00 to 40.00 m, y 0.00 to 0.00 m, z 0.00 to 0.00 m",
+        "  warning: 30 % of the robot's path has no ground of the scene under it",
         "  warning: inside something at the start, with surfaces on all sides within 1 m: lidar",
     ] {
         assert!(out.lines().any(|l| l == line), "no {line:?} in\n{out}");

@@ -49,7 +49,7 @@ fn the_default_rig_circles_in_the_courtyard() {
     assert_eq!(rig.seed, 7);
     assert!(rig.start_utc.is_none());
     let SceneSource::Courtyard(courtyard) = &rig.world.scene else { panic!("{:?}", rig.world) };
-    assert_eq!((courtyard.grass_blades, courtyard.trees, courtyard.seed), (200_000, 50, 7));
+    assert_eq!((courtyard.grass_blades, courtyard.trees, courtyard.seed), (200_000, 100, 7));
     let TrajectoryConfig::Circle { radius_m, speed_m_s, .. } = rig.robot.trajectory else {
         panic!("{:?}", rig.robot)
     };
@@ -71,6 +71,7 @@ fn the_default_rig_circles_in_the_courtyard() {
         ("sick-lms291-s05-x1.27", "pty /tmp/menura/front-scanner"),
         ("wheeltec-n100", "pty /tmp/menura/imu"),
         ("ublox-zed-f9p-hpg1.32", "pty /tmp/menura/gnss"),
+        ("velodyne-vlp16-3.0", "udp 127.0.0.1:2369"),
     ];
     assert_eq!(others, expected.map(|(profile, link)| (profile, link.to_string())));
     let Some(settings) = rig.devices[3].settings::<GnssSettings>() else { panic!("no receiver") };

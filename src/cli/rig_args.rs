@@ -11,7 +11,7 @@ use crate::config::toml::overrides::Override;
 /// A rig file and what the command line changes in it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RigArgs {
-    /// The rig file [default: a robot with lidar, scanner, GNSS and IMU in a courtyard]
+    /// The rig file [default: a robot with two lidars, a scanner, GNSS and IMU in a courtyard]
     pub rig: Option<PathBuf>,
 
     /// Set one key of the rig, as in world.scene=room or device.roof-lidar.settings.lag_ms=2

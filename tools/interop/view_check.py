@@ -177,7 +177,7 @@ def default_rig(arguments, browser, folder):
             time.sleep(1)
         fine.append(check("points are drawn", share > 0.01, f"{share:.1%} of the pixels have a colour"))
         devices = browser.value("[...document.querySelectorAll('.card h3 span')].map(e => e.textContent)")
-        fine.append(check("every device has a card", len(devices) >= 4, devices))
+        fine.append(check("every device has a card", len(devices) >= 5, devices))
         values = browser.until("status.devices.filter(d => d.values.length > 0).map(d => d.name)")
         fine.append(check("values of other sensors are decoded", "gnss" in values and "imu" in values, values))
         bars = browser.value("document.querySelectorAll('.bins rect[height]:not([height=\"0\"])').length")
@@ -244,6 +244,9 @@ def default_rig(arguments, browser, folder):
     return fine
 
 
+# Points of one device that are shown; the argument is its place among the devices.
+COUNT_OF = "view.shown().filter(part => part.device === %d).reduce((sum, part) => sum + part.count, 0)"
+
 # Where the nearest point of those that are shown is on the screen.
 A_POINT = """(() => {
   const m = view.matrix(), box = view.canvas.getBoundingClientRect();
@@ -277,9 +280,10 @@ def pause_and_point(browser):
     tip = browser.until("!document.getElementById('tip').hidden && document.getElementById('tip').textContent")
     fine.append(check("a point is described", all(word in tip for word in ("range", "east", "intensity", "ring", "object")), tip))
     browser.value("document.querySelector('#clouds input').click()")
-    hidden = browser.value("view.count()")
+    hidden, others = browser.value(f"[{COUNT_OF % 0}, view.count()]")
     browser.value("document.querySelector('#clouds input').click()")
-    fine.append(check("a layer hides", hidden == 0 < browser.value("view.count()"), hidden))
+    shown = browser.value(COUNT_OF % 0)
+    fine.append(check("a layer hides, and no other", hidden == 0 < min(shown, others), [hidden, others, shown]))
     browser.value("document.getElementById('pause').click()")
     slow = browser.value("""(() => { const p = new Pace(true), all = [];
         for (let s = 0; s < 9; s++) { p.drew(1e3 * s, 80); p.hear(2e3 * s, 100 * s, 5 * s, 0); }
@@ -294,10 +298,10 @@ def dead_link(browser, lidar):
     """Its figures, the card and the cloud must show that nothing comes any more; and that it comes again."""
     browser.value(f"faults.tell({{start: {{device: {json.dumps(lidar)}, kind: 'link-down', duration_s: 20}}}}).then(() => 1)")
     of_lidar = f"status.devices.find(d => d.name === {json.dumps(lidar)}).recent"
-    dead = browser.until(f"""{of_lidar}.activity === 'silent' && {of_lidar}.rate_hz === 0 && view.count() === 0
+    dead = browser.until(f"""{of_lidar}.activity === 'silent' && {of_lidar}.rate_hz === 0 && {COUNT_OF % 0} === 0
         && document.querySelector('.card dd.bad')?.textContent""")
     fine = [check("a dead link looks dead", "silent" in dead and "link-down" in dead, dead)]
-    rate = browser.until(f"{of_lidar}.activity === 'sends' && view.count() > 0 && {of_lidar}.rate_hz > 100 && {of_lidar}.rate_hz")
+    rate = browser.until(f"{of_lidar}.activity === 'sends' && {COUNT_OF % 0} > 0 && {of_lidar}.rate_hz > 100 && {of_lidar}.rate_hz")
     fine.append(check("and recovers", True, rate))
     return fine
 

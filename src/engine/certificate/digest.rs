@@ -130,7 +130,7 @@ mod tests {
         );
         let all = hashes(&rig(&["world.scene=room"]), "room", "x".into());
         let parts: Vec<_> = all.iter().map(|hash| hash.part.as_str()).collect();
-        let profiles = ["profile"; 4];
+        let profiles = ["profile"; 5];
         assert_eq!(parts, [&["rig"], &profiles[..], &["scene", "binary"]].concat());
         assert_eq!(all[0].sha256, hex(Sha256::digest(Rig::default_text())));
         assert!(all.iter().all(|hash| hash.part == "scene" || hash.sha256.len() == 64));
