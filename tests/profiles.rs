@@ -56,6 +56,24 @@ fn the_page_of_commands_is_what_the_program_prints() {
     assert!(page == committed, "`menura profiles --commands > docs/COMMANDS.md` writes the page");
 }
 
+/// Only the table is generated; the rest of the page is written by hand.
+#[test]
+fn the_page_of_connections_has_the_table_of_the_profiles() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/CONNECT.md");
+    let table = menura::cli::profiles::connection_table();
+    let page = fs::read_to_string(&path).unwrap();
+    if page.contains(&table) {
+        return;
+    }
+    assert!(
+        std::env::var_os("MENURA_BLESS").is_some_and(|value| value == "1"),
+        "MENURA_BLESS=1 writes the table of docs/CONNECT.md"
+    );
+    let (before, rest) = page.split_once("| profiles |").expect("the page has the table");
+    let (_, after) = rest.split_once("\n\n").expect("a paragraph follows the table");
+    fs::write(&path, format!("{before}{table}\n{after}")).unwrap();
+}
+
 #[test]
 fn names_follow_the_rule() {
     for profile in catalogue().profiles() {

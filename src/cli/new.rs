@@ -1,7 +1,7 @@
 //! `menura new`: asks, or takes flags, and writes a commented rig to begin with.
 
 mod ask;
-mod draft;
+pub(super) mod draft;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

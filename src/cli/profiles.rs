@@ -1,8 +1,11 @@
 //! `menura profiles`: lists the firmware profiles, or shows one with its sources.
 
+mod connections;
+
 use std::fmt::{Display, Write as _};
 use std::path::Path;
 
+pub use self::connections::connection_table;
 use super::out_file::write_file;
 use super::{CliError, console};
 use crate::config::profile::Profile;

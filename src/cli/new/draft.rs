@@ -196,7 +196,7 @@ fn mount_of(profile: &Profile) -> &'static str {
 }
 
 /// The settings of a profile.
-fn settings_of<'s>(spec: &'s TableSpec, profile: &Profile) -> Option<&'s TableSpec> {
+pub fn settings_of<'s>(spec: &'s TableSpec, profile: &Profile) -> Option<&'s TableSpec> {
     let device = spec.key("device")?.item()?.table()?;
     let cases = device.variants.iter().flat_map(|variants| &variants.cases);
     let mut own = cases.filter(|case| case.word.as_ref() == Some(&profile.name));

@@ -1,0 +1,105 @@
+//! The table of addresses and ports in `docs/CONNECT.md`.
+
+use std::fmt::Write as _;
+
+use crate::cli::new::draft::{Draft, settings_of};
+use crate::cli::schema::words;
+use crate::config::profile::network::DatagramPort;
+use crate::config::profile::{Control, ControlKind, Interface, Profile};
+use crate::config::rig;
+use crate::config::toml::spec::TableSpec;
+use crate::devices::families::catalogue;
+
+const HEAD: &str = "| profiles | own address | sends to | listens at | `link`, for a driver on the \
+                    same computer |\n|---|---|---|---|---|\n";
+const NOTHING: &str = "–";
+
+/// Addresses, ports and line rates of all products as they are delivered, as a Markdown table. One row has all
+/// profiles that are connected alike.
+pub fn connection_table() -> String {
+    let spec = rig::spec(catalogue());
+    let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
+    for profile in catalogue().profiles() {
+        let cells = cells(profile, &spec);
+        match rows.iter_mut().find(|(known, _)| *known == cells) {
+            Some((_, names)) => names.push(&profile.name),
+            None => rows.push((cells, vec![&profile.name])),
+        }
+    }
+    let mut text = HEAD.to_owned();
+    for (cells, names) in rows {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| {} | {cells} |", shortened(&names).join(", "));
+    }
+    text
+}
+
+/// Names in code style; those of a maker whose profiles are all among them become one pattern.
+fn shortened(names: &[&str]) -> Vec<String> {
+    let maker = |name: &str| name.split('-').next().unwrap_or_default().to_owned();
+    let of_maker = |maker_is: &str, names: &[&str]| {
+        names.iter().filter(|name| maker(name) == maker_is).count()
+    };
+    let all: Vec<&str> = catalogue().profiles().iter().map(|profile| &*profile.name).collect();
+    let mut short = Vec::new();
+    for name in names {
+        let maker = maker(name);
+        let count = of_maker(&maker, names);
+        let is_whole = count > 1 && count == of_maker(&maker, &all);
+        let text = if is_whole { format!("`{maker}-*`") } else { format!("`{name}`") };
+        if !short.contains(&text) {
+            short.push(text);
+        }
+    }
+    short
+}
+
+fn cells(profile: &Profile, spec: &TableSpec) -> String {
+    let product = &profile.product;
+    let address = match profile.ports().first() {
+        Some(port) if product.interface == Interface::Datagrams => port.frame.source_ip.to_string(),
+        _ => NOTHING.to_owned(),
+    };
+    let sends: Vec<String> = profile.ports().iter().map(destination).collect();
+    let mut listens: Vec<String> =
+        product.server_ports.iter().map(|port| format!("TCP {port}")).collect();
+    if product.interface == Interface::Line {
+        listens.push(line(profile, spec));
+    }
+    listens.extend(product.controls.iter().map(control));
+    let joined = |parts: Vec<String>| match parts.is_empty() {
+        true => NOTHING.to_owned(),
+        false => parts.join(", "),
+    };
+    let link = Draft::new("room".to_owned()).free_link("NAME", profile);
+    format!("{address} | {} | {} | `{link}`", joined(sends), joined(listens))
+}
+
+/// The first port has no key of its own: `to` of the link has its address.
+fn destination(port: &DatagramPort) -> String {
+    match port.rig_key {
+        Some(key) => format!("`{key}` {}", port.frame.destination_port),
+        None => format!("UDP {}:{}", port.frame.destination_ip, port.frame.destination_port),
+    }
+}
+
+fn control(control: &Control) -> String {
+    let kind = match control.kind {
+        ControlKind::Web | ControlKind::Commands => "TCP",
+        ControlKind::Datagrams { .. } => "UDP",
+        ControlKind::SerialPort => "serial line",
+    };
+    let port = control.port.map_or_else(String::new, |port| format!(" {port}"));
+    format!("`{}` {kind}{port}", control.key)
+}
+
+/// The rate of a serial line, if hosts can set one.
+fn line(profile: &Profile, spec: &TableSpec) -> String {
+    let settings = settings_of(spec, profile);
+    let rate = settings.and_then(|settings| settings.key("baud_rate")?.default.as_ref());
+    match rate {
+        _ if profile.product.is_usb => "USB".to_owned(),
+        Some(rate) => format!("serial line, {} baud", words::written(rate)),
+        None => "serial line".to_owned(),
+    }
+}
