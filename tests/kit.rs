@@ -240,7 +240,7 @@ fn bad_drivers_fail_with_evidence_that_can_be_had_again() {
         bench.test(&["--only", "steady", "--keep", "kept"], &["python3", "driver.py", "scale"]);
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
-    assert!(told.contains("the force of `imu` is within 0.5 m/s2 of the truth"), "{told}");
+    assert!(told.contains("the force of `imu` is within 0.5 m/s2 of the ground truth"), "{told}");
     assert!(told.contains("on the wire:\n  byte "), "{told}");
     assert!(told.contains("$VNYMR"), "{told}");
     let kept = bench.path("kept/steady");
@@ -544,7 +544,7 @@ fn suites_are_listed_and_explained() {
     assert!(said(&["test", "lidar", "--list"]).contains("azimuth-wrap"));
     let text = said(&["test", "lidar", "--explain", "power-cycle"]);
     assert!(text.contains("- the sensor has no power from 1 to 2.5 s\n"), "{text}");
-    assert!(text.contains("Expected:\n- `any` goes on within 2 s (from 2.5 s on)\n"), "{text}");
+    assert!(text.contains("Expected:\n- `any` continues within 2 s (from 2.5 s on)\n"), "{text}");
 }
 
 #[test]

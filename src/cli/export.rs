@@ -21,13 +21,13 @@ pub struct Cmd {
     /// The file
     #[arg(long, value_name = "FILE")]
     out: OutPath,
-    /// Add labels, objects and true ranges: the truth of the same run
+    /// Ground truth of the same run: adds labels, objects and true ranges
     #[arg(long, value_name = "TRUTH.mcap")]
     truth: Option<PathBuf>,
     /// Frame of x, y and z
     #[arg(long, value_enum, default_value_t)]
     frame: Frame,
-    /// Profile of the device; otherwise that of the device in the truth by whose name the recording is called, or a guess
+    /// Profile of the device [default: that of the ground truth's device with the name of the recording, else a guess]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 }

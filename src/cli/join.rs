@@ -23,10 +23,10 @@ pub struct Cmd {
     /// A capture of a lidar (pcap, pcapng or a ROS 2 bag with raw packets), or the recorded bytes of a scanner (.bin)
     #[arg(value_name = "RECORDING")]
     recording: PathBuf,
-    /// The truth of the same run: the file of `--truth`
+    /// Ground truth of the same run: the file of `--truth`
     #[arg(value_name = "TRUTH.mcap")]
     truth: PathBuf,
-    /// Profile of the device; otherwise that of the device in the truth by whose name the recording is called, or a guess
+    /// Profile of the device [default: that of the ground truth's device with the name of the recording, else a guess]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Write to this file: CSV, or NumPy arrays if its name ends with .npz [default: CSV on standard

@@ -27,7 +27,7 @@ pub struct Cmd {
 
     /// Folder for the files; it is created if necessary
     ///
-    /// A file is called NAME.part until it is whole. A recording that is stopped keeps what it has; one that
+    /// A file is called NAME.part until it is complete. A stopped recording keeps its data; one that
     /// fails leaves its files under those names.
     ///
     /// <device>.pcap for a device that sends datagrams (nanosecond timestamps, the product's own
@@ -42,7 +42,7 @@ pub struct Cmd {
     #[arg(long)]
     force: bool,
 
-    /// Write the truth of every packet, too: truth.mcap
+    /// Also write the ground truth of every packet: truth.mcap
     ///
     /// Poses, error-free measurements of IMUs and antennas, faults, host commands, and the source of every
     /// return. docs/TRUTH.md has the format.

@@ -30,7 +30,7 @@ const MOST_STREAMS: usize = 256;
 /// Arguments of `menura replay`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// A pcap or pcapng file or a ROS 2 bag (.db3 or .mcap), of which the UDP datagrams are sent, or a serial device's recording, .bin
+    /// Capture with UDP datagrams (pcap, pcapng, or a ROS 2 bag, .db3 or .mcap), or the recording of a serial device (.bin)
     capture: PathBuf,
 
     /// Write a serial device's recording to a pseudo-terminal with this name, once a program opens it
@@ -53,7 +53,7 @@ pub struct Cmd {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     max_gap: Duration,
 
-    /// Take times of the capture that go back by more than this for a clock that was set
+    /// Treat a step back of the capture's times by more than this as a clock that was set
     ///
     /// Packets with times that go back less are sent with those before them.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
@@ -72,7 +72,7 @@ pub struct Cmd {
     #[arg(long, value_name = "CORE")]
     send_core: Option<usize>,
 
-    /// Start a standby sender on this core, which sends what the first is kept from sending
+    /// Start a standby sender on this core, which sends when the first sender is held up
     #[arg(long, value_name = "CORE", requires = "send_core")]
     standby_core: Option<usize>,
 

@@ -81,7 +81,7 @@ impl Cmd {
         let duration = Duration::from_nanos((span.1 - span.0).unsigned_abs() as u64).min(LONGEST);
         let ours = emulate(&rig, duration, decoder)?;
         let file = self.capture.file_name().unwrap_or_default().to_string_lossy();
-        let title = format!("{file}, and {} as Menura has it", profile.name);
+        let title = format!("{file}, and {} as Menura emulates it", profile.name);
         let draw = |file| write_plot(&plot::draw(&title, &real, &ours), file, "both streams");
         let drawn = self.plot.as_ref().map_or(Ok(()), draw);
         let text = format!("{title}, {}\n{}", twin.title, table(&real, &ours));

@@ -44,11 +44,11 @@ pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
             End::Endless => format!(" in the first {} s", way.looked_s),
             _ => String::new(),
         };
-        lines.push(format!("robot's way: {}{until}", describe_box(way.extents)));
+        lines.push(format!("robot's path: {}{until}", describe_box(way.extents)));
         if way.without_ground > LEAST_SHARE && !scene.ground.is_empty() {
             let percent = (100.0 * way.without_ground).ceil();
             let text =
-                format!("{percent} % of the robot's way has no ground of the scene under it");
+                format!("{percent} % of the robot's path has no ground of the scene under it");
             lines.push(warning(text));
         }
     }

@@ -14,7 +14,7 @@ use crate::timing::clock::epoch_now_or;
 
 /// A robot that leaves a roof within this time is no mistake, seconds.
 const GRACE_S: u64 = 5;
-/// How far ahead the robot's way is looked at, seconds.
+/// How far ahead the robot's path is looked at, seconds.
 const LOOKED_AT_S: u64 = 60;
 
 /// A receiver from which the scene hides the sky when it starts.
@@ -38,7 +38,7 @@ pub fn is_asked_for(rig: &Rig) -> bool {
 }
 
 /// The receivers of `rig` that have no fix in the first seconds, however long they were on before,
-/// because the scene hides the satellites. The robot's way is looked at once a second. Where a feed
+/// because the scene hides the satellites. The robot's path is looked at once a second. Where a feed
 /// or the robot's computer will move the robot nobody knows: then there are none.
 pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
     if !is_asked_for(rig) {
@@ -76,7 +76,7 @@ impl fmt::Display for HiddenSky {
         )?;
         match self.fix_at_s {
             Some(second) => write!(f, "it has no fix in the first {second} s")?,
-            None => write!(f, "it has no fix in the first minute of the robot's way")?,
+            None => write!(f, "it has no fix in the first minute of the robot's path")?,
         }
         if !self.feeds.is_empty() {
             let (names, until) =

@@ -232,25 +232,25 @@ impl fmt::Display for Expectation {
             Check::Count { of, at_least: 0, at_most: 0 } => write!(f, "no `{of}`")?,
             Check::Count { of, at_least, at_most } => {
                 let most = if *at_most == u64::MAX { f64::MAX } else { *at_most as f64 };
-                write!(f, "`{of}` is told {} times", limits(*at_least as f64, most, ""))?;
+                write!(f, "`{of}` is reported {} times", limits(*at_least as f64, most, ""))?;
             }
-            Check::Resumes { of, within_s } => write!(f, "`{of}` goes on within {within_s} s")?,
+            Check::Resumes { of, within_s } => write!(f, "`{of}` continues within {within_s} s")?,
             Check::PointRate { of, at_least_hz, at_most_hz } => {
                 write!(
                     f,
-                    "`{of}` brings {} points a second",
+                    "`{of}` has {} points per second",
                     limits(*at_least_hz, *at_most_hz, "")
                 )?;
             }
             Check::NearTruth { of, near } => {
                 let Nearness { quantity, tolerance, share, behind_s, .. } = near;
                 let (word, unit) = (quantity.word(), quantity.unit());
-                write!(f, "the {word} of `{of}` is within {tolerance} {unit} of the truth")?;
+                write!(f, "the {word} of `{of}` is within {tolerance} {unit} of the ground truth")?;
                 if *behind_s != 0.0 {
                     write!(f, ", and {behind_s} s behind it")?;
                 }
                 if *share > 0.0 {
-                    write!(f, ", but for {} %", share * 100.0)?;
+                    write!(f, ", except for {} %", share * 100.0)?;
                 }
             }
             Check::Value { of, field, least, most, .. } => {
@@ -258,10 +258,10 @@ impl fmt::Display for Expectation {
             }
             Check::TellsNot { of, field } => write!(f, "`{of}` has no `{field}`")?,
             Check::Steady { of, field, tolerance_s } => {
-                write!(f, "`{field}` of `{of}` advances as time does, within {tolerance_s} s")?;
+                write!(f, "`{field}` of `{of}` advances like time, within {tolerance_s} s")?;
             }
-            Check::Says(pattern) => write!(f, "the driver says `{pattern}`")?,
-            Check::SaysNot(pattern) => write!(f, "the driver does not say `{pattern}`")?,
+            Check::Says(pattern) => write!(f, "the driver prints `{pattern}`")?,
+            Check::SaysNot(pattern) => write!(f, "the driver does not print `{pattern}`")?,
             Check::Alive => write!(f, "the driver is alive at the end")?,
             Check::Memory { at_most_mb, growth_mb } => {
                 let most = limits(f64::MIN, *at_most_mb, " MB");

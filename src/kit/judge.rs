@@ -87,7 +87,13 @@ pub fn judge(expectation: &Expectation, record: &CaseRecord<'_>) -> Found {
         }
         Check::PointRate { of, at_least_hz, at_most_hz } => {
             let count: usize = chosen(of).iter().map(|seen| seen.points.len()).sum();
-            limited(count as f64 / length_s, *at_least_hz, *at_most_hz, " points a second", from_s)
+            limited(
+                count as f64 / length_s,
+                *at_least_hz,
+                *at_most_hz,
+                " points per second",
+                from_s,
+            )
         }
         Check::Count { of, at_least, at_most } => {
             let times = times(of);
@@ -410,7 +416,7 @@ mod tests {
         let points = Check::PointRate { of: of(), at_least_hz: 0.0, at_most_hz: 1.0 };
         assert_eq!(
             judged(points, 0.0, &events),
-            Found::Wrong("2.1 points a second".into(), Some(0.0))
+            Found::Wrong("2.1 points per second".into(), Some(0.0))
         );
         let none = Check::Count { of: ANY.into(), at_least: 0, at_most: 0 };
         assert_eq!(judged(none.clone(), 9.9, &events), Found::Wrong("1 times".into(), Some(10.0)));

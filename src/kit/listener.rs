@@ -20,7 +20,7 @@ use crate::kit::observation::{Line, Observation, at_path};
 /// A longer line is cut.
 const MAX_LINE: usize = 16 << 20;
 /// Longest part of a line that is kept for people.
-const KEPT_LINE: usize = 500;
+const KEPT_LINE: usize = 200;
 /// Number of latest lines that are kept.
 const MOST_LINES: usize = 5000;
 /// Number of observations and points that are kept; later ones are only counted.

@@ -322,7 +322,7 @@ fn two_divergences(place: &Place) -> Diagnostic {
 
 /// One number, or `[horizontal, vertical]`; milliradians in, radians out.
 fn divergence_rad(field: &Field<'_>) -> Option<[f64; 2]> {
-    let limit = Limit::new(0.0..=100.0, "mrad", "Menura: wider beams are not lidar beams");
+    let limit = Limit::new(0.0..=100.0, "mrad", "Menura's beam models");
     let mrad = if field.is_array() {
         field.numbers::<2>(&limit)
     } else {

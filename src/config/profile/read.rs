@@ -79,7 +79,7 @@ fn sources(mut table: TableReader<'_>) -> Option<Vec<String>> {
     }
     if complete && all.is_empty() {
         let label = "at least one of manual, captures and drivers must name a source";
-        table.fault(table.place().fault("a profile says where its numbers come from", label));
+        table.fault(table.place().fault("a profile needs at least one entry in [source]", label));
     }
     table.finish();
     complete.then_some(all)

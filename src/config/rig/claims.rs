@@ -67,10 +67,10 @@ impl<'f> Claims<'f> {
         let (title, origin) = match kind {
             PathKind::PtyLink => (
                 "two pseudo-terminals cannot have one link",
-                "the file system: a name leads to one thing",
+                "the file system: a path names one pseudo-terminal",
             ),
             PathKind::SerialPort => {
-                ("two serial lines cannot go by one port", "RS-232: a line has two ends")
+                ("two devices cannot use one serial port", "RS-232: a line connects two ends")
             }
         };
         let fault = place.fault(title, "again here").related(&first, "first here");

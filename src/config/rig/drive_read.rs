@@ -48,7 +48,7 @@ pub fn drive(
     let lag = Limit::new(1.0..=10_000.0, "ms", "the vehicle, which is integrated in steps of 1 ms");
     table.was_called("lag_ms", "time_constant_ms");
     let lag_ms = table.optional("time_constant_ms").number_or(&lag, 1e3 * DriveConfig::USUAL_LAG_S);
-    let share = Limit::new(0.0..=0.95, "", "physics: a share that leaves some way");
+    let share = Limit::new(0.0..=0.95, "", "physics: a share below 1");
     let slip_field = table.optional("slip");
     slip_field.defaults_to(0.0);
     let slip = sides(&slip_field, &share).unwrap_or_default();
@@ -126,7 +126,7 @@ fn body(table: &mut TableReader<'_>) -> DriveBody {
         let label = format!(
             "allowed: `blocks_above_m` ({blocks_above_m} m) less than `body_height_m` ({height_m} m)"
         );
-        let fault = place.fault("the body has no height that could run into anything", label);
+        let fault = place.fault("`blocks_above_m` must be less than `body_height_m`", label);
         bottom_field.fault(fault.note(format!("limit from {FORMAT}")));
     }
     let through = table.optional("drives_through");

@@ -24,7 +24,9 @@ pub(super) fn check(
             && devices.iter().all(Option::is_some)
         {
             let label = "allowed: with `twist = \"ADDRESS:PORT\"` here, or with a drive base among the devices";
-            field.fault(trajectory.fault("nobody drives the robot", label).note(NOTE));
+            field.fault(
+                trajectory.fault("no device and no `twist` drives the robot", label).note(NOTE),
+            );
         }
         return;
     };

@@ -75,9 +75,7 @@ pub(crate) fn joints(field: &Field<'_>) -> Option<Vec<Arc<JointConfig>>> {
         if is_carried_by(place, place, &parents) {
             let label = "one of them must have parent = \"body\"";
             let fault = parent.place.fault("these joints carry each other in a loop", label);
-            field.fault(
-                fault.note("limit from geometry: a joint that carries itself stands nowhere"),
-            );
+            field.fault(fault.note("limit from geometry: one of them must sit on the robot"));
         } else if (MAX_DEPTH..MAX_JOINTS).contains(&depth) {
             let title = format!("{} joints carry this one", depth);
             let label = format!("allowed: up to {} between a joint and the body", MAX_DEPTH - 1);
@@ -466,7 +464,7 @@ pub(crate) fn check_commands(
             .collect();
         match (&commanders[..], joint.is_commanded()) {
             ([], true) => {
-                let title = format!("nobody commands the joint \"{}\"", joint.name);
+                let title = format!("no device commands the joint \"{}\"", joint.name);
                 let name = &joint.name;
                 let label = format!("needs mount = {{ parent = \"{name}\" }} of a turning head");
                 let fault = joint.place.fault(title, label);

@@ -281,7 +281,7 @@ fn udp(
         && (address.port() == 0 || address.ip().is_unspecified())
     {
         let label = "allowed: the receiver's address and port";
-        to_field.fault(place.fault("nobody can receive at this address", label));
+        to_field.fault(place.fault("this address cannot be a destination", label));
     }
     let further_ports = further_ports(&mut table, profile, catalogue);
     let from_field = table.optional("from");

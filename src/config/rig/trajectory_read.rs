@@ -193,7 +193,7 @@ fn circle(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
     {
         let label = "allowed: at least 0.001 m/s; negative runs clockwise";
         let fault = place.fault("`speed_m_s` of a circle must not be 0", label);
-        speed.fault(fault.help("write kind = \"still\" for what stands"));
+        speed.fault(fault.help("for a body that stands, write kind = \"still\""));
     }
     Some(TrajectoryConfig::Circle {
         center_m,

@@ -37,7 +37,9 @@ pub fn weather(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<We
         && begins > complete
     {
         let label = format!("{begins} m is more than {complete} m");
-        overlap.fault(place.fault("an overlap begins before it is complete", label));
+        overlap.fault(
+            place.fault("the first distance of `overlap_m` must be less than the second", label),
+        );
     }
     table.finish();
     Some(WeatherConfig { rain: rain?, fog: fog?, snow: snow?, dust: dust?, ..all })
@@ -76,8 +78,11 @@ fn fog(mut table: TableReader<'_>) -> Option<FogConfig> {
         "the model: in denser fog light is scattered more than once",
     );
     let visibility_m = table.required("visibility_m").number(&visibility);
-    let contrast =
-        Limit::new(0.01..=0.1, "", "what eyes tell apart: 0.05 (WMO), 0.02 (Koschmieder)");
+    let contrast = Limit::new(
+        0.01..=0.1,
+        "",
+        "the contrast that eyes resolve: 0.05 (WMO), 0.02 (Koschmieder)",
+    );
     let contrast = table.optional("contrast").number_or(&contrast, 0.05);
     let lidar_ratio_sr = lidar_ratio(&mut table, 65.0);
     table.finish();
@@ -94,7 +99,7 @@ fn snow(mut table: TableReader<'_>) -> Option<SnowConfig> {
     let rate_mm_h = table.required("rate_mm_h").number(&rate);
     let kind = table.optional("kind").choice_or(&SnowKind::WORDS, FORMAT, SnowKind::default());
     let flakes = table.optional("flakes").boolean_or(true);
-    let density = Limit::new(0.01..=0.917, "g/cm3", "physics: at most that of ice");
+    let density = Limit::new(0.01..=0.917, "g/cm3", "physics: the density of ice");
     let density = table.optional("density_g_cm3").number_or(&density, kind.density_g_cm3());
     let share = Limit::new(0.0..=1.0, "", "physics: a share");
     let reflectance = table.optional("reflectance").number_or(&share, kind.reflectance());
@@ -211,7 +216,10 @@ fn carrier(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<Option
     let names: Vec<_> = objects.iter().map(|object| object.name.as_str()).collect();
     let index = place_of(field, &text, "object", &names)?;
     if let TrajectoryConfig::Feed(_) = objects[index].motion.trajectory {
-        let title = format!("object \"{}\" is moved by a feed and can raise no dust", text.value);
+        let title = format!(
+            "object \"{}\" has a feed as its trajectory, so it cannot raise dust",
+            text.value
+        );
         let label = "allowed: an object with a trajectory that is known from the start";
         field.fault(text.place.fault(title, label));
         return None;

@@ -164,7 +164,9 @@ fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>>
     }
     if all.is_empty() {
         let label = "allowed: one or more of gps, glonass, galileo, beidou";
-        table.fault(table.place().fault("a receiver receives at least one system", label));
+        table.fault(
+            table.place().fault("a GNSS receiver needs at least one satellite system", label),
+        );
     }
     table.finish();
     (!all.is_empty()).then_some(all)
@@ -302,7 +304,9 @@ fn systems(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<GnssSystem>> {
     let place = field.place();
     let chosen = field.choices(&words, "the profile, [nmea] signals")?;
     if chosen.is_empty() {
-        field.fault(place?.fault("a receiver receives at least one system", "none is here"));
+        field.fault(
+            place?.fault("a GNSS receiver needs at least one satellite system", "none is here"),
+        );
         return None;
     }
     Some(chosen)

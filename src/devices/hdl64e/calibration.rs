@@ -78,7 +78,7 @@ impl LaserTable {
                 continue;
             };
             if let Some(first) = &first_places[id] {
-                let title = format!("laser {id} is there twice");
+                let title = format!("laser {id} is listed twice");
                 faults.push(place.fault(title, "again here").related(first, "first here"));
             } else {
                 first_places[id] = Some(place);

@@ -430,9 +430,9 @@ pub(super) fn settings(
     let mut keys = Keys::of_rig(table);
     power_on_stream(&mut keys, profile, driver, &mut all);
     keys.time_ns("start_up_s", &seconds_limit(), 1e9, &mut all.start_up_ns);
-    let uptime = Limit::new(0.0..=1e9, "s", "Menura: thirty years");
+    let uptime = Limit::new(0.0..=1e9, "s", "Menura");
     keys.time_ns("uptime_s", &uptime, 1e9, &mut all.uptime_ns);
-    let drift = Limit::new(-10_000.0..=10_000.0, "ppm", "Menura: no quartz is worse");
+    let drift = Limit::new(-10_000.0..=10_000.0, "ppm", "Menura: 1 % of the rate");
     let how = "write clock = { drift_ppm = 20.0 }";
     keys.table.was_called_in("clock_drift_ppm", "clock.drift_ppm", how);
     keys.table("clock", "the clock", &mut all.drift_ppb, |mut keys, drift_ppb| {
@@ -521,7 +521,7 @@ fn to_ns(value: f64, unit_ns: f64) -> u64 {
 }
 
 fn seconds_limit() -> Limit<f64> {
-    Limit::new(0.0..=3600.0, "s", "Menura: nobody waits longer")
+    Limit::new(0.0..=3600.0, "s", "Menura")
 }
 
 /// Ranges of a beam.

@@ -201,7 +201,7 @@ fn index_word(field: &Field<'_>) -> Option<String> {
     if text.value.is_empty() || is_word(&text.value) {
         return Some(text.value);
     }
-    let title = format!("\"{}\" cannot begin an index line", text.value);
+    let title = format!("an index line cannot start with \"{}\"", text.value);
     let fault = text.place.fault(title, format!("allowed: {expected}"));
     field.fault(fault.note(format!("limit from the lines: {MAX_WORD_LEN} bytes")));
     None

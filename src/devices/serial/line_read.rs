@@ -9,7 +9,9 @@ pub(crate) fn baud_rates(table: &mut TableReader<'_>) -> Option<Vec<u32>> {
     let field = table.required("baud_rates");
     let (items, place) = field.array_of(1..=usize::MAX, expected)?;
     if items.is_empty() {
-        field.fault(place.fault("a serial line has a rate", format!("allowed: {expected}")));
+        field.fault(
+            place.fault("a serial line needs at least one rate", format!("allowed: {expected}")),
+        );
         return None;
     }
     items.iter().map(|item| item.integer(&baud)).collect()

@@ -301,7 +301,7 @@ pub(crate) fn settings(
     keys.choice("status", &ScannerStatus::WORDS, "CoLa, LMDscandata", &mut all.status);
     keys.choice("clock", &ScannerClock::WORDS, "Menura's profiles", &mut all.clock);
     keys.time_ns("start_up_s", &seconds_limit(), 1e9, &mut all.start_up_ns);
-    let uptime_limit = Limit::new(0.0..=1e9, "s", "Menura: thirty years");
+    let uptime_limit = Limit::new(0.0..=1e9, "s", "Menura");
     keys.time_ns("uptime_s", &uptime_limit, 1e9, &mut all.uptime_ns);
     lag::read(&mut keys, &mut all.lag_ns);
     keys.integer("serial_number", &four_bytes(), &mut all.serial_number);
@@ -451,7 +451,7 @@ fn four_bytes() -> Limit<i128> {
 }
 
 fn seconds_limit() -> Limit<f64> {
-    Limit::new(0.0..=3600.0, "s", "Menura: nobody waits longer")
+    Limit::new(0.0..=3600.0, "s", "Menura")
 }
 
 /// Ranges of a beam.

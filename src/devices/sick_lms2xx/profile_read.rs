@@ -185,7 +185,7 @@ fn variants(table: &mut TableReader<'_>) -> Option<Vec<Variant>> {
     }
     if items.is_empty() {
         let label = format!("allowed: {expected}");
-        table.fault(place.fault("a scanner has at least one variant", label));
+        table.fault(place.fault("a scanner needs at least one variant", label));
     }
     (!variants.is_empty() && variants.len() == items.len()).then_some(variants)
 }
@@ -263,7 +263,7 @@ fn line(mut table: TableReader<'_>) -> Option<Line> {
 }
 
 fn seconds_limit() -> Limit<f64> {
-    Limit::new(0.0..=600.0, "s", "Menura: nobody waits longer")
+    Limit::new(0.0..=600.0, "s", "Menura")
 }
 
 fn rates(field: &Field<'_>) -> Option<Vec<LineRate>> {
@@ -271,7 +271,10 @@ fn rates(field: &Field<'_>) -> Option<Vec<LineRate>> {
         field.array_of(1..=usize::MAX, "an array of rates, the factory's first")?;
     let rates: Vec<_> = items.iter().map(|item| rate(item, &LineRate::ALL, PROTOCOL)).collect();
     if rates.is_empty() {
-        field.fault(place.fault("a line has a rate", "allowed: one or more, the factory's first"));
+        field.fault(place.fault(
+            "a serial line needs at least one rate",
+            "allowed: one or more, the factory's first",
+        ));
         return None;
     }
     rates.into_iter().collect()
@@ -340,7 +343,7 @@ fn measuring_modes(field: &Field<'_>) -> Option<Vec<MeasuringMode>> {
         items.iter().map(|item| listed(item, &known, "not a measuring mode", PROTOCOL)).collect();
     if modes.is_empty() {
         let label = "allowed: one or more, the factory's first";
-        field.fault(place.fault("a scanner has a measuring mode", label));
+        field.fault(place.fault("a scanner needs at least one measuring mode", label));
         return None;
     }
     modes.into_iter().collect()

@@ -165,7 +165,12 @@ pub(crate) fn dark_intensity(field: &Field<'_>) -> Option<[u8; 2]> {
     let [low, high] = field.numbers::<2>(&byte)?.map(|value| value as u8);
     if low > high {
         let label = "allowed: [lowest, highest]";
-        field.fault(field.place()?.fault("`dark_intensity` runs backwards", label));
+        field.fault(
+            field.place()?.fault(
+                "the first number of `dark_intensity` must not be more than the second",
+                label,
+            ),
+        );
         return None;
     }
     Some([low, high])

@@ -150,7 +150,7 @@ impl Block {
         let value = |index: usize| self.values[index].unwrap_or(f64::NAN);
         let svid = value(0) as u8;
         if satellites.iter().any(|other| other.svid == svid) {
-            faults.push(start.fault(format!("satellite {svid} is there twice"), "again here"));
+            faults.push(start.fault(format!("satellite {svid} is listed twice"), "again here"));
         }
         satellites.push(AlmanacSatellite {
             svid,
@@ -213,7 +213,7 @@ week:                        310
     #[test]
     fn faults_name_their_line() {
         let twice = format!("{YUMA}\n{YUMA}");
-        assert!(read(&twice).unwrap_err().contains("satellite 1 is there twice"));
+        assert!(read(&twice).unwrap_err().contains("satellite 1 is listed twice"));
         let wrong = YUMA.replace("0.9755654335", "97.5");
         let message = read(&wrong).unwrap_err();
         assert!(
