@@ -7,12 +7,17 @@ use std::path::Path;
 
 pub use self::connections::connection_table;
 use super::out_file::write_file;
+use super::schema::rows::rows_of;
+use super::schema::sentences::Sentences;
 use super::{CliError, console};
 use crate::config::profile::Profile;
 use crate::devices::commands::{CommandRow, CommandTable, Conduct};
 use crate::devices::describe::Rows;
 use crate::devices::families::{catalogue, family_of};
 use crate::links::part_file::OutPath;
+
+/// A longer cell moves the rest of its line.
+const WIDEST_COLUMN: usize = 32;
 
 /// Arguments of `menura profiles`.
 #[derive(Debug, clap::Args)]
@@ -43,7 +48,7 @@ impl Cmd {
         }
         match self.calibration {
             Some(path) => write_calibration(&profile, &path),
-            None => console::print(show(&profile)),
+            None => console::print(page(&profile)),
         }
     }
 }
@@ -67,14 +72,44 @@ fn list() -> String {
     profiles.iter().map(|p| format!("{:width$}  {}\n", p.name, p.summary)).collect()
 }
 
-fn show(profile: &Profile) -> String {
-    let mut text = format!("{}\n{}\n\n", profile.name, profile.summary);
+/// What is known of one firmware, and the settings that a rig may give it.
+pub fn page(profile: &Profile) -> String {
+    let (name, summary, family) = (&profile.name, &profile.summary, profile.family.key());
+    let mut text = format!("{name}\n{summary}\nfamily: {family}\n\n");
     for (heading, rows) in family_of(profile).describe(profile) {
         section(&mut text, heading, &rows);
     }
+    settings(&mut text, profile);
     bullets(&mut text, "sources", &profile.sources);
     bullets(&mut text, "unsure", &profile.unsure);
     text
+}
+
+/// The keys of `settings`, with the columns of `docs/RIG-KEYS.md`.
+fn settings(text: &mut String, profile: &Profile) {
+    let head = ["key", "default", "type", "allowed"].map(str::to_owned);
+    let rows = rows_of(&profile.settings_spec(), "device.settings", &Sentences::new());
+    let cells = rows.into_iter().map(|row| {
+        let when = if row.when.is_empty() { "" } else { "; only: " };
+        [
+            row.key,
+            row.default.replace('`', ""),
+            row.kind,
+            format!("{}{when}{}", row.allowed, row.when),
+        ]
+    });
+    let rows: Vec<[String; 4]> = std::iter::once(head).chain(cells).collect();
+    let [key, default, kind] = [0, 1, 2].map(|column| {
+        let lengths = rows.iter().map(|row| row[column].chars().count());
+        lengths.filter(|length| *length <= WIDEST_COLUMN).max().unwrap_or(0)
+    });
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "settings of a rig");
+    for [a, b, c, d] in &rows {
+        let line = format!("  {a:key$}  {b:default$}  {c:kind$}  {d}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text.push_str("`menura schema --markdown` prints what each key sets.\n\n");
 }
 
 /// Every command of one firmware.

@@ -2,6 +2,7 @@
 
 mod json;
 mod markdown;
+pub(super) mod rows;
 pub(super) mod sentences;
 pub(super) mod words;
 

@@ -6,8 +6,9 @@
 #[macro_use]
 extern crate menura_wire as wire;
 
+#[macro_use]
+pub mod toml;
 pub mod profile;
 pub mod rig;
-pub mod toml;
 
 use wire::{frames, time};

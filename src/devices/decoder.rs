@@ -5,13 +5,15 @@
 //! come from and how a report is laid out is the affair of `menura::analysis`.
 
 pub mod datagram;
+pub mod facts;
 pub mod readings;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use self::facts::Facts;
 use self::readings::{Inertial, PositionFix};
 use crate::config::profile::Profile;
 
@@ -99,11 +101,30 @@ pub trait StreamDecoder {
         }
     }
 
+    /// The first line of a summary for people, behind the file's name.
+    fn headline(&self, totals: &Totals) -> String {
+        format!("{}, {} bytes, {} {}s", self.title(), totals.bytes, totals.frames, self.item())
+    }
+
+    /// Facts about all frames.
+    fn facts(&self, _totals: &Totals) -> Facts {
+        Facts::default()
+    }
+
     /// Summary of all frames for people.
-    fn summary(&self, name: &str, totals: &Totals) -> String;
+    fn summary(&self, name: &str, totals: &Totals) -> String {
+        let mut text = format!("{name}: {}\n", self.headline(totals));
+        for (label, said) in self.facts(totals).into_lines() {
+            let colon = if label.is_empty() { "" } else { ": " };
+            text += &format!("  {label}{colon}{said}\n");
+        }
+        text
+    }
 
     /// Summary of all frames for machines.
-    fn summary_fields(&self, totals: &Totals) -> Map<String, Value>;
+    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
+        self.facts(totals).into_fields()
+    }
 }
 
 /// A frame of a byte stream.
@@ -213,6 +234,18 @@ impl Totals {
     /// Time from the first frame to the last, seconds; `None` where times are not known.
     pub fn duration_s(&self) -> Option<f64> {
         self.times_s.map(|(first, last)| last - first)
+    }
+}
+
+impl Totals {
+    /// Adds the number of frames of each kind, for people with their rate if that is wanted and known.
+    pub fn add_kinds(&self, facts: &mut Facts, key: &'static str, has_rates: bool) {
+        facts.add_data(key, json!(self.kinds));
+        let span_s = self.duration_s().filter(|span_s| has_rates && *span_s > 0.0);
+        for (kind, count) in &self.kinds {
+            let rate = span_s.map(|span_s| format!(", {:.1} a second", *count as f64 / span_s));
+            facts.add_line("", format!("{kind}: {count}{}", rate.unwrap_or_default()));
+        }
     }
 }
 

@@ -8,6 +8,8 @@
 //! and its entry in [`FAMILIES`].
 
 #[macro_use]
+extern crate menura_config as config;
+#[macro_use]
 extern crate menura_wire as wire;
 
 mod clearpath_horizon;
@@ -51,7 +53,6 @@ pub mod velodyne;
 mod waiting;
 pub mod xbus;
 
-use menura_config as config;
 use menura_world::{sensors, world};
 use wire::{frames, time};
 

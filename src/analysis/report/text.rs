@@ -7,6 +7,7 @@ use crate::analysis::capture::Captured;
 use crate::analysis::data_flow::DataFlow;
 use crate::analysis::flows::{Analysis, Flow};
 use crate::devices::decoder::datagram::{DATA, DatagramDecoder, Lines};
+use crate::devices::decoder::facts::plural;
 use crate::time::duration::describe_us_to;
 use crate::wire::ethernet::{Content, UdpChecksum};
 
@@ -200,8 +201,4 @@ fn write_data(
         }
     }
     Ok(())
-}
-
-fn plural(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

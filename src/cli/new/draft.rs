@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use crate::cli::schema::rows::rows_of;
 use crate::cli::schema::sentences::Sentences;
 use crate::cli::schema::words;
 use crate::config::profile::{JointRole, Profile};
@@ -156,9 +157,12 @@ impl Draft {
         };
         if let Some(scene) = scenes::builtin(&self.scene) {
             let _ = writeln!(out, "[world.parameters]");
-            for parameter in scene.parameters.iter().filter(|p| p.name != "seed") {
-                let (name, meaning) = (parameter.name, parameter.meaning);
-                let _ = writeln!(out, "# {name} = {} # {meaning}", parameter.default);
+            let sentences = Sentences::new();
+            for row in rows_of(&scene.parameters(), "world.parameters", &sentences) {
+                if !row.default.is_empty() {
+                    let default = row.default.replace('`', "");
+                    let _ = writeln!(out, "# {} = {default} # {}", row.key, row.sentence);
+                }
             }
         }
         let _ = writeln!(

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use super::rows::{Row, rows_of, rows_of_key};
 use super::sentences::{Sentences, joined};
-use super::words;
 use crate::config::toml::spec::{Discriminator, KeySpec, TableSpec, Variants};
 
 const HEAD: &str = "\
@@ -15,18 +15,6 @@ for editors ([RIG.md](RIG.md#in-an-editor)).
 
 A key within a table is written with a dot, `mount.translation_m`; `[]` stands for the items of an array.
 ";
-
-/// One line of a table.
-#[derive(Clone, PartialEq)]
-struct Row {
-    key: String,
-    /// When there is such a key; empty for always.
-    when: String,
-    kind: String,
-    allowed: String,
-    default: String,
-    sentence: String,
-}
 
 /// The page, of a rig whose keys are `spec`.
 pub fn page(spec: &TableSpec) -> String {
@@ -71,7 +59,7 @@ fn section(
 ) {
     let mut rows = Vec::new();
     for key in spec.keys.iter().filter(|key| !apart(key)) {
-        rows_of(key, spec, "", path, "", sentences, &mut rows);
+        rows_of_key(key, spec, "", path, "", sentences, &mut rows);
     }
     if !rows.is_empty() {
         let _ = writeln!(out, "\n## {title}\n");
@@ -95,11 +83,7 @@ fn sections_by_word(
             let Some(word) = &case.word else { continue };
             let found = case.keys.iter().find(|(name, _)| *name == key.name);
             let Some(table) = found.and_then(|(_, key)| key.as_ref()?.table()) else { continue };
-            let mut rows = Vec::new();
-            for inner in &table.keys {
-                let path = joined(path, &key.name);
-                rows_of(inner, table, "", &path, "", sentences, &mut rows);
-            }
+            let rows = rows_of(table, &joined(path, &key.name), sentences);
             let same = groups.iter_mut().find(|group| has_same_keys(&group[0].1, &rows));
             match same {
                 Some(group) => group.push((word.as_str(), rows)),
@@ -163,103 +147,6 @@ fn together(group: &[(&str, Vec<Row>)]) -> Vec<Row> {
         ..row.clone()
     })
     .collect()
-}
-
-/// The rows of a key: one for each way in which it depends on others, and those of its own keys.
-fn rows_of(
-    key: &KeySpec,
-    table: &TableSpec,
-    prefix: &str,
-    path: &str,
-    when: &str,
-    sentences: &Sentences,
-    rows: &mut Vec<Row>,
-) {
-    let mut cases: Vec<(&KeySpec, Vec<String>)> = Vec::new();
-    let mut of_all = 0;
-    for variants in &table.variants {
-        for case in &variants.cases {
-            let Some((_, spec)) = case.keys.iter().find(|(name, _)| *name == key.name) else {
-                continue;
-            };
-            of_all += 1;
-            let Some(spec) = spec else { continue };
-            let word = case_words(&variants.by, case.word.as_deref());
-            match cases.iter_mut().find(|(known, _)| *known == spec) {
-                Some((_, words)) => words.push(word),
-                None => cases.push((spec, vec![word])),
-            }
-        }
-    }
-    if cases.is_empty() {
-        row(key, prefix, path, when, sentences, rows);
-    }
-    for (spec, words) in cases {
-        let is_always = words.len() == of_all;
-        let now = if is_always { String::new() } else { shortened(&words) };
-        let both = [when, &now].into_iter().filter(|part| !part.is_empty());
-        row(spec, prefix, path, &both.collect::<Vec<_>>().join("; "), sentences, rows);
-    }
-}
-
-fn case_words(by: &Discriminator, word: Option<&str>) -> String {
-    match (by, word) {
-        (Discriminator::WordOf(key), Some(word)) => format!("`{key} = \"{word}\"`"),
-        (Discriminator::WordOf(key), None) => format!("`{key}` is a path"),
-        (Discriminator::WhichKey, word) => format!("with `{}`", word.unwrap_or_default()),
-    }
-}
-
-/// `kind = "a"`, `"b"` instead of `kind = "a"`, `kind = "b"`.
-fn shortened(words: &[String]) -> String {
-    let mut all = String::new();
-    let mut last = "";
-    for word in words {
-        let key = word.split_once(" = ").map_or("", |(key, _)| key);
-        all += if all.is_empty() { "" } else { ", " };
-        if !key.is_empty() && key == last {
-            let _ = write!(all, "`{}", word.split_once(" = ").map_or(&**word, |(_, value)| value));
-        } else {
-            all += word;
-        }
-        last = key;
-    }
-    all
-}
-
-fn row(
-    key: &KeySpec,
-    prefix: &str,
-    path: &str,
-    when: &str,
-    sentences: &Sentences,
-    rows: &mut Vec<Row>,
-) {
-    let name = format!("{prefix}{}", key.name);
-    let path = joined(path, &key.name);
-    let default = match &key.default {
-        Some(default) => format!("`{}`", words::written(default)),
-        None if key.is_required => "required".to_owned(),
-        None => String::new(),
-    };
-    rows.push(Row {
-        key: name.clone(),
-        when: when.to_owned(),
-        kind: words::type_of(key),
-        allowed: words::allowed(key),
-        default,
-        sentence: sentences.of(&path, key).unwrap_or_default(),
-    });
-    if let Some(table) = key.table() {
-        for inner in &table.keys {
-            rows_of(inner, table, &format!("{name}."), &path, when, sentences, rows);
-        }
-    }
-    if let Some(table) = key.item().and_then(KeySpec::table) {
-        for inner in &table.keys {
-            rows_of(inner, table, &format!("{name}[]."), &path, when, sentences, rows);
-        }
-    }
 }
 
 fn write_rows(out: &mut String, rows: &[Row]) {

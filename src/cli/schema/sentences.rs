@@ -27,7 +27,7 @@ impl Sentences {
     /// The sentence of a key at `path`, such as `world.object.name`.
     pub fn of(&self, path: &str, key: &KeySpec) -> Option<String> {
         if let Some(meaning) = &key.meaning {
-            return Some(format!("{}.", capital(meaning)));
+            return Some(meaning.clone());
         }
         let mut end = path;
         loop {
@@ -76,9 +76,4 @@ fn within(key: &KeySpec, path: &str, sentences: &Sentences, missing: &mut BTreeS
 /// The path of a key of the table at `path`.
 pub fn joined(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -7,6 +7,7 @@
 //! user wants beyond it. It holds bytes back and changes no time that is written in them, except where
 //! they say when they were sent; answers to a host and time pulses are not held back.
 
+use crate::toml::key_types::{KeyType, Time};
 use crate::toml::keys::Keys;
 use crate::toml::reader::{Limit, TableReader};
 
@@ -19,7 +20,12 @@ pub fn read(keys: &mut Keys<'_>, lag_ns: &mut u64) {
     keys.time_ns("lag_ms", &limit(), 1e6, lag_ns);
 }
 
+/// The key of another table of a profile.
+pub fn key() -> Time {
+    Time(limit(), 1e6)
+}
+
 /// Reads `lag_ms` of another table of a profile, nanoseconds.
 pub fn of_profile(table: &mut TableReader<'_>) -> Option<u64> {
-    table.required("lag_ms").number(&limit()).map(|ms| (ms * 1e6).round() as u64)
+    key().read(&table.required("lag_ms"))
 }

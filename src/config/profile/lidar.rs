@@ -1,6 +1,7 @@
 //! Optics and errors that all lidars have: what a profile says and a rig may set.
 
 use crate::toml::diagnostic::{Diagnostic, Place};
+use crate::toml::key_types::{Degrees, SharedKeys};
 use crate::toml::keys::Keys;
 use crate::toml::reader::{Field, Limit, TableReader};
 
@@ -122,44 +123,63 @@ impl Default for BeamSettings {
     }
 }
 
-/// Errors of a lidar. Standard deviations are those of normal distributions.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NoiseSettings {
-    /// The detection threshold over the noise of the signal; 0 if the signal has no noise.
-    pub signal_to_noise: f64,
-    /// On the range of a strong signal, metres.
-    pub range_std_m: f64,
-    /// What the threshold's signal adds to the range's error, metres.
-    pub weak_range_std_m: f64,
-    /// The power of threshold over signal with which the square of `weak_range_std_m` falls: 1 or 2.
-    pub weak_range_power: f64,
-    /// On all ranges of an interval of `scan_s` alike, metres.
-    pub scan_range_std_m: f64,
-    /// How long that error stays the same, seconds: a revolution, say.
-    pub scan_s: f64,
-    /// On all ranges of a laser alike, metres.
-    pub laser_range_std_m: f64,
-    /// What the threshold's signal adds to every range, metres: the rest of walk error that the device does not
-    /// correct.
-    pub walk_m: f64,
-    /// The signal over the threshold from which the receiver is saturated; 0 if it never is.
-    pub saturation: f64,
-    /// Largest shortening of the range of a saturated echo, metres.
-    pub saturation_shift_m: f64,
-    /// How far ranges drift while the device warms up, metres.
-    pub warm_up_drift_m: f64,
-    /// Time constant of that drift, seconds.
-    pub warm_up_s: f64,
-    /// On the beam's azimuth, radians.
-    pub azimuth_std_rad: f64,
-    /// On the azimuth of a laser, radians.
-    pub laser_azimuth_std_rad: f64,
-    /// On the beam's elevation, radians.
-    pub elevation_std_rad: f64,
-    /// On the elevation of a laser, radians.
-    pub laser_elevation_std_rad: f64,
-    /// On intensity, of full scale.
-    pub intensity_std: f64,
+const ERROR_MODEL: &str = "Menura's error model";
+
+fn error_limit(least: f64, most: f64, unit: &'static str) -> Limit<f64> {
+    Limit::new(least..=most, unit, ERROR_MODEL)
+}
+
+/// Limits of a range error.
+fn metres() -> Limit<f64> {
+    error_limit(0.0, 10.0, "m")
+}
+
+/// Limits of an angular error.
+fn angle() -> Degrees {
+    Degrees(error_limit(0.0, 10.0, "degrees"))
+}
+
+keys! {
+    in profile and rig;
+    /// Errors of a lidar. Standard deviations are those of normal distributions.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct NoiseSettings {
+        /// Ratio of the detection threshold to the noise of the signal; 0 for a sharp threshold.
+        pub signal_to_noise: f64, error_limit(0.0, 1e6, "");
+        /// Standard deviation of ranges of strong echoes.
+        pub range_std_m: f64, metres();
+        /// Standard deviation that an echo at the threshold adds.
+        pub weak_range_std_m: f64, metres();
+        /// Power of threshold over signal with which the square of `weak_range_std_m` falls, 1 or 2.
+        pub weak_range_power: f64,
+            Limit::new(1.0..=2.0, "", "1 for noise of light, 2 for noise of the receiver");
+        /// Standard deviation of an error that all ranges of an interval share.
+        pub scan_range_std_m: f64, metres();
+        /// Length of the interval of `scan_range_std_m`, such as one rotation.
+        pub scan_s: f64, error_limit(0.0, 1e6, "s");
+        /// Standard deviation of the lasers' range biases, sampled once per run.
+        pub laser_range_std_m: f64, metres();
+        /// Range error of an echo at the threshold; positive is too far.
+        pub walk_m: f64, metres();
+        /// Ratio of signal to threshold from which the detector is saturated; 0 for never.
+        pub saturation: f64, error_limit(0.0, 1e6, "");
+        /// Largest range error of saturated echoes, towards the sensor.
+        pub saturation_shift_m: f64, metres();
+        /// Change of the ranges between power-on and a warm device.
+        pub warm_up_drift_m: f64, error_limit(-10.0, 10.0, "m");
+        /// Time constant of `warm_up_drift_m`.
+        pub warm_up_s: f64, error_limit(0.0, 1e6, "s");
+        /// Standard deviation of the beam's azimuth.
+        pub azimuth_std_rad as "azimuth_std_deg": f64, angle();
+        /// Standard deviation of the lasers' azimuth biases, sampled once per run.
+        pub laser_azimuth_std_rad as "laser_azimuth_std_deg": f64, angle();
+        /// Standard deviation of the beam's elevation.
+        pub elevation_std_rad as "elevation_std_deg": f64, angle();
+        /// Standard deviation of the lasers' elevation biases, sampled once per run.
+        pub laser_elevation_std_rad as "laser_elevation_std_deg": f64, angle();
+        /// Standard deviation of intensities.
+        pub intensity_std: f64, error_limit(0.0, 1.0, "of full scale");
+    }
 }
 
 /// Reads `[beam]` and `[noise]` of a profile; `reach` limits the beam's ranges, metres.
@@ -172,7 +192,8 @@ pub fn profile_optics(
     let has_beam = table.and_then(|table| beam(Keys::of_profile(table), reach, &mut optics.0));
     papers(root, reach, &mut optics.0);
     let table = root.required("noise").table("[noise]");
-    let has_noise = table.and_then(|table| noise(Keys::of_profile(table), &mut optics.1));
+    let has_noise =
+        table.and_then(|table| NoiseSettings::read(Keys::of_profile(table), &mut optics.1));
     has_beam.and(has_noise).map(|()| optics)
 }
 
@@ -200,7 +221,7 @@ pub fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSett
     keys.table_in(&field, "noise", all, |mut keys, all| {
         let how = "write errors = \"none\" among the settings";
         keys.table.was_called_in("none", "errors", how);
-        noise(keys, all)
+        NoiseSettings::read(keys, all)
     });
 }
 
@@ -329,33 +350,4 @@ fn divergence_rad(field: &Field<'_>) -> Option<[f64; 2]> {
         field.number(&limit).map(|both| [both; 2])
     };
     mrad.map(|axes| axes.map(|x| x / 1000.0))
-}
-
-fn noise(mut keys: Keys<'_>, all: &mut NoiseSettings) -> Option<()> {
-    const MODEL: &str = "Menura's error model";
-    let range = Limit::new(0.0..=10.0, "m", MODEL);
-    let angle = Limit::new(0.0..=10.0, "degrees", MODEL);
-    let part = Limit::new(0.0..=1.0, "of full scale", MODEL);
-    let shift = Limit::new(-10.0..=10.0, "m", MODEL);
-    let ratio = Limit::new(0.0..=1e6, "", MODEL);
-    let power = Limit::new(1.0..=2.0, "", "1 for noise of light, 2 for noise of the receiver");
-    let time = Limit::new(0.0..=1e6, "s", MODEL);
-    keys.number("signal_to_noise", &ratio, &mut all.signal_to_noise);
-    keys.number("range_std_m", &range, &mut all.range_std_m);
-    keys.number("weak_range_std_m", &range, &mut all.weak_range_std_m);
-    keys.number("weak_range_power", &power, &mut all.weak_range_power);
-    keys.number("scan_range_std_m", &range, &mut all.scan_range_std_m);
-    keys.number("scan_s", &time, &mut all.scan_s);
-    keys.number("laser_range_std_m", &range, &mut all.laser_range_std_m);
-    keys.number("walk_m", &range, &mut all.walk_m);
-    keys.number("saturation", &ratio, &mut all.saturation);
-    keys.number("saturation_shift_m", &range, &mut all.saturation_shift_m);
-    keys.number("warm_up_drift_m", &shift, &mut all.warm_up_drift_m);
-    keys.number("warm_up_s", &time, &mut all.warm_up_s);
-    keys.degrees("azimuth_std_deg", &angle, &mut all.azimuth_std_rad);
-    keys.degrees("laser_azimuth_std_deg", &angle, &mut all.laser_azimuth_std_rad);
-    keys.degrees("elevation_std_deg", &angle, &mut all.elevation_std_rad);
-    keys.degrees("laser_elevation_std_deg", &angle, &mut all.laser_elevation_std_rad);
-    keys.number("intensity_std", &part, &mut all.intensity_std);
-    keys.finish()
 }

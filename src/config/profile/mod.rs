@@ -22,6 +22,9 @@ pub use self::product::{
     AngleSense, Control, ControlKind, Interface, JointRole, LidarTraits, Product,
 };
 use super::toml::diagnostic::SourceFile;
+use super::toml::explore::explore;
+use super::toml::reader::{Faults, TableReader};
+use super::toml::spec::TableSpec;
 
 /// One firmware of one product.
 #[derive(Clone, Debug)]
@@ -50,6 +53,14 @@ impl Profile {
     /// The ports the product sends datagrams to; none of products that send no datagrams.
     pub fn ports(&self) -> &[DatagramPort] {
         &self.product.ports
+    }
+
+    /// The keys of a rig's `settings` for this firmware, with its defaults and limits.
+    pub fn settings_spec(&self) -> TableSpec {
+        explore(|survey| {
+            let faults = Faults::default();
+            self.family.read_settings(self, Some(TableReader::surveyed(survey, &faults)));
+        })
     }
 
     /// The family's own data, if it is of the family whose profiles are a `P`.

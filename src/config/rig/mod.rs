@@ -1,6 +1,5 @@
 //! A bench: the world, the robot, its devices and how they are wired.
 
-mod andabata_field;
 mod cable_read;
 mod claims;
 pub mod drive;
@@ -9,7 +8,6 @@ mod driver_read;
 mod engine;
 pub mod fault_read;
 pub mod faults;
-mod fort_drum;
 mod joint_read;
 pub mod joint_table;
 pub mod joints;
@@ -22,14 +20,12 @@ pub mod placement;
 mod read;
 mod response_read;
 pub mod responses;
-mod scene_help;
-mod scene_read;
+pub mod scene_parameters;
+pub mod scene_read;
 pub mod scenes;
 pub mod schedule;
 pub mod short_forms;
 pub mod short_link;
-mod street;
-mod thin_scenes;
 mod trajectory_read;
 pub mod weather;
 mod weather_read;
@@ -53,15 +49,14 @@ use crate::rig::weather::WeatherConfig;
 use crate::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 pub use crate::toml::overrides::Override;
 use crate::wire::port::{PtyOptions, SerialOptions, UdpOptions};
-pub use andabata_field::{AndabataFieldParameters, PuddleChoice};
 pub use engine::{
     CasterChoice, EngineConfig, LatePolicy, Lead, PtpMasterConfig, SchedulerChoice, StampChoice,
 };
-pub use fort_drum::FortDrumParameters;
 pub use read::spec;
-pub use street::StreetParameters;
-pub use thin_scenes::{
-    GrassStandParameters, MeadowWallParameters, RodsParameters, ShrubParameters,
+pub use scene_parameters::{
+    AndabataFieldParameters, CourtyardParameters, FortDrumParameters, GrassStandParameters,
+    MeadowWallParameters, PuddleChoice, RodsParameters, RoomParameters, RootStepParameters,
+    ShrubParameters, StreetParameters,
 };
 
 /// A checked rig.
@@ -235,51 +230,6 @@ pub enum SceneSource {
         /// Placement in the world.
         placement: ScenePlacement,
     },
-}
-
-/// Parameters of the courtyard.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CourtyardParameters {
-    /// Seed of placement and shape; the rig's seed when left out.
-    pub seed: u64,
-    /// Blades of grass, rounded up to whole clumps of 100 blades (800 triangles).
-    pub grass_blades: u64,
-    /// Trees.
-    pub trees: u32,
-    /// Triangles of the tree model, about.
-    pub tree_triangles: u32,
-    /// Highest swell of the ground, metres.
-    pub ground_relief_m: f64,
-}
-
-/// Parameters of the room.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoomParameters {
-    /// Along x, y and z, metres; the floor is z = 0, the middle of the floor is the origin.
-    pub size_m: [f64; 3],
-    /// Reflectance of all surfaces.
-    pub reflectance: f64,
-    /// Radius of the puddle around the middle of the floor, metres; 0 for none.
-    pub puddle_radius_m: f64,
-}
-
-/// Parameters of the forest floor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RootStepParameters {
-    /// Seed of placement and shape; the rig's seed when left out.
-    pub seed: u64,
-    /// Triangles of the floor, at most.
-    pub ground_triangles: u32,
-    /// Trees.
-    pub trees: u32,
-    /// Triangles of the tree model, about.
-    pub tree_triangles: u32,
-    /// Clumps of undergrowth, 800 triangles each.
-    pub plants: u32,
-    /// Hills rise or sink by less than this, metres.
-    pub ground_relief_m: f64,
-    /// Height of the bank, metres.
-    pub step_height_m: f64,
 }
 
 /// `[robot]`

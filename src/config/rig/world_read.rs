@@ -4,8 +4,8 @@ use super::parts::{dotted, extension_pattern, has_extension, seed_limit};
 
 use crate::rig::object_read::objects;
 use crate::rig::placement::{ScenePlacement, UpAxis};
-use crate::rig::scene_read::{built_in, finish_parameters};
-use crate::rig::scenes::BUILTIN;
+use crate::rig::scene_read::finish_parameters;
+use crate::rig::scenes::{BUILTIN, built_in};
 use crate::rig::weather_read::weather;
 use crate::rig::{LabelRule, SceneSource, WorldConfig};
 use crate::toml::diagnostic::Place;

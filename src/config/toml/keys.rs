@@ -5,6 +5,7 @@
 
 use serde_json::Value as Json;
 
+use super::key_types::KeyType;
 use super::reader::{Field, Limit, TableReader};
 
 /// Reads the keys of a table into a value.
@@ -61,6 +62,21 @@ impl<'f> Keys<'f> {
     ) {
         let field = self.field(key);
         self.put(read(&field), into);
+    }
+
+    /// The value of a key of `keys!`; `doc` says what it sets.
+    pub fn of_type<T>(
+        &mut self,
+        key: &'static str,
+        doc: &str,
+        key_type: &impl KeyType<T>,
+        into: &mut T,
+    ) {
+        let field = self.field(key).meaning(doc.trim());
+        if !self.is_profile {
+            field.defaults_to(key_type.written(into));
+        }
+        self.put(key_type.read(&field), into);
     }
 
     /// A number within `limit`.
@@ -170,6 +186,6 @@ impl<'f> Keys<'f> {
 }
 
 /// A number whose unit was converted, without the digits that brought about.
-fn shortest(x: f64) -> f64 {
+pub(super) fn shortest(x: f64) -> f64 {
     format!("{x:.11e}").parse().unwrap_or(x)
 }

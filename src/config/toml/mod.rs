@@ -4,6 +4,8 @@ mod defaults;
 pub mod diagnostic;
 pub mod explore;
 mod field;
+#[macro_use]
+pub mod key_types;
 pub mod keys;
 mod limit;
 mod nearest;

@@ -6,13 +6,12 @@ use glam::DVec3;
 use serde_json::{Map, Value};
 
 use super::Misfit;
+use super::facts::Facts;
+pub use super::facts::Lines;
 use crate::config::profile::Profile;
 
 /// The kind of the datagrams that hold measurements.
 pub const DATA: &str = "data";
-
-/// Lines of a report for people: name and text.
-pub type Lines = Vec<(&'static str, String)>;
 
 /// Reads the datagrams of one sender and remembers what they tell of it.
 pub trait DatagramDecoder: Debug + Send {
@@ -67,14 +66,20 @@ pub trait DatagramDecoder: Debug + Send {
     /// A datagram's fields, for machines.
     fn fields(&self, payload: &[u8]) -> Map<String, Value>;
 
-    /// State of the sender, for people.
-    fn status_lines(&self) -> Lines {
-        Lines::new()
+    /// State of the sender, as far as its data has it.
+    fn state(&self) -> Facts {
+        Facts::default()
     }
 
-    /// What the data tells of the sender's state, for machines; null where it tells nothing.
+    /// The state for people.
+    fn status_lines(&self) -> Lines {
+        self.state().into_lines()
+    }
+
+    /// The state for machines; null where it is not known.
     fn status(&self) -> Value {
-        Value::Null
+        let fields = self.state().into_fields();
+        if fields.is_empty() { Value::Null } else { fields.into() }
     }
 
     /// Kinds of datagrams other than [`DATA`].
@@ -82,14 +87,19 @@ pub trait DatagramDecoder: Debug + Send {
         &[]
     }
 
-    /// What `packets` datagrams of another kind say, for people.
-    fn other_lines(&self, _kind: &str, _packets: u64) -> Lines {
-        Lines::new()
+    /// Content of `packets` datagrams of another kind.
+    fn other(&self, _kind: &str, _packets: u64) -> Facts {
+        Facts::default()
     }
 
-    /// Content of datagrams of another kind, for machines.
-    fn other_fields(&self, _kind: &str) -> Map<String, Value> {
-        Map::new()
+    /// Their content for people.
+    fn other_lines(&self, kind: &str, packets: u64) -> Lines {
+        self.other(kind, packets).into_lines()
+    }
+
+    /// Their content for machines.
+    fn other_fields(&self, kind: &str) -> Map<String, Value> {
+        self.other(kind, 0).into_fields()
     }
 
     /// How returns become points in space.

@@ -33,7 +33,6 @@ use crate::config::profile::DeviceFaultKind;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::config::toml::keys::Keys;
 use crate::decoder::StreamDecoder;
-use crate::describe::Section;
 use crate::sample_series::SampleSeries;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
@@ -60,9 +59,6 @@ pub struct BaseFamily {
 pub trait Dialect: Any + Debug + Send + Sync {
     /// The same with what the protocol's own table of a profile or rig says.
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect>;
-
-    /// Section that `menura profiles NAME` shows of it.
-    fn describe(&self) -> Section;
 
     /// Switches a unit on.
     fn start(&self, unit: &Unit) -> Box<dyn Protocol>;

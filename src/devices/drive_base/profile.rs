@@ -3,6 +3,17 @@
 use std::sync::Arc;
 
 use super::{BaseFamily, Dialect};
+use crate::config::toml::key_types::TrueOrFalse;
+use crate::config::toml::reader::Limit;
+
+/// Where limits come from that no product sets.
+pub(crate) const PROFILES: &str =
+    "Menura's profiles, see firmware-profiles/example-drive-base.toml";
+
+/// Limits of a number that no product limits.
+pub(crate) fn limit(least: f64, most: f64, unit: &'static str) -> Limit<f64> {
+    Limit::new(least..=most, unit, PROFILES)
+}
 
 /// One firmware of a drive base or motor controller.
 #[derive(Clone, Debug)]
@@ -50,38 +61,44 @@ pub struct BaseSettings {
     pub dialect: Arc<dyn Dialect>,
 }
 
-/// How motors and encoders sit on the robot.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct WheelSettings {
-    /// Counts of an encoder for a metre of a tread or of a wheel's circumference.
-    pub counts_per_m: f64,
-    /// Speed of a tread at full duty, which no command exceeds, m/s.
-    pub max_speed_m_s: f64,
-    /// False: motor 1 (or `D`'s left) is on the left. True: on the right.
-    pub is_swapped: bool,
-    /// The left motor and its encoder turn the other way round.
-    pub is_left_reversed: bool,
-    /// The right motor and its encoder turn the other way round.
-    pub is_right_reversed: bool,
+keys! {
+    in profile and rig;
+    /// Motors and encoders on the robot.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct WheelSettings {
+        /// Counts of an encoder per metre that the track travels.
+        pub counts_per_m: f64, limit(1.0, 1e7, "counts");
+        /// Track speed at full duty, which no command exceeds.
+        pub max_speed_m_s: f64, limit(0.01, 100.0, "m/s");
+        /// Whether motor 1 and its encoder are on the right.
+        pub is_swapped as "swapped": bool, TrueOrFalse;
+        /// Whether the left motor and its encoder turn the other way round.
+        pub is_left_reversed as "left_reversed": bool, TrueOrFalse;
+        /// Whether the right motor and its encoder turn the other way round.
+        pub is_right_reversed as "right_reversed": bool, TrueOrFalse;
+    }
 }
 
-/// The model of the battery and what hangs on it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PowerSettings {
-    /// Voltage of the main battery, volts.
-    pub battery_v: f64,
-    /// Voltage of the electronics' supply, volts.
-    pub logic_v: f64,
-    /// Below this the main battery is low, volts.
-    pub low_battery_v: f64,
-    /// Charge of the main battery, percent.
-    pub charge_percent: f64,
-    /// Capacity of the main battery when full, watt-hours.
-    pub capacity_wh: f64,
-    /// Current of the electronics, amperes.
-    pub idle_current_a: f64,
-    /// What a motor takes beyond that, amperes for each m/s of its tread.
-    pub motor_current_a_s_m: f64,
-    /// Temperature of electronics and motors, degrees C.
-    pub temperature_c: f64,
+keys! {
+    in profile and rig;
+    /// The battery and its consumers.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct PowerSettings {
+        /// Voltage of the main battery.
+        pub battery_v: f64, limit(0.0, 320.0, "V");
+        /// Voltage of the supply of the electronics.
+        pub logic_v: f64, limit(0.0, 320.0, "V");
+        /// Voltage below which the main battery counts as low.
+        pub low_battery_v: f64, limit(0.0, 320.0, "V");
+        /// Charge of the main battery.
+        pub charge_percent: f64, limit(0.0, 100.0, "%");
+        /// Energy of the main battery when full.
+        pub capacity_wh: f64, limit(0.0, 32_767.0, "Wh");
+        /// Current of the electronics.
+        pub idle_current_a: f64, limit(0.0, 100.0, "A");
+        /// Current of a motor for each m/s of its track.
+        pub motor_current_a_s_m: f64, limit(0.0, 1000.0, "A s/m");
+        /// Temperature of electronics and motors.
+        pub temperature_c: f64, limit(-100.0, 300.0, "degrees C");
+    }
 }

@@ -1,20 +1,14 @@
 //! Reads the profile of a drive base, and what a rig sets on one.
 
 use super::BaseFamily;
-use super::profile::{BaseIdentity, BaseProfile, BaseSettings, PowerSettings, WheelSettings};
+use super::profile::{
+    BaseIdentity, BaseProfile, BaseSettings, PROFILES, PowerSettings, WheelSettings, limit,
+};
 use crate::config::profile::{Profile, baud_rate};
+use crate::config::toml::key_types::SharedKeys;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::serial::line_read;
-
-/// Where limits come from that no product sets.
-pub(crate) const PROFILES: &str =
-    "Menura's profiles, see firmware-profiles/example-drive-base.toml";
-
-/// Limits of a number that no product limits.
-pub(crate) fn limit(least: f64, most: f64, unit: &'static str) -> Limit<f64> {
-    Limit::new(least..=most, unit, PROFILES)
-}
 
 /// Limits of a whole number.
 pub(crate) fn whole(least: i128, most: i128, unit: &'static str, origin: &str) -> Limit<i128> {
@@ -92,31 +86,9 @@ fn line(mut table: TableReader<'_>) -> Option<Line> {
 
 /// The tables that a rig may override key by key.
 fn tables(keys: &mut Keys<'_>, all: &mut BaseSettings) {
-    keys.table("wheels", "[wheels]", &mut all.wheels, wheels);
-    keys.table("power", "[power]", &mut all.power, power);
+    keys.table("wheels", "[wheels]", &mut all.wheels, SharedKeys::read);
+    keys.table("power", "[power]", &mut all.power, SharedKeys::read);
     all.dialect = all.dialect.read(keys);
-}
-
-fn wheels(mut keys: Keys<'_>, all: &mut WheelSettings) -> Option<()> {
-    keys.number("counts_per_m", &limit(1.0, 1e7, "counts"), &mut all.counts_per_m);
-    keys.number("max_speed_m_s", &limit(0.01, 100.0, "m/s"), &mut all.max_speed_m_s);
-    keys.boolean("swapped", &mut all.is_swapped);
-    keys.boolean("left_reversed", &mut all.is_left_reversed);
-    keys.boolean("right_reversed", &mut all.is_right_reversed);
-    keys.finish()
-}
-
-fn power(mut keys: Keys<'_>, all: &mut PowerSettings) -> Option<()> {
-    keys.number("battery_v", &limit(0.0, 320.0, "V"), &mut all.battery_v);
-    keys.number("logic_v", &limit(0.0, 320.0, "V"), &mut all.logic_v);
-    keys.number("low_battery_v", &limit(0.0, 320.0, "V"), &mut all.low_battery_v);
-    keys.number("charge_percent", &limit(0.0, 100.0, "%"), &mut all.charge_percent);
-    keys.number("capacity_wh", &limit(0.0, 32_767.0, "Wh"), &mut all.capacity_wh);
-    keys.number("idle_current_a", &limit(0.0, 100.0, "A"), &mut all.idle_current_a);
-    let slope = limit(0.0, 1000.0, "A s/m");
-    keys.number("motor_current_a_s_m", &slope, &mut all.motor_current_a_s_m);
-    keys.number("temperature_c", &limit(-100.0, 300.0, "degrees C"), &mut all.temperature_c);
-    keys.finish()
 }
 
 /// Reads what a rig sets.

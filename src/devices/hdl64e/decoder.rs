@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use super::profile::{Hdl64eGeneration, Hdl64eProfile, LaserTable};
 use crate::config::profile::Profile;
 use crate::config::toml::diagnostic::Diagnostics;
-use crate::decoder::datagram::{DatagramDecoder, Head, Lines, PointSource, Shot, Sweep, Twin};
+use crate::decoder::datagram::{DatagramDecoder, Head, PointSource, Shot, Sweep, Twin};
+use crate::decoder::facts::{Facts, plural};
 use crate::decoder::{Hints, Misfit, object_of};
 use crate::spinning::data_packet;
 use crate::wire::velodyne::hdl64e_status::{
@@ -302,65 +303,50 @@ impl DatagramDecoder for Hdl64eDecoder {
         data_packet::fields(&packet, model, unit_m, self.has_stamps(), status)
     }
 
-    fn status_lines(&self) -> Lines {
-        let mut lines = Lines::new();
+    fn state(&self) -> Facts {
+        let mut facts = Facts::default();
         if self.generation() == Generation::S1 {
-            let temperature = self.s1_temperature_c;
-            lines.extend(temperature.map(|c| ("temperature", format!("{c:.1} C"))));
-            lines.extend(self.s1_version.map(|v| ("firmware", format!("{v:#06x}"))));
-            return lines;
+            let degrees = |c: &f64| format!("{c:.1} C");
+            facts.add_known("temperature_c", self.s1_temperature_c, "temperature", degrees);
+            let version = |version: &u16| format!("{version:#06x}");
+            facts.add_known("version", self.s1_version, "firmware", version);
+            return facts;
         }
-        lines.push(("calibration", self.calibration_text()));
-        if self.bad_tables > 0 {
-            lines.push(("", format!("{} did not check", plural(self.bad_tables, "table"))));
+        let (bad, breaks) = (self.bad_tables, self.status.breaks());
+        facts.add("tables", self.tables, "calibration", self.calibration_text());
+        facts.add_data("bad_tables", bad);
+        facts.add_data("breaks", breaks);
+        if bad > 0 {
+            facts.add_line("", format!("{} did not check", plural(bad, "table")));
         }
         if let Some(table) = &self.table {
-            lines.push(("unit", unit_text(table)));
-            lines.push(("warnings", words::warnings(table.warnings())));
+            facts.add_line("unit", unit_text(table));
+            facts.add_line("warnings", words::warnings(table.warnings()));
         }
-        if let Some(live) = self.status.live() {
-            let text = format!(
-                "20{:02}-{:02}-{:02} {:02}:{:02}:{:02} UTC, GPS {}, {} C, firmware {}",
-                live.year,
-                live.month,
-                live.day,
-                live.hour,
-                live.minute,
-                live.second,
-                words::gps(live.gps),
-                live.temperature_c,
-                words::firmware(live.firmware),
-            );
-            lines.push(("status", text));
+        match self.status.live() {
+            Some(live) => {
+                let (gps, firmware) = (words::gps(live.gps), words::firmware(live.firmware));
+                let (year, month, day) = (2000 + u32::from(live.year), live.month, live.day);
+                let (hour, minute, second) = (live.hour, live.minute, live.second);
+                let text = format!(
+                    "{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC, GPS {gps}, {} C, \
+                     firmware {firmware}",
+                    live.temperature_c
+                );
+                let value = json!({
+                    "hour": hour, "minute": minute, "second": second,
+                    "day": day, "month": month, "year": year,
+                    "gps": gps, "temperature_c": live.temperature_c, "firmware": firmware,
+                });
+                facts.add("live", value, "status", text);
+            }
+            None => facts.add_data("live", Value::Null),
         }
-        if self.status.breaks() > 0 {
-            let text = format!("the status cycle breaks {}", plural(self.status.breaks(), "time"));
-            lines.push(("", text));
+        if breaks > 0 {
+            facts.add_line("", format!("the status cycle breaks {}", plural(breaks, "time")));
         }
-        lines
-    }
-
-    fn status(&self) -> Value {
-        if self.generation() == Generation::S1 {
-            return json!({"temperature_c": self.s1_temperature_c, "version": self.s1_version});
-        }
-        json!({
-            "tables": self.tables,
-            "bad_tables": self.bad_tables,
-            "breaks": self.status.breaks(),
-            "live": self.status.live().map(|live| json!({
-                "hour": live.hour,
-                "minute": live.minute,
-                "second": live.second,
-                "day": live.day,
-                "month": live.month,
-                "year": 2000 + u32::from(live.year),
-                "gps": words::gps(live.gps),
-                "temperature_c": live.temperature_c,
-                "firmware": words::firmware(live.firmware),
-            })),
-            "table": self.table.as_ref().map(|table| table_fields(table)),
-        })
+        facts.add_data("table", self.table.as_ref().map(|table| table_fields(table)));
+        facts
     }
 
     fn point_source(&self) -> Result<PointSource, String> {
@@ -428,10 +414,6 @@ fn unit_text(table: &StatusTable) -> String {
         core::net::Ipv4Addr::from(table.source_ip),
         core::net::Ipv4Addr::from(table.destination_ip),
     )
-}
-
-fn plural(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn table_fields(table: &StatusTable) -> Value {

@@ -1,6 +1,7 @@
 //! What each command does, and how it is answered.
 
-use super::profile::{AnotherStream, Code, MODES, StateTexts};
+use super::profile::{AnotherStream, Code, StateTexts};
+use super::profile_texts::MODES;
 use super::stream::Stream;
 use super::values::Wanted;
 use super::{Hokuyo, Phase, Simulation, Single};

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::profile::HokuyoProfile;
-use crate::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
+use crate::decoder::facts::Facts;
+use crate::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals};
 use crate::wire::ParseError;
 use crate::wire::framer::Framer;
 use crate::wire::scip::message::{Line, Message, Messages, Status};
@@ -109,46 +110,29 @@ impl StreamDecoder for ScipDecoder {
         format!("{:6}  {time}", place.number)
     }
 
-    fn summary(&self, name: &str, totals: &Totals) -> String {
-        let mut text = format!("{name}: {} messages, {} bytes", totals.frames, totals.framed_bytes);
-        if let Some(duration_s) = totals.duration_s() {
-            text += &format!(", {duration_s:.3} s");
-        }
-        text.push('\n');
-        for (kind, count) in &totals.kinds {
-            text += &format!("  {kind}: {count}\n");
-        }
-        if let Some(first) = &self.first {
-            text += &format!("  first scan: {first}\n");
-        }
-        if let Some((first, last)) = self.times_ms {
-            text += &format!("  scanner's clock: {:.3} s\n", (last - first) as f64 / 1e3);
-        }
-        for (count, what) in [
-            (self.broken_scans, "scans that cannot be read"),
-            (self.refusals, "commands refused"),
-            (self.skipped_bytes(), "bytes outside of messages"),
-        ] {
-            if count > 0 {
-                text += &format!("  {what}: {count}\n");
-            }
-        }
-        text
+    fn headline(&self, totals: &Totals) -> String {
+        let span = totals.duration_s().map(|span_s| format!(", {span_s:.3} s"));
+        let span = span.unwrap_or_default();
+        format!("{} messages, {} bytes{span}", totals.frames, totals.framed_bytes)
     }
 
-    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
-        object_of(json!({
-            "format": "scip",
-            "messages": totals.frames,
-            "bytes": totals.framed_bytes,
-            "skipped_bytes": self.skipped_bytes(),
-            "names": totals.kinds,
-            "scans": self.scans,
-            "broken_scans": self.broken_scans,
-            "refusals": self.refusals,
-            "scanner_s": self.times_ms.map(|(first, last)| (last - first) as f64 / 1e3),
-            "duration_s": totals.duration_s(),
-        }))
+    fn facts(&self, totals: &Totals) -> Facts {
+        let mut facts = Facts::default();
+        facts.add_data("format", "scip");
+        facts.add_data("messages", totals.frames);
+        facts.add_data("bytes", totals.framed_bytes);
+        totals.add_kinds(&mut facts, "names", false);
+        facts.add_data("scans", self.scans);
+        if let Some(first) = &self.first {
+            facts.add_line("first scan", first);
+        }
+        let clock_s = self.times_ms.map(|(first, last)| (last - first) as f64 / 1e3);
+        facts.add_known("scanner_s", clock_s, "scanner's clock", |s| format!("{s:.3} s"));
+        facts.add_count("broken_scans", self.broken_scans, "scans that cannot be read");
+        facts.add_count("refusals", self.refusals, "commands refused");
+        facts.add_count("skipped_bytes", self.skipped_bytes(), "bytes outside of messages");
+        facts.add_data("duration_s", totals.duration_s());
+        facts
     }
 }
 

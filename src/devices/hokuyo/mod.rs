@@ -27,6 +27,7 @@ mod hosts;
 mod power;
 pub mod profile;
 mod profile_read;
+mod profile_texts;
 mod scanning;
 mod stream;
 #[cfg(test)]

@@ -2,8 +2,15 @@
 //!
 //! Directions are steps: counter-clockwise seen from above, the profile's front step is forward.
 
+pub use super::profile_texts::Code;
+use super::profile_texts::{MODES, codes, state_lines, state_modes, status, text};
+use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::wire::scip::request::Name;
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::{By, OneOf, Time, TrueOrFalse};
+use crate::config::toml::reader::{Field, Limit};
+use crate::wire::scip::coding::largest;
+use crate::wire::scip::request::{NAMES, Name};
 
 words!(HostInterface: "ethernet" => Ethernet, "serial" => Serial, "usb" => Usb);
 words!(SecondHost: "waits" => Waits, "takes-over" => TakesOver);
@@ -93,8 +100,30 @@ pub enum AnotherStream {
     SameCommand,
 }
 
-/// Two characters that tell how a command went.
-pub type Code = [u8; 2];
+/// Origin of limits.
+pub(super) const PROTOCOL: &str = "SCIP";
+
+pub(super) fn seconds_limit() -> Limit<f64> {
+    Limit::new(0.0..=3600.0, "s", "Menura")
+}
+
+fn seconds() -> Time {
+    Time(seconds_limit(), 1e9)
+}
+
+/// Milliseconds from `least` to 1000.
+fn milliseconds(least: f64) -> Time {
+    Time(Limit::new(least..=1000.0, "ms", PROFILES), 1e6)
+}
+
+/// A value that three characters of a message hold.
+fn three_characters(least: i128, unit: &'static str) -> Limit<i128> {
+    Limit::new(least..=i128::from(largest(3)), unit, "SCIP: three characters")
+}
+
+fn echo_count(field: &Field<'_>) -> Option<usize> {
+    field.integer::<u8>(&Limit::new(1..=3, "", "SCIP, ND: up to three echoes")).map(usize::from)
+}
 
 /// A firmware of one of Hokuyo's scanners.
 #[derive(Clone, Debug)]
@@ -127,21 +156,23 @@ pub struct HokuyoProfile {
     pub defaults: HokuyoSettings,
 }
 
-/// Texts of `VV` and `PP`.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    /// `VEND`.
-    pub vendor: String,
-    /// `PROD`.
-    pub product: String,
-    /// `MODL`.
-    pub model: String,
-    /// `FIRM`.
-    pub firmware: String,
-    /// `PROT`.
-    pub protocol: String,
-    /// `SERI`.
-    pub serial_number: String,
+keys! {
+    /// Texts of `VV` and `PP`.
+    #[derive(Clone, Debug)]
+    pub struct Identity {
+        /// Maker, as `VV` reports it.
+        pub vendor: String, By(text);
+        /// Product, as `VV` reports it.
+        pub product: String, By(text);
+        /// The model: `MODL` of `PP`.
+        pub model: String, By(text);
+        /// The firmware's version: `FIRM` of `VV`.
+        pub firmware: String, By(text);
+        /// Protocol, as `VV` reports it.
+        pub protocol: String, By(text);
+        /// The serial number: `SERI` of `VV`.
+        pub serial_number: String, By(text);
+    }
 }
 
 /// Connection to hosts.
@@ -172,25 +203,29 @@ pub struct Steps {
     pub last_accepted: u32,
 }
 
-/// Times of scans.
-#[derive(Clone, Copy, Debug)]
-pub struct Timing {
-    /// Where a scan's time is taken.
-    pub stamp_at: StampAt,
-    /// Time from the last step to the message, nanoseconds.
-    pub send_delay_ns: u64,
-    /// Scans leave at multiples of this of its clock, nanoseconds; 0 at any time.
-    pub send_tick_ns: u64,
-    /// Answers to `TM1` leave at multiples of this of its clock, nanoseconds; 0 at any time.
-    pub clock_tick_ns: u64,
-    /// Time from a command to its answer, nanoseconds.
-    pub reply_ns: u64,
-    /// Time from power-on or reboot until it is ready, nanoseconds.
-    pub boot_ns: u64,
-    /// Time from the second `RB` until it reboots, nanoseconds.
-    pub reboot_after_ns: u64,
-    /// Time from sleep until it is ready, nanoseconds.
-    pub wake_ns: u64,
+keys! {
+    /// Times of scans.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Timing {
+        /// Direction of the mirror at the time of a scan: at step 0, or straight behind.
+        pub stamp_at as "time_stamp": StampAt, OneOf(&StampAt::WORDS, PROFILES);
+        /// Time from the last step until the scan is sent.
+        pub send_delay_ns as "send_delay_ms": u64, milliseconds(0.0);
+        /// Scans leave at multiples of this of the scanner's clock; 0 for any time.
+        pub send_tick_ns as "send_tick_ms": u64, milliseconds(0.0);
+        /// Answers to `TM1` leave at multiples of this of the scanner's clock; 0 for any time.
+        pub clock_tick_ns as "clock_tick_ms": u64, milliseconds(0.0);
+        /// Time from a command to its answer.
+        pub reply_ns as "reply_ms": u64, milliseconds(0.01);
+        /// Time from power-on or reboot until the scanner is ready.
+        pub boot_ns as "boot_s": u64, seconds();
+        /// Time from the second `RB` until the scanner closes its connections and reboots.
+        pub reboot_after_ns as "reboot_after_s": u64, seconds();
+        /// Time from sleep until the scanner is ready.
+        pub wake_ns as "wake_s": u64, seconds();
+        /// Default of the rig's `lag_ms`: extra delay of scans.
+        pub lag_ns as "lag_ms": u64, lag::key();
+    }
 }
 
 /// The motor.
@@ -206,156 +241,155 @@ pub struct Motor {
     pub spin_up_ns: u64,
 }
 
-/// Distances as they are sent.
-#[derive(Clone, Copy, Debug)]
-pub struct Distances {
-    /// `DMIN`, millimetres.
-    pub min_mm: u32,
-    /// `DMAX`, millimetres.
-    pub max_mm: u32,
-    /// Sent where nothing is seen.
-    pub no_echo: u32,
-    /// Value that is sent below `DMIN`.
-    pub too_near: u32,
-    /// Sent of steps that are not measured.
-    pub not_measured: u32,
-    /// Value that is sent for steps that a host has joined.
-    pub cluster: ClusterRule,
+keys! {
+    /// Distances as they are sent.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Distances {
+        /// Least distance; smaller numbers are codes.
+        pub min_mm: u32, three_characters(1, "mm");
+        /// The largest distance, `DMAX`.
+        pub max_mm: u32, three_characters(1, "mm");
+        /// Code for a step without an echo.
+        pub no_echo: u32, three_characters(0, "");
+        /// Code for an echo nearer than the least distance.
+        pub too_near: u32, three_characters(0, "");
+        /// Code for a step that is not measured.
+        pub not_measured: u32, three_characters(0, "");
+        /// Value of a cluster of steps: the least distance, or the first.
+        pub cluster: ClusterRule, OneOf(&ClusterRule::WORDS, PROFILES);
+    }
 }
 
-/// Rules for the echoes that are sent.
-#[derive(Clone, Copy, Debug)]
-pub struct EchoRules {
-    /// Largest number of echoes.
-    pub count: usize,
-    /// Choice where there is room for one echo.
-    pub single: EchoChoice,
-    /// Order where there is room for all echoes.
-    pub order: EchoOrder,
+keys! {
+    /// Rules for the echoes that are sent.
+    #[derive(Clone, Copy, Debug)]
+    pub struct EchoRules {
+        /// Largest number of echoes of a pulse.
+        pub count: usize, By(echo_count);
+        /// Echo that commands for one echo send.
+        pub single: EchoChoice, OneOf(&EchoChoice::WORDS, PROFILES);
+        /// Order of the echoes that commands for several echoes send.
+        pub order: EchoOrder, OneOf(&EchoOrder::WORDS, PROFILES);
+    }
 }
 
-/// Intensities as they are sent: `white (reflectance (at_m / range)^falloff)^power`.
-#[derive(Clone, Copy, Debug)]
-pub struct IntensityScale {
-    /// Intensity of a white surface at `at_m`, counts.
-    pub white: f64,
-    /// That surface's distance, metres.
-    pub at_m: f64,
-    /// The power of distance with which light falls; 0 if the scanner makes up for it.
-    pub falloff: f64,
-    /// The power of light with which counts grow: 1 for a receiver that is linear.
-    pub power: f64,
-    /// The largest number of counts.
-    pub largest: u32,
+keys! {
+    /// Intensities as they are sent: `white (reflectance (at_m / range)^falloff)^power`.
+    #[derive(Clone, Copy, Debug)]
+    pub struct IntensityScale {
+        /// The counts of a white surface at `at_m`.
+        pub white: f64, Limit::new(0.0..=f64::from(largest(3)), "", PROTOCOL);
+        /// Distance of the white surface of `white`.
+        pub at_m: f64, Limit::new(0.01..=100.0, "m", PROFILES);
+        /// The power of distance with which light falls; 0 if the scanner compensates for distance.
+        pub falloff: f64, Limit::new(0.0..=4.0, "", PROFILES);
+        /// The power of light with which counts grow; 1 for a linear receiver.
+        pub power: f64, Limit::new(0.0..=4.0, "", PROFILES);
+        /// The largest number of counts.
+        pub largest: u32, three_characters(0, "");
+    }
 }
 
-/// Reactions to commands.
-#[derive(Clone, Debug)]
-pub struct Protocol {
-    /// Commands that the scanner accepts.
-    pub commands: Vec<Name>,
-    /// Whether a host's own text needs a semicolon.
-    pub needs_semicolon: bool,
-    /// Whether it speaks SCIP 1.1 until it is told `SCIP2.0`.
-    pub starts_in_scip1: bool,
-    /// Output after the last of several scans.
-    pub after_last_scan: AfterLastScan,
-    /// Whether a stream may take another's place.
-    pub another_stream: AnotherStream,
-    /// Whether `TM0` ends a stream; else it is denied.
-    pub time_ends_stream: bool,
-    /// Whether `TM1` is answered in every state.
-    pub time_anywhere: bool,
-    /// The threshold with `HS1` as a multiple of that with `HS0`.
-    pub sensitive_threshold: f64,
+keys! {
+    /// Reactions to commands.
+    #[derive(Clone, Debug)]
+    pub struct Protocol {
+        /// The commands that the scanner accepts.
+        pub commands: Vec<Name>, By(|field: &Field<'_>| field.choices(&NAMES, PROTOCOL));
+        /// Whether a host's own text behind a command needs a semicolon.
+        pub needs_semicolon as "text_needs_semicolon": bool, TrueOrFalse;
+        /// Whether the scanner speaks SCIP 1.1 until a host sends `SCIP2.0`.
+        pub starts_in_scip1: bool, TrueOrFalse;
+        /// State of the laser after the last of several scans: off or on.
+        pub after_last_scan: AfterLastScan, OneOf(&AfterLastScan::WORDS, PROFILES);
+        /// Whether any command for a stream replaces a running one, or only the same command.
+        pub another_stream: AnotherStream, OneOf(&AnotherStream::WORDS, PROFILES);
+        /// Whether `TM0` ends a stream; otherwise it is denied.
+        pub time_ends_stream: bool, TrueOrFalse;
+        /// Whether `TM1` is answered without `TM0`.
+        pub time_anywhere: bool, TrueOrFalse;
+        /// Detection threshold with `HS1`, as a share of that with `HS0`.
+        pub sensitive_threshold: f64, Limit::new(0.01..=100.0, "", PROFILES);
+    }
 }
 
-/// How commands are answered that cannot be obeyed.
-#[derive(Clone, Copy, Debug)]
-pub struct Statuses {
-    /// Parameters are missing.
-    pub too_short: Code,
-    /// There is more than parameters.
-    pub too_long: Code,
-    /// No such command.
-    pub unknown: Code,
-    /// A command of other models.
-    pub not_supported: Code,
-    /// The host's own text is too long.
-    pub long_text: Code,
-    /// A character that cannot be printed.
-    pub bad_character: Code,
-    /// The line does not fit into the buffer.
-    pub buffer: Code,
-    /// The scanner has failed.
-    pub failed: Code,
-    /// The motor is not at its speed.
-    pub unstable: Code,
-    /// Not in this state.
-    pub denied: Code,
-    /// `QT` in time adjustment.
-    pub quit_in_time_adjustment: Code,
-    /// `SCIP2.0` to a scanner that speaks it.
-    pub scip2_again: Code,
-    /// `SS` to a model whose bit rate is fixed.
-    pub no_bit_rate: Code,
-    /// `CR` to a model whose motor speed is fixed.
-    pub no_motor_speed: Code,
-    /// `HS` to a model with one sensitivity.
-    pub no_sensitivity: Code,
-    /// `DB` to a model that simulates no failure.
-    pub no_simulation: Code,
-    /// Of scans: start, end and cluster are no numbers, out of range, reversed, skip and count are no
-    /// numbers.
-    pub scan: [Code; 7],
-    /// The stream pauses to look for an error.
-    pub verifying: Code,
-    /// The stream ends because the scanner has failed.
-    pub stopped: Code,
-    /// The stream goes on.
-    pub resumed: Code,
+keys! {
+    /// Statuses of commands that fail: two digits or capitals each.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Statuses {
+        /// Parameters are missing.
+        pub too_short: Code, By(status);
+        /// Characters follow the parameters although a text needs a semicolon.
+        pub too_long: Code, By(status);
+        /// There is no such command.
+        pub unknown: Code, By(status);
+        /// Other models have this command.
+        pub not_supported: Code, By(status);
+        /// A host's own text has more than 16 characters.
+        pub long_text: Code, By(status);
+        /// A character cannot be printed.
+        pub bad_character: Code, By(status);
+        /// A line has more than 64 characters.
+        pub buffer: Code, By(status);
+        /// The scanner has failed.
+        pub failed: Code, By(status);
+        /// The motor is not at its speed, or the scanner looks for an error.
+        pub unstable: Code, By(status);
+        /// The command is not allowed in this state.
+        pub denied: Code, By(status);
+        /// The answer to `QT` after `TM0`; 00 ends time adjustment.
+        pub quit_in_time_adjustment: Code, By(status);
+        /// The answer to `SCIP2.0` of a scanner that speaks SCIP 2.0 already.
+        pub scip2_again: Code, By(status);
+        /// The answer to `SS` if it is not among the commands.
+        pub no_bit_rate: Code, By(status);
+        /// The answer to `CR` if it is not among the commands.
+        pub no_motor_speed: Code, By(status);
+        /// The answer to `HS` if it is not among the commands.
+        pub no_sensitivity: Code, By(status);
+        /// The answer to `DB` if it is not among the commands.
+        pub no_simulation: Code, By(status);
+        /// In a stream: the scanner pauses to look for an error.
+        pub verifying: Code, By(status);
+        /// In a stream: the scanner has failed, and the stream ends.
+        pub stopped: Code, By(status);
+        /// In a stream: the stream goes on.
+        pub resumed: Code, By(status);
+        /// Seven answers to commands for scans: wrong start, wrong end, wrong cluster, out of range, reversed, wrong
+        /// skip, wrong count.
+        pub scan: [Code; 7], By(codes);
+    }
 }
 
-/// Texts of the answer to II.
-#[derive(Clone, Debug)]
-pub struct StateTexts {
-    /// Its lines, with names in braces for what changes.
-    pub lines: Vec<String>,
-    /// `{mode}` in each state, in the order of [`MODES`].
-    pub modes: [String; MODES.len()],
-    /// `{status}` when all is well.
-    pub well: String,
-    /// `{status}` while the motor is not at its speed.
-    pub unstable: String,
-    /// `{status}` when the scanner has failed.
-    pub failed: String,
+keys! {
+    /// Texts of the answer to `II`.
+    #[derive(Clone, Debug)]
+    pub struct StateTexts {
+        /// The lines of `II`; names in braces stand for values that change.
+        pub lines: Vec<String>, By(state_lines);
+        /// Text for `{mode}` in each state.
+        pub modes: [String; MODES.len()], By(state_modes);
+        /// Text for `{status}` when all is well.
+        pub well: String, By(text);
+        /// Text for `{status}` while the motor is not at its speed.
+        pub unstable: String, By(text);
+        /// Text for `{status}` when the scanner has failed.
+        pub failed: String, By(text);
+    }
 }
 
-/// The keys of [`StateTexts::modes`].
-pub const MODES: [&str; 8] = [
-    "booting",
-    "idle",
-    "time_adjustment",
-    "single_scan",
-    "multi_scan",
-    "sleep",
-    "waking",
-    "failed",
-];
-
-/// Names that stand in braces in [`StateTexts::lines`].
-pub const PLACEHOLDERS: [&str; 8] =
-    ["model", "laser", "speed", "mode", "bit_rate", "time", "time_hex", "status"];
-
-/// Behaviour when the scanner fails.
-#[derive(Clone, Copy, Debug)]
-pub struct Failure {
-    /// How long it looks for an error before it gives up, nanoseconds.
-    pub verify_ns: u64,
-    /// Whether it works again when the cause has gone; else after a reboot.
-    pub recovers: bool,
-    /// Number of scans of a stream after which the failures of `DB03` to `DB05` begin.
-    pub simulated_after: u32,
+keys! {
+    /// Behaviour when a fault holds the motor, or `DB` simulates a failure.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Failure {
+        /// Time for which the scanner looks for an error; a longer fault is a failure.
+        pub verify_ns as "verify_s": u64, seconds();
+        /// Whether the scanner works again when the motor turns; otherwise only after a reboot.
+        pub recovers: bool, TrueOrFalse;
+        /// Number of scans of a stream after which the failures of `DB03` to `DB05` begin.
+        pub simulated_after as "simulated_after_scans": u32,
+            Limit::new(1..=20, "scans", "SCIP, DB: streams of more than 20 scans fail");
+    }
 }
 
 /// What a rig may set on a scanner; the profile gives the defaults.

@@ -4,9 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::decoder::{fields_of, text_of};
 use crate::config::profile::Profile;
-use crate::decoder::datagram::{
-    DatagramDecoder, Head, Lines as ReportLines, PointSource, Sweep, Twin,
-};
+use crate::decoder::datagram::{DatagramDecoder, Head, PointSource, Sweep, Twin};
+use crate::decoder::facts::{Facts, plural};
 use crate::decoder::object_of;
 use crate::wire::framer::Framing;
 use crate::wire::joint_lines::{Lines, Message, Position};
@@ -83,17 +82,15 @@ impl DatagramDecoder for JointDatagrams {
         &[JOINT]
     }
 
-    fn other_lines(&self, _kind: &str, packets: u64) -> ReportLines {
-        let last = self.last.map_or(String::new(), |last| {
-            format!(", last {} steps at {} ms", last.count, last.time_ms())
-        });
-        let noun = if packets == 1 { "datagram" } else { "datagrams" };
-        vec![(JOINT, format!("{packets} {noun}{last}"))]
-    }
-
-    fn other_fields(&self, _kind: &str) -> Map<String, Value> {
-        let Some(last) = self.last else { return Map::new() };
-        object_of(json!({ "last_count": last.count, "last_time_ms": last.time_ms() }))
+    fn other(&self, _kind: &str, packets: u64) -> Facts {
+        let (mut facts, mut text) = (Facts::default(), plural(packets, "datagram"));
+        if let Some(last) = self.last {
+            text += &format!(", last {} steps at {} ms", last.count, last.time_ms());
+            facts.add_data("last_count", last.count);
+            facts.add_data("last_time_ms", last.time_ms());
+        }
+        facts.add_line(JOINT, text);
+        facts
     }
 
     fn point_source(&self) -> Result<PointSource, String> {

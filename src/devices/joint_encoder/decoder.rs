@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
+use crate::decoder::facts::Facts;
+use crate::decoder::{Fields, Frame, StreamDecoder, Totals};
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
@@ -88,21 +89,13 @@ impl StreamDecoder for JointDecoder {
         "line"
     }
 
-    fn summary(&self, name: &str, totals: &Totals) -> String {
-        let Totals { bytes, frames, kinds, .. } = totals;
-        let mut text = format!("{name}: joint encoder, {bytes} bytes, {frames} lines\n");
-        let span_s = totals.duration_s().filter(|span_s| *span_s > 0.0);
-        for (kind, count) in kinds {
-            let rate = span_s.map(|span_s| format!(", {:.1} a second", *count as f64 / span_s));
-            text += &format!("  {kind}: {count}{}\n", rate.unwrap_or_default());
-        }
-        text + &format!("  bytes in no line: {}\n", self.skipped_bytes())
-    }
-
-    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
-        object_of(json!({
-            "format": "joint-encoder", "bytes": totals.bytes, "lines": totals.kinds,
-            "skipped_bytes": self.skipped_bytes(),
-        }))
+    fn facts(&self, totals: &Totals) -> Facts {
+        let mut facts = Facts::default();
+        facts.add_data("format", "joint-encoder");
+        facts.add_data("bytes", totals.bytes);
+        totals.add_kinds(&mut facts, "lines", true);
+        let skipped = self.skipped_bytes();
+        facts.add("skipped_bytes", skipped, "bytes in no line", skipped.to_string());
+        facts
     }
 }

@@ -19,6 +19,7 @@ use crate::config::profile::Profile;
 use crate::decoder::datagram::{
     DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep, TurnSteps, Twin,
 };
+use crate::decoder::facts::{Facts, plural};
 use crate::decoder::{Misfit, object_of};
 use crate::wire::ouster::format::{COLUMNS, ENCODER_TICKS, LidarFormat};
 use crate::wire::ouster::imu::ImuPacket;
@@ -319,52 +320,35 @@ impl DatagramDecoder for OusterDecoder {
         }))
     }
 
-    fn status_lines(&self) -> Lines {
-        let Some(Told { format, headers: [_, last], footer, .. }) = self.told else {
-            return Lines::new();
-        };
-        if format == LidarFormat::Legacy {
-            return Lines::new();
-        }
-        vec![
-            ("init id", last.initialization_id.to_string()),
-            ("serial number", last.serial.to_string()),
-            ("alert flags", format!("{:#04x}", last.alert_flags)),
-            ("footer", footer_word(footer).to_owned()),
-        ]
-    }
-
-    fn status(&self) -> Value {
-        let Some(Told { headers: [_, last], footer, .. }) = self.told else { return Value::Null };
-        json!({
-            "initialization_id": last.initialization_id,
-            "serial": last.serial,
-            "alert_flags": last.alert_flags,
-            "shot_limiting": last.shot_limiting,
-            "thermal_shutdown": last.thermal_shutdown,
-            "footer": footer_word(footer),
-        })
+    fn state(&self) -> Facts {
+        let mut facts = Facts::default();
+        let Some(Told { format, headers: [_, last], footer, .. }) = self.told else { return facts };
+        let (id, serial, alerts) = (last.initialization_id, last.serial, last.alert_flags);
+        facts.add("initialization_id", id, "init id", id.to_string());
+        facts.add("serial", serial, "serial number", serial.to_string());
+        facts.add("alert_flags", alerts, "alert flags", format!("{alerts:#04x}"));
+        facts.add_data("shot_limiting", last.shot_limiting);
+        facts.add_data("thermal_shutdown", last.thermal_shutdown);
+        facts.add("footer", footer_word(footer), "footer", footer_word(footer));
+        // Packets of the legacy format have none of this.
+        if format == LidarFormat::Legacy { facts.without_lines() } else { facts }
     }
 
     fn other_kinds(&self) -> &'static [&'static str] {
         &[IMU]
     }
 
-    fn other_lines(&self, _kind: &str, packets: u64) -> Lines {
-        let noun = if packets == 1 { "packet" } else { "packets" };
-        let last = self.imu.map(|imu| imu.acceleration_g);
-        let text =
-            last.map_or(String::new(), |[x, y, z]| format!(", last {x:+.3} {y:+.3} {z:+.3} g"));
-        vec![(IMU, format!("{packets} {noun}{text}"))]
-    }
-
-    fn other_fields(&self, _kind: &str) -> Map<String, Value> {
-        let Some(last) = &self.imu else { return Map::new() };
-        object_of(json!({
-            "last_system_ns": last.system_ns,
-            "last_acceleration_g": last.acceleration_g,
-            "last_angular_rate_deg_s": last.angular_rate_deg_s,
-        }))
+    fn other(&self, _kind: &str, packets: u64) -> Facts {
+        let (mut facts, mut text) = (Facts::default(), plural(packets, "packet"));
+        if let Some(last) = &self.imu {
+            let [x, y, z] = last.acceleration_g;
+            text += &format!(", last {x:+.3} {y:+.3} {z:+.3} g");
+            facts.add_data("last_system_ns", last.system_ns);
+            facts.add_data("last_acceleration_g", json!(last.acceleration_g));
+            facts.add_data("last_angular_rate_deg_s", json!(last.angular_rate_deg_s));
+        }
+        facts.add_line(IMU, text);
+        facts
     }
 
     fn point_source(&self) -> Result<PointSource, String> {

@@ -3,6 +3,9 @@
 use super::words::{LidarMode, OperatingMode, PtpProfile, PtpState, ReturnOrder, TimestampMode};
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::{By, Scaled, Time, TrueOrFalse};
+use crate::config::toml::reader::{Field, Limit};
 use crate::ptp::PtpOptions;
 use crate::spinning::motor_settings::MotorSettings;
 use crate::wire::ethernet::FrameHeader;
@@ -36,45 +39,54 @@ pub struct OusterProfile {
     pub defaults: OusterSettings,
 }
 
-/// Answer of a unit to `sensor_info`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Identity {
-    /// `prod_line`.
-    pub product_line: String,
-    /// `prod_pn`.
-    pub part_number: String,
-    /// `prod_sn`, whose number packets carry.
-    pub serial: u64,
-    /// `image_rev`, in which clients find the firmware's version.
-    pub image: String,
-    /// `build_rev`.
-    pub build: String,
-    /// `build_date`.
-    pub build_date: String,
-    /// `initialization_id` at power-up, 24 bits; a new one with each reinitialisation.
-    pub initialization_id: u32,
-    /// When the reflectivity was calibrated.
-    pub calibrated: String,
+fn text(field: &Field<'_>, expected: &str) -> Option<String> {
+    field.text(expected).map(|text| text.value)
 }
 
-/// How a firmware is configured, and how long that takes.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct InterfaceProfile {
-    /// Whether it has the requests under `sensor/cmd`.
-    pub has_commands: bool,
-    /// Whether hosts give commands by TCP, as to firmware 2.0, and the web interface has little more than versions.
-    pub has_tcp_commands: bool,
-    /// Time from a line at the TCP port to its answer, nanoseconds.
-    pub reply_ns: u64,
-    /// Whether it tells `calibration_status`.
-    pub has_calibration_status: bool,
-    /// Whether it has the keys that came with firmware 3.1: `return_order`, ranges of the IMU.
-    pub has_return_order: bool,
-    /// Time from a reinitialisation until packets leave again, nanoseconds; the rotor may take
-    /// longer.
-    pub reinitialise_ns: u64,
-    /// Time from a restart until it answers again, nanoseconds.
-    pub boot_ns: u64,
+keys! {
+    /// Answer of a unit to `sensor_info`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Identity {
+        /// The product line in sensor_info.
+        pub product_line as "prod_line": String,
+            By(|field: &Field<'_>| text(field, "a product line such as \"OS-1-128\""));
+        /// The part number in sensor_info.
+        pub part_number as "prod_pn": String, By(|field: &Field<'_>| text(field, "a part number"));
+        /// The serial number in sensor_info and in packets.
+        pub serial as "prod_sn": u64, Limit::new(1..=(1 << 40) - 1, "", "the wire format: 40 bits");
+        /// The firmware's image in sensor_info, in which clients find the version.
+        pub image as "image_rev": String,
+            By(|field: &Field<'_>| text(field, "an image with its version such as v2.5.2"));
+        /// The build in sensor_info.
+        pub build as "build_rev": String, By(|field: &Field<'_>| text(field, "a version"));
+        /// The build's date in sensor_info.
+        pub build_date: String, By(|field: &Field<'_>| text(field, "a date and time"));
+        /// The initialization id at power-up; each reinitialisation has a new one.
+        pub initialization_id: u32, Limit::new(1..=0x00ff_ffff, "", "the wire format: 24 bits");
+        /// Date and time at which the reflectivity was calibrated.
+        pub calibrated: String, By(|field: &Field<'_>| text(field, "a date and time"));
+    }
+}
+
+keys! {
+    /// How a firmware is configured, and how long that takes.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct InterfaceProfile {
+        /// Whether the unit has the requests under sensor/cmd.
+        pub has_commands: bool, TrueOrFalse;
+        /// Whether hosts send commands by TCP, as to firmware 2.0.
+        pub has_tcp_commands: bool, TrueOrFalse;
+        /// Time from a line at the TCP port to its answer.
+        pub reply_ns as "reply_ms": u64, Time(Limit::new(0.0..=1000.0, "ms", PROFILES), 1e6);
+        /// Whether the unit reports calibration_status.
+        pub has_calibration_status: bool, TrueOrFalse;
+        /// Whether the unit has the keys that came with firmware 3.1: return_order, and ranges of the IMU.
+        pub has_return_order: bool, TrueOrFalse;
+        /// Time from a reinitialisation until packets leave again, if the rotor is at its speed.
+        pub reinitialise_ns as "reinitialise_s": u64, Time(Limit::new(0.0..=600.0, "s", PROFILES), 1e9);
+        /// Time from a restart until the unit answers again.
+        pub boot_ns as "boot_s": u64, Time(Limit::new(0.0..=600.0, "s", PROFILES), 1e9);
+    }
 }
 
 /// Content of lidar packets.
@@ -88,29 +100,42 @@ pub struct PacketProfile {
     pub range_step_mm: u32,
 }
 
-/// Where things sit in a sensor, metres.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Geometry {
-    /// Distance from the axis to where a beam begins.
-    pub beam_origin_m: f64,
-    /// Distance from the sensor's base to the lidar's origin, up.
-    pub lidar_height_m: f64,
-    /// The IMU in the sensor's frame.
-    pub imu_m: [f64; 3],
+/// Limits of a length in the sensor, millimetres.
+fn length() -> Limit<f64> {
+    Limit::new(-500.0..=500.0, "mm", PROFILES)
 }
 
-/// Conversion of light to counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Photons {
-    /// Signal of a white target at 1 m.
-    pub signal_at_1m: f64,
-    /// Near infrared of a white target in daylight.
-    pub white_near_infrared: f64,
-    /// Near infrared where no surface answers.
-    pub sky_near_infrared: f64,
-    /// How many times as much as a white diffuse target a retro-reflector sends back whose reflectivity
-    /// is 255.
-    pub retro_full_gain: f64,
+fn near_infrared() -> Limit<f64> {
+    Limit::new(0.0..=65_535.0, "photons", "the wire format: two bytes")
+}
+
+keys! {
+    /// Positions in a sensor.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Geometry {
+        /// Distance from the axis to where beams begin.
+        pub beam_origin_m as "beam_origin_mm": f64, Scaled(length(), 1e-3);
+        /// Distance from the sensor's base up to the lidar's origin.
+        pub lidar_height_m as "lidar_height_mm": f64, Scaled(length(), 1e-3);
+        /// Position of the IMU in the sensor: forward, left, up.
+        pub imu_m as "imu_mm": [f64; 3],
+            By(|field: &Field<'_>| field.numbers::<3>(&length()).map(|mm| mm.map(|mm| mm / 1000.0)));
+    }
+}
+
+keys! {
+    /// Conversion of light to counts.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Photons {
+        /// Photons of the signal of a white target at 1 m.
+        pub signal_at_1m: f64, Limit::new(0.0..=1e9, "photons", PROFILES);
+        /// Photons of near infrared of a white target in daylight.
+        pub white_near_infrared: f64, near_infrared();
+        /// Photons of near infrared from the sky.
+        pub sky_near_infrared: f64, near_infrared();
+        /// Light from a retroreflector of reflectivity 255, as a multiple of the light from a white target.
+        pub retro_full_gain: f64, Limit::new(1.1..=1e6, "times a white target", PROFILES);
+    }
 }
 
 /// Where a beam looks, degrees as the metadata has it.
@@ -122,21 +147,29 @@ pub struct BeamAngles {
     pub azimuth_deg: f64,
 }
 
-/// The IMU.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ImuProfile {
-    /// Samples, and packets, a second.
-    pub rate_hz: u32,
-    /// Time from the system's reading to those of accelerometer and gyro, nanoseconds.
-    pub read_after_ns: [u64; 2],
-    /// Time from a sample until its packet leaves, nanoseconds.
-    pub latency_ns: u64,
-    /// Standard deviation of an acceleration, standard gravity.
-    pub accel_std_g: f64,
-    /// Standard deviation of an angular rate, degrees/s.
-    pub gyro_std_deg_s: f64,
-    /// Counts per standard gravity of acceleration, and per degree/s of angular rate.
-    pub counts: [f64; 2],
+/// Two times in microseconds, nanoseconds.
+fn times_us(field: &Field<'_>) -> Option<[u64; 2]> {
+    let times = field.numbers::<2>(&Limit::new(0.0..=10_000.0, "us", PROFILES));
+    times.map(|times| times.map(|us| (us * 1000.0).round() as u64))
+}
+
+keys! {
+    /// The IMU.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ImuProfile {
+        /// Samples a second, each in a packet.
+        pub rate_hz: u32, Limit::new(1..=1000, "Hz", PROFILES);
+        /// Times from the system's reading to those of accelerometer and gyro.
+        pub read_after_ns as "read_after_us": [u64; 2], By(times_us);
+        /// Time from a sample until its packet leaves.
+        pub latency_ns as "latency_us": u64, Time(Limit::new(0.0..=10_000.0, "us", PROFILES), 1e3);
+        /// Standard deviation of accelerations.
+        pub accel_std_g: f64, Limit::new(0.0..=10.0, "", PROFILES);
+        /// Standard deviation of angular rates.
+        pub gyro_std_deg_s: f64, Limit::new(0.0..=10.0, "", PROFILES);
+        /// Counts per standard gravity of acceleration, and per degree/s of angular rate.
+        pub counts: [f64; 2], Limit::new(1.0..=1e6, "", PROFILES);
+    }
 }
 
 /// The clock.

@@ -1,8 +1,7 @@
 //! Reads the profile of an Ouster, and what a rig sets on one.
 
 use super::profile::{
-    BeamAngles, Geometry, Identity, ImuProfile, InterfaceProfile, OusterClockSettings,
-    OusterProfile, OusterSettings, PacketProfile, Photons,
+    BeamAngles, OusterClockSettings, OusterProfile, OusterSettings, PacketProfile,
 };
 use super::window;
 use super::words::{LidarMode, OperatingMode, PtpProfile, PtpState, ReturnOrder, TimestampMode};
@@ -10,6 +9,7 @@ use crate::config::profile::Profile;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::profile::{drift, lag, lidar};
+use crate::config::toml::key_types::{KeyType, Table};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::spinning::motor_settings;
@@ -25,8 +25,8 @@ const FOOTERS: [(&str, Footer); 3] =
 /// Reads all keys of a profile but its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<OusterProfile> {
     let network = root.required("network").table("[network]").and_then(network);
-    let identity = root.required("identity").table("[identity]").and_then(identity);
-    let interface = root.required("interface").table("[interface]").and_then(interface);
+    let identity = Table("[identity]").read(&root.required("identity"));
+    let interface = Table("[interface]").read(&root.required("interface"));
     let mut all = OusterSettings {
         azimuth_window_mdeg: [0, 360_000],
         signal_multiplier: 1.0,
@@ -38,9 +38,9 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<OusterProfile> {
     let table = root.required("modes").table("[modes]");
     let first = packet.as_ref().and_then(|packet| packet.formats.first().copied());
     let modes = table.and_then(|table| modes(table, first));
-    let geometry = root.required("geometry").table("[geometry]").and_then(geometry);
-    let photons = root.required("photons").table("[photons]").and_then(photons);
-    let imu = root.required("imu").table("[imu]").and_then(imu);
+    let geometry = Table("[geometry]").read(&root.required("geometry"));
+    let photons = Table("[photons]").read(&root.required("photons"));
+    let imu = Table("[imu]").read(&root.required("imu"));
     let table = root.required("motor").table("[motor]");
     let motor =
         table.and_then(|table| motor_settings::plain(Keys::of_profile(table), &mut all.motor));
@@ -159,47 +159,6 @@ fn reach() -> Limit<f64> {
     Limit::new(0.0..=524.287, "m", "the wire format: 19 bits of 1 mm")
 }
 
-fn identity(mut table: TableReader<'_>) -> Option<Identity> {
-    let product_line = table.required("prod_line").text("a product line such as \"OS-1-128\"");
-    let part_number = table.required("prod_pn").text("a part number");
-    let most = (1i128 << 40) - 1;
-    let serial = Limit::new(1..=most, "", "the wire format: 40 bits");
-    let serial = table.required("prod_sn").integer(&serial);
-    let image = table.required("image_rev").text("an image with its version such as v2.5.2");
-    let build = table.required("build_rev").text("a version");
-    let build_date = table.required("build_date").text("a date and time");
-    let id = Limit::new(1..=0x00ff_ffff, "", "the wire format: 24 bits");
-    let initialization_id = table.required("initialization_id").integer(&id);
-    let calibrated = table.required("calibrated").text("a date and time");
-    table.finish();
-    Some(Identity {
-        product_line: product_line?.value,
-        part_number: part_number?.value,
-        serial: serial?,
-        image: image?.value,
-        build: build?.value,
-        build_date: build_date?.value,
-        initialization_id: initialization_id?,
-        calibrated: calibrated?.value,
-    })
-}
-
-fn interface(table: TableReader<'_>) -> Option<InterfaceProfile> {
-    let mut keys = Keys::of_profile(table);
-    let mut all = InterfaceProfile::default();
-    keys.boolean("has_commands", &mut all.has_commands);
-    keys.boolean("has_tcp_commands", &mut all.has_tcp_commands);
-    let reply = Limit::new(0.0..=1000.0, "ms", PROFILES);
-    keys.time_ns("reply_ms", &reply, 1e6, &mut all.reply_ns);
-    keys.boolean("has_calibration_status", &mut all.has_calibration_status);
-    keys.boolean("has_return_order", &mut all.has_return_order);
-    let seconds = Limit::new(0.0..=600.0, "s", PROFILES);
-    keys.time_ns("reinitialise_s", &seconds, 1e9, &mut all.reinitialise_ns);
-    keys.time_ns("boot_s", &seconds, 1e9, &mut all.boot_ns);
-    keys.finish()?;
-    Some(all)
-}
-
 fn packet(mut keys: Keys<'_>, defaults: &mut OusterSettings) -> Option<PacketProfile> {
     let mut all = PacketProfile::default();
     let field = keys.field("udp_profiles");
@@ -241,52 +200,6 @@ fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<Lid
     }
     keys.finish()?;
     Some((all, has_fast_dual))
-}
-
-fn geometry(table: TableReader<'_>) -> Option<Geometry> {
-    let mut keys = Keys::of_profile(table);
-    let mut all = Geometry::default();
-    let mm = Limit::new(-500.0..=500.0, "mm", PROFILES);
-    keys.scaled("beam_origin_mm", &mm, 1e-3, &mut all.beam_origin_m);
-    keys.scaled("lidar_height_mm", &mm, 1e-3, &mut all.lidar_height_m);
-    keys.read("imu_mm", &mut all.imu_m, |field| {
-        field.numbers::<3>(&mm).map(|place| place.map(|mm| mm / 1000.0))
-    });
-    keys.finish()?;
-    Some(all)
-}
-
-fn photons(table: TableReader<'_>) -> Option<Photons> {
-    let mut keys = Keys::of_profile(table);
-    let mut all = Photons::default();
-    let count = Limit::new(0.0..=1e9, "photons", PROFILES);
-    keys.number("signal_at_1m", &count, &mut all.signal_at_1m);
-    let pixel = Limit::new(0.0..=65_535.0, "photons", "the wire format: two bytes");
-    keys.number("white_near_infrared", &pixel, &mut all.white_near_infrared);
-    keys.number("sky_near_infrared", &pixel, &mut all.sky_near_infrared);
-    let gain = Limit::new(1.1..=1e6, "times a white target", PROFILES);
-    keys.number("retro_full_gain", &gain, &mut all.retro_full_gain);
-    keys.finish()?;
-    Some(all)
-}
-
-fn imu(table: TableReader<'_>) -> Option<ImuProfile> {
-    let mut keys = Keys::of_profile(table);
-    let mut all = ImuProfile::default();
-    let rate = Limit::new(1..=1000, "Hz", PROFILES);
-    keys.integer("rate_hz", &rate, &mut all.rate_hz);
-    let us = Limit::new(0.0..=10_000.0, "us", PROFILES);
-    keys.read("read_after_us", &mut all.read_after_ns, |field| {
-        field.numbers::<2>(&us).map(|after| after.map(|us| (us * 1000.0).round() as u64))
-    });
-    keys.time_ns("latency_us", &us, 1e3, &mut all.latency_ns);
-    let error = Limit::new(0.0..=10.0, "", PROFILES);
-    keys.number("accel_std_g", &error, &mut all.accel_std_g);
-    keys.number("gyro_std_deg_s", &error, &mut all.gyro_std_deg_s);
-    let counts = Limit::new(1.0..=1e6, "", PROFILES);
-    keys.read("counts", &mut all.counts, |field| field.numbers::<2>(&counts));
-    keys.finish()?;
-    Some(all)
 }
 
 /// Reads the keys of a profile, without those that say how a run begins.

@@ -1,13 +1,11 @@
 //! What `menura profiles` shows of a RoboSense.
 
-use super::angles::serial_text;
 use super::profile::RobosenseProfile;
 use crate::describe::{Rows, Section, lidar_sections, shortest};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &RobosenseProfile) -> Vec<Section> {
-    let (beam, noise) = (&driver.defaults.beam, &driver.defaults.noise);
-    lidar_sections(device_rows(driver), &driver.network, settings_rows(driver), beam, noise)
+    lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }
 
 fn device_rows(driver: &RobosenseProfile) -> Rows {
@@ -17,10 +15,7 @@ fn device_rows(driver: &RobosenseProfile) -> Rows {
     let modes: Vec<_> = driver.return_modes.iter().map(|(mode, _)| mode.word()).collect();
     let syncs: Vec<_> = driver.sync_modes.iter().map(|mode| mode.word()).collect();
     let [source, destination] = driver.difop_ports;
-    let mut rows = vec![
-        ("driver", "robosense".to_string()),
-        ("packets", driver.packet.layout.word().to_string()),
-    ];
+    let mut rows = vec![("packets", driver.packet.layout.word().to_string())];
     match &driver.raster {
         Some(raster) => {
             let (rows_count, columns) = (raster.rows, raster.columns);
@@ -51,23 +46,4 @@ fn device_rows(driver: &RobosenseProfile) -> Rows {
         rows.push(("IMU", format!("{} samples/s at UDP port {}", imu.rate_hz, imu.ports[1])));
     }
     rows
-}
-
-fn settings_rows(driver: &RobosenseProfile) -> Rows {
-    let d = &driver.defaults;
-    let [first, last] = d.fov_centideg.map(|end| shortest(f64::from(end) / 100.0));
-    vec![
-        ("serial", serial_text(d.serial)),
-        ("rotation_rate_rpm", d.rotation_rate_rpm.to_string()),
-        ("return_mode", d.return_mode.word().to_string()),
-        ("two_returns", d.two_returns.word().to_string()),
-        ("sector_deg", format!("[{first}, {last}]")),
-        ("phase_lock", d.phase_lock.to_string()),
-        ("phase_deg", d.phase_deg.to_string()),
-        ("ucwp_effect", d.ucwp_effect.word().to_string()),
-        ("difop_period_s", shortest(d.difop_period_ns as f64 / 1e9)),
-        ("sync_mode", d.clock.mode.word().to_string()),
-        ("start_azimuth_deg", shortest(d.start_azimuth_rad.to_degrees())),
-        ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
-    ]
 }

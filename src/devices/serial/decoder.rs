@@ -1,7 +1,8 @@
 //! The byte stream of a protocol whose frames are known by their fields.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use crate::decoder::facts::Facts;
 use crate::decoder::readings::{Inertial, Reading};
 use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::wire::framer::{Framer, Framing, NoFrame};
@@ -93,23 +94,14 @@ impl<F: Framing + Copy> StreamDecoder for FrameDecoder<F> {
         self.key
     }
 
-    fn summary(&self, name: &str, totals: &Totals) -> String {
-        let Totals { bytes, frames, kinds, .. } = totals;
-        let mut text = format!("{name}: {}, {bytes} bytes, {frames} frames\n", self.key);
-        let span_s = totals.duration_s().filter(|span_s| *span_s > 0.0);
-        let span_s = span_s.filter(|_| self.summary == Summary::Rates);
-        for (kind, count) in kinds {
-            let rate = span_s.map(|span_s| format!(", {:.1} a second", *count as f64 / span_s));
-            text += &format!("  {kind}: {count}{}\n", rate.unwrap_or_default());
-        }
-        text + &format!("  bytes in no frame: {}\n", self.skipped_bytes())
-    }
-
-    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
-        object_of(json!({
-            "format": self.key, "bytes": totals.bytes, "frames": totals.kinds,
-            "skipped_bytes": self.skipped_bytes(),
-        }))
+    fn facts(&self, totals: &Totals) -> Facts {
+        let mut facts = Facts::default();
+        facts.add_data("format", self.key);
+        facts.add_data("bytes", totals.bytes);
+        totals.add_kinds(&mut facts, "frames", self.summary == Summary::Rates);
+        let skipped = self.skipped_bytes();
+        facts.add("skipped_bytes", skipped, "bytes in no frame", skipped.to_string());
+        facts
     }
 }
 

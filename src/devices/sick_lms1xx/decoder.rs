@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
+use crate::decoder::facts::Facts;
+use crate::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals};
 use crate::wire::cola::Dialect;
 use crate::wire::cola::frame::{self, Cola};
 use crate::wire::cola::scan_data::{ScanData, ScanDataError};
@@ -72,44 +73,34 @@ impl StreamDecoder for ColaDecoder {
         format!("{:6}  {time}", place.number)
     }
 
-    fn summary(&self, name: &str, totals: &Totals) -> String {
-        let mut text =
-            format!("{name}: {} telegrams, {} bytes", totals.frames, totals.framed_bytes);
-        if let Some(duration_s) = totals.duration_s() {
-            text += &format!(", {duration_s:.3} s");
-        }
-        let dialects: Vec<_> =
-            self.dialects.iter().map(|(word, count)| format!("{word} {count}")).collect();
-        text += &format!("\n  dialects: {}\n", dialects.join(", "));
-        for (name, count) in &totals.kinds {
-            text += &format!("  {name}: {count}\n");
-        }
-        if let Some(scan) = &self.first {
-            text += &format!("  first scan: {}\n", scan_words(scan));
-            text += &format!("  scans missing by their counter: {}\n", self.missing_scans);
-        }
-        if self.broken_scans > 0 {
-            text += &format!("  scans that cannot be read: {}\n", self.broken_scans);
-        }
-        if self.skipped_bytes() > 0 {
-            text += &format!("  bytes outside of telegrams: {}\n", self.skipped_bytes());
-        }
-        text
+    fn headline(&self, totals: &Totals) -> String {
+        let span = totals.duration_s().map(|span_s| format!(", {span_s:.3} s"));
+        let span = span.unwrap_or_default();
+        format!("{} telegrams, {} bytes{span}", totals.frames, totals.framed_bytes)
     }
 
-    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
-        object_of(json!({
-            "format": "cola",
-            "telegrams": totals.frames,
-            "bytes": totals.framed_bytes,
-            "skipped_bytes": self.skipped_bytes(),
-            "dialects": self.dialects,
-            "names": totals.kinds,
-            "scans": self.scans,
-            "broken_scans": self.broken_scans,
-            "counter_gaps": self.missing_scans,
-            "duration_s": totals.duration_s(),
-        }))
+    fn facts(&self, totals: &Totals) -> Facts {
+        let mut facts = Facts::default();
+        facts.add_data("format", "cola");
+        facts.add_data("telegrams", totals.frames);
+        facts.add_data("bytes", totals.framed_bytes);
+        let dialects = self.dialects.iter().map(|(word, count)| format!("{word} {count}"));
+        let dialects: Vec<_> = dialects.collect();
+        facts.add("dialects", json!(self.dialects), "dialects", dialects.join(", "));
+        totals.add_kinds(&mut facts, "names", false);
+        facts.add_data("scans", self.scans);
+        let (key, gaps) = ("counter_gaps", self.missing_scans);
+        match &self.first {
+            Some(scan) => {
+                facts.add_line("first scan", scan_words(scan));
+                facts.add(key, gaps, "scans missing by their counter", gaps.to_string());
+            }
+            None => facts.add_data(key, gaps),
+        }
+        facts.add_count("broken_scans", self.broken_scans, "scans that cannot be read");
+        facts.add_count("skipped_bytes", self.skipped_bytes(), "bytes outside of telegrams");
+        facts.add_data("duration_s", totals.duration_s());
+        facts
     }
 }
 

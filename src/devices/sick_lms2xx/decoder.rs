@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 
 use self::mode_guess::ModeGuess;
 use super::profile::SickLms2xxProfile;
-use crate::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
+use crate::decoder::facts::Facts;
+use crate::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals};
 use crate::wire::framer::Framer;
 use crate::wire::sick_lms2xx::command::Command;
 use crate::wire::sick_lms2xx::configuration::Configuration;
@@ -232,55 +233,45 @@ impl StreamDecoder for LmsDecoder {
         }
     }
 
-    fn summary(&self, name: &str, totals: &Totals) -> String {
-        let mut text = format!(
-            "{name}: line of a SICK LMS 2xx, {} bytes, {} telegrams\n",
-            totals.bytes,
-            telegrams(totals)
-        );
-        let mut line = |name: &str, said: String| text += &format!("  {name:<28}{said}\n");
-        for (kind, count) in &totals.kinds {
-            line(kind, count.to_string());
-        }
-        let scans = &totals.scans;
-        if scans.count > 0 {
-            let rate = scans.rate_hz().map(|rate| format!(", {rate:.3} a second"));
-            line("scans in all", format!("{}{}", scans.count, rate.unwrap_or_default()));
-            let share = 100.0 * scans.without_echo as f64 / scans.values.max(1) as f64;
-            line("values", format!("{}, {share:.1} % without range", scans.values));
-            if let Some((near_m, far_m)) = scans.span_m {
-                line("ranges", format!("{near_m:.3} to {far_m:.3} m"));
-            }
-            let guessed = match self.told.stated_mode {
-                Some(_) => "",
-                None => ", guessed from the values: no telegram tells it",
-            };
-            line("measuring mode", format!("{:#04x}{guessed}", self.told.mode().code()));
-        }
-        if self.bad_crcs > 0 {
-            line("wrong CRC", self.bad_crcs.to_string());
-        }
-        if self.stray_bytes > 0 {
-            line("bytes in no telegram", self.stray_bytes.to_string());
-        }
-        text
+    fn headline(&self, totals: &Totals) -> String {
+        let count = telegrams(totals);
+        format!("line of a SICK LMS 2xx, {} bytes, {count} telegrams", totals.bytes)
     }
 
-    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
+    fn facts(&self, totals: &Totals) -> Facts {
+        let mut facts = Facts::default();
+        facts.add_data("format", "sick-lms2xx");
+        facts.add_data("bytes", totals.bytes);
+        facts.add_data("telegrams", telegrams(totals));
+        totals.add_kinds(&mut facts, "frames", false);
+        facts.add_count("bad_crc", self.bad_crcs, "telegrams with a wrong CRC");
+        facts.add_count("skipped_bytes", self.stray_bytes, "bytes in no telegram");
+        let (mode, is_guessed) = (self.told.mode().code(), self.told.stated_mode.is_none());
+        facts.add_data("measuring_mode", mode);
+        facts.add_data("measuring_mode_is_guessed", is_guessed);
         let scans = &totals.scans;
-        object_of(json!({
-            "format": "sick-lms2xx",
-            "bytes": totals.bytes, "telegrams": telegrams(totals), "frames": totals.kinds,
-            "bad_crc": self.bad_crcs, "skipped_bytes": self.stray_bytes,
-            "measuring_mode": self.told.mode().code(),
-            "measuring_mode_is_guessed": self.told.stated_mode.is_none(),
-            "scans": {
+        facts.add_data(
+            "scans",
+            json!({
                 "count": scans.count, "rate_hz": scans.rate_hz(), "values": scans.values,
                 "without_range": scans.without_echo,
                 "nearest_m": scans.span_m.map(|(near_m, _)| near_m),
                 "farthest_m": scans.span_m.map(|(_, far_m)| far_m),
-            },
-        }))
+            }),
+        );
+        if scans.count > 0 {
+            let rate = scans.rate_hz().map(|rate| format!(", {rate:.3} a second"));
+            facts.add_line("scans", format!("{}{}", scans.count, rate.unwrap_or_default()));
+            let share = 100.0 * scans.without_echo as f64 / scans.values.max(1) as f64;
+            facts.add_line("values", format!("{}, {share:.1} % without range", scans.values));
+            if let Some((near_m, far_m)) = scans.span_m {
+                facts.add_line("ranges", format!("{near_m:.3} to {far_m:.3} m"));
+            }
+            let guessed =
+                if is_guessed { ", guessed from the values: no telegram tells it" } else { "" };
+            facts.add_line("measuring mode", format!("{mode:#04x}{guessed}"));
+        }
+        facts
     }
 }
 

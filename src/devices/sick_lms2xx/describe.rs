@@ -1,20 +1,12 @@
 //! What `menura profiles` shows of an LMS 2xx.
 
-use super::profile::{
-    PowerOnMode, RangeUnit, SickLms2xxProfile, SpoiltTelegram, TransmissionStart,
-};
-use crate::describe::{Rows, Section, beam_rows, noise_rows, shortest};
+use super::profile::{SickLms2xxProfile, SpoiltTelegram, TransmissionStart};
+use crate::describe::{Rows, Section, detection_row, shortest};
 use crate::wire::sick_lms2xx::Variant;
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &SickLms2xxProfile) -> Vec<Section> {
-    vec![
-        ("device", device_rows(driver)),
-        ("line", line_rows(driver)),
-        ("settings of a rig, with their defaults", settings_rows(driver)),
-        ("settings.beam", beam_rows(&driver.defaults.beam)),
-        ("settings.noise", noise_rows(&driver.defaults.noise)),
-    ]
+    vec![("device", device_rows(driver)), ("line", line_rows(driver))]
 }
 
 /// Angle and resolution for people.
@@ -35,7 +27,6 @@ fn device_rows(driver: &SickLms2xxProfile) -> Rows {
     };
     let range = driver.sensitivity_range_m.map(shortest).join(", ");
     vec![
-        ("driver", "sick-lms2xx".to_string()),
         ("type", driver.type_text.clone()),
         ("mirror", format!("{mirror_hz} revolutions/s{interlaced}")),
         ("scans", format!("{}{fixed}", variants.join(", "))),
@@ -46,6 +37,7 @@ fn device_rows(driver: &SickLms2xxProfile) -> Rows {
         ),
         ("range at 10 %", format!("{range} m for sensitivity 0, 1, 2, 3")),
         ("configuration", format!("{} bytes", driver.configuration_len)),
+        detection_row(&driver.defaults.beam),
     ]
 }
 
@@ -72,37 +64,5 @@ fn line_rows(driver: &SickLms2xxProfile) -> Rows {
         ),
         ("wrong CRC", spoilt.to_string()),
         ("line free again", format!("sends {start}")),
-    ]
-}
-
-fn settings_rows(driver: &SickLms2xxProfile) -> Rows {
-    let d = &driver.defaults;
-    let rates: Vec<_> = driver.rates.iter().map(|rate| rate.baud().to_string()).collect();
-    let words = |words: &[&str]| words.join(", ");
-    let modes: Vec<_> = PowerOnMode::WORDS
-        .iter()
-        .filter(|(_, mode)| *mode != PowerOnMode::Reflectivity || driver.has_reflectivity)
-        .map(|(word, _)| *word)
-        .collect();
-    let seconds = |ns: u64| shortest(ns as f64 / 1e9);
-    vec![
-        ("angle_deg", d.variant.angle_deg.to_string()),
-        ("resolution_deg", shortest(f64::from(d.variant.resolution_centideg) / 100.0)),
-        ("baud_rate", format!("{}, allowed {}", d.rate.baud(), rates.join(", "))),
-        ("unit", format!("{}, allowed {}", d.unit.word(), words(&RangeUnit::WORDS.map(|w| w.0)))),
-        ("measuring_mode", format!("{:#04x}", d.measuring_mode.code())),
-        ("power_on_mode", format!("{}, allowed {}", d.power_on_mode.word(), words(&modes))),
-        ("real_time_indices", d.real_time_indices.to_string()),
-        ("sensitivity", format!("{}, allowed 0 to 3", d.sensitivity)),
-        ("password", String::from_utf8_lossy(&d.password).into_owned()),
-        ("address", format!("{}, allowed 0 to 127", d.address)),
-        ("start_up_s", format!("{}; 0 for a scanner that was on before", seconds(d.start_up_ns))),
-        ("restart_s", seconds(d.restart_ns)),
-        ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
-        ("mirror_phase_deg", shortest(d.mirror_phase_rad.to_degrees())),
-        ("error_level", "ok, allowed ok, info, warning, error, fatal".to_string()),
-        ("error_list", "[], pairs [type, number]".to_string()),
-        ("polluted", d.is_polluted.to_string()),
-        ("implausible", d.is_implausible.to_string()),
     ]
 }

@@ -13,6 +13,7 @@ use crate::config::profile::Profile;
 use crate::decoder::datagram::{
     DATA, DatagramDecoder, Head, Lines, PointSource, Shot, Stamp, Sweep, Twin,
 };
+use crate::decoder::facts::{Facts, plural};
 use crate::decoder::{Misfit, object_of};
 use crate::spinning::data_packet;
 use crate::wire::velodyne::position::{ImuWords, POSITION_PACKET_LEN, PositionPacket, PpsStatus};
@@ -261,22 +262,15 @@ impl DatagramDecoder for VelodyneDecoder {
         &[POSITION]
     }
 
-    fn other_lines(&self, _kind: &str, packets: u64) -> Lines {
-        let Some(last) = &self.position else { return Lines::new() };
-        let pps = last.pps_status().map_or("unknown", |pps| pps.name());
-        let noun = if packets == 1 { "packet" } else { "packets" };
-        let mut lines = vec![(POSITION, format!("{packets} {noun}, PPS {pps}"))];
-        lines.extend(last.nmea().map(|nmea| ("last NMEA", printable(nmea))));
-        lines
-    }
-
-    fn other_fields(&self, _kind: &str) -> Map<String, Value> {
-        let Some(last) = &self.position else { return Map::new() };
-        object_of(json!({
-            "last_pps": last.pps_status().map(|pps| pps.name()),
-            "last_nmea": last.nmea(),
-            "last_timestamp_us": last.timestamp_us,
-        }))
+    fn other(&self, _kind: &str, packets: u64) -> Facts {
+        let mut facts = Facts::default();
+        let Some(last) = &self.position else { return facts };
+        let pps = last.pps_status().map(|pps| pps.name());
+        let text = format!("{}, PPS {}", plural(packets, "packet"), pps.unwrap_or("unknown"));
+        facts.add("last_pps", pps, POSITION, text);
+        facts.add_known("last_nmea", last.nmea(), "last NMEA", |nmea| printable(nmea));
+        facts.add_data("last_timestamp_us", last.timestamp_us);
+        facts
     }
 
     fn point_source(&self) -> Result<PointSource, String> {

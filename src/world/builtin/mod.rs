@@ -18,4 +18,4 @@ mod planting;
 mod solids;
 mod tree;
 
-pub use crate::config::rig::scenes::{BUILTIN, BuiltinScene, ParameterHelp};
+pub use crate::config::rig::scenes::{BUILTIN, BuiltinScene};

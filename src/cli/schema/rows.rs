@@ -1,0 +1,130 @@
+//! The keys of a table as rows of text: `docs/RIG-KEYS.md` and `menura profiles NAME` print the same cells.
+
+use std::fmt::Write;
+
+use super::sentences::{Sentences, joined};
+use super::words;
+use crate::config::toml::spec::{Discriminator, KeySpec, TableSpec};
+
+/// One key.
+#[derive(Clone, PartialEq)]
+pub struct Row {
+    /// Its name; dots lead into tables.
+    pub key: String,
+    /// The condition on which the key exists; empty for always.
+    pub when: String,
+    /// The type, with its unit.
+    pub kind: String,
+    /// The allowed values.
+    pub allowed: String,
+    /// The default as written in TOML, `required`, or nothing.
+    pub default: String,
+    /// What the key sets.
+    pub sentence: String,
+}
+
+/// The rows of all keys of the table at `path`, such as `device.settings`.
+pub fn rows_of(spec: &TableSpec, path: &str, sentences: &Sentences) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for key in &spec.keys {
+        rows_of_key(key, spec, "", path, "", sentences, &mut rows);
+    }
+    rows
+}
+
+/// The rows of a key: one for each way in which it depends on others, and those of its own keys.
+pub fn rows_of_key(
+    key: &KeySpec,
+    table: &TableSpec,
+    prefix: &str,
+    path: &str,
+    when: &str,
+    sentences: &Sentences,
+    rows: &mut Vec<Row>,
+) {
+    let mut cases: Vec<(&KeySpec, Vec<String>)> = Vec::new();
+    let mut of_all = 0;
+    for variants in &table.variants {
+        for case in &variants.cases {
+            let Some((_, spec)) = case.keys.iter().find(|(name, _)| *name == key.name) else {
+                continue;
+            };
+            of_all += 1;
+            let Some(spec) = spec else { continue };
+            let word = case_words(&variants.by, case.word.as_deref());
+            match cases.iter_mut().find(|(known, _)| *known == spec) {
+                Some((_, words)) => words.push(word),
+                None => cases.push((spec, vec![word])),
+            }
+        }
+    }
+    if cases.is_empty() {
+        row(key, prefix, path, when, sentences, rows);
+    }
+    for (spec, words) in cases {
+        let is_always = words.len() == of_all;
+        let now = if is_always { String::new() } else { shortened(&words) };
+        let both = [when, &now].into_iter().filter(|part| !part.is_empty());
+        row(spec, prefix, path, &both.collect::<Vec<_>>().join("; "), sentences, rows);
+    }
+}
+
+fn case_words(by: &Discriminator, word: Option<&str>) -> String {
+    match (by, word) {
+        (Discriminator::WordOf(key), Some(word)) => format!("`{key} = \"{word}\"`"),
+        (Discriminator::WordOf(key), None) => format!("`{key}` is a path"),
+        (Discriminator::WhichKey, word) => format!("with `{}`", word.unwrap_or_default()),
+    }
+}
+
+/// `kind = "a"`, `"b"` instead of `kind = "a"`, `kind = "b"`.
+fn shortened(words: &[String]) -> String {
+    let mut all = String::new();
+    let mut last = "";
+    for word in words {
+        let key = word.split_once(" = ").map_or("", |(key, _)| key);
+        all += if all.is_empty() { "" } else { ", " };
+        if !key.is_empty() && key == last {
+            let _ = write!(all, "`{}", word.split_once(" = ").map_or(&**word, |(_, value)| value));
+        } else {
+            all += word;
+        }
+        last = key;
+    }
+    all
+}
+
+fn row(
+    key: &KeySpec,
+    prefix: &str,
+    path: &str,
+    when: &str,
+    sentences: &Sentences,
+    rows: &mut Vec<Row>,
+) {
+    let name = format!("{prefix}{}", key.name);
+    let path = joined(path, &key.name);
+    let default = match &key.default {
+        Some(default) => format!("`{}`", words::written(default)),
+        None if key.is_required => "required".to_owned(),
+        None => String::new(),
+    };
+    rows.push(Row {
+        key: name.clone(),
+        when: when.to_owned(),
+        kind: words::type_of(key),
+        allowed: words::allowed(key),
+        default,
+        sentence: sentences.of(&path, key).unwrap_or_default(),
+    });
+    if let Some(table) = key.table() {
+        for inner in &table.keys {
+            rows_of_key(inner, table, &format!("{name}."), &path, when, sentences, rows);
+        }
+    }
+    if let Some(table) = key.item().and_then(KeySpec::table) {
+        for inner in &table.keys {
+            rows_of_key(inner, table, &format!("{name}[]."), &path, when, sentences, rows);
+        }
+    }
+}

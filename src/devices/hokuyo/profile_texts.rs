@@ -1,0 +1,109 @@
+//! Reads the texts and statuses of a Hokuyo profile.
+
+use crate::config::toml::reader::Field;
+use crate::wire::scip::message::{LONGEST_LINE, is_printable};
+
+/// Two characters that tell how a command went.
+pub type Code = [u8; 2];
+
+/// Length of the end of a line of information: semicolon and sum.
+const BEHIND_TEXT: usize = 2;
+/// Largest text behind the longest key and its colon.
+const LONGEST_TEXT: usize = LONGEST_LINE - BEHIND_TEXT - 5;
+/// Drivers refuse fewer lines.
+const LEAST_STATE_LINES: usize = 7;
+
+/// States that have a text, in the order of the texts.
+pub(super) const MODES: [&str; 8] = [
+    "booting",
+    "idle",
+    "time_adjustment",
+    "single_scan",
+    "multi_scan",
+    "sleep",
+    "waking",
+    "failed",
+];
+
+/// Names that stand in braces in a line of `II`.
+const PLACEHOLDERS: [&str; 8] =
+    ["model", "laser", "speed", "mode", "bit_rate", "time", "time_hex", "status"];
+
+/// The statuses of the seven faults of commands for scans.
+pub(super) fn codes(field: &Field<'_>) -> Option<[Code; 7]> {
+    let expected = "7 codes, as of start, end, cluster, range, order, skip and count";
+    let (items, place) = field.array_of(7..=7, expected)?;
+    let count = items.len();
+    let codes: Option<Vec<Code>> = items.iter().map(status).collect();
+    if count != 7 {
+        field.fault(place.fault("there are 7 of them", format!("allowed: {expected}")));
+        return None;
+    }
+    codes?.try_into().ok()
+}
+
+/// Two characters such as `0E`.
+pub(super) fn status(field: &Field<'_>) -> Option<Code> {
+    let expected = "two digits or capitals, such as \"0E\"";
+    let text = field.text_like(expected, Some("^[0-9A-Z]{2}$"))?;
+    let is_in = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
+    match text.value.as_bytes() {
+        [one, two] if is_in(one) && is_in(two) => Some([*one, *two]),
+        _ => {
+            let fault = text.place.fault("this is no status", format!("allowed: {expected}"));
+            field.fault(fault.note("limit from SCIP"));
+            None
+        }
+    }
+}
+
+/// Lines of `II`, each with one key.
+pub(super) fn state_lines(field: &Field<'_>) -> Option<Vec<String>> {
+    let expected = "lines such as \"LASR:{laser}\"";
+    let lines = field.strings(expected)?;
+    let place = field.place()?;
+    let names: Vec<_> = PLACEHOLDERS.iter().map(|name| format!("{{{name}}}")).collect();
+    let mut is_good = true;
+    if lines.len() < LEAST_STATE_LINES {
+        let label = format!("allowed: {LEAST_STATE_LINES} or more; drivers count them");
+        field.fault(place.fault("there are too few lines", label));
+        is_good = false;
+    }
+    for line in &lines {
+        let plain = names.iter().fold(line.clone(), |line, name| line.replace(name.as_str(), ""));
+        let has_one_colon = plain.matches(':').count() == 1;
+        let fits = plain.len() <= LONGEST_TEXT && plain.bytes().all(is_printable);
+        if !has_one_colon || !fits || plain.contains(['{', '}', ';']) {
+            let label = format!(
+                "allowed: KEY:text of up to {LONGEST_TEXT} printable ASCII characters but `;`, with {}",
+                names.join(" ")
+            );
+            field.fault(place.fault(format!("\"{line}\" is no line of II"), label));
+            is_good = false;
+        }
+    }
+    is_good.then_some(lines)
+}
+
+/// Printable characters without those that part lines of information.
+pub(super) fn text(field: &Field<'_>) -> Option<String> {
+    let expected = format!("up to {LONGEST_TEXT} printable ASCII characters but `:` and `;`");
+    let text = field.text(&expected)?;
+    let is_good = |byte: u8| is_printable(byte) && !matches!(byte, b':' | b';');
+    if text.value.len() > LONGEST_TEXT || !text.value.bytes().all(is_good) {
+        let label = format!("allowed: {expected}");
+        let fault = text.place.fault("this text has no place in a line", label);
+        field.fault(fault.note("limit from SCIP: 71 characters and one colon"));
+        return None;
+    }
+    Some(text.value)
+}
+
+/// The texts of [`MODES`].
+pub(super) fn state_modes(field: &Field<'_>) -> Option<[String; MODES.len()]> {
+    let mut table = field.table("what each state is called")?;
+    let modes = MODES.map(|key| text(&table.required(key)));
+    table.finish();
+    let modes: Option<Vec<String>> = modes.into_iter().collect();
+    modes?.try_into().ok()
+}
