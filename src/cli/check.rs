@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::bench::estimate;
 use super::rig_args::RigArgs;
 use super::{CliError, all, console, setup, world_summary};
-use crate::config::rig::{DeviceConfig, DeviceId, Rig};
+use crate::config::rig::{CableKind, DeviceConfig, DeviceId, Rig};
 use crate::devices::families::family_of;
 use crate::engine::bench::bench;
 use crate::engine::{LiveWorld, load_scene};
@@ -104,7 +104,17 @@ fn device(rig: &Rig, device: &DeviceConfig) -> String {
         link += &format!(", {}", control.describe());
     }
     if let Some(DeviceId(source)) = device.cable_from {
-        link += &format!(", GPS input wired to {}", rig.devices[source].name);
+        let name = &rig.devices[source].name;
+        link += &match device.cable {
+            CableKind::Link => format!(", GPS input wired to {name}"),
+            CableKind::Port(_) => format!(", corrections from {name}"),
+            CableKind::Line(_) => {
+                return format!(
+                    "{}: {}, a line of {name}, {link}",
+                    device.name, device.profile.name
+                );
+            }
+        };
     }
     format!("{}: {}, {settings}, {link}", device.name, device.profile.name)
 }

@@ -86,6 +86,16 @@ pub enum Output {
     },
     /// Bytes that follow one another on the line at the line's rate.
     Bytes(Vec<u8>),
+    /// Bytes on a port that the link does not lead to, for cables within the rig. None at all: the port runs
+    /// so from now on.
+    Aside {
+        /// The port, of the product's `line_ports`.
+        port: u8,
+        /// How the port runs.
+        line: LineSettings,
+        /// The bytes, one after another at the port's rate.
+        bytes: Vec<u8>,
+    },
     /// One telegram to one of the hosts that are connected to a device with a server.
     BytesTo(Peer, Vec<u8>),
     /// The connection to one of these hosts is closed.
@@ -110,7 +120,8 @@ impl Output {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
                 Some(bytes)
             }
-            Self::Disconnect(_)
+            Self::Aside { .. }
+            | Self::Disconnect(_)
             | Self::Line(_)
             | Self::PulsePerSecond(_)
             | Self::Revoke(_)
@@ -139,7 +150,8 @@ impl Output {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
                 Some(bytes)
             }
-            Self::Disconnect(_)
+            Self::Aside { .. }
+            | Self::Disconnect(_)
             | Self::Line(_)
             | Self::PulsePerSecond(_)
             | Self::Revoke(_)
@@ -172,6 +184,9 @@ pub trait Device: Send {
 
     /// Bytes that arrived from the host at `now`, in pieces of any length.
     fn handle_input(&mut self, _now: SimTime, _bytes: &[u8]) {}
+
+    /// Bytes that arrived at `now` by a port that the link does not lead to, from the host of a further line.
+    fn handle_line_input(&mut self, _now: SimTime, _port: u8, _bytes: &[u8]) {}
 
     /// A host has connected to the device's server, or has gone.
     fn handle_peer(&mut self, _now: SimTime, _peer: Peer, _connected: bool) {}

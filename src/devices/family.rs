@@ -65,6 +65,11 @@ pub trait Family: Sync + 'static {
         None
     }
 
+    /// The port that a unit's link leads to, of the product's `line_ports`.
+    fn link_port(&self, _settings: &Self::Settings) -> Option<u8> {
+        None
+    }
+
     /// Whether a unit speaks PTP on the network, for which it needs an address of its own.
     fn speaks_ptp(&self, _settings: &Self::Settings) -> bool {
         false
@@ -244,6 +249,10 @@ impl<F: Family> FamilyReader for Erased<F> {
 
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal> {
         Family::gps_input_refusal(&self.0, own(settings))
+    }
+
+    fn link_port(&self, settings: &dyn FamilyData) -> Option<u8> {
+        Family::link_port(&self.0, own(settings))
     }
 
     fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool {

@@ -6,7 +6,7 @@
 use super::due_queue::DueQueue;
 use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
 use crate::config::rig::schedule::Schedule;
-use crate::config::rig::{DeviceId, Rig};
+use crate::config::rig::{CableKind, DeviceConfig, DeviceId, Rig};
 use crate::devices::{CableSignal, Output, Transmit};
 use crate::time::SimTime;
 use crate::wire::line::LineSettings;
@@ -41,6 +41,8 @@ enum Lost {
 struct End {
     /// The device whose signals it hears.
     source: Option<DeviceId>,
+    /// Which of its signals.
+    kind: CableKind,
     /// How its own serial port runs.
     line: LineSettings,
     /// Signals on their way to it, by their arrival.
@@ -51,7 +53,8 @@ impl Cables {
     /// The cables of `rig`, with their faults; `lines` says how the serial port of each device runs
     /// at power-on.
     pub fn of(rig: &Rig, lines: &[Option<LineSettings>]) -> Self {
-        let sources: Vec<_> = rig.devices.iter().map(|config| config.cable_from).collect();
+        let of = |config: &DeviceConfig| config.cable_from.map(|from| (from, config.cable));
+        let sources: Vec<_> = rig.devices.iter().map(of).collect();
         let mut cables = Self::new(&sources, lines);
         cables.set_faults(&rig.faults);
         cables
@@ -71,16 +74,18 @@ impl Cables {
         self.losses = losses.collect();
     }
 
-    /// `sources` says for each device of the rig which other one it hears, never in a circle; `lines`
-    /// how the serial port of each runs at power-on.
-    fn new(sources: &[Option<DeviceId>], lines: &[Option<LineSettings>]) -> Self {
-        let end = |(source, line): (&Option<DeviceId>, &Option<LineSettings>)| End {
-            source: *source,
+    /// `sources` says for each device of the rig which other one it hears and what of it, never in a
+    /// circle; `lines` how the serial port of each runs at power-on.
+    fn new(sources: &[Option<(DeviceId, CableKind)>], lines: &[Option<LineSettings>]) -> Self {
+        let end = |(source, line): (&Option<(DeviceId, CableKind)>, &Option<LineSettings>)| End {
+            source: source.map(|(device, _)| device),
+            kind: source.map_or(CableKind::Link, |(_, kind)| kind),
             line: line.unwrap_or(LineSettings::eight_n_one(9600)),
             under_way: DueQueue::default(),
         };
         let cables_before = |device: &DeviceId| {
-            std::iter::successors(sources[device.0], |source| sources[source.0]).count()
+            let before = |device: &DeviceId| sources[device.0].map(|(source, _)| source);
+            std::iter::successors(before(device), before).count()
         };
         let mut order: Vec<_> = (0..sources.len()).map(DeviceId).collect();
         order.sort_by_key(cables_before);
@@ -97,19 +102,36 @@ impl Cables {
         self.ends[listener.0].source
     }
 
+    /// The device and its port that `device` is the line to.
+    pub fn line_of(&self, device: DeviceId) -> Option<(DeviceId, u8)> {
+        let End { source, kind, .. } = &self.ends[device.0];
+        match kind {
+            CableKind::Line(port) => source.map(|source| (source, *port)),
+            CableKind::Link | CableKind::Port(_) => None,
+        }
+    }
+
     /// Takes what `source` sends to whoever is wired to it.
     pub fn carry(&mut self, source: DeviceId, transmit: &Transmit) {
         let line = self.ends[source.0].line;
-        let (at, signal) = match &transmit.output {
+        // At a line the bytes begin to leave as they do at the port; an input has heard them at their end.
+        let heard = |bytes: &[u8], line: LineSettings| {
+            SimTime(transmit.due.0 + line.duration_ns(bytes.len()))
+        };
+        let (port, at, signal) = match &transmit.output {
             Output::Line(line) => {
                 self.ends[source.0].line = *line;
                 return;
             }
-            Output::PulsePerSecond(high) => (transmit.due, CableSignal::PulsePerSecond(*high)),
-            Output::Bytes(bytes) => (
-                SimTime(transmit.due.0 + line.duration_ns(bytes.len())),
-                CableSignal::Bytes(bytes.clone(), line),
-            ),
+            Output::PulsePerSecond(high) => {
+                (None, transmit.due, CableSignal::PulsePerSecond(*high))
+            }
+            Output::Bytes(bytes) => {
+                (None, heard(bytes, line), CableSignal::Bytes(bytes.clone(), line))
+            }
+            Output::Aside { port, line, bytes } => {
+                (Some(*port), heard(bytes, *line), CableSignal::Bytes(bytes.clone(), *line))
+            }
             _ => return,
         };
         let rises = signal == CableSignal::PulsePerSecond(true);
@@ -119,6 +141,12 @@ impl Cables {
             return;
         }
         for (listener, end) in self.ends.iter_mut().enumerate() {
+            let at = match (end.kind, port) {
+                (CableKind::Link, None) => at,
+                (CableKind::Port(wanted), Some(port)) if wanted == port => at,
+                (CableKind::Line(wanted), Some(port)) if wanted == port => transmit.due,
+                _ => continue,
+            };
             if end.source == Some(source) && !lost.contains(&Lost::AllTo(DeviceId(listener))) {
                 end.under_way.push(at, signal.clone());
             }
@@ -141,8 +169,8 @@ mod tests {
 
     const SLOW: LineSettings = LineSettings::eight_n_one(9600);
 
-    fn sources<const N: usize>(of: [Option<usize>; N]) -> [Option<DeviceId>; N] {
-        of.map(|source| source.map(DeviceId))
+    fn sources<const N: usize>(of: [Option<usize>; N]) -> [Option<(DeviceId, CableKind)>; N] {
+        of.map(|source| source.map(|source| (DeviceId(source), CableKind::Link)))
     }
 
     fn pulse(due: u64) -> Transmit {
@@ -164,6 +192,22 @@ mod tests {
             assert_eq!(second, CableSignal::Bytes(vec![b'x'; 10], SLOW));
         }
         assert_eq!(cables.next_arrival(DeviceId(3), SimTime(u64::MAX)), None);
+    }
+
+    #[test]
+    fn a_port_reaches_its_line_at_the_first_bit_and_an_input_at_the_last() {
+        let to = |kind| Some((DeviceId(0), kind));
+        let kinds = [CableKind::Link, CableKind::Port(2), CableKind::Line(2), CableKind::Line(3)];
+        let sources = [None, to(kinds[0]), to(kinds[1]), to(kinds[2]), to(kinds[3])];
+        let mut cables = Cables::new(&sources, &[Some(SLOW); 5]);
+        let output = Output::Aside { port: 2, line: SLOW, bytes: vec![7; 10] };
+        cables.carry(DeviceId(0), &Transmit::new(SimTime(0), output));
+        let mut arrival =
+            |device| cables.next_arrival(DeviceId(device), SimTime(u64::MAX)).map(|(at, _)| at.0);
+        let found: Vec<_> = (1..5).map(&mut arrival).collect();
+        assert_eq!(found, [None, Some(10_416_667), Some(0), None]);
+        assert_eq!(cables.line_of(DeviceId(3)), Some((DeviceId(0), 2)));
+        assert_eq!(cables.line_of(DeviceId(2)), None);
     }
 
     #[test]

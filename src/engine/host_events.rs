@@ -100,6 +100,10 @@ impl Renderer<'_> {
             (HostTarget::Robot, _) => return (*at, None),
             (HostTarget::Device(device), _) => *device,
         };
+        let (device, port) = match self.line_of(device) {
+            Some((receiver, port)) => (receiver, Some(port)),
+            None => (device, None),
+        };
         let at = &SimTime(at.0.max(1));
         // What befalls the device until then comes first, as it will when this is repeated.
         self.advance_to(device, *at, out);
@@ -115,7 +119,13 @@ impl Renderer<'_> {
             )
         };
         match words {
-            Words::Bytes(bytes) => (tell(&mut |device, now| device.handle_input(now, bytes)), None),
+            Words::Bytes(bytes) => {
+                let mut hear = |device: &mut dyn Device, now| match port {
+                    Some(port) => device.handle_line_input(now, port, bytes),
+                    None => device.handle_input(now, bytes),
+                };
+                (tell(&mut hear), None)
+            }
             Words::PeerBytes(peer, bytes) => {
                 (tell(&mut |device, now| device.handle_peer_input(now, *peer, bytes)), None)
             }

@@ -233,6 +233,9 @@ impl RunningDevice {
                 continue;
             }
             wires.cables.carry(id, &transmit);
+            if matches!(transmit.output, Output::Aside { .. }) {
+                continue;
+            }
             self.latest_due = self.latest_due.max(transmit.due);
             let marks = self.marks_of(&transmit);
             match (&mut self.revocable, &transmit.output) {
@@ -553,6 +556,11 @@ impl<'scope> Renderer<'scope> {
             place += 1;
         }
         self.devices.iter().all(|device| device.now >= end)
+    }
+
+    /// The device and its port that a device is the line to, if it is nothing else.
+    pub(super) fn line_of(&self, device: DeviceId) -> Option<(DeviceId, u8)> {
+        self.wires.cables.line_of(device)
     }
 
     /// Lets the time of one device come to `now`, with what arrives at it by a cable until then.

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::{LiveWorld, build_devices};
-use crate::config::rig::{DeviceId, Rig, TrajectoryConfig};
+use crate::config::rig::{CableKind, DeviceId, Rig, TrajectoryConfig};
 use crate::sensors::SkyOutlook;
 use crate::sensors::lidar::Scratch;
 use crate::time::SimTime;
@@ -48,6 +48,9 @@ pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
     let built = build_devices(rig, epoch_now_or(rig.start_utc));
     let mut found = Vec::new();
     for (index, (config, built)) in rig.devices.iter().zip(&built).enumerate() {
+        if matches!(config.cable, CableKind::Line(_)) {
+            continue;
+        }
         let around = world.surroundings_of(DeviceId(index), &config.body_from_sensor);
         let mut outlook = |second: u64| {
             built.sensor.sky_outlook(SimTime(second * 1_000_000_000), &around, &mut scratch)
@@ -58,7 +61,9 @@ pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
         if fix_at_s.is_some_and(|second| second <= GRACE_S) {
             continue;
         }
-        let fed = rig.devices.iter().filter(|other| other.cable_from == Some(DeviceId(index)));
+        let fed = rig.devices.iter().filter(|other| {
+            other.cable_from == Some(DeviceId(index)) && other.cable == CableKind::Link
+        });
         let feeds = fed.map(|other| other.name.clone()).collect();
         found.push(HiddenSky { receiver: config.name.clone(), at_start, fix_at_s, feeds });
     }

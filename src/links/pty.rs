@@ -85,7 +85,7 @@ impl PtyLink {
 
     /// The two ends, or `None` when they understand each other.
     fn mismatch(&self) -> io::Result<Option<(LineSettings, LineSettings)>> {
-        if !self.options.strict_rate {
+        if !self.options.strict_rate || self.line() == LineSettings::USB {
             return Ok(None);
         }
         let (host, device) = (self.host_line()?, self.line());

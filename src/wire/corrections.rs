@@ -103,20 +103,10 @@ impl Correction {
     /// Reads a message with header and CRC; `None` if the CRC is wrong or there is no number in it.
     pub fn parse(message: &[u8]) -> Option<Self> {
         let frame = MessageFrame::new(message).ok()?;
-        let data = frame.data();
-        let twelve_bits = |at: usize| {
-            let byte = |n: usize| data.get(at / 8 + n).copied().map(u16::from);
-            match at % 8 {
-                0 => Some(byte(0)? << 4 | byte(1)? >> 4),
-                _ => Some((byte(0)? & 15) << 8 | byte(1)?),
-            }
-        };
-        let number = twelve_bits(0)?;
-        let second = twelve_bits(12).unwrap_or(0);
-        let (sub_type, station) = if number == 4072 { (second, 0) } else { (0, second) };
-        let of = |content| Some(Self { number, sub_type, station, content });
-        if number == 4072 {
-            return of(if second <= 1 { Content::MovingBase } else { Content::Other });
+        let head = Self::damaged(frame.data())?;
+        let of = |content| Some(Self { content, ..head });
+        if head.number == 4072 {
+            return of(if head.sub_type <= 1 { Content::MovingBase } else { Content::Other });
         }
         let rtcm = frame.get_message();
         let place = |x, y, z, height_m| Content::Place { ecef_m: DVec3::new(x, y, z), height_m };
@@ -160,6 +150,22 @@ impl Correction {
             Msg1127 Beidou bds_epoch_time_ms gnss_signal_fine_pseudorange_ext_ms gnss_signal_fine_phaserange_ext_ms;
         );
         of(observations.map_or(Content::Other, Content::Observations))
+    }
+
+    /// The head of a message whose CRC is wrong, so that its number and station may be wrong too;
+    /// `payload` is what follows the length. `None` if there is no number in it.
+    pub fn damaged(payload: &[u8]) -> Option<Self> {
+        let twelve_bits = |at: usize| {
+            let byte = |n: usize| payload.get(at / 8 + n).copied().map(u16::from);
+            match at % 8 {
+                0 => Some(byte(0)? << 4 | byte(1)? >> 4),
+                _ => Some((byte(0)? & 15) << 8 | byte(1)?),
+            }
+        };
+        let number = twelve_bits(0)?;
+        let second = twelve_bits(12).unwrap_or(0);
+        let (sub_type, station) = if number == 4072 { (second, 0) } else { (0, second) };
+        Some(Self { number, sub_type, station, content: Content::Corrupt })
     }
 }
 

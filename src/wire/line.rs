@@ -30,6 +30,9 @@ impl LineSettings {
         Self { baud, data_bits: 8, parity: Parity::None, stop_bits: 1 }
     }
 
+    /// Full-speed USB that looks like a serial port: hosts may set any rate.
+    pub const USB: Self = Self::eight_n_one(12_000_000);
+
     /// Bits of a character, start and stop bits included.
     pub fn bits_per_byte(&self) -> u32 {
         1 + u32::from(self.data_bits)

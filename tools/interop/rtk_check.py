@@ -8,8 +8,8 @@ Two recorded ZED-F9Ps stand 0.94 km apart; the first one is a base that is confi
 - rnx2rtkp fixes the ambiguities between the two and finds the second antenna to 2 cm.
 - The same with the base's RTCM (MSM7) in the place of its RXM-RAWX.
 - pygnssutils takes the base's messages from its caster, by NTRIP 1 and 2, and parses every one.
-- rtkrcv reads both receivers live from their lines, the base's RTCM and the rover's RXM messages, and fixes the
-  second antenna to 2 cm.
+- rtkrcv reads both receivers live, the base's RTCM from the line to its UART2 and the rover's RXM messages, and fixes the
+  second antenna to 2 cm. Meanwhile the line to the base's UART1 has UBX and no RTCM.
 """
 
 import argparse
@@ -27,6 +27,7 @@ from queue import Empty, Queue
 
 from pygnssutils import GNSSNTRIPClient
 from pyubx2 import ERR_RAISE, RTCM3_PROTOCOL, UBX_PROTOCOL, UBXReader
+from serial import Serial
 
 from receiving import free_ports
 
@@ -57,6 +58,15 @@ settings = {{ baud_rate = 921600, sentences = [], messages = [{messages}]{place}
 START = ["--set", "start_utc=2026-11-21T09:27:20Z"]
 BASE_STATION = ", base_station = {{ latitude_deg = {}, longitude_deg = {}, altitude_m = {} }}"
 
+# The line to the second UART of the base, to which a radio would be connected.
+RADIO = """
+[[device]]
+name = "radio"
+profile = "ublox-zed-f9p-hpg1.32"
+line_of = "base.uart2"
+link = {{ pty = "{folder}/radio.tty" }}
+"""
+
 SINGLE = """
 pos1-posmode=single
 pos1-ionoopt=brdc
@@ -78,7 +88,7 @@ LIVE = """
 inpstr1-type=serial
 inpstr2-type=serial
 inpstr1-path={rover}:921600:8:n:1:off
-inpstr2-path={base}:921600:8:n:1:off
+inpstr2-path={radio}:115200:8:n:1:off
 inpstr1-format=ubx
 inpstr2-format=rtcm3
 outstr1-type=file
@@ -187,6 +197,14 @@ def write_base(folder, caster=""):
                      BASE_STATION.format(*PLACES["base"], ALTITUDE + HEIGHT), caster)
 
 
+def write_base_with_radio(folder):
+    """RTCM leaves by UART2 alone."""
+    messages = ", ".join(f'"RTCM-{number}"' for number in LIVE_CORRECTIONS)
+    place = BASE_STATION.format(*PLACES["base"], ALTITUDE + HEIGHT)
+    uart2 = f", uart2 = {{ baud_rate = 115200, messages = [{messages}] }}"
+    return write_rig(folder, "base", ["NAV-PVT"], place + uart2, RADIO.format(folder=folder))
+
+
 def check_caster(menura, folder):
     """A client of a maker of GNSS tools reads the caster."""
     [port] = free_ports(1)
@@ -218,18 +236,25 @@ def check_caster(menura, folder):
 
 def check_live(menura, folder):
     """The receivers run in real time, and rtkrcv with them."""
-    rigs = [write_rig(folder, "rover", ["RXM-RAWX", "RXM-SFRBX"]), write_base(folder)]
-    lines = {name: folder / f"{name}.tty" for name in PLACES}
+    rigs = [write_rig(folder, "rover", ["RXM-RAWX", "RXM-SFRBX"]), write_base_with_radio(folder)]
+    lines = {name: folder / f"{name}.tty" for name in [*PLACES, "radio"]}
     for line in lines.values():
         line.unlink(missing_ok=True)
     solution, configuration = folder / "live.pos", folder / "rtkrcv.conf"
     programs = [subprocess.Popen([menura, "run", rig], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 for rig in rigs]
-    fixed, text = [], ""
+    fixed, text, uart1 = [], "", {}
     try:
         until = time.monotonic() + LIVE_PATIENCE_S
         while not all(line.exists() for line in lines.values()) and time.monotonic() < until:
             time.sleep(0.1)
+        with Serial(str(lines["base"]), 921600, timeout=1) as line:
+            reader = UBXReader(line, protfilter=UBX_PROTOCOL | RTCM3_PROTOCOL)
+            while sum(uart1.values()) < 3 and time.monotonic() < until:
+                _, parsed = reader.read()
+                if parsed is not None:
+                    uart1[parsed.identity] = uart1.get(parsed.identity, 0) + 1
+        check("the line to UART1 has UBX alone", set(uart1) == {"NAV-PVT"}, f"{uart1}")
         ends = {name: os.path.relpath(os.path.realpath(line), "/dev") for name, line in lines.items()}
         configuration.write_text(
             KINEMATIC.format(*ANTENNAS["base"]) + BOTH.format(systems=sum(SYSTEMS.values()))

@@ -58,6 +58,9 @@ pub trait FamilyReader: Sync {
     /// Why a device with these settings does not listen to its GPS input, and what to do about it.
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal>;
 
+    /// The port that a unit's link leads to, of [`Product::line_ports`].
+    fn link_port(&self, settings: &dyn FamilyData) -> Option<u8>;
+
     /// Whether a unit with these settings speaks PTP on the network, for which it needs an address of its own.
     fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool;
 

@@ -21,8 +21,11 @@ pub struct Product {
     pub has_gps_output: bool,
     /// Whether it has an input for PPS and bytes of another device.
     pub has_gps_input: bool,
-    /// Whether it is a GNSS receiver that can be a base or a rover.
-    pub has_corrections: bool,
+    /// The port by which it sends corrections as a base and takes them as a rover, if it is a GNSS
+    /// receiver that can be one.
+    pub corrections_port: Option<u8>,
+    /// Words and numbers of its ports, if a further device of a rig can be the line that leads to one.
+    pub line_ports: &'static [(&'static str, u8)],
     /// Relation to the joint that it sits on.
     pub joint: JointRole,
     /// Facts that faults of its optics need, if it is a lidar.
@@ -44,7 +47,8 @@ impl Product {
             controls: &[],
             has_gps_output: false,
             has_gps_input: false,
-            has_corrections: false,
+            corrections_port: None,
+            line_ports: &[],
             joint: JointRole::None,
             lidar: None,
             is_usb: false,

@@ -1,7 +1,11 @@
 //! Wires the inputs of devices to the outputs of others, as a rig names them.
 
-use crate::rig::{DeviceConfig, DeviceId};
+use crate::rig::{CableKind, DeviceConfig, DeviceId};
+use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Text, nearest};
+
+/// How `line_of` is written.
+pub(crate) const LINE: &str = "a receiver of this rig and its port, such as \"base.uart2\"";
 
 /// A device and the name of the one that its input is wired to.
 pub(crate) struct Cabled {
@@ -13,13 +17,29 @@ pub(crate) struct Cabled {
     pub cable: Option<Text>,
     /// The value of `corrections`.
     pub corrections: Option<Text>,
+    /// The value of `line_of`.
+    pub line: Option<Text>,
+    /// Where `settings` is written.
+    pub settings: Option<Place>,
+}
+
+/// A key of a device that names another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    GpsCable,
+    Corrections,
+    LineOf,
 }
 
 impl Cabled {
-    /// The device it is wired to, and whether for corrections.
-    fn wire(&self) -> Option<(&Text, bool)> {
-        let cable = self.cable.as_ref().map(|text| (text, false));
-        cable.or(self.corrections.as_ref().map(|text| (text, true)))
+    /// The name of the device it is wired to, and what says so.
+    fn wire(&self) -> Option<(&Text, Key)> {
+        let keys = [
+            (&self.cable, Key::GpsCable),
+            (&self.corrections, Key::Corrections),
+            (&self.line, Key::LineOf),
+        ];
+        keys.into_iter().find_map(|(text, key)| Some((text.as_ref()?, key)))
     }
 }
 
@@ -42,10 +62,37 @@ pub(crate) fn connect(
             field.fault(fault.note("limit from the rig format: somebody must be heard first"));
         }
     }
-    let wired = devices
-        .into_iter()
-        .zip(sources)
-        .map(|(entry, cable_from)| entry.map(|entry| DeviceConfig { cable_from, ..entry.device }));
+    let kinds: Vec<CableKind> =
+        devices.iter().map(|entry| entry.as_ref().map_or(CableKind::Link, Cabled::kind)).collect();
+    let lines_of = |device: usize| {
+        let of = sources.iter().zip(&kinds).enumerate();
+        of.filter_map(move |(line, (source, kind))| match kind {
+            CableKind::Line(port) if *source == Some(DeviceId(device)) => Some((line, *port)),
+            _ => None,
+        })
+    };
+    for (index, entry) in devices.iter().enumerate() {
+        let Some(entry) = entry else { continue };
+        let link_port = entry.device.profile.family.link_port(&*entry.device.settings);
+        let mut taken: Vec<u8> = link_port.into_iter().collect();
+        for (line, port) in lines_of(index) {
+            let text = devices[line].as_ref().and_then(|line| line.line.as_ref());
+            if let Some(text) = text.filter(|_| taken.contains(&port)) {
+                let title = format!("\"{}\" has a line already", text.value);
+                let label = "name another port, or remove this device";
+                let fault = text.place.fault(title, label);
+                field.fault(fault.note("limit from the rig format: a port has one line"));
+            }
+            taken.push(port);
+        }
+    }
+    let further: Vec<Vec<u8>> =
+        (0..devices.len()).map(|index| lines_of(index).map(|(_, port)| port).collect()).collect();
+    let wired = devices.into_iter().zip(sources).zip(kinds.into_iter().zip(further)).map(
+        |((entry, cable_from), (cable, further_lines))| {
+            entry.map(|entry| DeviceConfig { cable_from, cable, further_lines, ..entry.device })
+        },
+    );
     wired.collect()
 }
 
@@ -63,7 +110,11 @@ fn source(
     names: &[Text],
     field: &Field<'_>,
 ) -> Option<DeviceId> {
-    let (cable, is_corrections) = entry.wire()?;
+    let (cable, key) = entry.wire()?;
+    if key == Key::LineOf {
+        return line_of(entry, cable, devices, names, field);
+    }
+    let is_corrections = key == Key::Corrections;
     let tell = |title: String, label: String, note: &str| {
         field.fault(cable.place.fault(title, label).note(note));
         None
@@ -77,7 +128,7 @@ fn source(
             "a GNSS receiver",
         ),
         true => (
-            profile.product.has_corrections,
+            profile.product.corrections_port.is_some(),
             "takes no corrections",
             "remove `corrections`",
             "a base station",
@@ -97,7 +148,11 @@ fn source(
         .flatten()
         .filter(|other| {
             let product = &other.device.profile.product;
-            if is_corrections { product.has_corrections } else { product.has_gps_output }
+            let has_output = match is_corrections {
+                true => product.corrections_port.is_some(),
+                false => product.has_gps_output,
+            };
+            has_output && other.line.is_none()
         })
         .map(|other| other.device.name.as_str())
         .collect();
@@ -126,6 +181,81 @@ fn source(
     if !outputs.contains(&wanted.as_str()) {
         let title = format!("\"{wanted}\" is not {kind}");
         return tell(title, allowed, "limit from the product: the cable leads to a receiver");
+    }
+    Some(DeviceId(place))
+}
+
+impl Cabled {
+    /// What comes by its cable.
+    fn kind(&self) -> CableKind {
+        let product = &self.device.profile.product;
+        match self.wire() {
+            Some((_, Key::Corrections)) => {
+                product.corrections_port.map_or(CableKind::Link, CableKind::Port)
+            }
+            Some((text, Key::LineOf)) => port_of(text, product.line_ports)
+                .map_or(CableKind::Link, |(_, port)| CableKind::Line(port)),
+            Some((_, Key::GpsCable)) | None => CableKind::Link,
+        }
+    }
+}
+
+/// The device and the port in the value of `line_of`.
+fn port_of<'a>(text: &'a Text, ports: &[(&str, u8)]) -> Option<(&'a str, u8)> {
+    let (device, word) = text.value.rsplit_once('.')?;
+    ports.iter().find(|(known, _)| *known == word).map(|(_, port)| (device, *port))
+}
+
+/// The receiver that `entry` is a line of.
+fn line_of(
+    entry: &Cabled,
+    text: &Text,
+    devices: &[Option<Cabled>],
+    names: &[Text],
+    field: &Field<'_>,
+) -> Option<DeviceId> {
+    let profile = &entry.device.profile;
+    let tell = |place: &Place, title: String, label: String, note: &str| {
+        field.fault(place.fault(title, label).note(note));
+        None
+    };
+    let ports = profile.product.line_ports;
+    if ports.is_empty() {
+        let title = format!("{} has one port only", profile.name);
+        let note = format!("limit from the profile {}", profile.name);
+        return tell(&text.place, title, "remove `line_of`".into(), &note);
+    }
+    let others = [&entry.cable, &entry.corrections].into_iter().flatten().next();
+    if let Some(other) = others {
+        let title = "a device with `line_of` is only a line".to_string();
+        let label = "write this at the receiver".to_string();
+        return tell(&other.place, title, label, "limit from the rig format");
+    }
+    if let Some(place) = &entry.settings {
+        let title = "a device with `line_of` has no settings of its own".to_string();
+        let label = "write them at the receiver".to_string();
+        return tell(place, title, label, "limit from the rig format");
+    }
+    let words: Vec<_> = ports.iter().map(|(word, _)| *word).collect();
+    let Some((name, _)) = port_of(text, ports) else {
+        let title = format!("\"{}\" is not a receiver and its port", text.value);
+        let label = format!("allowed: {LINE}; ports: {}", words.join(", "));
+        return tell(&text.place, title, label, "limit from the rig format");
+    };
+    let of_name = |other: &Cabled| other.device.name == name;
+    let Some(place) = devices.iter().position(|other| other.as_ref().is_some_and(of_name)) else {
+        // A device that cannot be read has its own fault.
+        if names.iter().any(|other| other.value == name) {
+            return None;
+        }
+        let title = format!("there is no device \"{name}\" in this rig");
+        return tell(&text.place, title, format!("allowed: {LINE}"), "");
+    };
+    let receiver = devices[place].as_ref()?;
+    if receiver.line.is_some() || receiver.device.profile.name != profile.name {
+        let title = format!("\"{name}\" is not a receiver with the profile {}", profile.name);
+        let label = "name the receiver whose line this is, and give both one profile".to_string();
+        return tell(&text.place, title, label, "limit from the rig format");
     }
     Some(DeviceId(place))
 }

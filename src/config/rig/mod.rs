@@ -371,8 +371,12 @@ pub struct DeviceConfig {
     /// Where else it listens to its hosts.
     pub controls: Vec<ControlConfig>,
     /// The device whose PPS and serial port it hears by a cable; of a rover, the base whose corrections
-    /// it has.
+    /// it has; of a further line, the receiver.
     pub cable_from: Option<DeviceId>,
+    /// What comes by the cable.
+    pub cable: CableKind,
+    /// Ports of the device to which further devices of the rig are lines.
+    pub further_lines: Vec<u8>,
     /// The caster that hands out what it sends.
     pub caster: Option<CasterConfig>,
     /// The caster that it has corrections from.
@@ -400,6 +404,19 @@ impl DeviceConfig {
     pub fn settings<S: 'static>(&self) -> Option<&S> {
         self.settings.get()
     }
+}
+
+/// What a cable from another device carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CableKind {
+    /// PPS, and what leaves by the link.
+    #[default]
+    Link,
+    /// What leaves by this port.
+    Port(u8),
+    /// What leaves by this port; the device is nothing but the line to it, and its hosts speak to the
+    /// device that it leads to.
+    Line(u8),
 }
 
 /// Where a device's bytes go.

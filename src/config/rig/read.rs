@@ -22,8 +22,8 @@ use crate::rig::response_read::{Named, responses, stimuli};
 use crate::rig::short_forms::{self, Defaults, repeat_device, repeated};
 use crate::rig::short_link::{self, Address, KINDS, Taken, written_out};
 use crate::rig::{
-    CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, PtpMasterConfig, Rig, RigPlaces,
-    RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig, WorldConfig,
+    CableKind, CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, PtpMasterConfig, Rig,
+    RigPlaces, RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig, WorldConfig,
 };
 use crate::toml::diagnostic::{Diagnostics, Place, SourceFile};
 use crate::toml::explore::explore;
@@ -413,6 +413,8 @@ fn devices(
             let cable = table.optional("gps_cable").text("the name of a receiver of this rig");
             let corrections =
                 table.optional("corrections").text("the name of a base station of this rig");
+            let line = table.optional("line_of").text(cable_read::LINE);
+            let settings = table.node("settings").map(|node| node.place.clone());
             let (caster, ntrip) = (table.optional("caster"), table.optional("ntrip"));
             let served = caster.is_written().then(|| ntrip::caster(&caster, shared.claims));
             let taken_from = ntrip.is_written().then(|| ntrip::client(&ntrip));
@@ -438,7 +440,7 @@ fn devices(
                 }
                 names.push(name);
             }
-            Some(Cabled { name, device: device?, cable, corrections })
+            Some(Cabled { name, device: device?, cable, corrections, line, settings })
         })
         .collect();
     super::driver_read::check(&devices, robot, field);
@@ -449,7 +451,7 @@ fn devices(
 fn may_correct(device: &DeviceConfig, caster: &Field<'_>, ntrip: &Field<'_>) {
     let profile = &device.profile;
     for (field, key) in [(caster, "caster"), (ntrip, "ntrip")] {
-        if let Some(place) = field.place().filter(|_| !profile.product.has_corrections) {
+        if let Some(place) = field.place().filter(|_| profile.product.corrections_port.is_none()) {
             let title = format!("{} neither sends nor takes corrections", profile.name);
             let fault = place.fault(title, format!("remove `{key}`"));
             field.fault(fault.note(format!("limit from the profile {}", profile.name)));
@@ -457,7 +459,7 @@ fn may_correct(device: &DeviceConfig, caster: &Field<'_>, ntrip: &Field<'_>) {
     }
     if let Some(place) = ntrip.place()
         && let Some(refusal) = profile.family.gps_input_refusal(&*device.settings)
-        && profile.product.has_corrections
+        && profile.product.corrections_port.is_some()
     {
         ntrip.fault(place.fault(refusal.title, refusal.label).note("limit from the rig format"));
     }
@@ -523,6 +525,8 @@ fn device(
             link: link.clone()?.0,
             controls: link?.1,
             cable_from: None,
+            cable: CableKind::default(),
+            further_lines: Vec::new(),
             caster: None,
             ntrip: None,
             longest_series_ns: DeviceConfig::LONGEST_SERIES_NS,

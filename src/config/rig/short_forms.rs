@@ -11,7 +11,7 @@ use crate::toml::reader::{Entry, Field, Limit, Node, Value};
 const MAX_DEFAULTS: usize = 64;
 
 /// Keys that each device writes itself.
-const OWN_KEYS: [&str; 5] = ["name", "profile", "repeat", "caster", "ntrip"];
+const OWN_KEYS: [&str; 6] = ["name", "profile", "repeat", "caster", "ntrip", "line_of"];
 
 /// `[defaults]`: keys that devices with matching profiles have unless they write them.
 pub(crate) struct Defaults {

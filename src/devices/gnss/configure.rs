@@ -1,7 +1,10 @@
 //! The CFG messages of a u-blox receiver: what each sets, asks for and refuses.
 
 use super::fences::CFG_GEOFENCE;
-use super::items::{Protocol, ROWS, UART1, input_key, is_made, key, output_key, rate_key};
+use super::items::{
+    Protocol, ROWS, Row, UART1, baud_key, input_key, is_baud_rate, is_made, key, output_key,
+    rate_key,
+};
 use super::legacy::Legacy;
 use super::power::CFG_PWR;
 use super::profile::GnssDialect;
@@ -154,7 +157,7 @@ impl Gnss {
     /// CFG-PRT: asked for with a port or without, or set with one block or more.
     fn configure_ports(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         if payload.len() <= 1 {
-            let port = payload.first().copied().unwrap_or(UART1);
+            let port = payload.first().copied().unwrap_or(self.served_port());
             let answer = self.port_settings(port).ok_or(())?;
             self.send_frame(now, &answer.to_frame());
             return Ok(());
@@ -174,10 +177,8 @@ impl Gnss {
 
     /// Sets a port that [`is_port`].
     pub(super) fn set_port(&mut self, set: &CfgPrt) {
-        match set.port {
-            1 => self.store.set(key::UART1_BAUDRATE, set.baud.into()),
-            2 => self.store.set(key::UART2_BAUDRATE, set.baud.into()),
-            _ => {}
+        if let Some(key) = baud_key(set.port) {
+            self.store.set(key, set.baud.into());
         }
         for (protocol, bit) in PROTOCOL_BITS {
             let is_in = set.input_protocols & bit != 0;
@@ -185,7 +186,7 @@ impl Gnss {
             self.store.set(input_key(set.port, protocol), is_in.into());
             self.store.set(output_key(set.port, protocol), is_out.into());
         }
-        self.ports.insert(set.port, *set);
+        self.port_blocks.insert(set.port, *set);
     }
 
     pub(super) fn port_settings(&self, port: u8) -> Option<CfgPrt> {
@@ -193,12 +194,10 @@ impl Gnss {
             let set = PROTOCOL_BITS.iter().filter(|(p, _)| self.store.is_set(key_of(port, *p)));
             set.fold(0, |mask, (_, bit)| mask | bit)
         };
-        let baud = match port {
-            1 => self.store.get(key::UART1_BAUDRATE),
-            2 => self.store.get(key::UART2_BAUDRATE),
-            0 | 3 | 4 => 0,
-            _ => return None,
-        };
+        if port > 4 {
+            return None;
+        }
+        let baud = baud_key(port).map_or(0, |key| self.store.get(key));
         let blank = CfgPrt {
             port,
             mode: match port {
@@ -213,7 +212,7 @@ impl Gnss {
             baud: baud as u32,
             input_protocols: mask(input_key),
             output_protocols: mask(output_key),
-            ..self.ports.get(&port).copied().unwrap_or(blank)
+            ..self.port_blocks.get(&port).copied().unwrap_or(blank)
         })
     }
 
@@ -233,7 +232,7 @@ impl Gnss {
                 Ok(())
             }
             CfgMsg::ThisPort(_, rate) => {
-                let item = Item { key: key_of(UART1)?, value: rate.into() };
+                let item = Item { key: key_of(self.served_port())?, value: rate.into() };
                 self.store.set_all(1, &[item]).map_err(drop)?;
                 self.name_unmade(&[item]);
                 Ok(())
@@ -255,7 +254,11 @@ impl Gnss {
     pub(super) fn name_unmade(&self, items: &[Item]) {
         let rates = items.iter().filter(|item| item.value > 0 && item.key.group() == RATES);
         for item in rates {
-            let row = ROWS.iter().find(|row| row.key.0 + u32::from(UART1) == item.key.0);
+            let is_of = |row: &&Row| {
+                let port = item.key.0.wrapping_sub(row.key.0);
+                self.ports.iter().any(|known| known.is_wired && u32::from(known.number) == port)
+            };
+            let row = ROWS.iter().filter(|row| row.message.is_some()).find(is_of);
             let id = row.and_then(|row| row.message).filter(|id| !is_made(&self.profile, *id));
             if let (Some(row), Some(_)) = (row, id) {
                 tracing::warn!("a host switched on {}, which Menura does not send", row.name);
@@ -451,7 +454,7 @@ impl Gnss {
 /// line is.
 pub(super) fn is_port(set: &CfgPrt) -> bool {
     match set.port {
-        1 | 2 => set.mode & 0x3ec0 == 0x08c0 && super::items::is_baud_rate(set.baud.into()),
+        1 | 2 => set.mode & 0x3ec0 == 0x08c0 && is_baud_rate(set.baud.into()),
         port => matches!(port, 0 | 3 | 4),
     }
 }

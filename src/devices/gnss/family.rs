@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use super::faults::FAULTS;
-use super::profile::{GnssDialect, GnssProfile, GnssSettings};
+use super::further_line::FurtherLine;
+use super::profile::{GnssDialect, GnssProfile, GnssSettings, LinePort};
 use super::{Gnss, commands, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{GpsInputRefusal, Product};
+use crate::config::rig::CableKind;
 use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
 use crate::sensors::gnss::SkySensor;
+use crate::wire::line::LineSettings;
 
 /// `gnss`
 #[derive(Debug)]
@@ -34,7 +37,13 @@ impl Family for GnssFamily {
     fn product(&self, profile: &GnssProfile) -> Product {
         Product {
             has_gps_output: true,
-            has_corrections: profile.dialect == GnssDialect::Ublox9,
+            corrections_port: (profile.dialect == GnssDialect::Ublox9)
+                .then_some(LinePort::Uart2.number()),
+            line_ports: match profile.dialect {
+                GnssDialect::Ublox8 => &[("uart1", 1), ("usb", 3)],
+                GnssDialect::Ublox9 => &[("uart1", 1), ("uart2", 2), ("usb", 3)],
+                GnssDialect::Ublox10 | GnssDialect::Garmin | GnssDialect::Plain => &[],
+            },
             ..Product::on_a_line("a receiver")
         }
     }
@@ -46,15 +55,25 @@ impl Family for GnssFamily {
         })
     }
 
+    fn link_port(&self, settings: &GnssSettings) -> Option<u8> {
+        Some(settings.port.number())
+    }
+
     fn faults(&self) -> &'static [DeviceFaultKind] {
         &FAULTS
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        if matches!(unit.config.cable, CableKind::Line(_)) {
+            let line = LineSettings::eight_n_one(unit.profile.defaults.baud);
+            let sensor = SkySensor::new(&unit.settings.receiver, unit.epoch);
+            return Built { device: Box::new(FurtherLine::new(line)), sensor: Arc::new(sensor) };
+        }
         let faults = unit.faults.kind();
         let sensor = SkySensor::new(&unit.settings.receiver, unit.epoch).with_faults(&faults);
         let mut device = Gnss::new(unit.profile, unit.settings, &sensor, unit.noise(), unit.epoch);
         device.set_faults(&faults);
+        device.wire(&unit.config.further_lines);
         Built { device: Box::new(device), sensor: Arc::new(sensor) }
     }
 
@@ -62,7 +81,12 @@ impl Family for GnssFamily {
         let outputs = settings.sentences.iter().map(|kind| kind.word());
         let outputs: Vec<_> = outputs.chain(settings.messages.iter().map(String::as_str)).collect();
         let rate = 1e9 / settings.period_ns as f64;
-        format!("{rate} Hz, {} baud, {}", settings.baud, outputs.join(" "))
+        let line = match settings.port {
+            LinePort::Uart1 => format!("{} baud", settings.baud),
+            LinePort::Uart2 => format!("UART2 at {} baud", settings.baud),
+            LinePort::Usb => "USB".to_owned(),
+        };
+        format!("{rate} Hz, {line}, {}", outputs.join(" "))
     }
 
     fn commands(&self, profile: &GnssProfile) -> Vec<CommandTable> {

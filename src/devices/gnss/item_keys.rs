@@ -50,10 +50,12 @@ pub const CONSTR_DGNSSTO: Key = Key(0x2011_00c4);
 pub const UART2_ENABLED: Key = Key(0x1053_0005);
 /// Looks for jamming.
 pub const ITFM_ENABLE: Key = Key(0x1041_000d);
-/// Which text goes out on UART1 as NMEA: bit 0 errors, 1 warnings, 2 notices.
-pub const INFMSG_NMEA: Key = Key(0x2092_0007);
+/// Which text goes out on I2C as NMEA; other ports' keys follow it.
+pub const INFMSG_NMEA: Key = Key(0x2092_0006);
 /// The same as UBX.
-pub const INFMSG_UBX: Key = Key(0x2092_0002);
+pub const INFMSG_UBX: Key = Key(0x2092_0001);
+/// Whether USB works at all.
+pub const USB_ENABLED: Key = Key(0x1065_0001);
 /// Whether the port works at all.
 pub const UART1_ENABLED: Key = Key(0x1052_0005);
 /// 0 off, 1 surveys its position, 2 stays at a given one.
@@ -157,3 +159,7 @@ pub const WKNROLLOVER: Key = Key(0x3011_0017);
 pub const ODO_USE: Key = Key(0x1022_0001);
 /// The number of a base station, 0 to 4095.
 pub const RTCM_DF003_OUT: Key = Key(0x3009_0001);
+/// The number of the base station that a rover wants.
+pub const RTCM_DF003_IN: Key = Key(0x3009_0008);
+/// Whether a rover wants one station: 0 no, 1 that or none, 2 that alone.
+pub const RTCM_DF003_IN_FILTER: Key = Key(0x2009_0009);

@@ -15,17 +15,20 @@ use std::sync::LazyLock;
 
 pub(super) use super::item_keys as key;
 use super::profile::{
-    BaseStation, GnssDialect, GnssProfile, GnssSettings, NmeaVersion, SentenceKind, UBX_OUTPUTS,
+    BaseStation, GnssDialect, GnssProfile, GnssSettings, LinePort, NmeaVersion, PortOutput, RTCM,
+    SentenceKind, UBX_OUTPUTS,
 };
 use crate::frames::Geodetic;
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::ubx::MessageId;
 use crate::wire::ubx::cfg::{Item, Key};
 
-/// The UART that hosts have; I2C is 0, UART2 2, USB 3, SPI 4.
+/// The first UART, u-blox's port 1; I2C is 0 and SPI is 4.
 pub const UART1: u8 = 1;
-/// Takes corrections from a base that it is wired to.
+/// The second UART of a ZED-F9P.
 pub const UART2: u8 = 2;
+/// USB, which has no baud rate.
+pub const USB: u8 = 3;
 
 /// A protocol of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,34 @@ pub fn input_key(port: u8, protocol: Protocol) -> Key {
 /// Whether `protocol` is sent on `port`.
 pub fn output_key(port: u8, protocol: Protocol) -> Key {
     Key(0x1072_0000 + (u32::from(port) << 17) + protocol as u32)
+}
+
+/// Whether a port with a line works at all.
+pub fn enabled_key(port: u8) -> Key {
+    match port {
+        UART2 => key::UART2_ENABLED,
+        USB => key::USB_ENABLED,
+        _ => key::UART1_ENABLED,
+    }
+}
+
+/// Baud rate of a port with a line; USB has none.
+pub fn baud_key(port: u8) -> Option<Key> {
+    match port {
+        UART1 => Some(key::UART1_BAUDRATE),
+        UART2 => Some(key::UART2_BAUDRATE),
+        _ => None,
+    }
+}
+
+/// Which text goes out on a port as NMEA: bit 0 errors, 1 warnings, 2 notices.
+pub fn nmea_text_key(port: u8) -> Key {
+    Key(key::INFMSG_NMEA.0 + u32::from(port))
+}
+
+/// The same as UBX.
+pub fn ubx_text_key(port: u8) -> Key {
+    Key(key::INFMSG_UBX.0 + u32::from(port))
 }
 
 /// The signals without one of which a system is not received.
@@ -465,12 +496,12 @@ impl Store {
             key::UTCSTANDARD => matches!(value, 0 | 3 | 5 | 6 | 7),
             // 5 is conservative ambiguity resolution, of HPG 1.50.
             key::DGNSSMODE => matches!(value, 2 | 3) || value == 5 && self.version >= 2750,
-            // The emulated line is 8N1 (1 stop bit, 0 eight data bits, 0 no parity).
-            Key(0x2052_0002) => value == 1,
-            Key(0x2052_0003 | 0x2052_0004) => value == 0,
+            // The emulated lines are 8N1 (1 stop bit, 0 eight data bits, 0 no parity).
+            Key(0x2052_0002 | 0x2053_0002) => value == 1,
+            Key(0x2052_0003 | 0x2052_0004 | 0x2053_0003 | 0x2053_0004) => value == 0,
             // Pulses on the grids of GLONASS, BeiDou and Galileo are missing.
             key::TIMEGRID_TP1 | key::TMODE_POS_TYPE => value <= 1,
-            key::TMODE_MODE => value <= 2,
+            key::TMODE_MODE | key::RTCM_DF003_IN_FILTER => value <= 2,
             key::GEOFENCE_CONFLVL => value <= 5,
             key if key.is_bit() => value <= 1,
             _ => true,
@@ -518,7 +549,6 @@ fn fixed_place(place: Geodetic) -> Vec<(Key, u64)> {
 fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
     let mut items = vec![
         (key::RATE_MEAS, settings.period_ns / 1_000_000),
-        (key::UART1_BAUDRATE, settings.baud.into()),
         (key::NMEA_HIGHPREC, settings.high_precision.into()),
         (key::INFIL_MINELEV, settings.receiver.mask_rad.to_degrees().round() as u64),
         (key::TP1_ENA, settings.pulse.is_enabled.into()),
@@ -537,16 +567,46 @@ fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
     for system in profile.systems() {
         items.push((system_key(system), settings.receiver.systems.contains(&system).into()));
     }
-    for kind in &profile.nmea.order {
-        let key = rate_key(sentence_id(*kind), UART1);
-        items.extend(key.map(|key| (key, settings.sentences.contains(kind).into())));
-    }
-    for (name, id) in UBX_OUTPUTS.iter().filter(|(name, _)| profile.has_message(name)) {
-        let key = rate_key(*id, UART1);
-        let is_on = settings.messages.iter().any(|on| on == name);
-        items.extend(key.map(|key| (key, is_on.into())));
+    let output = PortOutput {
+        baud: settings.baud,
+        sentences: settings.sentences.clone(),
+        messages: settings.messages.clone(),
+    };
+    port_items(settings.port, &output, profile, &mut items);
+    if let Some(output) = &settings.uart2 {
+        port_items(LinePort::Uart2, output, profile, &mut items);
     }
     items
+}
+
+/// What settings of a port mean as items.
+fn port_items(
+    port: LinePort,
+    output: &PortOutput,
+    profile: &GnssProfile,
+    items: &mut Vec<(Key, u64)>,
+) {
+    let number = port.number();
+    items.extend(baud_key(number).map(|key| (key, output.baud.into())));
+    for kind in &profile.nmea.order {
+        let key = rate_key(sentence_id(*kind), number);
+        items.extend(key.map(|key| (key, output.sentences.contains(kind).into())));
+    }
+    let is_on = |name: &str| output.messages.iter().any(|on| on == name);
+    let outputs = || UBX_OUTPUTS.iter().filter(|(name, _)| profile.has_message(name));
+    for (name, id) in outputs() {
+        items.extend(rate_key(*id, number).map(|key| (key, is_on(name).into())));
+    }
+    // UART2 has RTCM alone from the factory: a rig that names other output wants it sent.
+    if port == LinePort::Uart2 {
+        if !output.sentences.is_empty() {
+            items.push((output_key(number, Protocol::Nmea), 1));
+        }
+        if outputs().any(|(name, id)| id.class != RTCM && is_on(name)) {
+            let keys = [input_key, output_key].map(|key| key(number, Protocol::Ubx));
+            items.extend(keys.map(|key| (key, 1)));
+        }
+    }
 }
 
 /// Rates a receiver's UART runs at.

@@ -9,6 +9,7 @@ use crate::sensors::gnss::corrected::Baseline;
 use crate::sensors::gnss::dop::Dop;
 use crate::sensors::gnss::navigator::{Fix, Solution, TrackedSatellite};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
+use crate::sensors::gnss::tracked::CorrectionSource;
 use crate::time::leap_second_near;
 use crate::wire::ubx::mon::TimTp;
 use crate::wire::ubx::nav::*;
@@ -470,6 +471,14 @@ impl Reporter<'_> {
             let is_tracked = t.cno_dbhz[0].is_some();
             let health = if t.satellite.is_healthy { 1 } else { 2 };
             let orbit: u32 = if is_tracked { 1 } else { 2 };
+            // Corrected, its source, its code and its carrier.
+            let corrections = match t.correction.source {
+                CorrectionSource::None => 0,
+                CorrectionSource::Sbas => 1 << 6 | 1 << 16 | 1 << 20,
+                CorrectionSource::Rtcm => {
+                    1 << 6 | 1 << 17 | 1 << 20 | u32::from(t.correction.has_carrier) << 21
+                }
+            };
             SatInfo {
                 gnss_id: gnss_id(t.satellite.system),
                 sv_id: t.satellite.svid,
@@ -480,7 +489,7 @@ impl Reporter<'_> {
                 flags: quality
                     | u32::from(t.is_used) << 3
                     | health << 4
-                    | u32::from(self.is_differential() && t.is_used) << 6
+                    | corrections
                     | orbit << 8
                     | u32::from(is_tracked) << 11
                     | 1 << 12,
@@ -500,7 +509,10 @@ impl Reporter<'_> {
                 GnssSystem::Beidou if t.satellite.svid <= 5 => t.satellite.svid + 158,
                 GnssSystem::Beidou => t.satellite.svid + 27,
             },
-            flags: u8::from(t.is_used) | 1 << 2 | u8::from(t.cno_dbhz[0].is_some()) << 3,
+            flags: u8::from(t.is_used)
+                | u8::from(t.correction.source != CorrectionSource::None) << 1
+                | 1 << 2
+                | u8::from(t.cno_dbhz[0].is_some()) << 3,
             quality: if t.cno_dbhz[0].is_some() { 7 } else { 1 },
             cno_dbhz: t.cno_dbhz[0].map_or(0, |cno| cno.round() as u8),
             elevation_deg: t.elevation_deg.round() as i8,

@@ -24,6 +24,7 @@ mod family;
 mod faults;
 mod fences;
 mod frozen;
+mod further_line;
 mod garmin;
 mod in_force;
 mod item_keys;
@@ -33,6 +34,7 @@ mod messages;
 mod monitor;
 mod navigation_data;
 mod output;
+mod ports;
 mod position_fix;
 mod power;
 pub mod profile;
@@ -52,14 +54,17 @@ pub use self::family::GnssFamily;
 use std::collections::{BTreeMap, VecDeque};
 
 use self::clock::{LeapSeconds, Scale, Stamp, next_on_grid};
-use self::items::{Protocol, Store, UART1, UART2, key, output_key, rate_key, sentence_id};
+use self::items::{
+    Protocol, Store, UART2, key, nmea_text_key, rate_key, sentence_id, ubx_text_key,
+};
 use self::monitor::Traffic;
+use self::ports::Port;
 use self::rover::Rover;
 use self::sentences::Memory;
 use self::survey::Survey;
 use self::systems::Channels;
 use self::transactions::Transaction;
-use super::{CableSignal, Device, Output, Transmit};
+use super::{CableSignal, Device, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::gnss::profile::{
     GnssDialect, GnssProfile, GnssSettings, NmeaVersion, RTCM, UBX_OUTPUTS,
@@ -71,15 +76,12 @@ use crate::sensors::gnss::observations::{Observation, Observer};
 use crate::sensors::gnss::{SkySensor, SkyView};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
-use crate::serial::uart::Uart;
 use crate::time::{Epoch, SimTime};
-use crate::wire::framer::Framer;
-use crate::wire::gnss_stream::{self, GnssStream};
 use crate::wire::line::LineSettings;
 use crate::wire::nmea::{Number, Sentence, Txt};
 use crate::wire::ubx::cfg::CfgPrt;
 use crate::wire::ubx::rxm::RxmSfrbx;
-use crate::wire::ubx::{Frame, MessageId, OVERHEAD, Payload};
+use crate::wire::ubx::{Frame, MessageId, Payload};
 
 /// Nothing was wrong, or the message is refused.
 type Verdict = Result<(), ()>;
@@ -104,12 +106,12 @@ pub struct Gnss {
     noise: NoiseSource,
     navigator: Navigator,
     store: Store,
-    port: Uart,
-    /// How often the host was told, or not, that bytes were lost.
-    lost_told: u64,
-    input: Framer<GnssStream>,
-    /// Of the second port, which takes corrections alone.
-    input_2: Framer<GnssStream>,
+    /// That of the link first.
+    ports: Vec<Port>,
+    /// The place of the port whose host is being answered.
+    served: usize,
+    /// Output of ports that leaves with no other.
+    asides: VecDeque<Transmit>,
     rover: Rover,
     /// Messages that a fault holds back, with the instants at which they come.
     late_corrections: VecDeque<(SimTime, Vec<u8>)>,
@@ -136,7 +138,7 @@ pub struct Gnss {
     /// Settings that are kept as the host sent them.
     kept: BTreeMap<MessageId, Vec<u8>>,
     /// The blocks of CFG-PRT as they came; what they set of items is in the store.
-    ports: BTreeMap<u8, CfgPrt>,
+    port_blocks: BTreeMap<u8, CfgPrt>,
     /// Items that wait for the end of a transaction.
     transaction: Option<Transaction>,
     /// In force, and as saved.
@@ -156,7 +158,6 @@ pub struct Gnss {
     /// Garmin: fields of commands that are kept only, by address and number.
     garmin_kept: BTreeMap<(&'static str, usize), String>,
     survey: Survey,
-    traffic: Traffic,
     observer: Observer,
     /// Raw measurements of the latest epoch, and the time of the epoch before it.
     observations: Vec<Observation>,
@@ -184,10 +185,9 @@ impl Gnss {
         let mut receiver = Self {
             navigator: Navigator::new(&settings.receiver, constellation, noise, SimTime::ZERO),
             store: Store::new(profile, settings),
-            port: Uart::new(settings.baud, profile.tx_buffer_bytes),
-            lost_told: 0,
-            input: Framer::new(GnssStream),
-            input_2: Framer::new(GnssStream),
+            ports: Port::all(profile, settings),
+            served: 0,
+            asides: VecDeque::new(),
             rover: Rover::default(),
             late_corrections: VecDeque::new(),
             slots: BTreeMap::new(),
@@ -207,7 +207,7 @@ impl Gnss {
             falls_at: None,
             drift_ns_s: drift * CLOCK_DRIFT_STD_NS_S,
             kept: BTreeMap::new(),
-            ports: BTreeMap::new(),
+            port_blocks: BTreeMap::new(),
             transaction: None,
             channels: Channels::of_factory(profile.dialect),
             saved_channels: Channels::of_factory(profile.dialect),
@@ -219,7 +219,6 @@ impl Gnss {
             memory: Memory::default(),
             garmin_kept: BTreeMap::new(),
             survey: Survey::default(),
-            traffic: Traffic::default(),
             observer: Observer::new(noise, epoch),
             observations: Vec::new(),
             observed_before: None,
@@ -254,10 +253,7 @@ impl Gnss {
 
     /// Brings what runs into line with the settings, after they were changed.
     fn apply_settings(&mut self, now: SimTime) {
-        let baud = self.store.get(key::UART1_BAUDRATE) as u32;
-        if baud != self.port.line().baud {
-            self.port.change_rate(now, baud);
-        }
+        self.apply_rates(now);
         let period_ns = self.wanted_period_ns();
         let period_changes = period_ns != self.period_ns;
         self.period_ns = period_ns;
@@ -281,7 +277,7 @@ impl Gnss {
         self.navigator.restart(now, forgets_time);
         self.survey = Survey::default();
         self.rover.restart();
-        self.traffic = Traffic::default();
+        self.ports.iter_mut().for_each(|port| port.traffic = Traffic::default());
         self.observer.restart();
         self.observations.clear();
         self.last = None;
@@ -375,6 +371,7 @@ impl Gnss {
         let mut limits = self.limits();
         limits.corrected = self.corrected_at(at, &view);
         let mut solution = self.navigator.step(at, slot.index, &view, &limits);
+        self.note_corrections(&mut solution);
         let signals = self.signals_of_systems();
         let signals_of = |system| signals[system as usize];
         let observations = self.observer.observe(at, slot.index, &view, &solution, signals_of);
@@ -405,33 +402,38 @@ impl Gnss {
         }
         // A measurement that came late cannot be sent before what was sent already.
         let due = due.max(self.now);
-        if self.take_overflow(due) && self.profile.dialect.is_ublox() {
-            self.send_text(due, 0, "txbuf alloc");
-        }
-        for bytes in self.epoch_output(due) {
-            self.put(due, bytes, fault_effects.clone());
+        for place in self.wired() {
+            if self.take_overflow(place, due) && self.profile.dialect.is_ublox() {
+                self.send_text(place, due, 0, "txbuf alloc");
+            }
+            for bytes in self.epoch_output(place, due) {
+                self.put(place, due, bytes, fault_effects.clone());
+            }
         }
         self.solutions += 1;
     }
 
-    /// Whether bytes were lost since this last answered so, and there is room to say it.
-    fn take_overflow(&mut self, at: SimTime) -> bool {
-        let is_time = self.port.lost() > self.lost_told
-            && self.port.waiting_bytes(at) + COMPLAINT_BYTES <= self.profile.tx_buffer_bytes;
+    /// Whether bytes of a port were lost since this last answered so, and there is room to say it.
+    fn take_overflow(&mut self, place: usize, at: SimTime) -> bool {
+        let room = self.profile.tx_buffer_bytes;
+        let Port { uart, lost_told, .. } = &mut self.ports[place];
+        let is_time = uart.lost() > *lost_told && uart.waiting_bytes(at) + COMPLAINT_BYTES <= room;
         if is_time {
-            self.lost_told = self.port.lost();
+            *lost_told = uart.lost();
         }
         is_time
     }
 
-    /// The bytes of the latest epoch, which leave at `due`: sentences, then UBX messages.
-    fn epoch_output(&self, due: SimTime) -> Vec<Vec<u8>> {
+    /// The bytes of the latest epoch on a port, which leave at `due`: sentences, then UBX messages, then
+    /// corrections.
+    fn epoch_output(&self, place: usize, due: SimTime) -> Vec<Vec<u8>> {
         let Some((solution, stamp)) = &self.last else { return Vec::new() };
-        let rate = |id| rate_key(id, UART1).map_or(0, |key| self.store.get(key));
+        let number = self.ports[place].number;
+        let rate = |id| rate_key(id, number).map_or(0, |key| self.store.get(key));
         let is_on = |id| rate(id) > 0;
         let is_due = |id| is_on(id) && self.solutions.is_multiple_of(rate(id));
         let mut output = Vec::new();
-        if self.sends(Protocol::Nmea) {
+        if self.sends_on(place, Protocol::Nmea) {
             let systems = self.systems();
             let writer = self.writer(&systems);
             // Sentences have no way to say that a fix is beyond the limits, but as none.
@@ -446,7 +448,7 @@ impl Gnss {
             }
         }
         let messages = UBX_OUTPUTS.iter().filter(|(name, _)| self.profile.has_message(name));
-        if self.profile.dialect.is_ublox() && self.sends(Protocol::Ubx) {
+        if self.profile.dialect.is_ublox() && self.sends_on(place, Protocol::Ubx) {
             for (_, id) in messages.clone().filter(|(_, id)| id.class != RTCM) {
                 // Parts come as satellites send them, whatever the rate of solutions.
                 if *id == RxmSfrbx::ID && is_on(*id) {
@@ -459,32 +461,36 @@ impl Gnss {
                 }
             }
         }
-        if self.sends(Protocol::Rtcm3) {
+        if self.sends_on(place, Protocol::Rtcm3) {
             let due = messages.filter(|(_, id)| id.class == RTCM && is_due(*id));
             output.extend(self.corrections(due.map(|(_, id)| id.id)));
         }
         output
     }
 
-    /// Whether a protocol leaves by the port.
+    /// Whether a protocol leaves by the port whose host is being answered.
     fn sends(&self, protocol: Protocol) -> bool {
-        self.store.is_set(key::UART1_ENABLED) && self.store.is_set(output_key(UART1, protocol))
+        self.sends_on(self.served, protocol)
     }
 
     fn greet(&mut self, due: SimTime) {
         self.greeting_at = None;
         for text in self.profile.identity.boot_text.clone() {
-            self.send_text(due, 2, &text);
+            for place in self.wired() {
+                self.send_text(place, due, 2, &text);
+            }
         }
     }
 
-    /// A TXT sentence and an INF message, as the host wants them: level 0 error, 1 warning, 2 notice.
-    fn send_text(&mut self, at: SimTime, level: u8, text: &str) {
+    /// A TXT sentence and an INF message on a port, as the host wants them: level 0 error, 1 warning, 2
+    /// notice.
+    fn send_text(&mut self, place: usize, at: SimTime, level: u8, text: &str) {
+        let number = self.ports[place].number;
         let is_wanted = |item| self.store.get(item) >> level & 1 == 1;
-        let has_ubx = self.profile.dialect.is_ublox() && self.sends(Protocol::Ubx);
+        let has_ubx = self.profile.dialect.is_ublox() && self.sends_on(place, Protocol::Ubx);
         let (nmea, ubx) = (
-            self.sends(Protocol::Nmea) && is_wanted(key::INFMSG_NMEA),
-            has_ubx && is_wanted(key::INFMSG_UBX),
+            self.sends_on(place, Protocol::Nmea) && is_wanted(nmea_text_key(number)),
+            has_ubx && is_wanted(ubx_text_key(number)),
         );
         if nmea {
             let number = |value| Some(Number::whole(value).padded(2));
@@ -492,27 +498,29 @@ impl Gnss {
             let mut txt = Txt { messages: number(1), message: number(1), level, ..Txt::default() };
             txt.text.0 = text.to_string();
             // Boot text and warnings have this talker whatever is received.
-            self.put(at, Sentence::new("GN", txt).to_bytes(), Vec::new());
+            self.put(place, at, Sentence::new("GN", txt).to_bytes(), Vec::new());
         }
         if ubx {
             let frame = Frame::new(MessageId::new(0x04, level), text.as_bytes().to_vec());
-            self.put(at, frame.to_bytes(), Vec::new());
+            self.put(place, at, frame.to_bytes(), Vec::new());
         }
     }
 
     /// Answers the host.
     fn reply(&mut self, now: SimTime, bytes: Vec<u8>) {
-        self.put(SimTime(now.0 + self.profile.reply_delay_ns), bytes, Vec::new());
+        let at = SimTime(now.0 + self.profile.reply_delay_ns);
+        self.put(self.served, at, bytes, Vec::new());
     }
 
-    /// Hands bytes to the port, and counts them.
-    fn put(&mut self, at: SimTime, bytes: Vec<u8>, fault_effects: Vec<FaultEffect>) {
+    /// Hands bytes to a port, and counts them.
+    fn put(&mut self, place: usize, at: SimTime, bytes: Vec<u8>, fault_effects: Vec<FaultEffect>) {
         let length = bytes.len() as u32;
-        if self.port.send_marked(at, bytes, 0, fault_effects) {
-            self.traffic.tx_bytes = self.traffic.tx_bytes.wrapping_add(length);
+        let Port { uart, traffic, .. } = &mut self.ports[place];
+        if uart.send_marked(at, bytes, 0, fault_effects) {
+            traffic.tx_bytes = traffic.tx_bytes.wrapping_add(length);
         }
-        let waiting = self.port.waiting_bytes(at).min(self.profile.tx_buffer_bytes);
-        self.traffic.tx_peak_bytes = self.traffic.tx_peak_bytes.max(waiting);
+        let waiting = uart.waiting_bytes(at).min(self.profile.tx_buffer_bytes);
+        traffic.tx_peak_bytes = traffic.tx_peak_bytes.max(waiting);
     }
 }
 
@@ -546,51 +554,21 @@ impl Device for Gnss {
     }
 
     fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
-        if self.profile.dialect == GnssDialect::Plain {
-            return;
-        }
-        self.traffic.rx_bytes = self.traffic.rx_bytes.wrapping_add(bytes.len() as u32);
-        if !self.store.is_set(key::UART1_ENABLED) {
-            return;
-        }
-        if self.wakes_at.is_some() {
-            return self.wake(now);
-        }
-        for frame in self.input.frames(bytes) {
-            let (kind, length) = match &frame {
-                gnss_stream::Frame::Ubx(frame) => (0, frame.payload.len() + OVERHEAD),
-                gnss_stream::Frame::Line(line) => (1, line.len()),
-                gnss_stream::Frame::Rtcm3(message) => (2, message.len()),
-            };
-            let traffic = &mut self.traffic;
-            traffic.rx_messages[kind] = traffic.rx_messages[kind].wrapping_add(1);
-            traffic.rx_message_bytes = traffic.rx_message_bytes.wrapping_add(length as u32);
-            match frame {
-                gnss_stream::Frame::Line(line) => self.handle_line(now, &line),
-                gnss_stream::Frame::Ubx(frame) if self.profile.dialect.is_ublox() => {
-                    self.handle_frame(now, &frame);
-                }
-                gnss_stream::Frame::Rtcm3(message) => {
-                    self.handle_correction(now, UART1, &message);
-                }
-                gnss_stream::Frame::Ubx(_) => {}
-            }
+        self.take_bytes(now, 0, bytes);
+    }
+
+    fn handle_line_input(&mut self, now: SimTime, port: u8, bytes: &[u8]) {
+        if let Some(place) = self.place_of(port) {
+            self.take_bytes(now, place, bytes);
         }
     }
 
-    /// Corrections of a base that the second port is wired to.
+    /// Corrections of a base whose UART2 is wired to that of this receiver.
     fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
         let CableSignal::Bytes(bytes, line) = signal else { return };
-        let is_heard = self.store.is_set(key::UART2_ENABLED)
-            && u64::from(line.baud) == self.store.get(key::UART2_BAUDRATE)
-            && self.wakes_at.is_none();
-        if !is_heard {
-            return;
-        }
-        for frame in self.input_2.frames(bytes) {
-            if let gnss_stream::Frame::Rtcm3(message) = frame {
-                self.handle_correction(now, UART2, &message);
-            }
+        // At another rate it hears noise.
+        if u64::from(line.baud) == self.store.get(key::UART2_BAUDRATE) {
+            self.handle_line_input(now, UART2, bytes);
         }
     }
 
@@ -604,13 +582,7 @@ impl Device for Gnss {
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {
-        let bytes = self.port.next_due();
-        let edge = self.edges.front().map(|edge| edge.due);
-        let is_edge = edge.is_some_and(|edge| bytes.is_none_or(|bytes| edge <= bytes));
-        if (if is_edge { edge } else { bytes })? > self.now {
-            return None;
-        }
-        if is_edge { self.edges.pop_front() } else { self.port.poll() }
+        self.next_output()
     }
 
     fn nominal_rate_hz(&self) -> f64 {
@@ -619,7 +591,7 @@ impl Device for Gnss {
     }
 
     fn line(&self) -> Option<LineSettings> {
-        Some(self.port.line())
+        Some(self.ports[0].uart.line())
     }
 }
 

@@ -1,9 +1,9 @@
 //! What the receiver tells of itself: MON messages, SEC-UNIQID, SEC-SIG.
 //!
 //! The radio is that of a quiet place with a good antenna: noise, gain and interference are constant.
-//! A host that switches the interference monitor on is told that there is no jamming. Of the ports
-//! UART1 alone is emulated and counted.
+//! A host that switches the interference monitor on is told that there is no jamming.
 
+use super::items::UART2;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::wire::ubx::mon::{MonComms, MonHw, MonRf, PortTraffic, RfBlock};
 use crate::wire::ubx::mon_more::{
@@ -19,8 +19,8 @@ const JAMMING: u8 = 12;
 /// Antenna status: good; power: on.
 const ANTENNA: (u8, u8) = (2, 1);
 
-/// Bytes and messages of UART1 since the start.
-#[derive(Clone, Debug, Default)]
+/// Bytes and messages of a port since the start.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
     /// Bytes that found room.
     pub tx_bytes: u32,
@@ -34,9 +34,13 @@ pub struct Traffic {
     pub rx_messages: [u16; 3],
 }
 
-/// The port as it is now.
+/// A port as it is now.
 #[derive(Clone, Copy, Debug)]
 pub struct PortState {
+    /// u-blox's number, 0 to 4.
+    pub number: u8,
+    /// Counts since the start.
+    pub traffic: Traffic,
     /// Bytes that wait for the line.
     pub waiting_bytes: usize,
     /// Room for such bytes.
@@ -81,35 +85,58 @@ pub fn radios(bands: u8, looks_for_jamming: bool) -> MonRf {
     MonRf { blocks: (0..bands).map(block).collect(), ..MonRf::default() }
 }
 
-/// Of the port's transmit buffer.
-fn percent(bytes: usize, port: &PortState) -> u8 {
-    (bytes * 100 / port.buffer_bytes.max(1)).min(100) as u8
-}
+impl PortState {
+    /// Share of the transmit buffer.
+    fn percent(&self, bytes: usize) -> u8 {
+        (bytes * 100 / self.buffer_bytes.max(1)).min(100) as u8
+    }
 
-/// MON-COMMS with UART1.
-pub fn communications(traffic: &Traffic, port: &PortState) -> MonComms {
-    let [ubx, nmea, rtcm3] = traffic.rx_messages;
-    let uart1 = PortTraffic {
-        port: 0x0100,
-        tx_pending: port.waiting_bytes.min(usize::from(u16::MAX)) as u16,
-        tx_bytes: traffic.tx_bytes,
-        tx_usage_percent: percent(port.waiting_bytes, port),
-        tx_peak_percent: percent(traffic.tx_peak_bytes, port),
-        rx_bytes: traffic.rx_bytes,
-        messages: [ubx, nmea, rtcm3, 0],
-        skipped: traffic.rx_bytes.saturating_sub(traffic.rx_message_bytes),
-        ..PortTraffic::default()
-    };
-    MonComms {
-        tx_errors: u8::from(port.has_lost) << 1,
-        protocols: [0, 1, 5, 255],
-        ports: vec![uart1],
-        ..MonComms::default()
+    fn pending(&self) -> u16 {
+        self.waiting_bytes.min(usize::from(u16::MAX)) as u16
+    }
+
+    fn usage_percent(&self) -> u8 {
+        self.percent(self.waiting_bytes)
+    }
+
+    fn peak_percent(&self) -> u8 {
+        self.percent(self.traffic.tx_peak_bytes)
+    }
+
+    /// Bytes that belong to no message.
+    fn skipped(&self) -> u32 {
+        self.traffic.rx_bytes.saturating_sub(self.traffic.rx_message_bytes)
+    }
+
+    /// MON-COMMS's number of the port. Its low byte tells ports of one kind apart: UART2 has a 1.
+    fn id(&self) -> u16 {
+        u16::from(self.number) << 8 | u16::from(self.number == UART2)
     }
 }
 
-/// UART1 among the ports of messages that have one value for each.
-const UART1: usize = 1;
+/// MON-COMMS with the ports that are in use.
+pub fn communications(ports: &[PortState]) -> MonComms {
+    let traffic_of = |port: &PortState| {
+        let [ubx, nmea, rtcm3] = port.traffic.rx_messages;
+        PortTraffic {
+            port: port.id(),
+            tx_pending: port.pending(),
+            tx_bytes: port.traffic.tx_bytes,
+            tx_usage_percent: port.usage_percent(),
+            tx_peak_percent: port.peak_percent(),
+            rx_bytes: port.traffic.rx_bytes,
+            messages: [ubx, nmea, rtcm3, 0],
+            skipped: port.skipped(),
+            ..PortTraffic::default()
+        }
+    };
+    MonComms {
+        tx_errors: u8::from(ports.iter().any(|port| port.has_lost)) << 1,
+        protocols: [0, 1, 5, 255],
+        ports: ports.iter().map(traffic_of).collect(),
+        ..MonComms::default()
+    }
+}
 
 /// MON-HW2: a quiet radio, configured by its ROM.
 pub fn radio() -> MonHw2 {
@@ -126,35 +153,42 @@ pub fn pins(hardware: &str) -> MonHw3 {
 }
 
 /// MON-IO.
-pub fn bytes_of_ports(traffic: &Traffic, port: &PortState) -> MonIo {
-    let mut ports = vec![PortErrors::default(); 6];
-    ports[UART1] = PortErrors {
-        rx_bytes: traffic.rx_bytes,
-        tx_bytes: traffic.tx_bytes,
-        tx_busy: (port.waiting_bytes > 0).into(),
-        ..PortErrors::default()
-    };
-    MonIo { ports }
+pub fn bytes_of_ports(ports: &[PortState]) -> MonIo {
+    let mut all = vec![PortErrors::default(); 6];
+    for port in ports {
+        all[usize::from(port.number)] = PortErrors {
+            rx_bytes: port.traffic.rx_bytes,
+            tx_bytes: port.traffic.tx_bytes,
+            tx_busy: (port.waiting_bytes > 0).into(),
+            ..PortErrors::default()
+        };
+    }
+    MonIo { ports: all }
 }
 
 /// MON-MSGPP.
-pub fn messages_of_ports(traffic: &Traffic) -> MonMsgpp {
-    let [ubx, nmea, rtcm3] = traffic.rx_messages;
+pub fn messages_of_ports(ports: &[PortState]) -> MonMsgpp {
     let mut all = MonMsgpp::default();
-    all.messages[UART1] = [ubx, nmea, 0, 0, 0, rtcm3, 0, 0];
-    all.skipped[UART1] = traffic.rx_bytes.saturating_sub(traffic.rx_message_bytes);
+    for port in ports {
+        let [ubx, nmea, rtcm3] = port.traffic.rx_messages;
+        all.messages[usize::from(port.number)] = [ubx, nmea, 0, 0, 0, rtcm3, 0, 0];
+        all.skipped[usize::from(port.number)] = port.skipped();
+    }
     all
 }
 
 /// MON-TXBUF.
-pub fn transmit_buffers(traffic: &Traffic, port: &PortState) -> MonTxbuf {
+pub fn transmit_buffers(ports: &[PortState]) -> MonTxbuf {
     let mut all = MonTxbuf::default();
-    all.pending[UART1] = port.waiting_bytes.min(usize::from(u16::MAX)) as u16;
-    all.usage_percent[UART1] = percent(port.waiting_bytes, port);
-    all.peak_percent[UART1] = percent(traffic.tx_peak_bytes, port);
-    all.total_percent = all.usage_percent[UART1];
-    all.total_peak_percent = all.peak_percent[UART1];
-    all.errors = u8::from(port.has_lost) << 7;
+    for port in ports {
+        let place = usize::from(port.number);
+        all.pending[place] = port.pending();
+        all.usage_percent[place] = port.usage_percent();
+        all.peak_percent[place] = port.peak_percent();
+        all.total_percent = all.total_percent.max(port.usage_percent());
+        all.total_peak_percent = all.total_peak_percent.max(port.peak_percent());
+    }
+    all.errors = u8::from(ports.iter().any(|port| port.has_lost)) << 7;
     all
 }
 

@@ -4,7 +4,7 @@ use super::Gnss;
 use super::clock::Stamp;
 use super::items::key;
 use super::messages::{NextPulse, Reporter};
-use super::monitor::{self, PortState};
+use super::monitor;
 use super::profile::{GnssDialect, NAV2};
 use super::signals::{self, ReceiverClock};
 use super::survey::Demand;
@@ -64,25 +64,20 @@ impl Gnss {
     /// Messages about the receiver itself.
     fn about_itself(&self, now: SimTime, id: MessageId) -> Option<Frame> {
         let looks = self.store.is_set(key::ITFM_ENABLE);
-        let port = PortState {
-            waiting_bytes: self.port.waiting_bytes(now),
-            buffer_bytes: self.profile.tx_buffer_bytes,
-            has_lost: self.port.lost() > 0,
-        };
-        let traffic = &self.traffic;
+        let ports = || self.port_states(now);
         Some(match id {
             mon::MonHw::ID => monitor::hardware(looks).to_frame(),
             mon::MonRf::ID => {
                 let bands = self.profile.nmea.signals.iter().map(|(_, signals)| signals.len());
                 monitor::radios(bands.max().unwrap_or(1) as u8, looks).to_frame()
             }
-            mon::MonComms::ID => monitor::communications(traffic, &port).to_frame(),
+            mon::MonComms::ID => monitor::communications(&ports()).to_frame(),
             mon_more::MonHw2::ID => monitor::radio().to_frame(),
             mon_more::MonHw3::ID => monitor::pins(&self.profile.identity.hardware).to_frame(),
-            mon_more::MonIo::ID => monitor::bytes_of_ports(traffic, &port).to_frame(),
-            mon_more::MonMsgpp::ID => monitor::messages_of_ports(traffic).to_frame(),
+            mon_more::MonIo::ID => monitor::bytes_of_ports(&ports()).to_frame(),
+            mon_more::MonMsgpp::ID => monitor::messages_of_ports(&ports()).to_frame(),
             mon_more::MonRxbuf::ID => mon_more::MonRxbuf::default().to_frame(),
-            mon_more::MonTxbuf::ID => monitor::transmit_buffers(traffic, &port).to_frame(),
+            mon_more::MonTxbuf::ID => monitor::transmit_buffers(&ports()).to_frame(),
             mon_more::MonRxr::ID => mon_more::MonRxr { flags: 1 }.to_frame(),
             mon_more::MonPatch::ID => {
                 mon_more::MonPatch { version: 1, ..Default::default() }.to_frame()

@@ -61,6 +61,19 @@ pub enum SentenceKind {
     Pgrmt,
 }
 
+/// A port that a line can lead to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinePort {
+    /// The first UART.
+    #[default]
+    Uart1,
+    /// The second UART of a ZED-F9P, which has RTCM 3 alone from the factory.
+    Uart2,
+    /// USB.
+    Usb,
+}
+
+words!(LinePort: "uart1" => Uart1, "uart2" => Uart2, "usb" => Usb);
 words!(GnssDialect:
     "ublox-8" => Ublox8, "ublox-9" => Ublox9, "ublox-10" => Ublox10, "garmin" => Garmin,
     "plain" => Plain);
@@ -130,12 +143,16 @@ pub struct NmeaFormat {
 pub struct GnssSettings {
     /// Time between solutions, nanoseconds.
     pub period_ns: u64,
-    /// Bits a second of the UART, 8N1.
+    /// The port that the link leads to; rate and output are of this port.
+    pub port: LinePort,
+    /// Bits a second of the port, 8N1; no effect on USB.
     pub baud: u32,
     /// Sentences sent, of the profile's order.
     pub sentences: Vec<SentenceKind>,
     /// u-blox: UBX and RTCM messages sent every epoch, by name.
     pub messages: Vec<String>,
+    /// Rate and output of UART2, if the link leads to another port and the rig sets them.
+    pub uart2: Option<PortOutput>,
     /// u-blox: seven decimals of a minute, three of a metre.
     pub high_precision: bool,
     /// What it receives and how well: the physics.
@@ -158,6 +175,17 @@ pub struct GnssSettings {
     pub week_base: Option<u16>,
     /// Of a base station: how it knows its place from power-on.
     pub base_station: Option<BaseStation>,
+}
+
+/// Rate and output of a port at power-on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PortOutput {
+    /// Bits a second, 8N1.
+    pub baud: u32,
+    /// Sentences sent, of the profile's order.
+    pub sentences: Vec<SentenceKind>,
+    /// UBX and RTCM messages sent every epoch, by name.
+    pub messages: Vec<String>,
 }
 
 /// How a base station knows its place.
@@ -316,7 +344,27 @@ pub const RTCM: u8 = 0xf5;
 /// The class of the secondary output.
 pub const NAV2: u8 = 0x29;
 
+impl LinePort {
+    /// u-blox's number.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Uart1 => 1,
+            Self::Uart2 => 2,
+            Self::Usb => 3,
+        }
+    }
+}
+
 impl GnssDialect {
+    /// The ports of its receivers that a line can lead to.
+    pub fn line_ports(self) -> &'static [LinePort] {
+        match self {
+            Self::Ublox8 => &[LinePort::Uart1, LinePort::Usb],
+            Self::Ublox9 => &[LinePort::Uart1, LinePort::Uart2, LinePort::Usb],
+            Self::Ublox10 | Self::Garmin | Self::Plain => &[LinePort::Uart1],
+        }
+    }
+
     /// Whether it speaks UBX.
     pub fn is_ublox(self) -> bool {
         self.column().is_some()

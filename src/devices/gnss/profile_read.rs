@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::profile::{
-    BaseStation, GnssDialect, GnssIdentity, GnssProfile, GnssSettings, NmeaFormat, NmeaVersion,
-    PulseSettings, SentenceKind, UBX_OUTPUTS,
+    BaseStation, GnssDialect, GnssIdentity, GnssProfile, GnssSettings, LinePort, NmeaFormat,
+    NmeaVersion, PortOutput, PulseSettings, SentenceKind, UBX_OUTPUTS,
 };
 use super::settings_read::{PROFILES, RECEIVER, accuracy, acquisition, sky, up_to};
 use crate::config::profile::lag;
@@ -17,6 +17,9 @@ use crate::sensors::gnss::settings::GnssSystem;
 /// Rates of a UART that receivers and hosts share.
 const BAUD_RATES: [u32; 9] =
     [4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600];
+
+/// Factory rate of UART2.
+const UART2_BAUD: u32 = 38_400;
 
 /// Reads all keys of a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>) -> Option<GnssProfile> {
@@ -189,9 +192,24 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
         field.number(&rate).map(|hz| whole_ms(1e9 / hz))
     });
     keys.table.was_called("baud", "baud_rate");
-    keys.with_default("baud_rate", all.baud, &mut all.baud, baud);
+    let is_multiport = !keys.is_profile() && scope.dialect.line_ports().len() > 1;
+    if is_multiport {
+        port(&mut keys, scope, all);
+    }
+    if all.port == LinePort::Usb {
+        if let Some(place) = keys.table.take_unlisted("baud_rate") {
+            let title = "USB has no baud rate";
+            let label = "remove `baud_rate`, or choose another `port`";
+            keys.table.fault(place.fault(title, label));
+        }
+    } else {
+        keys.with_default("baud_rate", all.baud, &mut all.baud, baud);
+    }
     keys.read("sentences", &mut all.sentences, |field| sentences(field, scope.nmea));
     ublox_only(&mut keys, scope, all);
+    if is_multiport && scope.dialect.line_ports().contains(&LinePort::Uart2) {
+        uart2(&mut keys, scope, all);
+    }
     let receiver = &mut all.receiver;
     keys.read("systems", &mut receiver.systems, |field| systems(field, scope.nmea));
     let mask = Limit::new(0.0..=89.0, "degrees", "geometry");
@@ -228,6 +246,37 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     keys.table("pulse", "`pulse`", &mut all.pulse, pulse);
     accuracy(&mut keys, receiver);
     keys.finish()
+}
+
+/// Reads `port`. What a rig does not say of it is the factory's: UART2 sends nothing.
+fn port(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
+    let ports = scope.dialect.line_ports();
+    let words: Vec<_> =
+        LinePort::WORDS.into_iter().filter(|(_, port)| ports.contains(port)).collect();
+    keys.choice("port", &words, RECEIVER, &mut all.port);
+    if all.port == LinePort::Uart2 {
+        all.sentences.clear();
+        all.messages.clear();
+    }
+}
+
+/// Reads `uart2`: rate and output of the port if the link leads to another.
+fn uart2(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
+    let field = keys.table.optional("uart2");
+    if let Some(place) = field.place().filter(|_| all.port == LinePort::Uart2) {
+        let title = "the link leads to UART2";
+        let label = "write the keys of `uart2` into `settings` itself";
+        field.fault(place.fault(title, label));
+    }
+    let Some(mut table) = field.table("`uart2`") else { return };
+    let mut output = PortOutput { baud: UART2_BAUD, ..PortOutput::default() };
+    let rate = table.optional("baud_rate");
+    output.baud = baud(&rate).unwrap_or(UART2_BAUD);
+    let chosen = table.optional("sentences");
+    output.sentences = sentences(&chosen, scope.nmea).unwrap_or_default();
+    output.messages = messages(&table.optional("messages"), scope).unwrap_or_default();
+    table.finish();
+    all.uart2 = Some(output);
 }
 
 /// Reads `base_station`: a survey's demands, or a place.
@@ -324,15 +373,7 @@ fn ublox_only(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
         }
         return;
     }
-    let words: Vec<_> = UBX_OUTPUTS
-        .iter()
-        .filter(|(name, _)| scope.dialect.has_message(scope.version, name))
-        .map(|(name, _)| (*name, *name))
-        .collect();
-    keys.read("messages", &mut all.messages, |field| {
-        let names = field.choices(&words, "the receiver's messages Menura has")?;
-        Some(names.into_iter().map(str::to_string).collect())
-    });
+    keys.read("messages", &mut all.messages, |field| messages(field, scope));
     let field = keys.field("high_precision");
     let high_precision = field.boolean();
     if high_precision == Some(true)
@@ -343,6 +384,16 @@ fn ublox_only(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
         keys.table.fault(place.fault("only generations 9 and 10 have high precision", label));
     }
     keys.put(high_precision, &mut all.high_precision);
+}
+
+fn messages(field: &Field<'_>, scope: &Scope<'_>) -> Option<Vec<String>> {
+    let words: Vec<_> = UBX_OUTPUTS
+        .iter()
+        .filter(|(name, _)| scope.dialect.has_message(scope.version, name))
+        .map(|(name, _)| (*name, *name))
+        .collect();
+    let names = field.choices(&words, "the receiver's messages Menura has")?;
+    Some(names.into_iter().map(str::to_string).collect())
 }
 
 fn almanac(field: &Field<'_>) -> Option<Arc<Almanac>> {

@@ -6,7 +6,8 @@
 
 use super::clock::{Scale, next_on_grid};
 use super::items::key;
-use super::{Gnss, Output, Transmit};
+use super::{Gnss, Transmit};
+use crate::Output;
 use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
 

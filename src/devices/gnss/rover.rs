@@ -44,6 +44,7 @@ use crate::sensors::gnss::faults::GnssFault;
 use crate::sensors::gnss::navigator::{Fix, Solution};
 use crate::sensors::gnss::observations::Carrier;
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
+use crate::sensors::gnss::tracked::{CorrectionSource, SatelliteCorrection};
 use crate::time::SimTime;
 use crate::wire::corrections::{Content, Correction, Observations};
 use crate::wire::rtcm::System;
@@ -108,6 +109,8 @@ struct Set {
     /// The instant that they are of.
     at: SimTime,
     observations: Vec<Observation>,
+    /// Satellites whose second signal was observed, too.
+    with_second: Vec<u8>,
 }
 
 /// The base's place, by its observations.
@@ -172,17 +175,18 @@ impl Rover {
             Content::Observations(observations) => {
                 let age_ms = age_ms(now, observations);
                 let is_of_use = -AHEAD_MS <= age_ms && age_ms <= timeout_s as i64 * 1000;
-                let set = set_of(observations, satellites);
+                let (system, set) = set_of(observations, satellites);
                 if !is_of_use || set.is_empty() {
                     return false;
                 }
                 self.follow(message.station);
                 let at = SimTime(now.at.0.saturating_add_signed(-age_ms * 1_000_000));
-                let system = set[0].satellite.system;
                 if self.sets.get(&system).is_some_and(|old| old.at > at) {
                     return false;
                 }
-                self.sets.insert(system, Set { at, observations: set });
+                let second = observations.signals.iter().filter(|s| s.band == bands(system)[1]);
+                let with_second = second.map(|signal| signal.svid).collect();
+                self.sets.insert(system, Set { at, observations: set, with_second });
                 true
             }
             Content::Other | Content::Corrupt => false,
@@ -196,6 +200,21 @@ impl Rover {
             let moves_since = self.moves_since;
             *self = Self { station: Some(station), track, moves_since, ..Self::default() };
         }
+    }
+
+    /// The corrections of a satellite that are in use at `at`; `timeout_s` is how old they may be.
+    fn correction_of(&self, satellite: &Satellite, at: SimTime, timeout_s: u64) -> Option<bool> {
+        let timeout_ns = u128::from(timeout_s) * 1_000_000_000;
+        let set = self.sets.get(&satellite.system)?;
+        let is_fresh = at.saturating_since(set.at).as_nanos() <= timeout_ns;
+        let is_of_it = |o: &Observation| o.satellite.svid == satellite.svid;
+        let is_corrected = is_fresh && set.observations.iter().any(is_of_it);
+        is_corrected.then(|| set.with_second.contains(&satellite.svid))
+    }
+
+    /// Whether the carriers of a system can be corrected.
+    fn has_carriers(&self, system: GnssSystem) -> bool {
+        system != GnssSystem::Glonass || self.has_biases
     }
 
     /// Forgets everything, as a receiver does at its start.
@@ -248,12 +267,8 @@ impl Rover {
         }
         let last = last.filter(|last| matches!(last.fix, Fix::ThreeD(_)))?;
         let is_common = |satellite: &Satellite, for_phase: bool| {
-            let set = self.sets.get(&satellite.system).filter(|set| is_fresh(set.at));
-            let counts = satellite.system != GnssSystem::Glonass || !for_phase || self.has_biases;
-            counts
-                && set.is_some_and(|set| {
-                    set.observations.iter().any(|o| o.satellite.svid == satellite.svid)
-                })
+            (!for_phase || self.has_carriers(satellite.system))
+                && self.correction_of(satellite, at, timeout_s).is_some()
         };
         let common = |for_phase| last.used().filter(|t| is_common(&t.satellite, for_phase)).count();
         if common(false) < 4 {
@@ -389,8 +404,8 @@ fn age_ms(now: Now, observations: &Observations) -> i64 {
     (age + period_ms / 2).rem_euclid(period_ms) - period_ms / 2
 }
 
-/// The observations of satellites that there are.
-fn set_of(observations: &Observations, satellites: &[Satellite]) -> Vec<Observation> {
+/// The observations of satellites that there are, with their system.
+fn set_of(observations: &Observations, satellites: &[Satellite]) -> (GnssSystem, Vec<Observation>) {
     let system = match observations.system {
         System::Gps => GnssSystem::Gps,
         System::Glonass => GnssSystem::Glonass,
@@ -400,10 +415,8 @@ fn set_of(observations: &Observations, satellites: &[Satellite]) -> Vec<Observat
     let [first, second] = bands(system);
     let of =
         |svid: u8, band: u8| observations.signals.iter().find(|s| (s.svid, s.band) == (svid, band));
-    satellites
-        .iter()
-        .filter(|satellite| satellite.system == system)
-        .filter_map(|satellite| {
+    let set =
+        satellites.iter().filter(|satellite| satellite.system == system).filter_map(|satellite| {
             let one = of(satellite.svid, first)?;
             let two = of(satellite.svid, second);
             let phase = |signal_m: Option<f64>, is_second| {
@@ -413,8 +426,8 @@ fn set_of(observations: &Observations, satellites: &[Satellite]) -> Vec<Observat
                 .then(|| Some([phase(one.phase_m, false)?, phase(two?.phase_m, true)?]))
                 .flatten();
             Some(Observation { satellite: *satellite, code_m: one.pseudorange_m, phases })
-        })
-        .collect()
+        });
+    (system, set.collect())
 }
 
 /// RINEX's numbers of the bands of a system's signals.
@@ -450,6 +463,33 @@ impl Gnss {
         let last = self.last.as_ref().map(|(solution, _)| solution);
         let gps_s = self.epoch.gps_seconds(at);
         self.rover.step(at, gps_s, view.position.to_ecef(), timeout_s, last)
+    }
+
+    /// Notes the corrections that a solution uses for each satellite.
+    pub(super) fn note_corrections(&self, s: &mut Solution) {
+        let Fix::ThreeD(grade) = s.fix else { return };
+        let timeout_s = self.store.get(key::CONSTR_DGNSSTO);
+        let is_carrier = matches!(grade, BestFix::RtkFloat | BestFix::RtkFixed);
+        let (at, has_base) = (s.at, s.baseline.is_some());
+        for tracked in s.satellites.iter_mut().filter(|tracked| tracked.is_used) {
+            let system = tracked.satellite.system;
+            let (source, has_second) = match grade {
+                BestFix::Standalone => continue,
+                _ if has_base => {
+                    let found = self.rover.correction_of(&tracked.satellite, at, timeout_s);
+                    let Some(has_second) = found else { continue };
+                    (CorrectionSource::Rtcm, has_second)
+                }
+                // The rig sets the kind of fix: an SBAS corrects GPS, a base everything.
+                BestFix::Differential if system == GnssSystem::Gps => {
+                    (CorrectionSource::Sbas, false)
+                }
+                BestFix::Differential => continue,
+                _ => (CorrectionSource::Rtcm, true),
+            };
+            let has_carrier = is_carrier && (!has_base || self.rover.has_carriers(system));
+            tracked.correction = SatelliteCorrection { source, has_carrier, has_second };
+        }
     }
 
     /// The fault of corrections that is on.

@@ -8,6 +8,7 @@ use crate::sensors::gnss::constellation::{LIGHT_M_S, Satellite};
 use crate::sensors::gnss::navigator::{Solution, TrackedSatellite};
 use crate::sensors::gnss::observations::{Carrier, Observation};
 use crate::sensors::gnss::settings::GnssSystem;
+use crate::sensors::gnss::tracked::CorrectionSource;
 use crate::wire::ubx::nav::{NavSig, SignalInfo};
 use crate::wire::ubx::rxm::{RawSignal, RxmRawx};
 
@@ -47,6 +48,12 @@ pub fn nav_sig(
         let used = u16::from(t.is_used);
         let health = if t.satellite.is_healthy { 1 } else { 2 };
         let carrier = u16::from(t.is_used && is_rtk);
+        let is_corrected = !is_second || t.correction.has_second;
+        let (source, code, carrier_corrected) = match t.correction.source {
+            CorrectionSource::Sbas if is_corrected => (1, 1, 0),
+            CorrectionSource::Rtcm if is_corrected => (4, 1, u16::from(t.correction.has_carrier)),
+            _ => (0, 0, 0),
+        };
         SignalInfo {
             gnss_id: gnss_id(t.satellite.system),
             sv_id: t.satellite.svid,
@@ -55,9 +62,14 @@ pub fn nav_sig(
             residual_dm: if t.is_used { (t.residual_m * 10.0).round() as i16 } else { 0 },
             cno_dbhz: cno.round() as u8,
             quality: 7,
-            correction_source: if is_rtk { 4 } else { 0 },
+            correction_source: source,
             ionosphere_model: 8,
-            flags: health | used << 3 | carrier << 4 | used << 5 | carrier << 6 | carrier << 7,
+            flags: health
+                | used << 3
+                | carrier << 4
+                | used << 5
+                | code << 6
+                | carrier_corrected << 7,
             ..SignalInfo::default()
         }
     };

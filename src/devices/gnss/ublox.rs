@@ -7,7 +7,7 @@
 use super::clock::Stamp;
 use super::commands::aiding_lengths;
 use super::configure::is_port;
-use super::items::{Protocol, UART1, input_key, key, rate_key};
+use super::items::{Protocol, input_key, key, rate_key};
 use super::power::RXM_PMREQ;
 use super::profile::{GnssDialect, UBX_OUTPUTS};
 use super::{Gnss, Verdict};
@@ -42,7 +42,7 @@ pub(super) enum Heard {
 impl Gnss {
     /// Hears a frame.
     pub(super) fn handle_frame(&mut self, now: SimTime, frame: &Frame) {
-        if !self.store.is_set(input_key(UART1, Protocol::Ubx)) {
+        if !self.store.is_set(input_key(self.served_port(), Protocol::Ubx)) {
             return;
         }
         match frame.id {
@@ -110,19 +110,39 @@ impl Gnss {
         self.take_correction(now, message);
     }
 
+    /// An RTCM 3 message with a wrong CRC, which is reported and of no other use.
+    pub(super) fn handle_damaged(&mut self, now: SimTime, port: u8, correction: &Correction) {
+        if self.store.is_set(input_key(port, Protocol::Rtcm3)) {
+            self.report_correction(now, correction, Heard::Damaged);
+        }
+    }
+
     /// Takes an RTCM 3 message that nothing holds back.
     pub(super) fn take_correction(&mut self, now: SimTime, message: &[u8]) {
         let Some(correction) = Correction::parse(message) else { return };
         let correction = self.as_told(now, correction);
-        let is_used = match self.settings.receiver.acquisition.best_fix {
-            // The fix is as the rig has it, whatever comes.
-            Some(_) => self.store.get(key::DGNSSMODE) != 0,
-            None => self.hear_correction(now, &correction),
-        };
+        let is_used = self.wants_station_of(&correction)
+            && match self.settings.receiver.acquisition.best_fix {
+                // The fix is as the rig has it, whatever comes.
+                Some(_) => self.store.get(key::DGNSSMODE) != 0,
+                None => self.hear_correction(now, &correction),
+            };
         self.report_correction(now, &correction, if is_used { Heard::Used } else { Heard::Unused });
     }
 
-    /// RXM-RTCM and RXM-COR of a message that has come in.
+    /// Whether the host wants corrections of this station. A message 4072 names none.
+    fn wants_station_of(&self, correction: &Correction) -> bool {
+        let wanted = self.store.get(key::RTCM_DF003_IN);
+        let is_named = correction.number != 4072;
+        let is_it = is_named && u64::from(correction.station) == wanted;
+        match self.store.get(key::RTCM_DF003_IN_FILTER) {
+            1 => is_it || !is_named,
+            2 => is_it,
+            _ => true,
+        }
+    }
+
+    /// RXM-RTCM and RXM-COR of a message that has come in, on every port that wants them.
     pub(super) fn report_correction(
         &mut self,
         now: SimTime,
@@ -151,10 +171,17 @@ impl Gnss {
             sub_type,
             ..RxmCor::default()
         };
-        for frame in [rtcm.to_frame(), cor.to_frame()] {
-            let rate = rate_key(frame.id, UART1).map_or(0, |key| self.store.get(key));
-            if rate > 0 && self.profile.dialect.is_ublox() {
-                self.send_frame(now, &frame);
+        if !self.profile.dialect.is_ublox() {
+            return;
+        }
+        let at = SimTime(now.0 + self.profile.reply_delay_ns);
+        for place in self.wired() {
+            let number = self.ports[place].number;
+            for frame in [rtcm.to_frame(), cor.to_frame()] {
+                let rate = rate_key(frame.id, number).map_or(0, |key| self.store.get(key));
+                if rate > 0 && self.sends_on(place, Protocol::Ubx) {
+                    self.put(place, at, frame.to_bytes(), Vec::new());
+                }
             }
         }
     }
@@ -200,7 +227,7 @@ impl Gnss {
         let Ok(sentence) = RawSentence::parse(line) else { return };
         if self.profile.dialect == GnssDialect::Garmin {
             self.handle_garmin(now, &sentence);
-        } else if self.store.is_set(input_key(UART1, Protocol::Nmea)) {
+        } else if self.store.is_set(input_key(self.served_port(), Protocol::Nmea)) {
             self.handle_sentence(now, &sentence);
         }
     }
@@ -220,7 +247,7 @@ impl Gnss {
             (address, _) if address.starts_with('P') => {
                 let delay = self.profile.reply_delay_ns;
                 let text = format!("{} inv format", address.get(..4).unwrap_or(address));
-                self.send_text(SimTime(now.0 + delay), 1, &text);
+                self.send_text(self.served, SimTime(now.0 + delay), 1, &text);
             }
             _ => {}
         }

@@ -192,6 +192,10 @@ impl Device for TimedDevice {
         self.note(|device| device.handle_input(now, bytes));
     }
 
+    fn handle_line_input(&mut self, now: SimTime, port: u8, bytes: &[u8]) {
+        self.note(|device| device.handle_line_input(now, port, bytes));
+    }
+
     fn handle_peer(&mut self, now: SimTime, peer: Peer, connected: bool) {
         self.note(|device| device.handle_peer(now, peer, connected));
     }

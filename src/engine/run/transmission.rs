@@ -223,7 +223,7 @@ impl<'a> Transmission<'a> {
                     }
                 }
             }
-            Output::Revoke(_) | Output::Actuate(_) => {}
+            Output::Revoke(_) | Output::Actuate(_) | Output::Aside { .. } => {}
         }
         self.give_back(scheduled);
     }

@@ -30,6 +30,7 @@ use super::dop::Dop;
 use super::errors::ErrorProcess;
 pub use super::limits::{FixMode, Motion, NavigationLimits};
 use super::settings::{BestFix, ReceiverSettings};
+use super::tracked::SatelliteCorrection;
 pub use super::tracked::TrackedSatellite;
 use super::{SatelliteView, SkyView};
 use crate::frames::{GeoOrigin, Geodetic};
@@ -331,6 +332,7 @@ impl Navigator {
                     && satellite.is_healthy
                     && seen.elevation_rad >= limits.mask_rad,
                 residual_m: residual * self.settings.grade(BestFix::Standalone).uere_m,
+                correction: SatelliteCorrection::default(),
             });
         }
         all

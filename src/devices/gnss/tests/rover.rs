@@ -11,7 +11,7 @@ use crate::gnss::profile::BaseStation;
 use crate::sensors::gnss::constellation::Satellite;
 use crate::sensors::gnss::observations::{self, Carrier};
 use crate::sensors::gnss::settings::BestFix;
-use crate::wire::ubx::nav::{NavRelposned, NavStatus};
+use crate::wire::ubx::nav::{NavRelposned, NavSig, NavStatus};
 use crate::wire::ubx::rxm::RxmRtcm;
 
 const LIGHT_MS_M: f64 = 299_792.458;
@@ -464,6 +464,129 @@ fn each_message_is_told_used_or_not() {
     let frames = bench.frames();
     let damaged = frames.iter().find(|frame| frame.id == RxmRtcm::ID).unwrap();
     assert_eq!(RxmRtcm::parse(&damaged.payload).unwrap().flags, 1 << 1 | 1);
+}
+
+#[test]
+fn a_host_chooses_the_station() {
+    let choice = |filter: u64, station: u64| {
+        let mut bench = rover(|_| {});
+        bench.run(5.0);
+        let items = [item(key::RTCM_DF003_IN_FILTER, filter), item(key::RTCM_DF003_IN, station)];
+        assert!(is_ack(&bench.ask(&valset(&items)), CfgValset::ID));
+        correct(&mut bench, &BASE, 3, 0);
+        gga(&bench)[5].clone()
+    };
+    // 1 alone, 2 differential.
+    assert_eq!([choice(0, 5), choice(1, 5), choice(2, 5)], ["2", "1", "1"].map(String::from));
+    assert_eq!([choice(1, 77), choice(2, 77)], ["2", "2"].map(String::from));
+}
+
+fn polled<M: Payload + Record>(bench: &mut Bench) -> M {
+    let frames = bench.ask_frame(&Frame::new(M::ID, vec![]));
+    let answer = frames.iter().rfind(|frame| frame.id == M::ID).unwrap();
+    M::parse(&answer.payload).unwrap()
+}
+
+/// NAV-SAT's and NAV-SIG's corrections: of which systems there are some, and with a carrier.
+fn corrected(bench: &mut Bench) -> [Vec<u8>; 3] {
+    let (sat, sig): (NavSat, NavSig) = (polled(bench), polled(bench));
+    let systems = |of: &dyn Fn(&crate::wire::ubx::nav::SatInfo) -> bool| {
+        let mut all: Vec<u8> = sat.satellites.iter().filter(|s| of(s)).map(|s| s.gnss_id).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    for s in &sat.satellites {
+        let is_corrected = s.flags >> 17 & 1;
+        assert_eq!(s.flags >> 20 & 1, is_corrected, "{s:?}");
+        assert_eq!(s.flags >> 6 & 1, is_corrected, "{s:?}");
+        assert!(s.flags >> 3 & 1 >= is_corrected, "only what is used is corrected: {s:?}");
+        let signals = sig.signals.iter().filter(|x| (x.gnss_id, x.sv_id) == (s.gnss_id, s.sv_id));
+        for signal in signals.filter(|signal| signal.sig_id == 0) {
+            assert_eq!(u32::from(signal.flags >> 6 & 1), is_corrected, "{signal:?}");
+            assert_eq!(u32::from(signal.flags >> 7 & 1), s.flags >> 21 & 1, "{signal:?}");
+            assert_eq!(signal.correction_source, if is_corrected == 1 { 4 } else { 0 });
+        }
+    }
+    let second = sig.signals.iter().filter(|s| s.sig_id != 0 && s.flags >> 6 & 1 == 1);
+    let mut second: Vec<u8> = second.map(|s| s.gnss_id).collect();
+    second.sort_unstable();
+    second.dedup();
+    [systems(&|s| s.flags >> 17 & 1 == 1), systems(&|s| s.flags >> 21 & 1 == 1), second]
+}
+
+#[test]
+fn satellites_say_that_they_are_corrected() {
+    let mut bench = rover(|_| {});
+    bench.run(5.0);
+    let none: [Vec<u8>; 3] = Default::default();
+    assert_eq!(corrected(&mut bench), none);
+    correct(&mut bench, &BASE, 2, 0);
+    let all = vec![0, 2, 3, 6];
+    assert_eq!(corrected(&mut bench), [all.clone(), vec![], all.clone()], "differential: codes");
+    correct(&mut bench, &BASE, 25, 0);
+    assert_eq!(corrected(&mut bench), [all.clone(), all.clone(), all.clone()], "fixed");
+    // A base without GLONASS's biases corrects its codes alone, and one of Galileo alone only that.
+    let mut bench = rover(|_| {});
+    bench.run(5.0);
+    correct(&mut bench, &Base { has_biases: false, ..BASE }, 25, 0);
+    assert_eq!(corrected(&mut bench), [all.clone(), vec![0, 2, 3], all]);
+    let mut bench = rover(|_| {});
+    bench.run(5.0);
+    correct(&mut bench, &Base { only: Some(GnssSystem::Galileo), ..BASE }, 25, 0);
+    assert_eq!(corrected(&mut bench), [vec![2], vec![2], vec![2]]);
+    bench.run(70.0);
+    assert_eq!(corrected(&mut bench), none, "old corrections are not used");
+}
+
+/// A rover as rigs have it, at a line that flips bits: damaged messages are reported, the others count.
+#[test]
+fn damaged_messages_on_a_line_are_reported_and_lost() {
+    let mut bench = rover(|_| {});
+    bench.run(5.0);
+    assert!(is_ack(&bench.ask(&valset(&[item(Key(0x2091_0269), 1)])), CfgValset::ID));
+    // A generator of Knuth's.
+    let mut state = 1_u64;
+    let mut chance = move || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / 2_f64.powi(53)
+    };
+    let mut noisy = |bench: &mut Bench, seconds: u64, rate: f64| {
+        let (mut sent, mut used, mut failed) = (0, 0, 0);
+        for _ in 0..seconds {
+            let second = bench.now_ns / SECOND + 1;
+            bench.run((second * SECOND + 200 * MS - bench.now_ns) as f64 * 1e-9);
+            let before = bench.frames().len();
+            for mut message in BASE.messages(bench, SimTime(second * SECOND)) {
+                sent += 1;
+                for byte in &mut message {
+                    for bit in 0..8 {
+                        *byte ^= u8::from(chance() < rate) << bit;
+                    }
+                }
+                bench.say(&message);
+            }
+            bench.run(0.5);
+            let rtcm = bench.frames().into_iter().skip(before);
+            let rtcm = rtcm.filter(|frame| frame.id == RxmRtcm::ID);
+            for told in rtcm.map(|frame| RxmRtcm::parse(&frame.payload).unwrap()) {
+                failed += u32::from(told.flags & 1);
+                used += u32::from(told.flags >> 1 & 3 == 2);
+            }
+        }
+        (sent, used, failed)
+    };
+    let (sent, used, failed) = noisy(&mut bench, 40, 5e-5);
+    // About one in six is damaged, and not every damaged one has a head that is right.
+    assert!(used < sent && used > sent / 2, "{used} of {sent} used");
+    assert!(failed > 5 && used + failed <= sent, "{failed} of {sent} damaged, {used} used");
+    assert_eq!(carrier(&bench), 2, "the others are enough");
+    assert!(error_m(&bench).length() < 0.08, "{}", error_m(&bench));
+    let (_, used, failed) = noisy(&mut bench, 40, 1e-2);
+    // Some of the shortest messages come through.
+    assert!(used < 20 && failed > 20, "{failed} damaged, {used} used");
+    assert_eq!((carrier(&bench), gga(&bench)[5].as_str()), (1, "5"), "it ages");
 }
 
 #[test]

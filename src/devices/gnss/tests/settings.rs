@@ -1,7 +1,7 @@
 //! Every setting that a u-blox receiver acknowledges acts, or is kept, as the tables of commands say.
 
 use super::*;
-use crate::gnss::items::{ON_INPUT, ROWS, Row, is_made};
+use crate::gnss::items::{ON_INPUT, ROWS, Row, USB, is_made};
 use crate::gnss::legacy::LEGACY;
 use crate::wire::ubx::mon::MonHw;
 
@@ -159,6 +159,24 @@ const ACTING: &[Acting] = &[
     ("TP-FREQ_LOCK_TP1", 5, &[("TP-PULSE_DEF", 1)]),
     ("TP-DUTY_TP1", 0x4034_0000_0000_0000, &[("TP-PULSE_LENGTH_DEF", 0)]),
     ("TP-DUTY_LOCK_TP1", 0x4034_0000_0000_0000, &[("TP-PULSE_LENGTH_DEF", 0)]),
+    ("USB-ENABLED", 0, &[]),
+    ("USBINPROT-UBX", 0, &[]),
+    ("USBINPROT-NMEA", 0, &[]),
+    ("USBINPROT-RTCM3X", 0, &[]),
+    ("USBOUTPROT-UBX", 0, &[]),
+    ("USBOUTPROT-NMEA", 0, &[]),
+    ("USBOUTPROT-RTCM3X", 0, &[]),
+    ("INFMSG-UBX_USB", 7, &[]),
+    ("INFMSG-NMEA_USB", 0, &[]),
+    ("UART2INPROT-UBX", 1, &[("UART2OUTPROT-UBX", 1)]),
+    ("UART2INPROT-NMEA", 1, &[("UART2OUTPROT-NMEA", 1)]),
+    ("UART2OUTPROT-UBX", 1, &[]),
+    ("UART2OUTPROT-NMEA", 1, &[]),
+    ("UART2OUTPROT-RTCM3X", 0, &[]),
+    ("INFMSG-UBX_UART2", 7, &[("UART2OUTPROT-UBX", 1), ("UART2INPROT-NMEA", 1)]),
+    ("INFMSG-NMEA_UART2", 0, &[("UART2OUTPROT-NMEA", 1), ("UART2INPROT-NMEA", 1)]),
+    ("RTCM-DF003_IN_FILTER", 1, &[]),
+    ("RTCM-DF003_IN", 2003, &[("RTCM-DF003_IN_FILTER", 1)]),
 ];
 
 /// Of the standard.
@@ -196,12 +214,23 @@ enum Sent {
     Bytes(Vec<u8>),
     Line(LineSettings),
     Edge(u64, bool),
+    Aside(u8, Vec<u8>),
 }
 
 /// What leaves when some items are set before the first epoch, and when the host then says something
 /// in each protocol.
 fn stream(name: &str, items: &[Item]) -> Vec<Sent> {
     let mut bench = bench(name);
+    // The other ports have lines, and something to send.
+    bench.device.wire(&[USB]);
+    for (message, port) in [
+        (MessageId::new(0xf5, 0xe6), UART2),
+        (MessageId::new(0xf5, 0xe6), USB),
+        (MessageId::new(0x01, 0x07), UART2),
+        (MessageId::new(0xf0, 0x00), UART2),
+    ] {
+        bench.device.store.set(rate_key(message, port).unwrap(), 1);
+    }
     bench.run(0.3);
     for chunk in items.chunks(64) {
         bench.say(&valset(chunk).to_frame().to_bytes());
@@ -216,6 +245,13 @@ fn stream(name: &str, items: &[Item]) -> Vec<Sent> {
     let by_cable = CableSignal::Bytes(RTCM_1005.to_vec(), LineSettings::eight_n_one(38_400));
     bench.device.handle_cable(SimTime(bench.now_ns), &by_cable);
     bench.say(&Frame::new(MessageId::new(0x13, 0x40), vec![0x20; 12]).to_bytes());
+    let poll = Frame::new(MonVer::ID, vec![]).to_bytes();
+    for port in [UART2, USB] {
+        for bytes in [&poll[..], b"$PSRF100,0,38400,8,1,0*3C\r\n"] {
+            bench.device.handle_line_input(SimTime(bench.now_ns), port, bytes);
+        }
+    }
+    bench.device.handle_line_input(SimTime(bench.now_ns), USB, RTCM_1005);
     bench.run(4.0);
     let ack = is_ack_of(CfgValset::ID);
     let acks = bench.frames().iter().filter(|frame| **frame == ack).count();
@@ -230,6 +266,7 @@ fn stream(name: &str, items: &[Item]) -> Vec<Sent> {
         Output::Bytes(bytes) => Some(Sent::Bytes(bytes)),
         Output::Line(line) => Some(Sent::Line(line)),
         Output::PulsePerSecond(high) => Some(Sent::Edge(sent.due.0, high)),
+        Output::Aside { port, bytes, .. } => Some(Sent::Aside(port, bytes)),
         _ => None,
     });
     kept.collect()
@@ -252,7 +289,8 @@ fn every_setting_that_acts_changes_the_stream() {
         let of = |name: &str, value: u64| item(named(name).key, value);
         let before: Vec<Item> = before.iter().map(|(name, value)| of(name, *value)).collect();
         let with = [before.clone(), vec![of(name, *value)]].concat();
-        let profile = if name.starts_with("NAV2-") { HPG_1_32 } else { F9P };
+        let is_new = name.starts_with("NAV2-") || name.starts_with("RTCM-DF003_IN");
+        let profile = if is_new { HPG_1_32 } else { F9P };
         assert!(stream(profile, &before) != stream(profile, &with), "{name} changes nothing");
     }
 }
@@ -267,14 +305,14 @@ fn every_setting_that_is_kept_only_is_read_back_and_changes_nothing() {
             .filter(|row| row.is_in(&bench.device.profile))
             .filter(|row| row.message.is_none() && !row.acts)
             .collect();
-        assert!(rows.len() > 120, "{}", rows.len());
+        assert!(rows.len() > 100, "{}", rows.len());
         let mut items = Vec::new();
         for row in rows {
             let factory = bench.device.store.get(row.key);
             let other = match row.name {
-                // The line is 8N1.
-                "UART1-STOPBITS" | "UART1-DATABITS" | "UART1-PARITY" => factory,
-                "UART2-BAUDRATE" => 9600,
+                // Lines are 8N1.
+                "UART1-STOPBITS" | "UART1-DATABITS" | "UART1-PARITY" | "UART2-STOPBITS"
+                | "UART2-DATABITS" | "UART2-PARITY" => factory,
                 _ => factory ^ 1,
             };
             items.push(item(row.key, other));

@@ -1,0 +1,243 @@
+//! The ports of a receiver: what leaves and what comes in by each of them.
+//!
+//! The link of a rig's device leads to one port ([`GnssSettings::port`]). What other ports send leaves as
+//! [`Output::Aside`], for cables within the rig and for further devices that are lines of this receiver
+//! ([`super::further_line`]).
+
+use super::Gnss;
+use super::items::{Protocol, UART2, baud_key, enabled_key, output_key};
+use super::monitor::{PortState, Traffic};
+use super::profile::{GnssDialect, GnssProfile, GnssSettings, LinePort};
+use crate::serial::uart::Uart;
+use crate::time::SimTime;
+use crate::wire::corrections::Correction;
+use crate::wire::framer::Framer;
+use crate::wire::gnss_stream::{Frame, GnssStream};
+use crate::wire::line::LineSettings;
+use crate::wire::ubx::OVERHEAD;
+use crate::{Output, Transmit};
+
+/// Bits that are zero in the second byte of an RTCM 3 message, and the preamble before it.
+const RTCM3_HEAD: (u8, u8) = (0xd3, 0xfc);
+
+/// A port.
+pub(super) struct Port {
+    /// u-blox's number.
+    pub number: u8,
+    /// Whether anybody is at the other end; a port without a line sends nothing.
+    pub is_wired: bool,
+    pub uart: Uart,
+    pub traffic: Traffic,
+    /// How often it was said, or not, that bytes were lost.
+    pub lost_told: u64,
+    /// How the line runs for what leaves now: [`Uart::line`] is ahead of it.
+    line: LineSettings,
+    input: Framer<GnssStream>,
+}
+
+/// Something that came in by a port.
+enum Arrival {
+    Frame(Frame),
+    /// An RTCM 3 message with a wrong CRC.
+    Damaged(Correction),
+}
+
+impl Port {
+    /// The ports of a receiver, that of its link first.
+    pub fn all(profile: &GnssProfile, settings: &GnssSettings) -> Vec<Self> {
+        let baud = |port: LinePort| match (port, &settings.uart2) {
+            (LinePort::Usb, _) => LineSettings::USB.baud,
+            (LinePort::Uart2, Some(output)) if port != settings.port => output.baud,
+            _ if port == settings.port => settings.baud,
+            _ => profile.defaults.baud,
+        };
+        let others = profile.dialect.line_ports().iter().filter(|port| **port != settings.port);
+        std::iter::once(&settings.port)
+            .chain(others)
+            .map(|port| {
+                let uart = Uart::new(baud(*port), profile.tx_buffer_bytes);
+                Self {
+                    number: port.number(),
+                    // A cable to another receiver may be at UART2.
+                    is_wired: *port == settings.port || *port == LinePort::Uart2,
+                    line: uart.line(),
+                    uart,
+                    traffic: Traffic::default(),
+                    lost_told: 0,
+                    input: Framer::new(GnssStream),
+                }
+            })
+            .collect()
+    }
+
+    /// Takes bytes from the line, and counts them.
+    fn take(&mut self, mut bytes: &[u8]) -> Vec<Arrival> {
+        let mut all = Vec::new();
+        while let Some(piece) = self.input.next_piece(&mut bytes) {
+            let Some(frame) = piece.frame else {
+                all.extend(damaged(piece.bytes).into_iter().map(Arrival::Damaged));
+                continue;
+            };
+            let (kind, length) = match &frame {
+                Frame::Ubx(frame) => (0, frame.payload.len() + OVERHEAD),
+                Frame::Line(line) => (1, line.len()),
+                Frame::Rtcm3(message) => (2, message.len()),
+            };
+            let traffic = &mut self.traffic;
+            traffic.rx_messages[kind] = traffic.rx_messages[kind].wrapping_add(1);
+            traffic.rx_message_bytes = traffic.rx_message_bytes.wrapping_add(length as u32);
+            all.push(Arrival::Frame(frame));
+        }
+        all
+    }
+}
+
+/// The RTCM 3 messages with a wrong CRC among bytes that are no frame.
+fn damaged(bytes: &[u8]) -> Vec<Correction> {
+    let mut found = Vec::new();
+    let mut rest = bytes;
+    while let Some(at) =
+        rest.windows(2).position(|two| two[0] == RTCM3_HEAD.0 && two[1] & RTCM3_HEAD.1 == 0)
+    {
+        let message = &rest[at..];
+        let length = usize::from(message[1]) << 8 | message.get(2).map_or(0, |b| usize::from(*b));
+        found.extend(message.get(3..).and_then(Correction::damaged));
+        rest = message.get(length + 6..).unwrap_or_default();
+    }
+    found
+}
+
+impl Gnss {
+    /// Leads lines to ports that the link does not lead to.
+    pub fn wire(&mut self, ports: &[u8]) {
+        for port in self.ports.iter_mut().skip(1).filter(|port| ports.contains(&port.number)) {
+            port.is_wired = true;
+            // The other end has to know the rate before the first byte.
+            self.asides.push_back(aside(port.number, port.uart.line(), SimTime::ZERO, Vec::new()));
+        }
+    }
+
+    /// The place of a port by its number.
+    pub(super) fn place_of(&self, number: u8) -> Option<usize> {
+        self.ports.iter().position(|port| port.number == number)
+    }
+
+    /// The number of the port by which the host that is being answered speaks.
+    pub(super) fn served_port(&self) -> u8 {
+        self.ports[self.served].number
+    }
+
+    /// Places of the ports that have a line.
+    pub(super) fn wired(&self) -> Vec<usize> {
+        (0..self.ports.len()).filter(|place| self.ports[*place].is_wired).collect()
+    }
+
+    /// Whether a protocol leaves by a port.
+    pub(super) fn sends_on(&self, place: usize, protocol: Protocol) -> bool {
+        let port = &self.ports[place];
+        port.is_wired
+            && self.store.is_set(enabled_key(port.number))
+            && self.store.is_set(output_key(port.number, protocol))
+    }
+
+    /// Brings the rates of all lines into line with the settings.
+    pub(super) fn apply_rates(&mut self, now: SimTime) {
+        for port in &mut self.ports {
+            let Some(key) = baud_key(port.number) else { continue };
+            let baud = self.store.get(key) as u32;
+            if baud != port.uart.line().baud {
+                port.uart.change_rate(now, baud);
+            }
+        }
+    }
+
+    /// Takes bytes that came in by a port.
+    pub(super) fn take_bytes(&mut self, now: SimTime, place: usize, bytes: &[u8]) {
+        if self.profile.dialect == GnssDialect::Plain {
+            return;
+        }
+        let port = &mut self.ports[place];
+        let number = port.number;
+        port.traffic.rx_bytes = port.traffic.rx_bytes.wrapping_add(bytes.len() as u32);
+        if !self.store.is_set(enabled_key(number)) {
+            return;
+        }
+        if self.wakes_at.is_some() {
+            // A base's corrections wake nobody.
+            if number != UART2 || place == 0 {
+                self.wake(now);
+            }
+            return;
+        }
+        let is_ublox = self.profile.dialect.is_ublox();
+        for arrival in self.ports[place].take(bytes) {
+            self.served = place;
+            match arrival {
+                Arrival::Frame(Frame::Line(line)) => self.handle_line(now, &line),
+                Arrival::Frame(Frame::Ubx(frame)) if is_ublox => self.handle_frame(now, &frame),
+                Arrival::Frame(Frame::Ubx(_)) => {}
+                Arrival::Frame(Frame::Rtcm3(message)) => {
+                    self.handle_correction(now, number, &message);
+                }
+                Arrival::Damaged(correction) => self.handle_damaged(now, number, &correction),
+            }
+        }
+        self.served = 0;
+    }
+
+    /// Ports that have a link or have been used, in the order of their numbers.
+    pub(super) fn port_states(&self, now: SimTime) -> Vec<PortState> {
+        let is_in_use = |(place, port): &(usize, &Port)| {
+            let Traffic { tx_bytes, rx_bytes, .. } = port.traffic;
+            *place == 0 || tx_bytes > 0 || rx_bytes > 0
+        };
+        let state = |(_, port): (usize, &Port)| PortState {
+            number: port.number,
+            traffic: port.traffic,
+            waiting_bytes: port.uart.waiting_bytes(now),
+            buffer_bytes: self.profile.tx_buffer_bytes,
+            has_lost: port.uart.lost() > 0,
+        };
+        let mut all: Vec<_> = self.ports.iter().enumerate().filter(is_in_use).map(state).collect();
+        all.sort_by_key(|state| state.number);
+        all
+    }
+
+    /// The next output of any port or of the pulse line that is due by now.
+    pub(super) fn next_output(&mut self) -> Option<Transmit> {
+        if let Some(aside) = self.asides.pop_front_if(|aside| aside.due <= self.now) {
+            return Some(aside);
+        }
+        let edge = self.edges.front().map(|edge| edge.due);
+        let ports = self.ports.iter().map(|port| port.uart.next_due());
+        let dues = std::iter::once(edge).chain(ports).enumerate();
+        let (due, which) = dues.filter_map(|(which, due)| Some((due?, which))).min()?;
+        if due > self.now {
+            return None;
+        }
+        let Some(place) = which.checked_sub(1) else { return self.edges.pop_front() };
+        let port = &mut self.ports[place];
+        let (number, transmit) = (port.number, port.uart.poll()?);
+        let of_aside = match &transmit.output {
+            Output::Line(line) => {
+                port.line = *line;
+                Some(Vec::new())
+            }
+            Output::Bytes(bytes) => Some(bytes.clone()),
+            _ => None,
+        };
+        let aside = of_aside.map(|bytes| aside(number, self.ports[place].line, due, bytes));
+        if place > 0 {
+            return aside;
+        }
+        // A cable to another receiver leads from UART2, whoever else is at it.
+        if number == UART2 {
+            self.asides.extend(aside);
+        }
+        Some(transmit)
+    }
+}
+
+fn aside(port: u8, line: LineSettings, due: SimTime, bytes: Vec<u8>) -> Transmit {
+    Transmit::new(due, Output::Aside { port, line, bytes })
+}
