@@ -100,6 +100,7 @@ fn the_example_explains_every_key_a_profile_uses() {
             "ouster" => "example-ouster.toml",
             "hesai" => "example-hesai.toml",
             "livox" => "example-livox.toml",
+            "livox-sdk1" => "example-livox-sdk1.toml",
             "robosense" => "example-robosense.toml",
             "gige-camera" => "example-gige-camera.toml",
             _ => "example-imu.toml",
@@ -232,6 +233,7 @@ fn a_described_profile_names_everything_a_user_needs() {
                 &["192.168.1.200:6699", "UDP port 7788", "return_mode", "serial", "UCWP"]
             }
             "livox" => &["00 points/s", "192.168.1.101:5", "IMU", "UDP port 56", "data_type"],
+            "livox-sdk1" => &["000 pulses/s", ":65000", "IMU", "UDP port 65000", "return_mode"],
             "gige-camera" => &["shutter", "gige-camera", "3956", "exposure_us", "electrons"],
             "ouster" => &["beams", "169.254.1.1:7502", "lidar_mode", "1024x10", "IMU"],
             _ => &["baud", "Hz", "rate_hz", "noise_density", "messages"],

@@ -48,13 +48,19 @@ fn packets_until(device: &mut dyn Device, end_ns: u64, nothing: fn() -> Outcome)
 /// Checks the rate of a unit over `seconds`.
 fn check(profile: &str, settings: &str, seconds: u64) {
     // Its inertial unit has nothing to measure here.
-    let without_imu = if profile == "robosense-airy" { ", imu_enable = false" } else { "" };
+    let without_imu = match profile {
+        "robosense-airy" => ", imu_enable = false",
+        "livox-avia" | "livox-horizon" => ", imu_enable = false, streams_alone = true",
+        "livox-mid40" | "livox-mid70" => ", streams_alone = true",
+        _ => "",
+    };
     let mut device = device(profile, &format!("{settings}{without_imu}"));
     let nominal = device.nominal_rate_hz() * seconds as f64;
-    let nothing = match ["hesai", "robosense"].iter().any(|maker| profile.starts_with(maker)) {
-        true => || Outcome::Echoes(Vec::new()),
-        false => || Outcome::Returns(Vec::new()),
-    };
+    let nothing =
+        match ["hesai", "livox", "robosense"].iter().any(|maker| profile.starts_with(maker)) {
+            true => || Outcome::Echoes(Vec::new()),
+            false => || Outcome::Returns(Vec::new()),
+        };
     let made = packets_until(&mut *device, seconds * 1_000_000_000, nothing) as f64;
     // What the draws of the position packets' delays leave open, and a packet at each end.
     let most = 4.0 + 2e-4 * nominal;

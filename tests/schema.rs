@@ -210,10 +210,13 @@ fn the_schema_of_profiles_holds_all_of_them_and_every_key_that_they_must_have() 
         assert!(faults.is_empty(), "{}: {faults:#?}", profile.name);
         // A profile is complete, so all that the schema says nothing of would be missed.
         for name in table.keys() {
-            // Not every product has been in a paper; of RoboSenses, only an M1 draws a raster, and only an Airy has an
-            // inertial unit.
-            let is_of_one_model =
-                profile.family.key() == "robosense" && ["raster", "imu"].contains(&name.as_str());
+            // Not every product has been in a paper; of RoboSenses, only an M1 draws a raster; of these and of Livoxes of
+            // SDK 1, only some have an inertial unit.
+            let is_of_one_model = match profile.family.key() {
+                "robosense" => ["raster", "imu"].contains(&name.as_str()),
+                "livox-sdk1" => name == "imu",
+                _ => false,
+            };
             if name == "papers" || is_of_one_model {
                 continue;
             }

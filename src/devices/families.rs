@@ -37,6 +37,7 @@ pub static FAMILIES: &[&dyn AnyFamily] = &[
     &Erased(ouster::OusterFamily),
     &Erased(hesai::HesaiFamily),
     &Erased(livox::LivoxFamily),
+    &Erased(livox::first::LivoxFirstFamily),
     &Erased(robosense::RobosenseFamily),
     &Erased(gige_camera::GigeCameraFamily),
 ];

@@ -1,8 +1,8 @@
 //! Checksums of the byte formats.
 
 use crc::{
-    CRC_8_MAXIM_DOW, CRC_16_IBM_3740, CRC_16_KERMIT, CRC_16_UMTS, CRC_16_XMODEM, CRC_24_LTE_A,
-    CRC_32_ISO_HDLC, Crc, Table,
+    Algorithm, CRC_8_MAXIM_DOW, CRC_16_IBM_3740, CRC_16_KERMIT, CRC_16_UMTS, CRC_16_XMODEM,
+    CRC_24_LTE_A, CRC_32_ISO_HDLC, Crc, Table,
 };
 
 const VELODYNE: Crc<u16> = Crc::<u16>::new(&CRC_16_UMTS);
@@ -12,6 +12,15 @@ const KERMIT: Crc<u16> = Crc::<u16>::new(&CRC_16_KERMIT);
 const MAXIM: Crc<u8> = Crc::<u8>::new(&CRC_8_MAXIM_DOW);
 const QUALCOMM: Crc<u32> = Crc::<u32>::new(&CRC_24_LTE_A);
 static ISO_HDLC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
+
+/// A reflected register begins with the bits of `init` in the opposite order.
+const LIVOX_16: Crc<u16> =
+    Crc::<u16>::new(&Algorithm { init: 0x4c49_u16.reverse_bits(), check: 0xab4e, ..CRC_16_KERMIT });
+const LIVOX_32: Crc<u32> = Crc::<u32>::new(&Algorithm {
+    init: (0x564f_580a_u32 ^ u32::MAX).reverse_bits(),
+    check: 0xb08d_b5b1,
+    ..CRC_32_ISO_HDLC
+});
 
 /// The CRC-16 of the HDL-64E S3's calibration: polynomial 0x8005, start 0, nothing reflected,
 /// no final xor. The catalogue of CRCs knows it as CRC-16/UMTS.
@@ -90,6 +99,17 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     ISO_HDLC.checksum(bytes)
 }
 
+/// The CRC-16 of a frame's head in Livox's SDK 1: polynomial 0x1021 reflected, start 0x4c49, no final xor.
+pub fn crc16_livox(bytes: &[u8]) -> u16 {
+    LIVOX_16.checksum(bytes)
+}
+
+/// The CRC-32 of a frame in Livox's SDK 1: polynomial 0x04c11db7 reflected, final xor all ones, start 0x564f580a with the
+/// same xor.
+pub fn crc32_livox(bytes: &[u8]) -> u32 {
+    LIVOX_32.checksum(bytes)
+}
+
 /// CRC-64/XZ: polynomial 0x42f0e1eba9ea3693 reflected, start and final xor all ones. Ouster.
 pub fn crc64_xz(bytes: &[u8]) -> u64 {
     let mut digest = crc64fast::Digest::new();
@@ -104,6 +124,12 @@ mod tests {
     #[test]
     fn the_long_check_value_is_the_catalogues() {
         assert_eq!(crc64_xz(b"123456789"), 0x995d_c9bb_df19_39fa);
+    }
+
+    #[test]
+    fn livoxs_check_values_are_those_of_the_makers_sdk() {
+        assert_eq!(crc16_livox(b"123456789"), 0xab4e);
+        assert_eq!(crc32_livox(b"123456789"), 0xb08d_b5b1);
     }
 
     #[test]

@@ -110,6 +110,21 @@ impl LivoxClock {
         self.own.pps(at) == PpsState::Locked && self.own.has_nmea(at)
     }
 
+    /// The time since the last pulse that set the part below a second, nanoseconds; `None` while no such pulses come.
+    pub fn since_pulse_ns(&self, at: SimTime) -> Option<u64> {
+        let has_pulses = self.own.pps(at) == PpsState::Locked;
+        has_pulses.then(|| self.own_ns(at).rem_euclid(SECOND_NS) as u64)
+    }
+
+    /// Whether the master or receiver that sets it has been lost.
+    pub fn is_lost(&self, at: SimTime) -> bool {
+        match self.time_type(at) {
+            TimeType::Ptp => lost_since(&self.faults, at).is_some(),
+            TimeType::Gps => !self.has_receiver(at),
+            TimeType::None => false,
+        }
+    }
+
     /// What sets the clock at `at`. A source that is lost still counts.
     pub fn time_type(&self, at: SimTime) -> TimeType {
         let is_ptp = match &self.slave {

@@ -25,9 +25,9 @@ use crate::wire::livox::key::{Entries, key};
 const IMU: &str = "imu";
 const STATE: &str = "state";
 /// The part of a stamp that is compared, microseconds.
-const HOUR_US: u32 = 3_600_000_000;
+pub(super) const HOUR_US: u32 = 3_600_000_000;
 /// A frame as drivers make them, nanoseconds.
-const FRAME_NS: u64 = 100_000_000;
+pub(super) const FRAME_NS: u64 = 100_000_000;
 
 /// The profile that the user has named.
 #[derive(Clone, Debug)]
@@ -396,7 +396,7 @@ impl DatagramDecoder for LivoxDecoder {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -4,6 +4,8 @@
 //! [`states`] says which state the unit is in, [`planner`] which packet comes next, [`pattern`] where its points look,
 //! [`points`] what they say of the echoes that were measured, [`clock`] what packets are stamped with.
 //!
+//! [`first`] has the lidars of the older protocol "SDK 1".
+//!
 //! Sources: Livox-SDK2 1.3.3 (MIT); Livox's documents of the protocol; conversations with the maker's SDK.
 
 mod clock;
@@ -13,6 +15,7 @@ pub(crate) mod decoder;
 mod describe;
 mod family;
 mod faults;
+pub mod first;
 mod hap;
 mod inertial;
 mod pattern;

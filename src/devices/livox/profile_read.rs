@@ -207,7 +207,7 @@ fn points(mut keys: Keys<'_>, defaults: &mut LivoxSettings) -> Option<PointProfi
     Some(all)
 }
 
-fn imu(table: TableReader<'_>) -> Option<ImuProfile> {
+pub(super) fn imu(table: TableReader<'_>) -> Option<ImuProfile> {
     let mut keys = Keys::of_profile(table);
     let mut all = ImuProfile::default();
     keys.integer("rate_hz", &Limit::new(1..=1000, "Hz", PROFILES), &mut all.rate_hz);

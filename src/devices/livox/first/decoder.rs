@@ -1,0 +1,497 @@
+//! Packets of points, inertial samples and messages, read back.
+//!
+//! The pattern has no rotor. As for SDK 2, the part of a tenth of a second that has passed on the unit's clock stands for
+//! the azimuth: a turn is a frame as drivers make them.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+use serde_json::{Map, Value, json};
+
+use super::super::decoder::{FRAME_NS, HOUR_US, hex};
+use super::profile::{FirstProfile, ReturnMode};
+use crate::config::profile::Profile;
+use crate::decoder::datagram::{
+    CloudPoint, DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep,
+    Twin,
+};
+use crate::decoder::{Misfit, object_of};
+use crate::wire::livox::first::command::{Broadcast, Frame, Kind, id};
+use crate::wire::livox::first::data::{
+    self, ANGLE_STEP_DEG, Coordinates, Format, Inertial, Packet, Point, TimeType, pulses, status,
+};
+use crate::wire::record::Record as _;
+
+/// Kinds of datagrams beside points.
+const IMU: &str = "imu";
+const STATUS: &str = "status";
+const BROADCAST: &str = "broadcast";
+
+/// The profile that the user has named.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    name: String,
+    profile: Arc<FirstProfile>,
+}
+
+impl Named {
+    pub(super) fn new(name: &str, profile: &FirstProfile) -> Self {
+        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
+    }
+}
+
+/// What packets of points have told.
+#[derive(Clone, Debug)]
+struct Told {
+    /// Of the last packet.
+    head: data::Head,
+    format: Format,
+    /// The shortest time from a packet to the next, nanoseconds.
+    step_ns: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct FirstDecoder {
+    named: Option<Named>,
+    /// Among these is the sender's.
+    known: &'static [Arc<Profile>],
+    told: Option<Told>,
+    imu: Option<(data::Head, Inertial)>,
+    status: Option<u32>,
+    broadcast: Option<Broadcast>,
+}
+
+/// A message that lidars send by themselves.
+enum Message {
+    Broadcast(Broadcast),
+    Status(u32),
+}
+
+fn message(payload: &[u8]) -> Option<Message> {
+    let frame = Frame::parse(payload).ok().filter(|frame| frame.kind == Kind::Message)?;
+    match frame.id {
+        id::BROADCAST => Broadcast::parse(&frame.data).ok().map(Message::Broadcast),
+        id::STATUS => {
+            let status = frame.data.try_into().ok().map(u32::from_le_bytes)?;
+            Some(Message::Status(status))
+        }
+        _ => None,
+    }
+}
+
+fn stamp(head: &data::Head) -> Stamp {
+    Stamp { us: (head.time_ns() / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
+}
+
+/// The points of a packet, if it is one of points.
+fn of_points(payload: &[u8]) -> Option<(data::Head, Format, &[u8])> {
+    match Packet::parse(payload) {
+        Ok(Packet::Points(head, format, data)) => Some((head, format, data)),
+        _ => None,
+    }
+}
+
+/// Where a point is, metres.
+fn position_m(format: Format, point: &Point) -> DVec3 {
+    let [a, b, c] = point.place.map(f64::from);
+    match format.coordinates {
+        Coordinates::Cartesian => DVec3::new(a, b, c) * 1e-3,
+        Coordinates::Spherical => {
+            let [(sin_theta, cos_theta), (sin_phi, cos_phi)] =
+                [b, c].map(|angle| libm::sincos((angle * ANGLE_STEP_DEG).to_radians()));
+            DVec3::new(sin_theta * cos_phi, sin_theta * sin_phi, cos_theta) * a * 1e-3
+        }
+    }
+}
+
+/// The returns of a packet that are not empty, with the numbers of their pulses.
+fn returns(format: Format, data: &[u8]) -> impl Iterator<Item = (usize, Point)> {
+    pulses(format, data).enumerate().flat_map(move |(pulse, points)| {
+        let seen = points.into_iter().take(format.returns);
+        seen.filter(move |point| !format.is_empty(point)).map(move |point| (pulse, point))
+    })
+}
+
+fn time_name(head: &data::Head) -> &'static str {
+    match TimeType::from_number(head.time_type) {
+        Some(TimeType::Ptp) => "PTP",
+        Some(TimeType::Gps) => "GPS",
+        Some(TimeType::Pps) => "PPS",
+        Some(TimeType::None) | None => "none",
+    }
+}
+
+fn code_of(broadcast: &Broadcast) -> Option<String> {
+    let text: Vec<u8> = broadcast.code.iter().copied().take_while(|byte| *byte != 0).collect();
+    let is_plain = text.iter().all(u8::is_ascii_graphic);
+    String::from_utf8(text).ok().filter(|_| is_plain)
+}
+
+impl FirstDecoder {
+    /// Reads the packets of `named`, if the user has named a profile, else of any.
+    pub(super) fn new(named: Option<Named>, known: &'static [Arc<Profile>]) -> Self {
+        Self { named, known, ..Self::default() }
+    }
+
+    /// The profile that the user has named, or that of the device type in a broadcast, or the first that sends as many
+    /// pulses a second with the same kind of points.
+    fn profile(&self) -> Option<(&str, &FirstProfile)> {
+        if let Some(named) = &self.named {
+            return Some((&named.name, &named.profile));
+        }
+        let mut known = self.known.iter().filter_map(|one| Some((one.name.as_str(), one.data()?)));
+        if let Some(broadcast) = &self.broadcast {
+            return known.find(|(_, driver): &(_, &FirstProfile)| {
+                driver.identity.device_type == broadcast.device_type
+            });
+        }
+        let told = self.told.as_ref()?;
+        known.find(|(_, driver)| {
+            let has_tags =
+                told.format.returns > 1 || driver.defaults.with_tags == told.format.has_tags;
+            has_tags && told.step_ns.is_none_or(|step_ns| fits(driver, told.format, step_ns))
+        })
+    }
+
+    fn lines(&self) -> usize {
+        self.profile().map_or(1, |(_, profile)| profile.form.lines())
+    }
+
+    fn device_type(&self) -> Option<u8> {
+        self.broadcast.as_ref().map(|broadcast| broadcast.device_type)
+    }
+}
+
+/// Whether packets of a format that are `step_ns` apart are those of a firmware.
+fn fits(driver: &FirstProfile, format: Format, step_ns: u64) -> bool {
+    driver.pulse_ns(format.pulses() as u64).abs_diff(step_ns) <= 2000
+}
+
+impl DatagramDecoder for FirstDecoder {
+    fn boxed_clone(&self) -> Box<dyn DatagramDecoder> {
+        Box::new(self.clone())
+    }
+
+    fn head(&self, _ports: [u16; 2], payload: &[u8]) -> Option<Head> {
+        match message(payload) {
+            Some(Message::Broadcast(_)) => return Some(Head { kind: BROADCAST, stamp: None }),
+            Some(Message::Status(_)) => return Some(Head { kind: STATUS, stamp: None }),
+            None => {}
+        }
+        Some(match Packet::parse(payload).ok()? {
+            Packet::Points(head, ..) => Head { kind: DATA, stamp: Some(stamp(&head)) },
+            Packet::Inertial(head, _) => Head { kind: IMU, stamp: Some(stamp(&head)) },
+        })
+    }
+
+    fn learn(&mut self, payload: &[u8]) {
+        match message(payload) {
+            Some(Message::Broadcast(broadcast)) => self.broadcast = Some(broadcast),
+            Some(Message::Status(status)) => self.status = Some(status),
+            None => {}
+        }
+        match Packet::parse(payload) {
+            Ok(Packet::Points(head, format, _)) => {
+                let before = self.told.as_ref().filter(|told| told.format == format);
+                let step = before.and_then(|told| head.time_ns().checked_sub(told.head.time_ns()));
+                let steps = [step, before.and_then(|told| told.step_ns)];
+                let step_ns = steps.into_iter().flatten().filter(|step| *step > 0).min();
+                self.status = Some(head.status);
+                self.told = Some(Told { head, format, step_ns });
+            }
+            Ok(Packet::Inertial(head, sample)) => self.imu = Some((head, sample)),
+            Err(_) => {}
+        }
+    }
+
+    fn learn_aside(&mut self, payload: &[u8]) {
+        if let Some(Message::Broadcast(broadcast)) = message(payload) {
+            self.broadcast = Some(broadcast);
+        }
+    }
+
+    fn likelihood(&self) -> f64 {
+        match (&self.named, &self.told) {
+            (Some(_), Some(_)) => 2.0,
+            (_, Some(_)) => 1.0,
+            (_, None)
+                if self.imu.is_some() || self.status.is_some() || self.broadcast.is_some() =>
+            {
+                0.5
+            }
+            (_, None) => 0.0,
+        }
+    }
+
+    fn misfits(&self) -> Vec<Misfit> {
+        let (Some(named), Some(told)) = (&self.named, &self.told) else { return Vec::new() };
+        let mut texts = Vec::new();
+        let own = named.profile.identity.device_type;
+        if let Some(found) = self.device_type().filter(|found| *found != own) {
+            texts.push(format!("broadcasts have device type {found}, not {own}"));
+        } else if let Some(step_ns) = told.step_ns
+            // Packets may be missing, but none comes too early.
+            && step_ns + 2000 < named.profile.pulse_ns(told.format.pulses() as u64)
+        {
+            let own_ns = named.profile.pulse_ns(told.format.pulses() as u64);
+            let [found, own] = [step_ns, own_ns].map(|ns| ns as f64 / 1000.0);
+            texts.push(format!("packets are {found} us apart, not {own} us"));
+        }
+        texts.into_iter().map(|text| Misfit { is_other_product: true, text }).collect()
+    }
+
+    fn sweep(&self, payload: &[u8]) -> Sweep {
+        let Some((head, format, data)) = of_points(payload) else { return Sweep::default() };
+        let centideg = head.time_ns() % FRAME_NS * 36_000 / FRAME_NS;
+        // Of three returns the first two are a pair.
+        let shown = format.returns.min(2);
+        Sweep {
+            azimuths_centideg: vec![centideg as u16],
+            returns: pulses(format, data)
+                .flat_map(|points| points.into_iter().take(shown))
+                .map(|point| RawReturn {
+                    is_empty: format.is_empty(&point),
+                    intensity: point.reflectivity,
+                    distance: (position_m(format, &point).length() * 1000.0).round() as u32,
+                })
+                .collect(),
+            is_dual: shown == 2,
+            is_paired_by_point: true,
+            ..Sweep::default()
+        }
+    }
+
+    fn shots(&self, payload: &[u8]) -> Vec<Shot> {
+        let Some((_, format, data)) = of_points(payload) else { return Vec::new() };
+        let lines = self.lines();
+        returns(format, data)
+            .map(|(pulse, point)| {
+                let at = position_m(format, &point);
+                Shot {
+                    laser: (pulse % lines) as u16,
+                    azimuth_deg: libm::atan2(-at.y, at.x).to_degrees().rem_euclid(360.0),
+                    range_m: at.length(),
+                    intensity: point.reflectivity,
+                }
+            })
+            .collect()
+    }
+
+    fn has_stamps(&self) -> bool {
+        true
+    }
+
+    fn protocol(&self, _has_stamps: bool) -> &'static str {
+        "livox-sdk1"
+    }
+
+    fn model(&self) -> String {
+        match self.profile() {
+            Some((_, profile)) => profile.identity.product.clone(),
+            None => "unknown".to_owned(),
+        }
+    }
+
+    fn model_text(&self) -> String {
+        match &self.told {
+            Some(told) => format!("{}, {}", self.model(), told.format.name()),
+            None => self.model(),
+        }
+    }
+
+    fn text(&self, payload: &[u8]) -> String {
+        match message(payload) {
+            Some(Message::Broadcast(broadcast)) => {
+                let code = code_of(&broadcast).unwrap_or_else(|| hex(&broadcast.code));
+                return format!("broadcast  {code}  device type {}", broadcast.device_type);
+            }
+            Some(Message::Status(status)) => return format!("status  {status:08x}"),
+            None => {}
+        }
+        match Packet::parse(payload) {
+            Ok(Packet::Inertial(head, sample)) => {
+                let ([x, y, z], [p, q, r]) = (sample.acceleration_g, sample.gyro_rad_s);
+                format!(
+                    "imu  {x:+.4} {y:+.4} {z:+.4} g  {p:+.4} {q:+.4} {r:+.4} rad/s  t {} ns",
+                    head.time_ns()
+                )
+            }
+            Ok(Packet::Points(head, format, data)) => format!(
+                "points  {}  {:>3}/{} returns  status {:08x}  clock {}  t {} ns",
+                format.name(),
+                returns(format, data).count(),
+                format.pulses() * format.returns,
+                head.status,
+                time_name(&head),
+                head.time_ns()
+            ),
+            Err(_) => String::new(),
+        }
+    }
+
+    fn fields(&self, payload: &[u8]) -> Map<String, Value> {
+        match message(payload) {
+            Some(Message::Broadcast(broadcast)) => return broadcast_fields(&broadcast),
+            Some(Message::Status(status)) => return status_fields(status),
+            None => {}
+        }
+        match Packet::parse(payload) {
+            Ok(Packet::Inertial(head, sample)) => imu_fields(&head, &sample),
+            Ok(Packet::Points(head, format, data)) => {
+                let all: Vec<Point> = pulses(format, data)
+                    .flat_map(|points| points.into_iter().take(format.returns))
+                    .collect();
+                object_of(json!({
+                    "data_type": format.number(),
+                    "coordinates": format.coordinates.word(),
+                    "returns": format.returns,
+                    "status": head.status,
+                    "slot": head.slot,
+                    "time_type": time_name(&head),
+                    "time_ns": head.time_ns(),
+                    "place": all.iter().map(|point| point.place).collect::<Vec<_>>(),
+                    "reflectivity": all.iter().map(|point| point.reflectivity).collect::<Vec<_>>(),
+                    "tag": all.iter().map(|point| point.tag).collect::<Vec<_>>(),
+                }))
+            }
+            Err(_) => Map::new(),
+        }
+    }
+
+    fn status_lines(&self) -> Lines {
+        let Some(told) = &self.told else { return Lines::new() };
+        let mut lines = vec![("clock", time_name(&told.head).to_owned())];
+        lines.extend(self.status.map(|status| ("status", format!("{status:08x}"))));
+        let code = self.broadcast.as_ref().and_then(code_of);
+        lines.extend(code.map(|code| ("broadcast code", code)));
+        lines
+    }
+
+    fn status(&self) -> Value {
+        let Some(told) = &self.told else { return Value::Null };
+        json!({
+            "time_type": time_name(&told.head),
+            "status": self.status,
+            "broadcast_code": self.broadcast.as_ref().and_then(code_of),
+        })
+    }
+
+    fn other_kinds(&self) -> &'static [&'static str] {
+        &[IMU, STATUS, BROADCAST]
+    }
+
+    fn other_lines(&self, kind: &str, packets: u64) -> Lines {
+        let noun = if packets == 1 { "packet" } else { "packets" };
+        let kinds = self.other_kinds().iter().filter(|known| **known == kind);
+        kinds.map(|kind| (*kind, format!("{packets} {noun}"))).collect()
+    }
+
+    fn other_fields(&self, kind: &str) -> Map<String, Value> {
+        match (kind, &self.imu, &self.broadcast, self.status) {
+            (IMU, Some((head, sample)), ..) => imu_fields(head, sample),
+            (STATUS, _, _, Some(status)) => status_fields(status),
+            (BROADCAST, _, Some(broadcast), _) => broadcast_fields(broadcast),
+            _ => Map::new(),
+        }
+    }
+
+    fn point_source(&self) -> Result<PointSource, String> {
+        if self.told.is_none() {
+            return Err("has sent no points".to_owned());
+        }
+        let lines = self.lines();
+        let span = self.profile().map_or([-38.6, 38.6], |(_, own)| own.form.elevations_deg());
+        let [low, high] = span.map(f64::to_radians);
+        // A single line has both ends.
+        let step = (high - low) / (lines.max(2) - 1) as f64;
+        Ok(PointSource {
+            calibration: "the packets themselves",
+            elevations_rad: (0..lines.max(2)).map(|line| low + step * line as f64).collect(),
+            decode: Box::new(move |payload, _, out| {
+                let Some((_, format, data)) = of_points(payload) else { return };
+                for (pulse, point) in returns(format, data) {
+                    let position_m = position_m(format, &point);
+                    out.push(CloudPoint {
+                        position_m,
+                        intensity: point.reflectivity.into(),
+                        laser: pulse % lines,
+                        firing: pulse / lines,
+                        range_m: position_m.length(),
+                    });
+                }
+            }),
+        })
+    }
+
+    fn twin(&self, profile: &Profile, _rate_rpm: f64) -> Result<Twin, String> {
+        let told = self.told.as_ref().ok_or("has sent no points")?;
+        let Some(driver) = profile.data::<FirstProfile>() else {
+            return Err(format!("is not compared with {}", profile.name));
+        };
+        let clock = match TimeType::from_number(told.head.time_type) {
+            Some(TimeType::Ptp) => ", ptp = \"locked\"",
+            Some(TimeType::Gps | TimeType::Pps) => ", clock = { reference = \"utc\" }",
+            Some(TimeType::None) | None => "",
+        };
+        let format = told.format;
+        let modes = [driver.defaults.return_mode, ReturnMode::Dual, ReturnMode::Triple];
+        let Some(mode) = modes.into_iter().find(|mode| mode.returns() == format.returns) else {
+            return Err(format!("sends {} returns of a pulse", format.returns));
+        };
+        let imu = match driver.imu {
+            Some(_) => format!(", imu_enable = {}", self.imu.is_some()),
+            None => String::new(),
+        };
+        let (coordinates, mode) = (format.coordinates.word(), mode.word());
+        let tags = format.has_tags;
+        Ok(Twin {
+            settings: format!(
+                "{{ streams_alone = true, coordinates = {coordinates:?}, return_mode = {mode:?}, \
+                 with_tags = {tags}{imu}{clock} }}"
+            ),
+            title: format.name(),
+        })
+    }
+
+    fn marks(&self, kind: &str) -> Lines {
+        let Some(told) = self.told.as_ref().filter(|_| kind == DATA) else { return Lines::new() };
+        vec![
+            ("point format", told.format.name()),
+            ("clock", time_name(&told.head).to_owned()),
+            ("packet step", told.step_ns.map_or("unknown".to_owned(), |ns| format!("{ns} ns"))),
+        ]
+    }
+}
+
+fn imu_fields(head: &data::Head, sample: &Inertial) -> Map<String, Value> {
+    object_of(json!({
+        "time_type": time_name(head),
+        "time_ns": head.time_ns(),
+        "acceleration_g": sample.acceleration_g,
+        "angular_rate_rad_s": sample.gyro_rad_s,
+    }))
+}
+
+fn broadcast_fields(broadcast: &Broadcast) -> Map<String, Value> {
+    object_of(json!({
+        "broadcast_code": code_of(broadcast),
+        "device_type": broadcast.device_type,
+    }))
+}
+
+fn status_fields(bits: u32) -> Map<String, Value> {
+    let of = |shift: u32, mask: u32| bits >> shift & mask;
+    object_of(json!({
+        "temperature": of(status::TEMPERATURE, 3),
+        "voltage": of(status::VOLTAGE, 3),
+        "motor": of(status::MOTOR, 3),
+        "window": of(status::DIRTY, 3),
+        "firmware": of(status::FIRMWARE, 1),
+        "pps": of(status::PPS, 1),
+        "end_of_life": of(status::END_OF_LIFE, 1),
+        "fan": of(status::FAN, 1),
+        "ptp": of(status::PTP, 1),
+        "synchronisation": of(status::SYNCHRONISATION, 7),
+        "system": of(status::SYSTEM, 3),
+    }))
+}

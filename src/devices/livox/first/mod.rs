@@ -1,0 +1,457 @@
+//! Livox's lidars of the protocol "SDK 1": Mid-40, Mid-70, Avia and Horizon.
+//!
+//! A unit broadcasts until a host connects by a handshake, and streams to that host while it sends heartbeats:
+//! [`commands`] has the answers, [`values`] what is set, [`states`] which state the unit is in. [`planner`] says which packet
+//! comes next, [`pattern`] where its points look, [`points`] what they say of the echoes. The clock is that of the
+//! protocol "SDK 2".
+//!
+//! Sources: Livox-SDK 2.3.0 (MIT); Livox's documents of the protocol; a conversation with openpylivoxv2.
+
+mod commands;
+mod decoder;
+mod describe;
+mod family;
+mod faults;
+mod pattern;
+mod planner;
+mod points;
+pub mod profile;
+mod profile_read;
+mod states;
+mod values;
+
+pub use self::family::LivoxFirstFamily;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::clock::LivoxClock;
+use super::inertial::Inertial;
+use super::timeline::Timeline;
+use crate::config::profile::network::HostAddress;
+use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::ptp::PtpSend;
+use crate::ptp::account::ClockAccount;
+use crate::sensors::fault::{EffectKind, effects};
+use crate::sensors::imu::ImuSensor;
+use crate::sensors::lidar::Lidar;
+use crate::sensors::lidar_with_imu::LidarWithImu;
+use crate::sensors::multi_echo::MultiEchoLidar;
+use crate::sensors::noise::NoiseSource;
+use crate::sensors::optics_fault::LidarFault;
+use crate::sensors::pattern::LaserGeometry;
+use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sensor, Subject};
+use crate::spinning::backlog::{Backlog, Held, PacketPlan as _};
+use crate::time::{Epoch, SimTime};
+use crate::wire::livox::data::TimeType as SecondTimeType;
+use crate::wire::livox::first::command::{id, state};
+use crate::wire::livox::first::data::{TimeType, inertial_packet, seal, status};
+use crate::wire::port::Peer;
+use crate::wire::ptp::identity_of;
+use crate::{CableSignal, Device, Output, Transmit};
+use pattern::Pattern;
+use planner::{PacketPlan, Planner};
+use points::{Mode, PointMaker};
+use profile::{FirstProfile, FirstSettings};
+use states::States;
+use values::Values;
+
+/// The host that is connected.
+#[derive(Clone, Debug)]
+struct Connection {
+    host: IpAddr,
+    /// When it is lost unless a heartbeat comes.
+    until: SimTime,
+    /// Whether it has asked for points.
+    is_sampling: bool,
+}
+
+/// One unit.
+pub struct LivoxFirst {
+    profile: Arc<FirstProfile>,
+    settings: FirstSettings,
+    /// The latest time that it was given.
+    now: SimTime,
+    values: Values,
+    connection: Option<Connection>,
+    /// Whether it streams though no host has connected.
+    is_alone: bool,
+    /// Whether it has an address at which hosts can reach it.
+    is_reachable: bool,
+    states: States,
+    modes: Timeline<Mode>,
+    planner: Planner,
+    backlog: Backlog<PacketPlan>,
+    maker: PointMaker,
+    inertial: Option<Inertial>,
+    imu_on: Timeline<bool>,
+    clock: LivoxClock,
+    /// When the clock goes down for a restart, and when it is up again.
+    clock_restart: Option<(SimTime, SimTime)>,
+    /// Whether stamps wait until it is known what a receiver or a master sent.
+    is_wired: bool,
+    next_broadcast: SimTime,
+    next_abnormal: SimTime,
+    /// Sent by itself so far.
+    messages: u16,
+    busy_until: SimTime,
+    noise: NoiseSource,
+    optics_faults: Vec<Timed<LidarFault>>,
+}
+
+impl LivoxFirst {
+    /// A unit that has been running since before the first instant, unless its settings say that it starts cold.
+    pub fn new(
+        profile: &FirstProfile,
+        settings: &FirstSettings,
+        noise: NoiseSource,
+        epoch: Epoch,
+    ) -> Self {
+        let profile = Arc::new(profile.clone());
+        let values = Values::of(&profile, settings);
+        let FirstSettings { prism_rpm, pattern_start_s, .. } = *settings;
+        let pattern = Pattern::new(profile.form, profile.pulse_rate_hz, prism_rpm, pattern_start_s);
+        let threshold = settings.beam.threshold();
+        let clock =
+            LivoxClock::new(&settings.clock, epoch, identity_of(profile.network.source_mac), noise);
+        let mut unit = Self {
+            now: SimTime::ZERO,
+            connection: None,
+            is_alone: settings.streams_alone,
+            is_reachable: false,
+            states: States::new(&profile.interface),
+            modes: Timeline::new(values.mode(&profile, false, false)),
+            planner: Planner::new(&profile, pattern),
+            backlog: Backlog::default(),
+            maker: PointMaker::new(profile.points, settings.judged_tags, threshold),
+            inertial: profile.imu.map(|imu| Inertial::new(&imu, noise)),
+            imu_on: Timeline::new(values.has_imu),
+            is_wired: clock.slave.is_some(),
+            clock,
+            clock_restart: None,
+            next_broadcast: SimTime::ZERO,
+            next_abnormal: SimTime::ZERO,
+            messages: 0,
+            busy_until: SimTime::ZERO,
+            noise,
+            optics_faults: Vec::new(),
+            values,
+            settings: settings.clone(),
+            profile,
+        };
+        if settings.starts_cold {
+            unit.states.restart(SimTime::ZERO);
+        }
+        unit.follow(SimTime::ZERO);
+        unit
+    }
+
+    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    pub fn limit_series(&mut self, longest_ns: u64) {
+        if let Some(inertial) = &mut self.inertial {
+            inertial.samples.series.limit(longest_ns);
+        }
+    }
+
+    /// The address that only this unit has: hosts can reach it, so that it broadcasts, from the ports that send to `host`.
+    pub fn set_address(&mut self, address: Ipv4Addr, host: Option<HostAddress>) {
+        self.is_reachable = true;
+        if let Some(slave) = &mut self.clock.slave {
+            slave.set_address(self.profile.network.source_mac, address);
+        }
+        let port = host.and_then(|host| host.of(FirstProfile::BROADCAST)).map(|to| to.port());
+        if let Some(port) = port {
+            let mut ports = vec![0; FirstProfile::PORTS];
+            ports[FirstProfile::BROADCAST.place()] = port;
+            let all = HostAddress { ip: Ipv4Addr::BROADCAST.into(), ports };
+            self.backlog.ready.push_back(Transmit::new(SimTime::ZERO, Output::Host(all)));
+        }
+    }
+
+    /// The faults within it. Must be called before [`Self::sensor`].
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.optics_faults = faults.kind();
+        self.clock.set_faults(faults.kind());
+        self.states.set_faults(faults.kind());
+    }
+
+    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    pub fn connect_receiver(&mut self) {
+        self.is_wired = true;
+    }
+
+    /// What measures for this unit.
+    pub fn sensor(&self) -> Arc<dyn Sensor> {
+        let lidar = MultiEchoLidar(self.lidar());
+        match self.profile.imu {
+            Some(own) => {
+                let imu_m = DVec3::from_array(own.place_m);
+                Arc::new(LidarWithImu { lidar, imu: ImuSensor::of_motion_alone(), imu_m })
+            }
+            None => Arc::new(lidar),
+        }
+    }
+
+    /// The physics of its lines, all of which look where the pattern says.
+    pub fn lidar(&self) -> Lidar {
+        let lines = vec![LaserGeometry::default(); self.profile.form.lines()];
+        let (beam, noise) = (&self.settings.beam, &self.settings.noise);
+        Lidar::new(lines, beam, noise, self.noise).with_faults(&self.optics_faults)
+    }
+
+    fn is_connected(&self, at: SimTime) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.until > at)
+    }
+
+    /// Brings packets in line with states, values and the connection from `from` on.
+    fn follow(&mut self, from: SimTime) {
+        let states = self.states.from(from);
+        let ends = self.connection.as_ref().map(|connection| connection.until);
+        let mut changes: Vec<SimTime> = states.iter().map(|(at, _)| *at).collect();
+        changes.extend(ends.filter(|ends| *ends > from));
+        changes.sort_unstable();
+        changes.dedup();
+        let before = self.modes.clone();
+        for (place, at) in changes.iter().enumerate() {
+            let (has_host, is_asked) = match &self.connection {
+                Some(connection) => (connection.until > *at, connection.is_sampling),
+                None => (self.is_alone, true),
+            };
+            let then = states.iter().rev().find(|(since, _)| since <= at);
+            let is_normal = then.is_some_and(|(_, now)| *now == state::NORMAL);
+            let mode = self.values.mode(&self.profile, has_host && is_normal, is_asked);
+            match place {
+                0 => drop(self.modes.set(*at, mode)),
+                _ => self.modes.push(*at, mode),
+            }
+        }
+        // A heartbeat moves the end of the stream, of which no packet has been planned yet.
+        let planned_to = self.planner.planned_to();
+        let further = std::iter::successors(Some(from), |at| before.next_change(*at));
+        let instants = changes.iter().copied().chain(further).filter(|at| *at < planned_to);
+        let has_changed = instants.into_iter().any(|at| before.at(at) != self.modes.at(at));
+        if has_changed && let Some((number, due)) = self.planner.undo(from) {
+            self.backlog.revoke(number, SimTime(due.0 + self.settings.lag_ns));
+        }
+    }
+
+    /// The time type of packets at `at`, and the time.
+    fn time(&self, at: SimTime) -> (TimeType, u64) {
+        match self.clock.time_type(at) {
+            SecondTimeType::Ptp => (TimeType::Ptp, self.clock.shows_ns(at)),
+            SecondTimeType::Gps => (TimeType::Gps, self.clock.shows_ns(at)),
+            SecondTimeType::None => match self.clock.since_pulse_ns(at) {
+                Some(ns) => (TimeType::Pps, ns),
+                None => (TimeType::None, self.clock.shows_ns(at)),
+            },
+        }
+    }
+
+    /// The status that packets and heartbeats tell.
+    fn status(&self, at: SimTime) -> u32 {
+        let (time_type, _) = self.time(at);
+        let is_lost = self.clock.is_lost(at);
+        let synchronisation: u32 = match time_type {
+            TimeType::Ptp | TimeType::Gps if is_lost => 4,
+            TimeType::None => 0,
+            TimeType::Ptp => 1,
+            TimeType::Gps => 2,
+            TimeType::Pps => 3,
+        };
+        let has_pulses = self.clock.since_pulse_ns(at).is_some();
+        let has_ptp = time_type == TimeType::Ptp && !is_lost;
+        faults::bits(self.states.faults(), at)
+            | u32::from(has_pulses) << status::PPS
+            | u32::from(has_ptp) << status::PTP
+            | synchronisation << status::SYNCHRONISATION
+    }
+
+    /// Stamps and sends the packets whose times the clock knows.
+    fn release(&mut self) {
+        let known_to = if self.is_wired { self.now } else { SimTime(u64::MAX) };
+        while let Some(held) = self.backlog.known_by(known_to) {
+            let Held { stamped, points, due, mut payload, fault_effects, truth, .. } = held;
+            let (time_type, time_ns) = self.time(stamped);
+            seal(&mut payload, self.status(stamped), time_type, time_ns);
+            self.backlog.ready.push_back(Transmit {
+                points,
+                fault_effects,
+                truth,
+                ..Transmit::datagram(due, payload)
+            });
+        }
+    }
+
+    /// Sends the samples of the inertial unit until now.
+    fn release_imu(&mut self) {
+        while let Some(truth) = self.inertial.as_mut().and_then(|own| own.samples.next(self.now)) {
+            let at = truth.at;
+            let mode = self.modes.at(at);
+            let (Some(inertial), Some(own)) = (&self.inertial, &self.profile.imu) else { return };
+            let is_wanted = mode.is_on || (mode.is_ready && own.sends_when_ready);
+            if !is_wanted || self.states.is_stopped(at) || !*self.imu_on.at(at) {
+                continue;
+            }
+            let mut bytes = inertial_packet(&inertial.measured(&truth), mode.slot);
+            let (time_type, time_ns) = self.time(at);
+            seal(&mut bytes, self.status(at), time_type, time_ns);
+            let (due, port) = (inertial.leaves(at), FirstProfile::IMU);
+            let output = Output::Datagram { port, bytes };
+            self.backlog.ready.push_back(Transmit::new(due, output));
+        }
+    }
+
+    /// Sends broadcasts and status messages that are due until now, and forgets a host that has fallen silent.
+    fn release_messages(&mut self) {
+        while self.next_broadcast <= self.now {
+            let at = self.next_broadcast;
+            self.next_broadcast = SimTime(at.0 + self.settings.broadcast_period_ns);
+            let is_free = !self.is_connected(at) && !self.is_alone;
+            if self.is_reachable && is_free && !self.states.is_off(at) {
+                let bytes = self.broadcast();
+                let output = Output::Datagram { port: FirstProfile::BROADCAST, bytes };
+                self.backlog.ready.push_back(Transmit::new(at, output));
+            }
+        }
+        while self.next_abnormal <= self.now {
+            let at = self.next_abnormal;
+            self.next_abnormal = SimTime(at.0 + self.profile.interface.abnormal_period_ns);
+            let is_abnormal = faults::bits(self.states.faults(), at) != 0;
+            if is_abnormal && self.is_connected(at) && !self.states.is_off(at) {
+                let status = self.status(at).to_le_bytes().to_vec();
+                let bytes = self.message(id::STATUS, status);
+                let output = Output::Datagram { port: FirstProfile::STATUS, bytes };
+                self.backlog.ready.push_back(Transmit::new(at, output));
+            }
+        }
+        self.connection.take_if(|connection| connection.until <= self.now);
+    }
+}
+
+impl Device for LivoxFirst {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        // In the order of their starts: the device's time comes as far as the oldest request that has
+        // no answer, and what is due until then must have been measured.
+        let next_sample = self.inertial.as_ref().map(|own| own.samples.series.next_start());
+        let until = next_sample.map_or(horizon, |next| next.min(horizon));
+        let Self { planner, modes, states, .. } = self;
+        if let Some((plan, sweep)) = planner.next(modes, |at| states.is_stopped(at), until) {
+            let start = plan.start();
+            let index = self.backlog.ask(plan);
+            return Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) });
+        }
+        let (start, subject) = self.inertial.as_mut()?.samples.series.poll(horizon)?;
+        Some(MeasurementRequest { index: self.backlog.count_request(), start, subject })
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        match &measurement.outcome {
+            Outcome::Inertial(truths) => {
+                if let Some(inertial) = &mut self.inertial {
+                    inertial.samples.take(truths);
+                }
+                self.release_imu();
+            }
+            Outcome::Echoes(echoes) => {
+                let Some(plan) = self.backlog.answered(measurement.request.index) else { return };
+                let (payload, points) = self.maker.packet(&plan.mode, &plan.aims, echoes);
+                let (from, to) = (plan.start(), plan.last());
+                let mut fault_effects = measurement.fault_effects.clone();
+                let alerts = effects(self.states.faults(), from, to, EffectKind::AlertActive);
+                fault_effects.extend(alerts);
+                fault_effects.extend(crate::ptp::faults::effects(self.clock.faults(), from, to));
+                let due = SimTime(plan.ends().0 + self.settings.lag_ns);
+                let truth = measurement.truth.as_ref().into();
+                self.backlog.hold(Held {
+                    stamped: from,
+                    plan,
+                    points,
+                    due,
+                    payload,
+                    fault_effects,
+                    truth,
+                });
+                self.release();
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
+        self.advance(now);
+        if !self.states.is_off(now) {
+            self.clock.handle_signal(now, signal);
+        }
+    }
+
+    fn handle_peer_input(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) {
+        self.advance(now);
+        self.hear(peer, bytes);
+    }
+
+    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
+        self.advance(now);
+        let is_deaf = self.states.is_off(now);
+        if let Some(slave) = self.clock.slave.as_mut().filter(|_| !is_deaf) {
+            slave.hear(now, stamped, from, bytes);
+        }
+    }
+
+    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
+        self.advance(now);
+        if let Some(slave) = &mut self.clock.slave {
+            slave.left(now, key, stamped);
+        }
+    }
+
+    fn poll_clock(&mut self) -> Option<ClockAccount> {
+        let account = self.clock.slave.as_mut()?.poll_account()?;
+        Some(ClockAccount { is_stamping: true, ..account })
+    }
+
+    fn poll_ptp(&mut self) -> Option<PtpSend> {
+        self.clock.slave.as_mut()?.poll_send()
+    }
+
+    fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
+        self.set_faults(faults);
+        // Packets that were left out may be wanted now; none has been planned that begins so late.
+        self.planner.undo(at);
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.now = self.now.max(now);
+        if let Some(slave) = &mut self.clock.slave {
+            slave.advance(now);
+        }
+        self.release_imu();
+        self.release_messages();
+        self.release();
+        if let Some((_, up_at)) = self.clock_restart.take_if(|(down_at, _)| *down_at <= now) {
+            self.clock.restart(up_at);
+        }
+        // Samples and packets on their way are younger.
+        let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
+        self.states.forget(before);
+        self.modes.forget(before);
+        self.imu_on.forget(before);
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.backlog.ready.pop_front()
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        if !self.modes.at(SimTime::ZERO).is_on {
+            return 0.0;
+        }
+        let pulses = self.settings.format().pulses() as f64;
+        let points_hz = f64::from(self.profile.pulse_rate_hz) / pulses;
+        let imu_hz = self.profile.imu.filter(|_| self.values.has_imu).map_or(0, |imu| imu.rate_hz);
+        points_hz + f64::from(imu_hz)
+    }
+}
+
+#[cfg(test)]
+mod tests;

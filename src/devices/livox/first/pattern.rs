@@ -1,0 +1,234 @@
+//! Where lines point: closed forms that are fitted to the maker's tables of the non-repetitive patterns.
+//!
+//! Two prisms turn in opposite directions, each at its own speed. The main terms are the sum of their deflections, the
+//! others what the prisms do to one another. Off from the tables, degrees rms and at most: Mid-40 0.009 and 0.024,
+//! Mid-70 0.014 and 0.033, Avia 0.019 and 0.10, Horizon 0.041 and 0.12.
+
+use glam::{DVec2, DVec3};
+
+use super::super::complex::{conjugate, unit};
+use super::profile::Form;
+
+/// Harmonics of the first and of the second prism, and the amplitude.
+type Term = (i32, i32, f64);
+
+/// The highest harmonic.
+const HARMONICS: usize = 5;
+
+/// A closed form: left + i up of the unit vectors.
+struct Shape {
+    /// Of every line.
+    common: &'static [Term],
+    /// The height of a line over the next.
+    line_rad: f64,
+    /// How the height of a line departs from that, as shares of it.
+    by_line: &'static [Term],
+    /// When the first group looks, in groups.
+    first: f64,
+}
+
+const MID_40: Shape = Shape {
+    common: &[(1, 0, 0.16412), (0, 1, 0.16715), (2, -1, -0.00294)],
+    line_rad: 0.0,
+    by_line: &[],
+    first: 1.0,
+};
+const MID_70: Shape = Shape {
+    common: &[
+        (1, 0, -0.28586),
+        (0, 1, -0.27332),
+        (2, -1, -0.01473),
+        (3, -2, -0.00122),
+        (-1, 2, -0.00122),
+    ],
+    line_rad: 0.0,
+    by_line: &[],
+    first: 1.0,
+};
+const AVIA: Shape = Shape {
+    common: &[
+        (1, 0, -0.28595),
+        (0, 1, -0.27339),
+        (2, -1, -0.01476),
+        (3, -2, -0.00122),
+        (-1, 2, -0.00122),
+    ],
+    line_rad: 0.01627,
+    by_line: &[
+        (2, 0, -0.059),
+        (1, 1, -0.033),
+        (1, -1, 0.033),
+        (0, 2, 0.017),
+        (-1, 1, 0.010),
+        (3, -1, -0.010),
+    ],
+    first: 0.0,
+};
+const HORIZON: Shape = Shape {
+    common: &[
+        (1, 0, -0.2331),
+        (-1, 0, -0.2236),
+        (0, 1, -0.1865),
+        (3, 0, -0.01067),
+        (-1, 2, 0.00453),
+        (1, 2, 0.00435),
+        (2, 1, -0.00373),
+        (-2, 1, -0.00373),
+        (5, 0, -0.0007),
+        (-3, 0, -0.00058),
+    ],
+    line_rad: 0.015435,
+    by_line: &[(2, 0, -0.028), (-2, 0, 0.028), (0, 2, 0.019)],
+    first: 1.0,
+};
+
+impl Form {
+    fn shape(self) -> &'static Shape {
+        match self {
+            Self::Mid40 => &MID_40,
+            Self::Mid70 => &MID_70,
+            Self::Avia => &AVIA,
+            Self::Horizon => &HORIZON,
+        }
+    }
+}
+
+/// The pattern of a unit.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    form: Form,
+    /// Turns of the prisms for a group of points.
+    turns: [f64; 2],
+    /// Groups before the first instant.
+    before: f64,
+}
+
+impl Pattern {
+    /// The pattern of a form with this number of pulses a second and these speeds of the prisms, which has run for
+    /// `start_s` at the first instant.
+    pub fn new(form: Form, pulse_rate_hz: u32, prism_rpm: [f64; 2], start_s: f64) -> Self {
+        let group_s = form.lines() as f64 / f64::from(pulse_rate_hz);
+        let before = (start_s / group_s).round() + form.shape().first;
+        Self { form, turns: prism_rpm.map(|rpm| rpm / 60.0 * group_s), before }
+    }
+
+    /// Unit vectors (forward, left, up) of `count` groups from group `first` on, the lines of a group together. If the
+    /// pattern repeats, the second prism turns as fast as the first, which makes lines.
+    pub fn aims(&self, first: u64, count: usize, repeats: bool) -> Vec<DVec3> {
+        let turns = if repeats { [self.turns[0], -self.turns[0]] } else { self.turns };
+        let angle = |turns: f64| unit(std::f64::consts::TAU * (turns - turns.floor()));
+        let from = self.before + first as f64;
+        let [mut a, mut b] = turns.map(|turns| angle(turns * from));
+        let [a_step, b_step] = turns.map(angle);
+        let mut aims = Vec::with_capacity(count * self.form.lines());
+        for _ in 0..count {
+            self.group(a, b, &mut aims);
+            a = a.rotate(a_step);
+            b = b.rotate(b_step);
+        }
+        aims
+    }
+
+    fn group(&self, a: DVec2, b: DVec2, aims: &mut Vec<DVec3>) {
+        let shape = self.form.shape();
+        let (a, b) = (powers(a), powers(b));
+        let sum = |terms: &[Term]| {
+            terms.iter().fold(DVec2::ZERO, |sum, (m, n, amplitude)| {
+                let at = |powers: &[DVec2], n: i32| powers[(n + HARMONICS as i32) as usize];
+                sum + at(&a, *m).rotate(at(&b, *n)) * *amplitude
+            })
+        };
+        let common = sum(shape.common);
+        let by_line = (DVec2::X + sum(shape.by_line)).perp() * shape.line_rad;
+        let lines = self.form.lines();
+        let middle = (lines - 1) as f64 / 2.0;
+        for line in 0..lines {
+            let flat = common + by_line * (middle - line as f64);
+            let forward = (1.0 - flat.length_squared()).max(0.0).sqrt();
+            aims.push(DVec3::new(forward, flat.x, flat.y));
+        }
+    }
+}
+
+/// The powers of a unit vector from the lowest to the highest harmonic.
+fn powers(of: DVec2) -> [DVec2; 2 * HARMONICS + 1] {
+    let mut powers = [DVec2::X; 2 * HARMONICS + 1];
+    for harmonic in 1..=HARMONICS {
+        let next = powers[HARMONICS + harmonic - 1].rotate(of);
+        powers[HARMONICS + harmonic] = next;
+        powers[HARMONICS - harmonic] = conjugate(next);
+    }
+    powers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(form: Form) -> Pattern {
+        let (rate_hz, rpm) = match form {
+            Form::Mid40 | Form::Mid70 => (100_000, [-4664.0, 7294.0]),
+            Form::Avia => (240_000, [-2448.0, 7893.0]),
+            Form::Horizon => (240_000, [7352.0, -619.0]),
+        };
+        Pattern::new(form, rate_hz, rpm, 0.0)
+    }
+
+    /// Half of the field of view, degrees: to the sides, and up.
+    fn field_deg(form: Form, repeats: bool) -> [f64; 2] {
+        let aims = pattern(form).aims(0, 200_000, repeats);
+        aims.iter().fold([0.0, 0.0], |[side, up], aim| {
+            assert!((aim.length() - 1.0).abs() < 1e-9);
+            let own = [libm::atan2(aim.y, aim.x), libm::asin(aim.z)].map(|a| a.to_degrees().abs());
+            [own[0].max(side), own[1].max(up)]
+        })
+    }
+
+    #[test]
+    fn it_fills_the_field_of_view_and_no_more() {
+        for (form, side, up) in [
+            (Form::Mid40, 38.4, 38.4),
+            (Form::Mid70, 70.4, 70.4),
+            (Form::Avia, 70.4, 77.2),
+            // The data sheet has 25.1 degrees, the table 28.3.
+            (Form::Horizon, 81.7, 28.3),
+        ] {
+            let found = field_deg(form, false).map(|half| 2.0 * half);
+            assert!((found[0] - side).abs() < 0.3, "{form:?}: {} by {}", found[0], found[1]);
+            assert!((found[1] - up).abs() < 0.3, "{form:?}: {} by {}", found[0], found[1]);
+        }
+    }
+
+    #[test]
+    fn the_repetitive_pattern_is_lines() {
+        let [side, up] = field_deg(Form::Avia, true).map(|half| 2.0 * half);
+        assert!((side - 70.5).abs() < 0.1 && (up - 6.9).abs() < 0.1, "{side} by {up}");
+        // 2448 rpm.
+        let avia = pattern(Form::Avia);
+        let (first, later) = (avia.aims(0, 1, true), avia.aims(100_000 * 60, 1, true));
+        assert!((first[0] - later[0]).length() < 1e-6);
+    }
+
+    #[test]
+    fn the_first_point_of_a_mid_40_is_where_the_closed_form_has_it() {
+        let (a, b) = (-4664.0, 7294.0);
+        let angle = |rpm: f64| rpm * std::f64::consts::TAU / 60.0 * 10e-6;
+        let (a, b) = (angle(a), angle(b));
+        let terms = [(a, 0.16412), (b, 0.16715), (2.0 * a - b, -0.00294)];
+        let y: f64 = terms.iter().map(|(angle, size)| size * libm::cos(*angle)).sum();
+        let z: f64 = terms.iter().map(|(angle, size)| size * libm::sin(*angle)).sum();
+        let aim = pattern(Form::Mid40).aims(0, 1, false)[0];
+        assert!((aim.y - y).abs() < 1e-12 && (aim.z - z).abs() < 1e-12, "{aim}");
+    }
+
+    #[test]
+    fn pieces_of_the_pattern_are_the_whole() {
+        for form in [Form::Mid40, Form::Avia, Form::Horizon] {
+            let whole = pattern(form).aims(1_000_000, 48, false);
+            let part = pattern(form).aims(1_000_024, 24, false);
+            for (one, other) in whole[24 * form.lines()..].iter().zip(&part) {
+                assert!((*one - *other).length() < 1e-9);
+            }
+        }
+    }
+}

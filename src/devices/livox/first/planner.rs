@@ -1,0 +1,144 @@
+//! Which packet comes next. Pulses have fixed places in time; how many make a packet depends on the format.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::super::timeline::Timeline;
+use super::pattern::Pattern;
+use super::points::Mode;
+use super::profile::FirstProfile;
+use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
+use crate::sensors::{FiringSlot, RotorMotion, Sweep};
+use crate::spinning::backlog;
+use crate::time::SimTime;
+
+/// A packet to be measured.
+#[derive(Clone, Debug)]
+pub struct PacketPlan {
+    /// Its first pulse.
+    pulse: u64,
+    start: SimTime,
+    last: SimTime,
+    ends: SimTime,
+    /// In force at its first point.
+    pub mode: Mode,
+    /// Where its pulses go.
+    pub aims: Arc<[DVec3]>,
+}
+
+impl backlog::PacketPlan for PacketPlan {
+    fn number(&self) -> u64 {
+        self.pulse
+    }
+
+    fn start(&self) -> SimTime {
+        self.start
+    }
+
+    fn last(&self) -> SimTime {
+        self.last
+    }
+
+    fn ends(&self) -> SimTime {
+        self.ends
+    }
+}
+
+/// Plans packets in their order.
+#[derive(Debug)]
+pub struct Planner {
+    profile: Arc<FirstProfile>,
+    pattern: Pattern,
+    /// The first pulse of the next packet.
+    next: u64,
+    /// First pulses of the latest packets, sent or not.
+    planned: VecDeque<u64>,
+}
+
+/// More packets than are planned ahead.
+const KEPT: usize = 4096;
+
+impl Planner {
+    pub fn new(profile: &Arc<FirstProfile>, pattern: Pattern) -> Self {
+        let planned = VecDeque::new();
+        Self { profile: Arc::clone(profile), pattern, next: 0, planned }
+    }
+
+    fn at(&self, pulse: u64) -> SimTime {
+        SimTime(self.profile.pulse_ns(pulse))
+    }
+
+    /// The next packet that is sent, if it begins before `horizon`, and what to measure for it.
+    pub fn next(
+        &mut self,
+        modes: &Timeline<Mode>,
+        is_stopped: impl Fn(SimTime) -> bool,
+        horizon: SimTime,
+    ) -> Option<(PacketPlan, Sweep)> {
+        loop {
+            let pulse = self.next;
+            let start = self.at(pulse);
+            if start >= horizon {
+                return None;
+            }
+            let mode = modes.at(start);
+            let pulses = mode.format.pulses() as u64;
+            self.next += pulses;
+            self.planned.push_back(pulse);
+            if self.planned.len() > KEPT {
+                self.planned.pop_front();
+            }
+            if !mode.is_on || is_stopped(start) {
+                continue;
+            }
+            let lines = self.profile.form.lines() as u64;
+            // A change of the format may come within a group of lines.
+            let (first, skipped) = (pulse / lines, (pulse % lines) as usize);
+            let groups = (skipped + pulses as usize).div_ceil(lines as usize);
+            let aims = self.pattern.aims(first, groups, mode.repeats);
+            let aims: Arc<[DVec3]> = aims[skipped..skipped + pulses as usize].into();
+            let firings = (pulse..self.next).map(|pulse| FiringSlot {
+                offset_ns: (self.profile.pulse_ns(pulse) - start.0) as u32,
+                laser: (pulse % lines) as u16,
+            });
+            let sweep = Sweep {
+                number: pulse,
+                rotor: RotorMotion::steered(Arc::clone(&aims)),
+                selection: EchoSelection::Strongest,
+                receiver: ReceiverSetting {
+                    threshold_factor: mode.threshold_factor,
+                    blanked_m: 0.0,
+                },
+                firings: firings.collect(),
+            };
+            let plan = PacketPlan {
+                pulse,
+                start,
+                last: self.at(self.next - 1),
+                ends: self.at(self.next),
+                mode: mode.clone(),
+                aims,
+            };
+            return Some((plan, sweep));
+        }
+    }
+
+    /// When the first packet begins that has not been planned.
+    pub fn planned_to(&self) -> SimTime {
+        self.at(self.next)
+    }
+
+    /// Goes back to the first packet that begins at `from` or later, if that has been planned: its number, and an instant
+    /// when no such packet is over but all before it are.
+    pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
+        let before = self.next;
+        while let Some(pulse) =
+            self.planned.pop_back_if(|pulse| self.profile.pulse_ns(*pulse) >= from.0)
+        {
+            self.next = pulse;
+        }
+        (self.next != before).then(|| (self.next, self.at(self.next + 1)))
+    }
+}

@@ -1,0 +1,142 @@
+//! What hosts have set.
+
+use super::points::Mode;
+use super::profile::{FirstProfile, FirstSettings, ReturnMode};
+use crate::wire::livox::first::command::{Address, Parameters, key, key_error};
+use crate::wire::livox::first::data::{Coordinates, Format};
+use crate::wire::record::Record as _;
+
+/// Bit of a heartbeat's features: rain and fog are suppressed.
+const RAIN_FOG: u8 = 1;
+
+/// All that commands set and that a restart does not take back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values {
+    pub coordinates: Coordinates,
+    pub returns: ReturnMode,
+    /// Whether inertial samples are sent.
+    pub has_imu: bool,
+    pub is_fan_on: bool,
+    pub suppresses_rain_fog: bool,
+    /// Angles and place as they came.
+    pub mounting: [u8; 24],
+    pub address: Address,
+    with_tags: bool,
+    is_sensitive: bool,
+    repeats: bool,
+    pub slot: u8,
+}
+
+impl Values {
+    /// Those of a unit with `settings`.
+    pub fn of(profile: &FirstProfile, settings: &FirstSettings) -> Self {
+        let [a, b, c, d] = profile.network.source_ip.octets();
+        Self {
+            coordinates: settings.coordinates,
+            returns: settings.return_mode,
+            has_imu: profile.imu.is_some() && settings.imu_enable,
+            is_fan_on: profile.interface.has_fan,
+            suppresses_rain_fog: false,
+            mounting: [0; 24],
+            address: Address {
+                mode: 1,
+                ip: [a, b, c, d],
+                mask: [255, 255, 255, 0],
+                gateway: [a, b, c, 1],
+            },
+            with_tags: settings.with_tags,
+            is_sensitive: false,
+            repeats: false,
+            slot: settings.slot,
+        }
+    }
+
+    /// The features that a heartbeat tells.
+    pub fn features(&self) -> u8 {
+        if self.suppresses_rain_fog { RAIN_FOG } else { 0 }
+    }
+
+    /// What is done to points; none are sent unless the unit `is_ready` and a host has asked for them.
+    pub fn mode(&self, profile: &FirstProfile, is_ready: bool, is_asked: bool) -> Mode {
+        let factor = |is_on: bool, factor: f64| if is_on { factor as f32 } else { 1.0 };
+        let points = &profile.points;
+        Mode {
+            is_on: is_ready && is_asked,
+            is_ready,
+            format: Format::new(self.coordinates, self.with_tags, self.returns.returns()),
+            returns: self.returns,
+            slot: self.slot,
+            threshold_factor: factor(self.is_sensitive, points.sensitive_threshold)
+                * factor(self.suppresses_rain_fog, points.rain_fog_threshold),
+            repeats: self.repeats,
+        }
+    }
+
+    /// The value of a parameter, if the firmware has it.
+    pub fn parameter(&self, profile: &FirstProfile, key: u16) -> Option<u8> {
+        profile.interface.keys.contains(&key).then(|| match key {
+            key::SENSITIVITY => self.is_sensitive.into(),
+            key::PATTERN => self.repeats.into(),
+            _ => self.slot,
+        })
+    }
+
+    /// Sets parameters: all, or none if one cannot be set.
+    ///
+    /// # Errors
+    /// The key at fault, and what is wrong.
+    pub fn set_parameters(
+        &mut self,
+        profile: &FirstProfile,
+        parameters: &Parameters,
+    ) -> Result<(), (u16, u8)> {
+        let mut wanted = self.clone();
+        for (key, value) in parameters {
+            if !profile.interface.keys.contains(key) {
+                return Err((*key, key_error::UNKNOWN));
+            }
+            match (*key, &value[..]) {
+                (key::SENSITIVITY, [on @ 0..=1]) => wanted.is_sensitive = *on == 1,
+                (key::PATTERN, [on @ 0..=1]) => wanted.repeats = *on == 1,
+                (key::SLOT, [slot @ 1..=9]) => wanted.slot = *slot,
+                (_, [_]) => return Err((*key, key_error::VALUE)),
+                (_, _) => return Err((*key, key_error::VALUE_LENGTH)),
+            }
+        }
+        *self = wanted;
+        Ok(())
+    }
+
+    /// Brings back the factory's values of parameters.
+    pub fn reset_parameters(&mut self, factory: &Self, keys: &[u16]) {
+        for key in keys {
+            match *key {
+                key::SENSITIVITY => self.is_sensitive = factory.is_sensitive,
+                key::PATTERN => self.repeats = factory.repeats,
+                _ => self.slot = factory.slot,
+            }
+        }
+    }
+
+    /// Takes an address as [`id::SET_ADDRESS`](crate::wire::livox::first::command::id::SET_ADDRESS) holds it; whether it is
+    /// one. A dynamic one needs no more than its mode, a static one no mask and gateway.
+    pub fn set_address(&mut self, data: &[u8]) -> bool {
+        match *data {
+            [0] | [0, _, _, _, _] => self.address.mode = 0,
+            [1, a, b, c, d] => {
+                self.address = Address {
+                    mode: 1,
+                    ip: [a, b, c, d],
+                    mask: [255, 255, 255, 0],
+                    gateway: [a, b, c, 1],
+                };
+            }
+            _ => match Address::parse(data) {
+                Ok(address) if address.mode == 1 => self.address = address,
+                Ok(address) if address.mode == 0 => self.address.mode = 0,
+                _ => return false,
+            },
+        }
+        true
+    }
+}

@@ -1,0 +1,469 @@
+//! Packets of points and of inertial samples.
+
+use crate::ParseError;
+use crate::record::{Reader, Record as _, record};
+
+pub use super::super::data::{ANGLE_STEP_DEG, Inertial, Point};
+
+/// Bytes before the data.
+pub const HEAD_LEN: usize = 18;
+/// Most returns of a pulse.
+pub const MOST_RETURNS: usize = 3;
+const VERSION: u8 = 5;
+/// Where status, time type and time are, whose place the last two have.
+const STATUS_AT: usize = 4;
+const TIME_TYPE_AT: usize = 8;
+const TIME_AT: usize = 10;
+/// The number of inertial samples.
+const INERTIAL: u8 = 6;
+
+words!(Coordinates: "cartesian" => Cartesian, "spherical" => Spherical);
+
+/// How points are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coordinates {
+    /// Millimetres.
+    #[default]
+    Cartesian,
+    /// Millimetres and hundredths of a degree.
+    Spherical,
+}
+
+/// The format of a packet of points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// How points are written.
+    pub coordinates: Coordinates,
+    /// Whether points have tags.
+    pub has_tags: bool,
+    /// Returns of each pulse, 1 to [`MOST_RETURNS`]; more than one have tags.
+    pub returns: usize,
+}
+
+impl Format {
+    /// All formats with their numbers.
+    const ALL: [(u8, Self); 8] = {
+        use Coordinates::{Cartesian, Spherical};
+        const fn of(coordinates: Coordinates, has_tags: bool, returns: usize) -> Format {
+            Format { coordinates, has_tags, returns }
+        }
+        [
+            (0, of(Cartesian, false, 1)),
+            (1, of(Spherical, false, 1)),
+            (2, of(Cartesian, true, 1)),
+            (3, of(Spherical, true, 1)),
+            (4, of(Cartesian, true, 2)),
+            (5, of(Spherical, true, 2)),
+            (7, of(Cartesian, true, 3)),
+            (8, of(Spherical, true, 3)),
+        ]
+    };
+
+    /// The format of these points.
+    pub fn new(coordinates: Coordinates, has_tags: bool, returns: usize) -> Self {
+        let returns = returns.clamp(1, MOST_RETURNS);
+        Self { coordinates, has_tags: has_tags || returns > 1, returns }
+    }
+
+    /// Its number on the wire.
+    pub fn number(self) -> u8 {
+        Self::ALL.iter().find(|(_, known)| *known == self).map_or(0, |(number, _)| *number)
+    }
+
+    /// What a number on the wire means.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == number).map(|(_, format)| *format)
+    }
+
+    /// Pulses of a packet.
+    pub fn pulses(self) -> usize {
+        match (self.returns, self.has_tags) {
+            (1, false) => 100,
+            (1, true) => 96,
+            (2, _) => 48,
+            _ => 30,
+        }
+    }
+
+    /// Bytes of a pulse with all its returns.
+    pub fn pulse_len(self) -> usize {
+        let tags = usize::from(self.has_tags);
+        match (self.coordinates, self.returns) {
+            (Coordinates::Cartesian, returns) => returns * (13 + tags),
+            (Coordinates::Spherical, 1) => 9 + tags,
+            (Coordinates::Spherical, returns) => 4 + returns * 6,
+        }
+    }
+
+    /// Name for people.
+    pub fn name(self) -> String {
+        let returns = ["single", "dual", "triple"][self.returns.clamp(1, MOST_RETURNS) - 1];
+        let tags = if self.has_tags { " with tags" } else { "" };
+        format!("{}, {returns} return{tags}", self.coordinates.word())
+    }
+
+    /// Writes a pulse to a slice of [`Self::pulse_len`] bytes. Its returns have the same angles; those that `points` lacks
+    /// are empty.
+    pub fn put(self, points: &[Point], out: &mut [u8]) {
+        let of = |nth: usize| points.get(nth).copied().unwrap_or_default();
+        let depth = |place: [i32; 3]| (place[0].max(0) as u32).to_le_bytes();
+        let angles = |place: [i32; 3]| {
+            let [theta, phi] =
+                [place[1], place[2]].map(|a| (a.clamp(0, 0xffff) as u16).to_le_bytes());
+            [theta[0], theta[1], phi[0], phi[1]]
+        };
+        let mut at = 0;
+        let mut write = |bytes: &[u8]| {
+            out[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        let is_paired = self.coordinates == Coordinates::Spherical && self.returns > 1;
+        if is_paired {
+            write(&angles(of(0).place));
+        }
+        for Point { place, reflectivity, tag } in (0..self.returns).map(of) {
+            match self.coordinates {
+                Coordinates::Cartesian => place.iter().for_each(|mm| write(&mm.to_le_bytes())),
+                Coordinates::Spherical => write(&depth(place)),
+            }
+            if self.coordinates == Coordinates::Spherical && !is_paired {
+                write(&angles(place));
+            }
+            write(&[reflectivity]);
+            if self.has_tags {
+                write(&[tag]);
+            }
+        }
+    }
+
+    /// Reads the returns of a pulse from a slice of [`Self::pulse_len`] bytes; those after [`Self::returns`] are empty.
+    pub fn get(self, bytes: &[u8]) -> [Point; MOST_RETURNS] {
+        let mut reader = Reader::new("a pulse", bytes);
+        let mut points = [Point::default(); MOST_RETURNS];
+        // Of too few bytes the rest stays empty.
+        let _ = self.read(&mut reader, &mut points);
+        points
+    }
+
+    fn read(self, reader: &mut Reader<'_>, points: &mut [Point]) -> Result<(), ParseError> {
+        fn angles(reader: &mut Reader<'_>) -> Result<[i32; 2], ParseError> {
+            let (theta, phi): (u16, u16) = (reader.le()?, reader.le()?);
+            Ok([theta.into(), phi.into()])
+        }
+        let is_paired = self.coordinates == Coordinates::Spherical && self.returns > 1;
+        let common = if is_paired { angles(reader)? } else { [0, 0] };
+        for point in points.iter_mut().take(self.returns) {
+            point.place = match self.coordinates {
+                Coordinates::Cartesian => [reader.le()?, reader.le()?, reader.le()?],
+                Coordinates::Spherical => {
+                    let depth: u32 = reader.le()?;
+                    let [theta, phi] = if is_paired { common } else { angles(reader)? };
+                    [depth.min(i32::MAX as u32) as i32, theta, phi]
+                }
+            };
+            point.reflectivity = reader.u8()?;
+            if self.has_tags {
+                point.tag = reader.u8()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing came back.
+    pub fn is_empty(self, point: &Point) -> bool {
+        match self.coordinates {
+            Coordinates::Spherical => point.place[0] == 0,
+            Coordinates::Cartesian => point.place == [0; 3],
+        }
+    }
+}
+
+/// By what the clock is set, and how packets tell the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeType {
+    /// Nothing: nanoseconds since power-up.
+    #[default]
+    None,
+    /// A PTP master: nanoseconds of its time.
+    Ptp,
+    /// Pulses and sentences of a receiver: date, hour, microseconds.
+    Gps,
+    /// Pulses alone: nanoseconds since the last one.
+    Pps,
+}
+
+impl TimeType {
+    /// Its number on the wire.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Ptp => 1,
+            Self::Gps => 3,
+            Self::Pps => 4,
+        }
+    }
+
+    /// What a number on the wire means.
+    pub fn from_number(number: u8) -> Option<Self> {
+        [Self::None, Self::Ptp, Self::Gps, Self::Pps].into_iter().find(|one| one.number() == number)
+    }
+}
+
+record! {
+    /// What a packet begins with.
+    Head: Le 18 {
+        /// 5.
+        version: u8,
+        /// The slot of the hub.
+        slot: u8,
+        /// The number of the lidar at the slot.
+        id: u8,
+        /// Zero.
+        reserved: u8,
+        /// See [`status`].
+        status: u32,
+        /// As [`TimeType::number`].
+        time_type: u8,
+        /// 6 inertial, else as [`Format::number`].
+        data_type: u8,
+        /// Of the first point, as the time type says.
+        time: [u8; 8],
+    }
+}
+
+/// Bits of the status.
+pub mod status {
+    /// Fields of two bits: 1 warning, 2 error.
+    pub const TEMPERATURE: u32 = 0;
+    /// See [`TEMPERATURE`].
+    pub const VOLTAGE: u32 = 2;
+    /// See [`TEMPERATURE`].
+    pub const MOTOR: u32 = 4;
+    /// The window is dirty or covered: 1.
+    pub const DIRTY: u32 = 6;
+    /// The firmware must be replaced.
+    pub const FIRMWARE: u32 = 8;
+    /// Pulses come.
+    pub const PPS: u32 = 9;
+    /// The end of its life is near.
+    pub const END_OF_LIFE: u32 = 10;
+    /// The fan warns.
+    pub const FAN: u32 = 11;
+    /// PTP messages come.
+    pub const PTP: u32 = 13;
+    /// Three bits: 0 nothing sets the clock, 1 PTP, 2 GPS, 3 pulses, 4 the best source fails.
+    pub const SYNCHRONISATION: u32 = 14;
+    /// Two bits, the worst of all: 1 warning, 2 error.
+    pub const SYSTEM: u32 = 30;
+}
+
+impl Head {
+    /// Of a packet that is sealed later.
+    pub fn new(data_type: u8, slot: u8) -> Self {
+        let (status, time_type, time) = (0, 0, [0; 8]);
+        Self { version: VERSION, slot, id: 1, reserved: 0, status, time_type, data_type, time }
+    }
+
+    /// The time as a number of nanoseconds: of POSIX time, of the master's, since power-up, or since the last pulse.
+    pub fn time_ns(&self) -> u64 {
+        if TimeType::from_number(self.time_type) != Some(TimeType::Gps) {
+            return u64::from_le_bytes(self.time);
+        }
+        let [year, month, day, hour, us @ ..] = self.time;
+        let us = u32::from_le_bytes(us);
+        let [month, day, hour] = [month, day, hour].map(|part| part as i8);
+        let date = jiff::civil::DateTime::new(2000 + i16::from(year), month, day, hour, 0, 0, 0);
+        let zoned = date.and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC));
+        let hour_ns = zoned.map_or(0, |zoned| zoned.timestamp().as_nanosecond());
+        u64::try_from(hour_ns).unwrap_or_default().saturating_add(u64::from(us) * 1000)
+    }
+}
+
+/// Time as packets with a time type have it, of nanoseconds as [`Head::time_ns`] gives them.
+pub fn time_bytes(time_type: TimeType, time_ns: u64) -> [u8; 8] {
+    if time_type != TimeType::Gps {
+        return time_ns.to_le_bytes();
+    }
+    let stamp = jiff::Timestamp::from_nanosecond(time_ns.into()).unwrap_or(jiff::Timestamp::MAX);
+    let date = stamp.to_zoned(jiff::tz::TimeZone::UTC).datetime();
+    let us = (time_ns % 3_600_000_000_000 / 1000) as u32;
+    let [a, b, c, d] = us.to_le_bytes();
+    let year = (date.year() - 2000).clamp(0, 255) as u8;
+    [year, date.month() as u8, date.day() as u8, date.hour() as u8, a, b, c, d]
+}
+
+/// A packet whose head and data are there: writes its status and time.
+pub fn seal(packet: &mut [u8], status: u32, time_type: TimeType, time_ns: u64) {
+    packet[STATUS_AT..STATUS_AT + 4].copy_from_slice(&status.to_le_bytes());
+    packet[TIME_TYPE_AT] = time_type.number();
+    packet[TIME_AT..HEAD_LEN].copy_from_slice(&time_bytes(time_type, time_ns));
+}
+
+/// The bytes of an inertial sample, to be sealed.
+pub fn inertial_packet(sample: &Inertial, slot: u8) -> Vec<u8> {
+    let mut packet = Head::new(INERTIAL, slot).to_bytes();
+    sample.emit(&mut packet);
+    packet
+}
+
+/// What a packet holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Packet<'p> {
+    /// Points, with their bytes.
+    Points(Head, Format, &'p [u8]),
+    /// A sample.
+    Inertial(Head, Inertial),
+}
+
+impl<'p> Packet<'p> {
+    /// Reads a datagram.
+    ///
+    /// # Errors
+    /// What no unit sends.
+    pub fn parse(bytes: &'p [u8]) -> Result<Self, ParseError> {
+        let mut reader = Reader::new("a packet", bytes);
+        let head: Head = reader.le()?;
+        let data = reader.rest();
+        if head.version != VERSION {
+            return Err(ParseError::value("the version", head.version, "5"));
+        }
+        if TimeType::from_number(head.time_type).is_none() {
+            return Err(ParseError::value("the time type", head.time_type, "0, 1, 3 or 4"));
+        }
+        if head.data_type == INERTIAL {
+            let sample = Inertial::parse(data)?;
+            return Ok(Self::Inertial(head, sample));
+        }
+        let Some(format) = Format::from_number(head.data_type) else {
+            return Err(ParseError::value("the data type", head.data_type, "0 to 8"));
+        };
+        let need = format.pulses() * format.pulse_len();
+        if data.len() != need {
+            return Err(ParseError::Length { what: "the points", need, got: data.len() });
+        }
+        Ok(Self::Points(head, format, data))
+    }
+
+    /// What it begins with.
+    pub fn head(&self) -> &Head {
+        match self {
+            Self::Points(head, ..) | Self::Inertial(head, _) => head,
+        }
+    }
+}
+
+/// The returns of each pulse of a packet; the first [`Format::returns`] of them count.
+pub fn pulses(format: Format, data: &[u8]) -> impl Iterator<Item = [Point; MOST_RETURNS]> {
+    data.chunks_exact(format.pulse_len()).map(move |bytes| format.get(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIME_NS: u64 = 1_600_000_000_123_456_789;
+
+    fn golden(number: u8) -> Vec<u8> {
+        let format = Format::from_number(number).unwrap();
+        let mut packet = Head::new(number, 1).to_bytes();
+        packet.resize(HEAD_LEN + format.pulses() * format.pulse_len(), 0);
+        for (i, out) in packet[HEAD_LEN..].chunks_exact_mut(format.pulse_len()).enumerate() {
+            let points = [0i32, 1, 2].map(|nth| {
+                // The second return is the point 50 later, the third that 60 later.
+                let n = i as i32;
+                let later = n + [0, 50, 60][nth as usize];
+                let place = match format.coordinates {
+                    Coordinates::Cartesian => {
+                        [1000 + 13 * later, -2000 - 7 * later, 300 + 5 * later]
+                    }
+                    Coordinates::Spherical => {
+                        [5000 + 1000 * nth + 10 * n, (9000 + 10 * n) % 18_001, 350 * n % 36_000]
+                    }
+                };
+                Point { place, reflectivity: i as u8, tag: 0x10 * (nth as u8 + 1) }
+            });
+            format.put(&points, out);
+        }
+        seal(&mut packet, 0, TimeType::Ptp, TIME_NS);
+        packet
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn golden_packets_of_points() {
+        // The CRC-32 of Ethernet over packets that were made apart from this code.
+        for (number, length, crc) in [
+            (0, 1318, 0x451b_fc06),
+            (1, 918, 0x102e_37d5),
+            (2, 1362, 0x6d58_4a94),
+            (3, 978, 0x9761_4ebb),
+            (4, 1362, 0xd3d5_039b),
+            (5, 786, 0xb2f1_9661),
+            (7, 1278, 0x7b5c_e472),
+            (8, 678, 0x884f_93eb),
+        ] {
+            let packet = golden(number);
+            assert_eq!(packet.len(), length, "{number}");
+            assert_eq!(crate::checksum::crc32(&packet), crc, "{number}");
+            let Packet::Points(head, format, data) = Packet::parse(&packet).unwrap() else {
+                panic!("no points");
+            };
+            assert_eq!((format.number(), head.time_ns()), (number, TIME_NS));
+            let mut again = packet.clone();
+            let out = again[HEAD_LEN..].chunks_exact_mut(format.pulse_len());
+            for (points, out) in pulses(format, data).zip(out) {
+                assert!(points[..format.returns].iter().all(|point| !format.is_empty(point)));
+                out.fill(0xff);
+                format.put(&points, out);
+            }
+            assert_eq!(again, packet);
+        }
+    }
+
+    #[test]
+    fn a_golden_packet_of_an_inertial_sample() {
+        let sample = Inertial { gyro_rad_s: [0.01, -0.02, 0.03], acceleration_g: [0.0, -0.5, 1.0] };
+        let mut packet = inertial_packet(&sample, 1);
+        seal(&mut packet, 0, TimeType::Ptp, TIME_NS);
+        assert_eq!(
+            hex(&packet),
+            "0501010000000000010615cdfbdf855734160ad7233c0ad7a3bc8fc2f53c00000000000000bf0000803f"
+        );
+        let Packet::Inertial(_, read) = Packet::parse(&packet).unwrap() else {
+            panic!("no sample")
+        };
+        assert_eq!(read, sample);
+    }
+
+    #[test]
+    fn the_time_of_a_receiver_is_a_date_and_microseconds_of_the_hour() {
+        // 2026-07-05, 1234.567890 s after 10 h.
+        let time_ns = 1_783_245_600_000_000_000 + 1_234_567_890_000;
+        assert_eq!(hex(&time_bytes(TimeType::Gps, time_ns)), "1a07050ad2029649");
+        let mut packet = golden(0);
+        seal(&mut packet, 5, TimeType::Gps, time_ns + 999);
+        let head = Packet::parse(&packet).unwrap().head().clone();
+        assert_eq!((head.time_ns(), head.status), (time_ns, 5));
+        // A date that does not exist is no panic.
+        packet[TIME_AT + 1] = 13;
+        assert_eq!(Packet::parse(&packet).unwrap().head().time_ns(), 1_234_567_890_000);
+    }
+
+    #[test]
+    fn what_is_cut_or_of_another_version_is_refused() {
+        for number in [0, 5, 8] {
+            let packet = golden(number);
+            for len in 0..packet.len() {
+                assert!(Packet::parse(&packet[..len]).is_err());
+            }
+            for byte in [0, 8, 9] {
+                let mut wrong = packet.clone();
+                wrong[byte] ^= 0x52;
+                assert!(Packet::parse(&wrong).is_err(), "byte {byte}");
+            }
+        }
+    }
+}

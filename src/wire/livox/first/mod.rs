@@ -1,0 +1,5 @@
+//! Livox's protocol "SDK 1": commands of Mid-40, Mid-70, Horizon and Avia, and their packets of points and inertial
+//! samples.
+
+pub mod command;
+pub mod data;
