@@ -6,6 +6,7 @@
 
 pub mod datagram;
 pub mod facts;
+pub mod picture;
 pub mod readings;
 
 use std::collections::BTreeMap;

@@ -4,10 +4,13 @@
 //! request may carry and how long an answer is waited for. A connection carries one request, so the
 //! oldest of them is the one with which least goes on; when there are too many, it makes room.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,7 +18,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{ConnectInfo, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::visitors::{self, CONNECTION_LIFE, Caller, LimitedListener};
@@ -30,6 +33,21 @@ const END_CHECK: Duration = Duration::from_millis(50);
 
 /// Passes a request on and gives where its answer will come; `None` when there is no room for it.
 pub type Ask = Arc<dyn Fn(HttpRequest) -> Option<oneshot::Receiver<HttpResponse>> + Send + Sync>;
+
+/// Opens the stream that a request wants, or says why not; `None` if the request wants none.
+pub type OpenStream =
+    Arc<dyn Fn(&HttpRequest) -> Option<Result<HttpStream, HttpResponse>> + Send + Sync>;
+
+/// An answer that goes on until one of both sides ends it.
+#[derive(Debug)]
+pub struct HttpStream {
+    /// The media type of the body.
+    pub content_type: &'static str,
+    /// The start of the body.
+    pub start: Vec<u8>,
+    /// What follows.
+    pub parts: mpsc::Receiver<Vec<u8>>,
+}
 
 /// A port that is listened at.
 #[derive(Debug)]
@@ -68,13 +86,21 @@ impl HttpServer {
     /// # Errors
     /// The system refuses what a server needs.
     pub fn serve(&self, ask: Ask, over: &AtomicBool) -> io::Result<()> {
+        self.serve_with(ask, Arc::new(|_| None), over)
+    }
+
+    /// As [`HttpServer::serve`], and answers with streams.
+    ///
+    /// # Errors
+    /// As [`HttpServer::serve`].
+    pub fn serve_with(&self, ask: Ask, open: OpenStream, over: &AtomicBool) -> io::Result<()> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         runtime.block_on(async {
             let listener = LimitedListener::new(&self.listener, self.connection_life)?;
             let headers = self.headers;
             let router = Router::new().fallback(move |request: Request| {
-                let answer = answer(request, ask.clone());
+                let answer = answer(request, ask.clone(), open.clone());
                 async move {
                     let mut response = answer.await;
                     let own = headers.iter().map(|(name, value)| {
@@ -111,10 +137,10 @@ pub(super) async fn is_set(over: &AtomicBool) {
     }
 }
 
-async fn answer(request: Request, ask: Ask) -> Response {
+async fn answer(request: Request, ask: Ask, open: OpenStream) -> Response {
     let (parts, body) = request.into_parts();
-    let caller = parts.extensions.get::<ConnectInfo<Caller>>();
-    let from = caller.map_or(Ipv4Addr::LOCALHOST.into(), |ConnectInfo(caller)| caller.address);
+    let caller = parts.extensions.get::<ConnectInfo<Caller>>().map(|info| info.0.clone());
+    let from = caller.as_ref().map_or(Ipv4Addr::LOCALHOST.into(), |caller| caller.address);
     let Ok(body) = to_bytes(body, MAX_BODY).await else {
         return respond(HttpResponse::text(413, &format!("at most {MAX_BODY} bytes")));
     };
@@ -128,8 +154,18 @@ async fn answer(request: Request, ask: Ask) -> Response {
     let path = parts.uri.path().to_owned();
     let query = parts.uri.query().unwrap_or_default().to_owned();
     let says = says(&parts.headers);
-    let Some(reply) = ask(HttpRequest { method, path, query, body: body.into(), from, says })
-    else {
+    let request = HttpRequest { method, path, query, body: body.into(), from, says };
+    match open(&request) {
+        Some(Ok(stream)) => {
+            if let Some(caller) = caller {
+                caller.stays();
+            }
+            return respond_with(stream);
+        }
+        Some(Err(refusal)) => return respond(refusal),
+        None => {}
+    }
+    let Some(reply) = ask(request) else {
         return respond(HttpResponse::text(503, "busy"));
     };
     respond(match timeout(PATIENCE, reply).await {
@@ -148,6 +184,32 @@ fn respond(HttpResponse { status, content_type, body }: HttpResponse) -> Respons
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
     response
+}
+
+fn respond_with(HttpStream { content_type, start, parts }: HttpStream) -> Response {
+    let mut response = respond(HttpResponse { status: 200, content_type, body: Vec::new() });
+    *response.body_mut() = Body::from_stream(Parts { start: Some(start), parts });
+    response
+}
+
+/// The body of a stream.
+struct Parts {
+    start: Option<Vec<u8>>,
+    parts: mpsc::Receiver<Vec<u8>>,
+}
+
+impl futures_core::Stream for Parts {
+    type Item = Result<Vec<u8>, Infallible>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Self::Item>> {
+        match self.start.take() {
+            Some(start) => Poll::Ready(Some(Ok(start))),
+            None => self.parts.poll_recv(context).map(|part| part.map(Ok)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -234,6 +296,47 @@ mod tests {
                 let got = exchange(address, b"GET / HTTP/1.0\r\n\r\n");
                 assert!(got.contains("503"), "{got}");
             }
+        });
+    }
+
+    #[test]
+    fn a_stream_goes_on_longer_than_other_answers_and_ends_with_its_sender() {
+        let (part, parts) = mpsc::channel(1);
+        let parts = std::sync::Mutex::new(Some(parts));
+        let open: OpenStream = Arc::new(move |request| {
+            let refusal = || HttpResponse::text(503, "too many");
+            let parts = (request.path == "/video").then(|| parts.lock().unwrap().take());
+            let stream = |parts| HttpStream { content_type: "x/y", start: b"<".into(), parts };
+            parts.map(|parts| parts.map(stream).ok_or_else(refusal))
+        });
+        let mut server = HttpServer::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        server.connection_life = Duration::from_millis(200);
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| server.serve_with(echo(), open, &over).unwrap());
+            let address = server.address();
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+            stream.write_all(b"GET /video HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            let mut got = Vec::new();
+            let mut read_until = |wanted: &[u8]| {
+                let mut byte = [0];
+                while !got.windows(wanted.len()).any(|window| window == wanted) {
+                    stream.read_exact(&mut byte).unwrap();
+                    got.push(byte[0]);
+                }
+            };
+            read_until(b"<");
+            assert!(exchange(address, b"GET /video HTTP/1.0\r\n\r\n").contains("503"));
+            // Others' time is up before the next part comes.
+            let mut idle = std::net::TcpStream::connect(address).unwrap();
+            let _ = idle.read_to_end(&mut Vec::new());
+            part.blocking_send(b"part".to_vec()).unwrap();
+            read_until(b"part");
+            drop(part);
+            read_until(b"\r\n0\r\n\r\n");
+            assert!(exchange(address, b"GET /a HTTP/1.0\r\n\r\n").contains("Get /a"));
+            over.store(true, Ordering::Relaxed);
         });
     }
 

@@ -172,6 +172,12 @@ impl Audience for Viewers<'_> {
             What::Message(kind, text) => {
                 keep(latest, Told::Words, kind, (*text).to_owned(), &[]);
             }
+            What::Picture(picture) => {
+                let [width, height] = picture.size;
+                let text = format!("{width} x {height} {}", picture.format.word());
+                keep(latest, Told::Quantity, "image", text, &[]);
+                keep(latest, Told::Quantity, "frame", picture.number.to_string(), &[]);
+            }
         }
     }
 

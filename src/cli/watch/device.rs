@@ -110,6 +110,9 @@ impl WatchedDevice {
             tell(What::Message(head.kind, &decoder.text(bytes)));
             return;
         }
+        if let Some(picture) = decoder.picture(bytes) {
+            tell(What::Picture(&picture));
+        }
         self.packets += 1;
         if self.in_frame > MOST_POINTS {
             // What follows in this frame is left out, and less of what comes after it is decoded.

@@ -4,6 +4,7 @@
 //! no time for it misses.
 
 mod device;
+pub mod pictures;
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use self::device::WatchedDevice;
 use crate::config::rig::{DeviceId, Rig};
 use crate::devices::decoder::Content;
+use crate::devices::decoder::picture::Picture;
 use crate::engine::run::tap::{Emitted, Tap};
 use crate::engine::truth::labels::Labels;
 use crate::engine::{LiveWorld, os};
@@ -65,6 +67,8 @@ pub enum What<'a> {
     Frame(Option<&'a str>, &'a dyn Content),
     /// A datagram without measurements: its kind, and what it says for people.
     Message(&'a str, &'a str),
+    /// An image, when its last datagram has come.
+    Picture(&'a Picture),
 }
 
 /// A point of the cloud.

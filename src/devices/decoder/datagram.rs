@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::Misfit;
 use super::facts::Facts;
 pub use super::facts::Lines;
+use super::picture::Picture;
 use crate::config::profile::Profile;
 
 /// The kind of the datagrams that hold measurements.
@@ -27,6 +28,11 @@ pub trait DatagramDecoder: Debug + Send {
 
     /// Remembers what a datagram of another port of the same sender tells, such as the angles of its lasers.
     fn learn_aside(&mut self, _payload: &[u8]) {}
+
+    /// Adds a datagram of kind [`DATA`] to the image that is being received; the image, if that completes it.
+    fn picture(&mut self, _payload: &[u8]) -> Option<Picture> {
+        None
+    }
 
     /// How likely the sender is of this family, 0 to 1; 2 if the user has said so and the datagrams
     /// do not say otherwise.

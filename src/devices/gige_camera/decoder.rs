@@ -2,10 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::assembly::Assembly;
 use super::profile::CameraProfile;
 use crate::config::profile::Profile;
 use crate::decoder::datagram::{DATA, DatagramDecoder, Head, Lines, PointSource, Sweep, Twin};
 use crate::decoder::object_of;
+use crate::decoder::picture::Picture;
 use crate::wire::gige::gvsp::{Leader, Part, PixelFormat, parse};
 
 /// What packets have told.
@@ -16,6 +18,7 @@ pub(super) struct CameraDecoder {
     block: u64,
     frames: u64,
     missing: u64,
+    assembly: Assembly,
 }
 
 impl CameraDecoder {
@@ -59,6 +62,10 @@ impl DatagramDecoder for CameraDecoder {
             }
             (self.leader, self.block, self.frames) = (Some(leader), block, self.frames + 1);
         }
+    }
+
+    fn picture(&mut self, payload: &[u8]) -> Option<Picture> {
+        self.assembly.take(payload)
     }
 
     fn likelihood(&self) -> f64 {

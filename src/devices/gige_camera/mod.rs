@@ -5,6 +5,7 @@
 //!
 //! Sources: Aravis 0.8.26 and conversations with it; Wireshark's dissectors; the GigE Vision register table of d3cam.
 
+mod assembly;
 mod control;
 pub(crate) mod decoder;
 mod describe;

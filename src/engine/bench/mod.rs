@@ -66,7 +66,7 @@ pub struct DeviceCost {
     /// Packets, or pieces of a stream, for each simulated second; 0 of a device that sends only to hosts
     /// that ask.
     pub packets_per_s: f64,
-    /// Pulses that were cast for each simulated second.
+    /// Pulses, and pixels of cameras, that were cast for each simulated second.
     pub pulses_per_s: f64,
 }
 

@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use glam::DVec3;
+
 use super::Stages;
 use crate::config::profile::FamilyData;
 use crate::config::rig::faults::DeviceFaults;
@@ -16,7 +18,7 @@ use crate::timing::clock::thread_cpu_ns;
 use crate::wire::http::{HttpRequest, HttpResponse};
 use crate::wire::line::LineSettings;
 use crate::wire::port::Peer;
-use crate::world::raycast::{Finishes, Hit, OpenSky, Pulse, RayCaster, Stencil};
+use crate::world::raycast::{Beams, Finishes, Hit, OpenSky, Pulse, RayCaster, Stencil};
 
 thread_local! {
     /// What the casts of this thread's measurement have taken, nanoseconds.
@@ -125,8 +127,16 @@ impl RayCaster for TimedCaster {
         self.note(|| self.caster.cast_at(stencil, pulses, fired, hits));
     }
 
+    fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {
+        self.note(|| self.caster.blocked_at(beams, from, fired, blocked));
+    }
+
     fn finishes(&self) -> Option<&dyn Finishes> {
         self.caster.finishes()
+    }
+
+    fn shading(&self) -> Option<&dyn Finishes> {
+        self.caster.shading()
     }
 }
 
@@ -143,8 +153,10 @@ impl Sensor for TimedSensor {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement {
-        if let Subject::Sweep(sweep) = &request.subject {
-            add(&self.costs.pulses, sweep.firings.len() as u64);
+        match &request.subject {
+            Subject::Sweep(sweep) => add(&self.costs.pulses, sweep.firings.len() as u64),
+            Subject::Tile(tile) => add(&self.costs.pulses, tile.pixels() as u64),
+            Subject::Instant | Subject::Series { .. } => {}
         }
         CAST_NS.set(0);
         let work = || self.sensor.measure(request, surroundings, scratch);

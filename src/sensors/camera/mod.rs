@@ -10,7 +10,7 @@ pub mod lens;
 pub mod sky;
 mod surface;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
 
@@ -21,7 +21,7 @@ use super::lidar::Scratch;
 use super::noise::{NoiseSource, Quantity};
 use super::{Measurement, MeasurementRequest, Outcome, Sensor, Subject, Surroundings};
 use crate::time::{Epoch, SimTime};
-use crate::world::raycast::{Finishes, Hit, Pulse, RayCaster, Stencil};
+use crate::world::raycast::{Beams, Finishes, Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::Finish;
 
 /// The greatest count of the converter.
@@ -132,6 +132,8 @@ pub struct Camera {
     directions: Directions,
     noise: NoiseSource,
     epoch: Epoch,
+    /// A second of POSIX time and its light.
+    day: Arc<Mutex<Option<(i128, Arc<Daylight>)>>>,
 }
 
 /// Photons per lux second on a square micrometre, of 555 nm.
@@ -143,16 +145,23 @@ impl Camera {
     /// A camera; the table of directions is computed here.
     pub fn new(chip: Chip, optics: Optics, light: Light, noise: NoiseSource, epoch: Epoch) -> Self {
         let directions = optics.lens.directions();
-        Self { chip, optics, light, directions, noise, epoch }
+        Self { chip, optics, light, directions, noise, epoch, day: Arc::default() }
     }
 
-    fn daylight(&self, at: SimTime, surroundings: &Surroundings<'_>) -> Daylight {
+    /// The light of the second in which `at` lies. It is kept for the tiles of the frame and those that follow.
+    fn daylight(&self, at: SimTime, surroundings: &Surroundings<'_>) -> Arc<Daylight> {
+        let unix_s = self.epoch.unix_ns(at).div_euclid(1_000_000_000);
+        let mut kept = self.day.lock().expect("no holder panics");
+        if let Some((_, day)) = kept.as_ref().filter(|(second, _)| *second == unix_s) {
+            return Arc::clone(day);
+        }
         let sun = self.light.sun.unwrap_or_else(|| {
-            let unix_s = self.epoch.unix_ns(at) as f64 * 1e-9;
             let place = surroundings.origin.origin();
-            sun_at(unix_s, place.latitude_deg, place.longitude_deg)
+            sun_at(unix_s as f64, place.latitude_deg, place.longitude_deg)
         });
-        Daylight::new(sun, self.light.turbidity, GROUND)
+        let day = Arc::new(Daylight::new(sun, self.light.turbidity, GROUND));
+        *kept = Some((unix_s, Arc::clone(&day)));
+        day
     }
 
     fn tile(&self, tile: &Tile, start: SimTime, surroundings: &Surroundings<'_>) -> Vec<u16> {
@@ -206,15 +215,17 @@ impl Camera {
             }
         }
         let radiance = radiances(surroundings.caster, &day, &pulses, &fired, pixel_rad);
+        let per_electron =
+            f64::from(FULL_SCALE) / self.chip.full_well_e * libm::pow(10.0, shot.gain_db / 20.0);
         let first_index = (tile.rows[0] * width) as usize;
         for (cell, light) in cells.iter().zip(radiance) {
-            pixels[cell.index - first_index] = self.count(shot, cell, light);
+            pixels[cell.index - first_index] = self.count(shot, cell, light, per_electron);
         }
         pixels
     }
 
-    /// The count of a pixel that sees `light`.
-    fn count(&self, shot: &Shot, cell: &Cell, light: Colour) -> u16 {
+    /// The count of a pixel that sees `light`; an electron counts `per_electron`.
+    fn count(&self, shot: &Shot, cell: &Cell, light: Colour, per_electron: f64) -> u16 {
         let (chip, optics) = (&self.chip, &self.optics);
         let exposure_s = shot.exposure_ns as f64 * 1e-9;
         let cos2 = cell.axis_cos * cell.axis_cos;
@@ -255,8 +266,6 @@ impl Camera {
         let held_e = shot_e.clamp(0.0, binned * chip.full_well_e) / binned;
         let readout = draws.standard_normal_of(cell.index, Quantity::Pixel, 2) / binned.sqrt();
         let read_e = held_e + chip.dsnu_e * own(1) + chip.read_noise_e * readout;
-        let per_electron =
-            f64::from(FULL_SCALE) / chip.full_well_e * libm::pow(10.0, shot.gain_db / 20.0);
         (read_e * per_electron + shot.black).round().clamp(0.0, f64::from(FULL_SCALE)) as u16
     }
 }
@@ -381,15 +390,13 @@ struct Lit {
 
 /// Adds the light of the sun where nothing stands between.
 fn shine(caster: &dyn RayCaster, day: &Daylight, lit: &[Lit], light: &mut [Colour]) {
-    let rays: Vec<Pulse> =
-        lit.iter().map(|one| ray(one.from, day.sun, 0.0, SHADOW_REACH_M)).collect();
+    let beams = Beams { toward: day.sun, reach_m: SHADOW_REACH_M };
+    let places: Vec<DVec3> = lit.iter().map(|one| one.from).collect();
     let times: Vec<SimTime> = lit.iter().map(|one| one.fired).collect();
-    let mut hits = vec![Hit::MISS; rays.len()];
-    caster.cast_at(&Stencil::single(), &rays, &times, &mut hits);
-    for (one, hit) in lit.iter().zip(&hits) {
-        if hit.range_m.is_infinite() {
-            gain(&mut light[one.pixel], one.sun, 1.0);
-        }
+    let mut blocked = vec![false; places.len()];
+    caster.blocked_at(&beams, &places, &times, &mut blocked);
+    for one in lit.iter().zip(blocked).filter(|(_, blocked)| !blocked).map(|(one, _)| one) {
+        gain(&mut light[one.pixel], one.sun, 1.0);
     }
 }
 

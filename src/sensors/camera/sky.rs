@@ -27,7 +27,15 @@ pub struct Daylight {
     zenith: [f64; 3],
     factors: [[f64; 5]; 3],
     at_zenith: [f64; 3],
+    /// The sky by height and distance from the sun.
+    table: Vec<Colour>,
 }
+
+/// Intervals of the table in height and in distance from the sun. Between its nodes the sky errs by less than 0.2 %.
+const HEIGHTS: usize = 64;
+const DISTANCES: usize = 128;
+/// The least height for which the model has a sky, as the sine of the elevation.
+const LOWEST: f64 = 0.02;
 
 /// Elevation and azimuth (clockwise from north) of the sun, radians, to 0.01 degrees between 1950 and 2050 (Astronomical
 /// Almanac, low-precision formulas).
@@ -72,7 +80,8 @@ impl Daylight {
             [0.0; 3]
         };
         let sun = toward(elevation_rad.max(LOWEST_SUN_RAD));
-        let mut day = Self { sun, sun_lx, ambient_lx: [[0.0; 3]; 6], zenith, factors, at_zenith };
+        let (ambient_lx, table) = ([[0.0; 3]; 6], Vec::new());
+        let mut day = Self { sun, sun_lx, ambient_lx, zenith, factors, at_zenith, table };
         day.gather();
         let up = std::array::from_fn(|c| {
             ground[c] / std::f64::consts::PI
@@ -80,13 +89,39 @@ impl Daylight {
         });
         day.bounce(up);
         day.sun = toward(elevation_rad);
+        day.table = (0..=HEIGHTS)
+            .flat_map(|height| (0..=DISTANCES).map(move |distance| (height, distance)))
+            .map(|(height, distance)| {
+                let height = (height as f64 / HEIGHTS as f64).powi(2);
+                let chord = distance as f64 / DISTANCES as f64;
+                day.sky_at(height.max(LOWEST), 2.0 * libm::asin(chord))
+            })
+            .collect();
         day
     }
 
     /// What the sky is in a direction, candela per square metre. Below the horizon it is that of the horizon.
     pub fn sky(&self, direction: DVec3) -> Colour {
-        let cos_theta = direction.z.max(0.02);
-        let gamma = libm::acos(direction.dot(self.sun).clamp(-1.0, 1.0));
+        // Half of the chord to the sun on the unit sphere needs no arc cosine.
+        let chord = (0.5 * (1.0 - direction.dot(self.sun).clamp(-1.0, 1.0))).sqrt();
+        let height = direction.z.clamp(LOWEST, 1.0).sqrt();
+        let split = |share: f64, intervals: usize| {
+            let place = share * intervals as f64;
+            let node = (place as usize).min(intervals - 1);
+            (node, place - node as f64)
+        };
+        let ((row, up), (column, away)) = (split(height, HEIGHTS), split(chord, DISTANCES));
+        let node = |row: usize, column: usize| &self.table[row * (DISTANCES + 1) + column];
+        let [low, high] = [row, row + 1].map(|row| [node(row, column), node(row, column + 1)]);
+        std::array::from_fn(|c| {
+            let along = |pair: [&Colour; 2]| pair[0][c] + (pair[1][c] - pair[0][c]) * away;
+            let (low, high) = (along(low), along(high));
+            low + (high - low) * up
+        })
+    }
+
+    /// The sky at a height, the cosine of the angle from the zenith, and at an angle from the sun, radians.
+    fn sky_at(&self, cos_theta: f64, gamma: f64) -> Colour {
         let [big_y, x, y] = std::array::from_fn(|part| {
             self.zenith[part] * perez(&self.factors[part], cos_theta, gamma) / self.at_zenith[part]
         });
@@ -120,12 +155,9 @@ impl Daylight {
                 let angle = (sector as f64 + 0.5) / SECTORS as f64 * std::f64::consts::TAU;
                 let (sin, cos) = libm::sincos(angle);
                 let direction = DVec3::new(side * cos, side * sin, z);
-                add(
-                    &mut sum,
-                    direction,
-                    self.sky(direction),
-                    std::f64::consts::TAU / (RINGS * SECTORS) as f64,
-                );
+                let gamma = libm::acos(direction.dot(self.sun).clamp(-1.0, 1.0));
+                let solid_angle = std::f64::consts::TAU / (RINGS * SECTORS) as f64;
+                add(&mut sum, direction, self.sky_at(z, gamma), solid_angle);
             }
         }
         self.ambient_lx = sum;
@@ -234,6 +266,23 @@ mod tests {
         assert!((low(-1.0) - 7.655).abs() < 0.05, "{}", low(-1.0));
         let horizontal = grey(day.ambient(DVec3::Z)) / 1000.0;
         assert!((horizontal - 28.9).abs() < 1.0, "{horizontal}");
+    }
+
+    #[test]
+    fn the_table_is_the_formula() {
+        for (elevation, turbidity) in [(5.0f64, 2.0), (45.0, 3.0), (80.0, 6.0)] {
+            let day = Daylight::new([elevation.to_radians(), 0.3], turbidity, [0.0; 3]);
+            for place in 0..20_000 {
+                let (z, turn) = (f64::from(place % 200) / 199.0, f64::from(place / 200) * 0.063);
+                let side = (1.0 - z * z).sqrt();
+                let direction = DVec3::new(side * libm::cos(turn), side * libm::sin(turn), z);
+                let gamma = libm::acos(direction.dot(day.sun).clamp(-1.0, 1.0));
+                let (exact, found) = (day.sky_at(z.max(LOWEST), gamma), day.sky(direction));
+                for (exact, found) in exact.into_iter().zip(found) {
+                    assert!((found / exact - 1.0).abs() < 2e-3, "{direction}: {found} {exact}");
+                }
+            }
+        }
     }
 
     /// Greenwich, 21 June 2020, 12:02 UTC: the sun is in the south, 90 - 51.48 + 23.44 degrees high.

@@ -22,7 +22,7 @@ use glam::DVec3;
 use super::MovingObject;
 use crate::frames::{Body, Transform, World};
 use crate::time::SimTime;
-use crate::world::raycast::{Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
+use crate::world::raycast::{Beams, Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
 use crate::world::scene::Material;
 
 /// Interval between the poses that are interpolated, nanoseconds.
@@ -57,6 +57,23 @@ impl RayCaster for MovingCaster {
         let Some(call) = Call::new(stencil, pulses, fired) else { return };
         for (index, object) in (0..).zip(self.objects.iter()) {
             call.cast_into(object, self.first_instance + index, hits);
+        }
+    }
+
+    fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {
+        assert_eq!(fired.len(), from.len(), "one time for every place");
+        self.still.blocked_at(beams, from, fired, blocked);
+        let open: Vec<usize> = (0..from.len()).filter(|index| !blocked[*index]).collect();
+        let rays: Vec<_> = open.iter().map(|index| beams.ray(from[*index])).collect();
+        let fired: Vec<_> = open.iter().map(|index| fired[*index]).collect();
+        let stencil = Stencil::single();
+        let Some(call) = Call::new(&stencil, &rays, &fired) else { return };
+        let mut hits = vec![Hit::MISS; rays.len()];
+        for (index, object) in (0..).zip(self.objects.iter()) {
+            call.cast_into(object, self.first_instance + index, &mut hits);
+        }
+        for (index, hit) in open.into_iter().zip(&hits) {
+            blocked[index] = hit.range_m.is_finite();
         }
     }
 

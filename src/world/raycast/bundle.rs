@@ -5,6 +5,9 @@
 //! (and the same in `y`), so rays may start at different points and have a common depth `z`. Pulses
 //! leave close together, however far behind that point their rays would meet. Lanes are the rays in
 //! registers of eight, ordered along `x`, so that a small surface concerns few registers.
+//!
+//! Rays of one direction ([`super::shade`]) have no slopes. Their shifts take the place of the slopes wherever it is asked
+//! which rays may meet what.
 
 use glam::{DMat3, DVec3, Mat3};
 
@@ -76,13 +79,15 @@ pub struct Bundle {
     pub is_stale: bool,
     /// Whether any ray has a hit.
     pub has_hit: bool,
+    /// Whether all rays have the direction `z`. They leave the traversal at their first hit.
+    pub is_parallel: bool,
     /// Instance of the nearest hit, an index into `BvhCaster::placed`, or [`NONE`].
     pub placed: PerRay<u32>,
     /// Slot of its triangle in the mesh.
     pub slot: PerRay<u32>,
-    /// For each register, the bounds of its rays' slopes.
+    /// For each register, the bounds of its rays' [`Bundle::sides`].
     pub spans: Spans,
-    /// Bounds of all rays' slopes, by axis.
+    /// Bounds of those of all rays, by axis.
     pub low: [f32; 2],
     pub high: [f32; 2],
     /// Largest distance of a ray from the axis at or before `z = 0`, by axis.
@@ -126,7 +131,7 @@ impl Room {
     }
 }
 
-/// Bounds of the slopes in every register, by axis.
+/// Bounds of the slopes, or of the shifts of parallel rays, in every register, by axis.
 #[repr(align(32))]
 pub struct Spans {
     pub low: [[f32; REGISTERS]; 2],
@@ -222,6 +227,7 @@ impl Bundle {
             farthest: f32::INFINITY,
             is_stale: false,
             has_hit: false,
+            is_parallel: false,
             placed: [NONE; MAX_LANES],
             slot: [NONE; MAX_LANES],
             spans: Spans { low: [[0.0; REGISTERS]; 2], high: [[0.0; REGISTERS]; 2] },
@@ -234,6 +240,15 @@ impl Bundle {
             origin: DVec3::ZERO,
             ray: [0; MAX_LANES],
             lanes: 0,
+        }
+    }
+
+    /// What tells the rays apart: their slopes, or their shifts if they are parallel; by axis.
+    #[inline(always)]
+    pub fn sides(&self) -> [&PerRay<f32>; 2] {
+        match self.is_parallel {
+            false => [&self.slope_x, &self.slope_y],
+            true => [&self.shift_x, &self.shift_y],
         }
     }
 

@@ -11,16 +11,22 @@
 //! one or two millionths, and a ray along an edge may hit the surface beside it.
 
 use fearless_simd::{Simd, dispatch};
+use glam::DVec3;
 
 use super::bundle::{Room, Spot};
 use super::bvh::BvhCaster;
 use super::walk::{Walker, may_meet};
-use super::{Finishes, Hit, Pulse, RayCaster, Stencil, fastest, finishes, surface};
+use super::{Beams, Finishes, Hit, Pulse, RayCaster, Stencil, fastest, finishes, shade, surface};
+use crate::time::SimTime;
 
 impl RayCaster for BvhCaster {
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
         assert_eq!(hits.len(), pulses.len() * stencil.len(), "one hit for every ray");
         dispatch!(fastest(), simd => cast(simd, self, stencil, pulses, hits));
+    }
+
+    fn blocked_at(&self, beams: &Beams, from: &[DVec3], _fired: &[SimTime], blocked: &mut [bool]) {
+        shade::blocked(self, beams, from, blocked);
     }
 
     fn finishes(&self) -> Option<&dyn Finishes> {
@@ -87,11 +93,11 @@ fn cast<S: Simd>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::Arc;
 
     use fearless_simd::Level;
-    use glam::{DAffine3, DQuat, DVec3};
+    use glam::{DAffine3, DQuat};
 
     use super::super::bundle::Bundle;
     use super::*;
@@ -99,7 +105,7 @@ mod tests {
     use crate::world::scene::{Instance, Mesh, Scene};
 
     /// Blades and sheets in three tilted instances, and a fan of pulses.
-    fn fixture() -> (BvhCaster, Vec<Pulse>, Stencil) {
+    pub fn fixture() -> (BvhCaster, Vec<Pulse>, Stencil) {
         let mut state = 1u64;
         let mut draw = |low: f64, high: f64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -151,7 +157,7 @@ mod tests {
     }
 
     /// The vector levels of this machine, narrowest first.
-    fn levels() -> Vec<Level> {
+    pub fn levels() -> Vec<Level> {
         let best = Level::new();
         let mut levels = vec![best];
         #[cfg(target_arch = "x86_64")]

@@ -16,7 +16,9 @@
 use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x8, mask32x8, u32x8};
 
-use super::bundle::{Bundle, LANES, Lanes, MAX_LANES, NONE, REGISTERS, least, most, register_mut};
+use super::bundle::{
+    Bundle, LANES, Lanes, MAX_LANES, NONE, REGISTERS, least, most, of_register, register_mut,
+};
 use super::bvh::{BvhCaster, MeshTree, Placed, VAST_M};
 use super::shadow::{Corners, View, load, splat};
 use super::surface;
@@ -94,12 +96,18 @@ fn settle<S: Simd>(simd: S, bundle: &mut Bundle) {
     let mut nearest = f32x8::splat(simd, f32::INFINITY);
     let mut deepest = no_ray;
     for register in 0..bundle.registers().min(REGISTERS) {
-        let depth = load(simd, &bundle.depth, register);
+        let mut depth = load(simd, &bundle.depth, register);
+        if bundle.is_parallel {
+            let placed = u32x8::simd_from(simd, *of_register(&bundle.placed, register));
+            depth = placed.simd_eq(u32x8::splat(simd, NONE)).select(depth, no_ray);
+            *register_mut(&mut bundle.depth, register) = depth.into();
+        }
         nearest = nearest.min(depth.simd_gt(no_ray).select(depth, nearest));
         deepest = deepest.max(depth);
     }
     bundle.is_stale = false;
-    bundle.nearest = least(&nearest.into());
+    // Of parallel rays, those that remain have to be looked for.
+    bundle.nearest = if bundle.is_parallel { f32::NEG_INFINITY } else { least(&nearest.into()) };
     bundle.deepest = most(&deepest.into());
 }
 

@@ -16,6 +16,7 @@ pub(super) mod finishes;
 mod leaf;
 mod memory;
 mod parts;
+mod shade;
 mod shadow;
 mod slab;
 mod surface;
@@ -28,6 +29,7 @@ use glam::DVec3;
 
 pub use bvh::{BuildError, BvhCaster};
 pub use finishes::Finishes;
+pub use shade::Beams;
 
 use crate::time::SimTime;
 
@@ -139,6 +141,17 @@ pub trait RayCaster: Send + Sync {
     fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], fired: &[SimTime], hits: &mut [Hit]) {
         let _ = fired; // a scene where nothing moves
         self.cast(stencil, pulses, hits);
+    }
+
+    /// Writes for each place of `from` whether anything stands between it and the light of `beams`, with moving objects
+    /// where they are at `fired`, one entry a place. Places near one another should follow one another.
+    fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {
+        let rays: Vec<Pulse> = from.iter().map(|place| beams.ray(*place)).collect();
+        let mut hits = vec![Hit::MISS; rays.len()];
+        self.cast_at(&Stencil::single(), &rays, fired, &mut hits);
+        for (blocked, hit) in blocked.iter_mut().zip(&hits) {
+            *blocked = hit.range_m.is_finite();
+        }
     }
 
     /// What surfaces do besides scattering light diffusely; `None` if all of them do nothing else, so that

@@ -1,7 +1,7 @@
 //! Bounds of boxes and triangles as a bundle sees them, eight at a time.
 //!
 //! Boxes and triangles are transformed into the bundle's frame. Their shadow there is a range of
-//! `x / z` and `y / z`, which is compared with the rays' slopes. Rays outside these bounds, and rays
+//! `x / z` and `y / z`, which is compared with the rays' slopes; of parallel rays it is one of `x` and `y`. Rays outside these bounds, and rays
 //! with a nearer hit, need not be tested.
 
 use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
@@ -27,6 +27,7 @@ pub struct View {
     /// Margin by which boxes are widened: rounding, and in `x` and `y` the distance of the rays'
     /// starts from the origin.
     slack: [f32; 3],
+    is_parallel: bool,
     /// The bundle in the frame's axes.
     slabs: Slabs,
 }
@@ -69,13 +70,15 @@ impl View {
         let size = (origin.abs().max_element() + frame.extent) * ROUNDING;
         let rounding = |row: [f32; 3]| (row[0].abs() + row[1].abs() + row[2].abs()) * size;
         let rounding = [rounding(rows[0]), rounding(rows[1]), rounding(rows[2])];
-        let slack = [rounding[0] + bundle.shift[0], rounding[1] + bundle.shift[1], rounding[2]];
+        // The shifts of parallel rays are what shadows are compared with.
+        let shift = if bundle.is_parallel { [0.0; 2] } else { bundle.shift };
+        let slack = [rounding[0] + shift[0], rounding[1] + shift[1], rounding[2]];
         let most = max(max(rounding[0], rounding[1]), rounding[2]);
         let slabs = Slabs::new(simd, bundle, spread, &frame.from_world, origin, most);
         let origin = [origin.x, origin.y, origin.z];
         let turn = |row: [f32; 3]| row[0] * origin[0] + row[1] * origin[1] + row[2] * origin[2];
         let turned_origin = [turn(rows[0]), turn(rows[1]), turn(rows[2])];
-        Self { rows, origin, turned_origin, slack, slabs }
+        Self { rows, origin, turned_origin, slack, is_parallel: bundle.is_parallel, slabs }
     }
 
     /// Where the bundle is inside a node's children.
@@ -104,7 +107,7 @@ impl View {
         let (middle, half) = (load_axes(simd, &node.middle), load_axes(simd, &node.half));
         let x = self.bounds(middle, half, 0);
         let y = self.bounds(middle, half, 1);
-        Shadows { near, far, ..Shadows::cast(simd, x, y, [depths.near, depths.far]) }
+        Shadows { near, far, ..self.shadow(simd, x, y, [depths.near, depths.far]) }
     }
 
     /// Bounds of boxes along an axis of the bundle.
@@ -153,7 +156,22 @@ impl View {
         let x = self.reach(corners, 0);
         let y = self.reach(corners, 1);
         let z = self.reach(corners, 2);
-        Shadows::cast(simd, x, y, z)
+        self.shadow(simd, x, y, z)
+    }
+
+    /// The shadows of what has these bounds by axis.
+    #[inline(always)]
+    fn shadow<S: Simd>(
+        &self,
+        simd: S,
+        x: [f32x8<S>; 2],
+        y: [f32x8<S>; 2],
+        z: [f32x8<S>; 2],
+    ) -> Shadows<S> {
+        match self.is_parallel {
+            false => Shadows::cast(simd, x, y, z),
+            true => Shadows { low: [x[0], y[0]], high: [x[1], y[1]], near: z[0], far: z[1] },
+        }
     }
 
     /// Bounds of triangles along an axis of the bundle.
@@ -239,8 +257,7 @@ impl<S: Simd> Shadows<S> {
     #[inline(always)]
     pub fn at_ray(&self, bundle: &Bundle, ray: usize) -> mask32x8<S> {
         let simd = self.far.simd;
-        let x = f32x8::splat(simd, bundle.slope_x[ray]);
-        let y = f32x8::splat(simd, bundle.slope_y[ray]);
+        let [x, y] = bundle.sides().map(|side| f32x8::splat(simd, side[ray]));
         let depth = f32x8::splat(simd, bundle.depth[ray]);
         (self.low[0].simd_le(x) & self.high[0].simd_ge(x))
             & (self.low[1].simd_le(y) & self.high[1].simd_ge(y))
@@ -274,8 +291,7 @@ impl<S: Simd> Shadows<S> {
         let near = f32x8::splat(simd, self.near[k]);
         let mut rays = 0;
         for register in 0..registers {
-            let x = load(simd, &bundle.slope_x, register);
-            let y = load(simd, &bundle.slope_y, register);
+            let [x, y] = bundle.sides().map(|side| load(simd, side, register));
             let is_met = (low[0].simd_le(x) & high[0].simd_ge(x))
                 & (low[1].simd_le(y) & high[1].simd_ge(y))
                 & near.simd_le(load(simd, &bundle.depth, register));

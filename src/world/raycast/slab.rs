@@ -4,7 +4,7 @@
 //! the bundle becomes a block as deep as the wall is long. In its own axes a box stays as it is. There
 //! a ray is `origin + depth * slope`, and a bundle is bounds of `slope` on each axis. A few operations
 //! give the range of depth between each pair of sides (Kay and Kajiya, Ray Tracing Complex Scenes,
-//! SIGGRAPH 1986), here of all rays at once.
+//! SIGGRAPH 1986), here of all rays at once. Parallel rays have one slope; boxes are widened by their shifts instead.
 
 use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x4, f32x8};
@@ -24,7 +24,7 @@ const LARGE: f32 = 2.0;
 pub struct Spread {
     /// The middle one; of length 1 along the bundle's `z`.
     middle: Vec3,
-    /// What others differ from it at most, along the bundle's `x` and `y`.
+    /// What others differ from it at most, along the bundle's `x` and `y`; of parallel rays, what their places do.
     across: [Vec3; 2],
 }
 
@@ -42,8 +42,9 @@ pub struct Slabs {
     flat_size: [f32; 4],
     /// The greatest depth that counts.
     farthest: f32,
-    /// Extent of a box that is large, for each metre of depth.
+    /// Extent of a box that is large: for each metre of depth, and in addition.
     large: f32,
+    large_m: f32,
 }
 
 /// Where the bundle enters and leaves eight boxes.
@@ -62,7 +63,9 @@ impl Spread {
         let [x, y, z] = [0, 1, 2].map(|axis| bundle.from_world.row(axis));
         let middle = |axis: usize| 0.5 * (bundle.low[axis] + bundle.high[axis]);
         let half = |axis: usize| 0.5 * (bundle.high[axis] - bundle.low[axis]);
-        Self { middle: z + x * middle(0) + y * middle(1), across: [x * half(0), y * half(1)] }
+        let across = [x * half(0), y * half(1)];
+        let aside = if bundle.is_parallel { Vec3::ZERO } else { x * middle(0) + y * middle(1) };
+        Self { middle: z + aside, across }
     }
 }
 
@@ -87,17 +90,19 @@ impl Slabs {
         let stretch = columns[0].abs() + columns[1].abs() + columns[2].abs();
         let slope = turn(spread.middle);
         let reach = turn(spread.across[0]).abs() + turn(spread.across[1]).abs();
-        let (size, margin) = (slope.abs(), reach + stretch * (4.0 * ROUNDING));
+        let zero = f32x4::splat(simd, 0.0);
+        // Parallel rays differ in their places, others in their slopes.
+        let (places, slopes) = if bundle.is_parallel { (reach, zero) } else { (zero, reach) };
+        let (size, margin) = (slope.abs(), slopes + stretch * (4.0 * ROUNDING));
         let (least, most) = (size - margin, size + margin);
         let is_one_sided = least.simd_gt(f32x4::splat(simd, 1.0 / ENDLESS));
         let inverse = f32x4::splat(simd, 1.0 + ROUNDING) / least;
-        let zero = f32x4::splat(simd, 0.0);
         let flat = slope.simd_gt(zero).select(inverse, zero - inverse);
         // For rays that start behind the origin, boxes are as if longer along the rays.
         let before_m = max(-bundle.least_start, 0.0);
-        let shift_m = bundle.shift[0] + bundle.shift[1];
-        let slack = most * before_m + stretch * (shift_m + rounding_m) + LEAST_SLACK;
-        let reach: [f32; 4] = reach.into();
+        let shift_m = if bundle.is_parallel { 0.0 } else { bundle.shift[0] + bundle.shift[1] };
+        let slack = places + most * before_m + stretch * (shift_m + rounding_m) + LEAST_SLACK;
+        let (places, slopes): ([f32; 4], [f32; 4]) = (places.into(), slopes.into());
         Self {
             origin: origin.to_array(),
             slack: slack.into(),
@@ -105,7 +110,9 @@ impl Slabs {
             flat: is_one_sided.select(flat, zero).into(),
             flat_size: is_one_sided.select(inverse, f32x4::splat(simd, ENDLESS)).into(),
             farthest: bundle.farthest,
-            large: LARGE * (reach[0] + reach[1] + reach[2]),
+            large: LARGE * (slopes[0] + slopes[1] + slopes[2]),
+            // Boxes have been widened by the places already.
+            large_m: (LARGE + 1.0) * (places[0] + places[1] + places[2]),
         }
     }
 
@@ -127,7 +134,7 @@ impl Slabs {
             far = far.min(middle * self.flat[axis] + half * self.flat_size[axis]);
         }
         let met = near.simd_le(far).to_bitmask() as u32;
-        let large = (half[0] + half[1] + half[2]).simd_gt(near * self.large);
+        let large = (half[0] + half[1] + half[2]).simd_gt(near * self.large + self.large_m);
         Depths { near, far, met, large: large.to_bitmask() as u32 }
     }
 }

@@ -1,0 +1,269 @@
+//! What cameras send, as JPEG: made once for all who look on, and never faster than the machine has time for.
+//!
+//! A thread that steps back for all others takes the newest image of each camera that somebody looks at, and leaves out the
+//! images in between. It rests for as long as it has worked, so that it never takes more than half of a processor.
+
+use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use jpeg_encoder::{ColorType, Encoder};
+use tokio::sync::mpsc;
+
+use super::{Audience, REST, Seen, What};
+use crate::config::rig::DeviceId;
+use crate::devices::decoder::picture::{Picture, Pixels};
+use crate::engine::os;
+use crate::engine::run::RealTimeRun;
+use crate::time::SimTime;
+use crate::timing::clock::Stopwatch;
+
+/// Somebody who has not asked for so long is gone.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Most images of a camera: no nearer to one another.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(66);
+/// Streams at a time.
+pub const MOST_STREAMS: usize = 8;
+/// A client that takes nothing for so many images is gone.
+const MOST_REFUSED: u32 = 300;
+/// Of 100: fine lines stay sharp.
+const QUALITY: u8 = 85;
+/// Between the images of a stream.
+pub const BOUNDARY: &str = "menura-frame";
+
+/// A camera's image as a file.
+#[derive(Debug)]
+pub struct Jpeg {
+    /// Counts the camera's images that were made, from 1.
+    pub number: u64,
+    /// When it was sent.
+    pub due: SimTime,
+    /// Left and top of the image on the sensor, width and height, pixels.
+    pub region: [u32; 4],
+    /// The file.
+    pub bytes: Vec<u8>,
+}
+
+/// The images of a run's devices.
+pub struct PictureDesk<'a> {
+    run: &'a RealTimeRun<'a>,
+    devices: Vec<Desk>,
+    streams: Arc<Streams>,
+}
+
+/// The images of one device.
+#[derive(Default)]
+struct Desk {
+    /// When somebody last wanted to see it: time of the run, nanoseconds; 0 for never.
+    asked_ns: AtomicU64,
+    /// Whether it has sent an image.
+    is_camera: AtomicBool,
+    waiting: Mutex<Option<(SimTime, Picture)>>,
+    newest: Mutex<Option<Arc<Jpeg>>>,
+}
+
+/// Clients that are sent every image that is made.
+#[derive(Debug, Default)]
+pub struct Streams {
+    clients: Mutex<Vec<Client>>,
+}
+
+#[derive(Debug)]
+struct Client {
+    device: DeviceId,
+    images: mpsc::Sender<Vec<u8>>,
+    refused: u32,
+}
+
+impl Streams {
+    /// A stream of a device's images, each with the lines that stand before it; `None` if there are too many.
+    pub fn open(&self, device: DeviceId) -> Option<mpsc::Receiver<Vec<u8>>> {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        clients.retain(|client| !client.images.is_closed());
+        if clients.len() >= MOST_STREAMS {
+            return None;
+        }
+        // A client that is slower than the images misses some.
+        let (images, stream) = mpsc::channel(1);
+        clients.push(Client { device, images, refused: 0 });
+        Some(stream)
+    }
+
+    fn is_watched(&self, device: DeviceId) -> bool {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        clients.retain(|client| !client.images.is_closed());
+        clients.iter().any(|client| client.device == device)
+    }
+
+    fn send(&self, device: DeviceId, jpeg: &Jpeg) {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        clients.retain_mut(|client| {
+            if client.device == device {
+                let is_full = client.images.try_send(part(&jpeg.bytes)).is_err();
+                client.refused = if is_full { client.refused + 1 } else { 0 };
+            }
+            client.refused < MOST_REFUSED
+        });
+    }
+}
+
+/// An image as a part of a `multipart/x-mixed-replace` body. What follows it tells the client at once that it is complete.
+fn part(jpeg: &[u8]) -> Vec<u8> {
+    let head = format!("Content-Type: image/jpeg\r\nContent-Length: {}\r\n\r\n", jpeg.len());
+    let mut bytes = head.into_bytes();
+    bytes.extend(jpeg);
+    bytes.extend(format!("\r\n--{BOUNDARY}\r\n").as_bytes());
+    bytes
+}
+
+impl<'a> PictureDesk<'a> {
+    /// For all devices of `run`.
+    pub fn new(run: &'a RealTimeRun<'a>) -> Self {
+        let devices = run.rig().devices.iter().map(|_| Desk::default()).collect();
+        Self { run, devices, streams: Default::default() }
+    }
+
+    /// The clients that get all images.
+    pub fn streams(&self) -> &Arc<Streams> {
+        &self.streams
+    }
+
+    /// Whether a device has sent an image.
+    pub fn is_camera(&self, device: DeviceId) -> bool {
+        self.devices[device.0].is_camera.load(Ordering::Relaxed)
+    }
+
+    /// The newest image of a device, if it is not the one with this number; for a while, new ones are made.
+    pub fn newest(&self, device: DeviceId, seen: u64) -> Option<Arc<Jpeg>> {
+        let desk = self.devices.get(device.0)?;
+        desk.asked_ns.store(self.now_ns().max(1), Ordering::Relaxed);
+        let newest = desk.newest.lock().expect("no holder panics");
+        newest.as_ref().filter(|jpeg| jpeg.number != seen).cloned()
+    }
+
+    /// The images that are sent, for [`super::watch`].
+    pub fn audience(&self) -> Waiting<'_> {
+        Waiting(self)
+    }
+
+    /// Makes images until `is_over`.
+    pub fn develop(&self, is_over: impl Fn() -> bool) {
+        os::step_back(&self.run.rig().engine, os::ONLOOKER_NICE);
+        let mut made_ns = vec![0_u64; self.devices.len()];
+        let mut number = 0;
+        while !is_over() {
+            let watch = Stopwatch::start();
+            for (index, desk) in self.devices.iter().enumerate() {
+                if self.now_ns() < made_ns[index] + SHORTEST_PERIOD.as_nanos() as u64 {
+                    continue;
+                }
+                let waiting = desk.waiting.lock().expect("no holder panics").take();
+                let Some((due, picture)) = waiting else { continue };
+                made_ns[index] = self.now_ns();
+                let Some(bytes) = jpeg(&picture) else { continue };
+                number += 1;
+                let [left, top] = picture.offset;
+                let [width, height] = picture.size;
+                let jpeg = Jpeg { number, due, region: [left, top, width, height], bytes };
+                self.streams.send(DeviceId(index), &jpeg);
+                *desk.newest.lock().expect("no holder panics") = Some(jpeg.into());
+            }
+            std::thread::park_timeout(watch.elapsed().max(REST));
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.run.elapsed().as_nanos() as u64
+    }
+
+    fn is_wanted(&self, device: DeviceId) -> bool {
+        let asked_ns = self.devices[device.0].asked_ns.load(Ordering::Relaxed);
+        let ends_ns = asked_ns.saturating_add(PATIENCE.as_nanos() as u64);
+        (asked_ns > 0 && self.now_ns() <= ends_ns) || self.streams.is_watched(device)
+    }
+}
+
+/// Keeps the newest image of each camera until it is made a file.
+pub struct Waiting<'a>(&'a PictureDesk<'a>);
+
+impl Audience for Waiting<'_> {
+    fn is_there(&self) -> bool {
+        (0..self.0.devices.len()).any(|device| self.0.is_wanted(DeviceId(device)))
+    }
+
+    fn wants(&self, device: DeviceId) -> bool {
+        self.0.is_wanted(device)
+    }
+
+    fn take(&mut self, seen: &Seen<'_>) {
+        let What::Picture(picture) = seen.what else { return };
+        let desk = &self.0.devices[seen.device.0];
+        desk.is_camera.store(true, Ordering::Relaxed);
+        if self.0.is_wanted(seen.device) {
+            let newest = Some((seen.due, picture.clone()));
+            *desk.waiting.lock().expect("no holder panics") = newest;
+        }
+    }
+
+    fn end_frame(&mut self, _at: SimTime) {}
+}
+
+/// A picture as a file; `None` if it is larger than such files can be.
+fn jpeg(picture: &Picture) -> Option<Vec<u8>> {
+    let [width, height] = picture.size.map(|size| u16::try_from(size).ok());
+    let mut bytes = Vec::new();
+    let encoder = Encoder::new(&mut bytes, QUALITY);
+    let encoded = match picture.pixels() {
+        Pixels::Grey(grey) => encoder.encode(&grey, width?, height?, ColorType::Luma),
+        Pixels::Colour(colour) => encoder.encode(&colour, width?, height?, ColorType::Rgb),
+    };
+    encoded.ok().map(|()| bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use zune_jpeg::JpegDecoder;
+    use zune_jpeg::zune_core::bytestream::ZCursor;
+
+    use super::*;
+    use crate::wire::gige::gvsp::PixelFormat;
+
+    #[test]
+    fn a_file_shows_the_picture() {
+        let bytes = [200u8, 120, 40].repeat(64 * 32);
+        let (size, offset) = ([64, 32], [0, 0]);
+        let picture = Picture { number: 1, size, offset, format: PixelFormat::Rgb8, bytes };
+        let file = jpeg(&picture).expect("it is small");
+        let mut decoder = JpegDecoder::new(ZCursor::new(&file));
+        let pixels = decoder.decode().expect("a JPEG file");
+        assert_eq!(pixels.len(), 3 * 64 * 32);
+        for (found, wanted) in pixels.iter().zip(&picture.bytes) {
+            assert!(found.abs_diff(*wanted) < 4, "{found} {wanted}");
+        }
+        let huge = Picture { size: [70_000, 1], bytes: vec![0; 210_000], ..picture };
+        assert_eq!(jpeg(&huge), None);
+    }
+
+    #[test]
+    fn a_slow_client_misses_images_and_the_gone_make_room() {
+        let streams = Streams::default();
+        let jpeg = |number| Jpeg { number, due: SimTime(0), region: [0; 4], bytes: vec![7; 5] };
+        let mut slow = streams.open(DeviceId(1)).expect("there is room");
+        (1..10).for_each(|number| streams.send(DeviceId(1), &jpeg(number)));
+        streams.send(DeviceId(0), &jpeg(10));
+        let first = slow.try_recv().expect("one image waits");
+        let text = String::from_utf8_lossy(&first).into_owned();
+        assert!(text.starts_with("Content-Type: image/jpeg\r\nContent-Length: 5\r\n\r\n\u{7}"));
+        assert!(text.ends_with("\r\n--menura-frame\r\n"), "{text:?}");
+        assert!(slow.try_recv().is_err());
+        let others: Vec<_> = (1..MOST_STREAMS).map(|_| streams.open(DeviceId(0))).collect();
+        assert!(others.iter().all(Option::is_some));
+        assert!(streams.open(DeviceId(0)).is_none());
+        drop(slow);
+        assert!(!streams.is_watched(DeviceId(1)));
+        assert!(streams.open(DeviceId(0)).is_some());
+        // Who takes nothing for long is gone as well.
+        (0..MOST_REFUSED + 1).for_each(|_| streams.send(DeviceId(0), &jpeg(1)));
+        assert!(!streams.is_watched(DeviceId(0)));
+    }
+}

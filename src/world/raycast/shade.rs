@@ -1,0 +1,191 @@
+//! Shadows of a light that is far away: whether anything stands between places and the sun.
+//!
+//! The rays are parallel and only have to know whether they hit anything. A bundle of them is bounded by where its rays
+//! are beside one another, not by their slopes, and a ray that has hit something leaves the traversal.
+
+use fearless_simd::{Simd, dispatch};
+use glam::{DMat3, DVec3};
+
+use super::bundle::{Bundle, MAX_LANES, NONE, REGISTERS, least, most, of_register};
+use super::bvh::BvhCaster;
+use super::walk::Walker;
+use super::{Pulse, fastest};
+
+/// Parallel rays towards a light.
+#[derive(Clone, Copy, Debug)]
+pub struct Beams {
+    /// Unit vector towards the light, in World.
+    pub toward: DVec3,
+    /// Length of each ray, metres.
+    pub reach_m: f32,
+}
+
+impl Beams {
+    /// The ray of a place.
+    pub fn ray(&self, origin: DVec3) -> Pulse {
+        let (half_axis_u, half_axis_v) = (DVec3::ZERO, DVec3::ZERO);
+        let (direction, max_range_m) = (self.toward, self.reach_m);
+        Pulse { origin, start_m: 0.0, direction, half_axis_u, half_axis_v, max_range_m }
+    }
+}
+
+/// As in [`super::cast`].
+const WALKERS: usize = 4;
+/// Rays of a bundle are no farther beside its first, metres.
+const MAX_APART_M: f64 = 1.0;
+
+/// Writes for each place of `from` whether something stands between it and the light.
+pub(super) fn blocked(caster: &BvhCaster, beams: &Beams, from: &[DVec3], blocked: &mut [bool]) {
+    dispatch!(fastest(), simd => cast(simd, caster, beams, from, blocked));
+}
+
+#[inline(always)]
+fn cast<S: Simd>(simd: S, caster: &BvhCaster, beams: &Beams, from: &[DVec3], blocked: &mut [bool]) {
+    let mut next = 0;
+    let mut walkers: [Walker; WALKERS] = std::array::from_fn(|_| Walker::new());
+    let walkers = &mut walkers[..if caster.is_small { 1 } else { WALKERS }];
+    let mut is_busy = true;
+    while is_busy {
+        is_busy = false;
+        for walker in &mut *walkers {
+            if walker.step(simd, caster) {
+                is_busy = true;
+                continue;
+            }
+            let places_done = walker.pulses.clone();
+            for (place, hit) in blocked[places_done].iter_mut().zip(walker.bundle.placed) {
+                *place = hit != NONE;
+            }
+            walker.pulses = next..next;
+            if next < from.len() {
+                let first = next;
+                next += bundle_len(&from[first..], beams.toward);
+                walker.bundle.aim_parallel(&from[first..next], beams.toward, beams.reach_m);
+                walker.start(simd, caster);
+                walker.pulses = first..next;
+                is_busy = true;
+            }
+        }
+    }
+}
+
+/// How many of `from`, from the first, form a bundle.
+fn bundle_len(from: &[DVec3], toward: DVec3) -> usize {
+    let is_near = |place: &&DVec3| {
+        let away = **place - from[0];
+        let along = away.dot(toward);
+        away.length_squared() - along * along <= MAX_APART_M * MAX_APART_M
+    };
+    from.iter().take(MAX_LANES).take_while(is_near).count().max(1)
+}
+
+impl Bundle {
+    /// Starts with rays of one direction from up to [`MAX_LANES`] places, which leave the traversal at their first hit.
+    pub fn aim_parallel(&mut self, from: &[DVec3], toward: DVec3, reach_m: f32) {
+        let (first, last) = (from[0], from[from.len() - 1]);
+        let across = last - first;
+        let x = (across - toward * across.dot(toward))
+            .try_normalize()
+            .unwrap_or_else(|| toward.any_orthonormal_vector());
+        self.to_world = DMat3::from_cols(x, toward.cross(x), toward);
+        let from_world = self.to_world.transpose();
+        self.from_world = from_world.as_mat3();
+        self.lanes = from.len();
+        let mut turned = [DVec3::ZERO; MAX_LANES];
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        for (turned, place) in turned.iter_mut().zip(from) {
+            *turned = from_world * (*place - first);
+            (low, high) = (low.min(*turned), high.max(*turned));
+        }
+        // All rays start at the origin's depth or later, and as far to one side of it as to the other.
+        let middle = DVec3::new(0.5 * (low.x + high.x), 0.5 * (low.y + high.y), low.z);
+        self.origin = first + self.to_world * middle;
+        self.is_parallel = true;
+        self.is_stale = false;
+        self.has_hit = false;
+        self.slope_x = [0.0; MAX_LANES];
+        self.slope_y = [0.0; MAX_LANES];
+        self.stretch = [1.0; MAX_LANES];
+        self.placed = [NONE; MAX_LANES];
+        for lane in 0..MAX_LANES {
+            // Lanes without a ray repeat the last one, which does not widen the bundle.
+            let place = (turned[lane.min(from.len() - 1)] - middle).as_vec3();
+            self.shift_x[lane] = place.x;
+            self.shift_y[lane] = place.y;
+            self.start[lane] = place.z;
+            let is_used = lane < from.len();
+            self.depth[lane] = if is_used { place.z + reach_m } else { f32::NEG_INFINITY };
+            self.ray[lane] = lane as u16;
+        }
+        let registers = self.registers();
+        for (axis, shift) in [&self.shift_x, &self.shift_y].into_iter().enumerate() {
+            self.spans.low[axis] = [f32::INFINITY; REGISTERS];
+            self.spans.high[axis] = [f32::NEG_INFINITY; REGISTERS];
+            let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
+            for register in 0..registers {
+                let values = of_register::<f32>(shift, register);
+                let (least, most) = (least(values), most(values));
+                self.spans.low[axis][register] = least;
+                self.spans.high[axis][register] = most;
+                (low, high) = (low.min(least), high.max(most));
+            }
+            (self.low[axis], self.high[axis]) = (low, high);
+            self.shift[axis] = high.max(-low);
+        }
+        let ends = (high.z - middle.z) as f32 + reach_m;
+        self.nearest = reach_m;
+        self.farthest = ends;
+        self.deepest = ends;
+        self.least_start = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fearless_simd::Level;
+
+    use super::super::{Hit, RayCaster, Stencil};
+    use super::*;
+    use crate::world::raycast::cast::tests::{fixture, levels};
+
+    /// Places on and above the ground, near one another and apart.
+    fn places() -> Vec<DVec3> {
+        let mut state = 5u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let place = |k: usize| {
+            let patch = DVec3::new(8.0 + (k / 100 % 9) as f64, (k / 900) as f64 - 5.0, -2.0);
+            patch + DVec3::new(draw(), draw(), if k % 7 == 0 { 2.0 * draw() } else { 0.0 })
+        };
+        (0..9000).map(place).collect()
+    }
+
+    #[test]
+    fn what_is_blocked_is_what_a_ray_hits() {
+        let (caster, _, _) = fixture();
+        let from = places();
+        for toward in [DVec3::Z, DVec3::new(0.6, 0.3, 0.5).normalize(), DVec3::X, -DVec3::Y] {
+            let beams = Beams { toward, reach_m: 30.0 };
+            let found = |level: Level| {
+                let mut found = vec![false; from.len()];
+                dispatch!(level, simd => cast(simd, &caster, &beams, &from, &mut found));
+                found
+            };
+            let portable = found(Level::baseline());
+            for level in levels() {
+                assert_eq!(found(level), portable, "{level:?}");
+            }
+            let rays: Vec<_> = from.iter().map(|place| beams.ray(*place)).collect();
+            let mut hits = vec![Hit::MISS; from.len()];
+            caster.cast(&Stencil::single(), &rays, &mut hits);
+            let differ = hits.iter().zip(&portable);
+            // Rays along an edge may pass it on either side.
+            let differ = differ.filter(|(hit, found)| hit.range_m.is_finite() != **found).count();
+            let blocked = portable.iter().filter(|blocked| **blocked).count();
+            assert!(differ <= 2, "{toward}: {differ} of {blocked}");
+            assert!(blocked > 100 && blocked < from.len() - 100, "{toward}: {blocked}");
+        }
+    }
+}
