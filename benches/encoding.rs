@@ -1,8 +1,8 @@
 //! What share of one core it takes to make packets of measurements, casting aside.
 //!
 //! `cargo bench --bench encoding` prints, for each Velodyne and return mode, for the greatest stream of an
-//! Ouster, for Hesais with two returns and for RoboSenses, the lidar packets a second that the model sends, the time a packet takes
-//! from request to bytes, and the product of both. The measurements are there beforehand. All models take turns
+//! Ouster, for Hesais with two returns, for RoboSenses and for Livoxes, the lidar packets a second that the model sends, the
+//! time a packet takes from request to bytes, and the product of both. The measurements are there beforehand. All models take turns
 //! in each round and the quickest round counts, since other programs only ever add time. `-- NAME` picks the
 //! profiles whose names contain it.
 
@@ -179,15 +179,27 @@ fn main() {
         }
     }
     for (name, mode) in [
+        ("robosense-rs32", "dual"),
         ("robosense-helios", "dual"),
         ("robosense-ruby", "dual"),
+        ("robosense-airy", "dual"),
         ("robosense-m1", "strongest"),
         ("robosense-m1", "dual"),
     ] {
         if name.contains(&wanted) {
-            let settings =
-                format!("return_mode = {mode:?}, sync_mode = \"ptp-e2e\", ptp = \"locked\"");
-            cases.push(Case::echoes(name, mode, &settings));
+            let clock = match name {
+                "robosense-rs32" => "clock = { reference = \"utc\" }",
+                _ => "sync_mode = \"ptp-e2e\", ptp = \"locked\"",
+            };
+            cases.push(Case::echoes(name, mode, &format!("return_mode = {mode:?}, {clock}")));
+        }
+    }
+    for (name, kind) in
+        [("livox-mid360", "cartesian"), ("livox-mid360", "spherical"), ("livox-hap", "cartesian")]
+    {
+        if name.contains(&wanted) {
+            let settings = format!("data_type = {kind:?}, ptp = \"locked\"");
+            cases.push(Case::echoes(name, kind, &settings));
         }
     }
     for _ in 0..ROUNDS {

@@ -157,6 +157,24 @@ fn an_ousters_noise_comes_back_beam_by_beam() {
     is_taken(&fit.fragment(), profile, link);
 }
 
+/// Ten frames. Channels look up and down, so that a direction has two angles: six of a frame are in a cell.
+#[test]
+fn an_m1s_noise_comes_back_channel_by_channel() {
+    let profile = "robosense-m1";
+    let link = "{ udp = { to = \"127.0.0.1:6699\" } }";
+    let settings = "noise = { range_std_m = 0.025, weak_range_std_m = 0.0, azimuth_std_deg = 0.0, \
+                    elevation_std_deg = 0.0 }";
+    let text = rig_of(profile, link, settings);
+    let fit = recorded(&text, Duration::from_secs(1), "unit.pcap", |log| {
+        ranges::fit(log).unwrap_or_else(|error| panic!("{error}"))
+    });
+    assert_eq!((fit.lasers.len(), fit.unfitted.len()), (5, 0));
+    for laser in &fit.lasers {
+        assert!((laser.range_std_m / 0.025 - 1.0).abs() < 0.05, "{laser:?}");
+    }
+    is_taken(&fit.fragment(), profile, link);
+}
+
 fn menura(what: &str, log: &Path, profile: &str) -> Output {
     let mut command = common::menura();
     command.args(["fit", what]).arg(log).args(["--profile", profile]);

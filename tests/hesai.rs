@@ -25,6 +25,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use common::dialogue::{self, Step};
+use common::printed;
 use common::scanner::{HOST, Scanner, time_ns};
 use menura::devices::Output;
 use menura::time::SimTime;
@@ -67,13 +68,6 @@ fn recorded(sets: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
     common::recorded(&common::rig(RIG, sets), Duration::from_millis(250))
 }
 
-fn menura(args: &[&str]) -> String {
-    let output = common::menura().args(args).output().unwrap();
-    let talk = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{args:?}: {talk}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
 fn a_recording_is_recognised_drawn_and_repeated() {
     let folder = tempfile::tempdir().unwrap();
@@ -90,16 +84,16 @@ fn a_recording_is_recognised_drawn_and_repeated() {
         let sets = [("device.xt.profile", profile), ("device.xt.settings.return_mode", mode)];
         fs::write(&capture, &recorded(&sets)["xt.pcap"]).unwrap();
         let capture = capture.to_str().unwrap();
-        let report = menura(&["inspect", capture, "--json"]);
+        let report = printed(&["inspect", capture, "--json"]);
         let summary: Value = serde_json::from_str(report.lines().last().unwrap()).unwrap();
         let flows = summary["flows"].as_array().unwrap();
         let data = flows.iter().find_map(|flow| flow["data"].as_object()).unwrap();
         assert_eq!((&data["model"], &data["issues"]), (&model.into(), &0.into()), "{profile}");
         let picture = folder.path().join("turn.png");
         let plot = ["inspect", capture, "--profile", profile, "--plot", picture.to_str().unwrap()];
-        menura(&plot);
+        printed(&plot);
         assert!(common::picture(&picture).0 > 500, "{profile}");
-        let table = menura(&["twin", capture, "--profile", profile, "--scene", "room"]);
+        let table = printed(&["twin", capture, "--profile", profile, "--scene", "room"]);
         for mark in ["return mode", "factory byte", "numbered", "years since"] {
             let line = table.lines().find(|line| line.starts_with(mark));
             assert!(line.is_some_and(|line| line.ends_with("same")), "{profile} {mark}: {table}");
@@ -139,7 +133,7 @@ fn a_unit_sends_from_its_own_port() {
     let folder = tempfile::tempdir().unwrap();
     let rig = folder.path().join("rig.toml");
     fs::write(&rig, text).unwrap();
-    menura(&["run", rig.to_str().unwrap(), "--duration", "300ms"]);
+    printed(&["run", rig.to_str().unwrap(), "--duration", "300ms"]);
     let mut buffer = [0; 2048];
     for (what, socket) in [("data", data), ("GPS", gps)] {
         let (_, sender) = socket.recv_from(&mut buffer).unwrap();

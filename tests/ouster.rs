@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use common::printed;
 use serde_json::Value;
 
 const RIG: &str = r#"
@@ -47,16 +48,9 @@ fn recorded(sets: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
     common::recorded(&common::rig(RIG, sets), Duration::from_millis(400))
 }
 
-fn menura(args: &[&str]) -> String {
-    let output = common::menura().args(args).output().unwrap();
-    let talk = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{args:?}: {talk}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 fn inspected(capture: &Path, more: &[&str]) -> Vec<Value> {
     let args = [&["inspect", capture.to_str().unwrap(), "--json"], more].concat();
-    menura(&args).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    printed(&args).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
@@ -75,7 +69,7 @@ fn a_recording_is_recognised_drawn_and_repeated() {
         assert!(common::picture(&points).0 > 500, "{format}");
         if twin {
             let profile = ["--profile", "ouster-os0-32-3.1", "--scene", "room"];
-            let table = menura(&[&["twin", capture.to_str().unwrap()], &profile[..]].concat());
+            let table = printed(&[&["twin", capture.to_str().unwrap()], &profile[..]].concat());
             let line = table.lines().find(|line| line.starts_with("lidar profile"));
             assert!(line.is_some_and(|line| line.ends_with("same")), "{table}");
         }
@@ -93,7 +87,7 @@ fn a_turn_of_512_columns_is_not_taken_for_half_of_one() {
         ("device.os.settings.udp_profile_lidar", "RNG19_RFL8_SIG16_NIR16"),
     ]);
     fs::write(&capture, &files["os.pcap"]).unwrap();
-    let text = menura(&["inspect", capture.to_str().unwrap()]);
+    let text = printed(&["inspect", capture.to_str().unwrap()]);
     let line = |name: &str| {
         let line = text.lines().find(|line| line.trim_start().starts_with(name));
         line.unwrap_or_else(|| panic!("no {name} in\n{text}"))

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
+use common::printed;
 use serde_json::Value;
 
 const RIG: &str = r#"
@@ -26,13 +27,6 @@ settings = { serial = "00A1B2C3D4E5" }
 
 fn recorded(sets: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
     common::recorded(&common::rig(RIG, sets), Duration::from_millis(250))
-}
-
-fn menura(args: &[&str]) -> String {
-    let output = common::menura().args(args).output().unwrap();
-    let talk = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{args:?}: {talk}");
-    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
@@ -55,20 +49,20 @@ fn a_recording_is_recognised_drawn_and_repeated() {
         let sets = [("device.rs.profile", profile), ("device.rs.settings.return_mode", mode)];
         fs::write(&capture, &recorded(&sets)["rs.pcap"]).unwrap();
         let capture = capture.to_str().unwrap();
-        let report = menura(&["inspect", capture, "--json"]);
+        let report = printed(&["inspect", capture, "--json"]);
         let summary: Value = serde_json::from_str(report.lines().last().unwrap()).unwrap();
         let flows = summary["flows"].as_array().unwrap();
         let data = flows.iter().find_map(|flow| flow["data"].as_object()).unwrap();
         assert_eq!((&data["model"], &data["issues"]), (&model.into(), &0.into()), "{profile}");
         // What packets of state say at the other port.
         assert!(report.contains("00A1B2C3D4E5"), "{profile}: {summary}");
-        let text = menura(&["inspect", capture, "--profile", profile, "--packets", "0"]);
+        let text = printed(&["inspect", capture, "--profile", profile, "--packets", "0"]);
         assert!(text.contains(&format!("{model}, return mode {mode}")), "{profile}: {text}");
         let picture = folder.path().join("turn.png");
         let plot = ["inspect", capture, "--profile", profile, "--plot", picture.to_str().unwrap()];
-        menura(&plot);
+        printed(&plot);
         assert!(common::picture(&picture).0 > 500, "{profile}");
-        let table = menura(&["twin", capture, "--profile", profile, "--scene", "room"]);
+        let table = printed(&["twin", capture, "--profile", profile, "--scene", "room"]);
         for mark in ["layout", "type"] {
             let line = table.lines().find(|line| line.starts_with(mark));
             assert!(line.is_some_and(|line| line.ends_with("same")), "{profile} {mark}: {table}");
@@ -85,7 +79,7 @@ fn each_unit_has_its_own_angles() {
     let angles = |serial: &str| {
         let sets = [("device.rs.settings.serial", serial)];
         fs::write(&capture, &recorded(&sets)["rs.pcap"]).unwrap();
-        let report = menura(&["inspect", capture.to_str().unwrap(), "--json"]);
+        let report = printed(&["inspect", capture.to_str().unwrap(), "--json"]);
         let line = report.lines().find(|line| line.contains("angles_deg")).unwrap();
         let fields: Value = serde_json::from_str(line).unwrap();
         fields["angles_deg"].clone()

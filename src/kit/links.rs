@@ -100,6 +100,10 @@ impl OneDevice<'_> {
                 if !self.keep {
                     to = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.free(true)?));
                     self.set("udp.to", &format!("\"{to}\""));
+                    // Units of other cases have the port that the rig names.
+                    if let Some(from) = udp.from.filter(|from| from.port() != 0) {
+                        self.set("udp.from", &format!("\"{}\"", SocketAddr::new(from.ip(), 0)));
+                    }
                 }
                 let from = udp.from.map(|from| from.ip()).filter(|ip| !ip.is_unspecified());
                 let loopback = to.ip().is_loopback().then_some(IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -199,7 +203,10 @@ impl OneDevice<'_> {
                     let mut address = *address;
                     let is_udp = matches!(control, ControlConfig::Datagrams { .. });
                     if !self.keep {
-                        address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.free(is_udp)?));
+                        if !address.ip().is_loopback() {
+                            address.set_ip(Ipv4Addr::LOCALHOST.into());
+                        }
+                        address.set_port(self.ports.free(is_udp)?);
                         self.set(key, &format!("\"{address}\""));
                     }
                     self.tell(key, address.to_string());

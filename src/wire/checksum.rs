@@ -2,7 +2,7 @@
 
 use crc::{
     Algorithm, CRC_8_MAXIM_DOW, CRC_16_IBM_3740, CRC_16_KERMIT, CRC_16_UMTS, CRC_16_XMODEM,
-    CRC_24_LTE_A, CRC_32_ISO_HDLC, Crc, Table,
+    CRC_24_LTE_A, CRC_32_ISO_HDLC, Crc,
 };
 
 const VELODYNE: Crc<u16> = Crc::<u16>::new(&CRC_16_UMTS);
@@ -11,7 +11,6 @@ const IBM_3740: Crc<u16> = Crc::<u16>::new(&CRC_16_IBM_3740);
 const KERMIT: Crc<u16> = Crc::<u16>::new(&CRC_16_KERMIT);
 const MAXIM: Crc<u8> = Crc::<u8>::new(&CRC_8_MAXIM_DOW);
 const QUALCOMM: Crc<u32> = Crc::<u32>::new(&CRC_24_LTE_A);
-static ISO_HDLC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
 
 /// A reflected register begins with the bits of `init` in the opposite order.
 const LIVOX_16: Crc<u16> =
@@ -96,7 +95,7 @@ pub fn crc24q(bytes: &[u8]) -> u32 {
 
 /// CRC-32/ISO-HDLC, that of Ethernet: polynomial 0x04c11db7 reflected, start and final xor all ones. Livox.
 pub fn crc32(bytes: &[u8]) -> u32 {
-    ISO_HDLC.checksum(bytes)
+    crc32fast::hash(bytes)
 }
 
 /// The CRC-16 of a frame's head in Livox's SDK 1: polynomial 0x1021 reflected, start 0x4c49, no final xor.

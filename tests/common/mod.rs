@@ -47,6 +47,13 @@ pub fn menura() -> Command {
     command
 }
 
+/// What the program prints with these arguments on standard output; it must not fail.
+pub fn printed(args: &[&str]) -> String {
+    let output = menura().args(args).output().expect("the program");
+    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
 /// What a program has printed on standard output.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")

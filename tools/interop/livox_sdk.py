@@ -7,7 +7,7 @@ import ctypes
 import json
 import struct
 import threading
-import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,22 +21,54 @@ PUSH = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_uint8, ctypes.c_char_p, 
 CHANGE = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
 DONE = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
 PORTS = ["cmd_data_port", "push_msg_port", "point_data_port", "imu_data_port", "log_data_port"]
-# Of a Mid-360: its own, and the host's.
-OWN, HOSTS = range(56100, 56600, 100), range(56101, 56601, 100)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What the SDK and the checks know of a model."""
+    # The SDK's key in its file, and the number of the product.
+    name: str
+    number: int
+    profile: str
+    serial: str
+    # Ports in the order of PORTS.
+    own: tuple
+    hosts: tuple
+    lines: int
+    points_hz: int
+
+    def group_ns(self, group):
+        """When a group of points is fired after the first one of all, ns: lines fire together."""
+        return group * self.lines * 1_000_000_000 // self.points_hz
+
+    @property
+    def packet_ns(self):
+        return 96_000_000_000 / self.points_hz
+
+    @property
+    def interval(self):
+        """What heads say from the first point to the last, tenths of a microsecond."""
+        return 95 * 10_000_000 // self.points_hz
+
+
+MID360 = Model("MID360", 9, "livox-mid360", "47MDL8C0010101", tuple(range(56100, 56600, 100)),
+               tuple(range(56101, 56601, 100)), 4, 200_000)
+HAP_PORTS = (56000, 56000, 57000, 58000, 59000)
+HAP = Model("HAP", 10, "livox-hap", "47HDK8C0010101", HAP_PORTS, HAP_PORTS, 6, 452_000)
 
 
 class Sdk:
-    """The SDK at `host`, which looks for the Mid-360 at `lidar`."""
+    """The SDK at `host`, which looks for a unit of `model` at `lidar`."""
 
-    def __init__(self, library, folder, lidar="127.0.0.2", host="127.0.0.1"):
+    def __init__(self, library, folder, model, lidar="127.0.0.2", host="127.0.0.1"):
         self.sdk = ctypes.CDLL(str(library))
         self.handle = struct.unpack("<I", bytes(int(part) for part in lidar.split(".")))[0]
         self.points, self.samples, self.pushes, self.found = [], [], [], threading.Event()
         self.info = None
-        file = Path(folder) / "mid360.json"
-        file.write_text(json.dumps({"MID360": {
-            "lidar_net_info": dict(zip(PORTS, OWN, strict=True)),
-            "host_net_info": [{"host_ip": host, "lidar_ip": [lidar], **dict(zip(PORTS, HOSTS, strict=True))}]}}))
+        file = Path(folder) / "sdk.json"
+        file.write_text(json.dumps({model.name: {
+            "lidar_net_info": dict(zip(PORTS, model.own, strict=True)),
+            "host_net_info": [{"host_ip": host, "lidar_ip": [lidar], **dict(zip(PORTS, model.hosts, strict=True))}]}}))
         self.calls = {
             "SetLivoxLidarInfoChangeCallback": CHANGE(self.changed),
             "SetLivoxLidarPointCloudCallBack": DATA(lambda handle, kind, data, _: self.take(self.points, data)),
@@ -48,9 +80,6 @@ class Sdk:
             raise OSError("the SDK does not start")
         for name, call in self.calls.items():
             getattr(self.sdk, name)(call, None)
-
-    def close(self):
-        self.sdk.LivoxLidarSdkUninit()
 
     def changed(self, handle, info, _):
         if handle == self.handle and info:

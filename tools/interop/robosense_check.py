@@ -24,6 +24,7 @@ import numpy as np
 
 import robosense_packets as wire
 import room
+from captures import datagrams
 from receiving import Judged, Result, Watch, enlarge_buffer, free_ports, repeated
 from side_by_side import chosen, side_by_side
 
@@ -267,22 +268,6 @@ def motion(result, imu, samples):
     spread = rate.std(0) / imu["gyro_std_deg_s"]
     result.expect("noise of rates", np.all(np.abs(spread - 1) < 0.25), f"{spread}")
     result.told.append(f"{len(samples)} inertial samples")
-
-
-def datagrams(path):
-    """Source port and payload of each UDP datagram of a capture."""
-    data = path.read_bytes()
-    if struct.unpack_from("<I", data)[0] not in (0xA1B2C3D4, 0xA1B23C4D):
-        raise ValueError(f"{path.name} is no capture of pcap")
-    at, found = 24, []
-    while at < len(data):
-        length, = struct.unpack_from("<I", data, at + 8)
-        frame = data[at + 16:at + 16 + length]
-        at += 16 + length
-        head = 14 + (frame[14] & 15) * 4
-        if frame[12:14] == b"\x08\x00" and frame[23] == 17:
-            found.append((struct.unpack_from(">H", frame, head)[0], frame[head + 8:]))
-    return found
 
 
 def delivered(bench, result):

@@ -1,8 +1,8 @@
 //! Noise of a lidar's ranges, laser by laser, from a capture at rest in surroundings at rest.
 //!
-//! Ranges of one laser within half a degree of azimuth, of all revolutions, are fitted by a straight line:
-//! what is left is noise where the line meets one smooth surface, and more where it meets an edge or
-//! leaves. A laser's noise is therefore the median over its directions, after those with more than four
+//! Ranges of one laser within half a degree of azimuth, of all revolutions, are fitted by a straight line, and where
+//! lasers look up and down, within half a degree of both angles by a plane: what is left is noise where that meets one
+//! smooth surface, and more where it meets an edge or leaves. A laser's noise is therefore the median over its directions, after those with more than four
 //! times the median's square have been left out, until none is.
 
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ pub fn fit_ranges(log: &RangeLog) -> Result<RangeFit, FitError> {
     if lasers.is_empty() {
         let text = format!(
             "it is too short: no laser has {FEWEST_RANGES} ranges in {FEWEST_CELLS} directions of \
-             {CELL_DEG} degrees; some ten revolutions do"
+             {CELL_DEG} degrees; some ten revolutions do, of a pattern that does not repeat 20 s"
         );
         return Err(FitError::Log(text));
     }
@@ -204,7 +204,7 @@ mod tests {
                     let edge = if place % 5 == 0 && shot % 2 == 0 { 1.0 } else { 0.0 };
                     let range_m = 5.0 + 0.05 * azimuth + edge + std_m * normal;
                     let cell = log.cells.entry((laser, place)).or_default();
-                    cell.see(azimuth, range_m, 50.0);
+                    cell.see([azimuth, 0.0], range_m, 50.0);
                 }
             }
         }
@@ -226,11 +226,8 @@ mod tests {
         for shot in 0..40u32 {
             for place in 0..100 {
                 let range_m = 5.0 + f64::from(shot * 7 % 11);
-                log.cells.entry((0, place)).or_default().see(
-                    f64::from(shot % 3) * 0.1,
-                    range_m,
-                    1.0,
-                );
+                let azimuth = f64::from(shot % 3) * 0.1;
+                log.cells.entry((0, place)).or_default().see([azimuth, 0.0], range_m, 1.0);
             }
         }
         assert!(refused(&log).contains("moved"));

@@ -12,57 +12,66 @@ use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::DATA;
 use crate::devices::families::{catalogue, family_of};
 
-/// Directions that are within this of one another are fitted by one straight line, degrees.
+/// Directions that are within this of one another are fitted together, degrees.
 pub const CELL_DEG: f64 = 0.5;
 /// No lidar has more directions than this in cells.
 const MAX_CELLS: usize = 1_000_000;
 
-/// What a lidar measured in one direction: sums for a straight line through range over azimuth.
+/// Places of azimuths around a lidar.
+const AZIMUTHS: u32 = (360.0 / CELL_DEG) as u32;
+
+/// What a lidar measured in one direction: sums for a plane through range over azimuth and elevation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cell {
     /// Ranges.
     pub count: u32,
-    /// Sums of azimuth (degrees) and range (metres) less those of the first, and of their products.
-    azimuth: f64,
-    range: f64,
-    azimuth_squared: f64,
-    azimuth_range: f64,
-    range_squared: f64,
-    first: (f64, f64),
+    /// Sums of azimuth, elevation (degrees) and range (metres) less those of the first, and of their products.
+    sums: [f64; 3],
+    products: [[f64; 3]; 3],
+    first: [f64; 3],
     intensity: f64,
 }
 
 impl Cell {
-    /// Takes a range.
-    pub fn see(&mut self, azimuth_deg: f64, range_m: f64, intensity: f64) {
+    /// Takes a range in a direction: azimuth and elevation.
+    pub fn see(&mut self, [azimuth_deg, elevation_deg]: [f64; 2], range_m: f64, intensity: f64) {
+        let seen = [azimuth_deg, elevation_deg, range_m];
         if self.count == 0 {
-            self.first = (azimuth_deg, range_m);
+            self.first = seen;
         }
-        let (a, r) = (azimuth_deg - self.first.0, range_m - self.first.1);
         self.count += 1;
-        self.azimuth += a;
-        self.range += r;
-        self.azimuth_squared += a * a;
-        self.azimuth_range += a * r;
-        self.range_squared += r * r;
+        let own: [f64; 3] = std::array::from_fn(|place| seen[place] - self.first[place]);
+        for ((sum, row), value) in self.sums.iter_mut().zip(&mut self.products).zip(own) {
+            *sum += value;
+            row.iter_mut().zip(own).for_each(|(product, other)| *product += value * other);
+        }
         self.intensity += intensity;
     }
 
-    /// Mean square distance from the straight line, and its degrees of freedom.
+    /// Mean square distance from the plane, or from the straight line or mean where directions differ in one angle or not
+    /// at all; and its degrees of freedom.
     pub fn variance_m2(&self) -> Option<(f64, f64)> {
         let n = f64::from(self.count);
-        let aa = self.azimuth_squared - self.azimuth * self.azimuth / n;
-        let ar = self.azimuth_range - self.azimuth * self.range / n;
-        let rr = self.range_squared - self.range * self.range / n;
-        // Of a scanner whose directions are always the same there is no line, but a mean.
-        let (left, freedom) =
-            if aa > 1e-9 * n { (rr - ar * ar / aa, n - 2.0) } else { (rr, n - 1.0) };
-        (freedom >= 1.0).then(|| (left.max(0.0) / freedom, freedom))
+        let about = |a: usize, b: usize| self.products[a][b] - self.sums[a] * self.sums[b] / n;
+        let (aa, ee, ae) = (about(0, 0), about(1, 1), about(0, 1));
+        let (ar, er, rr) = (about(0, 2), about(1, 2), about(2, 2));
+        let differs = |square: f64| square > 1e-9 * n;
+        let determinant = aa * ee - ae * ae;
+        let (explained, angles) = match (differs(aa), differs(ee)) {
+            (true, true) if determinant > 1e-6 * aa * ee => {
+                ((ar * ar * ee - 2.0 * ar * er * ae + er * er * aa) / determinant, 2.0)
+            }
+            (true, _) => (ar * ar / aa, 1.0),
+            (false, true) => (er * er / ee, 1.0),
+            (false, false) => (0.0, 0.0),
+        };
+        let freedom = n - 1.0 - angles;
+        (freedom >= 1.0).then(|| ((rr - explained).max(0.0) / freedom, freedom))
     }
 
     /// Metres.
     pub fn mean_range_m(&self) -> f64 {
-        self.first.1 + self.range / f64::from(self.count.max(1))
+        self.first[2] + self.sums[2] / f64::from(self.count.max(1))
     }
 
     /// In the unit of the wire.
@@ -85,18 +94,19 @@ pub struct RangeLog {
 }
 
 impl RangeLog {
+    /// Takes a range of a laser, in a cell of its own place.
     fn see(
         &mut self,
         laser: u16,
         place: u32,
-        azimuth_deg: f64,
+        direction_deg: [f64; 2],
         range_m: f64,
         intensity: f64,
     ) -> Result<(), String> {
         if self.cells.len() >= MAX_CELLS && !self.cells.contains_key(&(laser, place)) {
             return Err("it has more directions than any lidar".to_owned());
         }
-        self.cells.entry((laser, place)).or_default().see(azimuth_deg, range_m, intensity);
+        self.cells.entry((laser, place)).or_default().see(direction_deg, range_m, intensity);
         Ok(())
     }
 }
@@ -120,7 +130,7 @@ fn read_stream(log: &Log<'_>) -> Result<RangeLog, FitError> {
         found.duration_s = time_s.unwrap_or(0.0).max(found.duration_s);
         let seen = scan.ranges_m.iter().enumerate();
         for (place, range_m) in seen.filter_map(|(place, range_m)| Some((place, (*range_m)?))) {
-            found.see(0, place as u32, 0.0, range_m, 0.0)?;
+            found.see(0, place as u32, [0.0; 2], range_m, 0.0)?;
         }
         Ok(())
     })?;
@@ -162,10 +172,12 @@ fn read_capture(log: &Log<'_>) -> Result<RangeLog, FitError> {
         }
         found.duration_s = since_s;
         for shot in decoder.shots(datagram.payload) {
-            let place = (shot.azimuth_deg / CELL_DEG) as u32;
+            let [across, up] = [shot.azimuth_deg, shot.elevation_deg + 90.0];
+            let place = (across / CELL_DEG) as u32 + AZIMUTHS * (up / CELL_DEG) as u32;
+            let direction_deg = [shot.azimuth_deg, shot.elevation_deg];
             let intensity = f64::from(shot.intensity);
             found
-                .see(shot.laser, place, shot.azimuth_deg, shot.range_m, intensity)
+                .see(shot.laser, place, direction_deg, shot.range_m, intensity)
                 .map_err(FitError::Log)?;
         }
     }

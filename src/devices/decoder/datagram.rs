@@ -230,6 +230,8 @@ pub struct Shot {
     pub laser: u16,
     /// Direction of the head, clockwise, degrees, 0..360.
     pub azimuth_deg: f64,
+    /// Where the laser looks up or down, degrees; 0 of a laser that always looks alike.
+    pub elevation_deg: f64,
     /// Range as in the packet, metres: without the unit's own correction, if there is one.
     pub range_m: f64,
     /// Intensity as in the packet.

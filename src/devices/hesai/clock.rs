@@ -6,14 +6,14 @@ use super::profile::{ClockSource, HesaiClockSettings, PtpState};
 use crate::CableSignal;
 use crate::config::rig::faults::Timed;
 use crate::ptp::faults::{PtpFault, lost_since};
-use crate::ptp::{PortState, PtpClock, PtpSettings, PtpSlave};
+use crate::ptp::{PortState, PtpSettings, PtpSlave};
 use crate::sensors::noise::NoiseSource;
 use crate::spinning::clock::{DeviceClock, PpsState};
+use crate::spinning::master;
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::ClockIdentity;
 
 const SECOND_NS: i128 = 1_000_000_000;
-const DAY_NS: i128 = 86_400 * SECOND_NS;
 
 /// A unit's clock.
 #[derive(Clone, Debug)]
@@ -37,15 +37,10 @@ impl HesaiClock {
         noise: NoiseSource,
     ) -> Self {
         let own = DeviceClock::new(&settings.own, epoch);
+        let virtual_master = (settings.ptp == PtpState::Virtual).then_some(epoch);
         let slave = settings.ptp.has_slave().then(|| {
-            let up_ns = i128::from(settings.own.power_up_us) * 1000;
-            let clock = PtpClock::new(settings.own.drift_s_per_day, SimTime::ZERO, up_ns);
-            let slave =
-                PtpSlave::new(&PtpSettings::default(), identity, clock, noise, SimTime::ZERO);
-            match settings.ptp {
-                PtpState::Virtual => slave.with_virtual_master(epoch),
-                _ => slave,
-            }
+            let ptp = PtpSettings::default();
+            master::slave(&settings.own, &ptp, identity, noise, virtual_master)
         });
         Self { settings: settings.clone(), epoch, own, faults: Vec::new(), slave }
     }
@@ -123,7 +118,7 @@ impl HesaiClock {
         match source {
             ClockSource::Gps => self.pps_locked(at),
             ClockSource::Ptp => match &self.slave {
-                Some(slave) => slave.is_set(),
+                Some(slave) => slave.is_set_at(at),
                 None => self.settings.ptp != PtpState::Free,
             },
         }
@@ -133,7 +128,7 @@ impl HesaiClock {
     pub fn civil(&self, source: ClockSource, at: SimTime) -> DateTime {
         if let (ClockSource::Ptp, Some(slave)) = (source, &self.slave) {
             // Without a master it counts from power-up as it does without a receiver.
-            return match slave.is_set() {
+            return match slave.is_set_at(at) {
                 true => {
                     let utc_offset_ns = i128::from(slave.utc_offset_s()) * SECOND_NS;
                     civil(slave.shows_ns(at) - utc_offset_ns)
@@ -148,21 +143,14 @@ impl HesaiClock {
         if source == ClockSource::Gps || self.settings.ptp == PtpState::Free {
             return self.own.civil(at);
         }
-        let ahead_ns = i128::from(self.settings.ptp_ahead_s) * SECOND_NS;
-        let fast_ns_a_day = (self.settings.own.drift_s_per_day * 1e9).round() as i128;
-        let alone_ns = frozen_since.map_or(0, |since| i128::from(at.0) - i128::from(since.0));
-        let drift_ns = (alone_ns * fast_ns_a_day).div_euclid(DAY_NS);
-        let unix_ns = self.epoch.unix_ns(at) + ahead_ns + drift_ns;
-        civil(unix_ns)
+        let HesaiClockSettings { own, ptp_ahead_s, .. } = &self.settings;
+        civil(master::simulated_ns(own, self.epoch, *ptp_ahead_s, frozen_since, at))
     }
 
     /// The first instant at which a second of the clock that follows `source` begins, as it counts at `now`.
     pub fn second(&self, source: ClockSource, now: SimTime) -> SimTime {
-        let ahead_ns = match (&self.slave, source) {
-            (Some(slave), ClockSource::Ptp) => slave.shows_ns(now) - i128::from(now.0),
-            _ => self.epoch.unix_ns(SimTime::ZERO),
-        };
-        SimTime((-ahead_ns).rem_euclid(SECOND_NS) as u64)
+        let slave = self.slave.as_ref().filter(|_| source == ClockSource::Ptp);
+        master::second(slave, self.epoch, now)
     }
 }
 

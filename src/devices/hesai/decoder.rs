@@ -198,6 +198,7 @@ impl DatagramDecoder for HesaiDecoder {
             shots.extend(seen.map(|(laser, point)| Shot {
                 laser: laser as u16,
                 azimuth_deg: f64::from(azimuth % 36_000) / 100.0,
+                elevation_deg: 0.0,
                 range_m: f64::from(point.distance) * DISTANCE_UNIT_M,
                 intensity: point.reflectivity,
             }));

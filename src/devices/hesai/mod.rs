@@ -36,7 +36,7 @@ use super::{CableSignal, Device, Output, Transmit};
 use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::hesai::profile::{ClockSource, HesaiLaser, HesaiProfile, HesaiSettings, PtpState};
+use crate::hesai::profile::{ClockSource, HesaiProfile, HesaiSettings, PtpState, UnitLaser};
 use crate::ptp::PtpSend;
 use crate::ptp::account::ClockAccount;
 use crate::sensors::fault::{EffectKind, effects};
@@ -71,7 +71,7 @@ pub struct Hesai {
     profile: Arc<HesaiProfile>,
     settings: HesaiSettings,
     /// The unit's own values.
-    lasers: Vec<HesaiLaser>,
+    lasers: Vec<UnitLaser>,
     stream: PacketStream<Planner>,
     values: Values,
     hosts: TcpHosts<Ptc>,
@@ -385,10 +385,13 @@ impl Device for Hesai {
     }
 
     fn advance(&mut self, now: SimTime) {
-        self.stream.advance(now);
-        if let Some(slave) = &mut self.clock.slave {
-            slave.advance(now);
+        // A master within Menura changes the clock between two calls.
+        let heard = |unit: &mut Self| unit.clock.slave.as_mut()?.advance_to_message(now);
+        while let Some(at) = heard(self) {
+            self.stream.advance(at);
+            self.follow(self.stream.program.takes_effect(at));
         }
+        self.stream.advance(now);
         self.send_gps();
         self.release();
     }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::profile::{ClockSource, DualOrder, HesaiLaser, HesaiProfile, Stamped};
+use super::profile::{ClockSource, DualOrder, HesaiProfile, Stamped, UnitLaser};
 use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::{FiringSlot, Sweep};
 use crate::spinning::backlog;
@@ -194,7 +194,7 @@ impl Planner {
     fn firings(&mut self, offsets_ns: Vec<Option<u32>>) -> Arc<[FiringSlot]> {
         if self.usual.0 != offsets_ns {
             let lasers = &self.profile.lasers;
-            let slot = |after_ns: u32, (laser, own): (usize, &HesaiLaser)| FiringSlot {
+            let slot = |after_ns: u32, (laser, own): (usize, &UnitLaser)| FiringSlot {
                 offset_ns: after_ns + own.firing_ns,
                 laser: laser as u16,
             };

@@ -5,6 +5,7 @@ use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::ptp::PtpOptions;
 use crate::spinning::clock_settings::ClockSettings;
 use crate::spinning::motor_settings::MotorSettings;
+pub use crate::spinning::unit_lasers::{UnitLaser, UnitSpread};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::hesai::data::ReturnMode;
 use crate::wire::hesai::format::HesaiFormat;
@@ -39,7 +40,7 @@ pub struct HesaiProfile {
     /// How units differ from one another.
     pub spread: UnitSpread,
     /// Lasers by channel.
-    pub lasers: Vec<HesaiLaser>,
+    pub lasers: Vec<UnitLaser>,
     /// Values that a rig may override.
     pub defaults: HesaiSettings,
 }
@@ -108,26 +109,6 @@ impl PacketProfile {
     pub fn azimuth_ahead_deg(&self, rpm: u16) -> f64 {
         f64::from(rpm) * 6e-9 * self.azimuth_after_ns as f64
     }
-}
-
-/// Standard deviations of units' angles from the nominal ones, degrees.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct UnitSpread {
-    /// Standard deviation of elevations.
-    pub elevation_std_deg: f64,
-    /// Standard deviation of azimuths.
-    pub azimuth_std_deg: f64,
-}
-
-/// A laser, as all units of a model have it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct HesaiLaser {
-    /// Up.
-    pub elevation_deg: f64,
-    /// Clockwise of the block's azimuth.
-    pub azimuth_deg: f64,
-    /// After the firing begins, nanoseconds.
-    pub firing_ns: u32,
 }
 
 /// The clock.

@@ -1,8 +1,8 @@
 //! Reads the profile of a Hesai, and what a rig sets on one.
 
 use super::profile::{
-    ClockSource, DualOrder, HesaiLaser, HesaiProfile, HesaiSettings, Identity, InterfaceProfile,
-    PacketProfile, PtpProfile, PtpState, PtpTransport, Stamped, UnitSpread,
+    ClockSource, DualOrder, HesaiProfile, HesaiSettings, Identity, InterfaceProfile, PacketProfile,
+    PtpProfile, PtpState, PtpTransport, Stamped, UnitLaser,
 };
 use crate::config::profile::Profile;
 use crate::config::profile::network::network;
@@ -12,7 +12,8 @@ use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::spinning::clock_settings;
 use crate::spinning::motor_settings;
-use crate::spinning::profile_read::{self as spinning, Column};
+use crate::spinning::profile_read as spinning;
+use crate::spinning::{returns, unit_lasers};
 use crate::wire::hesai::data::ReturnMode;
 use crate::wire::hesai::format::HesaiFormat;
 
@@ -35,7 +36,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<HesaiProfile> {
     let table = root.required("rotation").table("[rotation]");
     let rotation = table.and_then(|table| rotation(Keys::of_profile(table), &mut all));
     let table = root.required("returns").table("[returns]");
-    let returns = table.and_then(|table| returns(Keys::of_profile(table), &mut all));
+    let modes = table.and_then(|table| modes(Keys::of_profile(table), &mut all));
     let table = root.required("motor").table("[motor]");
     let motor =
         table.and_then(|table| motor_settings::plain(Keys::of_profile(table), &mut all.motor));
@@ -46,7 +47,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<HesaiProfile> {
         clock_settings::ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
         keys.finish()
     });
-    let spread = root.required("spread").table("[spread]").and_then(spread);
+    let spread = root.required("spread").table("[spread]").and_then(unit_lasers::spread);
     let optics = lidar::profile_optics(&mut root, &reach());
     let format = packet.as_ref().map(|packet| packet.format);
     let table = root.required("lasers").table("[lasers]");
@@ -64,7 +65,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<HesaiProfile> {
         packet: packet?,
         rates_rpm,
         steps_at_600_rpm,
-        return_modes: returns?,
+        return_modes: modes?,
         spread: spread?,
         lasers: lasers?,
         defaults: all,
@@ -80,19 +81,14 @@ pub(crate) fn settings(
     let mut all = driver.defaults.clone();
     let mut keys = Keys::of_rig(table);
     serial(&mut keys, &mut all.serial);
-    rate(&mut keys, profile, &driver.rates_rpm, &mut all.rotation_rate_rpm);
+    spinning::listed_rate(&mut keys, profile, &driver.rates_rpm, &mut all.rotation_rate_rpm);
     let known = |(_, mode): &(&str, ReturnMode)| driver.return_modes.contains(mode);
     let modes: Vec<_> = ReturnMode::NAMES.into_iter().filter(known).collect();
     let origin = format!("{}, [returns]", profile.file);
     keys.choice("return_mode", &modes, &origin, &mut all.return_mode);
     keys.choice("dual_order", &DualOrder::WORDS, "captures of real units", &mut all.dual_order);
-    let degrees = Limit::new(0.0..=360.0, "degrees", COMMANDS);
     keys.table.was_called("azimuth_range_deg", "sector_deg");
-    let field = keys.field("sector_deg").such_as("[270.0, 90.0]");
-    field.defaults_to(all.range_decideg.map(|end| f64::from(end) / 10.0).to_vec());
-    let ends = field.numbers::<2>(&degrees);
-    let decidegrees = |ends: [f64; 2]| ends.map(|end| (end * 10.0).round() as u16);
-    keys.put(ends.map(decidegrees), &mut all.range_decideg);
+    spinning::sector(&mut keys, 10.0, COMMANDS, &mut all.range_decideg);
     keys.boolean("sync_enable", &mut all.sync_enable);
     let angle = Limit::new(0..=359, "degrees", COMMANDS);
     keys.integer("sync_angle_deg", &angle, &mut all.sync_angle_deg);
@@ -157,9 +153,10 @@ fn interface(table: TableReader<'_>) -> Option<InterfaceProfile> {
     let mut all = InterfaceProfile::default();
     let ms = Limit::new(0.1..=1000.0, "ms", PROFILES);
     keys.time_ns("reply_ms", &ms, 1e6, &mut all.reply_ns);
-    keys.time_ns("boot_s", &Limit::new(0.1..=600.0, "s", PROFILES), 1e9, &mut all.boot_ns);
-    let celsius = Limit::new(-100.0..=200.0, "degrees C", PROFILES);
-    keys.read("temperatures_c", &mut all.temperatures_c, |field| field.numbers::<8>(&celsius));
+    spinning::boot(&mut keys, &mut all.boot_ns);
+    keys.read("temperatures_c", &mut all.temperatures_c, |field| {
+        field.numbers::<8>(&spinning::celsius())
+    });
     let [volts, running_w, standby_w] = &mut all.supply;
     keys.number("supply_v", &Limit::new(1.0..=60.0, "V", PROFILES), volts);
     let watts = Limit::new(0.0..=100.0, "W", PROFILES);
@@ -192,9 +189,8 @@ fn packet(mut keys: Keys<'_>, defaults: &mut HesaiSettings) -> Option<PacketProf
         let (items, _) = field.array("places among the words of state")?;
         items.iter().map(|item| item.integer(&place)).collect()
     });
-    keys.integer("diffuse_full_scale", &byte, &mut all.diffuse_full_scale);
-    let gain = Limit::new(1.1..=1e6, "times a white target", PROFILES);
-    keys.number("retro_full_gain", &gain, &mut all.retro_full_gain);
+    let (full_scale, gain) = (&mut all.diffuse_full_scale, &mut all.retro_full_gain);
+    returns::intensities(&mut keys, &byte, full_scale, gain);
     let (stamped, offset_ns) = &mut all.stamp;
     keys.choice("stamp_of", &Stamped::WORDS, PROFILES, stamped);
     let us = Limit::new(-1000.0..=1000.0, "us", PROFILES);
@@ -213,31 +209,14 @@ fn packet(mut keys: Keys<'_>, defaults: &mut HesaiSettings) -> Option<PacketProf
 /// Ten bytes as hexadecimal digits.
 fn status_words(field: &Field<'_>) -> Option<[u8; 10]> {
     let expected = "ten bytes as twenty hexadecimal digits";
-    let text = field.text(expected)?;
-    let digits = text.value.as_bytes();
-    let byte = |pair: &[u8]| {
-        let pair = std::str::from_utf8(pair).ok()?;
-        u8::from_str_radix(pair, 16).ok()
-    };
-    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
-    let words = bytes.filter(|_| digits.len() == 20).and_then(|bytes| bytes.try_into().ok());
-    if words.is_none() {
-        let fault =
-            text.place.fault("these are not the words of state", format!("allowed: {expected}"));
-        field.fault(fault);
-    }
-    words
+    spinning::hexadecimal(field, expected, "these are not the words of state")
 }
 
 /// The speeds, and the firings of a turn at 600 rpm.
 fn rotation(mut keys: Keys<'_>, defaults: &mut HesaiSettings) -> Option<(Vec<u32>, u32)> {
     let field = keys.field("rates_rpm");
-    let rpm = Limit::new(60..=6000, "rpm", PROFILES);
     let mut rates: Vec<u32> = Vec::new();
-    let read = field.array("speeds, the factory's first").and_then(|(items, _)| {
-        items.iter().map(|item| item.integer(&rpm)).collect::<Option<Vec<_>>>()
-    });
-    keys.put(read, &mut rates);
+    keys.put(spinning::listed_rates(&field), &mut rates);
     let steps_field = keys.field("steps_at_600_rpm");
     let mut steps: u32 = 0;
     keys.put(steps_field.integer(&Limit::new(1..=36_000, "", PROFILES)), &mut steps);
@@ -257,24 +236,7 @@ fn rotation(mut keys: Keys<'_>, defaults: &mut HesaiSettings) -> Option<(Vec<u32
     Some((rates, steps))
 }
 
-fn rate(keys: &mut Keys<'_>, profile: &Profile, rates: &[u32], rate_rpm: &mut u32) {
-    let origin = format!("{}, [rotation]", profile.file);
-    let highest = rates.iter().copied().max().unwrap_or_default();
-    let field = keys.field("rotation_rate_rpm");
-    field.defaults_to(*rate_rpm);
-    let rate = field.integer::<u32>(&Limit::new(1..=highest.into(), "rpm", origin.clone()));
-    if rate.is_some_and(|rate| !rates.contains(&rate))
-        && let Some(place) = field.place()
-    {
-        let allowed: Vec<_> = rates.iter().map(u32::to_string).collect();
-        let label = format!("allowed: {} rpm", allowed.join(", "));
-        let fault = place.fault("this unit does not turn at such a rate", label);
-        keys.table.fault(fault.note(format!("limit from {origin}")));
-    }
-    keys.put(rate, rate_rpm);
-}
-
-fn returns(mut keys: Keys<'_>, defaults: &mut HesaiSettings) -> Option<Vec<ReturnMode>> {
+fn modes(mut keys: Keys<'_>, defaults: &mut HesaiSettings) -> Option<Vec<ReturnMode>> {
     let mut modes = Vec::new();
     let field = keys.field("modes");
     let read = field.choices(&ReturnMode::NAMES, PROFILES);
@@ -291,33 +253,9 @@ fn returns(mut keys: Keys<'_>, defaults: &mut HesaiSettings) -> Option<Vec<Retur
     Some(modes)
 }
 
-fn spread(table: TableReader<'_>) -> Option<UnitSpread> {
-    let mut keys = Keys::of_profile(table);
-    let mut all = UnitSpread::default();
-    let degrees = Limit::new(0.0..=1.0, "degrees", PROFILES);
-    keys.number("elevation_std_deg", &degrees, &mut all.elevation_std_deg);
-    keys.number("azimuth_std_deg", &degrees, &mut all.azimuth_std_deg);
-    keys.finish()?;
-    Some(all)
-}
-
-fn lasers(mut table: TableReader<'_>, format: Option<HesaiFormat>) -> Option<Vec<HesaiLaser>> {
-    let columns = [
-        Column::whole("id", 127, PROFILES),
-        Column::number("elevation_deg", -90.0..=90.0, "degrees", PROFILES),
-        Column::number("azimuth_deg", -180.0..=180.0, "degrees", PROFILES),
-        Column::number("firing_us", 0.0..=1000.0, "us", PROFILES),
-    ];
-    let field = table.required("rows");
+fn lasers(table: TableReader<'_>, format: Option<HesaiFormat>) -> Option<Vec<UnitLaser>> {
     let own = format.map(HesaiFormat::lasers);
     let counts = own.as_ref().map_or(&LASERS[..], std::slice::from_ref);
     let many = own.map_or("16, 32, 40 or 64".to_owned(), |own| own.to_string());
-    let rows = spinning::lasers(&field, counts, &many, &columns, |_| None);
-    table.finish();
-    let laser = |[_, elevation_deg, azimuth_deg, firing_us]: [f64; 4]| HesaiLaser {
-        elevation_deg,
-        azimuth_deg,
-        firing_ns: (firing_us * 1000.0).round() as u32,
-    };
-    Some(rows?.into_iter().map(laser).collect())
+    unit_lasers::lasers(table, counts, &many)
 }

@@ -6,6 +6,7 @@
 
 use super::profile::{DualOrder, PacketProfile};
 use crate::sensors::{Echoes, Return};
+use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::hesai::data::{Point, ReturnMode};
 use crate::wire::hesai::format::DISTANCE_UNIT_M;
 
@@ -39,36 +40,20 @@ pub fn selected(mode: ReturnMode, order: DualOrder, echoes: &Echoes) -> [Option<
     [echoes.get(first).copied(), echoes.get(second).copied()]
 }
 
-/// The place of the strongest echo beside that at `but`; of equals the nearest.
-fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
-    let mut best: Option<usize> = None;
-    for place in (0..echoes.len()).filter(|place| Some(*place) != but) {
-        if best.is_none_or(|best| echoes[place].signal > echoes[best].signal) {
-            best = Some(place);
-        }
-    }
-    best
-}
-
 /// Makes points of echoes.
 #[derive(Clone, Copy, Debug)]
 pub struct PointMaker {
     counts_per_m: f32,
-    full_scale: f32,
-    /// Reflectivities for a factor of e in reflectance.
-    retro_scale: f32,
+    reflectivities: Intensities,
     confidence: u8,
 }
 
 impl PointMaker {
     /// For the packets of a profile.
     pub fn new(packet: &PacketProfile) -> Self {
-        let full_scale = f64::from(packet.diffuse_full_scale);
-        let retro_scale = (255.0 - full_scale) / libm::log(packet.retro_full_gain);
         Self {
             counts_per_m: DISTANCE_UNIT_M.recip() as f32,
-            full_scale: full_scale as f32,
-            retro_scale: retro_scale as f32,
+            reflectivities: Intensities::new(packet.diffuse_full_scale, packet.retro_full_gain),
             confidence: packet.confidence,
         }
     }
@@ -83,14 +68,8 @@ impl PointMaker {
         if !(1.0..65_536.0).contains(&counts) {
             return none;
         }
-        let reflectance = echo.intensity;
-        let reflectivity = if reflectance <= 1.0 {
-            reflectance * self.full_scale
-        } else {
-            self.full_scale + libm::logf(reflectance) * self.retro_scale
-        };
-        // A cast ends at 0 and 255.
-        Point { distance: counts as u16, reflectivity: (reflectivity + 0.5) as u8, ..none }
+        let reflectivity = self.reflectivities.of(echo.intensity);
+        Point { distance: counts as u16, reflectivity, ..none }
     }
 }
 

@@ -1,16 +1,14 @@
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
 use super::*;
 use crate::commands::{Conduct, constants_hold};
-use crate::config::profile::Profile;
+use crate::config::profile::network::PortIndex;
 use crate::config::rig::schedule::Schedule;
-use crate::families::catalogue;
 use crate::hesai::profile::{ClockSource, DualOrder};
 use crate::ptp::faults::PtpFault;
-use crate::ptp::testing::{self, with_master};
-use crate::sensors::{Return, Subject};
-use crate::spinning::testing::without_revoked;
+use crate::ptp::testing::{self as ptp_testing, with_master};
+use crate::sensors::Subject;
+use crate::spinning::testing::{self, datagrams, driver, echoes, epoch};
 use crate::wire::hesai::data::{Packet, ReturnMode};
 use crate::wire::hesai::gps::GpsPacket;
 use crate::wire::hesai::ptc::{
@@ -23,10 +21,6 @@ const NAMES: [&str; 5] =
     ["hesai-xt32", "hesai-xt16", "hesai-pandar40p", "hesai-pandar64", "hesai-qt64"];
 const PEER: Peer = Peer { connection: 7, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
-fn driver(name: &str) -> Arc<Profile> {
-    catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"))
-}
-
 fn unit(name: &str, change: impl FnOnce(&mut HesaiSettings)) -> Hesai {
     let profile = driver(name);
     let Some(driver) = profile.data::<HesaiProfile>() else { panic!("{name}") };
@@ -35,48 +29,25 @@ fn unit(name: &str, change: impl FnOnce(&mut HesaiSettings)) -> Hesai {
     settings.clock.source = ClockSource::Ptp;
     settings.clock.ptp = PtpState::Locked;
     change(&mut settings);
-    let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
     let ip = IpAddr::from([127, 0, 0, 1]);
     let host = HostAddress { ip, ports: vec![2368, 10_110] };
     let (noise, faults) = (NoiseSource::new(1, name), DeviceFaults::default());
-    Hesai::new(driver, &settings, Some(host), noise, epoch, &faults)
+    Hesai::new(driver, &settings, Some(host), noise, epoch(), &faults)
 }
 
-/// Two echoes, of 10 m and of 20 m, the farther one stronger.
-fn echoes() -> Echoes {
-    let mut echoes = Echoes::default();
-    echoes.push(Return { range_m: 10.0, intensity: 0.25, signal: 0.0025 });
-    echoes.push(Return { range_m: 20.0, intensity: 2.0, signal: 0.005 });
-    echoes
+/// The farther echo is the stronger one.
+fn seen() -> Echoes {
+    echoes([0.25, 0.0025], [2.0, 0.005])
 }
 
 /// Runs the unit for some time; returns its output.
 fn run(unit: &mut Hesai, for_ns: u64) -> Vec<Transmit> {
-    let to = unit.stream.now.0 + for_ns;
-    let mut sent = Vec::new();
-    while unit.stream.now.0 < to {
-        let now = SimTime(unit.stream.now.0 + MS);
-        while let Some(request) = unit.poll_request(SimTime(now.0 + 60 * MS)) {
-            let Subject::Sweep(sweep) = &request.subject else { continue };
-            let outcome = Outcome::Echoes(vec![echoes(); sweep.firings.len()]);
-            unit.handle_measurement(&Measurement::new(request, outcome));
-            sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
-        }
-        unit.advance(now);
-        sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
-    }
-    without_revoked(sent)
-}
-
-fn datagrams(sent: &[Transmit], own: u8) -> impl Iterator<Item = (SimTime, &[u8])> {
-    sent.iter().filter_map(move |transmit| match &transmit.output {
-        Output::Datagram { port, bytes } if port.0 == own => Some((transmit.due, &bytes[..])),
-        _ => None,
-    })
+    let from = unit.stream.now;
+    testing::run(unit, from, [for_ns, 60 * MS], seen(), |_| Outcome::Inertial(Vec::new()))
 }
 
 fn packets(sent: &[Transmit]) -> Vec<(SimTime, Packet<'_>)> {
-    datagrams(sent, 0).map(|(due, bytes)| (due, Packet::parse(bytes).unwrap())).collect()
+    datagrams(sent, PortIndex::DATA).into_iter().map(|(due, bytes)| (due, Packet::parse(bytes).unwrap())).collect()
 }
 
 /// A packet's time since the epoch, microseconds.
@@ -193,7 +164,7 @@ fn timestamps_are_as_drivers_take_them() {
         let mut next = unit.poll_request(SimTime(50 * MS)).unwrap();
         // The first packet of a QT64 would be stamped before the run.
         next.index = 1;
-        let echoes = vec![echoes(); sweep.firings.len()];
+        let echoes = vec![seen(); sweep.firings.len()];
         let start_ns = next.start.0 - request.start.0;
         unit.handle_measurement(&Measurement::new(request, Outcome::Echoes(echoes.clone())));
         unit.handle_measurement(&Measurement::new(next, Outcome::Echoes(echoes)));
@@ -221,7 +192,7 @@ fn azimuths_are_as_the_makers_drivers_take_them() {
             while let Some(request) = unit.poll_request(SimTime(20 * MS)) {
                 let Subject::Sweep(sweep) = &request.subject else { panic!() };
                 sweeps.push((request.start, sweep.clone()));
-                let outcome = Outcome::Echoes(vec![echoes(); sweep.firings.len()]);
+                let outcome = Outcome::Echoes(vec![seen(); sweep.firings.len()]);
                 unit.handle_measurement(&Measurement::new(request, outcome));
             }
             let sent: Vec<_> = std::iter::from_fn(|| unit.poll_transmit()).collect();
@@ -412,7 +383,7 @@ fn a_master_on_the_network_is_tracked_locked_and_lost() {
     let port = asked(&mut unit, command::PTP_DIAGNOSTICS, &[2]).payload;
     assert_eq!((port.len(), port[10]), (26, 9));
     let time = asked(&mut unit, command::PTP_DIAGNOSTICS, &[3]).payload;
-    assert_eq!(time[42..], testing::MASTER.clock);
+    assert_eq!(time[42..], ptp_testing::MASTER.clock);
     let grandmaster = asked(&mut unit, command::PTP_DIAGNOSTICS, &[4]).payload;
     assert_eq!(grandmaster, [6, 0x21, 0xff, 0xff, 0, 37, 0x0c, 0x20]);
     // Lost, it goes on: a tenth of a second in a day is nothing in ten.
@@ -514,7 +485,7 @@ fn gps_packets_come_once_a_second() {
     let mut unit = unit("hesai-qt64", |_| {});
     let sent = run(&mut unit, 2500 * MS);
     let gps: Vec<_> =
-        datagrams(&sent, 1).map(|(due, bytes)| (due, GpsPacket::parse(bytes).unwrap())).collect();
+        datagrams(&sent, HesaiProfile::GPS_PORT).into_iter().map(|(due, bytes)| (due, GpsPacket::parse(bytes).unwrap())).collect();
     let dues: Vec<_> = gps.iter().map(|(due, _)| due.0 / MS).collect();
     assert_eq!(dues, [0, 1000, 2000]);
     assert_eq!((gps[2].1.date, gps[2].1.status), ([26, 6, 1, 12, 0, 2], 0));
@@ -624,4 +595,22 @@ fn constant_answers_stay_whatever_is_set() {
             (answer.code, answer.payload)
         });
     }
+}
+
+/// The master sets the clock between two calls.
+#[test]
+fn the_rotor_keeps_the_phase_of_a_master_within_menura() {
+    let mut unit = unit("hesai-xt32", |settings| {
+        settings.clock.ptp = PtpState::Virtual;
+        settings.sync_enable = true;
+        settings.sync_angle_deg = 90;
+    });
+    let sent = run(&mut unit, 12_000 * MS);
+    let all = packets(&sent);
+    let micros: Vec<_> = all.iter().map(|(_, packet)| packet.tail().micros).collect();
+    let begun = micros.windows(2).rposition(|two| two[1] < two[0]).unwrap() + 1;
+    let (azimuth, _) = all[begun].1.blocks().next().unwrap();
+    let off = i32::from(azimuth) - 9000;
+    // Packets are 1.44 degrees apart, and stamped at their end.
+    assert!((-200..=150).contains(&off), "{off}");
 }

@@ -4,10 +4,11 @@ use super::profile::{LivoxClockSettings, PtpState};
 use crate::CableSignal;
 use crate::config::rig::faults::Timed;
 use crate::ptp::faults::{PtpFault, lost_since};
-use crate::ptp::{PtpClock, PtpSettings, PtpSlave};
+use crate::ptp::{PtpSettings, PtpSlave};
 use crate::sensors::noise::NoiseSource;
 use crate::spinning::clock::{DeviceClock, PpsState};
 use crate::spinning::clock_settings::ClockReference;
+use crate::spinning::master;
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::LineSettings;
 use crate::wire::livox::data::TimeType;
@@ -17,7 +18,6 @@ use crate::wire::ptp::ClockIdentity;
 const SECOND_NS: i128 = 1_000_000_000;
 /// What the clock that a receiver sets shows at power-up, nanoseconds of POSIX time: the beginning of 2000.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
-const DAY_NS: i128 = 86_400 * SECOND_NS;
 
 /// A unit's clock.
 #[derive(Clone, Debug)]
@@ -40,16 +40,10 @@ impl LivoxClock {
         identity: ClockIdentity,
         noise: NoiseSource,
     ) -> Self {
-        let has_slave = matches!(settings.ptp, PtpState::Virtual | PtpState::Wire);
-        let slave = has_slave.then(|| {
-            let up_ns = i128::from(settings.own.power_up_us) * 1000;
-            let clock = PtpClock::new(settings.own.drift_s_per_day, SimTime::ZERO, up_ns);
-            let slave =
-                PtpSlave::new(&PtpSettings::default(), identity, clock, noise, SimTime::ZERO);
-            match settings.ptp {
-                PtpState::Virtual => slave.with_virtual_master(epoch),
-                _ => slave,
-            }
+        let virtual_master = (settings.ptp == PtpState::Virtual).then_some(epoch);
+        let slave = settings.ptp.has_slave().then(|| {
+            let ptp = PtpSettings::default();
+            master::slave(&settings.own, &ptp, identity, noise, virtual_master)
         });
         let is_utc = settings.own.reference == ClockReference::Utc;
         Self {
@@ -128,7 +122,7 @@ impl LivoxClock {
     /// What sets the clock at `at`. A source that is lost still counts.
     pub fn time_type(&self, at: SimTime) -> TimeType {
         let is_ptp = match &self.slave {
-            Some(slave) => slave.is_set(),
+            Some(slave) => slave.is_set_at(at),
             None => self.settings.ptp == PtpState::Locked,
         };
         match self.set_by_gps {
@@ -143,26 +137,16 @@ impl LivoxClock {
         let ns = match (self.time_type(at), &self.slave) {
             (TimeType::Ptp, Some(slave)) => slave.shows_ns(at),
             (TimeType::Ptp, None) => self.masters_ns(at),
-            (TimeType::Gps, _) => self.own_ns(at),
-            (TimeType::None, _) => self.own_ns(at) - POWER_UP_NS,
+            (TimeType::Gps, _) => self.own.unix_ns(at),
+            (TimeType::None, _) => self.own.unix_ns(at) - POWER_UP_NS,
         };
         ns.clamp(0, u64::MAX.into()) as u64
     }
 
-    /// What the clock that a receiver sets shows, nanoseconds of POSIX time.
-    fn own_ns(&self, at: SimTime) -> i128 {
-        let zoned = self.own.civil(at).to_zoned(jiff::tz::TimeZone::UTC);
-        zoned.map_or(POWER_UP_NS, |zoned| zoned.timestamp().as_nanosecond())
-    }
-
     /// The time of a master without error, and the unit's own from where it was lost.
     fn masters_ns(&self, at: SimTime) -> i128 {
-        let alone = lost_since(&self.faults, at);
-        let alone_ns = alone.map_or(0, |since| i128::from(at.0) - i128::from(since.0));
-        let fast_ns_a_day = (self.settings.own.drift_s_per_day * 1e9).round() as i128;
-        self.epoch.unix_ns(at)
-            + i128::from(self.settings.ptp_ahead_s) * SECOND_NS
-            + (alone_ns * fast_ns_a_day).div_euclid(DAY_NS)
+        let LivoxClockSettings { own, ptp_ahead_s, .. } = &self.settings;
+        master::simulated_ns(own, self.epoch, *ptp_ahead_s, lost_since(&self.faults, at), at)
     }
 
     /// What it showed when it was set last, and by how much it was off then, nanoseconds.

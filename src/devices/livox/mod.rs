@@ -183,7 +183,7 @@ impl Livox {
 
     /// What measures for this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
-        let imu_m = DVec3::from_array(self.profile.imu.place_m);
+        let imu_m = DVec3::from_array(self.settings.imu_place_mm) / 1000.0;
         let (lidar, imu) = (MultiEchoLidar(self.lidar()), ImuSensor::of_motion_alone());
         Arc::new(LidarWithImu { lidar, imu, imu_m })
     }

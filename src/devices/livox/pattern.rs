@@ -4,9 +4,11 @@
 //! most. A mirror that turns 182.4 times a second gives the azimuth, which falls; it is tilted 10 times a second, which
 //! swings the elevation.
 
+use std::array::from_fn;
+
 use glam::{DVec2, DVec3};
 
-use super::complex::{conjugate, unit};
+use super::complex::{LANES, Lanes, Reals, unit};
 use super::hap::HapPattern;
 use super::profile::{Form, LivoxProfile};
 
@@ -64,9 +66,9 @@ impl<const N: usize> Sum<N> {
     }
 
     #[inline]
-    fn at(&self, swing: &[DVec2; 2 * HARMONICS + 1]) -> DVec2 {
-        self.0.iter().fold(DVec2::ZERO, |sum, (factor, harmonic)| {
-            sum + factor.rotate(swing[(harmonic + HARMONICS as i32) as usize])
+    fn at(&self, swing: &[Lanes; 2 * HARMONICS + 1]) -> Lanes {
+        self.0.iter().fold(Lanes::ZERO, |sum, (factor, harmonic)| {
+            sum.plus(Lanes::all(*factor).times(swing[(harmonic + HARMONICS as i32) as usize]))
         })
     }
 }
@@ -76,8 +78,12 @@ impl<const N: usize> Sum<N> {
 pub struct Pattern {
     /// Turns of the two motions, for a group of points.
     turns: [f64; 2],
+    /// The same as numbers of length 1.
+    steps: [DVec2; 2],
     /// Groups before the first instant.
     before: f64,
+    /// Lines that fire together.
+    lines: usize,
     shape: Shape,
 }
 
@@ -111,28 +117,39 @@ impl Pattern {
         let group_s = form.lines() as f64 / f64::from(point_rate_hz);
         let shape = match form {
             Form::Mid360 => Shape::Mid360(Box::new(Dome::new())),
-            Form::Hap => Shape::Hap(HapPattern),
+            Form::Hap => Shape::Hap(HapPattern::new()),
         };
-        Self { turns: hz.map(|hz| hz * group_s), before: (start_s / group_s).round(), shape }
+        let (turns, before) = (hz.map(|hz| hz * group_s), (start_s / group_s).round());
+        Self { turns, steps: turns.map(turned), before, lines: form.lines(), shape }
     }
 
     /// Unit vectors (forward, left, up) of `count` groups from group `first` on, the lines of a group together.
     pub fn aims(&self, first: u64, count: usize) -> Vec<DVec3> {
-        let angle = |turns: f64| unit(std::f64::consts::TAU * (turns - turns.floor()));
         let from = self.before + first as f64;
-        let [mut spin, mut swing] = self.turns.map(|turns| angle(turns * from));
-        let [spin_step, swing_step] = self.turns.map(angle);
-        let mut aims = Vec::with_capacity(count * Form::Hap.lines());
-        for _ in 0..count {
-            match &self.shape {
-                Shape::Mid360(dome) => dome.group(spin, swing, &mut aims),
-                Shape::Hap(hap) => hap.group(spin, swing, &mut aims),
+        let [mut spin, mut swing] = self.turns.map(|turns| turned(turns * from));
+        let [spin_step, swing_step] = self.steps;
+        let mut aims = vec![DVec3::ZERO; count.next_multiple_of(LANES) * self.lines];
+        for aims in aims.chunks_exact_mut(LANES * self.lines) {
+            let (mut spins, mut swings) = ([DVec2::X; LANES], [DVec2::X; LANES]);
+            for (own_spin, own_swing) in spins.iter_mut().zip(&mut swings) {
+                (*own_spin, *own_swing) = (spin, swing);
+                spin = spin.rotate(spin_step);
+                swing = swing.rotate(swing_step);
             }
-            spin = spin.rotate(spin_step);
-            swing = swing.rotate(swing_step);
+            let (spins, swings) = (Lanes::of(spins), Lanes::of(swings));
+            match &self.shape {
+                Shape::Mid360(dome) => dome.groups(spins, swings, aims),
+                Shape::Hap(hap) => hap.groups(spins, swings, aims),
+            }
         }
+        aims.truncate(count * self.lines);
         aims
     }
+}
+
+/// The number of length 1 after so many turns.
+fn turned(turns: f64) -> DVec2 {
+    unit(std::f64::consts::TAU * (turns - turns.floor()))
 }
 
 impl Dome {
@@ -149,27 +166,36 @@ impl Dome {
         }
     }
 
-    fn group(&self, spin: DVec2, swing_1: DVec2, aims: &mut Vec<DVec3>) {
-        let mut swing = [DVec2::X; 2 * HARMONICS + 1];
-        for harmonic in 1..=HARMONICS {
-            let next = swing[HARMONICS + harmonic - 1].rotate(swing_1);
-            swing[HARMONICS + harmonic] = next;
-            swing[HARMONICS - harmonic] = conjugate(next);
-        }
-        let back = conjugate(spin);
-        let common = self.common.at(&swing).rotate(back);
+    /// Writes the unit vectors of the lines of several groups, whose motions have turned by `spin` and `swing`.
+    fn groups(&self, spin: Lanes, swing: Lanes, aims: &mut [DVec3]) {
+        let swing = swing.powers();
+        let back = spin.conjugate();
+        let common = self.common.at(&swing).times(back);
         let by_line =
-            self.line_twice.at(&swing).rotate(back.rotate(back)) + self.line_still.at(&swing);
-        let by_square =
-            self.square_once.at(&swing).rotate(back) + self.square_forward.at(&swing).rotate(spin);
-        let height = HEIGHT + self.height_common.at(&swing).x;
-        let height_by_line = self.height_line.at(&swing).rotate(spin).x;
-        let height_by_square = self.height_square.at(&swing).x;
+            self.line_twice.at(&swing).times(back.times(back)).plus(self.line_still.at(&swing));
+        let by_square = self
+            .square_once
+            .at(&swing)
+            .times(back)
+            .plus(self.square_forward.at(&swing).times(spin));
+        let height = self.height_common.at(&swing).re.map(|x| HEIGHT + x);
+        let height_by_line = self.height_line.at(&swing).times(spin).re;
+        let height_by_square = self.height_square.at(&swing).re;
         for line in 0..LINES {
             let place = 1.5 - line as f64;
-            let flat = common + (by_line + by_square * place) * place;
-            let up = height + (height_by_line + height_by_square * place) * place;
-            aims.push(DVec3::new(flat.x, flat.y, up).normalize());
+            let flat = common.plus(by_line.plus(by_square.scaled(place)).scaled(place));
+            let up: Reals = from_fn(|i| {
+                height[i] + (height_by_line[i] + height_by_square[i] * place) * place
+            });
+            // As `DVec3::normalize` does it.
+            let by: Reals = from_fn(|i| {
+                let square = flat.re[i] * flat.re[i] + flat.im[i] * flat.im[i] + up[i] * up[i];
+                1.0 / square.sqrt()
+            });
+            for (lane, aims) in aims.chunks_exact_mut(LINES).enumerate() {
+                let aim = DVec3::new(flat.re[lane], flat.im[lane], up[lane]);
+                aims[line] = aim * by[lane];
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::profile::{EchoChoice, PointProfile, TagRule};
 use crate::sensors::{Echoes, Return};
+use crate::spinning::returns::Intensities;
 use crate::wire::livox::data::{DataType, HEAD_LEN, Head, POINTS, Point};
 use crate::wire::livox::key::FieldOfView;
 use crate::wire::record::Record as _;
@@ -66,17 +67,15 @@ pub struct PointMaker {
     tags: TagRule,
     /// Below that signal a return is weak.
     weak_signal: f32,
-    /// Reflectivities for a factor of e in reflectance.
-    retro_scale: f32,
+    reflectivities: Intensities,
 }
 
 impl PointMaker {
     /// Of a unit whose receiver just detects the signal `threshold`.
     pub fn new(profile: PointProfile, echo: EchoChoice, tags: TagRule, threshold: f64) -> Self {
-        let full_scale = f64::from(profile.diffuse_full_scale);
-        let retro_scale = ((255.0 - full_scale) / libm::log(profile.retro_full_gain)) as f32;
+        let reflectivities = Intensities::new(profile.diffuse_full_scale, profile.retro_full_gain);
         let weak_signal = threshold as f32 * WEAK_BELOW;
-        Self { profile, echo, tags, weak_signal, retro_scale }
+        Self { profile, echo, tags, weak_signal, reflectivities }
     }
 
     /// A packet without its time and checksums, and how many of its points have a return.
@@ -141,13 +140,6 @@ impl PointMaker {
                 [whole(mm), whole(theta), whole(phi) % 36_000]
             }
         };
-        let reflectance = echo.intensity;
-        let full_scale = f32::from(self.profile.diffuse_full_scale);
-        let reflectivity = match reflectance <= 1.0 {
-            true => reflectance * full_scale,
-            false => full_scale + libm::logf(reflectance) * self.retro_scale,
-        };
-        // A cast ends at 0 and 255.
-        Point { place, reflectivity: (reflectivity + 0.5) as u8, tag }
+        Point { place, reflectivity: self.reflectivities.of(echo.intensity), tag }
     }
 }

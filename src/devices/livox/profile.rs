@@ -3,12 +3,13 @@
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::spinning::clock_settings::ClockSettings;
+pub use crate::spinning::master::PtpState;
+use crate::spinning::turns::scaled;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::livox::data::{DataType, POINTS};
 use crate::wire::livox::key::state;
 
 words!(TargetState: "sampling" => Sampling, "idle" => Idle, "ready" => Ready);
-words!(PtpState: "none" => None, "locked" => Locked, "virtual" => Virtual, "wire" => Wire);
 words!(EchoChoice: "strongest" => Strongest, "first" => First);
 words!(Form: "mid360" => Mid360, "hap" => Hap);
 words!(TagRule: "zero" => Zero, "judged" => Judged);
@@ -110,8 +111,6 @@ pub struct ImuProfile {
     pub accel_std_g: f64,
     /// Standard deviation of the angular rate, degrees/s.
     pub gyro_std_deg_s: f64,
-    /// Its place in the frame of the points, metres.
-    pub place_m: [f64; 3],
     /// Whether samples are sent while the unit is ready.
     pub sends_when_ready: bool,
 }
@@ -137,20 +136,6 @@ impl TargetState {
             Self::Ready => state::READY,
         }
     }
-}
-
-/// Whether a PTP master keeps the clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PtpState {
-    /// There is none.
-    #[default]
-    None,
-    /// The clock is the master's, without error.
-    Locked,
-    /// One within Menura does, by PTP.
-    Virtual,
-    /// One on the network does, or not, by PTP.
-    Wire,
 }
 
 /// The closed form of the pattern.
@@ -223,6 +208,8 @@ pub struct LivoxSettings {
     pub data_type: DataType,
     /// Whether inertial samples are sent.
     pub imu_enable: bool,
+    /// Place of the inertial unit in the frame of the points, millimetres.
+    pub imu_place_mm: [f64; 3],
     /// Whether points leave for the link's address before a host has set another.
     pub stored_destination: bool,
     /// Whether the unit is switched on at the first instant; else it has been running.
@@ -281,7 +268,6 @@ impl LivoxProfile {
 
     /// When packet `number` begins, nanoseconds after the first instant.
     pub fn packet_start_ns(&self, number: u64) -> u64 {
-        (u128::from(number) * POINTS as u128 * 1_000_000_000 / u128::from(self.point_rate_hz))
-            as u64
+        scaled(number, POINTS as u64 * 1_000_000_000, self.point_rate_hz.into())
     }
 }

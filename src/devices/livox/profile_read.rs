@@ -11,6 +11,7 @@ use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::spinning::clock_settings;
 use crate::spinning::profile_read as spinning;
+use crate::spinning::returns;
 use crate::wire::livox::data::DataType;
 use crate::wire::livox::key::length_of;
 
@@ -31,7 +32,8 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<LivoxProfile> {
     let rate = table.and_then(|table| pattern(Keys::of_profile(table), &mut all));
     let table = root.required("points").table("[points]");
     let points = table.and_then(|table| points(Keys::of_profile(table), &mut all));
-    let imu = root.required("imu").table("[imu]").and_then(imu);
+    let table = root.required("imu").table("[imu]");
+    let imu = table.and_then(|table| imu(Keys::of_profile(table), &mut all.imu_place_mm));
     let clock = root.required("clock").table("[clock]").and_then(clock_settings::profile);
     let table = root.required("ptp").table("[ptp]");
     let ptp = table.and_then(|table| {
@@ -63,6 +65,7 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &LivoxProfile) -> Option<
     let mut keys = Keys::of_rig(table);
     serial(&mut keys, &mut all.serial);
     stored(&mut keys, &mut all);
+    place(&mut keys, "imu_place_mm", &mut all.imu_place_mm);
     keys.boolean("starts_cold", &mut all.starts_cold);
     frequencies(&mut keys, &mut all);
     let start = Limit::new(0.0..=1e6, "s", PROFILES);
@@ -137,8 +140,7 @@ fn identity(mut keys: Keys<'_>, default_serial: &mut String) -> Option<Identity>
     }
     let count = Limit::new(0..=i128::from(u32::MAX / 2), "", FORMAT);
     keys.integer("starts", &count, &mut all.starts);
-    let celsius = Limit::new(-100.0..=200.0, "degrees C", PROFILES);
-    keys.number("temperature_c", &celsius, &mut all.temperature_c);
+    keys.number("temperature_c", &spinning::celsius(), &mut all.temperature_c);
     keys.finish()?;
     Some(all)
 }
@@ -195,9 +197,8 @@ fn pattern(mut keys: Keys<'_>, defaults: &mut LivoxSettings) -> Option<(u32, For
 fn points(mut keys: Keys<'_>, defaults: &mut LivoxSettings) -> Option<PointProfile> {
     let mut all = PointProfile::default();
     let byte = Limit::new(0..=255, "", FORMAT);
-    keys.integer("diffuse_full_scale", &byte, &mut all.diffuse_full_scale);
-    let gain = Limit::new(1.1..=1e6, "times a white target", PROFILES);
-    keys.number("retro_full_gain", &gain, &mut all.retro_full_gain);
+    let (full_scale, gain) = (&mut all.diffuse_full_scale, &mut all.retro_full_gain);
+    returns::intensities(&mut keys, &byte, full_scale, gain);
     keys.integer("outside_reflectivity", &byte, &mut all.outside_reflectivity);
     let factor = Limit::new(0.01..=1.0, "", PROFILES);
     keys.number("sensitive_threshold", &factor, &mut all.sensitive_threshold);
@@ -207,8 +208,13 @@ fn points(mut keys: Keys<'_>, defaults: &mut LivoxSettings) -> Option<PointProfi
     Some(all)
 }
 
-pub(super) fn imu(table: TableReader<'_>) -> Option<ImuProfile> {
-    let mut keys = Keys::of_profile(table);
+pub(super) fn place(keys: &mut Keys<'_>, key: &'static str, place_mm: &mut [f64; 3]) {
+    let mm = Limit::new(-1000.0..=1000.0, "mm", PROFILES);
+    let default = place_mm.to_vec();
+    keys.with_default(key, default, place_mm, |field| field.numbers::<3>(&mm));
+}
+
+pub(super) fn imu(mut keys: Keys<'_>, place_mm: &mut [f64; 3]) -> Option<ImuProfile> {
     let mut all = ImuProfile::default();
     keys.integer("rate_hz", &Limit::new(1..=1000, "Hz", PROFILES), &mut all.rate_hz);
     let latency = Limit::new(0.0..=100_000.0, "us", PROFILES);
@@ -216,10 +222,7 @@ pub(super) fn imu(table: TableReader<'_>) -> Option<ImuProfile> {
     keys.number("accel_std_g", &Limit::new(0.0..=1.0, "g", PROFILES), &mut all.accel_std_g);
     let rate = Limit::new(0.0..=100.0, "degrees/s", PROFILES);
     keys.number("gyro_std_deg_s", &rate, &mut all.gyro_std_deg_s);
-    let mm = Limit::new(-1000.0..=1000.0, "mm", PROFILES);
-    keys.read("place_mm", &mut all.place_m, |field| {
-        field.numbers::<3>(&mm).map(|place| place.map(|mm| mm / 1000.0))
-    });
+    place(&mut keys, "place_mm", place_mm);
     keys.boolean("sends_when_ready", &mut all.sends_when_ready);
     keys.finish()?;
     Some(all)

@@ -1,14 +1,11 @@
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
 use super::faults::{Hms, Level};
 use super::*;
 use crate::REACTION_NS;
 use crate::commands::{CommandTable, Conduct, variants};
-use crate::config::profile::Profile;
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::schedule::Schedule;
-use crate::families::catalogue;
 use crate::family::Family as _;
 use crate::frames::Geodetic;
 use crate::livox::profile::{PtpState, TargetState};
@@ -16,7 +13,7 @@ use crate::ptp::faults::PtpFault;
 use crate::sensors::imu::InertialTruth;
 use crate::sensors::{Echoes, Return};
 use crate::spinning::clock_settings::ClockReference;
-use crate::spinning::testing::without_revoked;
+use crate::spinning::testing::{self, datagrams, driver, echoes, epoch};
 use crate::wire::line::LineSettings;
 use crate::wire::livox::command::{
     Found, Frame, GetAnswer, SetAnswer, asked_to_bytes, id, keys_to_bytes, parse_keys, ret,
@@ -29,32 +26,19 @@ use crate::wire::record::Record as _;
 const MS: u64 = 1_000_000;
 const PEER: Peer = Peer { connection: 7, port: 1, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
-fn driver() -> Arc<Profile> {
-    catalogue().profile("livox-mid360").unwrap_or_else(|faults| panic!("{faults}"))
-}
-
 fn unit(change: impl FnOnce(&mut LivoxSettings)) -> Livox {
     unit_of("livox-mid360", change)
 }
 
 fn unit_of(name: &str, change: impl FnOnce(&mut LivoxSettings)) -> Livox {
-    let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
+    let profile = driver(name);
     let Some(driver) = profile.data::<LivoxProfile>() else { panic!("another family") };
     let mut settings = driver.defaults.clone();
     settings.clock.ptp = PtpState::Locked;
     change(&mut settings);
-    let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
     let ip = IpAddr::from([127, 0, 0, 1]);
     let host = HostAddress { ip, ports: vec![56_301, 56_401, 56_201] };
-    Livox::new(driver, &settings, Some(host), NoiseSource::new(1, "mid360"), epoch)
-}
-
-/// Two echoes, of 10 m and of 20 m, the farther one stronger.
-fn echoes() -> Echoes {
-    let mut echoes = Echoes::default();
-    echoes.push(Return { range_m: 10.0, intensity: 0.25, signal: 0.0025 });
-    echoes.push(Return { range_m: 20.0, intensity: 2.0, signal: 0.005 });
-    echoes
+    Livox::new(driver, &settings, Some(host), NoiseSource::new(1, "mid360"), epoch())
 }
 
 fn still(at: SimTime) -> InertialTruth {
@@ -71,32 +55,12 @@ fn still(at: SimTime) -> InertialTruth {
     }
 }
 
-/// Lets the unit run for so long; what it sends.
+/// Lets the unit run for so long; what it sends. Of two echoes the farther one is stronger.
 fn run(unit: &mut Livox, for_ns: u64) -> Vec<Transmit> {
-    let to = unit.now.0 + for_ns;
-    let mut sent = Vec::new();
-    while unit.now.0 < to {
-        let now = SimTime(unit.now.0 + MS);
-        while let Some(request) = unit.poll_request(SimTime(now.0 + 60 * MS)) {
-            let outcome = match &request.subject {
-                Subject::Sweep(sweep) => Outcome::Echoes(vec![echoes(); sweep.firings.len()]),
-                _ => Outcome::Inertial(request.instants().map(still).collect()),
-            };
-            unit.handle_measurement(&Measurement::new(request, outcome));
-            sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
-        }
-        unit.advance(now);
-        sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
-    }
-    without_revoked(sent)
-}
-
-fn datagrams(sent: &[Transmit], own: PortIndex) -> Vec<(SimTime, &[u8])> {
-    let of_port = sent.iter().filter_map(|transmit| match &transmit.output {
-        Output::Datagram { port, bytes } if *port == own => Some((transmit.due, bytes.as_slice())),
-        _ => None,
-    });
-    of_port.collect()
+    let (from, seen) = (unit.now, echoes([0.25, 0.0025], [2.0, 0.005]));
+    testing::run(unit, from, [for_ns, 60 * MS], seen, |request| {
+        Outcome::Inertial(request.instants().map(still).collect())
+    })
 }
 
 /// Packets of points with when they leave.
@@ -448,7 +412,7 @@ fn health_codes_show_and_errors_stop_the_points() {
 #[test]
 fn tags_are_judged_if_asked_for() {
     let tag = |first_m: f32, second_m: f32, rule| {
-        let settings = driver();
+        let settings = driver("livox-mid360");
         let profile: &LivoxProfile = settings.data().unwrap();
         let maker = PointMaker::new(profile.points, profile::EchoChoice::First, rule, 0.001);
         let mut echoes = Echoes::default();
@@ -477,7 +441,7 @@ fn number_of(code: &str) -> u16 {
 }
 
 fn tables() -> [CommandTable; 2] {
-    let profile = driver();
+    let profile = driver("livox-mid360");
     let tables = LivoxFamily.commands(profile.data().unwrap());
     tables.try_into().unwrap()
 }
@@ -511,7 +475,7 @@ fn every_command_of_the_table_is_answered_as_it_says() {
 #[test]
 fn every_key_of_the_table_is_set_and_read_back_as_it_says() {
     let [_, keys] = tables();
-    let profile = driver();
+    let profile = driver("livox-mid360");
     let profile: &LivoxProfile = profile.data().unwrap();
     let known: Vec<_> = keys.rows.iter().map(|row| number_of(row.code)).collect();
     assert!(profile.interface.keys.iter().all(|key| known.contains(key)));
@@ -586,7 +550,7 @@ fn who_asks_too_much_is_not_heard_and_what_is_no_request_neither() {
 
 #[test]
 fn a_unit_that_waits_for_its_host_can_be_made_to_stream() {
-    let profile = driver();
+    let profile = driver("livox-mid360");
     let profile: &LivoxProfile = profile.data().unwrap();
     assert!(LivoxFamily.streaming(profile, &profile.defaults).is_none());
     let idle = LivoxSettings { target_state: TargetState::Idle, ..profile.defaults.clone() };

@@ -16,6 +16,8 @@ pub struct PtpClock {
     fast_ns_a_day: i128,
     /// How the clock was set, the last time first; never empty.
     past: VecDeque<Setting>,
+    /// When it was steered first.
+    steered_since: Option<SimTime>,
 }
 
 /// From an instant on the clock counts like this.
@@ -32,7 +34,7 @@ impl PtpClock {
     /// A clock that shows `shows_ns` at `from`, and whose oscillator is fast by `drift_s_per_day`.
     pub fn new(drift_s_per_day: f64, from: SimTime, shows_ns: i128) -> Self {
         let fast_ns_a_day = (drift_s_per_day * 1e9).round() as i128;
-        let mut clock = Self { fast_ns_a_day, past: VecDeque::new() };
+        let mut clock = Self { fast_ns_a_day, past: VecDeque::new(), steered_since: None };
         let ticks = clock.ticks(from);
         clock.past.push_front(Setting { from, ticks, shows_ns, rate: 0 });
         clock
@@ -42,7 +44,7 @@ impl PtpClock {
     pub fn restarted(&self, from: SimTime, shows_ns: i128) -> Self {
         let ticks = self.ticks(from);
         let past = VecDeque::from([Setting { from, ticks, shows_ns, rate: 0 }]);
-        Self { past, ..*self }
+        Self { past, steered_since: None, ..*self }
     }
 
     /// Rate of the clock above that of its oscillator, parts per billion.
@@ -64,12 +66,18 @@ impl PtpClock {
         set.shows_ns + passed + (passed * set.rate).div_euclid(RATE_PARTS)
     }
 
+    /// When it was steered first, if it was.
+    pub fn steered_since(&self) -> Option<SimTime> {
+        self.steered_since
+    }
+
     /// Steps the clock by `step_ns` at `at`, and has it count faster than its oscillator by `rate_ppb` from then
     /// on. Instants never go back.
     pub fn steer(&mut self, at: SimTime, step_ns: i128, rate_ppb: f64) {
         let shows_ns = self.shows_ns(at) + step_ns;
         let rate = (rate_ppb * 1000.0).round() as i128;
         self.past.push_front(Setting { from: at, ticks: self.ticks(at), shows_ns, rate });
+        self.steered_since.get_or_insert(at);
         self.past.truncate(KEPT_SETTINGS);
     }
 }

@@ -262,6 +262,11 @@ impl PtpSlave {
         self.servo.has_set()
     }
 
+    /// Whether a master had set the clock by `at`, which may be past.
+    pub fn is_set_at(&self, at: SimTime) -> bool {
+        self.is_set() && self.clock.steered_since().is_none_or(|since| since <= at)
+    }
+
     /// Its clock minus the master's when the last synchronisation arrived, nanoseconds.
     pub fn offset_ns(&self) -> i64 {
         limited(self.offset_ns)
@@ -329,6 +334,12 @@ impl PtpSlave {
 
     /// The time has come to `now`.
     pub fn advance(&mut self, now: SimTime) {
+        while self.advance_to_message(now).is_some() {}
+    }
+
+    /// The time has come to `now`, or to the next instant before at which a message of a master within Menura arrives;
+    /// the latter is returned.
+    pub fn advance_to_message(&mut self, now: SimTime) -> Option<SimTime> {
         while self.is_on {
             let lost_at = self.announce_due.min(self.sync_due);
             let asks_at = if self.asks() { self.next_request } else { SimTime(u64::MAX) };
@@ -343,6 +354,7 @@ impl PtpSlave {
                 let arrived = self.line.as_mut().and_then(|line| line.advance(self.now));
                 if let Some(bytes) = arrived {
                     self.hear_now(self.now, None, &bytes);
+                    return Some(self.now);
                 }
                 continue;
             }
@@ -379,6 +391,7 @@ impl PtpSlave {
         }
         self.now = self.now.max(now);
         self.disturbances.come_to(self.now);
+        None
     }
 
     /// Whether it asks for the delay.

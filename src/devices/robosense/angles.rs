@@ -1,8 +1,8 @@
 //! The angles of a unit's lasers, which are a little off those of its model.
 
-use super::profile::{RobosenseLaser, RobosenseProfile};
-use crate::sensors::noise::{NoiseSource, Quantity};
+use super::profile::{RobosenseProfile, UnitLaser};
 use crate::sensors::pattern::LaserGeometry;
+use crate::spinning::unit_lasers;
 
 /// The serial number as people write it.
 pub fn serial_text(serial: [u8; 6]) -> String {
@@ -10,25 +10,14 @@ pub fn serial_text(serial: [u8; 6]) -> String {
 }
 
 /// The lasers of the unit with this serial number, in steps of the angles that packets of state have.
-pub fn lasers_of(profile: &RobosenseProfile, serial: [u8; 6]) -> Vec<RobosenseLaser> {
-    let noise = NoiseSource::new(0, &serial_text(serial)).request(0);
+pub fn lasers_of(profile: &RobosenseProfile, serial: [u8; 6]) -> Vec<UnitLaser> {
     let unit_deg = profile.packet.layout.angle_unit_deg();
-    let told = |deg: f64| (deg / unit_deg).round() * unit_deg;
-    let own = |(index, laser): (usize, &RobosenseLaser)| {
-        let draw = |quantity| noise.standard_normal(index, quantity);
-        let up = profile.spread.elevation_std_deg * draw(Quantity::LaserElevation);
-        let across = profile.spread.azimuth_std_deg * draw(Quantity::LaserAzimuth);
-        RobosenseLaser {
-            elevation_deg: told(laser.elevation_deg + up),
-            azimuth_deg: told(laser.azimuth_deg + across),
-            ..*laser
-        }
-    };
-    profile.lasers.iter().enumerate().map(own).collect()
+    let steps = |deg: f64| (deg / unit_deg).round() * unit_deg;
+    unit_lasers::of_unit(&profile.lasers, profile.spread, &serial_text(serial), steps)
 }
 
 /// Where the beam of a laser goes. All leave from one point that turns with the rotor.
-pub fn geometry(profile: &RobosenseProfile, laser: &RobosenseLaser) -> LaserGeometry {
+pub fn geometry(profile: &RobosenseProfile, laser: &UnitLaser) -> LaserGeometry {
     if profile.raster.is_some() {
         // Each firing has its own direction.
         return LaserGeometry::default();

@@ -4,15 +4,13 @@ use super::profile::{PtpState, RobosenseClockSettings};
 use crate::CableSignal;
 use crate::config::rig::faults::Timed;
 use crate::ptp::faults::{PtpFault, lost_since};
-use crate::ptp::{DelayMechanism, PtpClock, PtpSettings, PtpSlave};
+use crate::ptp::{DelayMechanism, PtpSettings, PtpSlave};
 use crate::sensors::noise::NoiseSource;
 use crate::spinning::clock::{DeviceClock, PpsState};
+use crate::spinning::master::{self, counted_ns};
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::{ClockIdentity, Transport};
 use crate::wire::robosense::difop::{SyncMode, gps};
-
-const SECOND_NS: i128 = 1_000_000_000;
-const DAY_NS: i128 = 86_400 * SECOND_NS;
 
 /// By what the clock is set: the number in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,15 +62,10 @@ impl RobosenseClock {
         identity: ClockIdentity,
         noise: NoiseSource,
     ) -> Self {
+        let virtual_master = (settings.ptp == PtpState::Virtual).then_some(epoch);
         let slave = settings.has_slave().then(|| {
-            let up_ns = i128::from(settings.own.power_up_us) * 1000;
-            let clock = PtpClock::new(settings.own.drift_s_per_day, SimTime::ZERO, up_ns);
-            let slave =
-                PtpSlave::new(&ptp_settings(settings), identity, clock, noise, SimTime::ZERO);
-            match settings.ptp {
-                PtpState::Virtual => slave.with_virtual_master(epoch),
-                _ => slave,
-            }
+            let ptp = ptp_settings(settings);
+            master::slave(&settings.own, &ptp, identity, noise, virtual_master)
         });
         Self {
             own: DeviceClock::new(&settings.own, epoch),
@@ -131,7 +124,7 @@ impl RobosenseClock {
     pub fn set_by(&self, at: SimTime) -> SetBy {
         let is_gps = self.own.pps(at) == PpsState::Locked && self.own.has_nmea(at);
         match (self.settings.is_ptp(), &self.slave) {
-            (true, Some(slave)) if slave.is_set() => SetBy::Ptp,
+            (true, Some(slave)) if slave.is_set_at(at) => SetBy::Ptp,
             (true, None) if self.settings.ptp == PtpState::Locked => SetBy::Ptp,
             (false, _) if is_gps => SetBy::Gps,
             _ => SetBy::Nothing,
@@ -143,42 +136,22 @@ impl RobosenseClock {
         match (self.set_by(at), &self.slave) {
             (SetBy::Ptp, Some(slave)) => slave.shows_ns(at),
             (SetBy::Ptp, None) => self.masters_ns(at),
-            (SetBy::Gps, _) => self.own_ns(at),
+            (SetBy::Gps, _) => self.own.unix_ns(at),
             (SetBy::Nothing, _) => match self.by_host {
-                Some((since, ns)) if since <= at => ns + self.counted_ns(since, at),
-                _ => self.own_ns(at),
+                Some((since, ns)) if since <= at => ns + counted_ns(&self.settings.own, since, at),
+                _ => self.own.unix_ns(at),
             },
         }
     }
 
-    /// What the oscillator counts from `since` to `at`, nanoseconds.
-    fn counted_ns(&self, since: SimTime, at: SimTime) -> i128 {
-        let passed_ns = i128::from(at.0) - i128::from(since.0);
-        let fast_ns_a_day = (self.settings.own.drift_s_per_day * 1e9).round() as i128;
-        passed_ns + (passed_ns * fast_ns_a_day).div_euclid(DAY_NS)
-    }
-
-    fn own_ns(&self, at: SimTime) -> i128 {
-        let zoned = self.own.civil(at).to_zoned(jiff::tz::TimeZone::UTC);
-        zoned.map_or(0, |zoned| zoned.timestamp().as_nanosecond())
-    }
-
     /// The time of a master without error, and the unit's own from where it was lost.
     fn masters_ns(&self, at: SimTime) -> i128 {
-        let ahead_ns = i128::from(self.settings.ptp_ahead_s) * SECOND_NS;
-        ahead_ns
-            + match lost_since(&self.faults, at) {
-                Some(since) => self.epoch.unix_ns(since) + self.counted_ns(since, at),
-                None => self.epoch.unix_ns(at),
-            }
+        let RobosenseClockSettings { own, ptp_ahead_s, .. } = &self.settings;
+        master::simulated_ns(own, self.epoch, *ptp_ahead_s, lost_since(&self.faults, at), at)
     }
 
     /// The first instant at which a second of the clock begins, as it counts at `now`.
     pub fn second(&self, now: SimTime) -> SimTime {
-        let ahead_ns = match &self.slave {
-            Some(slave) => slave.shows_ns(now) - i128::from(now.0),
-            None => self.epoch.unix_ns(SimTime::ZERO),
-        };
-        SimTime((-ahead_ns).rem_euclid(SECOND_NS) as u64)
+        master::second(self.slave.as_ref(), self.epoch, now)
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::angles::{geometry, lasers_of, serial_text};
 use super::m1_points;
 use super::parts::{Part, Reading, own_step, parts};
-use super::profile::{PtpState, RobosenseLaser, RobosenseProfile};
+use super::profile::{PtpState, RobosenseProfile, UnitLaser};
 use crate::config::profile::Profile;
 use crate::decoder::datagram::{
     CloudPoint, DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep,
@@ -167,15 +167,11 @@ impl RobosenseDecoder {
     }
 
     /// The unit's own lasers, and where their angles are from.
-    fn lasers(&self, driver: &RobosenseProfile) -> (Vec<RobosenseLaser>, &'static str) {
+    fn lasers(&self, driver: &RobosenseProfile) -> (Vec<UnitLaser>, &'static str) {
         let angles = self.state.as_ref().map_or(&[][..], |state| &state.angles[..]);
-        let own = |(laser, angles): (&RobosenseLaser, &[Option<f64>; 2])| {
+        let own = |(laser, angles): (&UnitLaser, &[Option<f64>; 2])| {
             let [elevation_deg, azimuth_deg] = *angles;
-            Some(RobosenseLaser {
-                elevation_deg: elevation_deg?,
-                azimuth_deg: azimuth_deg?,
-                ..*laser
-            })
+            Some(UnitLaser { elevation_deg: elevation_deg?, azimuth_deg: azimuth_deg?, ..*laser })
         };
         let told: Option<Vec<_>> = driver.lasers.iter().zip(angles).map(own).collect();
         match told.filter(|told| told.len() == driver.lasers.len()) {
@@ -297,11 +293,12 @@ impl DatagramDecoder for RobosenseDecoder {
         let layout = packet.layout();
         let unit_m = layout.distance_unit_m();
         let mut shots = Vec::new();
-        let mut see = |laser: usize, azimuth_deg: f64, point: Point| {
+        let mut see = |laser: usize, [elevation_deg, azimuth_deg]: [f64; 2], point: Point| {
             if point.distance > 0 {
                 shots.push(Shot {
                     laser: laser as u16,
                     azimuth_deg: azimuth_deg.rem_euclid(360.0),
+                    elevation_deg,
                     range_m: f64::from(point.distance) * unit_m,
                     intensity: point.intensity,
                 });
@@ -311,7 +308,8 @@ impl DatagramDecoder for RobosenseDecoder {
             for block in 0..layout.shape().blocks {
                 let (_, number, points) = packet.angled(block);
                 for (laser, point) in points.enumerate().filter(|_| number < 2) {
-                    see(laser, -point.angles_deg()[1], point.point);
+                    let [up_deg, left_deg] = point.angles_deg();
+                    see(laser, [up_deg, -left_deg], point.point);
                 }
             }
             return shots;
@@ -320,7 +318,7 @@ impl DatagramDecoder for RobosenseDecoder {
         for part in parts(&packet, reading).iter().filter(|part| !part.is_second) {
             for slot in &part.slots {
                 for (place, point) in packet.points(slot).enumerate() {
-                    see(slot.first_laser + place, part.centideg / 100.0, point);
+                    see(slot.first_laser + place, [0.0, part.centideg / 100.0], point);
                 }
             }
         }

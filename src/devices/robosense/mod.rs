@@ -40,7 +40,7 @@ use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::ptp::PtpSend;
 use crate::ptp::account::ClockAccount;
-use crate::robosense::profile::{RobosenseLaser, RobosenseProfile, RobosenseSettings};
+use crate::robosense::profile::{RobosenseProfile, RobosenseSettings, UnitLaser};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::lidar_with_imu::LidarWithImu;
@@ -65,7 +65,7 @@ pub struct Robosense {
     profile: Arc<RobosenseProfile>,
     settings: RobosenseSettings,
     /// The unit's own.
-    lasers: Vec<RobosenseLaser>,
+    lasers: Vec<UnitLaser>,
     raster: Option<Arc<Raster>>,
     stream: PacketStream<Planner>,
     /// In force.
@@ -257,8 +257,8 @@ impl Robosense {
         let out = bytes[slot.bytes(shape)].chunks_exact_mut(shape.point);
         let mut returns = 0;
         for (echoes, out) in echoes.iter().zip(out) {
-            let pair = selected(mode.returns, mode.order, echoes);
-            let point = self.points.point(pair[usize::from(slot.is_second)]);
+            let echo = selected(mode.returns, mode.order, echoes, slot.is_second);
+            let point = self.points.point(echo);
             returns += u32::from(point.distance != 0);
             point.put(out);
         }
@@ -291,8 +291,8 @@ impl Robosense {
             let points = shape.point_at(block, 0)..shape.point_at(block, shape.points);
             let out = bytes[points].chunks_exact_mut(shape.point);
             for ((echoes, angles), out) in echoes.iter().zip(angles).zip(out) {
-                let pair = selected(mode.returns, mode.order, echoes);
-                let point = self.points.point(pair[usize::from(plan.is_second)]);
+                let echo = selected(mode.returns, mode.order, echoes, plan.is_second);
+                let point = self.points.point(echo);
                 returns += u32::from(point.distance != 0);
                 AngledPoint { point, angles: *angles }.put(out);
             }
@@ -416,10 +416,13 @@ impl Device for Robosense {
     }
 
     fn advance(&mut self, now: SimTime) {
-        self.stream.advance(now);
-        if let Some(slave) = &mut self.clock.slave {
-            slave.advance(now);
+        // A master within Menura changes the clock between two calls.
+        let heard = |unit: &mut Self| unit.clock.slave.as_mut()?.advance_to_message(now);
+        while let Some(at) = heard(self) {
+            self.stream.advance(at);
+            self.follow(self.stream.program.takes_effect(at));
         }
+        self.stream.advance(now);
         self.send_imu();
         self.send_difop();
         self.release();

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::profile::{Returns, RobosenseLaser, RobosenseProfile, TwoReturns};
+use super::profile::{Returns, RobosenseProfile, TwoReturns, UnitLaser};
 use super::raster::Raster;
 use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::{FiringSlot, RotorMotion, Sweep};
@@ -153,15 +153,17 @@ impl Planner {
         let group = self.group(mode.returns) as u64;
         let mut firings = Vec::with_capacity(wanted);
         let mut step = self.cursor.step;
-        let first_ns = self.profile.step_ns(step);
+        let at = |step: u64| SimTime(self.profile.step_ns(step));
+        let first = at(step);
         while firings.len() < wanted {
-            let at = |step: u64| SimTime(self.profile.step_ns(step));
-            if at(step).0 > first_ns + LONGEST_NS {
+            let begins = at(step);
+            if begins.0 > first.0 + LONGEST_NS {
                 return (Vec::new(), step);
             }
-            let azimuth = self.azimuth(program, at(step));
+            let azimuth = self.azimuth(program, begins);
             if self.raster.is_some() || mode.view.contains(azimuth) {
-                firings.extend((step..step + group).map(|step| (at(step), azimuth)));
+                firings.push((begins, azimuth));
+                firings.extend((step + 1..step + group).map(|step| (at(step), azimuth)));
             }
             step += group;
         }
@@ -180,13 +182,19 @@ impl Planner {
         let start = firings[0].0;
         // Of an M1 all packets are alike but for the rounding of their starts.
         let own = |(at, _): &(SimTime, u16)| (at.0 - start.0) as u32;
-        let offsets: Vec<u32> = match &self.raster {
-            Some(_) => (0..firings.len() as u64).map(|f| self.profile.step_ns(f) as u32).collect(),
-            None => firings.iter().map(own).collect(),
+        let is_usual = match &self.raster {
+            Some(_) => firings.len() == self.usual.0.len(),
+            None => firings.iter().map(own).eq(self.usual.0.iter().copied()),
         };
-        if self.usual.0 != offsets {
+        if !is_usual {
+            let offsets: Vec<u32> = match &self.raster {
+                Some(_) => {
+                    (0..firings.len() as u64).map(|f| self.profile.step_ns(f) as u32).collect()
+                }
+                None => firings.iter().map(own).collect(),
+            };
             let lasers = &self.profile.lasers;
-            let slot = |after_ns: u32, (laser, own): (usize, &RobosenseLaser)| FiringSlot {
+            let slot = |after_ns: u32, (laser, own): (usize, &UnitLaser)| FiringSlot {
                 offset_ns: after_ns + own.firing_ns,
                 laser: laser as u16,
             };

@@ -4,7 +4,10 @@ use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::ptp::PtpOptions;
 use crate::spinning::clock_settings::ClockSettings;
+pub use crate::spinning::master::PtpState;
 use crate::spinning::motor_settings::MotorSettings;
+use crate::spinning::turns::scaled;
+pub use crate::spinning::unit_lasers::{UnitLaser, UnitSpread};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::robosense::difop::{SUPPLIES, SyncMode, TEMPERATURES};
 use crate::wire::robosense::layout::Layout;
@@ -13,7 +16,6 @@ words!(Returns: "strongest" => Strongest, "last" => Last, "first" => First, "dua
     "dual-strongest-first" => DualStrongestFirst, "dual-first-last" => DualFirstLast);
 words!(TwoReturns: "strongest-first" => StrongestFirst, "last-first" => LastFirst);
 words!(UcwpEffect: "at-once" => AtOnce, "restarts" => Restarts, "stored" => Stored);
-words!(PtpState: "none" => None, "locked" => Locked, "virtual" => Virtual, "wire" => Wire);
 
 /// A firmware of one model.
 #[derive(Clone, Debug)]
@@ -43,7 +45,7 @@ pub struct RobosenseProfile {
     /// Where beams leave: from the axis outward in the rotor's direction, and up, metres.
     pub exit_m: [f64; 2],
     /// By channel.
-    pub lasers: Vec<RobosenseLaser>,
+    pub lasers: Vec<UnitLaser>,
     /// The inertial unit of an Airy.
     pub imu: Option<ImuProfile>,
     /// Values that a rig may override.
@@ -96,26 +98,6 @@ pub struct RasterProfile {
     pub columns: u32,
     /// From row to row and from firing to firing, degrees.
     pub step_deg: f64,
-}
-
-/// Standard deviations of units' angles from the nominal ones, degrees.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct UnitSpread {
-    /// Of elevations.
-    pub elevation_std_deg: f64,
-    /// Of azimuths.
-    pub azimuth_std_deg: f64,
-}
-
-/// A laser, as all units of a model have it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RobosenseLaser {
-    /// Up.
-    pub elevation_deg: f64,
-    /// Clockwise of where the rotor looks; of an M1's channel: of straight ahead.
-    pub azimuth_deg: f64,
-    /// After the firing begins, nanoseconds.
-    pub firing_ns: u32,
 }
 
 /// The inertial unit of an Airy.
@@ -184,27 +166,6 @@ pub enum UcwpEffect {
     Restarts,
     /// With the next run: it is stored and reported.
     Stored,
-}
-
-/// Whether a PTP master keeps the clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PtpState {
-    /// There is none.
-    #[default]
-    None,
-    /// The clock is the master's, without error.
-    Locked,
-    /// One within Menura does, by PTP.
-    Virtual,
-    /// One on the network does, or not, by PTP.
-    Wire,
-}
-
-impl PtpState {
-    /// Whether a slave follows the master by PTP.
-    pub fn has_slave(self) -> bool {
-        matches!(self, Self::Wire | Self::Virtual)
-    }
 }
 
 /// The clock.
@@ -291,14 +252,14 @@ impl RobosenseProfile {
 
     /// When firing `step` begins, after the first instant.
     pub fn step_ns(&self, step: u64) -> u64 {
-        let [over, under] = self.period_ns.map(u128::from);
-        (u128::from(step) * over / under) as u64
+        let [over, under] = self.period_ns;
+        scaled(step, over, under)
     }
 
     /// The first firing that does not begin before `at_ns`.
     pub fn step_at(&self, at_ns: u64) -> u64 {
-        let [over, under] = self.period_ns.map(u128::from);
-        let mut step = (u128::from(at_ns) * under / over) as u64;
+        let [over, under] = self.period_ns;
+        let mut step = scaled(at_ns, under, over);
         while self.step_ns(step) < at_ns {
             step += 1;
         }

@@ -2,7 +2,7 @@
 
 use super::profile::{
     Identity, ImuProfile, InterfaceProfile, PacketProfile, PtpState, RasterProfile, Returns,
-    RobosenseLaser, RobosenseProfile, RobosenseSettings, TwoReturns, UcwpEffect, UnitSpread,
+    RobosenseProfile, RobosenseSettings, TwoReturns, UcwpEffect, UnitLaser,
 };
 use super::state::NARROWEST_CENTIDEG;
 use crate::config::profile::Profile;
@@ -13,7 +13,9 @@ use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::spinning::clock_settings;
 use crate::spinning::motor_settings;
-use crate::spinning::profile_read::{self as spinning, Column};
+use crate::spinning::profile_read as spinning;
+use crate::spinning::turns::reduced;
+use crate::spinning::{returns, unit_lasers};
 use crate::wire::robosense::difop::{SUPPLIES, SyncMode};
 use crate::wire::robosense::layout::Layout;
 
@@ -40,14 +42,14 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<RobosenseProfile> {
     let table = root.optional("raster").table("[raster]");
     let raster = table.and_then(raster);
     let table = root.required("returns").table("[returns]");
-    let returns = table.and_then(|table| returns(Keys::of_profile(table), &mut all));
+    let modes = table.and_then(|table| modes(Keys::of_profile(table), &mut all));
     let table = root.required("motor").table("[motor]");
     let motor =
         table.and_then(|table| motor_settings::plain(Keys::of_profile(table), &mut all.motor));
     let clock = root.required("clock").table("[clock]").and_then(clock_settings::profile);
     let table = root.required("sync").table("[sync]");
     let sync = table.and_then(|table| sync(Keys::of_profile(table), &mut all));
-    let spread = root.required("spread").table("[spread]").and_then(spread);
+    let spread = root.required("spread").table("[spread]").and_then(unit_lasers::spread);
     let exit = root.required("exit").table("[exit]").and_then(exit);
     let table = root.optional("imu").table("[imu]");
     let imu = table.and_then(|table| imu(Keys::of_profile(table)));
@@ -71,7 +73,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<RobosenseProfile> {
         // Frames follow one another without a gap.
         Some(raster) => {
             let firings = u64::from(raster.rows * raster.columns);
-            [60_000_000_000, firings * u64::from(*rates_rpm.first()?)]
+            reduced([60_000_000_000, firings * u64::from(*rates_rpm.first()?)])
         }
         None => [period_ns, 1],
     };
@@ -84,7 +86,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<RobosenseProfile> {
         rates_rpm,
         period_ns,
         raster,
-        return_modes: returns?,
+        return_modes: modes?,
         sync_modes: sync?,
         spread: spread?,
         exit_m: exit?,
@@ -103,7 +105,7 @@ pub(crate) fn settings(
     let mut all = driver.defaults.clone();
     let mut keys = Keys::of_rig(table);
     serial(&mut keys, &mut all.serial);
-    rate(&mut keys, profile, &driver.rates_rpm, &mut all.rotation_rate_rpm);
+    spinning::listed_rate(&mut keys, profile, &driver.rates_rpm, &mut all.rotation_rate_rpm);
     let modes: Vec<_> = driver.return_modes.iter().map(|(mode, _)| (mode.word(), *mode)).collect();
     let origin = format!("{}, [returns]", profile.file);
     keys.choice("return_mode", &modes, &origin, &mut all.return_mode);
@@ -140,19 +142,14 @@ fn reach() -> Limit<f64> {
 }
 
 fn sector(keys: &mut Keys<'_>, fov_centideg: &mut [u16; 2]) {
-    let degrees = Limit::new(0.0..=360.0, "degrees", SETTINGS);
-    let field = keys.field("sector_deg").such_as("[270.0, 90.0]");
-    field.defaults_to(fov_centideg.map(|end| f64::from(end) / 100.0).to_vec());
-    let ends = field.numbers::<2>(&degrees);
-    let ends = ends.map(|ends| ends.map(|end| (end * 100.0).round() as u16));
-    if let Some([first, last]) = ends
-        && (i32::from(last) - i32::from(first)).rem_euclid(36_001) < NARROWEST_CENTIDEG.into()
+    if let Some(field) = spinning::sector(keys, 100.0, SETTINGS, fov_centideg)
+        && let [first, last] = fov_centideg.map(i32::from)
+        && (last - first).rem_euclid(36_001) < NARROWEST_CENTIDEG.into()
         && let Some(place) = field.place()
     {
         let label = "allowed: two angles that are 10 degrees apart or more, clockwise";
         keys.table.fault(place.fault("the field of view is too narrow", label));
     }
-    keys.put(ends, fov_centideg);
 }
 
 fn serial(keys: &mut Keys<'_>, serial: &mut [u8; 6]) {
@@ -161,22 +158,8 @@ fn serial(keys: &mut Keys<'_>, serial: &mut [u8; 6]) {
     keys.with_default("serial", default, serial, |field| hexadecimal(field, expected));
 }
 
-/// Bytes as hexadecimal digits.
 fn hexadecimal<const N: usize>(field: &Field<'_>, expected: &str) -> Option<[u8; N]> {
-    let text = field.text(expected)?;
-    let digits = text.value.as_bytes();
-    let byte = |pair: &[u8]| {
-        let pair = std::str::from_utf8(pair).ok()?;
-        u8::from_str_radix(pair, 16).ok()
-    };
-    let is_plain = digits.len() == 2 * N && digits.iter().all(u8::is_ascii_hexdigit);
-    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
-    let bytes = bytes.filter(|_| is_plain).and_then(|bytes| bytes.try_into().ok());
-    if bytes.is_none() {
-        let label = format!("allowed: {expected}");
-        field.fault(text.place.fault("these are not hexadecimal digits", label));
-    }
-    bytes
+    spinning::hexadecimal(field, expected, "these are not hexadecimal digits")
 }
 
 fn two_returns(keys: &mut Keys<'_>, into: &mut TwoReturns) {
@@ -228,9 +211,10 @@ fn interface(mut keys: Keys<'_>, defaults: &mut RobosenseSettings) -> Option<Int
     let mut all = InterfaceProfile::default();
     keys.boolean("has_ucwp", &mut all.has_ucwp);
     ucwp_effect(&mut keys, &mut defaults.ucwp_effect);
-    keys.time_ns("boot_s", &Limit::new(0.1..=600.0, "s", PROFILES), 1e9, &mut all.boot_ns);
-    let celsius = Limit::new(-100.0..=200.0, "degrees C", PROFILES);
-    keys.read("board_temperatures_c", &mut all.celsius, |field| field.numbers(&celsius));
+    spinning::boot(&mut keys, &mut all.boot_ns);
+    keys.read("board_temperatures_c", &mut all.celsius, |field| {
+        field.numbers(&spinning::celsius())
+    });
     let counts = Limit::new(0.0..=65_535.0, "", FORMAT);
     keys.read("supplies", &mut all.supplies, |field| {
         field.numbers::<SUPPLIES>(&counts).map(|all| all.map(|count| count as u16))
@@ -249,9 +233,8 @@ fn packet(mut keys: Keys<'_>, defaults: &mut RobosenseSettings) -> Option<Packet
     keys.integer("model", &byte, model);
     let celsius = Limit::new(-80.0..=127.0, "degrees C", PROFILES);
     keys.number("temperature_c", &celsius, &mut all.celsius);
-    keys.integer("diffuse_full_scale", &byte, &mut all.diffuse_full_scale);
-    let gain = Limit::new(1.1..=1e6, "times a white target", PROFILES);
-    keys.number("retro_full_gain", &gain, &mut all.retro_full_gain);
+    let (full_scale, gain) = (&mut all.diffuse_full_scale, &mut all.retro_full_gain);
+    returns::intensities(&mut keys, &byte, full_scale, gain);
     lag::read(&mut keys, &mut defaults.lag_ns);
     keys.finish()?;
     Some(all)
@@ -264,11 +247,8 @@ fn rotation(
     defaults: &mut RobosenseSettings,
 ) -> Option<(Vec<u32>, u64)> {
     let field = keys.field("rates_rpm");
-    let rpm = Limit::new(60..=6000, "rpm", PROFILES);
     let mut rates: Vec<u32> = Vec::new();
-    let read = field.array("speeds, the factory's first").and_then(|(items, _)| {
-        items.iter().map(|item| item.integer(&rpm)).collect::<Option<Vec<_>>>()
-    });
+    let read = spinning::listed_rates(&field);
     if read.as_ref().is_some_and(Vec::is_empty)
         && let Some(place) = field.place()
     {
@@ -309,24 +289,7 @@ fn raster(table: TableReader<'_>) -> Option<RasterProfile> {
     Some(all)
 }
 
-fn rate(keys: &mut Keys<'_>, profile: &Profile, rates: &[u32], rate_rpm: &mut u32) {
-    let origin = format!("{}, [rotation]", profile.file);
-    let highest = rates.iter().copied().max().unwrap_or_default();
-    let field = keys.field("rotation_rate_rpm");
-    field.defaults_to(*rate_rpm);
-    let rate = field.integer::<u32>(&Limit::new(1..=highest.into(), "rpm", origin.clone()));
-    if rate.is_some_and(|rate| !rates.contains(&rate))
-        && let Some(place) = field.place()
-    {
-        let allowed: Vec<_> = rates.iter().map(u32::to_string).collect();
-        let label = format!("allowed: {} rpm", allowed.join(", "));
-        let fault = place.fault("this unit does not turn at such a rate", label);
-        keys.table.fault(fault.note(format!("limit from {origin}")));
-    }
-    keys.put(rate, rate_rpm);
-}
-
-fn returns(mut keys: Keys<'_>, defaults: &mut RobosenseSettings) -> Option<Vec<(Returns, u8)>> {
+fn modes(mut keys: Keys<'_>, defaults: &mut RobosenseSettings) -> Option<Vec<(Returns, u8)>> {
     let (mut modes, mut codes) = (Vec::new(), Vec::new());
     let field = keys.field("modes");
     keys.put(field.choices(&Returns::WORDS, PROFILES), &mut modes);
@@ -367,16 +330,6 @@ fn sync(mut keys: Keys<'_>, defaults: &mut RobosenseSettings) -> Option<Vec<Sync
     Some(modes)
 }
 
-fn spread(table: TableReader<'_>) -> Option<UnitSpread> {
-    let mut keys = Keys::of_profile(table);
-    let mut all = UnitSpread::default();
-    let degrees = Limit::new(0.0..=1.0, "degrees", PROFILES);
-    keys.number("elevation_std_deg", &degrees, &mut all.elevation_std_deg);
-    keys.number("azimuth_std_deg", &degrees, &mut all.azimuth_std_deg);
-    keys.finish()?;
-    Some(all)
-}
-
 fn exit(table: TableReader<'_>) -> Option<[f64; 2]> {
     let mut keys = Keys::of_profile(table);
     let mut exit_m = [0.0; 2];
@@ -411,23 +364,9 @@ fn imu(mut keys: Keys<'_>) -> Option<ImuProfile> {
     Some(all)
 }
 
-fn lasers(mut table: TableReader<'_>, layout: Option<Layout>) -> Option<Vec<RobosenseLaser>> {
-    let columns = [
-        Column::whole("id", 127, PROFILES),
-        Column::number("elevation_deg", -90.0..=90.0, "degrees", PROFILES),
-        Column::number("azimuth_deg", -180.0..=180.0, "degrees", PROFILES),
-        Column::number("firing_us", 0.0..=1000.0, "us", PROFILES),
-    ];
-    let field = table.required("rows");
+fn lasers(table: TableReader<'_>, layout: Option<Layout>) -> Option<Vec<UnitLaser>> {
     let own = layout.map(Layout::lasers);
     let counts = own.as_ref().map_or(&LASERS[..], std::slice::from_ref);
     let many = own.map_or("5, 16, 32, 96 or 128".to_owned(), |own| own.to_string());
-    let rows = spinning::lasers(&field, counts, &many, &columns, |_| None);
-    table.finish();
-    let laser = |[_, elevation_deg, azimuth_deg, firing_us]: [f64; 4]| RobosenseLaser {
-        elevation_deg,
-        azimuth_deg,
-        firing_ns: (firing_us * 1000.0).round() as u32,
-    };
-    Some(rows?.into_iter().map(laser).collect())
+    unit_lasers::lasers(table, counts, &many)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::profile::{RasterProfile, RobosenseLaser};
+use super::profile::{RasterProfile, UnitLaser};
 use crate::wire::robosense::msop::M1_ANGLE_ZERO;
 
 /// A frame of an M1, packet by packet.
@@ -25,7 +25,7 @@ pub struct PacketAims {
 
 impl Raster {
     /// The frame of channels that look at the azimuths of `lasers`; `firings` make a packet.
-    pub fn new(raster: &RasterProfile, lasers: &[RobosenseLaser], firings: usize) -> Self {
+    pub fn new(raster: &RasterProfile, lasers: &[UnitLaser], firings: usize) -> Self {
         let RasterProfile { rows, columns, step_deg } = *raster;
         let middle = |count: u32| f64::from(count.saturating_sub(1)) / 2.0;
         let told = |deg: f64| (deg * 100.0).round() as i32;

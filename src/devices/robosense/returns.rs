@@ -5,43 +5,38 @@
 
 use super::profile::{PacketProfile, Returns, TwoReturns};
 use crate::sensors::{Echoes, Return};
+use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::robosense::msop::Point;
 
-/// The first and the second return of a pulse; of modes with one return the first.
+/// The first or the second return of a pulse; of modes with one return there is no second.
 #[inline]
-pub fn selected(mode: Returns, order: TwoReturns, echoes: &Echoes) -> [Option<Return>; 2] {
+pub fn selected(
+    mode: Returns,
+    order: TwoReturns,
+    echoes: &Echoes,
+    is_second: bool,
+) -> Option<Return> {
     let echoes = echoes.as_slice();
-    let Some(last) = echoes.len().checked_sub(1) else { return [None; 2] };
+    let last = echoes.len().checked_sub(1)?;
     let strongest = || strongest_but(echoes, None).unwrap_or(0);
-    let one = |place: usize| [Some(echoes[place]), None];
-    let (first, second) = match mode {
-        Returns::Strongest => return one(strongest()),
-        Returns::Last => return one(last),
-        Returns::First => return one(0),
-        Returns::Dual => (strongest(), last),
-        Returns::DualStrongestFirst => (strongest(), 0),
-        Returns::DualFirstLast => (0, last),
-    };
-    let second = match first == second {
+    let other = |first: usize, second: usize| match first == second {
         true => strongest_but(echoes, Some(first)).unwrap_or(first),
         false => second,
     };
-    let pair = [Some(echoes[first]), Some(echoes[second])];
-    match order {
-        TwoReturns::StrongestFirst => pair,
-        TwoReturns::LastFirst => [pair[1], pair[0]],
-    }
-}
-
-/// The place of the strongest echo except that at `but`; of equals the nearest.
-fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
-    let mut best: Option<usize> = None;
-    for place in (0..echoes.len()).filter(|place| Some(*place) != but) {
-        if best.is_none_or(|best| echoes[place].signal > echoes[best].signal) {
-            best = Some(place);
-        }
-    }
-    best
+    // Whether it is the one that the mode names first.
+    let is_named_first = is_second == (order == TwoReturns::LastFirst);
+    let place = match mode {
+        _ if is_second && !mode.is_dual() => return None,
+        Returns::Strongest => strongest(),
+        Returns::Last => last,
+        Returns::First => 0,
+        Returns::Dual | Returns::DualStrongestFirst if is_named_first => strongest(),
+        Returns::DualFirstLast if is_named_first => 0,
+        Returns::Dual => other(strongest(), last),
+        Returns::DualStrongestFirst => other(strongest(), 0),
+        Returns::DualFirstLast => other(0, last),
+    };
+    echoes.get(place).copied()
 }
 
 /// Makes points of echoes.
@@ -49,21 +44,16 @@ fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
 pub struct PointMaker {
     counts_per_m: f32,
     beyond: f32,
-    full_scale: f32,
-    /// Intensities for a factor of e in reflectance.
-    retro_scale: f32,
+    intensities: Intensities,
 }
 
 impl PointMaker {
     /// For the packets of a profile.
     pub fn new(packet: &PacketProfile) -> Self {
-        let full_scale = f64::from(packet.diffuse_full_scale);
-        let retro_scale = (255.0 - full_scale) / libm::log(packet.retro_full_gain);
         Self {
             counts_per_m: packet.layout.distance_unit_m().recip() as f32,
             beyond: f32::from(packet.layout.max_distance()) + 1.0,
-            full_scale: full_scale as f32,
-            retro_scale: retro_scale as f32,
+            intensities: Intensities::new(packet.diffuse_full_scale, packet.retro_full_gain),
         }
     }
 
@@ -76,14 +66,7 @@ impl PointMaker {
         if !(1.0..self.beyond).contains(&counts) {
             return Point::default();
         }
-        let reflectance = echo.intensity;
-        let intensity = if reflectance <= 1.0 {
-            reflectance * self.full_scale
-        } else {
-            self.full_scale + libm::logf(reflectance) * self.retro_scale
-        };
-        // A cast ends at 0 and 255.
-        Point { distance: counts as u16, intensity: (intensity + 0.5) as u8 }
+        Point { distance: counts as u16, intensity: self.intensities.of(echo.intensity) }
     }
 }
 
@@ -97,7 +80,9 @@ mod tests {
         for (range_m, signal) in all {
             echoes.push(Return { range_m: *range_m, intensity: 0.5, signal: *signal });
         }
-        selected(mode, order, &echoes).map(|echo| echo.map(|echo| echo.range_m))
+        [false, true].map(|is_second| {
+            selected(mode, order, &echoes, is_second).map(|echo| echo.range_m)
+        })
     }
 
     #[test]

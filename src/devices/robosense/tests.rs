@@ -4,9 +4,9 @@ use super::profile::{PtpState, Returns, UcwpEffect};
 use super::*;
 use crate::commands::CommandTable;
 use crate::config::profile::Profile;
-use crate::families::catalogue;
-use crate::sensors::{Return, Subject};
-use crate::spinning::testing::without_revoked;
+use crate::config::profile::network::PortIndex;
+use crate::sensors::Subject;
+use crate::spinning::testing::{self, datagrams, driver, echoes, epoch, without_revoked};
 use crate::wire::robosense::difop::{Difop, SyncMode};
 use crate::wire::robosense::imu::Sample;
 use crate::wire::robosense::msop::Packet;
@@ -29,10 +29,6 @@ const NAMES: [&str; 10] = [
 const PEER: Peer = Peer { connection: 7, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 const START_US: i64 = 1_780_315_200_000_000;
 
-fn driver(name: &str) -> Arc<Profile> {
-    catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"))
-}
-
 fn own(profile: &Profile) -> &RobosenseProfile {
     profile.data().unwrap()
 }
@@ -53,52 +49,27 @@ fn unit(name: &str, change: impl FnOnce(&mut RobosenseSettings)) -> Robosense {
     }
     settings.phase_lock = false;
     change(&mut settings);
-    let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
     let (noise, faults) = (NoiseSource::new(1, name), DeviceFaults::default());
-    Robosense::new(driver, &settings, None, noise, epoch, &faults)
+    Robosense::new(driver, &settings, None, noise, epoch(), &faults)
 }
 
-/// Two echoes, of 10 m and of 20 m, the nearer one stronger.
-fn echoes() -> Echoes {
-    let mut echoes = Echoes::default();
-    echoes.push(Return { range_m: 10.0, intensity: 0.25, signal: 0.0025 });
-    echoes.push(Return { range_m: 20.0, intensity: 0.5, signal: 0.00125 });
-    echoes
+/// The nearer echo is the stronger one.
+fn seen() -> Echoes {
+    echoes([0.25, 0.0025], [0.5, 0.00125])
 }
 
 /// Lets the unit run for so long, asked ahead by `ahead_ms`; what it sends.
 fn run_ahead(unit: &mut Robosense, for_ms: u64, ahead_ms: u64) -> Vec<Transmit> {
-    let to = unit.stream.now.0 + for_ms * MS;
-    let mut sent = Vec::new();
-    while unit.stream.now.0 < to {
-        let now = SimTime(unit.stream.now.0 + MS);
-        while let Some(request) = unit.poll_request(SimTime(now.0 + ahead_ms * MS)) {
-            let Subject::Sweep(sweep) = &request.subject else {
-                unit.handle_measurement(&Measurement::new(request, Outcome::Inertial(Vec::new())));
-                continue;
-            };
-            let outcome = Outcome::Echoes(vec![echoes(); sweep.firings.len()]);
-            unit.handle_measurement(&Measurement::new(request, outcome));
-            sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
-        }
-        unit.advance(now);
-        sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
-    }
-    without_revoked(sent)
+    let (from, times_ns) = (unit.stream.now, [for_ms * MS, ahead_ms * MS]);
+    testing::run(unit, from, times_ns, seen(), |_| Outcome::Inertial(Vec::new()))
 }
 
 fn run(unit: &mut Robosense, for_ms: u64) -> Vec<Transmit> {
     run_ahead(unit, for_ms, 60)
 }
 
-fn datagrams(sent: &[Transmit], own: u8) -> Vec<(SimTime, &[u8])> {
-    let of = |transmit: &'_ Transmit| matches!(&transmit.output, Output::Datagram { port, .. } if port.0 == own);
-    let own = sent.iter().filter(|transmit| of(transmit));
-    own.map(|transmit| (transmit.due, transmit.output.bytes().unwrap())).collect()
-}
-
 fn packets(sent: &[Transmit]) -> Vec<(SimTime, Packet<'_>)> {
-    datagrams(sent, 0)
+    datagrams(sent, PortIndex::DATA)
         .into_iter()
         .map(|(due, bytes)| (due, Packet::parse(bytes).unwrap()))
         .collect()
@@ -147,7 +118,7 @@ fn every_model_sends_what_its_layout_says_in_each_mode_at_each_speed() {
                         assert!(points.all(is_there), "{what}");
                     }
                 }
-                let state = datagrams(&sent, 1)[0].1;
+                let state = datagrams(&sent, RobosenseProfile::DIFOP)[0].1;
                 let state = Difop::parse(layout, state).unwrap();
                 assert_eq!((state.returns, state.serial), (code, driver.defaults.serial), "{what}");
                 assert_eq!(layout.is_dual(code), mode.is_dual(), "{what}");
@@ -202,8 +173,8 @@ fn what_is_sent_does_not_depend_on_how_far_ahead_it_is_asked() {
     };
     let (near, far) = (script(1), script(90));
     // Ports by themselves: they have an order each.
-    for port in [0, 1] {
-        assert!(datagrams(&near, port) == datagrams(&far, port), "port {port}");
+    for port in [PortIndex::DATA, RobosenseProfile::DIFOP] {
+        assert!(datagrams(&near, port) == datagrams(&far, port), "{port:?}");
     }
     assert!(near.len() > 500);
 }
@@ -254,14 +225,14 @@ fn state_tells_the_units_own_angles() {
     for name in NAMES.into_iter().filter(|name| !name.contains("m1")) {
         let mut unit = unit(name, |_| {});
         let sent = run(&mut unit, 1);
-        let state = Difop::parse(unit.profile.packet.layout, datagrams(&sent, 1)[0].1).unwrap();
+        let state = Difop::parse(unit.profile.packet.layout, datagrams(&sent, RobosenseProfile::DIFOP)[0].1).unwrap();
         for (laser, told) in unit.lasers.iter().zip(&state.angles) {
             let own = [laser.elevation_deg, laser.azimuth_deg];
             for (own, told) in own.into_iter().zip(told) {
                 assert!((own - told.unwrap()).abs() < 1e-9, "{name}: {own} {told:?}");
             }
         }
-        let spread = |laser: &RobosenseLaser, model: &RobosenseLaser| laser != model;
+        let spread = |laser: &UnitLaser, model: &UnitLaser| laser != model;
         let others = unit.lasers.iter().zip(&unit.profile.lasers).filter(|(a, b)| spread(a, b));
         assert!(others.count() > unit.lasers.len() / 2, "{name}");
     }
@@ -298,7 +269,7 @@ fn every_field_of_a_configuration_does_what_the_table_says() {
     let wanted = HostAddress { ip: IpAddr::from([127, 0, 0, 7]), ports: vec![6689, 8900] };
     assert_eq!(host, Some(wanted));
     let sent = run(&mut unit, 4000);
-    let state = datagrams(&sent, 1).pop().unwrap().1;
+    let state = datagrams(&sent, RobosenseProfile::DIFOP).pop().unwrap().1;
     let state = Difop::parse(Layout::Rs32, state).unwrap();
     assert_eq!((state.rpm, state.turns_rpm, state.fov), (300, 300, [0, 18_000]));
     assert_eq!(state.ips, [[192, 168, 1, 105], [127, 0, 0, 7]]);
@@ -329,7 +300,7 @@ fn another_speed_stops_the_motor() {
     run(&mut unit, 5000);
     let sent = run(&mut unit, 1100);
     assert!(packets(&sent).is_empty());
-    let state = Difop::parse(Layout::Rs16, datagrams(&sent, 1)[0].1).unwrap();
+    let state = Difop::parse(Layout::Rs16, datagrams(&sent, RobosenseProfile::DIFOP)[0].1).unwrap();
     assert_eq!((state.rpm, state.turns_rpm), (0, 0));
 }
 
@@ -341,7 +312,7 @@ fn a_configuration_may_wait_or_restart_the_unit() {
         unit.handle_peer_input(unit.stream.now, PEER, &ucwp().write());
         let sent = run(&mut unit, 2000);
         let state =
-            datagrams(&sent, 1).pop().map(|(_, state)| Difop::parse(Layout::Rs16, state).unwrap());
+            datagrams(&sent, RobosenseProfile::DIFOP).pop().map(|(_, state)| Difop::parse(Layout::Rs16, state).unwrap());
         (unit, packets(&sent).len(), state)
     };
     let (_, count, state) = with(UcwpEffect::Stored);
@@ -350,7 +321,7 @@ fn a_configuration_may_wait_or_restart_the_unit() {
     let (mut unit, count, state) = with(UcwpEffect::Restarts);
     assert!(count < 30 && state.is_none(), "{count}");
     let sent = run(&mut unit, 12_000);
-    let state = Difop::parse(Layout::Rs16, datagrams(&sent, 1).pop().unwrap().1).unwrap();
+    let state = Difop::parse(Layout::Rs16, datagrams(&sent, RobosenseProfile::DIFOP).pop().unwrap().1).unwrap();
     assert_eq!((state.rpm, state.turns_rpm), (300, 300));
     // A unit without UCWP ignores all.
     let mut helios = self::unit("robosense-helios", |_| {});
@@ -381,7 +352,7 @@ fn an_airy_sends_samples() {
                     .map(|n| truth(SimTime(request.start.0 + n * period_ns)))
                     .collect(),
             ),
-            Subject::Sweep(sweep) => Outcome::Echoes(vec![echoes(); sweep.firings.len()]),
+            Subject::Sweep(sweep) => Outcome::Echoes(vec![seen(); sweep.firings.len()]),
             Subject::Instant | Subject::Tile(_) => continue,
         };
         unit.handle_measurement(&Measurement::new(request, outcome));
@@ -389,7 +360,7 @@ fn an_airy_sends_samples() {
     unit.advance(SimTime(40 * MS));
     sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
     let samples: Vec<_> =
-        datagrams(&sent, 2).iter().map(|(_, bytes)| Sample::parse(bytes, 15).unwrap()).collect();
+        datagrams(&sent, RobosenseProfile::IMU).iter().map(|(_, bytes)| Sample::parse(bytes, 15).unwrap()).collect();
     assert!(samples.len() >= 8, "{}", samples.len());
     for (count, sample) in samples.iter().enumerate() {
         assert_eq!(sample.count, count as u32);
@@ -473,4 +444,24 @@ fn a_receiver_sets_the_clock_and_the_phase() {
     assert!(off_us.abs() < 20, "{off_us}");
     let turn = unit.stream.program.rotor().turn(SimTime(9000 * MS));
     assert!((turn - 0.25).abs() < 1e-3, "{turn}");
+}
+
+/// The master sets the clock between two calls. The rotor follows, and what was fired before is stamped as it was.
+#[test]
+fn the_rotor_keeps_the_phase_of_a_master_within_menura() {
+    let mut unit = unit("robosense-helios", |settings| {
+        settings.clock.ptp = PtpState::Virtual;
+        settings.phase_lock = true;
+        settings.phase_deg = 90;
+    });
+    let sent = run(&mut unit, 12_000);
+    let all = packets(&sent);
+    let stamps: Vec<_> = all.iter().map(|(_, packet)| packet.head().unix_us).collect();
+    let steps = stamps.windows(2).filter(|two| !(0..2000).contains(&(two[1] - two[0])));
+    assert_eq!(steps.count(), 1, "from the time since power-up to the master's");
+    let first = |second: i64| stamps.iter().position(|us| *us >= second * 1_000_000).unwrap();
+    let last_s = stamps[stamps.len() - 1] / 1_000_000;
+    let off = i32::from(all[first(last_s)].1.azimuth(0)) - 9000;
+    // Packets are 1.2 degrees apart.
+    assert!((0..=130).contains(&off), "{off}");
 }

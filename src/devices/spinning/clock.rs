@@ -101,7 +101,7 @@ impl DeviceClock {
     }
 
     /// What the clock shows at `at`, nanoseconds of POSIX time.
-    fn shows_ns(&self, at: SimTime) -> i128 {
+    pub fn unix_ns(&self, at: SimTime) -> i128 {
         match self.settings.reference {
             ClockReference::Utc => self.epoch.unix_ns(at),
             ClockReference::FreeRunning => {
@@ -130,12 +130,12 @@ impl DeviceClock {
 
     /// What the clock shows at `at` within its hour: 0..3 600 000 000.
     pub fn micros_past_hour(&self, at: SimTime) -> u32 {
-        (self.shows_ns(at).rem_euclid(3600 * SECOND_NS) / 1000) as u32
+        (self.unix_ns(at).rem_euclid(3600 * SECOND_NS) / 1000) as u32
     }
 
     /// The date and time that the clock shows at `at`.
     pub fn civil(&self, at: SimTime) -> DateTime {
-        jiff::Timestamp::from_nanosecond(self.shows_ns(at))
+        jiff::Timestamp::from_nanosecond(self.unix_ns(at))
             .unwrap_or(jiff::Timestamp::MAX)
             .to_zoned(jiff::tz::TimeZone::UTC)
             .datetime()
@@ -206,7 +206,7 @@ impl DeviceClock {
         }
         if self.is_locked() {
             // To the nearer second: it counts up to half a second fast or slow.
-            let second = (self.shows_ns(at) + SECOND_NS / 2).div_euclid(SECOND_NS);
+            let second = (self.unix_ns(at) + SECOND_NS / 2).div_euclid(SECOND_NS);
             self.set(at, second * SECOND_NS);
         }
     }
@@ -247,7 +247,7 @@ impl DeviceClock {
         if let Some(second) = time
             && (is_valid || !self.settings.needs_valid)
         {
-            let shows_ns = self.shows_ns(at);
+            let shows_ns = self.unix_ns(at);
             let day_ns = midnight_ns(date).unwrap_or(shows_ns - shows_ns.rem_euclid(DAY_NS));
             let below_second_ns = shows_ns.rem_euclid(SECOND_NS);
             self.set(at, day_ns + i128::from(second) * SECOND_NS + below_second_ns);

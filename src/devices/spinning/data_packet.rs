@@ -93,6 +93,7 @@ pub(crate) fn shots(payload: &[u8], lasers: usize, distance_unit_m: f64) -> Vec<
             shots.push(Shot {
                 laser: laser as u16,
                 azimuth_deg: (azimuth_deg + late_deg).rem_euclid(360.0),
+                elevation_deg: 0.0,
                 range_m: f64::from(point.distance) * distance_unit_m,
                 intensity: point.intensity,
             });

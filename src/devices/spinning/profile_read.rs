@@ -225,3 +225,82 @@ pub(crate) fn optics(
     lidar::rig_beam(keys, "{ shape = \"rectangular\" }", reach, beam);
     lidar::rig_noise(keys, "{ range_std_m = 0.02 }", noise);
 }
+
+/// Reads the speeds of a profile, the factory's first.
+pub(crate) fn listed_rates(field: &Field<'_>) -> Option<Vec<u32>> {
+    let rpm = Limit::new(60..=6000, "rpm", PROFILES);
+    let (items, _) = field.array("speeds, the factory's first")?;
+    items.iter().map(|item| item.integer(&rpm)).collect()
+}
+
+/// Reads `rotation_rate_rpm` of a rig, one of the speeds that the profile lists.
+pub(crate) fn listed_rate(
+    keys: &mut Keys<'_>,
+    profile: &Profile,
+    rates: &[u32],
+    rate_rpm: &mut u32,
+) {
+    let origin = format!("{}, [rotation]", profile.file);
+    let highest = rates.iter().copied().max().unwrap_or_default();
+    let field = keys.field("rotation_rate_rpm");
+    field.defaults_to(*rate_rpm);
+    let rate = field.integer::<u32>(&Limit::new(1..=highest.into(), "rpm", origin.clone()));
+    if rate.is_some_and(|rate| !rates.contains(&rate))
+        && let Some(place) = field.place()
+    {
+        let allowed: Vec<_> = rates.iter().map(u32::to_string).collect();
+        let label = format!("allowed: {} rpm", allowed.join(", "));
+        let fault = place.fault("this unit does not turn at such a rate", label);
+        keys.table.fault(fault.note(format!("limit from {origin}")));
+    }
+    keys.put(rate, rate_rpm);
+}
+
+/// Reads `sector_deg` of a rig, from the first to the last angle clockwise, in `steps` of a degree; the key when both
+/// ends are there.
+pub(crate) fn sector<'t>(
+    keys: &mut Keys<'t>,
+    steps: f64,
+    origin: &'static str,
+    ends: &mut [u16; 2],
+) -> Option<Field<'t>> {
+    let degrees = Limit::new(0.0..=360.0, "degrees", origin);
+    let field = keys.field("sector_deg").such_as("[270.0, 90.0]");
+    field.defaults_to(ends.map(|end| f64::from(end) / steps).to_vec());
+    let read = field.numbers::<2>(&degrees);
+    let read = read.map(|ends| ends.map(|end| (end * steps).round() as u16));
+    let is_read = read.is_some();
+    keys.put(read, ends);
+    is_read.then_some(field)
+}
+
+/// Reads `boot_s` of a profile, from a restart until the unit works again.
+pub(crate) fn boot(keys: &mut Keys<'_>, boot_ns: &mut u64) {
+    keys.time_ns("boot_s", &Limit::new(0.1..=600.0, "s", PROFILES), 1e9, boot_ns);
+}
+
+/// Temperatures of a unit's boards.
+pub(crate) fn celsius() -> Limit<f64> {
+    Limit::new(-100.0..=200.0, "degrees C", PROFILES)
+}
+
+/// Reads `N` bytes as hexadecimal digits; `title` says what others are not.
+pub(crate) fn hexadecimal<const N: usize>(
+    field: &Field<'_>,
+    expected: &str,
+    title: &'static str,
+) -> Option<[u8; N]> {
+    let text = field.text(expected)?;
+    let digits = text.value.as_bytes();
+    let byte = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok()?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    let is_plain = digits.len() == 2 * N && digits.iter().all(u8::is_ascii_hexdigit);
+    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+    let bytes = bytes.filter(|_| is_plain).and_then(|bytes| bytes.try_into().ok());
+    if bytes.is_none() {
+        field.fault(text.place.fault(title, format!("allowed: {expected}")));
+    }
+    bytes
+}

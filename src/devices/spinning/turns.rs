@@ -38,3 +38,37 @@ pub fn fires_at(rotor: &Rotor, rpm: u32, turn: SimTime, share: f64) -> SimTime {
     }
     SimTime(at.round().max(turn.0 as f64) as u64)
 }
+
+/// `count * over / under`, rounded down, such as the start of a packet from its number. Products beyond 64 bits are
+/// right, too, but take many times as long.
+#[inline]
+pub fn scaled(count: u64, over: u64, under: u64) -> u64 {
+    match count.checked_mul(over) {
+        Some(product) => product / under,
+        None => (u128::from(count) * u128::from(over) / u128::from(under)) as u64,
+    }
+}
+
+/// The same ratio with the smallest terms.
+pub fn reduced([over, under]: [u64; 2]) -> [u64; 2] {
+    let (mut divisor, mut rest) = (over, under);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    [over / divisor.max(1), under / divisor.max(1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_beyond_64_bits_are_right() {
+        let [over, under] = reduced([60_000_000_000, 126 * 125 * 600]);
+        assert_eq!([over, under], [400_000, 63]);
+        for count in [0, 1, 62, 1_000_000_007, u64::MAX / over, u64::MAX / over + 1, 1 << 50] {
+            let whole = u128::from(count) * 60_000_000_000 / (126 * 125 * 600);
+            assert_eq!(u128::from(scaled(count, over, under)), whole);
+        }
+    }
+}

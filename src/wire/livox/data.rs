@@ -153,14 +153,19 @@ pub struct Point {
 
 impl Point {
     /// Whether nothing came back.
+    #[inline]
     pub fn is_empty(&self, kind: DataType) -> bool {
         match kind {
             DataType::Spherical => self.place[0] == 0,
-            DataType::Cartesian | DataType::Cartesian16 => self.place == [0; 3],
+            DataType::Cartesian | DataType::Cartesian16 => {
+                let [x, y, z] = self.place;
+                x | y | z == 0
+            }
         }
     }
 
     /// Writes it to a slice of [`DataType::point_len`] bytes; what does not fit is cut off.
+    #[inline]
     pub fn put(&self, kind: DataType, out: &mut [u8]) {
         let [a, b, c] = self.place;
         let short =

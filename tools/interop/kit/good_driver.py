@@ -4,6 +4,7 @@
     good_driver.py hdl64e PORT SENSOR CALIBRATION
     good_driver.py xt32 PORT SENSOR PTC
     good_driver.py helios PORT SENSOR DIFOP_PORT
+    good_driver.py mid360 PORT SENSOR
     good_driver.py lms291 TTY
     good_driver.py utm30lx TTY
     good_driver.py lms111 HOST PORT
@@ -24,6 +25,7 @@ import struct
 import sys
 import termios
 import time
+import zlib
 
 SILENT_S = 1.2
 LMS_RATES = (9600, 38400, 9600, 19200)
@@ -237,6 +239,36 @@ def helios(port, sensor, difop):
                     round(flat * math.cos(rotor + aside) + 0.03498 * math.cos(rotor), 3),
                     round(-flat * math.sin(rotor + aside) - 0.03498 * math.sin(rotor), 3), round(distance * math.sin(up), 3),
                 ))
+
+
+# Places of the data types, and bytes of a point: millimetres, centimetres, and millimetres with two angles.
+LIVOX_POINTS = {1: ("<iii", 14), 2: ("<hhh", 8), 3: ("<IHH", 10)}
+
+
+def mid360(port, sensor):
+    points, frame, packets = [], None, 0
+    for data in datagrams(int(port), sensor):
+        if data is None or len(data) < 36 or data[0] != 0 or int.from_bytes(data[1:3], "little") != len(data):
+            continue
+        kind, stamp_ns = data[10], int.from_bytes(data[28:36], "little")
+        form, size = LIVOX_POINTS.get(kind, ("", 0))
+        if len(data) != 36 + 96 * size or zlib.crc32(data[28:]) != int.from_bytes(data[24:28], "little"):
+            continue
+        # A frame lasts a tenth of a second.
+        if frame not in (None, stamp_ns // 100_000_000):
+            tell("points", stamp_s=stamp_ns / 1e9, points=points)
+            points = []
+        frame, packets = stamp_ns // 100_000_000, packets + 1
+        if packets % 17:
+            continue
+        for at in range(36, len(data), size):
+            x, y, z = struct.unpack_from(form, data, at)
+            if kind == 3:
+                down, left = math.radians(y / 100), math.radians(z / 100)
+                x, y, z = (x * math.sin(down) * math.cos(left), x * math.sin(down) * math.sin(left), x * math.cos(down))
+            unit = 0.01 if kind == 2 else 0.001
+            if (x, y, z) != (0, 0, 0):
+                points.append((round(x * unit, 3), round(y * unit, 3), round(z * unit, 3)))
 
 
 # Serial lines.
@@ -545,7 +577,7 @@ def roboclaw(tty):
 
 
 if __name__ == "__main__":
-    products = {p.__name__: p for p in (hdl64e, xt32, helios, lms291, utm30lx, lms111, vn100, roboclaw)}
+    products = {p.__name__: p for p in (hdl64e, xt32, helios, mid360, lms291, utm30lx, lms111, vn100, roboclaw)}
     if len(sys.argv) < 3 or sys.argv[1] not in products:
         sys.exit(__doc__)
     try:

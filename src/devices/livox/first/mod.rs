@@ -185,8 +185,8 @@ impl LivoxFirst {
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         let lidar = MultiEchoLidar(self.lidar());
         match self.profile.imu {
-            Some(own) => {
-                let imu_m = DVec3::from_array(own.place_m);
+            Some(_) => {
+                let imu_m = DVec3::from_array(self.settings.imu_place_mm) / 1000.0;
                 Arc::new(LidarWithImu { lidar, imu: ImuSensor::of_motion_alone(), imu_m })
             }
             None => Arc::new(lidar),

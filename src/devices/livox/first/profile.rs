@@ -181,6 +181,8 @@ pub struct FirstSettings {
     pub return_mode: ReturnMode,
     /// Whether inertial samples are sent until a host asks for something else.
     pub imu_enable: bool,
+    /// Place of the IMU in the frame of the points: forward, left, up, millimetres.
+    pub imu_place_mm: [f64; 3],
     /// Whether the unit sends to the link's address although no host has connected.
     pub streams_alone: bool,
     /// Whether the unit is switched on at the first instant; else it has been running.

@@ -1,7 +1,7 @@
 //! Reads the profile of a Livox of the protocol "SDK 1", and what a rig sets on one.
 
 use super::super::profile::PtpState;
-use super::super::profile_read::imu;
+use super::super::profile_read::{imu, place};
 use super::profile::{
     FirstProfile, FirstSettings, Form, Identity, InterfaceProfile, PointProfile, Ports, ReturnMode,
 };
@@ -30,7 +30,12 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<FirstProfile> {
     let identity = table.and_then(|table| identity(Keys::of_profile(table), &mut all));
     let field = root.optional("imu");
     let has_imu = field.is_written();
-    let imu = if has_imu { field.table("[imu]").and_then(imu).map(Some) } else { Some(None) };
+    let imu = if has_imu {
+        let table = field.table("[imu]");
+        table.and_then(|table| imu(Keys::of_profile(table), &mut all.imu_place_mm)).map(Some)
+    } else {
+        Some(None)
+    };
     let table = root.required("interface").table("[interface]");
     let interface = table.and_then(|table| interface(Keys::of_profile(table), &mut all));
     let table = root.required("pattern").table("[pattern]");
@@ -72,6 +77,7 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &FirstProfile) -> Option<
     keys.choice("return_mode", &modes, "the profile, [interface]", &mut all.return_mode);
     if driver.imu.is_some() {
         keys.boolean("imu_enable", &mut all.imu_enable);
+        place(&mut keys, "imu_place_mm", &mut all.imu_place_mm);
     }
     keys.boolean("streams_alone", &mut all.streams_alone);
     keys.boolean("starts_cold", &mut all.starts_cold);

@@ -19,7 +19,7 @@ pub(super) fn shots(packet: &Packet<'_>, turn: u16) -> Vec<Shot> {
             if first.range_mm > 0 {
                 let range_m = f64::from(first.range_mm) / 1000.0;
                 let intensity = first.reflectivity;
-                shots.push(Shot { laser, azimuth_deg, range_m, intensity });
+                shots.push(Shot { laser, azimuth_deg, elevation_deg: 0.0, range_m, intensity });
             }
         }
     }

@@ -1,0 +1,59 @@
+//! What points say of the echoes of a pulse, alike in several families.
+
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::Limit;
+use crate::sensors::Return;
+
+/// The place of the strongest echo except that at `but`; of equals the nearest.
+pub fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
+    let mut best: Option<usize> = None;
+    for place in (0..echoes.len()).filter(|place| Some(*place) != but) {
+        if best.is_none_or(|best| echoes[place].signal > echoes[best].signal) {
+            best = Some(place);
+        }
+    }
+    best
+}
+
+/// Bytes for reflectances: in proportion for diffuse surfaces, logarithmic above.
+#[derive(Clone, Copy, Debug)]
+pub struct Intensities {
+    full_scale: f32,
+    /// Counts for a factor of e in reflectance.
+    retro_scale: f32,
+}
+
+impl Intensities {
+    /// A white diffuse target has the intensity `diffuse_full_scale`. A retro-reflector that sends back
+    /// `retro_full_gain` times as much has 255.
+    pub fn new(diffuse_full_scale: u8, retro_full_gain: f64) -> Self {
+        let full_scale = f64::from(diffuse_full_scale);
+        let retro_scale = (255.0 - full_scale) / libm::log(retro_full_gain);
+        Self { full_scale: full_scale as f32, retro_scale: retro_scale as f32 }
+    }
+
+    /// The intensity of an echo of this reflectance.
+    #[inline]
+    pub fn of(&self, reflectance: f32) -> u8 {
+        let intensity = if reflectance <= 1.0 {
+            reflectance * self.full_scale
+        } else {
+            self.full_scale + libm::logf(reflectance) * self.retro_scale
+        };
+        // A cast ends at 0 and 255.
+        (intensity + 0.5) as u8
+    }
+}
+
+/// Reads `diffuse_full_scale`, which `byte` limits, and `retro_full_gain` of a profile.
+pub(crate) fn intensities(
+    keys: &mut Keys<'_>,
+    byte: &Limit<i128>,
+    full_scale: &mut u8,
+    gain: &mut f64,
+) {
+    keys.integer("diffuse_full_scale", byte, full_scale);
+    let times = Limit::new(1.1..=1e6, "times a white target", PROFILES);
+    keys.number("retro_full_gain", &times, gain);
+}

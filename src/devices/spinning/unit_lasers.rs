@@ -1,0 +1,82 @@
+//! The lasers of one unit, whose angles are a little off those of its model and follow from its serial number.
+
+use super::profile_read::{self, Column};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::{Limit, TableReader};
+use crate::sensors::noise::{NoiseSource, Quantity};
+
+/// Standard deviations of units' angles from the nominal ones, degrees.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct UnitSpread {
+    /// Standard deviation of elevations.
+    pub elevation_std_deg: f64,
+    /// Standard deviation of azimuths.
+    pub azimuth_std_deg: f64,
+}
+
+/// A laser, as all units of a model have it, or as one unit has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct UnitLaser {
+    /// Up.
+    pub elevation_deg: f64,
+    /// Clockwise of where the rotor looks when the firing begins; without a rotor, of straight ahead.
+    pub azimuth_deg: f64,
+    /// After the firing begins, nanoseconds.
+    pub firing_ns: u32,
+}
+
+/// The lasers of the unit with this serial number; `rounded` gives an angle in steps of the unit's own table.
+pub fn of_unit(
+    model: &[UnitLaser],
+    spread: UnitSpread,
+    serial: &str,
+    rounded: impl Fn(f64) -> f64,
+) -> Vec<UnitLaser> {
+    let noise = NoiseSource::new(0, serial).request(0);
+    let own = |(index, laser): (usize, &UnitLaser)| {
+        let draw = |quantity| noise.standard_normal(index, quantity);
+        let up = spread.elevation_std_deg * draw(Quantity::LaserElevation);
+        let across = spread.azimuth_std_deg * draw(Quantity::LaserAzimuth);
+        UnitLaser {
+            elevation_deg: rounded(laser.elevation_deg + up),
+            azimuth_deg: rounded(laser.azimuth_deg + across),
+            ..*laser
+        }
+    };
+    model.iter().enumerate().map(own).collect()
+}
+
+/// Reads `[spread]` of a profile.
+pub(crate) fn spread(table: TableReader<'_>) -> Option<UnitSpread> {
+    let mut keys = Keys::of_profile(table);
+    let mut all = UnitSpread::default();
+    let degrees = Limit::new(0.0..=1.0, "degrees", PROFILES);
+    keys.number("elevation_std_deg", &degrees, &mut all.elevation_std_deg);
+    keys.number("azimuth_std_deg", &degrees, &mut all.azimuth_std_deg);
+    keys.finish()?;
+    Some(all)
+}
+
+/// Reads `[lasers]` of a profile: as many rows as one of `counts`, which `many` gives in words.
+pub(crate) fn lasers(
+    mut table: TableReader<'_>,
+    counts: &[usize],
+    many: &str,
+) -> Option<Vec<UnitLaser>> {
+    let columns = [
+        Column::whole("id", 127, PROFILES),
+        Column::number("elevation_deg", -90.0..=90.0, "degrees", PROFILES),
+        Column::number("azimuth_deg", -180.0..=180.0, "degrees", PROFILES),
+        Column::number("firing_us", 0.0..=1000.0, "us", PROFILES),
+    ];
+    let field = table.required("rows");
+    let rows = profile_read::lasers(&field, counts, many, &columns, |_| None);
+    table.finish();
+    let laser = |[_, elevation_deg, azimuth_deg, firing_us]: [f64; 4]| UnitLaser {
+        elevation_deg,
+        azimuth_deg,
+        firing_ns: (firing_us * 1000.0).round() as u32,
+    };
+    Some(rows?.into_iter().map(laser).collect())
+}
