@@ -31,7 +31,7 @@ use crate::links::part_file::OutPath;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Cmd {
-    /// The suite: all, lidar, scanner, gnss, imu, base, or the path of a file that ends in .toml
+    /// The suite: all, lidar, scanner, gnss, imu, base, camera, or the path of a file that ends in .toml
     #[arg(required_unless_present = "list")]
     suite: Option<String>,
 
@@ -395,13 +395,15 @@ fn explained(case: &Case) -> String {
     }
     for stranger in &case.strangers {
         item(format!(
-            "a stranger sends {} from {} to {} s",
+            "a stranger sends {}{} from {} to {} s",
             match stranger.sends {
                 crate::kit::case::Sends::Garbage => "garbage",
+                crate::kit::case::Sends::Bytes => "given datagrams",
                 crate::kit::case::Sends::Twin if stranger.capture.is_some() =>
                     "what a captured unit sent",
                 crate::kit::case::Sends::Twin => "what another unit sends",
             },
+            stranger.to.as_ref().map_or_else(String::new, |to| format!(" to the device's `{to}`")),
             stranger.start_s,
             stranger.start_s + stranger.duration_s
         ));

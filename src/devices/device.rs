@@ -109,6 +109,8 @@ pub enum Output {
     Revoke(PortIndex),
     /// Datagrams that are due then or later go to another host; those of ports with the number 0 go on as before.
     Host(HostAddress),
+    /// Datagrams that are due then or later may be divided on their way, or not.
+    Fragments(bool),
     /// The robot's drive, or one of its joints, is told something. Nothing leaves by the device's link.
     Actuate(Actuation),
 }
@@ -126,6 +128,7 @@ impl Output {
             | Self::PulsePerSecond(_)
             | Self::Revoke(_)
             | Self::Host(_)
+            | Self::Fragments(_)
             | Self::Actuate(_) => None,
         }
     }
@@ -156,6 +159,7 @@ impl Output {
             | Self::PulsePerSecond(_)
             | Self::Revoke(_)
             | Self::Host(_)
+            | Self::Fragments(_)
             | Self::Actuate(_) => None,
         }
     }

@@ -112,7 +112,7 @@ pub struct WebPost {
     pub body: String,
 }
 
-/// Somebody else who sends datagrams to the driver.
+/// Somebody else who sends datagrams to the driver, or to the device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stranger {
     /// The data.
@@ -121,7 +121,7 @@ pub struct Stranger {
     pub start_s: f64,
     /// For how long, seconds.
     pub duration_s: f64,
-    /// Datagrams of garbage a second; a twin sends at its own rate.
+    /// Datagrams a second; a twin sends at its own rate.
     pub rate_hz: f64,
     /// Bytes of each datagram of garbage; random if there is none.
     pub size_bytes: Option<u16>,
@@ -131,6 +131,10 @@ pub struct Stranger {
     pub set: Vec<String>,
     /// A capture of a real unit (a twin), sent in place of what Menura records.
     pub capture: Option<PathBuf>,
+    /// The datagrams that are sent in turn, of one who sends bytes.
+    pub datagrams: Vec<Vec<u8>>,
+    /// The control of the device to which they go, by its key in a rig; the driver if there is none.
+    pub to: Option<String>,
 }
 
 /// Data of a rogue sender.
@@ -140,6 +144,8 @@ pub enum Sends {
     Garbage,
     /// Data of a second unit of the same product.
     Twin,
+    /// Given datagrams, in turn.
+    Bytes,
 }
 
 impl Case {

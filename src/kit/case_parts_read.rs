@@ -63,7 +63,7 @@ pub(super) fn web_post(mut table: TableReader<'_>) -> Option<WebPost> {
 }
 
 pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
-    let words = [("garbage", Sends::Garbage), ("twin", Sends::Twin)];
+    let words = [("garbage", Sends::Garbage), ("twin", Sends::Twin), ("bytes", Sends::Bytes)];
     let sends = table.required("sends").choice(&words, FORMAT);
     let start_s = table.required("start_s").number(&seconds(0.0));
     let duration_s = table.required("duration_s").number(&seconds(0.01));
@@ -91,9 +91,52 @@ pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
         file.fault(text.place.fault("keys of the rig do not change a capture", label));
     }
     let capture = capture.map(|text| text.value.into());
+    let datagrams = datagrams(&table.optional("datagrams"), sends == Some(Sends::Bytes));
+    let to = table.optional("to");
+    let to = if to.is_written() {
+        Some(to.text("a control of the device, such as \"gvcp\"")?.value)
+    } else {
+        None
+    };
     table.finish();
     let (sends, start_s, duration_s) = (sends?, start_s?, duration_s?);
-    Some(Stranger { sends, start_s, duration_s, rate_hz, size_bytes, from: from?, set, capture })
+    Some(Stranger {
+        sends,
+        start_s,
+        duration_s,
+        rate_hz,
+        size_bytes,
+        from: from?,
+        set,
+        capture,
+        datagrams: datagrams?,
+        to,
+    })
+}
+
+/// Datagrams in hexadecimal digits; one who sends bytes has at least one.
+fn datagrams(field: &Field<'_>, are_needed: bool) -> Option<Vec<Vec<u8>>> {
+    const ALLOWED: &str = "texts of hexadecimal digits, such as [\"42 01 00 02 00 00 00 01\"]";
+    if !field.is_written() && !are_needed {
+        return Some(Vec::new());
+    }
+    let texts = field.strings(ALLOWED)?;
+    let bytes = |text: &String| -> Option<Vec<u8>> {
+        let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b' ').collect();
+        let (pairs, rest) = digits.as_chunks::<2>();
+        if !rest.is_empty() {
+            return None;
+        }
+        pairs.iter().map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()).collect()
+    };
+    let read: Option<Vec<_>> = texts.iter().map(bytes).collect();
+    let read = read.filter(|datagrams| !datagrams.is_empty());
+    if read.is_none()
+        && let Some(place) = field.place()
+    {
+        field.fault(place.fault("these are no datagrams", format!("allowed: {ALLOWED}")));
+    }
+    read
 }
 
 /// `"ADDRESS"` or `"ADDRESS:PORT"` of the loopback interface.

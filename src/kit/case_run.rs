@@ -236,7 +236,12 @@ impl CaseRun<'_> {
         let first = rig.as_mut().expect("just started").first_instant()?;
         let zero = first + Duration::from_secs_f64(self.settle_s);
         for (stranger, twin) in self.case.strangers.iter().zip(&self.twins) {
-            let to = self.links.data.expect("strangers need a port to send to");
+            let named = |to: &String| self.links.commands.iter().find(|(key, _)| key == to);
+            let to = match &stranger.to {
+                Some(to) => named(to).map(|(_, address)| *address),
+                None => self.links.data,
+            };
+            let to = to.expect("strangers need a port to send to");
             let seed = self.seed;
             scope.spawn(move || stranger::send(stranger, twin, to, zero, seed, over));
         }

@@ -49,7 +49,7 @@ mod tests {
     fn embedded_suites_and_rigs_are_sound() {
         assert_eq!(
             suite_names().collect::<Vec<_>>(),
-            ["all", "base", "gnss", "imu", "lidar", "scanner"]
+            ["all", "base", "camera", "gnss", "imu", "lidar", "scanner"]
         );
         for name in suite_names() {
             let suite = Suite::load(name).unwrap_or_else(|faults| panic!("{faults}"));

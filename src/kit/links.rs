@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::config::profile::ControlKind;
 use crate::config::rig::{ControlConfig, DeviceConfig, LineConfig, LinkConfig, Rig};
@@ -14,6 +15,7 @@ use crate::kit::placeholders::Placeholders;
 #[derive(Debug, Default)]
 pub struct Ports {
     given: Mutex<HashSet<u16>>,
+    addresses: AtomicU16,
 }
 
 impl Ports {
@@ -35,6 +37,28 @@ impl Ports {
     }
 }
 
+impl Ports {
+    /// An address of the loopback interface where nobody has this UDP port: for devices that their hosts look for at
+    /// the port of the product.
+    ///
+    /// # Errors
+    /// The system has none.
+    fn own_address(&self, port: u16) -> std::io::Result<Ipv4Addr> {
+        // Runs of the kit beside one another begin with networks of their own.
+        let network = 64 + (std::process::id() % 128) as u8;
+        let mut last = std::io::Error::from(std::io::ErrorKind::AddrInUse);
+        for _ in 0..1000 {
+            let [high, low] = self.addresses.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+            let address = Ipv4Addr::new(127, network, high, low.max(1));
+            match UdpSocket::bind((address, port)) {
+                Ok(_) => return Ok(address),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
 /// The links of a case.
 #[derive(Clone, Debug, Default)]
 pub struct CaseLinks {
@@ -48,6 +72,8 @@ pub struct CaseLinks {
     pub data: Option<SocketAddr>,
     /// Where the web interface of the device under test is, if it has one.
     pub web: Option<SocketAddr>,
+    /// Where the device under test takes datagrams as commands, by the keys of a rig.
+    pub commands: Vec<(&'static str, SocketAddr)>,
 }
 
 /// Gives every device of `rig` links of its own in `folder`, or leaves them as they are if `keep`; `subject` is the
@@ -68,7 +94,15 @@ pub fn of_case(
     for index in std::iter::once(subject).chain(others) {
         let device = &rig.devices[index];
         let prefix = if index == subject { String::new() } else { format!("{}.", device.name) };
-        let mut one = OneDevice { device, prefix, keep, folder, ports, links: &mut links };
+        let sought = device.profile.product.controls.iter().find_map(|control| {
+            let is_sought = matches!(
+                control.kind,
+                ControlKind::Datagrams { hears_broadcasts: true, answers_all: false }
+            );
+            control.port.filter(|_| is_sought && !keep)
+        });
+        let own = sought.map(|port| ports.own_address(port)).transpose()?;
+        let mut one = OneDevice { device, prefix, keep, folder, ports, own, links: &mut links };
         one.link(index == subject)?;
         one.controls(index == subject)?;
     }
@@ -81,6 +115,8 @@ struct OneDevice<'a> {
     keep: bool,
     folder: &'a Path,
     ports: &'a Ports,
+    /// The device's own address, if its hosts look for it at its product's port.
+    own: Option<Ipv4Addr>,
     links: &'a mut CaseLinks,
 }
 
@@ -105,7 +141,12 @@ impl OneDevice<'_> {
                         self.set("udp.from", &format!("\"{}\"", SocketAddr::new(from.ip(), 0)));
                     }
                 }
-                let from = udp.from.map(|from| from.ip()).filter(|ip| !ip.is_unspecified());
+                if let Some(own) = self.own {
+                    let port = udp.from.map_or(0, |from| from.port());
+                    self.set("udp.from", &format!("\"{own}:{port}\""));
+                }
+                let from = self.own.map(IpAddr::V4).or(udp.from.map(|from| from.ip()));
+                let from = from.filter(|ip| !ip.is_unspecified());
                 let loopback = to.ip().is_loopback().then_some(IpAddr::V4(Ipv4Addr::LOCALHOST));
                 self.tell("udp_host", to.ip().to_string());
                 self.tell("udp_port", to.port().to_string());
@@ -202,12 +243,18 @@ impl OneDevice<'_> {
                 | ControlConfig::Datagrams { address, .. } => {
                     let mut address = *address;
                     let is_udp = matches!(control, ControlConfig::Datagrams { .. });
-                    if !self.keep {
+                    if let Some(own) = self.own.filter(|_| is_udp) {
+                        address = SocketAddr::from((own, address.port()));
+                        self.set(key, &format!("\"{address}\""));
+                    } else if !self.keep {
                         if !address.ip().is_loopback() {
                             address.set_ip(Ipv4Addr::LOCALHOST.into());
                         }
                         address.set_port(self.ports.free(is_udp)?);
                         self.set(key, &format!("\"{address}\""));
+                    }
+                    if is_subject && is_udp {
+                        self.links.commands.push((key, address));
                     }
                     self.tell(key, address.to_string());
                     if is_subject && kind == ControlKind::Web {

@@ -234,7 +234,13 @@ impl Plan {
             let text = "it needs the device's web interface, `link.web` of the rig";
             return Err(Verdict::NotApplicable(text.into()));
         }
-        if case.strangers.iter().any(|_| links.data.is_none_or(|to| !to.ip().is_loopback())) {
+        let missing = case.strangers.iter().filter_map(|stranger| stranger.to.as_ref());
+        let mut missing = missing.filter(|to| links.commands.iter().all(|(key, _)| key != to));
+        if let Some(to) = missing.next() {
+            return Err(Verdict::NotApplicable(format!("it needs the device's `link.{to}`")));
+        }
+        let to_driver = case.strangers.iter().any(|stranger| stranger.to.is_none());
+        if to_driver && links.data.is_none_or(|to| !to.ip().is_loopback()) {
             let text = "strangers send datagrams to this machine's own addresses; this device sends none there";
             return Err(Verdict::NotApplicable(text.into()));
         }

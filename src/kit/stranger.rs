@@ -1,4 +1,5 @@
-//! Somebody else who sends datagrams to the driver: garbage, or what another unit of the same product sends.
+//! Somebody else who sends datagrams to the driver or the device: garbage, given bytes, or what another unit of the same product
+//! sends.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -88,6 +89,14 @@ pub fn send(
                 sent += 1;
             }
         }
+        Sends::Bytes => {
+            while wait(begins + period * sent as u32) {
+                let datagrams = stranger.datagrams.len().max(1);
+                let Some(bytes) = stranger.datagrams.get(sent as usize % datagrams) else { break };
+                let _ = socket.send_to(bytes, to);
+                sent += 1;
+            }
+        }
         Sends::Twin => {
             for (since, bytes) in twin {
                 if !wait(begins + *since) {
@@ -133,6 +142,8 @@ mod tests {
             from: (ADDRESS, 0).into(),
             set: Vec::new(),
             capture: None,
+            datagrams: Vec::new(),
+            to: None,
         };
         let heard = |seed| {
             let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -164,6 +175,8 @@ mod tests {
             from: "127.0.0.71:0".parse().unwrap(),
             set: Vec::new(),
             capture: None,
+            datagrams: Vec::new(),
+            to: None,
         };
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();

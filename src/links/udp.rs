@@ -122,12 +122,7 @@ impl UdpLink {
         }
         set_ttl(&socket, options)?;
         if let (Some(dont_fragment), true) = (options.dont_fragment, to.is_ipv4()) {
-            let discovery = match dont_fragment {
-                true => Ipv4PathMtuDiscovery::DO,
-                false => Ipv4PathMtuDiscovery::DONT,
-            };
-            set_ip_mtu_discover(&socket, discovery)
-                .map_err(|error| told(&error.into(), "cannot set the don't-fragment flag"))?;
+            set_dont_fragment(&socket, dont_fragment)?;
         }
         if let Some(from) = from {
             let sharing =
@@ -296,6 +291,14 @@ impl UdpLink {
         Ok(())
     }
 
+    /// Whether routers must not divide the datagrams that are sent from now on.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn set_dont_fragment(&self, dont_fragment: bool) -> io::Result<()> {
+        if self.to().is_ipv4() { set_dont_fragment(&self.socket, dont_fragment) } else { Ok(()) }
+    }
+
     fn target(&self) -> MutexGuard<'_, SocketAddr> {
         self.to.lock().expect("no holder panics")
     }
@@ -349,6 +352,15 @@ mod libc_code {
 /// smaller ones: the socket does not know the netmask).
 fn looks_like_broadcast(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V4(ip) if ip.octets()[3] == 255)
+}
+
+fn set_dont_fragment(socket: &Socket, dont_fragment: bool) -> io::Result<()> {
+    let discovery = match dont_fragment {
+        true => Ipv4PathMtuDiscovery::DO,
+        false => Ipv4PathMtuDiscovery::DONT,
+    };
+    set_ip_mtu_discover(socket, discovery)
+        .map_err(|error| told(&error.into(), "cannot set the don't-fragment flag"))
 }
 
 fn set_ttl(socket: &Socket, options: &UdpOptions) -> io::Result<()> {

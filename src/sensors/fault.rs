@@ -82,6 +82,16 @@ pub enum EffectKind {
     },
     /// The clock that stamped it follows a PTP master, and what that sends is disturbed.
     PtpDisturbed,
+    /// Frames before this one were lost within a camera.
+    FramesDropped {
+        /// Number of frames.
+        count: u64,
+    },
+    /// A frame was exposed for another time than is set.
+    ExposureOff {
+        /// Its exposure by that set, in per cent.
+        percent: u64,
+    },
 }
 
 impl EffectKind {
@@ -107,6 +117,8 @@ impl EffectKind {
             Self::AlertActive => ("alert_active", None),
             Self::FewerShots { percent } => ("fewer_shots_percent", Some(percent)),
             Self::PtpDisturbed => ("ptp_disturbed", None),
+            Self::FramesDropped { count } => ("frames_dropped", Some(count)),
+            Self::ExposureOff { percent } => ("exposure_percent", Some(percent)),
         }
     }
 }

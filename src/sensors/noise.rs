@@ -115,6 +115,8 @@ pub enum Quantity {
     PixelPattern,
     /// When a pixel looks within its exposure.
     PixelTime,
+    /// Whether a camera loses a frame.
+    FrameLoss,
 }
 
 /// The random numbers of one device.

@@ -5,7 +5,7 @@
   those of GOOD on the other rigs of the suites.
 - Each of the first one's seventeen faults fails the cases that are meant for it, and not those of BESIDE.
 - Real drivers come to the verdicts that are known of them, weaknesses included: velodyne-decoder, MRPT's for Velodynes,
-  Hokuyos, the LMS 1xx and the LMS 2xx, hilspy, ouster-sdk, pynmeagps, gpsd, vectornav-vn200 and basicmicro. REAL explains
+  Hokuyos, the LMS 1xx and the LMS 2xx, hilspy, ouster-sdk, pynmeagps, gpsd, vectornav-vn200, basicmicro and Aravis. REAL explains
   each weakness.
 
 A run is one of ROTATIONS rotations, which the commit's hash selects; `--rotation N` selects one by hand.
@@ -169,6 +169,13 @@ REAL = {
                   "firmware-os1-64-2-5", "ptp-unlocked-ouster", "ptp-locks-ouster", "ptp-steps-ouster", "ptp-lost-ouster"],
         ("--rig", "os1"),
         [sys.executable, str(SCRIPTS / "ouster_driver.py"), "{udp_port}", "{sensor_ip}", "{web}"], {}),
+    # Debian's Python has the bindings of Aravis.
+    "aravis": (
+        "camera", ["steady", "sensor-first", "driver-first", "driver-restart", "unplugged", "flicker", "power-cycle", "resend",
+                   "duplicates", "reordering", "late-packets", "cut-packets", "dropped-frames", "heartbeat-lost",
+                   "two-controllers", "controlled-by-another", "triggered", "trigger-storm", "no-trigger",
+                   "exposure-change", "frame-id-wrap", "clock-forward", "clock-back", "ptp-locks", "ptp-steps"], (),
+        ["/usr/bin/python3", str(SCRIPTS / "aravis_driver.py"), "{sensor_ip}"], {}),
     "vectornav-vn200": (
         "imu", ["steady", "motion", "noise", "lost-bytes", "power-cycle", "silent", "upside-down", "samples-lost",
                 "mode-ypr", "mode-imu", "mode-off", "clock-back"], (),

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::GigeCamera;
-use super::features::{Access, Feature, Kind, Values, at};
+use super::faults::{CameraFault, on};
+use super::features::{Access, Feature, Kind, Values, at, line, source};
+use super::profile::{CameraSettings, PtpSource};
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::time::SimTime;
 use crate::wire::gige::gvsp::{OVERHEAD, Shape};
@@ -14,15 +16,28 @@ use crate::{Output, Transmit};
 
 /// Acknowledgements that are repeated when their command is.
 const REMEMBERED: usize = 16;
-/// What the unit can do of GVCP: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION, serial number, user
-/// name.
-const CAPABILITY: u32 = 0xc000_0067;
+/// What the unit can do of GVCP: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION, scheduled actions,
+/// PTP, unconditional actions, link speed, switching the heartbeat off, serial number, user name.
+const CAPABILITY: u32 = 0xf01a_0067;
+/// Bit of the configuration that switches PTP on.
+const PTP_ON: u32 = 1 << 19;
+/// Bit of the packet size's register.
+const DONT_FRAGMENT: u32 = 1 << 30;
 /// Packet sizes: least, greatest.
 const PACKET_BYTES: [u32; 2] = [220, 9000];
 /// Least and first time without a word of its host, milliseconds.
 const HEARTBEAT_MS: [u32; 2] = [500, 3000];
 /// Answer to commands that store, milliseconds.
 const STORING_MS: u16 = 200;
+
+/// Features on which it depends when frames begin.
+const TRIGGERS: [u32; 5] = [
+    at::TRIGGER_MODE,
+    at::TRIGGER_SOURCE,
+    at::TRIGGER_ACTIVATION,
+    at::TRIGGER_DELAY,
+    at::LINE_INVERTER,
+];
 
 /// Who controls a unit, and its bootstrap registers.
 #[derive(Debug)]
@@ -42,15 +57,12 @@ pub(super) struct Control {
     device_key: u32,
     group: [u32; 2],
     latched: u64,
-    /// When the unit's clock was 0.
-    pub clock_start: SimTime,
     answers: VecDeque<(Peer, u16, Vec<u8>)>,
     actions: Vec<SimTime>,
-    forced: Option<Ipv4Addr>,
 }
 
 impl Control {
-    pub fn new(packet_bytes: u32) -> Self {
+    pub fn new(settings: &CameraSettings) -> Self {
         Self {
             owner: None,
             privilege: 0,
@@ -58,18 +70,16 @@ impl Control {
             heartbeat_ms: HEARTBEAT_MS[1],
             port: 0,
             host: 0,
-            scps: packet_bytes / 4 * 4,
+            scps: settings.packet_bytes / 4 * 4 | DONT_FRAGMENT,
             packet_delay: 0,
             stream_config: 0,
-            gvcp_config: 0,
+            gvcp_config: if settings.ptp == PtpSource::None { 0 } else { PTP_ON },
             gvsp_config: 0,
             device_key: 0,
             group: [0; 2],
             latched: 0,
-            clock_start: SimTime::ZERO,
             answers: VecDeque::new(),
             actions: Vec::new(),
-            forced: None,
         }
     }
 
@@ -119,7 +129,9 @@ impl GigeCamera {
         }
         let Ok(command) = Command::parse(bytes) else { return };
         let due = SimTime(self.now.0 + self.profile.timing.reply_ns);
-        if self.control.owner == Some(peer) {
+        let is_unnoticed =
+            on(&self.faults, self.now).any(|(fault, _)| fault.kind == CameraFault::HeartbeatLost);
+        if self.control.owner == Some(peer) && !is_unnoticed {
             self.control.heard = self.now;
         }
         let remembered =
@@ -231,19 +243,22 @@ impl GigeCamera {
         if is_shut { Err(status::ACCESS_DENIED) } else { Ok(()) }
     }
 
-    /// The unit reports the address that it was given until it restarts. Datagrams still come by the link's address.
+    /// Sockets stay where they are: only the unit's own address can be forced on it.
     fn force_ip(&mut self, payload: &[u8]) -> Result<Vec<u8>, u16> {
         if payload.len() != 56 {
             return Err(status::INVALID_HEADER);
         }
-        if payload[2..8] != self.profile.network.source_mac {
+        if payload[2..8] != self.mac {
             return Err(status::INVALID_PARAMETER);
         }
         let ip = Ipv4Addr::new(payload[20], payload[21], payload[22], payload[23]);
         if self.control.owner.is_some() {
             return Err(status::ACCESS_DENIED);
         }
-        self.control.forced = Some(ip);
+        if ip != self.address {
+            tracing::warn!("FORCEIP to {ip} is refused: the camera stays at {}", self.address);
+            return Err(status::INVALID_PARAMETER);
+        }
         Ok(Vec::new())
     }
 
@@ -260,7 +275,7 @@ impl GigeCamera {
         match action.at {
             None => self.fire(self.now),
             Some(ticks) => {
-                let at = SimTime(ticks.saturating_add(control.clock_start.0));
+                let at = self.clock.time_of(self.now, ticks);
                 if at < self.now {
                     return Err(status::ACTION_LATE);
                 }
@@ -274,7 +289,9 @@ impl GigeCamera {
     }
 
     fn fire(&mut self, at: SimTime) {
-        if self.values.get(at::TRIGGER_MODE) != 0.0 && self.values.whole(at::TRIGGER_SOURCE) == 1 {
+        if self.values.get(at::TRIGGER_MODE) != 0.0
+            && self.values.whole(at::TRIGGER_SOURCE) == source::ACTION
+        {
             self.trigger(at);
         }
     }
@@ -321,7 +338,15 @@ impl GigeCamera {
             _ => {}
         }
         if let Some((feature, into)) = self.features.word(address) {
-            let bytes = feature.to_bytes(self.values.get(feature.address));
+            let value = match feature.address {
+                at::LINE_STATUS => self.line_status(self.values.whole(at::LINE_SELECTOR)).into(),
+                at::LINE_STATUS_ALL => [line::INPUT, line::OUTPUT]
+                    .map(|number| f64::from(u8::from(self.line_status(number)) << number))
+                    .iter()
+                    .sum(),
+                address => self.values.get(address),
+            };
+            let bytes = feature.to_bytes(value);
             return Ok([bytes[into], bytes[into + 1], bytes[into + 2], bytes[into + 3]]);
         }
         self.register(address).map(u32::to_be_bytes)
@@ -329,8 +354,7 @@ impl GigeCamera {
 
     fn register(&self, address: u32) -> Result<u32, u16> {
         let control = &self.control;
-        let [a, b, c, d, e, f] = self.profile.network.source_mac;
-        let address_now = control.forced.unwrap_or(self.address);
+        let [a, b, c, d, e, f] = self.mac;
         Ok(match address {
             0x0000 => 0x0002_0000,
             0x0004 => 0x8000_0001,
@@ -338,9 +362,9 @@ impl GigeCamera {
             0x000c => u32::from_be_bytes([c, d, e, f]),
             0x0010 => 7,
             0x0014 => 5,
-            0x0024 => address_now.to_bits(),
+            0x0024 => self.address.to_bits(),
             0x0034 => {
-                if address_now.is_loopback() {
+                if self.address.is_loopback() {
                     0xff00_0000
                 } else {
                     0xffff_ff00
@@ -363,7 +387,8 @@ impl GigeCamera {
             0x0958 => STORING_MS.into(),
             0x0960 => control.gvsp_config,
             0x0964 => 1,
-            0x0968 | 0x096c => 0,
+            0x0968 => 0,
+            0x096c => self.clock.state(self.now) as u32,
             0x0970 => REMEMBERED as u32,
             0x0a00 => control.privilege,
             0x0a04 => 0,
@@ -380,6 +405,10 @@ impl GigeCamera {
             0x0d24 => control.stream_config,
             0x9800 => control.group[0],
             0x9804 => control.group[1],
+            at::PTP_LATCH => 0,
+            at::PTP_STATUS => self.clock.latched.0 as u32,
+            at::PTP_OFFSET => (self.clock.latched.1 >> 32) as u32,
+            at::PTP_OFFSET_LOW => self.clock.latched.1 as u32,
             _ => return Err(status::INVALID_ADDRESS),
         })
     }
@@ -443,7 +472,15 @@ impl GigeCamera {
         if feature.kind == Kind::Command {
             return if value == 0.0 { Ok(()) } else { self.execute(feature.address) };
         }
+        // The input has no source.
+        if feature.address == at::LINE_SOURCE && self.values.whole(at::LINE_SELECTOR) == line::INPUT
+        {
+            return Err(status::WRITE_PROTECT);
+        }
         self.values.set(feature.address, value);
+        if TRIGGERS.contains(&feature.address) {
+            self.plan_again();
+        }
         if matches!(feature.address, at::BINNING_X | at::BINNING_Y) {
             self.values.set(at::OFFSET_X, 0.0);
             self.values.set(at::OFFSET_Y, 0.0);
@@ -464,15 +501,17 @@ impl GigeCamera {
             at::STOP => self.stop_stream(),
             at::TRIGGER_SOFTWARE => {
                 if self.values.get(at::TRIGGER_MODE) == 0.0
-                    || self.values.whole(at::TRIGGER_SOURCE) != 0
+                    || self.values.whole(at::TRIGGER_SOURCE) != source::SOFTWARE
                 {
                     return Err(status::ACCESS_DENIED);
                 }
                 self.trigger(self.now);
             }
             at::USER_SET_LOAD => {
-                let saved = self.values.whole(at::USER_SET) == 1;
-                self.values = if saved { self.saved.clone() } else { Values::of(&self.features) };
+                match self.values.whole(at::USER_SET) {
+                    1 => self.values.load(&self.saved, &self.features),
+                    _ => self.values.load(&Values::of(&self.features), &self.features),
+                }
                 self.refresh();
             }
             at::USER_SET_SAVE if self.values.whole(at::USER_SET) == 0 => {
@@ -482,9 +521,10 @@ impl GigeCamera {
             at::RESET => {
                 self.let_go();
                 self.power_on();
-                self.control = Control::new(self.settings.packet_bytes);
+                self.control = Control::new(&self.settings);
                 self.up_at = SimTime(self.now.0 + self.profile.timing.boot_ns);
-                self.control.clock_start = self.now;
+                self.clock.restart(self.up_at);
+                self.clock.switch(self.up_at, self.settings.ptp != PtpSource::None);
             }
             _ => return Err(status::WRITE_PROTECT),
         }
@@ -492,7 +532,7 @@ impl GigeCamera {
     }
 
     fn set_register(&mut self, peer: Peer, address: u32, value: u32) -> Result<(), u16> {
-        let ticks = self.ticks(self.now);
+        let ticks = self.clock.ticks(self.now);
         let control = &mut self.control;
         match address {
             0x0938 => control.heartbeat_ms = value.max(HEARTBEAT_MS[0]),
@@ -501,11 +541,19 @@ impl GigeCamera {
                 if value & 2 != 0 {
                     control.latched = ticks;
                 }
-                if value & 1 != 0 {
-                    control.clock_start = self.now;
+                if value & 1 != 0 && !self.clock.reset(self.now) {
+                    return Err(status::ACCESS_DENIED);
                 }
             }
-            0x0954 => control.gvcp_config = value & 0b1011,
+            0x0954 => {
+                control.gvcp_config = value & (PTP_ON | 0b1011);
+                self.clock.switch(self.now, value & PTP_ON != 0);
+            }
+            at::PTP_LATCH => {
+                if value != 0 {
+                    self.clock.latch(self.now);
+                }
+            }
             0x0960 => control.gvsp_config = value & 1 << 30,
             0x0964 | 0x0968 if value <= 1 => {}
             0x0a00 => return self.take_control(peer, value),
@@ -524,7 +572,12 @@ impl GigeCamera {
             0x0d04 => {
                 let [least, most] = PACKET_BYTES;
                 let size = (value & 0xffff).clamp(least, most) / 4 * 4;
-                control.scps = value & 0x4000_0000 | size;
+                let has_changed = (control.scps ^ value) & DONT_FRAGMENT != 0;
+                control.scps = value & DONT_FRAGMENT | size;
+                if has_changed {
+                    let output = Output::Fragments(value & DONT_FRAGMENT == 0);
+                    self.ready.push_back(Transmit::new(self.now, output));
+                }
                 if value >> 31 != 0 {
                     self.fire_test();
                 }

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use super::profile::{CameraProfile, CameraSettings};
+use super::faults::FAULTS as CAMERA_FAULTS;
+use super::profile::{CameraProfile, CameraSettings, PtpSource};
 use super::{GigeCamera, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
-use crate::config::profile::{Control, ControlKind, Product, Profile};
+use crate::config::profile::{
+    Control, ControlKind, DeviceFaultKind, GpsInputRefusal, Product, Profile,
+};
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
 use crate::family::{Family, Readers, Unit};
+use crate::ptp::faults::{FAULTS, PTP_LOST};
 use crate::wire::gige::PORT;
 
 /// `gige-camera`
@@ -38,6 +42,7 @@ impl Family for GigeCameraFamily {
                 kind: ControlKind::Datagrams { hears_broadcasts: true, answers_all: false },
                 port: Some(PORT),
             }],
+            has_gps_input: true,
             ..Product::of_datagrams("a camera", profile.datagram_ports())
         }
     }
@@ -51,13 +56,42 @@ impl Family for GigeCameraFamily {
         (!settings.streams_alone).then_some(streams)
     }
 
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        const ALL: [DeviceFaultKind; 4] = {
+            let [a, b, c] = CAMERA_FAULTS;
+            [a, b, c, PTP_LOST]
+        };
+        &ALL
+    }
+
+    fn ptp_faults(&self) -> &'static [DeviceFaultKind] {
+        FAULTS
+    }
+
+    fn gps_input_refusal(&self, settings: &CameraSettings) -> Option<GpsInputRefusal> {
+        settings.line1.is_some().then_some(GpsInputRefusal {
+            title: "`gps_cable` conflicts with `line1`",
+            label: "remove this or `line1`",
+        })
+    }
+
+    fn follows_ptp(&self, settings: &CameraSettings) -> bool {
+        matches!(settings.ptp, PtpSource::Wire | PtpSource::Virtual)
+    }
+
+    fn speaks_ptp(&self, settings: &CameraSettings) -> bool {
+        settings.ptp == PtpSource::Wire
+    }
+
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
-        let mut device =
-            GigeCamera::new(unit.profile, unit.settings, unit.config.link.datagram_host());
+        let host = unit.config.link.datagram_host();
+        let noise = unit.noise();
+        let mut device = GigeCamera::new(unit.profile, unit.settings, host, noise, unit.epoch);
+        device.set_faults(unit.faults);
         if let Some(address) = unit.config.link.own_address() {
             device.set_address(address);
         }
-        let sensor = device.sensor(unit.noise(), unit.epoch);
+        let sensor = device.sensor(unit.epoch);
         Built { device: Box::new(device), sensor }
     }
 

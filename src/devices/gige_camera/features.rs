@@ -1,10 +1,9 @@
 //! The one table of a camera's features. Registers, the GenICam description and the table of commands come of it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use super::profile::CameraProfile;
-use crate::wire::gige::gvsp::PixelFormat;
+use crate::wire::gige::gvsp::{CHUNK_TAIL, PixelFormat};
 use crate::wire::gige::status;
 
 /// Addresses of features.
@@ -40,6 +39,8 @@ pub(super) mod at {
     pub const TRIGGER_DELAY: u32 = 0x1_0148;
     pub const TRIGGERS_MISSED: u32 = 0x1_0150;
     pub const TRIGGER_ACTIVATION: u32 = 0x1_0154;
+    pub const EXPOSURE_LEAST: u32 = 0x1_0158;
+    pub const EXPOSURE_MOST: u32 = 0x1_0160;
     pub const GAIN: u32 = 0x1_0200;
     pub const GAIN_AUTO: u32 = 0x1_0208;
     pub const BLACK: u32 = 0x1_0210;
@@ -47,14 +48,57 @@ pub(super) mod at {
     pub const USER_SET: u32 = 0x1_0300;
     pub const USER_SET_LOAD: u32 = 0x1_0304;
     pub const USER_SET_SAVE: u32 = 0x1_0308;
+    pub const USER_SET_DEFAULT: u32 = 0x1_030c;
     pub const RESET: u32 = 0x1_0310;
     pub const TEMPERATURE: u32 = 0x1_0318;
     pub const PARAMS_LOCKED: u32 = 0x1_0320;
     pub const PACKETS_SENT: u32 = 0x1_0324;
     pub const PACKETS_RESENT: u32 = 0x1_0328;
     pub const FRAMES_DROPPED: u32 = 0x1_032c;
+    pub const LINE_SELECTOR: u32 = 0x1_0400;
+    pub const LINE_MODE: u32 = 0x1_0404;
+    pub const LINE_INVERTER: u32 = 0x1_0408;
+    pub const LINE_STATUS: u32 = 0x1_040c;
+    pub const LINE_STATUS_ALL: u32 = 0x1_0410;
+    pub const LINE_SOURCE: u32 = 0x1_0414;
+    pub const CHUNK_MODE: u32 = 0x1_0500;
+    pub const CHUNK_SELECTOR: u32 = 0x1_0504;
+    pub const CHUNK_ENABLE: u32 = 0x1_0508;
+    pub const PTP_LATCH: u32 = 0x1_0600;
+    pub const PTP_STATUS: u32 = 0x1_0604;
+    pub const PTP_OFFSET: u32 = 0x1_0608;
+    pub const PTP_OFFSET_LOW: u32 = 0x1_060c;
     /// First address of the description.
     pub const XML: u32 = 0x2_0000;
+}
+
+/// Features of which there is one for each value of another, with that other.
+const SELECTED: [(u32, u32); 5] = [
+    (at::LINE_MODE, at::LINE_SELECTOR),
+    (at::LINE_INVERTER, at::LINE_SELECTOR),
+    (at::LINE_STATUS, at::LINE_SELECTOR),
+    (at::LINE_SOURCE, at::LINE_SELECTOR),
+    (at::CHUNK_ENABLE, at::CHUNK_SELECTOR),
+];
+/// Features that a user set does not keep: the choice of sets, and locks.
+const NOT_KEPT: [u32; 3] = [at::USER_SET, at::USER_SET_DEFAULT, at::PARAMS_LOCKED];
+
+/// Values of `TriggerSource`.
+pub(super) mod source {
+    pub const SOFTWARE: u32 = 0;
+    pub const ACTION: u32 = 1;
+    pub const LINE: u32 = 2;
+}
+
+/// Values of `LineSelector`.
+pub(super) mod line {
+    pub const INPUT: u32 = 0;
+    pub const OUTPUT: u32 = 1;
+}
+
+/// The feature that selects the one at `address`.
+pub(super) fn selector_of(address: u32) -> Option<u32> {
+    SELECTED.iter().find(|(selected, _)| *selected == address).map(|(_, selector)| *selector)
 }
 
 /// What a feature is.
@@ -82,7 +126,7 @@ pub(super) enum Access {
 pub(super) struct Feature {
     pub address: u32,
     pub name: &'static str,
-    category: &'static str,
+    pub category: &'static str,
     pub kind: Kind,
     pub access: Access,
     /// Its value at power-on.
@@ -134,6 +178,8 @@ impl Features {
         const DEVICE: &str = "DeviceControl";
         const TRANSPORT: &str = "TransportLayerControl";
         const SETS: &str = "UserSetControl";
+        const LINES: &str = "DigitalIOControl";
+        const CHUNKS: &str = "ChunkDataControl";
         let rows = [
             (
                 at::WIDTH,
@@ -171,7 +217,7 @@ impl Features {
                 IMAGE,
                 Choice(vec![("1", 1), ("2", 2), ("4", 4)]),
                 Idle,
-                1.0,
+                settings.binning.into(),
             ),
             (
                 at::BINNING_Y,
@@ -179,7 +225,7 @@ impl Features {
                 IMAGE,
                 Choice(vec![("1", 1), ("2", 2), ("4", 4)]),
                 Idle,
-                1.0,
+                settings.binning.into(),
             ),
             (
                 at::TEST_PATTERN,
@@ -187,7 +233,7 @@ impl Features {
                 IMAGE,
                 choice(&["Off", "GreyHorizontalRamp", "GreyHorizontalRampMoving", "ColorBar"]),
                 Write,
-                0.0,
+                f64::from(settings.test_pattern as u32),
             ),
             (at::REVERSE_X, "ReverseX", IMAGE, Switch, Idle, 0.0),
             (at::REVERSE_Y, "ReverseY", IMAGE, Switch, Idle, 0.0),
@@ -236,6 +282,22 @@ impl Features {
             ),
             (at::EXPOSURE_AUTO, "ExposureAuto", ACQUISITION, auto(), Write, 0.0),
             (
+                at::EXPOSURE_LEAST,
+                "ExposureAutoLowerLimit",
+                ACQUISITION,
+                Float(us[0], us[1], "us"),
+                Write,
+                us[0],
+            ),
+            (
+                at::EXPOSURE_MOST,
+                "ExposureAutoUpperLimit",
+                ACQUISITION,
+                Float(us[0], us[1], "us"),
+                Write,
+                us[1],
+            ),
+            (
                 at::TRIGGER_SELECTOR,
                 "TriggerSelector",
                 ACQUISITION,
@@ -243,20 +305,27 @@ impl Features {
                 Write,
                 0.0,
             ),
-            (at::TRIGGER_MODE, "TriggerMode", ACQUISITION, choice(&["Off", "On"]), Write, 0.0),
+            (
+                at::TRIGGER_MODE,
+                "TriggerMode",
+                ACQUISITION,
+                choice(&["Off", "On"]),
+                Write,
+                u8::from(settings.trigger.source().is_some()).into(),
+            ),
             (
                 at::TRIGGER_SOURCE,
                 "TriggerSource",
                 ACQUISITION,
-                choice(&["Software", "Action1"]),
+                choice(&["Software", "Action1", "Line1"]),
                 Write,
-                0.0,
+                settings.trigger.source().unwrap_or(source::SOFTWARE).into(),
             ),
             (
                 at::TRIGGER_ACTIVATION,
                 "TriggerActivation",
                 ACQUISITION,
-                choice(&["RisingEdge"]),
+                choice(&["RisingEdge", "FallingEdge", "AnyEdge"]),
                 Write,
                 0.0,
             ),
@@ -270,6 +339,14 @@ impl Features {
             (at::USER_SET, "UserSetSelector", SETS, choice(&["Default", "UserSet1"]), Write, 0.0),
             (at::USER_SET_LOAD, "UserSetLoad", SETS, Command, Idle, 0.0),
             (at::USER_SET_SAVE, "UserSetSave", SETS, Command, Write, 0.0),
+            (
+                at::USER_SET_DEFAULT,
+                "UserSetDefault",
+                SETS,
+                choice(&["Default", "UserSet1"]),
+                Write,
+                0.0,
+            ),
             (at::RESET, "DeviceReset", DEVICE, Command, Write, 0.0),
             (
                 at::TEMPERATURE,
@@ -279,6 +356,25 @@ impl Features {
                 Read,
                 profile.identity.temperature_c,
             ),
+            (at::LINE_SELECTOR, "LineSelector", LINES, choice(&["Line1", "Line2"]), Write, 0.0),
+            (at::LINE_MODE, "LineMode", LINES, choice(&["Input", "Output"]), Read, 0.0),
+            (at::LINE_INVERTER, "LineInverter", LINES, Switch, Write, 0.0),
+            (at::LINE_STATUS, "LineStatus", LINES, Switch, Read, 0.0),
+            (at::LINE_STATUS_ALL, "LineStatusAll", LINES, whole(3), Read, 0.0),
+            (at::LINE_SOURCE, "LineSource", LINES, choice(&["Off", "ExposureActive"]), Write, 0.0),
+            (at::CHUNK_MODE, "ChunkModeActive", CHUNKS, Switch, Idle, 0.0),
+            (
+                at::CHUNK_SELECTOR,
+                "ChunkSelector",
+                CHUNKS,
+                // The image is in every payload.
+                Choice(
+                    Chunk::WORDS[1..].iter().map(|(word, chunk)| (*word, *chunk as u32)).collect(),
+                ),
+                Write,
+                1.0,
+            ),
+            (at::CHUNK_ENABLE, "ChunkEnable", CHUNKS, Switch, Idle, 0.0),
             (at::PAYLOAD_SIZE, "PayloadSize", TRANSPORT, whole(u32::MAX), Read, 0.0),
             (at::PARAMS_LOCKED, "TLParamsLocked", TRANSPORT, whole(1), Write, 0.0),
             (at::PACKETS_SENT, "StreamPacketsSent", TRANSPORT, whole(u32::MAX), Read, 0.0),
@@ -329,145 +425,40 @@ impl Features {
             Kind::Choice(_) | Kind::Switch | Kind::Command => Ok(value),
         }
     }
-
-    /// The description of the camera for GenICam clients.
-    pub fn xml(&self, profile: &CameraProfile) -> String {
-        let [vendor, model, ..] = &profile.identity.texts;
-        let minor = profile.identity.schema_minor;
-        let mut xml = format!(
-            "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<RegisterDescription ModelName=\"{}\" VendorName=\"{vendor}\" ToolTip=\"{model}\" StandardNameSpace=\"GEV\" SchemaMajorVersion=\"1\" SchemaMinorVersion=\"{minor}\" SchemaSubMinorVersion=\"0\" MajorVersion=\"1\" MinorVersion=\"0\" SubMinorVersion=\"0\" ProductGuid=\"6d656e75-7261-4000-8000-000000000001\" VersionGuid=\"6d656e75-7261-4000-8000-000000000002\" xmlns=\"http://www.genicam.org/GenApi/Version_1_{minor}\">\n",
-            model.replace(' ', "_"),
-        );
-        let mut categories: Vec<(&str, Vec<&str>)> = Vec::new();
-        for feature in self.0.values() {
-            match categories.iter_mut().find(|(name, _)| *name == feature.category) {
-                Some((_, names)) => names.push(feature.name),
-                None => categories.push((feature.category, vec![feature.name])),
-            }
-        }
-        const TRANSPORT: [&str; 3] = ["GevSCPSPacketSize", "GevSCPSFireTestPacket", "GevSCPD"];
-        const TEXTS: [(&str, u32, u32, &str); 6] = [
-            ("DeviceVendorName", 0x48, 32, "RO"),
-            ("DeviceModelName", 0x68, 32, "RO"),
-            ("DeviceVersion", 0x88, 32, "RO"),
-            ("DeviceManufacturerInfo", 0xa8, 48, "RO"),
-            ("DeviceSerialNumber", 0xd8, 16, "RO"),
-            ("DeviceUserID", 0xe8, 16, "RW"),
-        ];
-        for (name, names) in &mut categories {
-            match *name {
-                "TransportLayerControl" => names.extend(TRANSPORT),
-                "DeviceControl" => names.extend(TEXTS.map(|(name, ..)| name)),
-                _ => {}
-            }
-        }
-        // Writing to a string cannot fail.
-        let mut category = |name: &str, names: &[&str]| {
-            let _ = writeln!(xml, "<Category Name=\"{name}\">");
-            names.iter().for_each(|name| _ = writeln!(xml, "<pFeature>{name}</pFeature>"));
-            let _ = writeln!(xml, "</Category>");
-        };
-        category("Root", &categories.iter().map(|(name, _)| *name).collect::<Vec<_>>());
-        categories.iter().for_each(|(name, names)| category(name, names));
-        for feature in self.0.values() {
-            self.node(feature, &mut xml);
-        }
-        for (name, address, len, access) in TEXTS {
-            let _ = writeln!(
-                xml,
-                "<StringReg Name=\"{name}\"><Address>{address:#x}</Address><Length>{len}</Length><AccessMode>{access}</AccessMode><pPort>Device</pPort></StringReg>"
-            );
-        }
-        let masked = |name: &str, bits: &str| {
-            format!(
-                "<MaskedIntReg Name=\"{name}\"><Address>0xd04</Address><Length>4</Length><AccessMode>RW</AccessMode><pPort>Device</pPort><Cachable>NoCache</Cachable>{bits}<Sign>Unsigned</Sign><Endianess>BigEndian</Endianess></MaskedIntReg>\n"
-            )
-        };
-        xml.push_str("<Integer Name=\"GevSCPSPacketSize\"><pValue>GevSCPSPacketSizeReg</pValue><Min>220</Min><Max>9000</Max><Inc>4</Inc></Integer>\n");
-        xml.push_str(&masked("GevSCPSPacketSizeReg", "<LSB>31</LSB><MSB>16</MSB>"));
-        xml.push_str("<Command Name=\"GevSCPSFireTestPacket\"><pValue>GevSCPSFireTestPacketReg</pValue><CommandValue>1</CommandValue></Command>\n");
-        xml.push_str(&masked("GevSCPSFireTestPacketReg", "<Bit>0</Bit>"));
-        xml.push_str("<Integer Name=\"GevSCPD\"><pValue>GevSCPDReg</pValue><Min>0</Min><Max>10000000</Max></Integer>\n<IntReg Name=\"GevSCPDReg\"><Address>0xd08</Address><Length>4</Length><AccessMode>RW</AccessMode><pPort>Device</pPort><Cachable>NoCache</Cachable><Sign>Unsigned</Sign><Endianess>BigEndian</Endianess></IntReg>\n");
-        xml.push_str("<Port Name=\"Device\"/>\n</RegisterDescription>\n");
-        xml
-    }
-
-    fn node(&self, feature: &Feature, xml: &mut String) {
-        let Feature { name, address, .. } = feature;
-        let access = match feature.access {
-            Access::Read => "RO",
-            Access::Write | Access::Idle if feature.kind == Kind::Command => "WO",
-            Access::Write | Access::Idle => "RW",
-        };
-        let value = format!("<pValue>{name}Reg</pValue>");
-        let _ = match &feature.kind {
-            Kind::Integer(least, greatest, step, register) => {
-                let most = register.and_then(|address| self.0.get(&address));
-                let most = match most {
-                    Some(most) => format!("<pMax>{}</pMax>", most.name),
-                    None => format!("<Max>{greatest}</Max>"),
-                };
-                writeln!(
-                    xml,
-                    "<Integer Name=\"{name}\">{value}<Min>{least}</Min>{most}<Inc>{step}</Inc></Integer>"
-                )
-            }
-            Kind::Float(least, greatest, unit) => writeln!(
-                xml,
-                "<Float Name=\"{name}\">{value}<Min>{least}</Min><Max>{greatest}</Max><Unit>{unit}</Unit></Float>"
-            ),
-            Kind::Choice(words) => {
-                let entries: String = words
-                    .iter()
-                    .map(|(word, number)| {
-                        format!("<EnumEntry Name=\"{word}\"><Value>{number}</Value></EnumEntry>")
-                    })
-                    .collect();
-                // Numbers are integers to clients.
-                if words.iter().all(|(word, _)| word.parse::<u32>().is_ok()) {
-                    let most = words.last().map_or(1, |(_, number)| *number);
-                    writeln!(
-                        xml,
-                        "<Integer Name=\"{name}\">{value}<Min>1</Min><Max>{most}</Max><Inc>1</Inc></Integer>"
-                    )
-                } else {
-                    writeln!(xml, "<Enumeration Name=\"{name}\">{entries}{value}</Enumeration>")
-                }
-            }
-            Kind::Switch => writeln!(
-                xml,
-                "<Boolean Name=\"{name}\">{value}<OnValue>1</OnValue><OffValue>0</OffValue></Boolean>"
-            ),
-            Kind::Command => {
-                writeln!(
-                    xml,
-                    "<Command Name=\"{name}\">{value}<CommandValue>1</CommandValue></Command>"
-                )
-            }
-        };
-        let (tag, sign) = match feature.kind {
-            Kind::Float(..) => ("FloatReg", ""),
-            _ => ("IntReg", "<Sign>Unsigned</Sign>"),
-        };
-        let len = feature.len();
-        let _ = writeln!(
-            xml,
-            "<{tag} Name=\"{name}Reg\"><Address>{address:#x}</Address><Length>{len}</Length><AccessMode>{access}</AccessMode><pPort>Device</pPort><Cachable>NoCache</Cachable>{sign}<Endianess>BigEndian</Endianess></{tag}>"
-        );
-    }
 }
 
-/// The values of all features.
+/// The values of all features: those that another one selects by the value of that, others by 0.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Values(BTreeMap<u32, f64>);
+pub(super) struct Values(BTreeMap<(u32, u32), f64>);
 
 impl Values {
     pub fn of(features: &Features) -> Self {
-        Self(features.0.values().map(|feature| (feature.address, feature.start)).collect())
+        let all = features.0.values().flat_map(|feature| {
+            let selector = selector_of(feature.address).and_then(|at| features.0.get(&at));
+            let indexes = match selector.map(|selector| &selector.kind) {
+                Some(Kind::Choice(words)) => words.iter().map(|(_, index)| *index).collect(),
+                _ => vec![0],
+            };
+            indexes.into_iter().map(|index| ((feature.address, index), feature.start))
+        });
+        let mut values = Self(all.collect());
+        values.0.insert((at::LINE_MODE, line::OUTPUT), 1.0);
+        values.0.insert((at::LINE_SOURCE, line::OUTPUT), 1.0);
+        values
     }
 
+    fn key(&self, address: u32) -> (u32, u32) {
+        (address, selector_of(address).map_or(0, |selector| self.whole(selector)))
+    }
+
+    /// The value at an address, as selected.
     pub fn get(&self, address: u32) -> f64 {
-        self.0.get(&address).copied().unwrap_or(0.0)
+        self.of_index(address, self.key(address).1)
+    }
+
+    /// The value at an address of what its selector would select with `index`.
+    pub fn of_index(&self, address: u32, index: u32) -> f64 {
+        self.0.get(&(address, index)).copied().unwrap_or(0.0)
     }
 
     pub fn whole(&self, address: u32) -> u32 {
@@ -475,7 +466,19 @@ impl Values {
     }
 
     pub fn set(&mut self, address: u32, value: f64) {
-        self.0.insert(address, value);
+        self.0.insert(self.key(address), value);
+    }
+
+    /// Takes what a user set keeps from `set`.
+    pub fn load(&mut self, set: &Self, features: &Features) {
+        for (key @ (address, _), value) in &set.0 {
+            let is_kept = features.0.get(address).is_some_and(|feature| {
+                feature.access != Access::Read && feature.kind != Kind::Command
+            });
+            if is_kept && !NOT_KEPT.contains(address) {
+                self.0.insert(*key, *value);
+            }
+        }
     }
 
     /// How pixels are written.
@@ -488,9 +491,49 @@ impl Values {
         [at::OFFSET_X, at::OFFSET_Y, at::WIDTH, at::HEIGHT].map(|address| self.whole(address))
     }
 
-    /// Bytes of an image.
+    /// The chunks that follow images; none if chunks are off.
+    pub fn chunks(&self) -> Vec<Chunk> {
+        let is_on = |chunk: &Chunk| self.of_index(at::CHUNK_ENABLE, *chunk as u32) != 0.0;
+        let all = Chunk::WORDS.into_iter().map(|(_, chunk)| chunk);
+        match self.get(at::CHUNK_MODE) {
+            0.0 => Vec::new(),
+            _ => all.filter(|chunk| *chunk == Chunk::Image || is_on(chunk)).collect(),
+        }
+    }
+
+    /// Bytes of an image with its chunks.
     pub fn payload(&self) -> usize {
         let [_, _, width, height] = self.region();
-        self.format().image_len(width, height)
+        let chunks = self.chunks().into_iter().map(|chunk| chunk.len() + CHUNK_TAIL);
+        self.format().image_len(width, height) + chunks.sum::<usize>()
+    }
+}
+
+words!(Chunk: "Image" => Image, "FrameID" => FrameId, "Timestamp" => Timestamp, "ExposureTime" => Exposure, "Gain" => Gain);
+
+/// What may come with an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chunk {
+    /// The image itself.
+    Image,
+    /// The frame's number, 64 bits.
+    FrameId,
+    /// The frame's timestamp, 64 bits.
+    Timestamp,
+    /// Microseconds, a double.
+    Exposure,
+    /// Decibels, a double.
+    Gain,
+}
+
+impl Chunk {
+    /// Number of the chunk in the payload and in the description.
+    pub fn id(self) -> u32 {
+        0x4d45_0000 + self as u32
+    }
+
+    /// Bytes of its data, which follow the image.
+    pub fn len(self) -> usize {
+        if self == Self::Image { 0 } else { 8 }
     }
 }

@@ -1,34 +1,45 @@
 //! Cameras with GigE Vision.
 //!
-//! [`control`] answers hosts (GVCP), [`features`] is the table of what they can set, [`stream`] takes frames and sends
-//! them (GVSP), [`image`] makes images of the converter's counts.
+//! [`control`] answers hosts (GVCP), [`features`] is the table of what they can set, [`xml`] describes it to them, [`stream`]
+//! takes frames and sends them (GVSP), [`image`] makes images of the converter's counts, [`lines`] has the electrical lines,
+//! and [`clock`] stamps frames.
 //!
 //! Sources: Aravis 0.8.26 and conversations with it; Wireshark's dissectors; the GigE Vision register table of d3cam.
 
 mod assembly;
+mod clock;
 mod control;
 pub(crate) mod decoder;
 mod describe;
 mod family;
+mod faults;
 mod features;
 mod image;
+mod lines;
 pub mod profile;
 mod profile_read;
 mod stream;
+mod xml;
 
 pub use self::family::GigeCameraFamily;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use super::{Device, Transmit};
+use super::{CableSignal, Device, Transmit};
 use crate::config::profile::network::HostAddress;
+use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::ptp::PtpSend;
+use crate::ptp::account::ClockAccount;
 use crate::sensors::camera::Camera as CameraSensor;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sensor};
 use crate::time::{Epoch, SimTime};
 use crate::wire::port::Peer;
+use crate::wire::ptp::identity_of;
+use clock::CameraClock;
 use control::Control;
+use faults::CameraFault;
 use features::{Features, Values, at};
 use profile::{CameraProfile, CameraSettings};
 use stream::Stream;
@@ -43,8 +54,14 @@ pub struct GigeCamera {
     /// What UserSet1 keeps.
     saved: Values,
     control: Control,
+    clock: CameraClock,
     stream: Stream,
+    /// The level of a cable at `Line1`.
+    line_is_high: bool,
+    faults: Vec<Timed<CameraFault>>,
+    noise: NoiseSource,
     address: Ipv4Addr,
+    mac: [u8; 6],
     user_name: String,
     /// The latest time that it was given.
     now: SimTime,
@@ -59,15 +76,27 @@ impl GigeCamera {
         profile: &CameraProfile,
         settings: &CameraSettings,
         host: Option<HostAddress>,
+        noise: NoiseSource,
+        epoch: Epoch,
     ) -> Self {
         let of_rig = CameraProfile { defaults: settings.clone(), ..profile.clone() };
         let features = Features::of(&of_rig);
         let xml = features.xml(profile).into_bytes();
         let values = Values::of(&features);
         let mut unit = Self {
-            control: Control::new(settings.packet_bytes),
-            stream: Stream::default(),
+            control: Control::new(settings),
+            clock: CameraClock::new(
+                settings,
+                epoch,
+                identity_of(profile.network.source_mac),
+                noise,
+            ),
+            stream: Stream::new(settings.first_block),
+            line_is_high: false,
+            faults: Vec::new(),
+            noise,
             address: profile.network.source_ip,
+            mac: profile.network.source_mac,
             user_name: settings.user_name.clone(),
             now: SimTime::ZERO,
             up_at: SimTime::ZERO,
@@ -88,15 +117,27 @@ impl GigeCamera {
         unit
     }
 
-    /// The address that only this unit has.
+    /// The address that only this unit has. Its MAC address ends like it, as `tools/bench-network` has it.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         self.address = address;
+        let ([a, b, c, ..], [_, d, e, f]) = (self.mac, address.octets());
+        if let Some(slave) = &mut self.clock.slave {
+            slave.set_address(self.mac, address);
+        }
+        self.mac = [a, b, c, d, e, f];
+    }
+
+    /// The faults within it.
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.faults = faults.kind();
+        self.clock.set_faults(faults.kind());
     }
 
     /// What measures for this unit.
-    pub fn sensor(&self, noise: NoiseSource, epoch: Epoch) -> Arc<dyn Sensor> {
+    pub fn sensor(&self, epoch: Epoch) -> Arc<dyn Sensor> {
         let optics = self.settings.optics(self.profile.size);
-        Arc::new(CameraSensor::new(self.profile.chip, optics, self.settings.light(), noise, epoch))
+        let light = self.settings.light();
+        Arc::new(CameraSensor::new(self.profile.chip, optics, light, self.noise, epoch))
     }
 
     /// Computes the values that follow from others.
@@ -136,15 +177,11 @@ impl GigeCamera {
 
     fn period_ns(&self) -> u64 {
         let shortest = self.shortest_period_ns();
-        if self.values.get(at::RATE_ENABLE) == 0.0 {
+        let is_triggered = self.values.get(at::TRIGGER_MODE) != 0.0;
+        if is_triggered || self.values.get(at::RATE_ENABLE) == 0.0 {
             return shortest;
         }
         shortest.max((1e9 / self.values.get(at::RATE)).round() as u64)
-    }
-
-    /// Ticks of the unit's clock: nanoseconds of the run.
-    fn ticks(&self, at: SimTime) -> u64 {
-        at.0.saturating_sub(self.control.clock_start.0)
     }
 }
 
@@ -166,8 +203,46 @@ impl Device for GigeCamera {
         self.release();
     }
 
+    fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
+        self.advance(now);
+        if let CableSignal::PulsePerSecond(is_high) = signal {
+            self.take_edge(now, *is_high);
+        }
+    }
+
+    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
+        self.advance(now);
+        let is_deaf = now < self.up_at;
+        if let Some(slave) = self.clock.slave.as_mut().filter(|_| !is_deaf) {
+            slave.hear(now, stamped, from, bytes);
+        }
+    }
+
+    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
+        self.advance(now);
+        if let Some(slave) = &mut self.clock.slave {
+            slave.left(now, key, stamped);
+        }
+    }
+
+    fn poll_clock(&mut self) -> Option<ClockAccount> {
+        let account = self.clock.slave.as_mut()?.poll_account()?;
+        Some(ClockAccount { is_stamping: true, ..account })
+    }
+
+    fn poll_ptp(&mut self) -> Option<PtpSend> {
+        self.clock.slave.as_mut()?.poll_send()
+    }
+
+    fn change_faults(&mut self, _at: SimTime, faults: &DeviceFaults) {
+        self.set_faults(faults);
+    }
+
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
+        if let Some(slave) = &mut self.clock.slave {
+            slave.advance(self.now);
+        }
         self.watch_heartbeat();
         self.release();
     }

@@ -3,10 +3,14 @@
 use crate::config::profile::network::DatagramPort;
 use crate::sensors::camera::lens::{Lens, Model};
 use crate::sensors::camera::{Chip, Light, Optics};
+use crate::time::SimTime;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::gige::gvsp::PixelFormat;
 
 words!(LensModel: "plumb_bob" => PlumbBob, "rational_polynomial" => Rational, "equidistant" => Fisheye, "fov" => FieldOfView);
+words!(PtpSource: "none" => None, "locked" => Locked, "virtual" => Virtual, "wire" => Wire);
+words!(TestPattern: "off" => Off, "ramp" => Ramp, "moving_ramp" => MovingRamp, "color_bar" => ColourBar);
+words!(Trigger: "off" => Off, "software" => Software, "action1" => Action, "line1" => Line);
 words!(Stamped: "exposure_start" => ExposureStart, "exposure_end" => ExposureEnd);
 
 /// A firmware of one model.
@@ -72,6 +76,66 @@ pub enum LensModel {
     FieldOfView,
 }
 
+/// The master that the clock follows by PTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PtpSource {
+    /// There is none.
+    #[default]
+    None,
+    /// A simulated one, without error and without packets.
+    Locked,
+    /// One within Menura, by PTP.
+    Virtual,
+    /// One on the network, by PTP.
+    Wire,
+}
+
+/// What starts a frame at power-on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trigger {
+    /// The frame rate.
+    #[default]
+    Off,
+    /// `TriggerSoftware`.
+    Software,
+    /// An action command.
+    Action,
+    /// Edges of `Line1`.
+    Line,
+}
+
+impl Trigger {
+    /// The value of `TriggerSource`, if frames are triggered.
+    pub fn source(self) -> Option<u32> {
+        (self as u32).checked_sub(1)
+    }
+}
+
+/// An image that needs no light: the values of `TestPattern`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TestPattern {
+    /// The picture of the world.
+    #[default]
+    Off,
+    /// Brightness rises by one for each column, from 0 to 255 again and again.
+    Ramp,
+    /// The same, a column farther in each frame.
+    MovingRamp,
+    /// Eight stripes of colours.
+    ColourBar,
+}
+
+/// Pulses that a generator sends to the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pulses {
+    /// The first edge rises.
+    pub start: SimTime,
+    /// From a rising edge to the next, nanoseconds.
+    pub period_ns: u64,
+    /// From a rising edge to the falling one, nanoseconds.
+    pub high_ns: u64,
+}
+
 /// What a frame's time stamp is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamped {
@@ -93,6 +157,20 @@ pub struct CameraSettings {
     pub streams_alone: bool,
     /// What a frame's time stamp is.
     pub stamped: Stamped,
+    /// What starts a frame at power-on.
+    pub trigger: Trigger,
+    /// Test pattern at power-on.
+    pub test_pattern: TestPattern,
+    /// Pulses at `Line1`; `None`: the input is not connected to a generator.
+    pub line1: Option<Pulses>,
+    /// Columns and rows of pixels that are one, at power-on.
+    pub binning: u32,
+    /// Block id of the first frame after a host has opened the stream.
+    pub first_block: u32,
+    /// The clock's master.
+    pub ptp: PtpSource,
+    /// Drift of the clock's oscillator, seconds a day; negative when it is slow.
+    pub drift_s_per_day: f64,
     /// Pixel format at power-on.
     pub pixel_format: PixelFormat,
     /// Columns and rows at power-on.
@@ -130,6 +208,13 @@ impl Default for CameraSettings {
             user_name: String::new(),
             streams_alone: false,
             stamped: Stamped::default(),
+            trigger: Trigger::default(),
+            test_pattern: TestPattern::default(),
+            line1: None,
+            binning: 1,
+            first_block: 1,
+            ptp: PtpSource::default(),
+            drift_s_per_day: 0.0,
             pixel_format: PixelFormat::Mono8,
             image_size: [0; 2],
             frame_rate_hz: 0.0,

@@ -1,11 +1,16 @@
 //! Reads the profile of a camera, and what a rig sets on one.
 
-use super::profile::{CameraProfile, CameraSettings, Identity, LensModel, Stamped, Timing};
+use super::profile::{
+    CameraProfile, CameraSettings, Identity, LensModel, PtpSource, Pulses, Stamped, TestPattern,
+    Timing, Trigger,
+};
+use crate::config::profile::drift;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::camera::Chip;
+use crate::time::SimTime;
 use crate::wire::gige::gvsp::PixelFormat;
 
 const CAMERAS: &str = "Menura's cameras";
@@ -67,8 +72,12 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &CameraProfile) -> Option
         &Limit::new(2.0..=6.0, "", "the sky of Preetham et al. 1999"),
         &mut all.turbidity,
     );
-    let limits =
-        driver.size.map(|size| Limit::new(16..=i128::from(size), "pixels", "the camera's chip"));
+    wiring(&mut keys, &mut all);
+    // Sizes are those of the image, whose pixels binning makes larger.
+    let shares = |size: [u32; 2]| [size[0] / all.binning / 4 * 4, size[1] / all.binning / 2 * 2];
+    let limits = shares(driver.size)
+        .map(|size| Limit::new(16..=i128::from(size), "pixels", "the camera's chip, binned"));
+    all.image_size = shares(all.image_size);
     for ((key, limit), size) in
         ["image_width", "image_height"].into_iter().zip(&limits).zip(&mut all.image_size)
     {
@@ -89,6 +98,49 @@ fn names(keys: &mut Keys<'_>, all: &mut CameraSettings) {
     keys.with_default("user_name", default, &mut all.user_name, |field| {
         field.ascii(15, "a name such as \"front\"")
     });
+}
+
+/// What a rig alone can set: what the unit is connected to, and how it counts.
+fn wiring(keys: &mut Keys<'_>, all: &mut CameraSettings) {
+    keys.choice("trigger", &Trigger::WORDS, CAMERAS, &mut all.trigger);
+    keys.choice("test_pattern", &TestPattern::WORDS, CAMERAS, &mut all.test_pattern);
+    let field = keys.table.optional("line1").such_as("{ period_s = 0.1 }");
+    if field.is_written() {
+        let pulses = field.table("pulses such as { period_s = 0.1 }").and_then(pulses);
+        all.line1 = pulses.or(all.line1);
+    }
+    let steps = Limit::new(1..=4, "pixels", CAMERAS);
+    keys.with_default("binning", all.binning, &mut all.binning, |field| {
+        let binning = field.integer_among(&steps, &[1, 2, 4])?;
+        if binning == 3 {
+            let fault = field.place()?.fault("`binning` must be 1, 2 or 4", "allowed: 1, 2, 4");
+            field.fault(fault);
+            return None;
+        }
+        Some(binning)
+    });
+    let block = Limit::new(1..=i128::from(u32::MAX), "", STANDARD);
+    keys.integer("first_block", &block, &mut all.first_block);
+    keys.choice("ptp", &PtpSource::WORDS, "Menura's clocks", &mut all.ptp);
+    drift::read(keys, &mut all.drift_s_per_day);
+}
+
+fn pulses(mut table: TableReader<'_>) -> Option<Pulses> {
+    let period_s = table.required("period_s").number(&Limit::new(1e-5..=3600.0, "s", CAMERAS));
+    let seconds = Limit::new(1e-6..=3600.0, "s", CAMERAS);
+    let high = table.optional("high_s");
+    let start_s = table.optional("start_s").number_or(&Limit::new(0.0..=1e7, "s", CAMERAS), 0.0);
+    let written_s = high.number(&seconds);
+    table.finish();
+    let period_s = period_s?;
+    let high_s = written_s.unwrap_or(0.5 * period_s);
+    if let Some(place) = high.place().filter(|_| high_s >= period_s) {
+        let title = "`high_s` must be less than `period_s`";
+        high.fault(place.fault(title, format!("allowed: less than {period_s} s")));
+        return None;
+    }
+    let ns = |s: f64| (s * 1e9).round() as u64;
+    Some(Pulses { start: SimTime(ns(start_s)), period_ns: ns(period_s), high_ns: ns(high_s) })
 }
 
 fn start(keys: &mut Keys<'_>, all: &mut CameraSettings) {

@@ -4,14 +4,17 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::GigeCamera;
-use super::features::{Values, at};
+use super::faults::{CameraFault, exposure_factor, on};
+use super::features::{Chunk, Values, at};
 use super::image::{Making, pattern};
-use super::profile::Stamped;
+use super::profile::{Pulses, Stamped};
 use crate::config::profile::network::PortIndex;
 use crate::sensors::camera::{FULL_SCALE, Shot, Tile};
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::sensors::noise::Quantity;
 use crate::sensors::{MeasurementRequest, Subject};
 use crate::time::SimTime;
-use crate::wire::gige::gvsp::{Leader, Shape};
+use crate::wire::gige::gvsp::{Leader, Shape, end_chunk};
 use crate::wire::gige::{Resend, status};
 use crate::{Output, REACTION_NS, Transmit};
 
@@ -24,6 +27,8 @@ const MOST_KEPT: usize = 64 << 20;
 /// Auto functions bring the mean to this share of full scale, unless they are within a twentieth of it.
 const TARGET: f64 = 0.4;
 const DEAD_BAND: f64 = 0.05;
+/// First index of the draws that say which frames a fault loses.
+const LOSS_DRAWS: u64 = 1 << 62;
 /// Wire bytes of a packet beside those that its size counts: preamble, Ethernet, gap.
 const ETHERNET_BYTES: u64 = 38;
 /// Of a bit pair on the wire: 1 Gbit/s.
@@ -37,6 +42,8 @@ pub(super) struct Stream {
     is_running: bool,
     /// No frame begins earlier.
     next_start: SimTime,
+    /// Pulses at the input from then on have not been looked at.
+    line_from: SimTime,
     /// Triggers whose frames have not been planned.
     triggers: VecDeque<SimTime>,
     frames: VecDeque<Frame>,
@@ -46,16 +53,29 @@ pub(super) struct Stream {
     unasked_start: SimTime,
     requests: u64,
     numbers: u64,
+    /// Of the latest frame, and of the one before the first.
     block: u64,
+    block_before: u64,
     kept: VecDeque<Sent>,
     /// When the line is free.
     free_at: SimTime,
     /// Mean brightness of frames, by number, for auto functions.
     means: VecDeque<(u64, f64)>,
+    /// Effects on frames that did not leave.
+    unreported: Vec<FaultEffect>,
+}
+
+impl Stream {
+    /// No frame yet; the first has the number `first_block`.
+    pub fn new(first_block: u32) -> Self {
+        let block = u64::from(first_block) - 1;
+        Self { block, block_before: block, ..Self::default() }
+    }
 }
 
 #[derive(Debug)]
 struct Frame {
+    number: u64,
     shot: Arc<Shot>,
     start: SimTime,
     /// Its image can leave.
@@ -66,13 +86,17 @@ struct Frame {
     /// The request that is answered next.
     next_request: u64,
     counts: Vec<u16>,
+    chunks: Vec<Chunk>,
+    effects: Vec<FaultEffect>,
     /// Tiles of it were given up, or the stream was stopped.
     is_lost: bool,
+    /// It is not taken after all.
+    is_void: bool,
 }
 
 impl Frame {
     fn is_complete(&self) -> bool {
-        self.is_lost || self.next_request == self.first_request + self.requests
+        self.is_lost || self.is_void || self.next_request == self.first_request + self.requests
     }
 }
 
@@ -97,6 +121,7 @@ impl GigeCamera {
         };
         stream.is_running = true;
         stream.triggers.clear();
+        stream.line_from = self.now;
         stream.next_start =
             stream.next_start.max(SimTime(self.now.0 + self.profile.timing.trigger_ns));
     }
@@ -117,21 +142,67 @@ impl GigeCamera {
 
     /// The channel was opened: blocks count from 1.
     pub(super) fn restart_blocks(&mut self) {
-        self.stream.block = 0;
+        self.stream.block = self.stream.block_before;
         self.stream.kept.clear();
+    }
+
+    /// Frames that have not begun are not taken: something else triggers them from now on.
+    pub(super) fn plan_again(&mut self) {
+        let now = self.now;
+        let stream = &mut self.stream;
+        stream.triggers.clear();
+        stream.line_from = now;
+        let mut voided = 0;
+        for frame in stream.frames.iter_mut().filter(|frame| frame.start > now && !frame.is_void) {
+            frame.is_void = true;
+            stream.next_start = stream.next_start.min(frame.start);
+            voided += 1;
+        }
+        if voided > 0 {
+            stream.unasked.clear();
+        }
+        stream.left = stream.left.map(|left| left + voided);
+    }
+
+    /// Whether a frame is being exposed.
+    pub(super) fn is_exposing(&self) -> bool {
+        self.stream.frames.iter().any(|frame| {
+            let end = frame.start.0 + frame.shot.exposure_ns;
+            !frame.is_void && !frame.is_lost && (frame.start.0..end).contains(&self.now.0)
+        })
     }
 
     /// A trigger at `when`; one that comes while a frame is exposed or read out is missed.
     pub(super) fn trigger(&mut self, when: SimTime) {
-        let delay_ns =
-            (self.values.get(at::TRIGGER_DELAY) * 1e3) as u64 + self.profile.timing.trigger_ns;
-        let start = SimTime(when.0 + delay_ns);
+        let start = SimTime(when.0 + self.trigger_delay_ns());
         let is_free = start >= self.stream.next_start && self.stream.triggers.is_empty();
         if self.stream.is_running && is_free && self.stream.frames.len() < MOST_FRAMES {
             self.stream.triggers.push_back(start);
         } else {
-            let missed = self.values.get(at::TRIGGERS_MISSED) + 1.0;
-            self.values.set(at::TRIGGERS_MISSED, missed);
+            self.count(at::TRIGGERS_MISSED, 1);
+        }
+    }
+
+    /// From a trigger to the start of the exposure.
+    fn trigger_delay_ns(&self) -> u64 {
+        (self.values.get(at::TRIGGER_DELAY) * 1e3) as u64 + self.profile.timing.trigger_ns
+    }
+
+    /// The start of the next frame that a pulse of the generator at `Line1` triggers, if it is one before `horizon`.
+    /// Pulses that come while a frame is exposed or read out are missed.
+    fn next_pulse(&mut self, pulses: &Pulses, horizon: SimTime) -> Option<SimTime> {
+        let (edges, delay_ns) = (self.wanted_edges(), self.trigger_delay_ns());
+        loop {
+            let edge = pulses.next_edge(self.stream.line_from, edges)?;
+            let start = SimTime(edge.0 + delay_ns);
+            if start >= horizon {
+                return None;
+            }
+            self.stream.line_from = SimTime(edge.0 + 1);
+            if start >= self.stream.next_start.max(self.now) {
+                return Some(start);
+            }
+            self.count(at::TRIGGERS_MISSED, 1);
         }
     }
 
@@ -161,7 +232,7 @@ impl GigeCamera {
 
     /// When the next frame begins, if it is one before `horizon`.
     fn next_frame(&mut self, horizon: SimTime) -> Option<SimTime> {
-        let stream = &mut self.stream;
+        let stream = &self.stream;
         if !stream.is_running || stream.left == Some(0) || stream.frames.len() >= MOST_FRAMES {
             return None;
         }
@@ -171,6 +242,10 @@ impl GigeCamera {
         if is_auto && stream.frames.iter().filter(|frame| !frame.is_complete()).count() >= 2 {
             return None;
         }
+        if let Some(pulses) = self.settings.line1.filter(|_| self.is_triggered_by_line()) {
+            return self.next_pulse(&pulses, horizon);
+        }
+        let stream = &mut self.stream;
         if self.values.get(at::TRIGGER_MODE) != 0.0 {
             return stream.triggers.pop_front_if(|start| *start < horizon);
         }
@@ -181,12 +256,21 @@ impl GigeCamera {
 
     fn plan(&mut self, start: SimTime) {
         self.adapt();
-        let (exposure_ns, readout_ns) = (self.exposure_ns(), self.readout_ns());
+        let readout_ns = self.readout_ns();
+        let factor = exposure_factor(&self.faults, start);
+        let [least, most] = self.profile.timing.exposure_ns;
+        // The exposure that a fault makes does not slow frames down.
+        let most = most.min(self.period_ns()).max(self.exposure_ns());
+        let exposure_ns = match factor {
+            1.0 => self.exposure_ns(),
+            factor => ((self.exposure_ns() as f64 * factor) as u64).clamp(least, most),
+        };
         let region @ [_, _, width, height] = self.values.region();
         let number = self.stream.numbers;
         self.stream.numbers += 1;
         let shot = Arc::new(Shot {
-            number,
+            // Noise depends on the instant alone, so that a recording has the frames that a host receives.
+            number: start.0,
             exposure_ns,
             line_ns: self.profile.rolling_ns(),
             region,
@@ -212,20 +296,54 @@ impl GigeCamera {
             self.stream.unasked = tiles.collect();
         }
         self.stream.unasked_start = start;
+        let (is_lost, effects) = self.disturb(start, exposure_ns);
+        if is_lost {
+            self.stream.unasked.clear();
+        }
         let requests = self.stream.unasked.len() as u64;
         self.stream.next_start = SimTime(start.0 + self.period_ns());
         self.stream.left = self.stream.left.map(|left| left - 1);
         self.stream.frames.push_back(Frame {
+            number,
             start,
             ready_at: SimTime(start.0 + exposure_ns + readout_ns),
             making,
+            chunks: self.values.chunks(),
+            effects,
+            is_void: false,
             first_request: self.stream.requests,
             next_request: self.stream.requests,
             requests,
             counts: drawn.unwrap_or_default(),
             shot,
-            is_lost: false,
+            is_lost,
         });
+    }
+
+    /// What faults do to the frame that begins at `start`: whether it is lost, and what is written of that.
+    fn disturb(&self, start: SimTime, exposure_ns: u64) -> (bool, Vec<FaultEffect>) {
+        let mut is_lost = false;
+        let mut effects: Vec<FaultEffect> =
+            crate::ptp::faults::effects(self.clock.faults(), start, start).collect();
+        for (fault, window) in on(&self.faults, start) {
+            let kind = match fault.kind {
+                CameraFault::FramesDropped { probability } => {
+                    let draws = self.noise.request(LOSS_DRAWS + start.0);
+                    if draws.uniform(fault.fault, Quantity::FrameLoss) >= probability {
+                        continue;
+                    }
+                    is_lost = true;
+                    EffectKind::FramesDropped { count: 1 }
+                }
+                CameraFault::ExposureHunts { .. } => {
+                    let set_ns = self.exposure_ns().max(1);
+                    EffectKind::ExposureOff { percent: exposure_ns * 100 / set_ns }
+                }
+                CameraFault::HeartbeatLost => continue,
+            };
+            effects.push(FaultEffect { fault: fault.fault, window, kind });
+        }
+        (is_lost, effects)
     }
 
     /// Takes the answer to a request.
@@ -271,8 +389,10 @@ impl GigeCamera {
                 let wanted =
                     if is_gain { before + 20.0 * libm::log10(factor) } else { before * factor };
                 // Exposure is no longer than frames allow; gain does the rest.
-                let most = 0.9e6 / self.values.get(at::RATE);
-                let wanted = if is_gain { wanted } else { wanted.min(most) };
+                let most =
+                    self.values.get(at::EXPOSURE_MOST).min(0.9e6 / self.values.get(at::RATE));
+                let least = self.values.get(at::EXPOSURE_LEAST).min(most);
+                let wanted = if is_gain { wanted } else { wanted.clamp(least, most) };
                 let set = self.features.checked(feature, wanted, None).unwrap_or(before);
                 factor = if is_gain || before == 0.0 { factor } else { factor / (set / before) };
                 self.values.set(address, set);
@@ -284,14 +404,20 @@ impl GigeCamera {
     /// Sends frames whose time has come.
     pub(super) fn release(&mut self) {
         while let Some(frame) = self.stream.frames.front() {
-            let is_due = frame.ready_at.0 <= self.now.0 + REACTION_NS;
-            if !frame.is_complete() || !(is_due || frame.is_lost) {
+            // A steered clock knows the frame's stamp when the time has come to it.
+            let is_due = frame.ready_at.0 <= self.now.0 + REACTION_NS
+                && (!self.clock.is_steered() || self.stamped(frame) <= self.now);
+            if !frame.is_complete() || !(is_due || frame.is_lost || frame.is_void) {
                 break;
             }
-            let Some(frame) = self.stream.frames.pop_front() else { break };
+            let Some(mut frame) = self.stream.frames.pop_front() else { break };
+            if frame.is_void {
+                continue;
+            }
             if frame.is_lost && self.stream.is_running {
                 self.count(at::FRAMES_DROPPED, 1);
-                self.stream.block += 1;
+                self.next_block();
+                self.stream.unreported.append(&mut frame.effects);
             }
             if !frame.is_lost {
                 self.send(frame);
@@ -307,25 +433,36 @@ impl GigeCamera {
         }
     }
 
+    /// Counts a frame; its number.
+    fn next_block(&mut self) -> u64 {
+        self.stream.block += 1;
+        if !self.control.is_extended() && self.stream.block & 0xffff == 0 {
+            self.stream.block += 1; // 0 is no block id
+        }
+        self.stream.block
+    }
+
+    /// The instant of a frame's stamp.
+    fn stamped(&self, frame: &Frame) -> SimTime {
+        match self.settings.stamped {
+            Stamped::ExposureStart => frame.start,
+            Stamped::ExposureEnd => SimTime(frame.start.0 + frame.shot.exposure_ns),
+        }
+    }
+
     fn send(&mut self, frame: Frame) {
         let mean = frame.counts.iter().map(|count| u64::from(*count)).sum::<u64>() as f64;
         let mean = mean / frame.counts.len().max(1) as f64 / f64::from(FULL_SCALE);
-        self.stream.means.push_back((frame.shot.number, mean));
+        self.stream.means.push_back((frame.number, mean));
         if self.control.port() == 0 {
             return;
         }
-        let stream = &mut self.stream;
-        stream.block += 1;
-        if !self.control.is_extended() && stream.block & 0xffff == 0 {
-            stream.block += 1; // 0 is no block id
-        }
-        let block = if self.control.is_extended() { stream.block } else { stream.block & 0xffff };
-        let stamped = match self.settings.stamped {
-            Stamped::ExposureStart => frame.start,
-            Stamped::ExposureEnd => SimTime(frame.start.0 + frame.shot.exposure_ns),
-        };
+        let number = self.next_block();
+        let block = if self.control.is_extended() { number } else { number & 0xffff };
         let leader = Leader {
-            timestamp: self.ticks(stamped),
+            timestamp: self.clock.ticks(self.stamped(&frame)),
+            chunks: (!frame.chunks.is_empty())
+                .then(|| frame.chunks.iter().map(|chunk| 1 << *chunk as u32).sum()),
             pixel_format: frame.making.format.code(),
             region: [
                 frame.making.width,
@@ -334,7 +471,24 @@ impl GigeCamera {
                 frame.shot.region[1],
             ],
         };
-        let image = frame.making.image(&frame.counts);
+        let mut image = frame.making.image(&frame.counts);
+        for chunk in &frame.chunks {
+            let before = image.len();
+            match chunk {
+                Chunk::Image => {}
+                Chunk::FrameId => image.extend(number.to_be_bytes()),
+                Chunk::Timestamp => image.extend(leader.timestamp.to_be_bytes()),
+                Chunk::Exposure => {
+                    let exposure_us = frame.shot.exposure_ns as f64 / 1e3;
+                    image.extend(exposure_us.to_be_bytes());
+                }
+                Chunk::Gain => image.extend(frame.shot.gain_db.to_be_bytes()),
+            }
+            let len = if *chunk == Chunk::Image { before } else { image.len() - before };
+            end_chunk(&mut image, chunk.id(), len);
+        }
+        let mut effects = std::mem::take(&mut self.stream.unreported);
+        effects.extend(frame.effects);
         let shape = self.control.shape();
         let packets = shape.packets(image.len());
         let packet_ns = self.packet_ns();
@@ -344,7 +498,10 @@ impl GigeCamera {
                 break;
             };
             let mut transmit = Transmit::datagram(due, bytes);
-            transmit.points = u32::from(packet == 0);
+            if packet == 0 {
+                transmit.points = 1;
+                transmit.fault_effects = std::mem::take(&mut effects);
+            }
             self.ready.push_back(transmit);
             due = SimTime(due.0 + packet_ns);
         }
@@ -389,10 +546,16 @@ impl GigeCamera {
         self.values.set(address, count.into());
     }
 
-    /// Goes back to what the unit is at power-on, and what it counts.
+    /// Goes back to what the unit is at power-on, and what it counts: with the user set that it starts with.
     pub(super) fn power_on(&mut self) {
         self.stop_stream();
+        let start_set = self.values.get(at::USER_SET_DEFAULT);
         self.values = Values::of(&self.features);
+        if start_set != 0.0 {
+            self.values.load(&self.saved, &self.features);
+        }
+        self.values.set(at::USER_SET_DEFAULT, start_set);
+        self.values.set(at::USER_SET, start_set);
         self.refresh();
     }
 }

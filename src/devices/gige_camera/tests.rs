@@ -2,11 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use super::features::{Chunk, line};
+use super::profile::{PtpSource, Pulses, Trigger};
 use super::*;
 use crate::Output;
 use crate::families::catalogue;
 use crate::sensors::Subject;
-use crate::wire::gige::gvsp::{Part, PixelFormat, parse};
+use crate::wire::gige::gvsp::{Part, PixelFormat, chunks, parse};
 use crate::wire::gige::{Command, command, status};
 
 const HOST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
@@ -25,11 +27,23 @@ fn peer(connection: u64) -> Peer {
 
 impl Bench {
     fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(set: impl FnOnce(&mut CameraSettings)) -> Self {
         let profile = catalogue().profile("menura-gv121m").expect("it is embedded");
         let profile: &CameraProfile = profile.data().unwrap();
         let mut settings = profile.defaults.clone();
         settings.image_size = [64, 32];
-        let camera = GigeCamera::new(profile, &settings, None);
+        set(&mut settings);
+        let noise = NoiseSource::new(1, "camera");
+        let camera = GigeCamera::new(
+            profile,
+            &settings,
+            None,
+            noise,
+            Epoch::new(jiff::Timestamp::UNIX_EPOCH),
+        );
         Self { camera, now: 1_000_000, id: 1, sent: Vec::new(), hosts: Vec::new() }
     }
 
@@ -55,7 +69,7 @@ impl Bench {
                 Output::BytesTo(_, bytes) => *answer = Some(bytes),
                 Output::Datagram { bytes, .. } => self.sent.push((transmit.due, bytes)),
                 Output::Host(host) => self.hosts.push(host),
-                Output::Revoke(_) => {}
+                Output::Revoke(_) | Output::Fragments(_) => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -304,6 +318,205 @@ fn user_sets_and_reset_bring_values_back() {
     bench.write(at::RESET, 1);
     bench.run_ms(2100);
     assert_eq!((bench.read(at::WIDTH), bench.read(0x0a00)), (64, 0));
+}
+
+/// The parts of a frame's payload, put together.
+fn payload_of(bench: &Bench, wanted: u64) -> Vec<u8> {
+    let parts = bench.sent.iter().filter_map(|(_, bytes)| match parse(bytes)? {
+        (block, _, Part::Payload(data)) if block == wanted => Some(data),
+        _ => None,
+    });
+    parts.flatten().copied().collect()
+}
+
+#[test]
+fn chunks_come_with_images() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::CHUNK_MODE, 1);
+    for chunk in [Chunk::FrameId, Chunk::Timestamp, Chunk::Exposure] {
+        bench.write(at::CHUNK_SELECTOR, chunk as u32);
+        bench.write(at::CHUNK_ENABLE, 1);
+    }
+    bench.write(at::CHUNK_SELECTOR, Chunk::Gain as u32);
+    assert_eq!(bench.read(at::CHUNK_ENABLE), 0);
+    let image = Chunk::Image as u32;
+    assert_eq!(bench.write_as(1, at::CHUNK_SELECTOR, image), status::INVALID_PARAMETER);
+    assert_eq!(bench.read(at::PAYLOAD_SIZE), 64 * 32 + 8 + 3 * 16);
+    bench.write(at::START, 1);
+    bench.run_ms(250);
+    let (block, timestamp) = bench.leaders()[1];
+    let payload = payload_of(&bench, block);
+    let chunks = chunks(&payload).unwrap();
+    let of = |chunk: Chunk| chunks.iter().find(|(id, _)| *id == chunk.id()).unwrap().1;
+    let image = of(Chunk::Image);
+    assert_eq!((image.len(), image[0]), (64 * 32, 62));
+    assert_eq!(of(Chunk::FrameId), block.to_be_bytes());
+    assert_eq!(of(Chunk::Timestamp), timestamp.to_be_bytes());
+    assert_eq!(of(Chunk::Exposure), 1000.0f64.to_be_bytes());
+    assert_eq!(chunks.len(), 4);
+    assert_eq!(bench.write_as(1, at::CHUNK_MODE, 0), status::BUSY);
+}
+
+#[test]
+fn pulses_at_the_input_take_frames() {
+    let ms = 1_000_000;
+    let pulses = Pulses { start: SimTime(5 * ms), period_ns: 50 * ms, high_ns: 10 * ms };
+    let mut bench = Bench::with(|settings| {
+        settings.line1 = Some(pulses);
+        settings.trigger = Trigger::Line;
+    });
+    bench.open();
+    assert_eq!((bench.read(at::TRIGGER_MODE), bench.read(at::TRIGGER_SOURCE)), (1, 2));
+    bench.write(at::START, 1);
+    bench.run_ms(120);
+    let trigger_ns = bench.camera.profile.timing.trigger_ns;
+    let starts: Vec<_> = bench.leaders().iter().map(|(_, at)| *at).collect();
+    assert_eq!(starts, [5, 55, 105].map(|at| at * ms + trigger_ns));
+    bench.write(at::TRIGGER_ACTIVATION, 1);
+    bench.sent.clear();
+    bench.run_ms(100);
+    let starts: Vec<_> = bench.leaders().iter().map(|(_, at)| *at).collect();
+    assert_eq!(starts[0] % (50 * ms), 15 * ms + trigger_ns, "{starts:?}");
+    bench.write(at::LINE_SELECTOR, line::INPUT);
+    let status = bench.read(at::LINE_STATUS);
+    bench.write(at::LINE_INVERTER, 1);
+    assert_eq!(bench.read(at::LINE_STATUS), 1 - status);
+    assert_eq!(bench.read(at::LINE_MODE), 0);
+    assert_eq!(bench.write_as(1, at::LINE_SOURCE, 0), status::WRITE_PROTECT);
+}
+
+#[test]
+fn pulses_that_come_too_fast_are_missed() {
+    let us = 1000;
+    let pulses = Pulses { start: SimTime(0), period_ns: 500 * us, high_ns: 100 * us };
+    let mut bench = Bench::with(|settings| {
+        settings.line1 = Some(pulses);
+        settings.trigger = Trigger::Line;
+    });
+    bench.open();
+    bench.write(at::START, 1);
+    bench.run_ms(100);
+    let (frames, missed) = (bench.leaders().len(), bench.read(at::TRIGGERS_MISSED));
+    // A frame takes 1.1 ms: of three pulses one counts.
+    assert!((60..=70).contains(&frames), "{frames}");
+    assert!((125..=140).contains(&missed), "{missed}");
+}
+
+#[test]
+fn a_cable_at_the_input_takes_frames() {
+    let mut bench = Bench::with(|settings| settings.trigger = Trigger::Line);
+    bench.open();
+    bench.write(at::START, 1);
+    for second in 1..=2 {
+        bench.run_ms(200);
+        for is_high in [true, false] {
+            let signal = CableSignal::PulsePerSecond(is_high);
+            bench.camera.handle_cable(SimTime(bench.now), &signal);
+        }
+        bench.run_ms(100);
+        assert_eq!(bench.leaders().len(), second);
+    }
+}
+
+#[test]
+fn numbers_wrap_past_zero() {
+    let mut bench = Bench::with(|settings| settings.first_block = 65_534);
+    bench.open();
+    bench.write(at::START, 1);
+    bench.run_ms(450);
+    let blocks =
+        |bench: &Bench| bench.leaders().iter().map(|(block, _)| *block).collect::<Vec<_>>();
+    assert_eq!(blocks(&bench)[..4], [65_534, 65_535, 1, 2]);
+    bench.write(at::STOP, 1);
+    bench.write(0x0d00, 0);
+    bench.write(0x0960, 1 << 30);
+    bench.open();
+    bench.write(at::START, 1);
+    bench.run_ms(450);
+    assert_eq!(blocks(&bench)[..4], [65_534, 65_535, 65_536, 65_537]);
+}
+
+#[test]
+fn a_locked_clock_shows_the_masters_time() {
+    let mut bench = Bench::with(|settings| settings.ptp = PtpSource::Locked);
+    bench.open();
+    assert_eq!((bench.read(0x096c), bench.read(at::PTP_STATUS)), (9, 3));
+    bench.write(at::PTP_LATCH, 1);
+    assert_eq!(bench.read(at::PTP_STATUS), 9);
+    // A master sets the clock: a host does not.
+    assert_eq!(bench.write_as(1, 0x0944, 1), status::ACCESS_DENIED);
+    bench.write(at::START, 1);
+    bench.run_ms(150);
+    let (_, first) = bench.leaders()[0];
+    assert!((37_000_000_000..37_100_000_000).contains(&first), "{first}");
+    // Without PTP the clock goes on from there.
+    bench.write(0x0954, 0);
+    bench.sent.clear();
+    bench.run_ms(150);
+    let (_, next) = bench.leaders()[0];
+    assert_eq!((next - first) % 100_000_000, 0);
+    assert_eq!(bench.read(0x096c), 3);
+    bench.write(0x0944, 1);
+    bench.write(0x0944, 2);
+    assert_eq!((bench.read(0x0948), bench.read(0x094c)), (0, 0));
+}
+
+#[test]
+fn a_virtual_master_sets_the_clock() {
+    let mut bench = Bench::with(|settings| settings.ptp = PtpSource::Virtual);
+    bench.open();
+    bench.write(0x0954, 1 << 19 | 1);
+    bench.run_ms(30_000);
+    assert_eq!(bench.read(0x096c), 9);
+    bench.write(at::START, 1);
+    bench.run_ms(150);
+    let (due, bytes) = &bench.sent[0];
+    let Some((_, _, Part::Leader(leader))) = parse(bytes) else { panic!("no leader") };
+    let off_ns = leader.timestamp as i64 - 37_000_000_000 - due.0 as i64;
+    assert!((-3_000_000..0).contains(&off_ns), "{off_ns}");
+}
+
+#[test]
+fn faults_lose_frames_and_move_the_exposure() {
+    use crate::config::rig::schedule::Schedule;
+    let always = Schedule { start: SimTime::ZERO, duration_ns: None, period_ns: None };
+    let faults =
+        |kind: CameraFault| DeviceFaults::from(vec![Timed { fault: 0, schedule: always, kind }]);
+    let mut bench = Bench::new();
+    bench.camera.set_faults(&faults(CameraFault::FramesDropped { probability: 0.5 }));
+    bench.open();
+    bench.write(at::START, 1);
+    bench.run_ms(2000);
+    let dropped = bench.read(at::FRAMES_DROPPED);
+    let blocks: Vec<_> = bench.leaders().iter().map(|(block, _)| *block).collect();
+    assert!((3..=17).contains(&dropped), "{dropped}");
+    let newest = *blocks.last().unwrap();
+    assert!(newest - blocks.len() as u64 <= dropped.into() && blocks.is_sorted());
+    let hunts = CameraFault::ExposureHunts { factor: 4.0, swing_s: 1.0 };
+    bench.camera.set_faults(&faults(hunts));
+    bench.write(at::STOP, 1);
+    bench.write(at::CHUNK_MODE, 1);
+    bench.write(at::CHUNK_SELECTOR, Chunk::Exposure as u32);
+    bench.write(at::CHUNK_ENABLE, 1);
+    bench.sent.clear();
+    bench.write(at::START, 1);
+    bench.run_ms(1000);
+    let leaders = bench.leaders();
+    let exposures = leaders.iter().map(|(block, _)| {
+        let payload = payload_of(&bench, *block);
+        let chunks = chunks(&payload).unwrap();
+        f64::from_be_bytes(chunks[0].1.try_into().unwrap())
+    });
+    let exposures: Vec<_> = exposures.collect();
+    assert!(exposures.iter().any(|us| *us > 3000.0), "{exposures:?}");
+    assert!(exposures.iter().any(|us| *us < 350.0), "{exposures:?}");
+    bench.camera.set_faults(&faults(CameraFault::HeartbeatLost));
+    for _ in 0..40 {
+        bench.run_ms(100);
+        bench.say_as(1, command::READ_REGISTER, &0x0a00u32.to_be_bytes());
+    }
+    assert_eq!(bench.read(0x0a00), 0);
 }
 
 #[test]

@@ -552,6 +552,8 @@ fn effect_code(kind: EffectKind) -> (u8, u64) {
         EffectKind::WeeksBehind { weeks } => (16, weeks),
         EffectKind::PtpDisturbed => (17, 0),
         EffectKind::NoCorrections => (18, 0),
+        EffectKind::FramesDropped { count } => (19, count),
+        EffectKind::ExposureOff { percent } => (20, percent),
     }
 }
 
@@ -573,6 +575,8 @@ fn effect_of(code: u8, amount: u64) -> Option<EffectKind> {
         13 => EffectKind::AlertActive,
         14 => EffectKind::FewerShots { percent: amount },
         17 => EffectKind::PtpDisturbed,
+        19 => EffectKind::FramesDropped { count: amount },
+        20 => EffectKind::ExposureOff { percent: amount },
         18 => EffectKind::NoCorrections,
         15 => EffectKind::Refused,
         16 => EffectKind::WeeksBehind { weeks: amount },

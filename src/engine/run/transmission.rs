@@ -223,6 +223,13 @@ impl<'a> Transmission<'a> {
                     }
                 }
             }
+            Output::Fragments(may_be) => {
+                for link in connections.sockets() {
+                    if let Err(error) = link.set_dont_fragment(!may_be) {
+                        tracing::warn!("{error}");
+                    }
+                }
+            }
             Output::Revoke(_) | Output::Actuate(_) | Output::Aside { .. } => {}
         }
         self.give_back(scheduled);

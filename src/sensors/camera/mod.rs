@@ -51,7 +51,7 @@ pub struct Tile {
 /// How a frame is taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shot {
-    /// Counts the device's frames: noise depends on it.
+    /// Another one for each of the device's frames: noise depends on it.
     pub number: u64,
     /// How long each row gathers light, nanoseconds.
     pub exposure_ns: u64,

@@ -4,6 +4,11 @@
 pub const OVERHEAD: usize = 36;
 /// As [`OVERHEAD`], with the header of 64-bit block ids.
 pub const OVERHEAD_EXTENDED: usize = 48;
+/// Bytes after the data of each chunk: its id and length.
+pub const CHUNK_TAIL: usize = 8;
+/// Payload type of images, and the flag of those that chunks follow.
+const IMAGE: u32 = 1;
+const HAS_CHUNKS: u32 = 0x4000;
 
 /// How pixels are written: the codes of PFNC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +63,35 @@ pub struct Leader {
     pub pixel_format: u32,
     /// Pixels: width, height, offset in x and y.
     pub region: [u32; 4],
+    /// Number of the layout of the chunks that follow the image; `None`: none follow.
+    pub chunks: Option<u32>,
+}
+
+impl Leader {
+    fn payload_type(&self) -> u32 {
+        if self.chunks.is_some() { IMAGE | HAS_CHUNKS } else { IMAGE }
+    }
+}
+
+/// Ends a chunk, whose data `bytes` ends with: the image itself, or what follows it.
+pub fn end_chunk(bytes: &mut Vec<u8>, id: u32, len: usize) {
+    bytes.extend(id.to_be_bytes());
+    bytes.extend((len as u32).to_be_bytes());
+}
+
+/// The chunks of a payload with their ids, the last first; `None` if the payload is not made of chunks.
+pub fn chunks(payload: &[u8]) -> Option<Vec<(u32, &[u8])>> {
+    let mut rest = payload;
+    let mut all = Vec::new();
+    while !rest.is_empty() {
+        let (data, tail) = rest.split_last_chunk::<CHUNK_TAIL>()?;
+        let [id, len] = [0, 4]
+            .map(|at| u32::from_be_bytes([tail[at], tail[at + 1], tail[at + 2], tail[at + 3]]));
+        let from = data.len().checked_sub(len as usize)?;
+        all.push((id, &data[from..]));
+        rest = &data[..from];
+    }
+    Some(all)
 }
 
 /// How the packets of a stream look.
@@ -95,7 +129,7 @@ impl Shape {
         bytes
     }
 
-    /// Packet `packet` of an image, with `status`; `None` if it has none of this number.
+    /// Packet `packet` of an image with its chunks, with `status`; `None` if it has none of this number.
     pub fn packet(
         self,
         status: u16,
@@ -104,11 +138,10 @@ impl Shape {
         leader: &Leader,
         image: &[u8],
     ) -> Option<Vec<u8>> {
-        const IMAGE: u32 = 1;
         let last = self.packets(image.len()) - 1;
         if packet == 0 {
             let mut bytes = self.head(status, block, 1, packet);
-            bytes.extend(IMAGE.to_be_bytes());
+            bytes.extend(leader.payload_type().to_be_bytes());
             bytes.extend(leader.timestamp.to_be_bytes());
             bytes.extend(leader.pixel_format.to_be_bytes());
             leader.region.iter().for_each(|part| bytes.extend(part.to_be_bytes()));
@@ -123,8 +156,12 @@ impl Shape {
         }
         (packet == last).then(|| {
             let mut bytes = self.head(status, block, 2, packet);
-            bytes.extend(IMAGE.to_be_bytes());
+            bytes.extend(leader.payload_type().to_be_bytes());
             bytes.extend(leader.region[1].to_be_bytes());
+            if let Some(layout) = leader.chunks {
+                bytes.extend((image.len() as u32).to_be_bytes());
+                bytes.extend(layout.to_be_bytes());
+            }
             bytes
         })
     }
@@ -162,8 +199,10 @@ pub fn parse(bytes: &[u8]) -> Option<(u64, u32, Part<'_>)> {
             timestamp: u64::from(at(4)?) << 32 | u64::from(at(8)?),
             pixel_format: at(12)?,
             region: [at(16)?, at(20)?, at(24)?, at(28)?],
+            // The layout is in the trailer.
+            chunks: (at(0)? & HAS_CHUNKS != 0).then_some(0),
         }),
-        2 if rest.len() == 8 => Part::Trailer,
+        2 if matches!(rest.len(), 8 | 16) => Part::Trailer,
         3 => Part::Payload(rest),
         _ => return None,
     };
@@ -187,6 +226,7 @@ mod tests {
             timestamp: 0x18ea_6faf_b4ac_52ba,
             pixel_format: PixelFormat::Mono8.code(),
             region: [640, 480, 0, 0],
+            chunks: None,
         };
         let image = vec![7; 640 * 480];
         let shape = Shape { packet_size: 1500, is_extended: false };
@@ -205,5 +245,34 @@ mod tests {
         assert_eq!(trailer, golden);
         assert_eq!(parse(&golden), Some((1, 0xd5, Part::Trailer)));
         assert_eq!(parse(&packet(9, 0).unwrap()), Some((9, 0, Part::Leader(leader))));
+    }
+
+    /// As Wireshark's dissector and Aravis read them.
+    #[test]
+    fn chunks_follow_an_image() {
+        let mut payload = vec![7; 16];
+        end_chunk(&mut payload, 1, 16);
+        payload.extend(5u64.to_be_bytes());
+        end_chunk(&mut payload, 2, 8);
+        let all = chunks(&payload).unwrap();
+        assert_eq!(all, [(2, &5u64.to_be_bytes()[..]), (1, &[7; 16][..])]);
+        assert_eq!(chunks(&payload[1..]), None);
+        assert_eq!(chunks(&[0xff; 8]), None);
+        let leader = Leader {
+            timestamp: 1,
+            pixel_format: PixelFormat::Mono8.code(),
+            region: [4, 4, 0, 0],
+            chunks: Some(3),
+        };
+        let shape = Shape { packet_size: 1500, is_extended: false };
+        let packet = |number| shape.packet(0, 1, number, &leader, &payload).unwrap();
+        assert_eq!(packet(0)[8..12], [0, 0, 0x40, 1]);
+        assert_eq!(packet(2), hex("0000 0001 02000002 0000 4001 00000004 00000028 00000003"));
+        let first = packet(0);
+        assert_eq!(
+            parse(&first).unwrap(),
+            (1, 0, Part::Leader(Leader { chunks: Some(0), ..leader }))
+        );
+        assert_eq!(parse(&packet(2)), Some((1, 2, Part::Trailer)));
     }
 }

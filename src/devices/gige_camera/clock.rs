@@ -1,0 +1,151 @@
+//! The clock that stamps frames: it counts from power-up, or follows a PTP master.
+
+use super::profile::{CameraSettings, PtpSource};
+use crate::config::rig::faults::Timed;
+use crate::ptp::faults::{PtpFault, lost_since};
+use crate::ptp::{PortState, PtpClock, PtpSettings, PtpSlave};
+use crate::sensors::noise::NoiseSource;
+use crate::time::{Epoch, SimTime};
+use crate::wire::ptp::ClockIdentity;
+
+const DAY_NS: i128 = 86_400_000_000_000;
+/// TAI minus UTC, which a master's time is.
+const TAI_AHEAD_NS: i128 = 37_000_000_000;
+
+/// A unit's clock.
+#[derive(Clone, Debug)]
+pub(super) struct CameraClock {
+    source: PtpSource,
+    epoch: Epoch,
+    drift_s_per_day: f64,
+    own: PtpClock,
+    /// Whether PTP is switched on.
+    is_on: bool,
+    /// What follows a master by PTP, if the rig has one.
+    pub slave: Option<PtpSlave>,
+    faults: Vec<Timed<PtpFault>>,
+    /// State and offset that were latched last.
+    pub latched: (PortState, i64),
+}
+
+impl CameraClock {
+    /// A clock that shows 0 at the first instant.
+    pub fn new(
+        settings: &CameraSettings,
+        epoch: Epoch,
+        identity: ClockIdentity,
+        noise: NoiseSource,
+    ) -> Self {
+        let (ptp, drift_s_per_day) = (settings.ptp, settings.drift_s_per_day);
+        let own = PtpClock::new(drift_s_per_day, SimTime::ZERO, 0);
+        let slave =
+            || PtpSlave::new(&PtpSettings::default(), identity, own.clone(), noise, SimTime::ZERO);
+        let slave = match ptp {
+            PtpSource::None | PtpSource::Locked => None,
+            PtpSource::Virtual => Some(slave().with_virtual_master(epoch)),
+            PtpSource::Wire => Some(slave()),
+        };
+        Self {
+            source: ptp,
+            epoch,
+            drift_s_per_day,
+            own,
+            is_on: ptp != PtpSource::None,
+            slave,
+            faults: Vec::new(),
+            latched: (PortState::Disabled, 0),
+        }
+    }
+
+    /// The faults of PTP from now on.
+    pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
+        if let Some(slave) = &mut self.slave {
+            slave.set_faults(faults.clone());
+        }
+        self.faults = faults;
+    }
+
+    /// The faults of PTP, if it follows a master.
+    pub fn faults(&self) -> &[Timed<PtpFault>] {
+        if self.is_on && self.source != PtpSource::None { &self.faults } else { &[] }
+    }
+
+    /// Switches PTP on or off at `now`; the clock goes on from what it shows.
+    pub fn switch(&mut self, now: SimTime, is_on: bool) {
+        if !is_on && self.source == PtpSource::Locked && self.is_on {
+            self.own = self.own.restarted(now, self.shows(now));
+        }
+        self.is_on = is_on;
+        if let Some(slave) = &mut self.slave {
+            let settings = slave.settings().clone();
+            slave.configure(now, settings, is_on);
+        }
+    }
+
+    /// Sets the clock to 0 at `now`; `false` while PTP sets it.
+    pub fn reset(&mut self, now: SimTime) -> bool {
+        if self.is_on && self.source != PtpSource::None {
+            return false;
+        }
+        self.restart(now);
+        true
+    }
+
+    /// The unit restarts and is up at `up_at`.
+    pub fn restart(&mut self, up_at: SimTime) {
+        self.own = self.own.restarted(up_at, 0);
+        self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
+    }
+
+    /// The state of its PTP port.
+    pub fn state(&self, now: SimTime) -> PortState {
+        match (&self.slave, self.is_on) {
+            (_, false) => PortState::Disabled,
+            (Some(slave), true) => slave.state(),
+            (None, true)
+                if self.source == PtpSource::Locked && lost_since(&self.faults, now).is_none() =>
+            {
+                PortState::Slave
+            }
+            (None, true) => PortState::Listening,
+        }
+    }
+
+    /// Keeps state and offset as they are.
+    pub fn latch(&mut self, now: SimTime) {
+        let offset_ns = self.slave.as_ref().map_or(0, PtpSlave::offset_ns);
+        self.latched = (self.state(now), offset_ns);
+    }
+
+    /// Whether what it shows at an instant is known only when the time has come to it.
+    pub fn is_steered(&self) -> bool {
+        self.slave.is_some()
+    }
+
+    /// Ticks at `at`, nanoseconds.
+    pub fn ticks(&self, at: SimTime) -> u64 {
+        self.shows(at).clamp(0, u64::MAX.into()) as u64
+    }
+
+    /// The latest instant at which it shows no more than `ticks`, as it runs at `now`.
+    pub fn time_of(&self, now: SimTime, ticks: u64) -> SimTime {
+        let ahead = i128::from(ticks) - self.shows(now);
+        SimTime((i128::from(now.0) + ahead).clamp(0, u64::MAX.into()) as u64)
+    }
+
+    fn shows(&self, at: SimTime) -> i128 {
+        match &self.slave {
+            Some(slave) => slave.shows_ns(at),
+            None if self.is_on && self.source == PtpSource::Locked => self.masters_ns(at),
+            None => self.own.shows_ns(at),
+        }
+    }
+
+    /// The time of a master without error, and the unit's own from where it was lost.
+    fn masters_ns(&self, at: SimTime) -> i128 {
+        let alone = lost_since(&self.faults, at);
+        let alone_ns = alone.map_or(0, |since| i128::from(at.0) - i128::from(since.0));
+        let fast_ns_a_day = (self.drift_s_per_day * 1e9).round() as i128;
+        self.epoch.unix_ns(at) + TAI_AHEAD_NS + (alone_ns * fast_ns_a_day).div_euclid(DAY_NS)
+    }
+}

@@ -1,0 +1,64 @@
+//! The electrical lines of a unit: `Line1` is an input, `Line2` an output.
+
+use super::GigeCamera;
+use super::features::{at, line, source};
+use super::profile::Pulses;
+use crate::time::SimTime;
+
+impl Pulses {
+    /// Whether the line is high.
+    pub(super) fn is_high(&self, at: SimTime) -> bool {
+        at >= self.start && (at.0 - self.start.0) % self.period_ns < self.high_ns
+    }
+
+    /// The first edge at `from` or later of those that are wanted: rising, falling.
+    pub(super) fn next_edge(&self, from: SimTime, [rising, falling]: [bool; 2]) -> Option<SimTime> {
+        let after = |offset_ns: u64| {
+            let first = self.start.0 + offset_ns;
+            let passed = from.0.saturating_sub(first).div_ceil(self.period_ns);
+            SimTime(first + passed * self.period_ns)
+        };
+        let edges = [(rising, 0), (falling, self.high_ns)].into_iter();
+        edges.filter(|(is_wanted, _)| *is_wanted).map(|(_, offset)| after(offset)).min()
+    }
+}
+
+impl GigeCamera {
+    /// Whether frames wait for edges on `Line1`.
+    pub(super) fn is_triggered_by_line(&self) -> bool {
+        self.values.get(at::TRIGGER_MODE) != 0.0
+            && self.values.whole(at::TRIGGER_SOURCE) == source::LINE
+    }
+
+    /// The edges of `Line1` itself that trigger: rising, falling.
+    pub(super) fn wanted_edges(&self) -> [bool; 2] {
+        let [rising, falling] = match self.values.whole(at::TRIGGER_ACTIVATION) {
+            0 => [true, false],
+            1 => [false, true],
+            _ => [true, true],
+        };
+        let is_inverted = self.values.of_index(at::LINE_INVERTER, line::INPUT) != 0.0;
+        if is_inverted { [falling, rising] } else { [rising, falling] }
+    }
+
+    /// The cable at `Line1` rises or falls.
+    pub(super) fn take_edge(&mut self, now: SimTime, is_high: bool) {
+        let has_changed = self.line_is_high != is_high;
+        self.line_is_high = is_high;
+        if has_changed && self.is_triggered_by_line() && self.wanted_edges()[usize::from(!is_high)]
+        {
+            self.trigger(now);
+        }
+    }
+
+    /// The level of a line, as `LineStatus` has it.
+    pub(super) fn line_status(&self, number: u32) -> bool {
+        let is_inverted = self.values.of_index(at::LINE_INVERTER, number) != 0.0;
+        let is_high = match (number, &self.settings.line1) {
+            (line::INPUT, Some(pulses)) => pulses.is_high(self.now),
+            (line::INPUT, None) => self.line_is_high,
+            _ => self.values.of_index(at::LINE_SOURCE, line::OUTPUT) != 0.0 && self.is_exposing(),
+        };
+        is_high != is_inverted
+    }
+}
