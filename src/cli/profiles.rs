@@ -3,7 +3,7 @@
 mod connections;
 
 use std::fmt::{Display, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use self::connections::connection_table;
 use super::out_file::write_file;
@@ -11,6 +11,7 @@ use super::schema::rows::rows_of;
 use super::schema::sentences::Sentences;
 use super::{CliError, console};
 use crate::config::profile::Profile;
+use crate::config::rig::{DeviceConfig, Rig};
 use crate::devices::commands::{CommandRow, CommandTable, Conduct};
 use crate::devices::describe::Rows;
 use crate::devices::families::{catalogue, family_of};
@@ -25,10 +26,31 @@ pub struct Cmd {
     /// Show this profile: a name from the list, or the path of a .toml file
     name: Option<String>,
 
-    /// Write the profile's calibration: .xml for PCL, MRPT and VeloView, otherwise YAML for the
-    /// ROS velodyne driver; - is standard output
-    #[arg(long, value_name = "FILE", requires = "name")]
+    /// Write the calibration of the profile or of a rig's device; - is standard output
+    ///
+    /// Cameras: YAML for ROS camera_info_manager. HDL-64E: .xml for PCL, MRPT and VeloView,
+    /// otherwise YAML for the ROS velodyne driver. Hesai: .csv.
+    #[arg(long, value_name = "FILE")]
     calibration: Option<OutPath>,
+
+    /// Take the device --device of this rig, with its settings, instead of a profile
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "device",
+        requires = "calibration",
+        conflicts_with = "name"
+    )]
+    rig: Option<PathBuf>,
+
+    /// The device of the rig
+    #[arg(long, value_name = "NAME", requires = "rig")]
+    device: Option<String>,
+
+    /// The left camera of the stereo pair whose right camera is --device: its distance is then part
+    /// of the projection matrix
+    #[arg(long, value_name = "NAME", requires = "rig")]
+    left: Option<String>,
 
     /// Print every command of the product's protocols and what Menura does with it; without a
     /// profile, the page docs/COMMANDS.md
@@ -39,7 +61,15 @@ pub struct Cmd {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
+        if let (Some(rig), Some(device), Some(path)) = (&self.rig, &self.device, &self.calibration)
+        {
+            return of_rig(rig, device, self.left.as_deref(), path);
+        }
         let Some(name) = self.name else {
+            if self.calibration.is_some() {
+                let text = "error: --calibration needs a profile, or --rig and --device";
+                return Err(CliError::Input(text.into()));
+            }
             return console::print(if self.commands { command_page() } else { list() });
         };
         let profile = catalogue().profile(&name)?;
@@ -47,15 +77,63 @@ impl Cmd {
             return console::print(commands(&profile));
         }
         match self.calibration {
-            Some(path) => write_calibration(&profile, &path),
+            Some(path) => write_calibration(&profile, None, 0.0, &path),
             None => console::print(page(&profile)),
         }
     }
 }
 
-fn write_calibration(profile: &Profile, path: &Path) -> Result<(), CliError> {
+/// Writes the calibration of a device of a rig.
+fn of_rig(rig: &Path, device: &str, left: Option<&str>, path: &Path) -> Result<(), CliError> {
+    let rig = Rig::load(rig, &[], catalogue())?;
+    let named = |name: &str| {
+        rig.devices.iter().find(|device| device.name == name).ok_or_else(|| {
+            let names: Vec<_> = rig.devices.iter().map(|device| &*device.name).collect();
+            let names = names.join(", ");
+            CliError::Input(format!("error: the rig has no device `{name}`; it has {names}"))
+        })
+    };
+    let device = named(device)?;
+    let baseline_m = match left {
+        Some(left) => baseline_m(named(left)?, device)?,
+        None => 0.0,
+    };
+    write_calibration(&device.profile, Some(device), baseline_m, path)
+}
+
+/// How far `right` is to the right of `left`, if both look in parallel side by side.
+fn baseline_m(left: &DeviceConfig, right: &DeviceConfig) -> Result<f64, CliError> {
+    let is_on_one_body = match (&left.on, &right.on) {
+        (None, None) => true,
+        (Some((one, _)), Some((other, _))) => one == other,
+        _ => false,
+    };
+    let between = left.body_from_sensor.inverse() * right.body_from_sensor;
+    let aside = between.translation;
+    let is_parallel = between.rotation.w.abs() > 1.0 - 1e-9;
+    if is_on_one_body
+        && is_parallel
+        && aside.x.abs() < 1e-6
+        && aside.z.abs() < 1e-6
+        && aside.y < 0.0
+    {
+        return Ok(-aside.y);
+    }
+    Err(CliError::Input(format!(
+        "error: `{}` must be on the right of `{}`, at the same height and with parallel axes",
+        right.name, left.name
+    )))
+}
+
+fn write_calibration(
+    profile: &Profile,
+    device: Option<&DeviceConfig>,
+    baseline_m: f64,
+    path: &Path,
+) -> Result<(), CliError> {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let Some(text) = family_of(profile).calibration_file(profile, &extension) else {
+    let text = family_of(profile).calibration_file(profile, device, &extension, baseline_m);
+    let Some(text) = text else {
         return Err(CliError::Input(format!("error: {} has no calibration", profile.name)));
     };
     if path == Path::new("-") {

@@ -92,7 +92,7 @@ impl Cmd {
         let set = Override { key: "world.scene".into(), value: format!("{name:?}") };
         let sets: Vec<Override> = [set].into_iter().chain(self.set.iter().cloned()).collect();
         let rig = Rig::default_rig(&sets, catalogue())?;
-        let scene = loaders::load(&rig.world.scene)
+        let scene = loaders::load(&rig.world.scene, false)
             .map_err(|error| CliError::Input(format!("error: {error}")))?;
         spare_what_was_read()?;
         let [from_m, to_m] = match builtin(name) {

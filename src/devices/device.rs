@@ -12,6 +12,7 @@ use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::rig::faults::DeviceFaults;
 use crate::ptp::PtpSend;
 use crate::ptp::account::ClockAccount;
+use crate::sensors::camera::truth::FrameTruth;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::truth::SweepTruth;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
@@ -220,6 +221,11 @@ pub trait Device: Send {
     /// What its PTP clock is or was at an instant, for those who know the true time. Call until `None` as
     /// [`Device::poll_ptp`].
     fn poll_clock(&mut self) -> Option<ClockAccount> {
+        None
+    }
+
+    /// A frame that it sends, for those who want the truth of it. Call until `None` as [`Device::poll_ptp`].
+    fn poll_frame(&mut self) -> Option<FrameTruth> {
         None
     }
 

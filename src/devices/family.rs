@@ -112,9 +112,14 @@ pub trait Family: Sync + 'static {
         Ok(None)
     }
 
-    /// The unit's calibration as the text of a file with this extension; `None` for products that
-    /// have none.
-    fn calibration_file(&self, _profile: &Self::Profile, _extension: &str) -> Option<String> {
+    /// A unit's calibration as the text of a file with this extension; `None` for products that have none.
+    fn calibration_file(
+        &self,
+        _profile: &Self::Profile,
+        _settings: &Self::Settings,
+        _extension: &str,
+        _baseline_m: f64,
+    ) -> Option<String> {
         None
     }
 
@@ -189,8 +194,15 @@ pub trait AnyFamily: FamilyReader {
         known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics>;
 
-    /// As [`Family::calibration_file`].
-    fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String>;
+    /// As [`Family::calibration_file`], of a unit with the profile's settings, or of `device` of a rig with its own.
+    /// `baseline_m` is how far it is to the right of the left camera of its pair, metres; 0 if it belongs to none.
+    fn calibration_file(
+        &self,
+        profile: &Profile,
+        device: Option<&DeviceConfig>,
+        extension: &str,
+        baseline_m: f64,
+    ) -> Option<String>;
 
     /// As [`Family::inertial_errors`].
     fn inertial_errors(&self, profile: &Profile) -> Option<[TriadErrors; 3]>;
@@ -306,8 +318,19 @@ impl<F: Family> AnyFamily for Erased<F> {
         Family::datagram_decoder(&self.0, own, hints, known)
     }
 
-    fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String> {
-        Family::calibration_file(&self.0, own(&*profile.data), extension)
+    fn calibration_file(
+        &self,
+        profile: &Profile,
+        device: Option<&DeviceConfig>,
+        extension: &str,
+        baseline_m: f64,
+    ) -> Option<String> {
+        let data = own::<F::Profile>(&*profile.data);
+        let settings = match device {
+            Some(device) => own(&*device.settings),
+            None => (F::READERS.defaults)(data),
+        };
+        Family::calibration_file(&self.0, data, settings, extension, baseline_m)
     }
 
     fn inertial_errors(&self, profile: &Profile) -> Option<[TriadErrors; 3]> {

@@ -407,6 +407,9 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
             Rendered::Clock(device, account) => {
                 return self.tell(|| TruthEvent::Clock(device, account));
             }
+            Rendered::Frame(device, frame) => {
+                return self.tell(|| TruthEvent::Frame(device, frame));
+            }
             // There is nobody to hear it.
             Rendered::Ptp(..)
             | Rendered::PtpTransport(..)

@@ -22,6 +22,7 @@ use crate::devices::ptp::PtpSend;
 use crate::devices::ptp::account::ClockAccount;
 use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
 use crate::frames::{self, Body, Transform};
+use crate::sensors::camera::truth::FrameTruth;
 use crate::sensors::{Measurement, Sensor};
 use crate::time::SimTime;
 use crate::timing::clock::{MonotonicClock, thread_cpu_ns};
@@ -126,6 +127,8 @@ pub enum Rendered {
     PtpTransport(DeviceId, Transport),
     /// State of that device's PTP clock at an instant.
     Clock(DeviceId, ClockAccount),
+    /// Truth of a frame that that device sends.
+    Frame(DeviceId, Box<FrameTruth>),
     /// A packet of that device was given up.
     GivenUp(DeviceId),
     /// A measurement for that device was made with fewer rays than its sensor has.
@@ -254,6 +257,9 @@ impl RunningDevice {
         }
         while let Some(account) = self.device.poll_clock() {
             out(Rendered::Clock(id, account));
+        }
+        while let Some(frame) = self.device.poll_frame() {
+            out(Rendered::Frame(id, Box::new(frame)));
         }
         if let Some(transport) = self.device.poll_ptp_transport() {
             out(Rendered::PtpTransport(id, transport));

@@ -87,7 +87,8 @@ pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
         let (version, path) = embree::find()?;
         tracing::info!("Embree {version}, {path}");
     }
-    let scene = loaders::load(&rig.world.scene)?;
+    let colours = rig.devices.iter().any(|device| device.profile.product.sees_colours);
+    let scene = loaders::load(&rig.world.scene, colours)?;
     let origin = GeoOrigin::new(rig.origin);
     let motions = rig.world.objects.iter().map(|object| &object.motion);
     let follows = motions.chain([&rig.robot]).any(|motion| motion.follow_ground);
@@ -97,7 +98,7 @@ pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
     if let Some(terrain) = terrain.as_ref().filter(|_| rig.robot.follow_ground) {
         trajectory.keep_ground(terrain.clone())?;
     }
-    let mut bodies = Bodies::default();
+    let mut bodies = Bodies::new(colours);
     let object = |config: &ObjectConfig| {
         bodies
             .object(config, &origin, ground)

@@ -380,9 +380,10 @@ fn reason_of(told: &Diagnostics) -> String {
 
 /// Writes the calibration of the device, if its product has one; its file.
 fn calibration(rig: &Rig, device: usize, folder: &Path) -> std::io::Result<Option<PathBuf>> {
-    let profile = &rig.devices[device].profile;
+    let device = &rig.devices[device];
+    let family = family_of(&device.profile);
     for extension in ["yaml", "csv", "dat"] {
-        if let Some(text) = family_of(profile).calibration_file(profile, extension) {
+        if let Some(text) = family.calibration_file(&device.profile, Some(device), extension, 0.0) {
             let path = folder.join(format!("calibration.{extension}"));
             PartFile::write_whole(&path, text.as_bytes())?;
             return Ok(Some(path));

@@ -80,17 +80,14 @@ pub enum EffectKind {
         /// Size in per cent.
         percent: u64,
     },
+    /// A camera's frame was disturbed.
+    PictureDisturbed,
     /// The clock that stamped it follows a PTP master, and what that sends is disturbed.
     PtpDisturbed,
     /// Frames before this one were lost within a camera.
     FramesDropped {
         /// Number of frames.
         count: u64,
-    },
-    /// A frame was exposed for another time than is set.
-    ExposureOff {
-        /// Its exposure by that set, in per cent.
-        percent: u64,
     },
 }
 
@@ -116,9 +113,9 @@ impl EffectKind {
             Self::Refused => ("refused", None),
             Self::AlertActive => ("alert_active", None),
             Self::FewerShots { percent } => ("fewer_shots_percent", Some(percent)),
+            Self::PictureDisturbed => ("picture_disturbed", None),
             Self::PtpDisturbed => ("ptp_disturbed", None),
             Self::FramesDropped { count } => ("frames_dropped", Some(count)),
-            Self::ExposureOff { percent } => ("exposure_percent", Some(percent)),
         }
     }
 }

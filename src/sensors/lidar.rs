@@ -543,7 +543,12 @@ impl Scratch {
         self.watch = watch;
     }
 
-    /// Turns the reports of the truth of sweeps on or off.
+    /// Whether the truth of measurements is wanted.
+    pub fn keeps_truth(&self) -> bool {
+        self.keeps_truth
+    }
+
+    /// Turns the reports of the truth of measurements on or off.
     pub fn keep_truth(&mut self, keeps_truth: bool) {
         self.keeps_truth = keeps_truth;
     }

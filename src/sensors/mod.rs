@@ -366,12 +366,14 @@ pub struct Measurement {
     pub fault_effects: Vec<FaultEffect>,
     /// What the returns of a sweep really were, if that is asked for.
     pub truth: Option<Arc<SweepTruth>>,
+    /// What the pixels of a tile really show, if that is asked for.
+    pub picture: Option<Arc<camera::truth::TileTruth>>,
 }
 
 impl Measurement {
     /// A measurement without fault effects.
     pub fn new(request: MeasurementRequest, outcome: Outcome) -> Self {
-        Self { request, outcome, fault_effects: Vec::new(), truth: None }
+        Self { request, outcome, fault_effects: Vec::new(), truth: None, picture: None }
     }
 }
 

@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::SplitMix64;
 
-/// The purpose of a draw. The numbers are part of the hash and must not change.
+/// The purpose of a draw. The numbers are part of the hash, less than 256, and must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Quantity {
@@ -110,13 +110,17 @@ pub enum Quantity {
     /// Whole cycles of a carrier phase.
     GnssCycles,
     /// Photons and readout of a pixel.
-    Pixel = 256,
+    Pixel = 224,
     /// Fixed offset and response of a pixel.
     PixelPattern,
-    /// When a pixel looks within its exposure.
+    /// When a pixel looks within its exposure, and where within its area.
     PixelTime,
     /// Whether a camera loses a frame.
     FrameLoss,
+    /// Whether a pixel is stuck, and how.
+    StuckPixel,
+    /// Place and size of a spot on a lens.
+    LensSpot,
 }
 
 /// The random numbers of one device.
@@ -178,6 +182,13 @@ impl RequestNoise {
     pub fn uniform(&self, firing: usize, quantity: Quantity) -> f64 {
         let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);
         (draw >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Three draws from 0 to below 1, uniform in steps of 2^-21.
+    #[inline]
+    pub fn uniform_triple(&self, firing: usize, quantity: Quantity) -> [f64; 3] {
+        let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);
+        [43, 22, 1].map(|shift| (draw >> shift & 0x1f_ffff) as f64 / f64::from(1u32 << 21))
     }
 
     /// An integer in `low..=high`, uniform to within 2^-56.

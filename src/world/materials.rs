@@ -281,6 +281,8 @@ pub fn plain(name: &str, reflectance: f32) -> Material {
         finish: Finish::Matt,
         reflectance_map: None,
         opacity_mask: None,
+        colour: None,
+        colour_map: None,
     }
 }
 

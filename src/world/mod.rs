@@ -3,6 +3,7 @@
 pub mod actuation;
 pub mod body_state;
 pub mod builtin;
+pub mod colours;
 pub mod ground;
 pub mod joints;
 pub mod loaders;

@@ -8,6 +8,8 @@ use std::fmt;
 
 use glam::{DAffine3, DVec3};
 
+use super::colours::{ColourMap, Rgb};
+
 /// Index of a material in [`Scene::materials`].
 pub type MaterialId = u32;
 
@@ -52,7 +54,7 @@ pub struct Instance {
     pub world_from_mesh: DAffine3,
 }
 
-/// How a surface reflects a laser.
+/// How a surface reflects a laser, and how it looks.
 #[derive(Clone, Debug)]
 pub struct Material {
     /// Name in the material file.
@@ -66,6 +68,10 @@ pub struct Material {
     pub reflectance_map: Option<Texture>,
     /// A ray passes through texels whose value is 0.5 or less.
     pub opacity_mask: Option<Texture>,
+    /// Diffuse albedo in daylight, linear sRGB; `None` if nothing but its name says how it looks.
+    pub colour: Option<Rgb>,
+    /// Multiplied with `colour`; only for cameras.
+    pub colour_map: Option<ColourMap>,
 }
 
 /// What a surface does with light besides scattering it diffusely. Its equations are in

@@ -34,6 +34,8 @@ pub struct Product {
     pub is_usb: bool,
     /// Whether its host's commands move the robot.
     pub drives: bool,
+    /// Whether it sees the colours of surfaces.
+    pub sees_colours: bool,
 }
 
 impl Product {
@@ -53,6 +55,7 @@ impl Product {
             lidar: None,
             is_usb: false,
             drives: false,
+            sees_colours: false,
         }
     }
 

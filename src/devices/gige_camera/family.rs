@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::faults::FAULTS as CAMERA_FAULTS;
+use super::faults::KINDS;
 use super::profile::{CameraProfile, CameraSettings, PtpSource};
-use super::{GigeCamera, decoder, describe, profile_read};
+use super::{GigeCamera, calibration, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::{
@@ -43,6 +43,7 @@ impl Family for GigeCameraFamily {
                 port: Some(PORT),
             }],
             has_gps_input: true,
+            sees_colours: true,
             ..Product::of_datagrams("a camera", profile.datagram_ports())
         }
     }
@@ -57,11 +58,7 @@ impl Family for GigeCameraFamily {
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
-        const ALL: [DeviceFaultKind; 4] = {
-            let [a, b, c] = CAMERA_FAULTS;
-            [a, b, c, PTP_LOST]
-        };
-        &ALL
+        &KINDS
     }
 
     fn ptp_faults(&self) -> &'static [DeviceFaultKind] {
@@ -113,6 +110,18 @@ impl Family for GigeCameraFamily {
         let is_named =
             hints.profile.is_some_and(|profile| profile.data::<CameraProfile>().is_some());
         Ok(Some(Box::new(decoder::CameraDecoder::new(is_named))))
+    }
+
+    /// YAML of ROS' `camera_info_manager`.
+    fn calibration_file(
+        &self,
+        profile: &CameraProfile,
+        settings: &CameraSettings,
+        extension: &str,
+        baseline_m: f64,
+    ) -> Option<String> {
+        let is_yaml = ["", "yaml", "yml"].contains(&extension);
+        is_yaml.then(|| calibration::yaml(profile, settings, baseline_m))
     }
 
     fn commands(&self, _profile: &CameraProfile) -> Vec<CommandTable> {

@@ -1,71 +1,82 @@
-//! The faults that only a camera can have.
+//! The `[[fault]]` tables of a camera's optics, pixels, exposure and electronics. `sensors::camera::faults` has what they do to
+//! the picture.
 
-use std::f64::consts::TAU;
 use std::sync::Arc;
 
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
-use crate::config::rig::faults::{FORMAT, Timed};
+use crate::config::rig::faults::FORMAT;
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::time::SimTime;
+use crate::sensors::camera::faults::CameraFault;
 
-/// What goes wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CameraFault {
-    /// Frames are lost within the camera, each with this probability.
-    FramesDropped {
-        /// For each frame.
-        probability: f64,
-    },
-    /// The exposure swings about its set value.
-    ExposureHunts {
-        /// Greatest exposure by that set, and that set by the least.
-        factor: f64,
-        /// Time of a swing, seconds.
-        swing_s: f64,
-    },
-    /// The camera does not notice commands as signs of life of its host.
-    HeartbeatLost,
-}
-
-/// The faults of a camera.
-pub const FAULTS: [DeviceFaultKind; 3] = [
+/// The faults that a camera can have within.
+pub(super) const KINDS: [DeviceFaultKind; 9] = [
+    DeviceFaultKind { word: "stuck-pixels", read: stuck_pixels },
+    DeviceFaultKind { word: "lens-dirt", read: dirt },
+    DeviceFaultKind { word: "lens-drops", read: drops },
+    DeviceFaultKind { word: "lens-flare", read: flare },
+    DeviceFaultKind { word: "defocus", read: defocus },
+    DeviceFaultKind { word: "exposure-hunts", read: hunting },
     DeviceFaultKind { word: "frames-dropped", read: frames_dropped },
-    DeviceFaultKind { word: "exposure-hunts", read: exposure_hunts },
     DeviceFaultKind {
         word: "heartbeat-lost",
         read: |_, _| Some(Arc::new(CameraFault::HeartbeatLost)),
     },
+    PTP_LOST,
 ];
 
+/// Spots on a lens, at most.
+const MOST_SPOTS: i128 = 200;
+
+fn share() -> Limit<f64> {
+    Limit::new(0.0..=1.0, "", FORMAT)
+}
+
+/// Width of the largest spot, as a share of the image's width.
+fn size() -> Limit<f64> {
+    Limit::new(0.001..=1.0, "", FORMAT)
+}
+
+fn stuck_pixels(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let level = table.optional("level");
+    let level = level.is_written().then(|| level.number(&share())).flatten();
+    let share = table.required("share").number(&share())?;
+    Some(Arc::new(CameraFault::StuckPixels { share, level }))
+}
+
+fn dirt(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let (spots, size) = (table.optional("spots"), table.optional("size").number_or(&size(), 0.08));
+    let spots = spots.integer_or(&Limit::new(1..=MOST_SPOTS, "", FORMAT), 12);
+    let transmission = table.required("transmission").number(&share())?;
+    Some(Arc::new(CameraFault::Dirt { spots, size, transmission }))
+}
+
+fn drops(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let (drops, size) = (table.optional("drops"), table.optional("size").number_or(&size(), 0.06));
+    let drops = drops.integer_or(&Limit::new(1..=MOST_SPOTS, "", FORMAT), 12);
+    Some(Arc::new(CameraFault::Drops { drops, size }))
+}
+
+fn flare(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let strength = table.optional("strength");
+    let strength = strength.number_or(&Limit::new(0.01..=100.0, "", FORMAT), 1.0);
+    Some(Arc::new(CameraFault::Flare { strength }))
+}
+
+fn defocus(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let blur = Limit::new(1.0..=100.0, "pixels", FORMAT);
+    let blur_px = table.required("blur_px").number(&blur)?;
+    Some(Arc::new(CameraFault::Defocus { blur_px }))
+}
+
 fn frames_dropped(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let share = Limit::new(0.0..=1.0, "", "a probability");
-    let probability = table.required("probability").number(&share)?;
+    let probability = table.required("probability").number(&share())?;
     Some(Arc::new(CameraFault::FramesDropped { probability }))
 }
 
-fn exposure_hunts(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let factor = table.optional("factor").number_or(&Limit::new(1.0..=100.0, "", FORMAT), 4.0);
-    let swing_s = table.optional("swing_s").number_or(&Limit::new(0.01..=3600.0, "s", FORMAT), 1.0);
-    Some(Arc::new(CameraFault::ExposureHunts { factor, swing_s }))
-}
-
-/// Those that are on at `at`, with their window.
-pub(super) fn on(
-    faults: &[Timed<CameraFault>],
-    at: SimTime,
-) -> impl Iterator<Item = (&Timed<CameraFault>, u64)> {
-    faults.iter().filter_map(move |fault| Some((fault, fault.schedule.window_at(at)?)))
-}
-
-/// By how much the exposure of a frame that starts at `at` differs from that set.
-pub(super) fn exposure_factor(faults: &[Timed<CameraFault>], at: SimTime) -> f64 {
-    on(faults, at)
-        .filter_map(|(fault, window)| match fault.kind {
-            CameraFault::ExposureHunts { factor, swing_s } => {
-                let since_s = (at.0 - fault.schedule.window(window).0.0) as f64 / 1e9;
-                Some(libm::pow(factor, libm::sin(TAU * since_s / swing_s)))
-            }
-            _ => None,
-        })
-        .product()
+fn hunting(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let swing = table.optional("swing_ev").number_or(&Limit::new(0.01..=8.0, "EV", FORMAT), 1.0);
+    let cycle = Limit::new(0.01..=3600.0, "s", FORMAT);
+    let cycle_s = table.optional("cycle_s").number_or(&cycle, 1.0);
+    let cycle_ns = (cycle_s * 1e9).round() as u64;
+    Some(Arc::new(CameraFault::ExposureHunts { swing_ev: swing, cycle_ns }))
 }

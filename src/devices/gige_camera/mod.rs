@@ -7,6 +7,7 @@
 //! Sources: Aravis 0.8.26 and conversations with it; Wireshark's dissectors; the GigE Vision register table of d3cam.
 
 mod assembly;
+mod calibration;
 mod clock;
 mod control;
 pub(crate) mod decoder;
@@ -32,6 +33,8 @@ use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::ptp::PtpSend;
 use crate::ptp::account::ClockAccount;
 use crate::sensors::camera::Camera as CameraSensor;
+use crate::sensors::camera::faults::CameraFault;
+use crate::sensors::camera::truth::FrameTruth;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sensor};
 use crate::time::{Epoch, SimTime};
@@ -58,11 +61,11 @@ pub struct GigeCamera {
     stream: Stream,
     /// The level of a cable at `Line1`.
     line_is_high: bool,
-    faults: Vec<Timed<CameraFault>>,
     noise: NoiseSource,
     address: Ipv4Addr,
     mac: [u8; 6],
     user_name: String,
+    faults: Vec<Timed<CameraFault>>,
     /// The latest time that it was given.
     now: SimTime,
     /// It answers nothing until then.
@@ -137,7 +140,8 @@ impl GigeCamera {
     pub fn sensor(&self, epoch: Epoch) -> Arc<dyn Sensor> {
         let optics = self.settings.optics(self.profile.size);
         let light = self.settings.light();
-        Arc::new(CameraSensor::new(self.profile.chip, optics, light, self.noise, epoch))
+        let camera = CameraSensor::new(self.profile.chip, optics, light, self.noise, epoch);
+        Arc::new(camera.telling(self.settings.truth_images).with_faults(&self.faults))
     }
 
     /// Computes the values that follow from others.
@@ -192,7 +196,7 @@ impl Device for GigeCamera {
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
         if let Outcome::Pixels(pixels) = &measurement.outcome {
-            self.take_tile(measurement.request.index, pixels);
+            self.take_tile(measurement.request.index, pixels, measurement.picture.as_ref());
             self.release();
         }
     }
@@ -245,6 +249,14 @@ impl Device for GigeCamera {
         }
         self.watch_heartbeat();
         self.release();
+    }
+
+    fn change_faults(&mut self, _at: SimTime, faults: &DeviceFaults) {
+        self.faults = faults.kind();
+    }
+
+    fn poll_frame(&mut self) -> Option<FrameTruth> {
+        self.stream.told.pop_front()
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

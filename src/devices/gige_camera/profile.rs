@@ -2,7 +2,8 @@
 
 use crate::config::profile::network::DatagramPort;
 use crate::sensors::camera::lens::{Lens, Model};
-use crate::sensors::camera::{Chip, Light, Optics};
+use crate::sensors::camera::truth::TruthImages;
+use crate::sensors::camera::{Chip, Light, Optics, Sky};
 use crate::time::SimTime;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::gige::gvsp::PixelFormat;
@@ -175,6 +176,8 @@ pub struct CameraSettings {
     pub pixel_format: PixelFormat,
     /// Columns and rows at power-on.
     pub image_size: [u32; 2],
+    /// Columns and rows that are read as one at power-on: 1, 2 or 4.
+    pub binning: u32,
     /// Frames a second at power-on.
     pub frame_rate_hz: f64,
     /// Exposure at power-on, microseconds.
@@ -199,6 +202,10 @@ pub struct CameraSettings {
     pub sun: Option<[f64; 2]>,
     /// Haze.
     pub turbidity: f64,
+    /// Whether clouds hide the sun.
+    pub sky: Sky,
+    /// Images that the ground truth has beside each frame.
+    pub truth_images: TruthImages,
 }
 
 impl Default for CameraSettings {
@@ -229,6 +236,8 @@ impl Default for CameraSettings {
             vignetting: [0.0; 2],
             sun: None,
             turbidity: 3.0,
+            sky: Sky::default(),
+            truth_images: TruthImages::default(),
         }
     }
 }
@@ -282,6 +291,6 @@ impl CameraSettings {
 
     /// The light of the day.
     pub fn light(&self) -> Light {
-        Light { sun: self.sun, turbidity: self.turbidity }
+        Light { sun: self.sun, turbidity: self.turbidity, sky: self.sky }
     }
 }

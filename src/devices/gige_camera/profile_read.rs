@@ -9,7 +9,7 @@ use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::sensors::camera::Chip;
+use crate::sensors::camera::{Chip, Sky};
 use crate::time::SimTime;
 use crate::wire::gige::gvsp::PixelFormat;
 
@@ -72,6 +72,10 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &CameraProfile) -> Option
         &Limit::new(2.0..=6.0, "", "the sky of Preetham et al. 1999"),
         &mut all.turbidity,
     );
+    keys.choice("sky", &Sky::WORDS, CAMERAS, &mut all.sky);
+    keys.boolean("truth_labels", &mut all.truth_images.labels);
+    keys.boolean("truth_depth", &mut all.truth_images.depth);
+    keys.boolean("truth_flow", &mut all.truth_images.flow);
     wiring(&mut keys, &mut all);
     // Sizes are those of the image, whose pixels binning makes larger.
     let shares = |size: [u32; 2]| [size[0] / all.binning / 4 * 4, size[1] / all.binning / 2 * 2];

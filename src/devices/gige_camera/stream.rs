@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::GigeCamera;
-use super::faults::{CameraFault, exposure_factor, on};
 use super::features::{Chunk, Values, at};
 use super::image::{Making, pattern};
 use super::profile::{Pulses, Stamped};
 use crate::config::profile::network::PortIndex;
+use crate::sensors::camera::faults::CameraFault;
+use crate::sensors::camera::truth::{FrameTruth, TileTruth};
 use crate::sensors::camera::{FULL_SCALE, Shot, Tile};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::noise::Quantity;
@@ -63,6 +64,10 @@ pub(super) struct Stream {
     means: VecDeque<(u64, f64)>,
     /// Effects on frames that did not leave.
     unreported: Vec<FaultEffect>,
+    /// The latest frame: how it was taken, and when it began.
+    latest: Option<(Arc<Shot>, SimTime)>,
+    /// Truth of frames that were sent.
+    pub(super) told: VecDeque<FrameTruth>,
 }
 
 impl Stream {
@@ -70,7 +75,6 @@ impl Stream {
     pub fn new(first_block: u32) -> Self {
         let block = u64::from(first_block) - 1;
         Self { block, block_before: block, ..Self::default() }
-    }
 }
 
 #[derive(Debug)]
@@ -88,6 +92,8 @@ struct Frame {
     counts: Vec<u16>,
     chunks: Vec<Chunk>,
     effects: Vec<FaultEffect>,
+    /// Truth of its tiles, if it is kept.
+    tiles: Vec<Arc<TileTruth>>,
     /// Tiles of it were given up, or the stream was stopped.
     is_lost: bool,
     /// It is not taken after all.
@@ -129,6 +135,7 @@ impl GigeCamera {
     /// No frame is taken or sent from now on.
     pub(super) fn stop_stream(&mut self) {
         self.stream.is_running = false;
+        self.stream.latest = None;
         self.stream.next_start = self.now;
         self.stream.unasked.clear();
         self.stream.triggers.clear();
@@ -254,30 +261,41 @@ impl GigeCamera {
         (start < horizon).then_some(start)
     }
 
+    /// Exposure of a frame that begins at `start`: what is set, unless it hunts.
+    fn exposed_ns(&self, start: SimTime) -> u64 {
+        let on = self.faults.iter().filter(|fault| fault.is_on(start));
+        let factor: f64 = on.map(|fault| fault.kind.exposure_factor(start)).product();
+        if factor == 1.0 {
+            return self.exposure_ns();
+        }
+        let [shortest, longest] = self.profile.timing.exposure_ns;
+        let longest = longest.min(self.period_ns()).max(shortest);
+        ((self.exposure_ns() as f64 * factor) as u64).clamp(shortest, longest)
+    }
+
     fn plan(&mut self, start: SimTime) {
         self.adapt();
-        let readout_ns = self.readout_ns();
-        let factor = exposure_factor(&self.faults, start);
-        let [least, most] = self.profile.timing.exposure_ns;
-        // The exposure that a fault makes does not slow frames down.
-        let most = most.min(self.period_ns()).max(self.exposure_ns());
-        let exposure_ns = match factor {
-            1.0 => self.exposure_ns(),
-            factor => ((self.exposure_ns() as f64 * factor) as u64).clamp(least, most),
-        };
+        let (exposure_ns, readout_ns) = (self.exposed_ns(start), self.readout_ns());
         let region @ [_, _, width, height] = self.values.region();
         let number = self.stream.numbers;
         self.stream.numbers += 1;
+        let binning = [at::BINNING_X, at::BINNING_Y].map(|address| self.values.whole(address));
+        let latest = self.stream.latest.take();
+        let before = latest
+            .filter(|(shot, _)| (shot.region, shot.binning) == (region, binning))
+            .map(|(shot, start)| shot.exposed(start));
         let shot = Arc::new(Shot {
             // Noise depends on the instant alone, so that a recording has the frames that a host receives.
             number: start.0,
             exposure_ns,
             line_ns: self.profile.rolling_ns(),
             region,
-            binning: [at::BINNING_X, at::BINNING_Y].map(|address| self.values.whole(address)),
+            binning,
             gain_db: self.values.get(at::GAIN),
             black: self.values.get(at::BLACK),
+            before,
         });
+        self.stream.latest = Some((Arc::clone(&shot), start));
         let making = Making {
             format: self.values.format(),
             width,
@@ -296,7 +314,7 @@ impl GigeCamera {
             self.stream.unasked = tiles.collect();
         }
         self.stream.unasked_start = start;
-        let (is_lost, effects) = self.disturb(start, exposure_ns);
+        let (is_lost, effects) = self.disturb(start);
         if is_lost {
             self.stream.unasked.clear();
         }
@@ -315,17 +333,19 @@ impl GigeCamera {
             next_request: self.stream.requests,
             requests,
             counts: drawn.unwrap_or_default(),
+            tiles: Vec::new(),
             shot,
             is_lost,
         });
     }
 
     /// What faults do to the frame that begins at `start`: whether it is lost, and what is written of that.
-    fn disturb(&self, start: SimTime, exposure_ns: u64) -> (bool, Vec<FaultEffect>) {
+    fn disturb(&self, start: SimTime) -> (bool, Vec<FaultEffect>) {
         let mut is_lost = false;
         let mut effects: Vec<FaultEffect> =
             crate::ptp::faults::effects(self.clock.faults(), start, start).collect();
-        for (fault, window) in on(&self.faults, start) {
+        for fault in &self.faults {
+            let Some(window) = fault.schedule.window_at(start) else { continue };
             let kind = match fault.kind {
                 CameraFault::FramesDropped { probability } => {
                     let draws = self.noise.request(LOSS_DRAWS + start.0);
@@ -335,11 +355,9 @@ impl GigeCamera {
                     is_lost = true;
                     EffectKind::FramesDropped { count: 1 }
                 }
-                CameraFault::ExposureHunts { .. } => {
-                    let set_ns = self.exposure_ns().max(1);
-                    EffectKind::ExposureOff { percent: exposure_ns * 100 / set_ns }
-                }
                 CameraFault::HeartbeatLost => continue,
+                // Those of the picture are on for whole frames.
+                _ => EffectKind::PictureDisturbed,
             };
             effects.push(FaultEffect { fault: fault.fault, window, kind });
         }
@@ -347,7 +365,7 @@ impl GigeCamera {
     }
 
     /// Takes the answer to a request.
-    pub(super) fn take_tile(&mut self, index: u64, pixels: &[u16]) {
+    pub(super) fn take_tile(&mut self, index: u64, pixels: &[u16], truth: Option<&Arc<TileTruth>>) {
         for frame in &mut self.stream.frames {
             let end = frame.first_request + frame.requests;
             if index < frame.next_request || frame.next_request >= end {
@@ -358,6 +376,7 @@ impl GigeCamera {
             frame.next_request = end.min(index + 1);
             if index < end {
                 frame.counts.extend_from_slice(pixels);
+                frame.tiles.extend(truth.cloned());
                 break;
             }
         }
@@ -493,6 +512,15 @@ impl GigeCamera {
         let packets = shape.packets(image.len());
         let packet_ns = self.packet_ns();
         let mut due = frame.ready_at.max(self.now).max(self.stream.free_at);
+        self.stream.told.push_back(FrameTruth {
+            due,
+            block,
+            stamp: leader.timestamp,
+            start: frame.start,
+            shot: Arc::clone(&frame.shot),
+            reverse: frame.making.reverse,
+            tiles: frame.tiles,
+        });
         for packet in 0..packets {
             let Some(bytes) = shape.packet(status::SUCCESS, block, packet, &leader, &image) else {
                 break;

@@ -6,6 +6,7 @@ use super::features::{Chunk, line};
 use super::profile::{PtpSource, Pulses, Trigger};
 use super::*;
 use crate::Output;
+use crate::config::rig::faults::DeviceFaults;
 use crate::families::catalogue;
 use crate::sensors::Subject;
 use crate::wire::gige::gvsp::{Part, PixelFormat, chunks, parse};

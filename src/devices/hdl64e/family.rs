@@ -73,8 +73,14 @@ impl Family for Hdl64eFamily {
     }
 
     /// `db.xml` as Velodyne delivers it, else the ROS driver's YAML.
-    fn calibration_file(&self, profile: &Hdl64eProfile, extension: &str) -> Option<String> {
-        let table = &profile.defaults.calibration;
+    fn calibration_file(
+        &self,
+        _profile: &Hdl64eProfile,
+        settings: &Hdl64eSettings,
+        extension: &str,
+        _baseline_m: f64,
+    ) -> Option<String> {
+        let table = &settings.calibration;
         Some(match extension {
             "xml" => table.to_xml(),
             _ => table.to_yaml(),

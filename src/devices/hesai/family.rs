@@ -103,8 +103,14 @@ impl Family for HesaiFamily {
         Ok(Some(Box::new(decoder::HesaiDecoder::new(named, known))))
     }
 
-    fn calibration_file(&self, profile: &HesaiProfile, extension: &str) -> Option<String> {
-        let lasers = calibration::lasers_of(profile, &profile.defaults.serial);
+    fn calibration_file(
+        &self,
+        profile: &HesaiProfile,
+        settings: &HesaiSettings,
+        extension: &str,
+        _baseline_m: f64,
+    ) -> Option<String> {
+        let lasers = calibration::lasers_of(profile, &settings.serial);
         (extension == "csv").then(|| calibration::table(&lasers))
     }
 

@@ -493,7 +493,7 @@ impl Device for Hokuyo {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome: Outcome::Echoes(echoes), fault_effects, truth } =
+        let Measurement { request, outcome: Outcome::Echoes(echoes), fault_effects, truth, .. } =
             measurement
         else {
             return;

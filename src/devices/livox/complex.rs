@@ -10,6 +10,11 @@ pub(super) fn unit(angle_rad: f64) -> DVec2 {
     DVec2::new(cos, sin)
 }
 
+/// The complex conjugate.
+pub(super) fn conjugate(z: DVec2) -> DVec2 {
+    DVec2::new(z.x, -z.y)
+}
+
 /// So many numbers side by side: what compilers make vector instructions of.
 pub(super) const LANES: usize = 4;
 

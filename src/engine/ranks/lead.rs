@@ -556,6 +556,7 @@ fn answer(pending: Pending, reading: Reading) -> Answer {
     let Reading { is_thinned, pose, objects, outcome, fault_effects, truth, .. } = reading;
     let seen = (objects != 0).then_some(Seen { objects, from, to });
     let marks = Marks { pose, seen, ..Marks::default() };
-    let measurement = Measurement { request, outcome, fault_effects, truth: truth.map(Arc::new) };
+    let truth = truth.map(Arc::new);
+    let measurement = Measurement { fault_effects, truth, ..Measurement::new(request, outcome) };
     Answer { device, index, measured: Some(Measured { measurement, marks, begun_ns, is_thinned }) }
 }

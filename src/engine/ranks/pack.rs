@@ -553,7 +553,7 @@ fn effect_code(kind: EffectKind) -> (u8, u64) {
         EffectKind::PtpDisturbed => (17, 0),
         EffectKind::NoCorrections => (18, 0),
         EffectKind::FramesDropped { count } => (19, count),
-        EffectKind::ExposureOff { percent } => (20, percent),
+        EffectKind::PictureDisturbed => (20, 0),
     }
 }
 
@@ -576,7 +576,7 @@ fn effect_of(code: u8, amount: u64) -> Option<EffectKind> {
         14 => EffectKind::FewerShots { percent: amount },
         17 => EffectKind::PtpDisturbed,
         19 => EffectKind::FramesDropped { count: amount },
-        20 => EffectKind::ExposureOff { percent: amount },
+        20 => EffectKind::PictureDisturbed,
         18 => EffectKind::NoCorrections,
         15 => EffectKind::Refused,
         16 => EffectKind::WeeksBehind { weeks: amount },

@@ -65,6 +65,11 @@ impl<'a> Outgoing<'a> {
                     truth.tell(TruthEvent::Clock(device, account));
                 }
             }
+            Rendered::Frame(device, frame) => {
+                if let Some(truth) = self.truth {
+                    truth.tell(TruthEvent::Frame(device, frame));
+                }
+            }
             Rendered::Ptp(device, send) => self.run.send_ptp(device, &send),
             Rendered::PtpTransport(device, transport) => self.run.carry_ptp(device, transport),
             Rendered::Thinned(device) => stats[device.0].count_thinned(),

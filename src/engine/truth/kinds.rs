@@ -5,13 +5,15 @@
 
 use serde_json::{Map, Value, json};
 
-use self::Shape::{Integer, List, Number, Numbers, Object, Text};
+use self::Shape::{Bytes, Integer, List, Number, Numbers, Object, Text};
 
 /// Shape of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A string.
     Text,
+    /// Bytes, as base64.
+    Bytes,
     /// A number.
     Number,
     /// A whole number.
@@ -39,6 +41,7 @@ impl Shape {
     fn schema(self) -> Value {
         match self {
             Text => json!({ "type": "string" }),
+            Bytes => json!({ "type": "string", "contentEncoding": "base64" }),
             Number => json!({ "type": "number" }),
             Integer => json!({ "type": "integer" }),
             Numbers => json!({ "type": "array", "items": { "type": "number" } }),
@@ -175,6 +178,37 @@ pub const CLOCK: Kind = Kind {
         ("grandmaster", Text),
         ("offset_from_master_ns", Integer),
         ("path_delay_ns", Integer),
+    ],
+};
+/// A frame of a camera.
+pub const FRAME: Kind = Kind {
+    name: "menura.Frame",
+    fields: &[
+        ("time_ns", Integer),
+        ("frame", Integer),
+        ("block", Integer),
+        ("stamp", Integer),
+        ("exposure_start_ns", Integer),
+        ("exposure_ns", Integer),
+        ("line_ns", Integer),
+        ("gain_db", Number),
+        ("region", Numbers),
+        ("binning", Numbers),
+        ("position_m", Numbers),
+        ("orientation_xyzw", Numbers),
+    ],
+};
+/// `foxglove.RawImage`.
+pub const RAW_IMAGE: Kind = Kind {
+    name: "foxglove.RawImage",
+    fields: &[
+        ("timestamp", TIME),
+        ("frame_id", Text),
+        ("width", Integer),
+        ("height", Integer),
+        ("encoding", Text),
+        ("step", Integer),
+        ("data", Bytes),
     ],
 };
 /// Effect of a fault.

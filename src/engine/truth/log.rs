@@ -9,7 +9,7 @@ use serde_json::json;
 
 pub use super::file::{TruthError, TruthFigures, TruthFile};
 use super::labels::Labels;
-use super::{PacketEvent, Told, TruthEvent, kinds, measured, messages, packets, poses};
+use super::{PacketEvent, Told, TruthEvent, frames, kinds, measured, messages, packets, poses};
 use crate::config::rig::{DeviceId, Rig};
 use crate::engine::LiveWorld;
 use crate::engine::faults::Row;
@@ -17,6 +17,7 @@ use crate::engine::faults::log::{FaultWords, Windows};
 use crate::engine::host_events::Said;
 use crate::engine::host_log;
 use crate::sensors::Measurement;
+use crate::sensors::camera::truth::FrameTruth;
 use crate::time::{Epoch, SimTime};
 use crate::timing::clock::MonotonicClock;
 
@@ -48,6 +49,7 @@ pub struct TruthLog<'a> {
 enum Item {
     Poses,
     Packet(PacketEvent),
+    Frame(DeviceId, Box<FrameTruth>),
     Message(Told),
     Fault(Row),
     Said(Said),
@@ -173,6 +175,9 @@ impl<'a> TruthLog<'a> {
                 let told = Told { topic, kind: &kinds::CLOCK, value };
                 self.wait(account.at, self.rank_of(device), Item::Message(told));
             }
+            TruthEvent::Frame(device, frame) => {
+                self.wait(frame.due, self.rank_of(device), Item::Frame(device, frame));
+            }
             TruthEvent::Fault(row) => self.wait_fault(row),
             TruthEvent::FaultAdded(fault) => {
                 self.windows.add(fault.schedule);
@@ -247,6 +252,14 @@ impl<'a> TruthLog<'a> {
                 self.buffer.clear();
                 packets::record_of(&packet, &self.labels).emit(&mut self.buffer);
                 out.write_packet(&topic, log_time, &self.buffer)
+            }
+            Item::Frame(device, frame) => {
+                let config = &self.rig.devices[device.0];
+                let surroundings = self.world.surroundings_of(device, &config.body_from_sensor);
+                let pose = surroundings.world_from_sensor(frame.middle());
+                let told =
+                    frames::messages_of(&config.name, &frame, &pose, &self.epoch, &self.labels);
+                told.iter().try_for_each(|one| out.write_json(one, log_time))
             }
             Item::Message(told) => out.write_json(&told, log_time),
             Item::Fault(row) => {

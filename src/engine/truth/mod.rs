@@ -6,11 +6,12 @@
 //!
 //! [`TruthSender`] puts events into a bounded queue. In real time an event that finds no room is dropped and
 //! counted; a recording waits. [`log`] is the thread, [`mod@file`] the file, [`kinds`] has the schemas of messages and
-//! [`messages`] their values, [`poses`] and [`measured`] say which there are, [`packets`] how the truth of a packet
-//! becomes a message, [`labels`] what things are called, and [`stream`] sends poses as datagrams.
+//! [`messages`] their values, [`poses`], [`measured`] and [`frames`] say which there are, [`packets`] how the truth of a
+//! packet becomes a message, [`labels`] what things are called, and [`stream`] sends poses as datagrams.
 //! `docs/TRUTH.md` has the format.
 
 pub(crate) mod file;
+mod frames;
 pub mod kinds;
 pub mod labels;
 pub mod log;
@@ -35,6 +36,7 @@ use crate::config::rig::schedule::Schedule;
 use crate::devices::ptp::account::ClockAccount;
 use crate::devices::{Output, PacketTruth};
 use crate::sensors::Measurement;
+use crate::sensors::camera::truth::FrameTruth;
 use crate::time::SimTime;
 use crate::wire::truth::Way;
 
@@ -69,6 +71,8 @@ pub enum TruthEvent {
     Measured(DeviceId, Box<Measurement>),
     /// State of a device's PTP clock at an instant.
     Clock(DeviceId, ClockAccount),
+    /// A camera sends a frame.
+    Frame(DeviceId, Box<FrameTruth>),
     /// A fault has touched something.
     Fault(Row),
     /// A fault was added that is none of the rig's.

@@ -1,25 +1,37 @@
 //! A camera: light of the scene in, counts of the converter out. Physics only; what a product makes of the counts is its
 //! family's.
 //!
-//! A frame is asked for in tiles, some rows each, so that threads work on it side by side. Each pixel casts a ray at an
-//! instant of its own within its exposure, which blurs what moves. The ray's light is that of the sun, unless something
+//! A frame is asked for in tiles, some rows each, so that threads work on it side by side. Each pixel casts a ray from
+//! a place of its own within its area at an instant of its own within its exposure, which blurs what moves and keeps edges
+//! from being steps. The ray's light is that of the sun, unless something
 //! stands between, and of the sky ([`sky`]) on the surface that it meets. Photons become electrons with shot noise, dark
 //! signal and readout noise as in EMVA 1288, and counts of 12 bits.
 
+mod air;
+pub mod faults;
 pub mod lens;
 pub mod sky;
 mod surface;
+#[cfg(test)]
+mod tests;
+pub mod truth;
 
 use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
 
+use self::air::PictureAir;
+use self::faults::{CameraFault, Disturbed, Prepared};
 use self::lens::{Directions, Lens};
 use self::sky::{Colour, Daylight, sun_at};
 use self::surface::Look;
+use self::truth::{Exposure, TruthImages};
 use super::lidar::Scratch;
 use super::noise::{NoiseSource, Quantity};
+use super::surfaces::wet_reflectance;
+use super::weather::Weather;
 use super::{Measurement, MeasurementRequest, Outcome, Sensor, Subject, Surroundings};
+use crate::config::rig::faults::Timed;
 use crate::time::{Epoch, SimTime};
 use crate::world::raycast::{Beams, Finishes, Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::Finish;
@@ -65,6 +77,8 @@ pub struct Shot {
     pub gain_db: f64,
     /// Count without light.
     pub black: f64,
+    /// Exposure of the frame before, if that showed the same region.
+    pub before: Option<Exposure>,
 }
 
 impl Tile {
@@ -121,6 +135,22 @@ pub struct Light {
     pub sun: Option<[f64; 2]>,
     /// Haze: 2 very clear, 6 hazy.
     pub turbidity: f64,
+    /// Whether clouds hide the sun.
+    pub sky: Sky,
+}
+
+words!(Sky: "weather" => ByWeather, "clear" => Clear, "overcast" => Overcast);
+
+/// Whether clouds hide the sun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sky {
+    /// In rain, fog and snow.
+    #[default]
+    ByWeather,
+    /// Never.
+    Clear,
+    /// Always.
+    Overcast,
 }
 
 /// A camera. Shared by all threads that measure for it.
@@ -134,6 +164,8 @@ pub struct Camera {
     epoch: Epoch,
     /// A second of POSIX time and its light.
     day: Arc<Mutex<Option<(i128, Arc<Daylight>)>>>,
+    truth_images: TruthImages,
+    faults: Vec<Prepared>,
 }
 
 /// Photons per lux second on a square micrometre, of 555 nm.
@@ -145,7 +177,22 @@ impl Camera {
     /// A camera; the table of directions is computed here.
     pub fn new(chip: Chip, optics: Optics, light: Light, noise: NoiseSource, epoch: Epoch) -> Self {
         let directions = optics.lens.directions();
-        Self { chip, optics, light, directions, noise, epoch, day: Arc::default() }
+        let day = Arc::default();
+        let truth_images = TruthImages::default();
+        let faults = Vec::new();
+        Self { chip, optics, light, directions, noise, epoch, day, truth_images, faults }
+    }
+
+    /// The same camera with faults.
+    pub fn with_faults(self, faults: &[Timed<CameraFault>]) -> Self {
+        let size = self.optics.lens.size;
+        let faults = faults.iter().map(|fault| Prepared::new(fault, size, &self.noise)).collect();
+        Self { faults, ..self }
+    }
+
+    /// The same camera, which tells these images when the truth is kept.
+    pub fn telling(self, truth_images: TruthImages) -> Self {
+        Self { truth_images, ..self }
     }
 
     /// The light of the second in which `at` lies. It is kept for the tiles of the frame and those that follow.
@@ -159,17 +206,39 @@ impl Camera {
             let place = surroundings.origin.origin();
             sun_at(unix_s as f64, place.latitude_deg, place.longitude_deg)
         });
-        let day = Arc::new(Daylight::new(sun, self.light.turbidity, GROUND));
+        let is_overcast = match self.light.sky {
+            Sky::ByWeather => surroundings.weather.is_some_and(Weather::is_overcast),
+            Sky::Clear => false,
+            Sky::Overcast => true,
+        };
+        let day = Arc::new(match is_overcast {
+            true => Daylight::overcast(sun, GROUND),
+            false => Daylight::new(sun, self.light.turbidity, GROUND),
+        });
         *kept = Some((unix_s, Arc::clone(&day)));
         day
     }
 
     fn tile(&self, tile: &Tile, start: SimTime, surroundings: &Surroundings<'_>) -> Vec<u16> {
         let shot = &*tile.shot;
-        let [left, top, width, _] = shot.region;
+        let [left, top, width, height] = shot.region;
         let day = self.daylight(start, surroundings);
-        let first = SimTime(start.0 + u64::from(tile.rows[0]) * shot.line_ns);
-        let span_ns = tile.end(start).0 - first.0;
+        let frame_middle = shot.exposed(start).middle(0.5 * f64::from(height));
+        let disturbed = Disturbed::at(
+            &self.faults,
+            start,
+            &self.optics.lens,
+            &day,
+            surroundings.caster,
+            (frame_middle, surroundings.world_from_sensor(frame_middle)),
+        );
+        // Blur brings light from rows beyond the tile.
+        let margin = disturbed.margin(shot.binning);
+        let rows =
+            [tile.rows[0].saturating_sub(margin), height.min(tile.rows[1].saturating_add(margin))];
+        let first = SimTime(start.0 + u64::from(rows[0]) * shot.line_ns);
+        let end = Tile { shot: Arc::clone(&tile.shot), rows }.end(start);
+        let span_ns = end.0 - first.0;
         let pose_at = |step: usize| {
             let after = span_ns as u128 * step as u128 / (POSES - 1) as u128;
             surroundings.world_from_sensor(SimTime(first.0 + after as u64))
@@ -185,12 +254,17 @@ impl Camera {
             let in_bin = |at: u32, bin: f64| f64::from(at) * bin + 0.5 * (bin - 1.0);
             let at = [in_bin(left + column, bin_x), in_bin(top + row, bin_y)];
             let index = (row * width + column) as usize;
-            let part = noise.uniform(index, Quantity::PixelTime);
+            let [part, right, down] = noise.uniform_triple(index, Quantity::PixelTime);
+            let within = [at[0] + (right - 0.5) * bin_x, at[1] + (down - 0.5) * bin_y];
             let row_ns = u64::from(row) * shot.line_ns;
             let when = SimTime(start.0 + row_ns + (shot.exposure_ns as f64 * part) as u64);
-            let Some([x, y, z]) = self.directions.at(at) else { return };
-            // The mount's axes are forward, left, up.
-            let direction = DVec3::new(z, -x, -y).normalize();
+            let seen = match disturbed.is_none() {
+                true => within,
+                false => disturbed.looks(within, self.optics.lens.size, |axis| {
+                    noise.uniform(2 * index + axis, Quantity::LensSpot)
+                }),
+            };
+            let Some(direction) = self.directions.at(seen).map(forward) else { return };
             let pose = if still {
                 poses[0]
             } else {
@@ -198,13 +272,13 @@ impl Camera {
                 let before = (step as usize).min(POSES - 2);
                 poses[before].interpolate(&poses[before + 1], step - before as f64)
             };
-            cells.push(Cell { row, column, index, axis_cos: direction.x, at });
+            cells.push(Cell { row, column, index, direction, at });
             pulses.push(ray(pose.point(DVec3::ZERO), pose.direction(direction), 0.0, REACH_M));
             fired.push(when);
         };
-        for block_row in (tile.rows[0]..tile.rows[1]).step_by(BLOCK as usize) {
+        for block_row in (rows[0]..rows[1]).step_by(BLOCK as usize) {
             for block_column in (0..width).step_by(BLOCK as usize) {
-                for row in block_row..tile.rows[1].min(block_row + BLOCK) {
+                for row in block_row..rows[1].min(block_row + BLOCK) {
                     let columns = block_column..width.min(block_column + BLOCK);
                     // To and fro, so that neighbours follow one another.
                     match (row - block_row) % 2 {
@@ -214,21 +288,53 @@ impl Camera {
                 }
             }
         }
-        let radiance = radiances(surroundings.caster, &day, &pulses, &fired, pixel_rad);
+        let mut air = PictureAir::new(surroundings.weather, &day, first, end);
+        let mut radiance =
+            radiances(surroundings.caster, &day, &mut air, &pulses, &fired, pixel_rad);
         let per_electron =
             f64::from(FULL_SCALE) / self.chip.full_well_e * libm::pow(10.0, shot.gain_db / 20.0);
         let first_index = (tile.rows[0] * width) as usize;
-        for (cell, light) in cells.iter().zip(radiance) {
+        let is_own = |cell: &Cell| (tile.rows[0]..tile.rows[1]).contains(&cell.row);
+        if margin > 0 {
+            let from = (rows[0] * width) as usize;
+            let mut sharp = vec![[f64::NAN; 3]; ((rows[1] - rows[0]) * width) as usize];
+            cells.iter().zip(&radiance).for_each(|(cell, light)| sharp[cell.index - from] = *light);
+            let own = tile.rows.map(|row| (row - rows[0]) as usize);
+            let blurred = disturbed.blurred(&sharp, width as usize, own[0]..own[1], shot.binning);
+            for (cell, light) in cells.iter().zip(&mut radiance).filter(|(cell, _)| is_own(cell)) {
+                *light = blurred[cell.index - first_index];
+            }
+        }
+        for (cell, light) in cells.iter().zip(radiance).filter(|(cell, _)| is_own(cell)) {
+            let light = match disturbed.is_none() {
+                true => light,
+                false => disturbed.light(cell.at, cell.direction, light),
+            };
             pixels[cell.index - first_index] = self.count(shot, cell, light, per_electron);
         }
+        if !disturbed.is_none() {
+            self.stick(tile, &disturbed, &mut pixels);
+        }
         pixels
+    }
+
+    /// Sets the counts of pixels that are stuck.
+    fn stick(&self, tile: &Tile, disturbed: &Disturbed<'_>, pixels: &mut [u16]) {
+        let [left, top, width, _] = tile.shot.region;
+        let places = (tile.rows[0]..tile.rows[1])
+            .flat_map(|row| (0..width).map(move |column| place_of(left + column, top + row)));
+        for (pixel, place) in pixels.iter_mut().zip(places) {
+            if let Some(count) = disturbed.stuck(place, &self.noise) {
+                *pixel = count;
+            }
+        }
     }
 
     /// The count of a pixel that sees `light`; an electron counts `per_electron`.
     fn count(&self, shot: &Shot, cell: &Cell, light: Colour, per_electron: f64) -> u16 {
         let (chip, optics) = (&self.chip, &self.optics);
         let exposure_s = shot.exposure_ns as f64 * 1e-9;
-        let cos2 = cell.axis_cos * cell.axis_cos;
+        let cos2 = cell.direction.x * cell.direction.x;
         let [cx, cy] = optics.lens.centre_px;
         let half = 0.5 * f64::from(optics.lens.size[0]);
         let r2 = ((cell.at[0] - cx) / half).powi(2) + ((cell.at[1] - cy) / half).powi(2);
@@ -249,7 +355,7 @@ impl Camera {
             let weights = [0.2126, 0.7152, 0.0722];
             (0..3).map(|c| weights[c] * photons(light[c]) * chip.efficiency[c]).sum()
         };
-        let place = (u64::from(row) << 20 | u64::from(column)) as usize;
+        let place = place_of(column, row);
         let unit = self.noise.request(u64::MAX);
         let own = |which| unit.standard_normal_of(place, Quantity::PixelPattern, which);
         let binned = f64::from(shot.binning[0] * shot.binning[1]);
@@ -270,16 +376,26 @@ impl Camera {
     }
 }
 
+/// The number of a pixel among all of a chip, binned ones as they are read.
+fn place_of(column: u32, row: u32) -> usize {
+    (u64::from(row) << 20 | u64::from(column)) as usize
+}
+
 /// A pixel of a tile.
 struct Cell {
     /// Within the frame's region.
     row: u32,
     column: u32,
     index: usize,
-    /// Cosine of its angle from the optical axis.
-    axis_cos: f64,
+    /// Where it looks, in the axes of the mount.
+    direction: DVec3,
     /// Its centre on the whole sensor, pixels.
     at: [f64; 2],
+}
+
+/// A direction of the lens in the axes of the mount, which are forward, left, up; a unit vector.
+fn forward([x, y, z]: [f64; 3]) -> DVec3 {
+    DVec3::new(z, -x, -y).normalize()
 }
 
 fn ray(origin: DVec3, direction: DVec3, start_m: f32, max_range_m: f32) -> Pulse {
@@ -311,12 +427,14 @@ struct Going {
 fn radiances(
     caster: &dyn RayCaster,
     day: &Daylight,
+    air: &mut PictureAir<'_>,
     pulses: &[Pulse],
     fired: &[SimTime],
     pixel_rad: f64,
 ) -> Vec<Colour> {
     let mut light = vec![[0.0; 3]; pulses.len()];
     let mut looks: Vec<((u32, u32), Look)> = Vec::new();
+    let film = air.film();
     let all = pulses.iter().zip(fired).enumerate();
     let mut going: Vec<Going> = all
         .map(|(pixel, (pulse, fired))| Going { pixel, pulse: *pulse, fired: *fired, share: 1.0 })
@@ -331,8 +449,15 @@ fn radiances(
         caster.cast_at(&Stencil::single(), &rays, &times, &mut hits);
         let mut lit: Vec<Lit> = Vec::new();
         let mut onward = Vec::new();
-        for (one, hit) in going.iter().zip(&hits) {
-            let sky = || day.sky(one.pulse.direction);
+        for (one, hit) in going.iter_mut().zip(&hits) {
+            if !air.is_clear() {
+                let Pulse { origin, direction, .. } = one.pulse;
+                let (passes, added) = air.between(origin, direction, one.fired, hit.range_m);
+                gain(&mut light[one.pixel], added, one.share);
+                one.share *= passes;
+            }
+            let one = &*one;
+            let sky = || day.seen(one.pulse.direction);
             let surface = caster.shading().filter(|_| hit.range_m.is_finite());
             let surface = surface.and_then(|shading| Met::of(shading, one, hit));
             let Some(met) = surface else {
@@ -341,7 +466,7 @@ fn radiances(
             };
             let mut matt = one.share;
             if bounce < MOST_BOUNCES
-                && let Some((through, share)) = met.onward(one, day, &mut light)
+                && let Some((through, share)) = met.onward(one, day, film, &mut light)
             {
                 matt *= 1.0 - share;
                 onward.push(Going {
@@ -360,15 +485,21 @@ fn radiances(
                     look
                 }
             };
-            let albedo = look.albedo(met.place, met.normal, pixel_rad * f64::from(hit.range_m));
-            // The texture of a laser's reflectance is that of the colour, too.
-            let own = f64::from(met.material.reflectance);
-            let texture = if own > 0.0 { (f64::from(hit.reflectance) / own).min(2.0) } else { 1.0 };
-            let scale = matt * texture / std::f64::consts::PI;
+            let pixel_m = pixel_rad * f64::from(hit.range_m);
+            let textured = met.textured(caster.shading(), one, hit, pixel_m);
+            let albedo = textured.unwrap_or_else(|| {
+                // Of a scene without colour images, the texture of a laser's reflectance is that of the colour.
+                let own = f64::from(met.material.reflectance);
+                let part =
+                    if own > 0.0 { (f64::from(hit.reflectance) / own).min(2.0) } else { 1.0 };
+                look.albedo(met.place, met.normal, pixel_m).map(|albedo| (part * albedo).min(1.0))
+            });
+            let albedo = met.wetted(albedo, hit.cos_incidence, film);
+            let scale = matt / std::f64::consts::PI;
             let ambient = day.ambient(met.normal);
             gain(&mut light[one.pixel], std::array::from_fn(|c| albedo[c] * ambient[c]), scale);
             let toward_sun = met.normal.dot(day.sun);
-            if toward_sun > 0.0 && day.sun.z > 0.0 {
+            if toward_sun > 0.0 && day.sun_lx[1] > 0.0 {
                 let sun = std::array::from_fn(|c| albedo[c] * day.sun_lx[c] * toward_sun * scale);
                 let from = met.place + met.normal * (1e-3 + 4e-6 * f64::from(hit.range_m));
                 lit.push(Lit { pixel: one.pixel, fired: one.fired, from, sun });
@@ -423,8 +554,43 @@ impl<'a> Met<'a> {
         Some(Self { material, scene_of: shading.scene_of(hit), place, normal })
     }
 
-    /// Where light goes on that a mirror, water or a pane does not scatter, and its share. What a pane mirrors is the sky.
-    fn onward(&self, going: &Going, day: &Daylight, light: &mut [Colour]) -> Option<(Pulse, f64)> {
+    /// The albedo by the material's colour image; `None` if it has none. `pixel_m` is the width of a pixel there.
+    fn textured(
+        &self,
+        shading: Option<&dyn Finishes>,
+        going: &Going,
+        hit: &Hit,
+        pixel_m: f64,
+    ) -> Option<Colour> {
+        let map = self.material.colour_map.as_ref()?;
+        let spot = shading?.texture_spot(&going.pulse, hit, going.fired)?;
+        let texel = map.sample(spot.uv, spot.per_m * pixel_m as f32);
+        let colour = self.material.colour.unwrap_or([1.0; 3]);
+        Some(std::array::from_fn(|c| f64::from(texel[c] * colour[c])))
+    }
+
+    /// The albedo of a surface that was `albedo` when dry, by the film of the weather and its own.
+    fn wetted(&self, albedo: Colour, cos: f32, film: f32) -> Colour {
+        let film = match self.material.finish {
+            Finish::Wet { film: own } => film.max(own),
+            Finish::Matt => film,
+            _ => 0.0,
+        };
+        if film == 0.0 {
+            return albedo;
+        }
+        albedo.map(|part| f64::from(wet_reflectance(part as f32, cos, film)))
+    }
+
+    /// Where light goes on that a mirror, water, lacquer, a wet surface or a pane does not scatter, and its share. What a
+    /// pane mirrors is the sky. `film` is that of the weather.
+    fn onward(
+        &self,
+        going: &Going,
+        day: &Daylight,
+        film: f32,
+        light: &mut [Colour],
+    ) -> Option<(Pulse, f64)> {
         let direction = going.pulse.direction;
         let cos = -direction.dot(self.normal);
         let mirrored = direction + 2.0 * cos * self.normal;
@@ -433,19 +599,33 @@ impl<'a> Met<'a> {
         match self.material.finish {
             Finish::Mirror { share } => Some((go(self.place + aside, mirrored), f64::from(share))),
             Finish::Water { .. } => Some((go(self.place + aside, mirrored), schlick(1.33, cos))),
-            Finish::Wet { film } => {
-                Some((go(self.place + aside, mirrored), f64::from(film) * 0.3 * schlick(1.33, cos)))
+            Finish::Wet { .. } | Finish::Matt => {
+                let film = match self.material.finish {
+                    Finish::Wet { film: own } => film.max(own),
+                    _ => film,
+                };
+                // The texture breaks the film: a part of it lies level.
+                let share = f64::from(film) * LEVEL_FILM * schlick(1.33, cos);
+                (film > 0.0).then(|| (go(self.place + aside, mirrored), share))
+            }
+            Finish::Glossy { exponent, .. } if exponent >= LACQUER_FROM => {
+                Some((go(self.place + aside, mirrored), schlick(1.5, cos)))
             }
             Finish::Glass { index, clear, .. } => {
                 let face = schlick(f64::from(index), cos);
                 let both = 2.0 * face / (1.0 + face);
-                gain(&mut light[going.pixel], day.sky(mirrored), going.share * both);
+                gain(&mut light[going.pixel], day.seen(mirrored), going.share * both);
                 Some((go(self.place - aside, direction), (1.0 - both) * f64::from(clear)))
             }
-            Finish::Matt | Finish::Retro { .. } | Finish::Glossy { .. } => None,
+            Finish::Retro { .. } | Finish::Glossy { .. } => None,
         }
     }
 }
+
+/// Share of a wet surface whose film is level and mirrors; made up.
+const LEVEL_FILM: f64 = 0.3;
+/// Surfaces with a highlight of this exponent or more have a clear coat that mirrors.
+const LACQUER_FROM: f32 = 20.0;
 
 /// Fresnel's share of unpolarised light that is mirrored, by Schlick's formula.
 fn schlick(index: f64, cos: f64) -> f64 {
@@ -458,12 +638,14 @@ impl Sensor for Camera {
         &self,
         request: MeasurementRequest,
         surroundings: &Surroundings<'_>,
-        _scratch: &mut Scratch,
+        scratch: &mut Scratch,
     ) -> Measurement {
-        let pixels = match &request.subject {
-            Subject::Tile(tile) => self.tile(tile, request.start, surroundings),
-            Subject::Instant | Subject::Sweep(_) | Subject::Series { .. } => Vec::new(),
+        let Subject::Tile(tile) = &request.subject else {
+            return Measurement::new(request, Outcome::Pixels(Vec::new()));
         };
-        Measurement::new(request, Outcome::Pixels(pixels))
+        let pixels = self.tile(tile, request.start, surroundings);
+        let picture = (scratch.keeps_truth() && self.truth_images.any())
+            .then(|| Arc::new(truth::of_tile(self, tile, request.start, surroundings)));
+        Measurement { picture, ..Measurement::new(request, Outcome::Pixels(pixels)) }
     }
 }

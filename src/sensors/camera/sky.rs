@@ -12,6 +12,9 @@ pub type Colour = [f64; 3];
 const SOLAR_LX: f64 = 133_000.0;
 /// Wavelengths that stand for red, green and blue, micrometres.
 const WAVES_UM: [f64; 3] = [0.61, 0.55, 0.465];
+/// The sun's disc is 0.533 degrees wide: cosine of its half, and its solid angle.
+const SUN_COS: f64 = 0.999_989_18;
+const SUN_SR: f64 = 6.80e-5;
 /// The model's skies break below this elevation of the sun, radians.
 const LOWEST_SUN_RAD: f64 = 5.0 * std::f64::consts::PI / 180.0;
 
@@ -24,11 +27,18 @@ pub struct Daylight {
     pub sun_lx: Colour,
     /// Light of the sky and of the ground on surfaces that face +x, -x, +y, -y, +z, -z, lux.
     ambient_lx: [Colour; 6],
-    zenith: [f64; 3],
-    factors: [[f64; 5]; 3],
-    at_zenith: [f64; 3],
-    /// The sky by height and distance from the sun.
+    model: Model,
+    /// The sky by height and distance from the sun; of a clear one only.
     table: Vec<Colour>,
+}
+
+/// What the sky is like.
+#[derive(Clone, Debug)]
+enum Model {
+    /// Preetham's: luminance and chromaticity of the zenith, and their distribution.
+    Clear { zenith: [f64; 3], factors: [[f64; 5]; 3], at_zenith: [f64; 3] },
+    /// The overcast sky of Moon and Spencer 1942: luminance of the zenith, candela per square metre.
+    Overcast { zenith_cd_m2: f64 },
 }
 
 /// Intervals of the table in height and in distance from the sun. Between its nodes the sky errs by less than 0.2 %.
@@ -80,15 +90,9 @@ impl Daylight {
             [0.0; 3]
         };
         let sun = toward(elevation_rad.max(LOWEST_SUN_RAD));
-        let (ambient_lx, table) = ([[0.0; 3]; 6], Vec::new());
-        let mut day = Self { sun, sun_lx, ambient_lx, zenith, factors, at_zenith, table };
-        day.gather();
-        let up = std::array::from_fn(|c| {
-            ground[c] / std::f64::consts::PI
-                * (day.sun_lx[c] * day.sun.z.max(0.0) + day.ambient_lx[4][c])
-        });
-        day.bounce(up);
-        day.sun = toward(elevation_rad);
+        let model = Model::Clear { zenith, factors, at_zenith };
+        let day = Self { sun, sun_lx, ambient_lx: [[0.0; 3]; 6], model, table: Vec::new() };
+        let mut day = Self { sun: toward(elevation_rad), ..day.lit_from_all_sides(ground) };
         day.table = (0..=HEIGHTS)
             .flat_map(|height| (0..=DISTANCES).map(move |distance| (height, distance)))
             .map(|(height, distance)| {
@@ -100,8 +104,43 @@ impl Daylight {
         day
     }
 
+    /// A day whose clouds hide the sun. The horizontal illuminance is that of the CIE's overcast sky (CIE 16-1970),
+    /// 300 lx + 21 000 lx sin(elevation), and no less.
+    pub fn overcast([elevation_rad, azimuth_rad]: [f64; 2], ground: Colour) -> Self {
+        let ((sin, cos), (east, north)) = (libm::sincos(elevation_rad), libm::sincos(azimuth_rad));
+        let horizontal_lx = 300.0 + 21_000.0 * sin.max(0.0);
+        let zenith_cd_m2 = horizontal_lx * 9.0 / (7.0 * std::f64::consts::PI);
+        let model = Model::Overcast { zenith_cd_m2 };
+        let sun = DVec3::new(cos * east, cos * north, sin);
+        let day = Self { sun, sun_lx: [0.0; 3], ambient_lx: [[0.0; 3]; 6], model, table: Vec::new() };
+        day.lit_from_all_sides(ground)
+    }
+
+    /// Adds up the light of the sky and of ground below.
+    fn lit_from_all_sides(mut self, ground: Colour) -> Self {
+        self.gather();
+        let up = std::array::from_fn(|c| {
+            ground[c] / std::f64::consts::PI
+                * (self.sun_lx[c] * self.sun.z.max(0.0) + self.ambient_lx[4][c])
+        });
+        self.bounce(up);
+        self
+    }
+
+    /// What is seen where nothing stands in the way: the sky, and the sun in it.
+    pub fn seen(&self, direction: DVec3) -> Colour {
+        let sky = self.sky(direction);
+        if direction.dot(self.sun) < SUN_COS {
+            return sky;
+        }
+        std::array::from_fn(|c| sky[c] + self.sun_lx[c] / SUN_SR)
+    }
+
     /// What the sky is in a direction, candela per square metre. Below the horizon it is that of the horizon.
     pub fn sky(&self, direction: DVec3) -> Colour {
+        if matches!(self.model, Model::Overcast { .. }) {
+            return self.sky_at(direction.z.max(0.0), 0.0);
+        }
         // Half of the chord to the sun on the unit sphere needs no arc cosine.
         let chord = (0.5 * (1.0 - direction.dot(self.sun).clamp(-1.0, 1.0))).sqrt();
         let height = direction.z.clamp(LOWEST, 1.0).sqrt();
@@ -122,8 +161,14 @@ impl Daylight {
 
     /// The sky at a height, the cosine of the angle from the zenith, and at an angle from the sun, radians.
     fn sky_at(&self, cos_theta: f64, gamma: f64) -> Colour {
+        let (zenith, factors, at_zenith) = match &self.model {
+            Model::Clear { zenith, factors, at_zenith } => (zenith, factors, at_zenith),
+            Model::Overcast { zenith_cd_m2 } => {
+                return [zenith_cd_m2 * (1.0 + 2.0 * cos_theta) / 3.0; 3];
+            }
+        };
         let [big_y, x, y] = std::array::from_fn(|part| {
-            self.zenith[part] * perez(&self.factors[part], cos_theta, gamma) / self.at_zenith[part]
+            zenith[part] * perez(&factors[part], cos_theta, gamma) / at_zenith[part]
         });
         let y = y.max(0.05);
         let xyz = [x / y * big_y, big_y, (1.0 - x - y) / y * big_y];
@@ -283,6 +328,14 @@ mod tests {
                 }
             }
         }
+    fn an_overcast_sky_is_bright_above_and_has_no_sun() {
+        let day = Daylight::overcast([0.5, 1.0], [0.0; 3]);
+        assert_eq!(day.sun_lx, [0.0; 3]);
+        let ratio = day.sky(DVec3::Z)[1] / day.sky(DVec3::X)[1];
+        assert!((ratio - 3.0).abs() < 1e-9, "{ratio}");
+        let horizontal = day.ambient(DVec3::Z)[1];
+        let expected = 300.0 + 21_000.0 * libm::sin(0.5);
+        assert!((horizontal / expected - 1.0).abs() < 0.01, "{horizontal} {expected}");
     }
 
     /// Greenwich, 21 June 2020, 12:02 UTC: the sun is in the south, 90 - 51.48 + 23.44 degrees high.

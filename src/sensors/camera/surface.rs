@@ -62,8 +62,12 @@ const LOOKS: &[(&str, Look)] = &[
 ];
 
 impl Look {
-    /// The look of a material; one whose name says nothing is grey, as reflective as to a laser.
+    /// The look of a material: its own colour, or that of its name; one whose name says nothing is grey, as reflective as
+    /// to a laser.
     pub(super) fn of(material: &Material) -> Self {
+        if let Some(colour) = material.colour {
+            return look(colour.map(f64::from), 0.0, 1.0);
+        }
         let name = material.name.to_lowercase();
         let known = LOOKS.iter().find(|(word, _)| name.contains(word)).map(|(_, look)| *look);
         known.unwrap_or_else(|| look([f64::from(material.reflectance); 3], 0.0, 1.0))

@@ -34,7 +34,7 @@ impl<T> Fired<T> {
         outcome: impl Fn(Vec<T>) -> Outcome,
     ) -> Measurement {
         let Self { received, fault_effects, truth } = self;
-        Measurement { request, outcome: outcome(received), fault_effects, truth }
+        Measurement { fault_effects, truth, ..Measurement::new(request, outcome(received)) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Dust in the way of a pulse.
 
-use super::Flight;
+use glam::DVec3;
+
 use super::plumes::Cloud;
 use crate::sensors::receiver::Backscatter;
 
@@ -24,11 +25,15 @@ pub struct Crossing {
     pub mavs_loss: f64,
 }
 
-/// Finds the spheres that the middle of a pulse crosses before its farthest surface, in no order.
-pub(super) fn cross(clouds: &[Cloud], flight: &Flight<'_>, crossings: &mut Vec<Crossing>) {
-    let (origin, direction) = (flight.origin, flight.direction);
-    let farthest = flight.stops.iter().fold(0.0f32, |farthest, stop| farthest.max(stop.range_m));
-    let farthest = f64::from(farthest);
+/// Finds the spheres that the line from `origin` along the unit vector `direction` crosses up to `farthest`, in no
+/// order.
+pub(super) fn cross(
+    clouds: &[Cloud],
+    origin: DVec3,
+    direction: DVec3,
+    farthest: f64,
+    crossings: &mut Vec<Crossing>,
+) {
     for cloud in clouds.iter().filter(|cloud| cloud.is_near(origin, direction)) {
         for sphere in &cloud.spheres {
             let to = sphere.centre - origin;

@@ -142,6 +142,45 @@ impl Weather {
         Air { weather: self, beam: self.beam(optics) }
     }
 
+    /// Whether rain, fog or snow hide the sun.
+    pub fn is_overcast(&self) -> bool {
+        let WeatherConfig { rain, fog, snow, .. } = &self.config;
+        rain.is_some() || fog.is_some() || snow.is_some()
+    }
+
+    /// Share of every surface's texture that is under water, 0 to 1.
+    pub fn film(&self) -> f32 {
+        self.film
+    }
+
+    /// Readies `scratch` for the dust of all instants from `start` to `end`.
+    pub fn prepare_dust(&self, start: SimTime, end: SimTime, scratch: &mut AirScratch) {
+        if !self.plumes.is_empty() {
+            self.plumes.prepare(start, end, &mut scratch.clouds);
+        }
+    }
+
+    /// Optical depths of a line of sight up to `range_m`, one way: that of fog, rain and snow, and that of dust, for which
+    /// `scratch` must be ready.
+    pub fn optical_depths(
+        &self,
+        origin: DVec3,
+        direction: DVec3,
+        at: SimTime,
+        range_m: f32,
+        scratch: &mut AirScratch,
+    ) -> [f64; 2] {
+        let range = f64::from(range_m);
+        let even = self.extinction_per_m * range;
+        if self.plumes.is_empty() {
+            return [even, 0.0];
+        }
+        let AirScratch { clouds, crossings, .. } = scratch;
+        crossings.clear();
+        dust::cross(clouds.at(at), origin, direction, range, crossings);
+        [even, depth_to(range, crossings)]
+    }
+
     /// Darkens the matt surfaces that `caster` has hit by the film of water on them.
     pub fn wet(&self, caster: &dyn RayCaster, hits: &mut [Hit]) {
         if self.film == 0.0 {
@@ -231,7 +270,9 @@ impl Air<'_> {
         let AirScratch { clouds, crossings, .. } = scratch;
         crossings.clear();
         if !self.weather.plumes.is_empty() {
-            dust::cross(clouds.at(flight.at), flight, crossings);
+            let farthest = flight.stops.iter().fold(0.0f32, |far, stop| far.max(stop.range_m));
+            let (from, along) = (flight.origin, flight.direction);
+            dust::cross(clouds.at(flight.at), from, along, f64::from(farthest), crossings);
         }
         if self.weather.config.dust_law == DustLaw::Mavs {
             let chance = || uniform(&mut flight.noise.stream(flight.firing, Quantity::DustReturn));

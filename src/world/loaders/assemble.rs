@@ -10,11 +10,21 @@ use super::oddity::{Oddity, Warnings};
 use super::resolve::Resolver;
 use super::texture::{self, Channel};
 use super::{MAX_COORDINATE_M, MAX_INSTANCES, MAX_STORED, MAX_TEXELS, spectrum};
+use crate::world::colours::{ColourMap, Rgb};
 use crate::world::materials;
 use crate::world::scene::{Finish, Instance, Material, MaterialId, Mesh, Scene, Texture};
 
 /// Twice the area below which a triangle counts as degenerate, m²: the square of 0.1 µm.
 const MIN_DOUBLE_AREA_M2: f64 = 1.0e-14;
+
+/// What a spectrum says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spectral {
+    /// Reflectance at the laser's wavelength.
+    pub reflectance: f32,
+    /// Colour, if the spectrum reaches into the visible.
+    pub colour: Option<Rgb>,
+}
 
 /// A scene under construction and the faults found so far.
 pub(super) struct Assembly<'a> {
@@ -28,7 +38,9 @@ pub(super) struct Assembly<'a> {
     stored: usize,
     texels: usize,
     textures: BTreeMap<(PathBuf, Channel), Option<Texture>>,
-    reflectances: BTreeMap<PathBuf, Option<f32>>,
+    /// Colour images by file, of those that were read as textures.
+    colours: BTreeMap<PathBuf, Option<ColourMap>>,
+    spectra: BTreeMap<PathBuf, Option<Spectral>>,
 }
 
 impl<'a> Assembly<'a> {
@@ -43,7 +55,8 @@ impl<'a> Assembly<'a> {
             stored: 0,
             texels: 0,
             textures: BTreeMap::new(),
-            reflectances: BTreeMap::new(),
+            colours: BTreeMap::new(),
+            spectra: BTreeMap::new(),
         }
     }
 
@@ -102,10 +115,29 @@ impl<'a> Assembly<'a> {
             let decoded = texture::decode(&bytes, &Place::of(path));
             let image = self.keep(decoded)?;
             self.hold_texels(image.pixels(), named_at)?;
+            if channel == Channel::First {
+                let colours = self.colours_of(&image, named_at);
+                self.colours.insert(path.to_owned(), colours);
+            }
             Some(texture::channel(&image, channel))
         });
         self.textures.insert(key, texture.clone());
         texture
+    }
+
+    /// The colours of the image file at `path`, which was read by [`Assembly::texture`]; `None` if they are not
+    /// wanted.
+    pub fn colour_map(&self, path: &Path) -> Option<ColourMap> {
+        self.colours.get(path).cloned().flatten()
+    }
+
+    /// The colours of an image; `None` if they are not wanted, or if there is no room for them.
+    pub fn colours_of(&mut self, image: &texture::Image, named_at: &Place) -> Option<ColourMap> {
+        if !self.resolver.wants_colours() {
+            return None;
+        }
+        self.hold_texels(3 * ColourMap::texels(image.pixels()), named_at)?;
+        texture::colours(image)
     }
 
     /// As [`Assembly::texture`], of an image that the scene can do without: if there is no such file,
@@ -136,27 +168,28 @@ impl<'a> Assembly<'a> {
         Some(())
     }
 
-    /// Reflectance at the laser's wavelength from the spectrum file at `path`, which is read once;
-    /// `None` after a warning if there is no such file.
-    pub fn spectrum(&mut self, path: &Path, named_at: &Place) -> Option<f32> {
-        if let Some(&known) = self.reflectances.get(path) {
+    /// What the spectrum file at `path` says, which is read once; `None` after a warning if there is no such
+    /// file.
+    pub fn spectrum(&mut self, path: &Path, named_at: &Place) -> Option<Spectral> {
+        if let Some(&known) = self.spectra.get(path) {
             return known;
         }
         if !self.resolver.exists(path) {
             self.warn(named_at, Oddity::NoSpectrum { path: path.to_owned() });
             return None;
         }
-        let reflectance = self.read(path, named_at).and_then(|bytes| {
-            let outcome = spectrum::reflectance(&bytes, path);
-            let value = self.keep(outcome)?;
+        let spectral = self.read(path, named_at).and_then(|bytes| {
+            let outcome = spectrum::read(&bytes, path);
+            let (value, colour) = self.keep(outcome)?;
             let taken = value.clamp(0.0, 1.0);
             if taken != value {
                 self.warn(&Place::of(path), Oddity::Spectrum { value, taken });
             }
-            Some(taken as f32)
+            let colour = colour.map(|colour| colour.map(|part| part.clamp(0.0, 1.0) as f32));
+            Some(Spectral { reflectance: taken as f32, colour })
         });
-        self.reflectances.insert(path.to_owned(), reflectance);
-        reflectance
+        self.spectra.insert(path.to_owned(), spectral);
+        spectral
     }
 
     /// `value`, or the nearest that is possible with a warning, or `None` with one if it is not a number.
@@ -190,6 +223,7 @@ impl<'a> Assembly<'a> {
                 material.finish = named.finish;
                 material.reflectance = named.reflectance;
                 material.reflectance_map = None;
+                (material.colour, material.colour_map) = (None, None);
             }
             finish => material.finish = finish,
         }

@@ -39,6 +39,7 @@ use super::error::{Fault, Place, Problem, SceneError, clipped};
 use super::oddity::Oddity;
 use super::resolve::{Resolver, folder_of};
 use super::texture::Image;
+use crate::world::colours::{ColourMap, Rgb};
 use crate::world::materials;
 use crate::world::scene::{self, Finish, MaterialId, Mesh, Scene, Texture};
 
@@ -55,6 +56,7 @@ pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene
         assembly: Assembly::new(resolver),
         image: None,
         reflectances: BTreeMap::new(),
+        colours: BTreeMap::new(),
         materials: BTreeMap::new(),
         meshes: BTreeMap::new(),
         held: 0,
@@ -176,6 +178,7 @@ struct Loader<'a> {
     image: Option<(usize, Option<Image>)>,
     /// Reflectances by image; `None` for one that cannot be read.
     reflectances: BTreeMap<usize, Option<Texture>>,
+    colours: BTreeMap<usize, Option<ColourMap>>,
     materials: BTreeMap<Option<usize>, Look>,
     meshes: BTreeMap<usize, Option<u32>>,
     /// Vertices and triangles read so far, including those of unfinished meshes.
@@ -536,7 +539,9 @@ impl<'a> Loader<'a> {
             Some(typical) if unsaid => typical.reflectance_905nm,
             _ => red,
         };
-        let mut out = self.finished(material, name, base_reflectance, &place);
+        let is_known = unsaid && materials::typical(name).is_some();
+        let colour = (!is_known).then(|| [red, green, blue].map(|part| part.clamp(0.0, 1.0)));
+        let mut out = self.finished(material, name, (base_reflectance, colour), &place);
         // The least alpha that is opaque.
         let solid_from = match material.alpha_mode() {
             AlphaMode::Opaque => None,
@@ -555,6 +560,7 @@ impl<'a> Loader<'a> {
                 invisible |= mask.as_ref().is_some_and(|mask| !mask.texels.contains(&255));
                 out.reflectance_map = Some(map);
                 out.opacity_mask = mask.filter(holes);
+                out.colour_map = self.colours(source, &place).filter(|_| out.colour.is_some());
             }
             texture = Some(laying(&info));
         }
@@ -568,7 +574,7 @@ impl<'a> Loader<'a> {
         &mut self,
         material: &Material<'a>,
         name: &str,
-        base: f32,
+        (base, colour): (f32, Option<Rgb>),
         place: &Place,
     ) -> scene::Material {
         let pbr = material.pbr_metallic_roughness();
@@ -592,7 +598,16 @@ impl<'a> Loader<'a> {
             has_volume: material.volume().is_some_and(|v| v.thickness_factor() > 0.0),
         };
         let (reflectance, finish) = surface.look();
-        let mut out = scene::Material { finish, ..materials::plain(name, reflectance) };
+        // Glass scatters the part of its colour that it does not let through.
+        let scattered = |colour: Rgb| match finish {
+            Finish::Glass { .. } => colour.map(|part| part * (1.0 - transmission)),
+            _ => colour,
+        };
+        let mut out = scene::Material {
+            finish,
+            colour: colour.map(scattered),
+            ..materials::plain(name, reflectance)
+        };
         if transmission == 0.0 {
             Assembly::finish_by_name(&mut out, pbr.base_color_texture().is_some(), false);
         }

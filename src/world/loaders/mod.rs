@@ -59,11 +59,11 @@ pub const MAX_TEXELS: usize = 1 << 30;
 /// Largest number of pixels of an image.
 pub const MAX_IMAGE_PIXELS: u64 = 1 << 26;
 
-/// Builds a built-in scene or loads a file.
+/// Builds a built-in scene or loads a file; with `colours` its colour images as well.
 ///
 /// # Errors
 /// Everything that is wrong with the files, with its place.
-pub fn load(source: &SceneSource) -> Result<Scene, SceneError> {
+pub fn load(source: &SceneSource, colours: bool) -> Result<Scene, SceneError> {
     match source {
         SceneSource::Courtyard(parameters) => Ok(builtin::courtyard::build(parameters)),
         SceneSource::Room(parameters) => Ok(builtin::room::build(parameters)),
@@ -75,9 +75,11 @@ pub fn load(source: &SceneSource) -> Result<Scene, SceneError> {
         SceneSource::Street(parameters) => Ok(builtin::street::build(parameters)),
         SceneSource::AndabataField(parameters) => Ok(builtin::andabata_field::build(parameters)),
         SceneSource::FortDrum(parameters) => Ok(builtin::fort_drum::build(parameters)),
-        SceneSource::File { path, seed, placement } => {
-            place(load_file(path, *seed, &Disk)?, &placement.world_from_loaded(path), path)
-        }
+        SceneSource::File { path, seed, placement } => place(
+            load_file(path, *seed, &Disk { colours })?,
+            &placement.world_from_loaded(path),
+            path,
+        ),
     }
 }
 

@@ -12,6 +12,7 @@ use super::error::{Fault, Place, Problem};
 use super::oddity::Oddity;
 use super::resolve::{Resolver, folder_of, named};
 use super::texture::Channel;
+use crate::world::colours::Rgb;
 use crate::world::materials;
 use crate::world::scene::{Finish, Material};
 
@@ -20,8 +21,8 @@ use crate::world::scene::{Finish, Material};
 pub(super) struct Statement {
     /// From `newmtl`.
     pub name: String,
-    /// Red of `Kd` as written, and where.
-    diffuse_red: Option<(f32, Place)>,
+    /// `Kd` as written, and where. Red counts for lasers.
+    diffuse: Option<(Rgb, Place)>,
     /// File of `Kd spectral`.
     spectrum: Option<(String, Place)>,
     /// File of `map_Kd`.
@@ -62,7 +63,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
             }
             materials.push(Statement {
                 name: rest.to_owned(),
-                diffuse_red: None,
+                diffuse: None,
                 spectrum: None,
                 diffuse_map: None,
                 opacity_map: None,
@@ -81,7 +82,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
                     let path = path.split_whitespace().next().unwrap_or_default();
                     material.spectrum = Some((non_empty(path, keyword, &place)?, place));
                 }
-                None => material.diffuse_red = Some((red(rest, &place)?, place)),
+                None => material.diffuse = Some((colour(rest, &place)?, place)),
             },
             "map_Kd" => {
                 material.diffuse_map =
@@ -121,7 +122,7 @@ impl Statement {
             let odd = |path| Oddity::NoTexture { path };
             assembly.texture_if_there(&path, Channel::First, place, odd)
         });
-        if let Some((red, place)) = &self.diffuse_red {
+        if let Some(([red, ..], place)) = &self.diffuse {
             material.reflectance = red.clamp(0.0, 1.0);
             if material.reflectance != *red {
                 let odd = Oddity::Colour { value: *red, taken: material.reflectance };
@@ -130,8 +131,17 @@ impl Statement {
         } else if map.is_some() {
             material.reflectance = 1.0;
         }
+        // Cameras see the texture even if a spectrum replaces it for lasers.
+        material.colour_map = map
+            .as_ref()
+            .and(self.diffuse_map.as_ref())
+            .and_then(|(name, _)| assembly.colour_map(&named(folder, name)));
+        let written = self.diffuse.as_ref().map(|(colour, _)| colour.map(|c| c.clamp(0.0, 1.0)));
+        material.colour = written
+            .or(map.is_some().then_some([1.0; 3]))
+            .or(spectral.and_then(|spectral| spectral.colour));
         match spectral {
-            Some(reflectance) => material.reflectance = reflectance,
+            Some(spectral) => material.reflectance = spectral.reflectance,
             None => material.reflectance_map = map,
         }
         if let Some((name, place)) = &self.opacity_map {
@@ -159,6 +169,11 @@ impl Statement {
             material.finish = Finish::Glass { index, clear, faces: 2 };
             material.reflectance =
                 opacity.map_or(materials::DIRT, |opacity| opacity * material.reflectance);
+            // What a clear pane shows is its dirt.
+            material.colour = match (material.colour, opacity) {
+                (Some(colour), Some(opacity)) => Some(colour.map(|part| opacity * part)),
+                _ => None,
+            };
             return;
         }
         let counts_from = match light {
@@ -231,12 +246,18 @@ pub(super) fn find_spectrum(
         .unwrap_or_else(|| named(spectra_folder.unwrap_or(folder), name))
 }
 
-/// The red of a colour. A single number is grey, as the format defines.
-fn red(text: &str, place: &Place) -> Result<f32, Fault> {
-    let number = text.split_whitespace().next().unwrap_or_default();
-    match number.parse::<f32>() {
+/// A colour. A single number is grey, as the format defines; what is missing or no number is as the red.
+fn colour(text: &str, place: &Place) -> Result<Rgb, Fault> {
+    let mut words = text.split_whitespace();
+    match words.next().unwrap_or_default().parse::<f32>() {
         // Beyond 0 to 1 it is clamped when the material is used.
-        Ok(red) if red.is_finite() => Ok(red),
+        Ok(red) if red.is_finite() => {
+            let mut other = || {
+                let value = words.next().and_then(|word| word.parse::<f32>().ok());
+                value.filter(|value| value.is_finite()).unwrap_or(red)
+            };
+            Ok([red, other(), other()])
+        }
         _ => {
             let expected = "a diffuse colour `Kd` of numbers from 0 to 1";
             Err(Fault::new(place.clone(), Problem::wrong(expected, text)))
@@ -302,13 +323,13 @@ mod tests {
         let materials = parsed(text).unwrap();
         assert_eq!(materials.len(), 2);
         assert_eq!(materials[0].name, "my leaf");
-        assert_eq!(materials[0].diffuse_red.as_ref().unwrap().0, 0.25);
+        assert_eq!(materials[0].diffuse.as_ref().unwrap().0, [0.25, 0.5, 0.75]);
         let (name, place) = materials[0].diffuse_map.clone().unwrap();
         assert_eq!((name.as_str(), place.line), ("leaf one.bmp", Some(5)));
         assert_eq!(materials[0].opacity_map.clone().unwrap().0, "m.bmp");
         assert_eq!(materials[0].option.as_ref().unwrap().0, "map_d -s");
         assert_eq!(materials[1].spectrum.clone().unwrap().0, "spectra/c.spec");
-        assert_eq!(materials[1].diffuse_red, None);
+        assert_eq!(materials[1].diffuse, None);
     }
 
     #[test]
@@ -332,6 +353,26 @@ mod tests {
         ] {
             assert_eq!(parsed(text).unwrap_err(), expected);
         }
+    }
+
+    #[test]
+    fn colours_come_from_texture_and_colour_before_spectrum() {
+        let red_green = super::super::texture::tests::png_of(2, 1, 3, &[255, 0, 0, 0, 255, 0]);
+        let files = Memory::default()
+            .with("a/b/t.png", red_green)
+            .with("a/spectra/c.spec", "0.4 0.1\n0.465 0.1\n0.55 0.5\n0.61 0.2\n1.0 0.6");
+        let mut assembly = Assembly::new(&files);
+        let mut load = |text: &str| parsed(text).unwrap()[0].load(&mut assembly, None);
+        assert_eq!(load("newmtl x\nKd 0.1 0.2 0.3").colour, Some([0.1, 0.2, 0.3]));
+        assert_eq!(load("newmtl x\nKd 0.1").colour, Some([0.1; 3]));
+        assert_eq!(load("newmtl grass").colour, None);
+        let textured = load("newmtl x\nmap_Kd t.png\nKd spectral c.spec");
+        assert_eq!(textured.colour, Some([1.0; 3]));
+        assert!((textured.reflectance - 0.502_56).abs() < 1e-4);
+        assert_eq!(textured.colour_map.unwrap().sample([0.25, 0.5], 0.1), [1.0, 0.0, 0.0]);
+        let [red, green, blue] = load("newmtl x\nKd spectral c.spec").colour.unwrap();
+        assert_eq!([red, green, blue], [0.2, 0.5, 0.1]);
+        assert_eq!(load("newmtl window\nKd 0.3 0.2 0.1").colour, None, "what glass shows is dirt");
     }
 
     #[test]

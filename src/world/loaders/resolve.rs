@@ -16,11 +16,19 @@ pub trait Resolver {
 
     /// Whether there is a file or folder at `path`.
     fn exists(&self, path: &Path) -> bool;
+
+    /// Whether colour images are wanted, which take four times the memory of those for lasers.
+    fn wants_colours(&self) -> bool {
+        true
+    }
 }
 
 /// Files on disk, up to 4 GiB each.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Disk;
+pub struct Disk {
+    /// Whether colour images are wanted.
+    pub colours: bool,
+}
 
 /// The largest file that is read.
 const MAX_FILE_BYTES: u64 = 1 << 32;
@@ -41,6 +49,10 @@ impl Resolver for Disk {
 
     fn exists(&self, path: &Path) -> bool {
         path.exists()
+    }
+
+    fn wants_colours(&self) -> bool {
+        self.colours
     }
 }
 
@@ -111,9 +123,11 @@ mod tests {
     #[test]
     fn the_disk_gives_regular_files_only() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(Disk.exists(folder.path()));
-        assert!(Disk.read(folder.path()).unwrap_err().to_string().contains("regular file"));
-        let missing = Disk.read(&folder.path().join("x")).unwrap_err();
+        assert!(Disk::default().exists(folder.path()));
+        assert!(
+            Disk::default().read(folder.path()).unwrap_err().to_string().contains("regular file")
+        );
+        let missing = Disk::default().read(&folder.path().join("x")).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 

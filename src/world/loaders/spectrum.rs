@@ -7,13 +7,19 @@ use super::error::{Fault, Place, Problem};
 /// The wavelength of the lasers, micrometres.
 pub(super) const LASER_WAVELENGTH_UM: f64 = 0.905;
 
-/// The reflectance at [`LASER_WAVELENGTH_UM`], not yet limited to 0..=1, interpolated linearly between the file's
-/// wavelengths, which may ascend or descend, and constant beyond them.
-pub(super) fn reflectance(bytes: &[u8], file: &Path) -> Result<f64, Fault> {
+/// Wavelengths that stand for red, green and blue, micrometres.
+const COLOURS_UM: [f64; 3] = [0.61, 0.55, 0.465];
+/// A spectrum that begins above this says nothing of colours, micrometres.
+const VISIBLE_UM: f64 = 0.6;
+
+/// The reflectance at [`LASER_WAVELENGTH_UM`], and those that stand for red, green and blue if the file has visible
+/// light. They are not yet limited to 0..=1, interpolated linearly between the file's wavelengths, which may ascend or
+/// descend, and constant beyond them.
+pub(super) fn read(bytes: &[u8], file: &Path) -> Result<(f64, Option<[f64; 3]>), Fault> {
     let text = String::from_utf8_lossy(bytes);
-    // The nearest samples on either side.
-    let mut below: Option<(f64, f64)> = None;
-    let mut above: Option<(f64, f64)> = None;
+    let mut laser = Sample::new(LASER_WAVELENGTH_UM);
+    let mut colours = COLOURS_UM.map(Sample::new);
+    let mut shortest_um = f64::INFINITY;
     for (index, line) in text.lines().enumerate() {
         let words: Vec<&str> = line.split_whitespace().take(3).collect();
         if words.is_empty() || words[0].starts_with('#') {
@@ -28,24 +34,49 @@ pub(super) fn reflectance(bytes: &[u8], file: &Path) -> Result<f64, Fault> {
             let expected = "a positive wavelength and a finite reflectance";
             return Err(Fault::new(Place::line(file, index + 1), Problem::wrong(expected, line)));
         }
-        if wavelength <= LASER_WAVELENGTH_UM && below.is_none_or(|(w, _)| wavelength > w) {
-            below = Some((wavelength, value));
+        shortest_um = shortest_um.min(wavelength);
+        laser.add(wavelength, value);
+        colours.iter_mut().for_each(|colour| colour.add(wavelength, value));
+    }
+    let Some(reflectance) = laser.value() else {
+        let problem = Problem::Syntax("holds no wavelength".into());
+        return Err(Fault::new(Place::of(file), problem));
+    };
+    let colour = colours.map(|colour| colour.value().unwrap_or(reflectance));
+    Ok((reflectance, (shortest_um < VISIBLE_UM).then_some(colour)))
+}
+
+/// A spectrum at one wavelength.
+struct Sample {
+    at_um: f64,
+    /// The nearest wavelengths of the file on either side, with their values.
+    below: Option<(f64, f64)>,
+    above: Option<(f64, f64)>,
+}
+
+impl Sample {
+    fn new(at_um: f64) -> Self {
+        Self { at_um, below: None, above: None }
+    }
+
+    fn add(&mut self, wavelength: f64, value: f64) {
+        if wavelength <= self.at_um && self.below.is_none_or(|(w, _)| wavelength > w) {
+            self.below = Some((wavelength, value));
         }
-        if wavelength >= LASER_WAVELENGTH_UM && above.is_none_or(|(w, _)| wavelength < w) {
-            above = Some((wavelength, value));
+        if wavelength >= self.at_um && self.above.is_none_or(|(w, _)| wavelength < w) {
+            self.above = Some((wavelength, value));
         }
     }
-    let value = match (below, above) {
-        (Some((w0, r0)), Some((w1, r1))) if w1 > w0 => {
-            r0 + (r1 - r0) * (LASER_WAVELENGTH_UM - w0) / (w1 - w0)
+
+    fn value(&self) -> Option<f64> {
+        match (self.below, self.above) {
+            (Some((w0, r0)), Some((w1, r1))) if w1 > w0 => {
+                Some(r0 + (r1 - r0) * (self.at_um - w0) / (w1 - w0))
+            }
+            (Some((_, r)), _) | (None, Some((_, r))) => Some(r),
+            (None, None) => None,
         }
-        (Some((_, r)), _) | (None, Some((_, r))) => r,
-        (None, None) => {
-            let problem = Problem::Syntax("holds no wavelength".into());
-            return Err(Fault::new(Place::of(file), problem));
-        }
-    };
-    Ok(value)
+    }
 }
 
 #[cfg(test)]
@@ -53,8 +84,8 @@ mod tests {
     use super::*;
 
     fn at_laser(text: &str) -> Result<f32, String> {
-        let value = reflectance(text.as_bytes(), Path::new("s.spec"));
-        value.map(|value| value as f32).map_err(|fault| fault.to_string())
+        let value = read(text.as_bytes(), Path::new("s.spec"));
+        value.map(|(value, _)| value as f32).map_err(|fault| fault.to_string())
     }
 
     #[test]
@@ -64,6 +95,16 @@ mod tests {
         assert_eq!(at_laser("0.905 0.7\n0.9 0.1\n"), Ok(0.7));
         assert_eq!(at_laser("0.4 0.25\n0.5 0.5"), Ok(0.5));
         assert_eq!(at_laser("2.0 0.25\n3.0 0.5"), Ok(0.25));
+    }
+
+    #[test]
+    fn visible_light_gives_a_colour() {
+        let colour = |text: &str| read(text.as_bytes(), Path::new("s.spec")).unwrap().1;
+        assert_eq!(
+            colour("0.4 0.1\n0.465 0.1\n0.55 0.5\n0.61 0.2\n1.0 0.6"),
+            Some([0.2, 0.5, 0.1])
+        );
+        assert_eq!(colour("0.7 0.2\n1.0 0.6"), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::error::{Fault, Place, Problem};
 use super::{MAX_IMAGE_PIXELS, MAX_IMAGE_SIDE};
+use crate::world::colours::ColourMap;
 use crate::world::scene::Texture;
 
 /// The channel of an image that is used.
@@ -192,6 +193,16 @@ pub(super) fn channel(image: &Image, channel: Channel) -> Texture {
         (Channel::Alpha, _) => vec![255; pixels.len()],
     };
     Texture { width: image.width, height: image.height, texels: texels.into() }
+}
+
+/// The colours of an image; grey ones are as red as green and blue.
+pub(super) fn colours(image: &Image) -> Option<ColourMap> {
+    let pixels = image.samples.chunks_exact(image.channels);
+    let texels = match image.channels {
+        1 | 2 => pixels.map(|pixel| [pixel[0]; 3]).collect(),
+        _ => pixels.map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect(),
+    };
+    ColourMap::new(image.width, image.height, texels)
 }
 
 /// `texture` with `value` applied to every texel.

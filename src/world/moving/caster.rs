@@ -22,6 +22,7 @@ use glam::DVec3;
 use super::MovingObject;
 use crate::frames::{Body, Transform, World};
 use crate::time::SimTime;
+use crate::world::colours::TextureSpot;
 use crate::world::raycast::{Beams, Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
 use crate::world::scene::Material;
 
@@ -120,16 +121,40 @@ impl Finishes for MovingCaster {
         let Some(object) = self.object(hit) else {
             return self.still.shading()?.normal(pulse, hit, fired);
         };
-        let slice = fired.0 / SLICE_NS;
-        let [before, after] =
-            [slice, slice + 1].map(|slice| object.pose(SimTime(slice * SLICE_NS)));
-        let pose = before.interpolate(&after, (fired.0 % SLICE_NS) as f64 / SLICE_NS as f64);
-        // The hit does not say which part of the body it is on, so that the ray is cast again.
-        let pulse = in_body(pulse, &pose, pulse.max_range_m);
-        let on_body = finishes::first_hit(object.caster.as_ref(), pulse);
+        let pose = pose_at(object, fired);
+        let (pulse, on_body) = on_body(object, &pose, pulse);
         let normal = object.caster.shading()?.normal(&pulse, &on_body, fired)?;
         Some(pose.direction(normal))
     }
+
+    fn texture_spot(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<TextureSpot> {
+        let Some(object) = self.object(hit) else {
+            return self.still.shading()?.texture_spot(pulse, hit, fired);
+        };
+        let (pulse, on_body) = on_body(object, &pose_at(object, fired), pulse);
+        object.caster.shading()?.texture_spot(&pulse, &on_body, fired)
+    }
+
+    fn carried(&self, hit: &Hit, place: DVec3, from: SimTime, to: SimTime) -> DVec3 {
+        match self.object(hit) {
+            Some(object) => pose_at(object, to).point(pose_at(object, from).inverse().point(place)),
+            None => place,
+        }
+    }
+}
+
+/// Pose of an object as pulses fired at `fired` meet it.
+fn pose_at(object: &MovingObject, fired: SimTime) -> Transform<World, Body> {
+    let slice = fired.0 / SLICE_NS;
+    let [before, after] = [slice, slice + 1].map(|slice| object.pose(SimTime(slice * SLICE_NS)));
+    before.interpolate(&after, (fired.0 % SLICE_NS) as f64 / SLICE_NS as f64)
+}
+
+/// `pulse` in the frame of a body with this pose, and its hit there: the hit in World does not say which part of the
+/// body it is on, so that the ray is cast again.
+fn on_body(object: &MovingObject, pose: &Transform<World, Body>, pulse: &Pulse) -> (Pulse, Hit) {
+    let pulse = in_body(pulse, pose, pulse.max_range_m);
+    (pulse, finishes::first_hit(object.caster.as_ref(), pulse))
 }
 
 /// The pulses of one call, and a cone around them.

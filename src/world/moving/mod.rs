@@ -65,11 +65,18 @@ impl Solid {
 /// The bodies of a world's objects: equal ones are loaded once, and all are small enough together.
 #[derive(Default)]
 pub struct Bodies {
+    /// Whether colour images are loaded.
+    colours: bool,
     known: Vec<(ObjectBody, Solid)>,
     stored: u64,
 }
 
 impl Bodies {
+    /// None yet; with `colours` colour images are loaded with them.
+    pub fn new(colours: bool) -> Self {
+        Self { colours, ..Self::default() }
+    }
+
     /// As [`MovingObject::new`].
     ///
     /// # Errors
@@ -99,7 +106,7 @@ impl Bodies {
                 bodies::build(*shape, *size_m, *reflectance)
             }
             ObjectBody::File { path, body_from_mesh } => {
-                let scene = loaders::load_file(path, 0, &loaders::Disk)?;
+                let scene = loaders::load_file(path, 0, &loaders::Disk { colours: self.colours })?;
                 let stored = scene.stored_triangles() + self.stored;
                 let limit = loaders::MAX_STORED as u64;
                 if stored > limit {

@@ -5,6 +5,7 @@ use glam::DVec3;
 
 use super::{Hit, Pulse, RayCaster};
 use crate::time::SimTime;
+use crate::world::colours::TextureSpot;
 use crate::world::scene::{Finish, Material, Scene};
 
 /// The surfaces of a scene some of which do more than scatter light diffusely; see
@@ -24,6 +25,14 @@ pub trait Finishes {
     /// The unit normal of the surface that the ray along the middle of `pulse`, fired at `fired`, hit;
     /// in World, and on the side that the ray came from. `None` if the surface has none.
     fn normal(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<DVec3>;
+
+    /// Where the same ray meets the textures of the surface; `None` if it has no texture coordinates.
+    fn texture_spot(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<TextureSpot>;
+
+    /// Where the part of the hit's surface that is at `place` at `from` is at `to`, in World.
+    fn carried(&self, _hit: &Hit, place: DVec3, _from: SimTime, _to: SimTime) -> DVec3 {
+        place
+    }
 }
 
 impl Finishes for Scene {
@@ -43,6 +52,30 @@ impl Finishes for Scene {
         let world_from_normal = instance.world_from_mesh.matrix3.inverse().transpose();
         let normal = (world_from_normal * (b - a).cross(c - a)).try_normalize()?;
         Some(if normal.dot(pulse.direction) > 0.0 { -normal } else { normal })
+    }
+
+    fn texture_spot(&self, pulse: &Pulse, hit: &Hit, _fired: SimTime) -> Option<TextureSpot> {
+        let instance = self.instances.get(hit.instance as usize)?;
+        let mesh = &self.meshes[instance.mesh as usize];
+        let corners = mesh.triangles[hit.triangle as usize];
+        let mut uvs = [[0.0; 2]; 3];
+        for (uv, corner) in uvs.iter_mut().zip(corners) {
+            *uv = mesh.uvs.get(corner as usize)?.map(f64::from);
+        }
+        let place = pulse.exit() + pulse.direction * f64::from(hit.range_m);
+        let [a, b, c] =
+            mesh.corners(hit.triangle).map(|p| instance.world_from_mesh.transform_point3(p));
+        let normal = (b - a).cross(c - a);
+        let scale = normal.length_squared().recip();
+        let weight_b = (c - a).cross(a - place).dot(normal) * scale;
+        let weight_c = (a - place).cross(b - a).dot(normal) * scale;
+        let [[u0, v0], [u1, v1], [u2, v2]] = uvs;
+        let of = |at0: f64, at1: f64, at2: f64| {
+            (at0 + (at1 - at0) * weight_b + (at2 - at0) * weight_c) as f32
+        };
+        let area = ((u1 - u0) * (v2 - v0) - (u2 - u0) * (v1 - v0)).abs();
+        let per_m = (area / normal.length()).sqrt() as f32;
+        Some(TextureSpot { uv: [of(u0, u1, u2), of(v0, v1, v2)], per_m })
     }
 }
 

@@ -270,6 +270,7 @@ impl DatagramDecoder for FirstDecoder {
                 Shot {
                     laser: (pulse % lines) as u16,
                     azimuth_deg: libm::atan2(-at.y, at.x).to_degrees().rem_euclid(360.0),
+                    elevation_deg: libm::atan2(at.z, at.truncate().length()).to_degrees(),
                     range_m: at.length(),
                     intensity: point.reflectivity,
                 }

@@ -1,12 +1,11 @@
 //! What `menura profiles` shows of a Livox of SDK 1.
 
 use super::profile::FirstProfile;
-use crate::describe::{Rows, Section, lidar_sections, shortest};
+use crate::describe::{Rows, Section, lidar_sections};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &FirstProfile) -> Vec<Section> {
-    let (beam, noise) = (&driver.defaults.beam, &driver.defaults.noise);
-    lidar_sections(device_rows(driver), &driver.network, settings_rows(driver), beam, noise)
+    lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }
 
 fn device_rows(driver: &FirstProfile) -> Rows {
@@ -22,7 +21,6 @@ fn device_rows(driver: &FirstProfile) -> Rows {
     };
     let imu = driver.imu.map_or("none".to_owned(), |imu| format!("{} samples/s", imu.rate_hz));
     vec![
-        ("driver", "livox-sdk1".to_string()),
         ("device type", driver.identity.device_type.to_string()),
         ("firmware", version),
         ("lines", lines),
@@ -31,24 +29,4 @@ fn device_rows(driver: &FirstProfile) -> Rows {
         ("IMU", imu),
         ("commands", format!("UDP port {}", FirstProfile::COMMANDS)),
     ]
-}
-
-fn settings_rows(driver: &FirstProfile) -> Rows {
-    let d = &driver.defaults;
-    let mut rows = vec![
-        ("serial", d.serial.clone()),
-        ("slot", d.slot.to_string()),
-        ("coordinates", d.coordinates.word().to_string()),
-        ("return_mode", d.return_mode.word().to_string()),
-        ("streams_alone", d.streams_alone.to_string()),
-        ("broadcast_period_s", shortest(d.broadcast_period_ns as f64 / 1e9)),
-        ("prism_rpm", format!("{:?}", d.prism_rpm)),
-        ("with_tags", d.with_tags.to_string()),
-        ("judged_tags", d.judged_tags.to_string()),
-        ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
-    ];
-    if driver.imu.is_some() {
-        rows.insert(4, ("imu_enable", d.imu_enable.to_string()));
-    }
-    rows
 }

@@ -6,6 +6,7 @@ use super::super::error::{Place, Problem};
 use super::super::oddity::Oddity;
 use super::super::texture::{self, Channel, Image};
 use super::Loader;
+use crate::world::colours::{ColourMap, LINEAR_FROM_SRGB};
 use crate::world::scene::Texture;
 
 impl Loader<'_> {
@@ -32,6 +33,19 @@ impl Loader<'_> {
         let is_solid = |texel: u8| f32::from(texel) / 255.0 * alpha >= from;
         let mask = texture::mapped(&alphas, |texel| if is_solid(texel) { 255 } else { 0 });
         Some((map, Some(mask)))
+    }
+
+    /// The colours of image `source`, which all materials share that use it.
+    pub(super) fn colours(&mut self, source: usize, place: &Place) -> Option<ColourMap> {
+        if let Some(known) = self.colours.get(&source) {
+            return known.clone();
+        }
+        self.image(source)?;
+        let Self { image, assembly, .. } = self;
+        let (_, image) = image.as_ref()?;
+        let map = assembly.colours_of(image.as_ref()?, place);
+        self.colours.insert(source, map.clone());
+        map
     }
 
     fn reflectance(&mut self, source: usize, place: &Place) -> Option<Texture> {
@@ -85,15 +99,7 @@ impl Loader<'_> {
     }
 }
 
-/// Linear intensity of each sRGB byte (IEC 61966-2-1).
+/// Linear intensity of each sRGB byte.
 fn linear_from_srgb() -> [u8; 256] {
-    std::array::from_fn(|byte| {
-        let encoded = byte as f64 / 255.0;
-        let linear = if encoded <= 0.040_45 {
-            encoded / 12.92
-        } else {
-            libm::pow((encoded + 0.055) / 1.055, 2.4)
-        };
-        (linear * 255.0).round() as u8
-    })
+    LINEAR_FROM_SRGB.map(|linear| (linear * 255.0).round() as u8)
 }

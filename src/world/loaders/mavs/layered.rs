@@ -49,7 +49,9 @@ impl Loader<'_> {
         };
         let texture_size = look.as_ref().map_or(1.0, |look| look.texture_size);
         let visible = look.is_some();
-        let textured = look.as_ref().is_some_and(|look| look.material.reflectance_map.is_some());
+        let textured = look.as_ref().is_some_and(|look| {
+            look.material.reflectance_map.is_some() || look.material.colour_map.is_some()
+        });
         let material = match look {
             Some(look) => self.assembly.add_material(look.material),
             None => self.assembly.add_material(materials::by_name("ground")),
@@ -136,6 +138,8 @@ impl Loader<'_> {
         let path = named(&folder, &file.string()?);
         let texture = self.assembly.texture(&path, Channel::First, &file.place());
         let mut material = materials::plain("ground", 1.0);
+        material.colour_map = self.assembly.colour_map(&path);
+        material.colour = material.colour_map.is_some().then_some([1.0; 3]);
         let spectrum = match layer.get("Material") {
             Some(node) => node.object()?.get("Spectrum File"),
             None => None,
@@ -146,7 +150,7 @@ impl Loader<'_> {
                 let name = node.string()?;
                 let path = find_spectrum(self.assembly.resolver, &name, Some(&root), &root);
                 match self.assembly.spectrum(&path, &node.place()) {
-                    Some(reflectance) => material.reflectance = reflectance,
+                    Some(spectral) => material.reflectance = spectral.reflectance,
                     None => material.reflectance_map = texture,
                 }
             }

@@ -1,0 +1,73 @@
+//! Weather between a camera and what it sees: light that is lost on the way, and light of the air itself.
+//!
+//! Koschmieder's law: with the optical depth d, `L = L0 exp(-d) + La (1 - exp(-d))`. The extinction is that of lidars
+//! (`docs/PHYSICS.md`): drops, flakes and dust are large against both wavelengths.
+
+use glam::DVec3;
+
+use super::sky::{Colour, Daylight};
+use crate::sensors::weather::{AirScratch, Weather};
+use crate::time::SimTime;
+
+/// Fog, rain and snow end at this height above the camera, metres.
+const TOP_M: f64 = 500.0;
+/// What dust scatters of the light that meets it: that of light soil.
+const DUST: Colour = [0.75, 0.63, 0.48];
+
+/// The air around a frame.
+pub(super) struct PictureAir<'w> {
+    weather: Option<&'w Weather>,
+    scratch: AirScratch,
+    /// Luminance of fog, rain and snow without end.
+    bright: Colour,
+}
+
+impl<'w> PictureAir<'w> {
+    pub(super) fn new(
+        weather: Option<&'w Weather>,
+        day: &Daylight,
+        start: SimTime,
+        end: SimTime,
+    ) -> Self {
+        let mut scratch = AirScratch::default();
+        if let Some(weather) = weather {
+            weather.prepare_dust(start, end, &mut scratch);
+        }
+        let (above, below) = (day.ambient(DVec3::Z), day.ambient(-DVec3::Z));
+        // Light from all sides, scattered to all sides: pi times the luminance is the mean of what comes from above
+        // and below, and a quarter of the sun's.
+        let bright = std::array::from_fn(|c| {
+            (0.5 * (above[c] + below[c]) + 0.25 * day.sun_lx[c]) / std::f64::consts::PI
+        });
+        Self { weather, scratch, bright }
+    }
+
+    /// Whether the air is clear.
+    pub(super) fn is_clear(&self) -> bool {
+        self.weather.is_none()
+    }
+
+    /// Share of each surface's texture that is under water, 0 to 1.
+    pub(super) fn film(&self) -> f32 {
+        self.weather.map_or(0.0, Weather::film)
+    }
+
+    /// Share of light that passes to `range_m`, infinite for the sky, and the light that the air adds.
+    pub(super) fn between(
+        &mut self,
+        origin: DVec3,
+        direction: DVec3,
+        at: SimTime,
+        range_m: f32,
+    ) -> (f64, Colour) {
+        let Some(weather) = self.weather else { return (1.0, [0.0; 3]) };
+        let sky_m = TOP_M / direction.z.max(1e-3);
+        let way_m = f64::from(range_m).min(sky_m);
+        let [even, dust] =
+            weather.optical_depths(origin, direction, at, way_m as f32, &mut self.scratch);
+        let passes = libm::exp(-even - dust);
+        let lost = (1.0 - passes) / (even + dust).max(1e-12);
+        let added = |c: usize| self.bright[c] * lost * (even + dust * DUST[c]);
+        (passes, std::array::from_fn(added))
+    }
+}

@@ -1,0 +1,217 @@
+//! What a frame really shows: for each pixel the surface, its depth, and where it was in the frame before.
+//!
+//! Everything is that of the middle of the pixel at the middle of its exposure. Nothing that a device sends depends on
+//! it. `docs/TRUTH.md` says what each value means.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{BLOCK, Camera, POSES, REACH_M, Shot, Tile, forward, ray};
+use crate::frames::{Sensor, Transform, World};
+use crate::sensors::Surroundings;
+use crate::sensors::truth::NONE;
+use crate::time::SimTime;
+use crate::world::raycast::{Hit, Stencil};
+
+/// Images that are computed beside each frame, if the truth is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TruthImages {
+    /// The label of each pixel.
+    pub labels: bool,
+    /// Its depth.
+    pub depth: bool,
+    /// Its motion since the frame before.
+    pub flow: bool,
+}
+
+impl TruthImages {
+    /// Whether there is any.
+    pub fn any(self) -> bool {
+        self.labels || self.depth || self.flow
+    }
+}
+
+/// When the rows of a frame gather light.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exposure {
+    /// Start of the first row's exposure.
+    pub start: SimTime,
+    /// Length of each row's exposure, nanoseconds.
+    pub exposure_ns: u64,
+    /// From a row's start to that of the next, nanoseconds.
+    pub line_ns: u64,
+}
+
+impl Exposure {
+    /// The middle of a row's exposure; rows between two count in proportion.
+    pub fn middle(&self, row: f64) -> SimTime {
+        let later_ns = 0.5 * self.exposure_ns as f64 + row.max(0.0) * self.line_ns as f64;
+        SimTime(self.start.0 + later_ns as u64)
+    }
+}
+
+/// The truth of a tile, row by row; lists that were not asked for are empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TileTruth {
+    /// Instance and material of [`Hit`]; [`NONE`] where the sky is seen, or nothing by the lens.
+    pub surfaces: Vec<[u32; 2]>,
+    /// Distance along the optical axis, metres: infinite in the sky, NaN where the lens shows nothing.
+    pub depth_m: Vec<f32>,
+    /// From the pixel to where the same place of the surface was in the frame before, pixels; NaN if there is no frame
+    /// before or if the place was behind the camera.
+    pub flow_px: Vec<[f32; 2]>,
+}
+
+/// The truth of a frame that was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameTruth {
+    /// When its first packet is due.
+    pub due: SimTime,
+    /// Its block on the wire.
+    pub block: u64,
+    /// The time stamp in its leader.
+    pub stamp: u64,
+    /// Start of the first row's exposure.
+    pub start: SimTime,
+    /// How it was taken.
+    pub shot: Arc<Shot>,
+    /// Whether its image runs from right to left, and from bottom to top.
+    pub reverse: [bool; 2],
+    /// Truth of its tiles, from the top down; none if it was not asked for.
+    pub tiles: Vec<Arc<TileTruth>>,
+}
+
+impl FrameTruth {
+    /// The middle of the exposure of its middle row.
+    pub fn middle(&self) -> SimTime {
+        let [_, _, _, height] = self.shot.region;
+        self.shot.exposed(self.start).middle(0.5 * f64::from(height.saturating_sub(1)))
+    }
+}
+
+impl Shot {
+    /// When its rows gather light if the first begins at `start`.
+    pub fn exposed(&self, start: SimTime) -> Exposure {
+        Exposure { start, exposure_ns: self.exposure_ns, line_ns: self.line_ns }
+    }
+}
+
+/// The camera's poses within an interval, of which some are evaluated and the others interpolated.
+struct Poses {
+    first: SimTime,
+    span_ns: u64,
+    poses: [Transform<World, Sensor>; POSES],
+}
+
+impl Poses {
+    fn between(first: SimTime, last: SimTime, surroundings: &Surroundings<'_>) -> Self {
+        let span_ns = last.0.saturating_sub(first.0);
+        let poses = std::array::from_fn(|step| {
+            let after = u128::from(span_ns) * step as u128 / (POSES - 1) as u128;
+            surroundings.world_from_sensor(SimTime(first.0 + after as u64))
+        });
+        Self { first, span_ns, poses }
+    }
+
+    fn at(&self, at: SimTime) -> Transform<World, Sensor> {
+        if self.span_ns == 0 {
+            return self.poses[0];
+        }
+        let share = at.0.saturating_sub(self.first.0) as f64 / self.span_ns as f64;
+        let step = share.min(1.0) * (POSES - 1) as f64;
+        let before = (step as usize).min(POSES - 2);
+        self.poses[before].interpolate(&self.poses[before + 1], step - before as f64)
+    }
+}
+
+/// The truth of `tile` of a frame that begins at `start`.
+pub(super) fn of_tile(
+    camera: &Camera,
+    tile: &Tile,
+    start: SimTime,
+    surroundings: &Surroundings<'_>,
+) -> TileTruth {
+    let shot = &*tile.shot;
+    let [left, top, width, height] = shot.region;
+    let [bin_x, bin_y] = shot.binning.map(f64::from);
+    let exposed = shot.exposed(start);
+    let [first_row, end_row] = tile.rows;
+    let middle = |row: u32| exposed.middle(f64::from(row));
+    let poses = Poses::between(middle(first_row), middle(end_row.max(1) - 1), surroundings);
+    let earlier = shot.before.map(|before| {
+        let last = before.middle(f64::from(height.max(1) - 1));
+        (before, Poses::between(before.middle(0.0), last, surroundings))
+    });
+    let mut cells = Vec::new();
+    let mut pulses = Vec::new();
+    let mut fired = Vec::new();
+    for (row, column) in in_blocks(tile.rows, width) {
+        let on_sensor = |at: u32, bin: f64| f64::from(at) * bin + 0.5 * (bin - 1.0);
+        let at = [on_sensor(left + column, bin_x), on_sensor(top + row, bin_y)];
+        let Some(direction) = camera.directions.at(at).map(forward) else { continue };
+        let when = middle(row);
+        let pose = poses.at(when);
+        cells.push((((row - first_row) * width + column) as usize, row, column, direction.x));
+        pulses.push(ray(pose.point(DVec3::ZERO), pose.direction(direction), 0.0, REACH_M));
+        fired.push(when);
+    }
+    let mut hits = vec![Hit::MISS; pulses.len()];
+    surroundings.caster.cast_at(&Stencil::single(), &pulses, &fired, &mut hits);
+    let TruthImages { labels, depth, flow } = camera.truth_images;
+    let pixels = |wanted: bool| if wanted { tile.pixels() } else { 0 };
+    let mut truth = TileTruth {
+        surfaces: vec![[NONE; 2]; pixels(labels)],
+        depth_m: vec![f32::NAN; pixels(depth)],
+        flow_px: vec![[f32::NAN; 2]; pixels(flow)],
+    };
+    for ((&(index, row, column, axis_cos), hit), (pulse, when)) in
+        cells.iter().zip(&hits).zip(pulses.iter().zip(&fired))
+    {
+        let is_hit = hit.range_m.is_finite();
+        if let Some(surface) = truth.surfaces.get_mut(index).filter(|_| is_hit) {
+            *surface = [hit.instance, hit.material];
+        }
+        if let Some(depth_m) = truth.depth_m.get_mut(index) {
+            *depth_m = hit.range_m * axis_cos as f32;
+        }
+        let (Some(flow_px), Some((before, poses))) = (truth.flow_px.get_mut(index), &earlier)
+        else {
+            continue;
+        };
+        let place = pulse.origin + pulse.direction * f64::from(hit.range_m);
+        // Where it was depends on the row that saw it, which depends on where it was.
+        let mut was = [f64::from(column), f64::from(row)];
+        for _ in 0..3 {
+            let then = before.middle(was[1]);
+            let camera_from_world = poses.at(then).inverse();
+            let seen = if is_hit {
+                let carried = surroundings.caster.shading();
+                let place = carried.map_or(place, |of| of.carried(hit, place, *when, then));
+                camera_from_world.point(place)
+            } else {
+                camera_from_world.direction(pulse.direction)
+            };
+            let Some([u, v]) = camera.optics.lens.project([-seen.y, -seen.z, seen.x]) else {
+                was = [f64::NAN; 2];
+                break;
+            };
+            let in_region =
+                |at: f64, bin: f64, from: u32| (at - 0.5 * (bin - 1.0)) / bin - f64::from(from);
+            was = [in_region(u, bin_x, left), in_region(v, bin_y, top)];
+        }
+        *flow_px = [(was[0] - f64::from(column)) as f32, (was[1] - f64::from(row)) as f32];
+    }
+    truth
+}
+
+/// Row and column of the pixels of `rows`, block by block, because neighbours cast rays faster together.
+fn in_blocks(rows: [u32; 2], width: u32) -> impl Iterator<Item = (u32, u32)> {
+    let blocks = (rows[0]..rows[1])
+        .step_by(BLOCK as usize)
+        .flat_map(move |row| (0..width).step_by(BLOCK as usize).map(move |column| (row, column)));
+    blocks.flat_map(move |(top, left)| {
+        (top..rows[1].min(top + BLOCK))
+            .flat_map(move |row| (left..width.min(left + BLOCK)).map(move |column| (row, column)))
+    })
+}
