@@ -112,9 +112,9 @@ fn main() {
                 let begins = thread_cpu_ns();
                 let measured = sensor.measure(request.clone(), &surroundings, &mut scratch);
                 sums.all_ns += thread_cpu_ns() - begins;
-                for k in 0..2 {
-                    sums.rays[k] += counting.rays[k].load(Ordering::Relaxed) - before[0][k];
-                    sums.ns[k] += counting.ns[k].load(Ordering::Relaxed) - before[1][k];
+                for (k, (rays, ns)) in before[0].iter().zip(before[1]).enumerate() {
+                    sums.rays[k] += counting.rays[k].load(Ordering::Relaxed) - rays;
+                    sums.ns[k] += counting.ns[k].load(Ordering::Relaxed) - ns;
                 }
                 sums.asked += match &request.subject {
                     Subject::Sweep(sweep) => sweep.firings.len() as u64,

@@ -69,8 +69,8 @@ fn shares_and_stages_add_up() {
     assert!((number(&lidar["pulses_per_s"]) / 289_350.0 - 1.0).abs() < 0.05, "{lidar}");
     assert_eq!(number(&devices[1]["cast_s"]), 0.0);
     assert!(number(&devices[1]["packets_per_s"]) > 90.0);
-    // It waits for a host.
-    assert_eq!(number(&devices[2]["packets_per_s"]), 0.0);
+    // It waits for a host, and streams here as with one.
+    assert!(number(&devices[2]["packets_per_s"]) > 0.0);
     let total: f64 = STAGES.iter().map(|stage| number(&told["stages"][stage])).sum();
     let factor = number(&told["real_time_factor"]);
     let processors = number(&told["processors"]);
@@ -97,7 +97,7 @@ fn people_are_told_the_same() {
     let page = menura(&["bench", "--duration", "100ms"], &["engine.workers=1"]);
     assert!(page.contains("times real time on this machine"), "{page}");
     assert!(page.contains("1 workers render "), "{page}");
-    assert!(page.contains("scanner: sends only to hosts that ask"), "{page}");
+    assert!(page.contains("\nscanner "), "{page}");
     let rows = page.lines().filter(|line| line.contains(" %  "));
     assert_eq!(rows.count(), 4, "{page}");
     let checked = menura(&["check", "--speed"], &[]);

@@ -346,7 +346,8 @@ fn sheared_and_mirrored_copies_far_from_the_origin() {
 #[ignore = "needs Embree and reference data"]
 fn a_simulators_meadow() {
     let path = common::shared("scenes/mavs/data/scenes/grass_dense.json");
-    let scene = load(&SceneSource::File { path, seed: 7, placement: Default::default() }).unwrap();
+    let scene =
+        load(&SceneSource::File { path, seed: 7, placement: Default::default() }, false).unwrap();
     agree("grass_dense.json", &scene, &turn(DVec3::new(0.0, 0.0, 2.0), 2.0, 120.0));
 }
 

@@ -142,3 +142,81 @@ fn who_takes_nothing_holds_up_neither_packets_nor_others() {
     rest.join().unwrap();
     drop((pages, clients));
 }
+
+const CAMERA: &str = r#"
+seed = 3
+[world]
+scene = "room"
+[[device]]
+name = "a-camera"
+profile = "menura-gv231c"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = { to = "127.0.0.1:9", from = "127.0.0.23:20202" }, gvcp = "127.0.0.23:3956" }
+settings = { image_width = 64, image_height = 48, frame_rate_hz = 20.0, sun_deg = [45.0, 200.0], streams_alone = true }
+"#;
+
+#[test]
+fn images_of_a_camera_are_a_stream_for_players() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = folder.path().join("rig.toml");
+    std::fs::write(&rig, CAMERA).unwrap();
+    let mut command = common::menura();
+    command.arg("run").arg(&rig).args(["--view", "127.0.0.1:0"]);
+    let mut run = Run(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(run.0.stderr.take().unwrap()).lines();
+    let view =
+        lines.find_map(|line| line.unwrap().strip_prefix("live view: http://").map(str::to_owned));
+    let view = view.expect("the view's address").trim_end_matches('/').to_owned();
+    let rest = std::thread::spawn(move || lines.count());
+    let facts = asked(&view, "/api/rig");
+    assert!(String::from_utf8_lossy(&facts).contains(r#""is_camera":true"#));
+    assert!(asked(&view, "/video/lidar").starts_with(b"HTTP/1.1 404"));
+
+    let mut stream = TcpStream::connect(&view).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(stream, "GET /video/a-camera HTTP/1.0\r\nHost: {view}\r\n\r\n").unwrap();
+    let mut player = BufReader::new(stream);
+    let mut images = Vec::new();
+    let mut line = String::new();
+    while images.len() < 2 {
+        line.clear();
+        assert!(player.read_line(&mut line).unwrap() > 0, "the stream goes on");
+        if let Some(length) = line.strip_prefix("Content-Length: ") {
+            let mut image = vec![0; length.trim().parse::<usize>().unwrap() + 2];
+            player.read_exact(&mut image).unwrap();
+            images.push(image.split_off(2));
+        }
+    }
+    for image in &images {
+        assert!(image.starts_with(&[0xff, 0xd8]) && image.ends_with(&[0xff, 0xd9]));
+    }
+    let pid = rustix::process::Pid::from_child(&run.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert!(run.0.wait().unwrap().success());
+    rest.join().unwrap();
+}
+
+#[test]
+fn what_is_no_video_device_is_told_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = folder.path().join("rig.toml");
+    std::fs::write(&rig, CAMERA).unwrap();
+    let wrong = |target: &str| {
+        let output =
+            common::menura().arg("run").arg(&rig).args(["--v4l2", target]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for (target, text) in [
+        (
+            "/dev/video4711",
+            "error: --v4l2: there is no /dev/video4711: load the kernel's module with `modprobe v4l2loopback`",
+        ),
+        ("a-camera=/dev/null", "error: --v4l2: /dev/null is no video device"),
+        ("lidar=/dev/video0", "error: --v4l2: there is no camera `lidar`; cameras: a-camera"),
+        ("=/dev/video0", "allowed: /dev/videoN or NAME=/dev/videoN"),
+    ] {
+        let told = wrong(target);
+        assert!(told.contains(text), "{target}: {told}");
+    }
+}

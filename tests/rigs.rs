@@ -215,7 +215,7 @@ fn a_scene_set_alone_leaves_out_the_parameters_of_the_files_scene() {
     assert!(matches!(rig.world.scene, SceneSource::Room(_)));
     let rig = Rig::default_rig(&[set("world.scene=courtyard")], catalogue()).unwrap();
     let SceneSource::Courtyard(courtyard) = rig.world.scene else { panic!("{:?}", rig.world) };
-    assert_eq!(courtyard.trees, 50);
+    assert_eq!(courtyard.trees, 100);
     // Trees of the courtyard are none of the forest's, though both scenes have such a key.
     let sets = [set("world.scene=root-step"), set("world.parameters.plants=10")];
     let rig = Rig::default_rig(&sets, catalogue()).unwrap();

@@ -71,7 +71,7 @@ fn grass_dense(mavs: Option<&Path>) -> Result<Scene, String> {
         return Err("needs MAVS's scenes: --mavs or MENURA_SHARED".into());
     };
     let path = folder.join("data/scenes/grass_dense.json");
-    loaders::load(&SceneSource::File { path, seed: 7, placement: Default::default() })
+    loaders::load(&SceneSource::File { path, seed: 7, placement: Default::default() }, false)
         .map_err(|error| error.to_string())
 }
 

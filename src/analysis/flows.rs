@@ -10,6 +10,7 @@ use super::data_flow::DataFlow;
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::devices::FAMILIES;
 use crate::devices::decoder::datagram::{DATA, DatagramDecoder, Head};
+use crate::devices::decoder::picture::Picture;
 use crate::devices::decoder::{Hints, Misfit};
 use crate::devices::families::catalogue;
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
@@ -175,6 +176,17 @@ impl Senders {
                 decoder.learn(datagram.payload);
             }
         }
+    }
+
+    /// The image that a datagram completes.
+    pub fn picture(&mut self, ports: [u16; 2], payload: &[u8]) -> Option<Picture> {
+        let able = |decoder: &&mut Box<dyn DatagramDecoder>| {
+            decoder.sends_images() && decoder.head(ports, payload).is_some()
+        };
+        self.0.iter_mut().filter(able).find_map(|decoder| {
+            decoder.learn(payload);
+            decoder.picture()
+        })
     }
 
     fn learn_aside(&mut self, payload: &[u8]) {

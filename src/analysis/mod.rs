@@ -10,6 +10,7 @@ pub(crate) mod data_flow;
 pub mod fit;
 pub mod flows;
 pub mod gaps;
+pub mod pictures;
 pub mod probe;
 pub mod report;
 pub mod rotation;

@@ -9,6 +9,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::wire::http::{ClientSays, HttpMethod, HttpRequest};
 
+/// Streams of images are at this path and a camera's name.
+pub const VIDEO: &str = "/video/";
 /// Bytes of a token.
 const TOKEN_BYTES: usize = 16;
 
@@ -60,13 +62,10 @@ impl Access {
         match &self.token {
             None if says.host.as_deref().is_some_and(is_address) => Ok(()),
             None => Err((403, "ask by an address of this machine, or as localhost")),
-            Some(token) => {
-                let given = query.split('&').find_map(|pair| pair.strip_prefix("token="));
-                match is_same(token, given.unwrap_or_default()) {
-                    true => Ok(()),
-                    false => Err((401, "the token is wrong: `menura run` has printed it")),
-                }
-            }
+            Some(token) => match is_same(token, token_in(query).unwrap_or_default()) {
+                true => Ok(()),
+                false => Err((401, "the token is wrong: `menura run` has printed it")),
+            },
         }
     }
 
@@ -86,8 +85,12 @@ impl Access {
         {
             return Err((415, "allowed: application/json"));
         }
-        let is_page = request.method == HttpMethod::Get && !request.path.starts_with("/api/");
+        let is_video = request.path.starts_with(VIDEO);
+        let is_page =
+            request.method == HttpMethod::Get && !request.path.starts_with("/api/") && !is_video;
+        // A player of a stream sends no headers of ours.
         let given = authorization.as_deref().and_then(|text| text.strip_prefix("Bearer "));
+        let given = given.or_else(|| token_in(&request.query).filter(|_| is_video));
         match &self.token {
             Some(token) if !is_page && !is_same(token, given.unwrap_or_default()) => {
                 Err((401, "the token is wrong: `menura run` has printed it"))
@@ -95,6 +98,10 @@ impl Access {
             _ => Ok(()),
         }
     }
+}
+
+fn token_in(query: &str) -> Option<&str> {
+    query.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
 
 /// Whether `host`, perhaps with a port, is an address, or this machine's own name for itself.
@@ -168,6 +175,15 @@ mod tests {
         assert_eq!(ask("/api/status", Some("Bearer ".into())), Err(401));
         assert_eq!(ask("/api/status", Some(format!("Bearer {}", &token[1..]))), Err(401));
         assert_eq!(ask("/api/status", Some(format!("Bearer {token}"))), Ok(()));
+        let ask_with = |path: &str, query: String| {
+            let request = asked(HttpMethod::Get, path, says("192.168.1.5:8642", None));
+            access.check(&HttpRequest { query, ..request }).map_err(|(status, _)| status)
+        };
+        assert_eq!(ask("/video/front", None), Err(401));
+        assert_eq!(ask_with("/video/front", format!("token={}", &token[1..])), Err(401));
+        assert_eq!(ask_with("/video/front", format!("token={token}")), Ok(()));
+        // A link to the rest of the view must not be enough to start a fault.
+        assert_eq!(ask_with("/api/status", format!("token={token}")), Err(401));
     }
 
     #[test]

@@ -29,7 +29,9 @@ pub struct Cmd {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        let rig = self.rig.load()?;
+        let mut rig = self.rig.load()?;
+        // What a rig costs is what it costs with its hosts.
+        setup::start_streams(&mut rig);
         setup::refuse_feeds(&rig, "an estimate")?;
         if self.duration.is_zero() {
             return Err(CliError::Input("error: --duration must be more than 0".into()));

@@ -17,6 +17,7 @@ use serde_json::Value;
 use self::reporter::Reporter;
 use self::subscribers::Subscribers;
 use super::access::Access;
+use super::watch::pictures::PictureDesk;
 use super::{CliError, console};
 use crate::engine::run::RealTimeRun;
 use crate::engine::truth::kinds::Kind;
@@ -73,9 +74,9 @@ impl<'a> Foxglove<'a> {
         Self { port, run, hub: Hub::new(&info) }
     }
 
-    /// Who is to be told what devices send.
-    pub fn subscribers(&self) -> Subscribers<'_> {
-        Subscribers::new(self.run, Topics::new(&self.hub, self.run.epoch()))
+    /// Who is to be told what devices send; images are those of `desk`.
+    pub fn subscribers<'b>(&'b self, desk: &'b PictureDesk<'b>) -> Subscribers<'b> {
+        Subscribers::new(self.run, desk, Topics::new(&self.hub, self.run.epoch()))
     }
 
     /// Serves clients until `over` is set.

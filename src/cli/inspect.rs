@@ -9,18 +9,20 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use super::console::{LongResult, say};
-use super::out_file::write_plot;
+use super::out_file::{write_file, write_plot};
 use super::{CliError, all};
 use crate::analysis::ReportError;
 use crate::analysis::capture::{Source, is_capture};
 use crate::analysis::flows::Analysis;
+use crate::analysis::pictures;
 use crate::analysis::report::{Options, report};
 use crate::analysis::rotation::Rotation;
 use crate::analysis::stream::{RecordedStream, sends_streams};
 use crate::config::profile::Profile;
 use crate::devices::decoder::Hints;
+use crate::devices::decoder::picture::Picture;
 use crate::devices::families::catalogue;
-use crate::plot::PlotFile;
+use crate::plot::{PlotFile, picture as image_file};
 
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]
@@ -40,11 +42,11 @@ pub struct Cmd {
     /// Read the recording by --profile even if it is another product's
     #[arg(long, requires = "profile")]
     anyway: bool,
-    /// Draw one rotation (or scan), from above and from the sensor; packets are then printed only
-    /// with --packets
+    /// Draw one rotation (or scan), from above and from the sensor, or write one image of a camera (.png); packets are
+    /// then printed only with --packets
     #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PlotFile>,
-    /// Which rotation to draw; 1 is the first complete one
+    /// Which rotation, scan or image to draw; 1 is the first complete one
     #[arg(long, value_name = "N", requires = "plot", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..))]
     rotation: u64,
@@ -130,7 +132,12 @@ impl Cmd {
             Err(ReportError::Output(_)) => return printed,
             reported => reported.map_err(|error| self.unreadable(error))?,
         };
-        let draw = |path| {
+        let draw = |path: &PlotFile| {
+            let picture = pictures::collect(source, &reported.analysis, self.rotation)
+                .map_err(|error| self.wrong(&error))?;
+            if let Some(picture) = picture {
+                return self.write_picture(picture, path);
+            }
             let rotation = Rotation::collect(source, &reported.analysis, self.rotation)
                 .map_err(|error| self.wrong(&error))?;
             let figure = plot::Drawing(&rotation).draw(&options.name);
@@ -139,6 +146,23 @@ impl Cmd {
         let drawn = self.plot.as_ref().map_or(Ok(()), draw);
         let whole = reported.fault.map_or(Ok(()), |fault| Err(self.wrong(&fault)));
         all([drawn, whole, printed])
+    }
+
+    /// Writes an image as it is, pixel by pixel.
+    fn write_picture(
+        &self,
+        picture: Result<Picture, u64>,
+        path: &PlotFile,
+    ) -> Result<(), CliError> {
+        let number = self.rotation;
+        let picture = picture
+            .map_err(|whole| self.wrong(&format!("there is no image {number}: it has {whole}")))?;
+        if path.path().extension().is_none_or(|extension| extension != "png") {
+            return Err(CliError::Input("error: --plot writes images as .png".into()));
+        }
+        write_file(path.path(), &image_file(picture.size, &picture.pixels().rgb()))?;
+        say(format_args!("wrote image {number} to {}", path.path().display()));
+        Ok(())
     }
 
     /// Why the file cannot be reported on.

@@ -46,6 +46,7 @@ mod truth_target;
 mod twin;
 mod validate;
 mod validation_page;
+mod video;
 mod view;
 mod watch;
 mod weather_summary;

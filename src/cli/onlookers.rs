@@ -1,13 +1,16 @@
-//! Who looks on while a rig runs: by the live view (`--view`), by Foxglove (`--foxglove`). What devices send is decoded once
-//! for all of them.
+//! Who looks on while a rig runs: by the live view (`--view`), by Foxglove (`--foxglove`), by programs that read video devices
+//! (`--v4l2`). What devices send is decoded once for all of them.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
 use super::CliError;
 use super::foxglove::{Foxglove, FoxglovePort};
+use super::video::{VideoOutputs, VideoTarget};
 use super::view::{View, ViewServer};
+use super::watch::pictures::PictureDesk;
 use super::watch::{Audience, watch};
+use crate::config::rig::Rig;
 use crate::engine::os;
 use crate::engine::session::LiveRun;
 
@@ -28,21 +31,30 @@ pub struct OnlookerArgs {
     /// contains it.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8765")]
     foxglove: Option<SocketAddr>,
+
+    /// Images of a camera for a device of v4l2loopback, for programs that read video devices
+    ///
+    /// Each image is converted to YUYV. The camera streams from the start, without a GigE Vision host. NAME is needed if the
+    /// rig has several cameras. May be repeated.
+    #[arg(long, value_name = "[NAME=]/dev/videoN")]
+    v4l2: Vec<VideoTarget>,
 }
 
 /// Ports at which a run can be looked at.
 pub struct Onlookers {
     view: Option<ViewServer>,
     foxglove: Option<FoxglovePort>,
+    video: VideoOutputs,
 }
 
 impl OnlookerArgs {
-    /// Opens the ports, and says how to reach them.
+    /// Opens the ports, and says how to reach them. Cameras whose images go to a video device stream from now on.
     ///
     /// # Errors
-    /// A port cannot be had.
-    pub fn open(&self) -> Result<Onlookers, CliError> {
+    /// A port or a video device cannot be had.
+    pub fn open(&self, rig: &mut Rig) -> Result<Onlookers, CliError> {
         Ok(Onlookers {
+            video: VideoOutputs::open(&self.v4l2, rig)?,
             view: self.view.map(ViewServer::open).transpose()?,
             foxglove: self.foxglove.map(FoxglovePort::open).transpose()?,
         })
@@ -52,13 +64,15 @@ impl OnlookerArgs {
 impl Onlookers {
     /// Whether there is a port at all.
     pub fn are_expected(&self) -> bool {
-        self.view.is_some() || self.foxglove.is_some()
+        self.view.is_some() || self.foxglove.is_some() || !self.video.is_empty()
     }
 
     /// Serves them until the run is over.
     pub fn serve(&self, live: LiveRun<'_>) {
         let LiveRun { run, control, is_over: over } = live;
-        let view = self.view.as_ref().map(|server| View::new(server, run, control));
+        let is_over = || over.load(Ordering::Relaxed);
+        let desk = PictureDesk::new(run);
+        let view = self.view.as_ref().map(|server| View::new(server, run, control, &desk));
         let foxglove = self.foxglove.as_ref().map(|port| Foxglove::new(port, run));
         std::thread::scope(|scope| {
             // The threads that these start step back as well.
@@ -75,13 +89,15 @@ impl Onlookers {
                     foxglove.serve(over);
                 });
             }
+            scope.spawn(|| desk.develop(is_over));
+            scope.spawn(|| self.video.write(run.rig(), is_over));
             let mut viewers = view.as_ref().map(View::viewers);
-            let mut subscribers = foxglove.as_ref().map(Foxglove::subscribers);
-            let mut audiences: Vec<&mut dyn Audience> = Vec::new();
+            let mut subscribers = foxglove.as_ref().map(|foxglove| foxglove.subscribers(&desk));
+            let (mut waiting, mut images) = (desk.audience(), self.video.audience());
+            let mut audiences: Vec<&mut dyn Audience> = vec![&mut waiting, &mut images];
             audiences.extend(viewers.as_mut().map(|viewers| viewers as &mut dyn Audience));
             audiences.extend(subscribers.as_mut().map(|all| all as &mut dyn Audience));
             if let Some(tap) = run.tap() {
-                let is_over = || over.load(Ordering::Relaxed);
                 watch(run.rig(), run.world(), tap, &mut audiences, is_over);
             }
         });

@@ -75,7 +75,7 @@ pub fn check(command: &Command, matches: &ArgMatches) -> Result<(), CliError> {
     refuse_same(written, &read)
 }
 
-/// Refuses to write a file of the command line that was read for the rig meanwhile.
+/// Returns an error if an output file of the command line was also read as an input of the rig.
 pub fn spare_what_was_read() -> Result<(), CliError> {
     spare_with("", [])
 }

@@ -288,6 +288,14 @@ fn describe(stream: &StreamFigures) -> String {
     if others == stream.packets && others > 0 {
         return text + "\n  packets of this kind keep no even period: no jitter, no losses";
     }
+    if !stream.images.is_empty() {
+        let told: Vec<_> =
+            stream.images.iter().map(|(name, text)| format!("{name} {text}")).collect();
+        return text
+            + "\n  "
+            + &told.join("; ")
+            + "\n  packets of images leave in bursts: no jitter";
+    }
     let jitter = &stream.jitter;
     text += &format!(
         "\n  arrival jitter {}",

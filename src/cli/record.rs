@@ -9,7 +9,6 @@ use super::out_paths::spare_with;
 use super::rig_args::RigArgs;
 use super::{CliError, all, console, ranks, setup};
 use crate::config::rig::Rig;
-use crate::devices::families::family_of;
 use crate::engine::record::{Stretch, file_names, own_threads, record_by};
 use crate::engine::workers::Casters;
 use crate::links::part_file::{OutPath, part_of};
@@ -57,15 +56,6 @@ pub struct Cmd {
     host_log: Option<PathBuf>,
 }
 
-/// Lets devices that wait for a host stream from power-on: a recording without a command log has no host.
-fn start_streams(rig: &mut Rig) {
-    for device in &mut rig.devices {
-        if let Some(settings) = family_of(&device.profile).streaming(device) {
-            device.settings = settings;
-        }
-    }
-}
-
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
@@ -76,7 +66,8 @@ impl Cmd {
         let hosts =
             self.host_log.as_ref().map(|path| setup::read_host_log(path, &rig)).transpose()?;
         if hosts.is_none() {
-            start_streams(&mut rig);
+            // A recording without a command log has no host.
+            setup::start_streams(&mut rig);
         }
         self.refuse_what_is_there(&rig)?;
         let mut world = setup::load_world(&rig)?;

@@ -160,7 +160,7 @@ impl Cmd {
     pub fn run(self) -> Result<(), CliError> {
         // Another rank has done all when this returns.
         let Some(ranks) = ranks::join()? else { return Ok(()) };
-        let rig = ranks.load(&self.rig)?;
+        let mut rig = ranks.load(&self.rig)?;
         self.spare_feed_logs(&rig)?;
         let files = self.truth.iter().filter(|target| matches!(target, TruthTarget::File(_)));
         if files.count() > 1 {
@@ -173,7 +173,7 @@ impl Cmd {
             self.report.as_ref().map(|path| OutFile::create("report", path)).transpose()?;
         let mut options = self.options();
         let logs = RunLogs::open(&rig, &options).map_err(|error| explain(&rig, error))?;
-        let onlookers = self.onlookers.open()?;
+        let onlookers = self.onlookers.open(&mut rig)?;
         let mut scene_sha256 = String::new();
         let mut world = setup::load_world_with(&rig, |scene| {
             if certifier.is_wanted() {

@@ -10,6 +10,7 @@ use super::out_paths::spare_what_was_read;
 use super::{CliError, console};
 use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
+use crate::devices::families::family_of;
 use crate::engine::host_log::{self, Conversation};
 use crate::engine::{LiveWorld, LoadedWorld, SetupError, sky};
 use crate::world::moving::ObjectError;
@@ -124,4 +125,13 @@ pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
     let world = LiveWorld::build(rig, loaded).map_err(|error| explain(rig, &error))?;
     warn_of_hidden_sky(rig, &world);
     Ok(())
+}
+
+/// Lets devices that wait for a host stream from power-on.
+pub fn start_streams(rig: &mut Rig) {
+    for device in &mut rig.devices {
+        if let Some(settings) = family_of(&device.profile).streaming(device) {
+            device.settings = settings;
+        }
+    }
 }

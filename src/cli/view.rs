@@ -21,17 +21,19 @@ use self::fields::{FaultForm, fault_forms};
 use self::recent::{Recent, RecentFigures};
 pub use self::scene::Viewers;
 use self::scene::{NamedValue, Pose, Poses, Shown, Wishes};
-use super::access::Access;
+use super::access::{Access, VIDEO};
+use super::watch::pictures::{BOUNDARY, MULTIPART, PictureDesk};
 use super::{CliError, console};
 use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
-use crate::config::rig::{DeviceId, TrajectoryConfig};
+use crate::config::rig::{DeviceConfig, DeviceId, TrajectoryConfig};
+use crate::devices::families::family_of;
 use crate::engine::live_faults::LiveFault;
 use crate::engine::run::RealTimeRun;
 use crate::engine::run_control::{Listing, RunControl};
 use crate::engine::stats::{DeviceFigures, LatenessBin};
 use crate::engine::truth::labels::Labels;
 use crate::frames::Transform;
-use crate::links::http::HttpServer;
+use crate::links::http::{HttpServer, HttpStream, OpenStream};
 use crate::time::SimTime;
 use crate::wire::drive_order::DriveOrder;
 use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
@@ -73,6 +75,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/pace.js", SCRIPT, include_str!("view/pace.js")),
     ("/timeline.js", SCRIPT, include_str!("view/timeline.js")),
     ("/cards.js", SCRIPT, include_str!("view/cards.js")),
+    ("/pictures.js", SCRIPT, include_str!("view/pictures.js")),
     ("/faults.js", SCRIPT, include_str!("view/faults.js")),
     ("/drive.js", SCRIPT, include_str!("view/drive.js")),
     ("/view.js", SCRIPT, include_str!("view/view.js")),
@@ -119,6 +122,8 @@ struct DeviceFacts {
     name: String,
     /// What can go wrong with it.
     faults: Vec<FaultForm>,
+    /// Whether it can send images.
+    is_camera: bool,
 }
 
 /// What the page is told again and again.
@@ -163,6 +168,7 @@ pub struct View<'a> {
     run: &'a RealTimeRun<'a>,
     control: &'a RunControl<'a>,
     server: &'a ViewServer,
+    desk: &'a PictureDesk<'a>,
     shown: Shown,
     path: Mutex<Vec<[f32; 3]>>,
     /// By device.
@@ -178,16 +184,18 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The view of `run` that `server` serves.
+    /// The view of `run` that `server` serves; images are those of `desk`.
     pub fn new(
         server: &'a ViewServer,
         run: &'a RealTimeRun<'a>,
         control: &'a RunControl<'a>,
+        desk: &'a PictureDesk<'a>,
     ) -> Self {
         Self {
             run,
             control,
             server,
+            desk,
             shown: Shown::default(),
             path: Mutex::default(),
             recent: Mutex::new(run.rig().devices.iter().map(|_| Recent::default()).collect()),
@@ -229,10 +237,33 @@ impl<'a> View<'a> {
                 let (reply, answer) = oneshot::channel();
                 ask.try_send((request, reply)).ok().map(|()| answer)
             };
-            if let Err(error) = self.server.server.serve(Arc::new(pass), over) {
+            let open = self.streams();
+            if let Err(error) = self.server.server.serve_with(Arc::new(pass), open, over) {
                 tracing::warn!("the live view has ended: {error}");
             }
         });
+    }
+
+    /// Opens the streams of images at `/video/NAME`.
+    fn streams(&self) -> OpenStream {
+        let (access, streams) = (self.server.access.clone(), Arc::clone(self.desk.streams()));
+        let devices = self.run.rig().devices.iter().enumerate();
+        let cameras = devices.filter(|(_, device)| is_camera(device));
+        let cameras: Vec<_> =
+            cameras.map(|(index, device)| (device.name.clone(), DeviceId(index))).collect();
+        Arc::new(move |request| {
+            let name = request.path.strip_prefix(VIDEO)?;
+            if let Err((status, why)) = access.check(request) {
+                return Some(Err(HttpResponse::text(status, why)));
+            }
+            let Some((_, camera)) = cameras.iter().find(|(camera, _)| camera == name) else {
+                return Some(Err(HttpResponse::text(404, "the rig has no camera of this name")));
+            };
+            let start = format!("--{BOUNDARY}\r\n").into_bytes();
+            let stream = |parts| HttpStream { content_type: MULTIPART, start, parts };
+            let busy = || HttpResponse::text(503, "all streams are in use: close one");
+            Some(streams.open(*camera).map(stream).ok_or_else(busy))
+        })
     }
 
     fn now_ns(&self) -> u64 {
@@ -313,6 +344,9 @@ impl<'a> View<'a> {
             }
             (HttpMethod::Get, "/api/rig") => json_response(200, &json!(self.facts())),
             (HttpMethod::Get, "/api/cloud") => self.cloud(number("after")),
+            (HttpMethod::Get, "/api/picture") => {
+                self.picture(DeviceId(number("device") as usize), number("after"))
+            }
             (HttpMethod::Post, "/api/fault") => {
                 let answer = self.control.answer(&request.body);
                 let status = if answer.get("error").is_some() { 400 } else { 200 };
@@ -344,10 +378,11 @@ impl<'a> View<'a> {
             TrajectoryConfig::Drive(drive) => drive.body.height_m,
             _ => USUAL_HEIGHT_M,
         };
-        let devices = rig
-            .devices
-            .iter()
-            .map(|device| DeviceFacts { name: device.name.clone(), faults: fault_forms(device) });
+        let devices = rig.devices.iter().map(|device| DeviceFacts {
+            name: device.name.clone(),
+            faults: fault_forms(device),
+            is_camera: is_camera(device),
+        });
         Facts {
             rig: name,
             fault_log,
@@ -417,6 +452,16 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The newest image of a camera but the one of this number; nothing if there is none yet.
+    fn picture(&self, device: DeviceId, seen: u64) -> HttpResponse {
+        let Some(jpeg) = self.desk.newest(device, seen) else {
+            return HttpResponse::text(204, "");
+        };
+        let head = [jpeg.number.to_le_bytes(), jpeg.due.as_secs_f64().to_le_bytes()];
+        let body = [head.as_flattened(), &jpeg.bytes].concat();
+        HttpResponse { status: 200, content_type: "application/octet-stream", body }
+    }
+
     fn drive(&self, body: &[u8]) -> HttpResponse {
         let wrong = |text: &str| json_response(400, &json!({ "error": text }));
         let Ok(Order { forward_m_s, turn_rad_s }) = serde_json::from_slice(body) else {
@@ -435,6 +480,10 @@ impl<'a> View<'a> {
         self.driven_ns.store(if stands { 0 } else { self.now_ns().max(1) }, Ordering::Relaxed);
         json_response(200, &json!({ "ok": null }))
     }
+}
+
+fn is_camera(device: &DeviceConfig) -> bool {
+    family_of(&device.profile).lens(device).is_some()
 }
 
 fn pose_of<A, B>(pose: &Transform<A, B>) -> Pose {

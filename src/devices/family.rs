@@ -19,6 +19,7 @@ use crate::config::rig::DeviceConfig;
 use crate::config::rig::faults::DeviceFaults;
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
+use crate::sensors::camera::lens::Lens;
 use crate::sensors::imu::settings::TriadErrors;
 use crate::sensors::noise::NoiseSource;
 use crate::time::Epoch;
@@ -123,6 +124,11 @@ pub trait Family: Sync + 'static {
         None
     }
 
+    /// The lens of a camera; `None` for other products.
+    fn lens(&self, _profile: &Self::Profile, _settings: &Self::Settings) -> Option<Lens> {
+        None
+    }
+
     /// The errors of gyro, accelerometer and magnetometer of an IMU; `None` for other products.
     fn inertial_errors(&self, _profile: &Self::Profile) -> Option<[TriadErrors; 3]> {
         None
@@ -203,6 +209,9 @@ pub trait AnyFamily: FamilyReader {
         extension: &str,
         baseline_m: f64,
     ) -> Option<String>;
+
+    /// As [`Family::lens`].
+    fn lens(&self, config: &DeviceConfig) -> Option<Lens>;
 
     /// As [`Family::inertial_errors`].
     fn inertial_errors(&self, profile: &Profile) -> Option<[TriadErrors; 3]>;
@@ -331,6 +340,10 @@ impl<F: Family> AnyFamily for Erased<F> {
             None => (F::READERS.defaults)(data),
         };
         Family::calibration_file(&self.0, data, settings, extension, baseline_m)
+    }
+
+    fn lens(&self, config: &DeviceConfig) -> Option<Lens> {
+        Family::lens(&self.0, own(&*config.profile.data), own(&*config.settings))
     }
 
     fn inertial_errors(&self, profile: &Profile) -> Option<[TriadErrors; 3]> {

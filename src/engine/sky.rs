@@ -48,7 +48,7 @@ pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
     let built = build_devices(rig, epoch_now_or(rig.start_utc));
     let mut found = Vec::new();
     for (index, (config, built)) in rig.devices.iter().zip(&built).enumerate() {
-        if matches!(config.cable, CableKind::Line(_)) {
+        if config.is_line() {
             continue;
         }
         let around = world.surroundings_of(DeviceId(index), &config.body_from_sensor);

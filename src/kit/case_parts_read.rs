@@ -91,7 +91,10 @@ pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
         file.fault(text.place.fault("keys of the rig do not change a capture", label));
     }
     let capture = capture.map(|text| text.value.into());
-    let datagrams = datagrams(&table.optional("datagrams"), sends == Some(Sends::Bytes));
+    let datagrams = match sends {
+        Some(Sends::Bytes) => datagrams(&table.required("datagrams")),
+        _ => Some(Vec::new()),
+    };
     let to = table.optional("to");
     let to = if to.is_written() {
         Some(to.text("a control of the device, such as \"gvcp\"")?.value)
@@ -114,12 +117,9 @@ pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
     })
 }
 
-/// Datagrams in hexadecimal digits; one who sends bytes has at least one.
-fn datagrams(field: &Field<'_>, are_needed: bool) -> Option<Vec<Vec<u8>>> {
+/// Datagrams in hexadecimal digits, at least one.
+fn datagrams(field: &Field<'_>) -> Option<Vec<Vec<u8>>> {
     const ALLOWED: &str = "texts of hexadecimal digits, such as [\"42 01 00 02 00 00 00 01\"]";
-    if !field.is_written() && !are_needed {
-        return Some(Vec::new());
-    }
     let texts = field.strings(ALLOWED)?;
     let bytes = |text: &String| -> Option<Vec<u8>> {
         let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b' ').collect();

@@ -201,10 +201,7 @@ struct Parts {
 impl futures_core::Stream for Parts {
     type Item = Result<Vec<u8>, Infallible>;
 
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Self::Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.start.take() {
             Some(start) => Poll::Ready(Some(Ok(start))),
             None => self.parts.poll_recv(context).map(|part| part.map(Ok)),

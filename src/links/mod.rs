@@ -24,6 +24,7 @@ pub(crate) mod tcp_server;
 pub mod timestamps;
 pub(crate) mod udp;
 pub(crate) mod udp_server;
+pub mod v4l2;
 mod visitors;
 
 use std::io;

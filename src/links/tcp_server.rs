@@ -69,7 +69,7 @@ struct Client {
     is_losing: bool,
     /// When it connected or last sent something.
     heard_at: Instant,
-    /// When it last took something that the device sent.
+    /// Time when the client last accepted bytes of the device.
     served_at: Option<Instant>,
 }
 

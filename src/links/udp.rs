@@ -41,6 +41,32 @@ pub struct UdpLink {
     sent: AtomicU32,
     launch_clock: Option<LaunchClock>,
     card_clock: Option<Arc<CardClock>>,
+    siblings: Siblings,
+}
+
+/// The sockets at one address and port, which a product may send several kinds of datagrams from.
+#[derive(Clone, Debug, Default)]
+struct Siblings(Arc<Mutex<Vec<Socket>>>);
+
+impl Siblings {
+    fn add(&self, socket: &Socket) -> io::Result<()> {
+        self.all().push(socket.try_clone()?);
+        Ok(())
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Socket>> {
+        self.0.lock().expect("no holder panics")
+    }
+
+    /// Runs `bind`, which takes their address and port for one more socket. No other socket gets them by that.
+    fn shared<T>(&self, bind: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let all = self.all();
+        let share = |on| all.iter().try_for_each(|socket| socket.set_reuse_address(on));
+        share(true)?;
+        let bound = bind();
+        share(false)?;
+        bound
+    }
 }
 
 /// `MSG_MORE` of `linux/socket.h`: the datagram is kept, as more may come.
@@ -68,13 +94,13 @@ impl UdpLink {
     ///
     /// Errors name the option at fault and its value, and keep the kind of the system's error.
     pub fn open(options: &UdpOptions) -> io::Result<Self> {
-        Self::opened(options, None)
+        Self::opened(options, Siblings::default())
     }
 
-    /// As [`UdpLink::open`], from the address and port of `first`, which keeps them: a product may send two
+    /// As [`UdpLink::open`], from the address and port of `first`, which keeps them: a product may send several
     /// kinds of datagrams from one port. No other socket gets the port by that.
     pub fn open_beside(first: &UdpLink, options: &UdpOptions) -> io::Result<Self> {
-        Self::opened(options, Some(&first.socket))
+        Self::opened(options, first.siblings.clone())
     }
 
     /// Runs `open`, which may take this socket's address and port for another socket. No other socket gets them by that.
@@ -82,13 +108,10 @@ impl UdpLink {
     /// # Errors
     /// Those of `open`, and the system's.
     pub fn shared<T>(&self, open: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        self.socket.set_reuse_address(true)?;
-        let opened = open();
-        self.socket.set_reuse_address(false)?;
-        opened
+        self.siblings.shared(open)
     }
 
-    fn opened(options: &UdpOptions, beside: Option<&Socket>) -> io::Result<Self> {
+    fn opened(options: &UdpOptions, siblings: Siblings) -> io::Result<Self> {
         let UdpOptions { to, from, .. } = options;
         if to.port() == 0 {
             return Err(invalid(format!("cannot send to {to}: `to` needs a port above 0")));
@@ -125,14 +148,11 @@ impl UdpLink {
             set_dont_fragment(&socket, dont_fragment)?;
         }
         if let Some(from) = from {
-            let sharing =
-                |on| beside.into_iter().chain([&socket]).try_for_each(|s| s.set_reuse_address(on));
-            if beside.is_some() {
-                sharing(true)?;
-            }
-            bind(&socket, *from)?;
-            if beside.is_some() {
-                sharing(false)?;
+            let is_first = siblings.all().is_empty();
+            siblings.add(&socket)?;
+            match is_first {
+                true => bind(&socket, *from)?,
+                false => siblings.shared(|| bind(&socket, *from))?,
             }
         }
         if let Err(error) = socket.set_send_buffer_size(SEND_BUFFER_BYTES) {
@@ -148,6 +168,7 @@ impl UdpLink {
             sent: AtomicU32::new(0),
             launch_clock: None,
             card_clock: None,
+            siblings,
         })
     }
 
@@ -447,17 +468,18 @@ mod tests {
     }
 
     #[test]
-    fn two_links_of_a_product_leave_from_one_port_that_nobody_else_gets() {
-        let (data, gps) = (listener(), listener());
+    fn links_of_a_product_leave_from_one_port_that_nobody_else_gets() {
+        let (data, gps, state) = (listener(), listener(), listener());
         let from = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
         let options =
             |to: &UdpSocket| UdpOptions { from: Some(from), ..to.local_addr().unwrap().into() };
         let first = UdpLink::open(&options(&data)).unwrap();
         let second = UdpLink::open_beside(&first, &options(&gps)).unwrap();
+        let third = UdpLink::open_beside(&first, &options(&state)).unwrap();
         let other = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
         other.set_reuse_address(true).unwrap();
         assert_eq!(other.bind(&from.into()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
-        for (link, listener) in [(first, data), (second, gps)] {
+        for (link, listener) in [(first, data), (second, gps), (third, state)] {
             link.send(b"x").unwrap();
             assert_eq!(listener.recv_from(&mut [0; 8]).unwrap(), (1, from));
         }

@@ -343,7 +343,7 @@ pub enum Item {
     },
     /// `address | command | data | CRC16`.
     Write {
-        /// Receiver of the input.
+        /// Address of the unit that receives the input.
         address: u8,
         /// See [`command`].
         command: u8,

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Lets Aravis and other clients find, set and read cameras of Menura's.
 
-Needs Debian's aravis-tools, aravis-tools-cli, gir1.2-aravis-0.8 and python3-gi, and viva-genicam, pygigevision and genicam of
+Needs Debian's aravis-tools-cli, gir1.2-aravis-0.8 and python3-gi, and viva-genicam, pygigevision and genicam of
 requirements.txt. Aravis searches every interface: `tools/test` gives it a network of its own.
 
 `found`: all cameras answer a search. `features`: what is written is read back. `cases`: what arv-test tests, by Python
 (camera_aravis.py): features, six pixel formats byte for byte, rates, single frames, triggers, chunks, user sets, a second
 host. `loss`: the second camera's link loses one datagram of twenty, and resending makes every image whole. `scene`: images
-of the world are those of a recording of the same rig, byte for byte. `arv-camera-test` and `arv-test`: Aravis' own programs
-find nothing wrong. `clients`: clients that are independent of Aravis (camera_clients.py).
+of the world are those of a recording of the same rig, byte for byte. `arv-camera-test`: Aravis' own program
+finds nothing wrong. `clients`: clients that are independent of Aravis (camera_clients.py).
 
 Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not run.
 """
@@ -26,6 +26,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PATIENCE_S = 60
 RECORDED_S = 90
+# The first camera has the only address of the loopback interface where viva-genicam looks.
 RIG = """\
 seed = 1
 start_utc = 2026-06-01T10:00:00Z
@@ -43,8 +44,8 @@ name = "front"
 profile = "menura-gv231c"
 
 [device.link]
-udp = { to = "127.0.0.1:20203", from = "127.0.0.2:20202" }
-gvcp = "127.0.0.2:3956"
+udp = { to = "127.0.0.1:20203", from = "127.0.0.1:20202" }
+gvcp = "127.0.0.1:3956"
 
 [device.settings]
 serial = "0001"
@@ -84,8 +85,6 @@ kind = "packet-loss"
 probability = 0.05
 start_s = 0.0
 """
-# What arv-test is told of the camera: its list of known devices does not have it.
-ARV_TEST = "[Menura:GV231C]\nChunksSupport=false\nSchema=Ignore\nSensorSize=1920;1200\nSoftwareTriggerSupport=true\n"
 failures = []
 
 
@@ -154,17 +153,11 @@ def aravis_programs(folder):
     counts = dict(re.findall(r"(n_\w+)\s*[:=]\s*(\d+)", said))
     is_sound = counts and int(counts.get("n_completed_buffers", 0)) > 20 and counts.get("n_failures") == "0"
     check("arv-camera-test: frames, no failure", bool(is_sound), said[-1500:])
-    config = Path(folder) / "arv-test.cfg"
-    config.write_text(ARV_TEST)
-    code, said = tool("arv-test-0.8", "-n", "Menura-0001", "-c", str(config), "--packet-socket", patience_s=4 * PATIENCE_S)
-    results = re.findall(r"(SUCCESS|FAILURE)", said)
-    check(f"arv-test: {results.count('SUCCESS')} successes", results.count("SUCCESS") >= 15 and "FAILURE" not in results,
-          said[-3000:])
 
 
 def checked(menura, rig, folder, sender):
     ends = time.monotonic() + PATIENCE_S
-    names = ("0001 (127.0.0.2)", "0002 (127.0.0.3)", "0003 (127.0.0.4)")
+    names = ("0001 (127.0.0.1)", "0002 (127.0.0.3)", "0003 (127.0.0.4)")
     found = ""
     while not all(name in found for name in names):
         if sender.poll() is not None:

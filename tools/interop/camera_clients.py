@@ -17,7 +17,7 @@ import viva_genicam
 from genicam.genapi import AbstractPort, EAccessMode, EInterfaceType, NodeMap
 from pyGigEVision import GVCPClient, GVSPReceiver
 
-ADDRESS, HOST = "127.0.0.2", "127.0.0.1"
+ADDRESS, HOST = "127.0.0.1", "127.0.0.1"
 WIDTH, HEIGHT = 160, 120
 MONO8 = 0x01080001
 faults = []

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Measures pictures of Menura's cameras with OpenCV, and compares them with what optics says.
 
-`projection`: corners of a chessboard are where OpenCV's projectPoints puts them with the calibration file that Menura
+`projection`: edges of a chessboard are where OpenCV's projectPoints puts them with the calibration file that Menura
 writes, to 0.1 pixels, for each lens. For the wide-angle lens of Elmquist et al. 2021 equations 1 and 2 count as well.
 `calibration`: a chessboard that eight cameras see from different sides gives back their focal length and centre.
 `chart`: a ColorChecker has its colours, by the sky's light and by the sun's.
 `blur`: the edge of a moving camera's picture is as wide as speed times exposure says, and a rolling shutter leans it.
-`truth`: poses, depths, labels and flow of the ground truth are those of the geometry, and a recording with one worker has the
-same bytes.
+`truth`: poses, depths, labels and flow of the ground truth are those of the geometry, and a recording with one worker
+has the same bytes.
 
 Exit code 0 when all is well, 1 when a check fails.
 """
@@ -186,19 +186,54 @@ def rotation_of(roll, pitch, yaw):
 def found_corners(image, expected):
     """Corners near the expected ones, to a part of a pixel; NaN of those too near to the edge."""
     grey = np.clip(image / max(image.max(), 1) * 255, 0, 255).astype(np.uint8)
-    start = expected.astype(np.float32).reshape(-1, 1, 2).copy()
-    stop = (cv2.TERM_CRITERIA_EPS + cv2.TERM_CRITERIA_MAX_ITER, 60, 1e-4)
-    found = cv2.cornerSubPix(grey, start, (7, 7), (-1, -1), stop).reshape(-1, 2).astype(float)
     height, width = image.shape
     inside = np.all((expected > 12) & (expected < [width - 12, height - 12]), axis=1)
-    found[~inside] = np.nan
+    start = expected[inside].astype(np.float32).reshape(-1, 1, 2)
+    stop = (cv2.TERM_CRITERIA_EPS + cv2.TERM_CRITERIA_MAX_ITER, 60, 1e-4)
+    found = np.full(expected.shape, np.nan)
+    found[inside] = cv2.cornerSubPix(grey, start, (20, 20), (-1, -1), stop).reshape(-1, 2)
     return found
+
+
+def edge_offsets(image, project):
+    """How far edges between squares are from where `project` puts them, pixels: a mean for each side of a square."""
+    offsets = []
+    across, down = np.linspace(0.2, 0.8, 60), np.arange(60) / 59 * 0.6 + 0.2
+    for row in range(ROWS):
+        for column in range(1, COLUMNS):
+            y = np.full(60, (COLUMNS / 2 - column) * SQUARE_M)
+            z = HEIGHT_M + (ROWS / 2 - row - down) * SQUARE_M
+            offsets.append(side_offset(image, project(np.stack([np.full(60, BOARD_X_M), y, z], axis=1))))
+    for row in range(1, ROWS):
+        for column in range(COLUMNS):
+            y = (COLUMNS / 2 - column - across) * SQUARE_M
+            z = np.full(60, HEIGHT_M + (ROWS / 2 - row) * SQUARE_M)
+            points = project(np.stack([np.full(60, BOARD_X_M), y, z], axis=1))
+            offsets.append(side_offset(image.T, points[:, ::-1]))
+    return np.array([offset for offset in offsets if offset is not None])
+
+
+def side_offset(image, points):
+    """The mean distance along rows from an edge that runs down to `points`, x and y; `None` near the image's border."""
+    height, width = image.shape
+    if np.any(points < 20) or np.any(points > [width - 21, height - 21]):
+        return None
+    order = np.argsort(points[:, 1])
+    rows = np.arange(int(np.ceil(points[:, 1].min())), int(points[:, 1].max()) + 1)
+    expected = np.interp(rows, points[order, 1], points[order, 0])
+    found = []
+    for row, at in zip(rows, expected, strict=True):
+        first = int(round(at)) - 12
+        cut = image[row, first:first + 25]
+        left, right = cut[:5].mean(), cut[-5:].mean()
+        found.append(first - 0.5 + np.sum((cut - right) / (left - right)))
+    return float(np.mean(np.array(found) - expected))
 
 
 MONO = "menura-gv121m"
 COMMON = {
-    "streams_alone": True, "frame_rate_hz": 20.0, "exposure_us": 2000.0, "sky": "overcast", "pixel_format": "Mono16",
-    "packet_bytes": 9000, "vignetting": [0.0, 0.0],
+    "streams_alone": True, "frame_rate_hz": 20.0, "exposure_us": 1000.0, "daylight": "overcast", "sun_deg": [50.0, 180.0],
+    "pixel_format": "Mono16", "packet_bytes": 9000, "vignetting": [0.0, 0.0],
 }
 
 
@@ -211,28 +246,32 @@ def check_board(menura, folder, checks):
         for name, (model, hfov, k) in LENSES.items()
     ]
     for number, ([x, y, z], turn) in enumerate(VIEWS):
-        settings = {**COMMON, "lens_model": "plumb_bob", "hfov_deg": 60.0, "distortion": [-0.1, 0.02]}
+        settings = {**COMMON, "frame_rate_hz": 10.0, "hfov_deg": 60.0, "distortion": [-0.1, 0.02]}
         devices.append((f"view-{number}", MONO, [x, y, z + HEIGHT_M], turn, settings))
-    out = recorded(menura, folder, "boards", rig("board.obj", devices), 0.2)
+    out = recorded(menura, folder, "boards", rig("board.obj", devices), 0.4)
     corners = inner_corners()
     for name, (_, hfov, _) in LENSES.items():
         image = mean_of(frames(out / f"{name}.pcap"))
         matrix, model, k, _ = calibration(menura, folder, "boards", name)
-        expected = projected(corners, np.array([0, 0, HEIGHT_M]), np.eye(3), matrix, model, k)
-        found = found_corners(image, expected)
-        off = np.linalg.norm(found - expected, axis=1)
-        off = off[~np.isnan(off)]
-        mean = np.nanmean(found - expected, axis=0)
-        checks.that(
-            len(off) > 60 and np.sqrt(np.mean(off**2)) < 0.1 and np.linalg.norm(mean) < 0.05,
-            f"projection, {name} ({model}): {len(off)} corners, {np.sqrt(np.mean(off**2)):.3f} px rms, "
-            f"{off.max():.3f} at most",
-        )
+        here = np.array([0, 0, HEIGHT_M])
+
+        def by_opencv(points, here=here, matrix=matrix, model=model, k=k):
+            return projected(points, here, np.eye(3), matrix, model, k)
+
+        ways = {f"OpenCV's {model}": by_opencv}
         if name == "wide-angle":
-            by_paper = by_the_paper(corners, hfov, image.shape[1], matrix[:2, 2])
-            apart = np.linalg.norm(found - by_paper, axis=1)
-            rms = np.sqrt(np.nanmean(apart**2))
-            checks.that(rms < 0.1, f"projection, {name} by the paper's equations: {rms:.3f} px rms")
+            width, centre = image.shape[1], matrix[:2, 2]
+            ways["the paper's equations"] = lambda points, hfov=hfov, width=width, centre=centre: (
+                by_the_paper(points, hfov, width, centre)
+            )
+        for way, project in ways.items():
+            off = edge_offsets(image, project)
+            rms = np.sqrt(np.mean(off**2))
+            checks.that(
+                len(off) > 100 and rms < 0.1 and abs(off.mean()) < 0.02,
+                f"projection, {name}, by {way}: {len(off)} edges, {rms:.3f} px rms, {np.abs(off).max():.3f} at most, "
+                f"{off.mean():+.4f} in the mean",
+            )
     matrix, _, k, _ = calibration(menura, folder, "boards", "view-0")
     flat = np.stack([-corners[:, 1], -(corners[:, 2] - HEIGHT_M), np.zeros(len(corners))], axis=1)
     objects, images = [], []
@@ -259,9 +298,9 @@ def check_chart(menura, folder, checks):
     write_board(folder, 6, 4, PATCH_M, lambda row, column: linear(codes[row][column]), "chart")
     common = {**COMMON, "pixel_format": "BayerRG12p", "binning": 2, "hfov_deg": 60.0}
     devices = [
-        ("sky", "menura-gv231c", [0, 0, HEIGHT_M], [0, 0, 0], {**common, "exposure_us": 800.0}),
+        ("sky", "menura-gv231c", [0, 0, HEIGHT_M], [0, 0, 0], {**common, "exposure_us": 1500.0}),
         ("sun", "menura-gv231c", [0, 0, HEIGHT_M], [0, 0, 0],
-         {**common, "exposure_us": 80.0, "sky": "clear", "sun_deg": [40.0, 270.0]}),
+         {**common, "exposure_us": 250.0, "daylight": "clear", "sun_deg": [40.0, 270.0]}),
     ]
     out = recorded(menura, folder, "chart", rig("chart.obj", devices), 0.2)
     for name in ("sky", "sun"):
@@ -288,16 +327,16 @@ def check_chart(menura, folder, checks):
         )
 
 
-def edge_of(image, row):
-    """Place and variance of the step in a row of an image that rises or falls once."""
-    slope = np.abs(np.diff(image[row]))
-    at = np.arange(len(slope)) + 0.5
-    middle = int(np.argmax(np.convolve(slope, np.ones(9), "same")))
-    window = slice(max(middle - 60, 0), middle + 60)
-    weight = slope[window] - np.median(slope[window])
-    weight = np.clip(weight, 0, None)
-    mean = np.sum(weight * at[window]) / weight.sum()
-    return mean, np.sum(weight * (at[window] - mean) ** 2) / weight.sum()
+def ramp_of(profile):
+    """Middle and width of the straight ramp that fits the only step of a row best."""
+    middle = int(np.argmax(np.abs(np.convolve(np.diff(profile), np.ones(25), "same"))))
+    high, low = profile[middle - 70:middle - 40].mean(), profile[middle + 40:middle + 70].mean()
+    at = np.arange(middle - 40, middle + 40)
+    share = (profile[at] - low) / (high - low)
+    middles, widths = np.meshgrid(np.arange(middle - 6, middle + 6, 0.1), np.arange(1, 60, 0.1), indexing="ij")
+    ramps = np.clip(0.5 - (at - middles[..., None]) / widths[..., None], 0, 1)
+    best = np.argmin(np.sum((ramps - share) ** 2, axis=-1))
+    return middles.flat[best], widths.flat[best]
 
 
 def check_blur(menura, folder, checks):
@@ -319,17 +358,18 @@ def check_blur(menura, folder, checks):
         matrix, _, _, _ = calibration(menura, folder, "blur", name)
         scale = matrix[0, 0] / BOARD_X_M * speed_m_s
         if name == "global":
-            # Green pixels alone, every second column of a row.
-            image = np.repeat(image[::2, 1::2], 2, axis=1)
-        rows = range(100, image.shape[0] - 100)
-        edges = np.array([edge_of(np.mean(image[row - 8:row + 8], axis=0)[None], 0) for row in rows])
+            # Green pixels alone, of which each row has every second.
+            green = np.empty((image.shape[0] // 2, image.shape[1]))
+            green[:, 1::2], green[:, ::2] = image[::2, 1::2], image[1::2, ::2]
+            image = green
+        rows = np.arange(100, image.shape[0] - 100, 20)
         if name == "global":
-            # A box as wide as the blur, and two pixels of sampling.
-            wide = np.sqrt(12 * np.median(edges[:, 1]) - 4)
+            _, wide = ramp_of(image[20:-20].mean(axis=0))
             wanted = scale * exposure_us * 1e-6
-            checks.that(abs(wide / wanted - 1) < 0.05, f"blur: {wide:.2f} px instead of {wanted:.2f}")
+            checks.that(abs(wide / wanted - 1) < 0.04, f"blur: {wide:.2f} px instead of {wanted:.2f}")
         else:
-            lean = np.polyfit(np.array(rows), edges[:, 0], 1)[0]
+            places = [ramp_of(image[row:row + 20].mean(axis=0))[0] for row in rows]
+            lean = np.polyfit(rows, places, 1)[0]
             line_ns = next(truth(out / "truth.mcap", "rolling", "frames"))["line_ns"]
             wanted = scale * line_ns * 1e-9
             checks.that(
@@ -424,7 +464,7 @@ def check_truth(menura, folder, checks):
         )
         checks.that(bool(np.isnan(images["flow"][0]).all()), f"truth, {device}: the first frame has no flow")
         names = names_of(file)
-        board = names["labels"].index("board")
+        board = names["labels"].index("board.obj")
         share = np.mean(images["labels"][1] == board)
         is_hit = np.isfinite(images["depth"][1])
         checks.that(

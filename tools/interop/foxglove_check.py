@@ -3,7 +3,8 @@
 
 The client subscribes to everything. Clouds, decoded by Foxglove's own definitions (foxglove-schemas-protobuf) and by the
 description that the channel brings, must lie on the room's walls in the world, where the tree of frames puts them; poses,
-positions and what the inertial unit says must be those of the truth that the same run wrote as MCAP. Every schema, live
+positions and what the inertial unit says must be those of the truth that the same run wrote as MCAP. Images of a camera must be
+JPEG of its size, with the lens and the frame of the rig. Every schema, live
 and in the file, must be one that Foxglove's own reader takes, and every message must fit it. Clients that read nothing,
 speak nonsense or come from a page of another site must neither hold up the others nor take memory.
 
@@ -16,6 +17,7 @@ import atexit
 import base64
 import bisect
 import collections
+import io
 import json
 import re
 import signal
@@ -27,6 +29,8 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import websocket
+from PIL import Image
+from foxglove_schemas_protobuf.CompressedImage_pb2 import CompressedImage
 from foxglove_schemas_protobuf.PointCloud_pb2 import PointCloud
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from mcap.reader import make_reader
@@ -68,6 +72,12 @@ link = { pty = "GNSS" }
 name = "imu"
 profile = "wheeltec-n100"
 link = { pty = "IMU" }
+[[device]]
+name = "camera"
+profile = "menura-gv231c"
+mount = { translation_m = [0.3, 0.0, 1.0], roll_pitch_yaw_deg = [0.0, 10.0, 0.0] }
+link = { udp = { to = "127.0.0.1:9", from = "127.0.0.8:20202" }, gvcp = "127.0.0.8:3956" }
+settings = { image_width = 320, image_height = 240, frame_rate_hz = 5.0, hfov_deg = 80.0, streams_alone = true, distortion = [-0.1, 0.01, 0.001, -0.001, 0.0], sun_deg = [45.0, 200.0] }
 """
 # A receiver's first fixes after its start may be more than 3 m off.
 SETTLING_S = 8
@@ -76,8 +86,9 @@ TOPICS = {
     "/tf": "foxglove.FrameTransforms", "/robot/pose": "foxglove.PoseInFrame", "/robot/path": "foxglove.PosesInFrame",
     "/log": "foxglove.Log", "/devices/lidar/points": "foxglove.PointCloud",
     "/devices/turning/points": "foxglove.PointCloud", "/devices/gnss/fix": "foxglove.LocationFix",
-    "/devices/imu/imu": "menura.Imu",
-    **{f"/devices/{name}/status": "menura.DeviceStatus" for name in ("lidar", "turning", "gnss", "imu")},
+    "/devices/imu/imu": "menura.Imu", "/devices/camera/image": "foxglove.CompressedImage",
+    "/devices/camera/calibration": "foxglove.CameraCalibration",
+    **{f"/devices/{name}/status": "menura.DeviceStatus" for name in ("lidar", "turning", "gnss", "imu", "camera")},
 }
 
 
@@ -258,13 +269,17 @@ class Frames:
         return points
 
 
-def check_clouds(ear, topic):
-    channel = ear.channels[topic]
+def own_class(channel):
+    """The class of a channel's messages by the description that the channel brings."""
     described = descriptor_pb2.FileDescriptorSet.FromString(base64.b64decode(channel["schema"]))
     pool = descriptor_pool.DescriptorPool()
     for file in described.file:
         pool.Add(file)
-    own = message_factory.GetMessageClass(pool.FindMessageTypeByName(channel["schemaName"]))
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(channel["schemaName"]))
+
+
+def check_clouds(ear, topic):
+    own = own_class(ear.channels[topic])
     frames, checked, points, off_m = Frames(ear.messages["/tf"]), 0, 0, []
     for log_time, data in ear.messages[topic]:
         cloud, again = PointCloud.FromString(data), own.FromString(data)
@@ -291,6 +306,32 @@ def check_clouds(ear, topic):
     expect(checked > 10 and points > 100_000, f"{topic}: {checked} clouds, {points} points")
     expect(np.percentile(off_m, 99) < 0.12 and off_m.max() < 0.5,
            f"{topic}: from walls, floor and ceiling {np.percentile(off_m, 99):.3f} m (99 %), {off_m.max():.3f} m at most")
+
+
+def check_camera(ear):
+    channel = ear.channels["/devices/camera/image"]
+    own = own_class(channel)
+    frames, sizes, times = Frames(ear.messages["/tf"]), set(), []
+    for log_time, data in ear.messages["/devices/camera/image"]:
+        image, again = CompressedImage.FromString(data), own.FromString(data)
+        assert image.SerializeToString() == data and str(image) == str(again)
+        assert image.timestamp.seconds * 10**9 + image.timestamp.nanos == log_time and image.format == "jpeg"
+        picture = Image.open(io.BytesIO(image.data))
+        sizes.add(picture.size)
+        assert np.asarray(picture).std() > 5
+        times.append(log_time)
+    expect(len(times) > 2 and times == sorted(set(times)) and sizes == {(320, 240)}, f"{len(times)} images of {sizes}")
+    calibration = json.loads(ear.messages["/devices/camera/calibration"][-1][1])
+    fx = 1920 / 2 / np.tan(np.radians(40))
+    wanted = [fx, 0, 959.5, 0, fx, 599.5, 0, 0, 1]
+    expect(np.allclose(calibration["K"], wanted) and calibration["distortion_model"] == "plumb_bob"
+           and calibration["D"] == [-0.1, 0.01, 0.001, -0.001, 0.0], "the calibration is the rig's")
+    at = next(at for at, _ in ear.messages["/devices/camera/image"] if frames.spans(at))
+    axes = frames.world_from(calibration["frame_id"], at, np.vstack([np.zeros(3), np.eye(3)]))
+    right, down, ahead = axes[1:] - axes[0]
+    body = frames.world_from("device/camera", at, np.vstack([np.zeros(3), np.eye(3)]))
+    forward, left, up = body[1:] - body[0]
+    expect(np.allclose([right, down, ahead], [-left, -up, forward]), "its frame looks ahead, as images do")
 
 
 def truth_of(path):
@@ -379,6 +420,7 @@ def main():
         check_schemas(ear)
         for topic in ("/devices/lidar/points", "/devices/turning/points"):
             check_clouds(ear, topic)
+        check_camera(ear)
         check_against_truth(ear, truth_of(run.truth))
 
     with tempfile.TemporaryDirectory() as name:

@@ -5,7 +5,8 @@ Points must be drawn (pixels of the canvas) and described under the pointer, lay
 back. A fault that is started by its button must be in the fault log and end by its button. A dead link must look dead, and
 recover. The keyboard must reach the cloud. A page of another site and another name must be refused, and a view for
 others must ask for its token. A driven robot must move while an arrow is held, as button or as key, and stand afterwards.
-Labels must be shown with their names. With --pictures DIR the page is kept as PNG: dark, light, and as a tablet and a phone
+Labels must be shown with their names. The panel of a camera must show its images and reach back in a pause, and players must
+get them as a stream, behind the token. With --pictures DIR the page is kept as PNG: dark, light, and as a tablet and a phone
 show it.
 
 Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not run.
@@ -42,6 +43,25 @@ name = "lidar"
 profile = "velodyne-vlp16-3.0"
 mount = { translation_m = [0.0, 0.0, 1.0] }
 link = { udp = { to = "127.0.0.1:%d" } }
+"""
+
+CAMERA = """
+seed = 1
+start_utc = 2026-06-01T10:00:00Z
+
+[world]
+scene = "courtyard"
+parameters = { grass_blades = 1000, trees = 2, tree_triangles = 1000 }
+
+[robot]
+trajectory = { kind = "circle", radius_m = 12.0, speed_m_s = 1.0 }
+
+[[device]]
+name = "front-left"
+profile = "menura-gv231c"
+mount = { translation_m = [0.0, 0.0, 1.2] }
+link = { udp = { to = "127.0.0.1:%d", from = "127.0.0.7:%d" }, gvcp = "127.0.0.7:%d" }
+settings = { image_width = 320, image_height = 240, frame_rate_hz = 5.0, sun_deg = [45.0, 200.0], streams_alone = true }
 """
 
 
@@ -327,6 +347,10 @@ def for_others(arguments):
         status, _ = run.ask("GET", "/api/status")
         cloud, _ = run.ask("GET", "/api/cloud", Authorization="Bearer 0123")
         right, _ = run.ask("GET", "/api/status", Authorization=f"Bearer {run.token}")
+        video, _ = run.ask("GET", "/video/nobody")
+        fine.append(check("so do streams of images", video == 401, video))
+        video, _ = run.ask("GET", f"/video/nobody?token={run.token}")
+        fine.append(check("which take it in their address", video == 404, video))
         found = (page, status, cloud, right)
         fine.append(check("and asks for it", found == (200, 401, 401, 200), found))
     finally:
@@ -395,6 +419,79 @@ def driven(arguments, browser, folder):
     return fine
 
 
+# Mean and spread of the brightness of the panel's image, and its size.
+PANEL = """(() => {
+  const canvas = document.querySelector('#pictures canvas'), [w, h] = [canvas.width, canvas.height];
+  const p = canvas.getContext('2d').getImageData(0, 0, w, h).data;
+  let sum = 0, squares = 0;
+  for (let i = 0; i < p.length; i += 4) { const v = (p[i] + p[i + 1] + p[i + 2]) / 3; sum += v; squares += v * v; }
+  const mean = sum / (w * h);
+  return [mean, Math.sqrt(squares / (w * h) - mean * mean), w, h];
+})()"""
+
+
+def parts(run, path, count):
+    """The type of a stream and its first images."""
+    connection = http.client.HTTPConnection(run.address, timeout=60)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    found, boundary = [], answer.headers["Content-Type"].partition("boundary=")[2]
+    assert answer.readline().decode().strip() == f"--{boundary}"
+    while len(found) < count:
+        head = {}
+        while line := answer.readline().decode().strip():
+            name, _, value = line.partition(": ")
+            head[name.lower()] = value
+        found.append((head["content-type"], answer.read(int(head["content-length"]))))
+        assert answer.readline() == b"\r\n" and answer.readline().decode().strip() == f"--{boundary}"
+    connection.close()
+    return answer.headers["Content-Type"], found
+
+
+def camera(arguments, browser, folder):
+    rig = folder / "camera.toml"
+    rig.write_text(CAMERA % (arguments.port + 6, arguments.port + 7, arguments.port + 8))
+    run = Run(arguments.menura, str(rig), "--view", f"127.0.0.1:{arguments.port + 3}")
+    try:
+        browser.do("Page.navigate", url=f"http://{run.address}/")
+        browser.until("document.readyState === 'complete' && typeof pictures === 'object'"
+                      " && pictures.cameras.length === 1 && pictures.cameras[0].shown")
+        mean, spread, *size = browser.value(PANEL)
+        fine = [check("the panel of a camera shows an image", size == [320, 240] and 10 < mean < 250 and spread > 5,
+                      [mean, spread, size])]
+        seen = browser.value("pictures.cameras[0].seen")
+        browser.until(f"pictures.cameras[0].seen > {seen} + 2")
+        fine.append(check("and new ones", True))
+        browser.until("pictures.cameras[0].kept[0].time_s < view.now - 2.5")
+        browser.value("document.getElementById('pause').click()")
+        browser.value("(() => { const s = document.getElementById('scrub'); s.value = -2; s.dispatchEvent(new Event('input')); })()")
+        told = browser.until("pictures.cameras[0].shown.time_s < timeline.end - 1.5 && [view.at, pictures.cameras[0].shown.time_s]")
+        fine.append(check("a pause reaches back to older images", told[0] - 1 < told[1] <= told[0] + 0.1, told))
+        browser.value("document.getElementById('pause').click()")
+        if arguments.pictures:
+            arguments.pictures.mkdir(parents=True, exist_ok=True)
+            browser.until("pictures.cameras[0].shown.time_s > timeline.end")
+            browser.picture(arguments.pictures / "camera.png")
+        link = browser.value("document.querySelector('#pictures a').getAttribute('href')")
+        kind, images = parts(run, link, 3)
+        fine.append(check("the stream is MJPEG", kind == "multipart/x-mixed-replace; boundary=menura-frame", kind))
+        is_jpeg = [kind == "image/jpeg" and data[:2] == b"\xff\xd8" and data[-2:] == b"\xff\xd9" for kind, data in images]
+        fine.append(check("of different images", all(is_jpeg) and images[0][1] != images[1][1] != images[2][1]))
+        gone = [run.ask("GET", "/video/nobody")[0], run.ask("GET", "/video/front-left", Host="evil.example")[0]]
+        fine.append(check("another camera or name of the machine is refused", gone == [404, 403], gone))
+        # A player that reads nothing holds up nobody.
+        deaf = [http.client.HTTPConnection(run.address, timeout=60) for _ in range(7)]
+        for connection in deaf:
+            connection.request("GET", link)
+        fine.append(check("who reads nothing holds up nobody", len(parts(run, link, 2)[1]) == 2))
+        serious = [line for line in browser.log if "pictures" in line or "/api/picture" in line]
+        fine.append(check("the panel logs no error", not serious, serious[:2]))
+    finally:
+        code = run.stop()
+    fine.append(check("the run ends well", code == 0, code))
+    return fine
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--menura", default="target/release/menura", help="the binary")
@@ -409,7 +506,7 @@ def main():
         browser = Browser(arguments.chromium, arguments.port + 9, folder / "profile")
         try:
             fine = default_rig(arguments, browser, folder) + for_others(arguments)
-            fine += driven(arguments, browser, folder)
+            fine += driven(arguments, browser, folder) + camera(arguments, browser, folder)
         finally:
             browser.close()
     print(f"{sum(fine)} of {len(fine)} checks passed")

@@ -16,7 +16,7 @@ pub enum Form {
 pub struct Fragment {
     /// Of the log, for the profile's `source`.
     pub source: String,
-    /// What a reader should know before.
+    /// Remarks on the fit that precede the keys.
     pub remarks: Vec<String>,
     /// In their order.
     pub tables: Vec<Table>,

@@ -127,6 +127,9 @@ pub struct StreamFigures {
     pub clock_offset_us: Option<f64>,
     /// How much faster this host's clock runs than the device's, parts per million.
     pub clock_drift_ppm: Option<f64>,
+    /// What a camera's packets tell of its images, by name. They leave in bursts and have no jitter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<(String, String)>,
 }
 
 impl Stream {
@@ -140,8 +143,10 @@ impl Stream {
         self.packets += 1;
         self.bytes += payload.len() as u64;
         self.cut += u64::from(is_cut);
+        // Of an image, a packet is known by those before it.
+        self.senders.picture(self.ports, payload);
         let sender = self.senders.of(self.ports, payload).filter(|_| !is_cut);
-        let mut is_other = false;
+        let mut is_other = sender.is_some_and(|(sender, _)| sender.sends_images());
         match sender {
             Some((sender, head)) if head.kind == DATA => {
                 self.protocols.get_or_insert_with(|| [false, true].map(|has| sender.protocol(has)));
@@ -221,9 +226,14 @@ impl Stream {
             jitter: ErrorFigures::default(),
             clock_offset_us: None,
             clock_drift_ppm: None,
+            images: Vec::new(),
         };
         if let Some(judged) = &mut self.judged {
             judged.tell(&mut figures);
+        }
+        if let Some(sender) = self.senders.likeliest().filter(|sender| sender.sends_images()) {
+            let lines = sender.status_lines().into_iter();
+            figures.images = lines.map(|(name, text)| (name.to_owned(), text)).collect();
         }
         figures
     }

@@ -138,17 +138,18 @@ fn flow_of(flow: &Flow) -> Value {
 fn data_flow(flow: &Flow, sender: &dyn DatagramDecoder, data: &DataFlow) -> Value {
     let misfits: Vec<String> = flow.misfits().into_iter().map(|misfit| misfit.text).collect();
     let has_stamps = sender.has_stamps();
-    let gaps = data.gaps(has_stamps).found();
+    // Between images there are pauses.
+    let gaps = (!sender.sends_images()).then(|| data.gaps(has_stamps).found());
     let timestamps = data.stamps.filter(|_| has_stamps);
     json!({
         "model": sender.model(),
         "misfits": misfits,
         "packets": data.packets,
         "dual_packets": data.dual_packets,
-        "period_us": gaps.period_us,
-        "gaps": gaps.gaps,
-        "missing_packets": gaps.missing,
-        "longest_period_us": gaps.longest_us,
+        "period_us": gaps.as_ref().and_then(|gaps| gaps.period_us),
+        "gaps": gaps.as_ref().map(|gaps| gaps.gaps),
+        "missing_packets": gaps.as_ref().map(|gaps| gaps.missing),
+        "longest_period_us": gaps.as_ref().map(|gaps| gaps.longest_us),
         "first_timestamp_us": timestamps.map(|(first, _)| first.us),
         "last_timestamp_us": timestamps.map(|(_, last)| last.us),
         "timestamps_back": data.stamps_back,

@@ -90,7 +90,8 @@ fn write_flow(out: &mut dyn Write, flow: &Flow) -> io::Result<()> {
     // What is missing comes first.
     let of_data = flow.data.as_ref().zip(flow.senders.likeliest());
     let found = of_data.map(|(data, sender)| data.gaps(sender.has_stamps()).found());
-    if let Some(found) = found.filter(|found| found.gaps > 0) {
+    let is_even = flow.senders.likeliest().is_none_or(|sender| !sender.sends_images());
+    if let Some(found) = found.filter(|found| found.gaps > 0 && is_even) {
         let (missing, gaps) = (plural(found.missing, "packet"), plural(found.gaps, "gap"));
         let longest = describe_us_to(found.longest_us, 5);
         line("missing", format!("{missing} in {gaps}, the longest {longest}"))?;
@@ -162,6 +163,9 @@ fn write_data(
     let has_stamps = sender.has_stamps();
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<16}{text}");
     line("model", sender.model_text())?;
+    if sender.sends_images() {
+        return write_lines(out, sender.status_lines());
+    }
 
     let clock = if has_stamps { "device's" } else { "capture's" };
     let found = data.gaps(has_stamps).found();

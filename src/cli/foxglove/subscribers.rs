@@ -1,22 +1,26 @@
-//! What devices have sent, for Foxglove: clouds, positions, rates and accelerations.
+//! What devices have sent, for Foxglove: clouds, images, positions, rates and accelerations.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use glam::DVec3;
 use serde_json::{Value, json};
 
+use super::super::watch::pictures::PictureDesk;
 use super::super::watch::{Audience, Seen, SeenPoint, What};
 use super::Topics;
 use crate::config::rig::DeviceId;
 use crate::devices::decoder::Content;
 use crate::devices::decoder::readings::{Inertial, PositionFix};
+use crate::devices::families::family_of;
 use crate::engine::run::RealTimeRun;
-use crate::engine::truth::poses::device_frame;
+use crate::engine::truth::poses::{device_frame, optical_frame};
 use crate::engine::truth::{kinds, messages};
 use crate::frames::rpy_from_quat;
 use crate::links::foxglove::NewChannel;
+use crate::sensors::camera::lens::Model;
 use crate::time::SimTime;
 use crate::wire::foxglove::cloud::{self, Cloud, Number, PointField};
+use crate::wire::foxglove::image::{self, CompressedImage};
 
 /// What a point holds.
 const FIELDS: &[PointField] = &[
@@ -33,6 +37,7 @@ const FRAMES_OF_DISCOVERY: u32 = 20;
 /// Those who have subscribed to what devices send.
 pub struct Subscribers<'a> {
     run: &'a RealTimeRun<'a>,
+    desk: &'a PictureDesk<'a>,
     topics: Topics<'a>,
     devices: Vec<Told>,
     /// Frames with somebody there.
@@ -48,6 +53,8 @@ struct Told {
     channels: Vec<u32>,
     /// The message that positions are taken from: receivers tell the same one in several.
     position_message: Option<String>,
+    /// Of a camera: the channel of its images, and the number of the last one.
+    images: Option<(u32, u64)>,
 }
 
 impl Told {
@@ -59,9 +66,13 @@ impl Told {
 }
 
 impl<'a> Subscribers<'a> {
-    pub(super) fn new(run: &'a RealTimeRun<'a>, topics: Topics<'a>) -> Self {
+    pub(super) fn new(
+        run: &'a RealTimeRun<'a>,
+        desk: &'a PictureDesk<'a>,
+        topics: Topics<'a>,
+    ) -> Self {
         let devices = run.rig().devices.iter().map(|_| Told::default()).collect();
-        Self { run, topics, devices, frames: 0 }
+        Self { run, desk, topics, devices, frames: 0 }
     }
 
     fn topic(&self, device: DeviceId, what: &str) -> String {
@@ -84,6 +95,83 @@ impl<'a> Subscribers<'a> {
         });
         self.devices[device.0].note(channel);
         channel
+    }
+
+    /// The channels of a camera's images and calibration.
+    fn find_camera(&mut self, device: DeviceId) {
+        if self.devices[device.0].images.is_some() {
+            return;
+        }
+        let topic = self.topic(device, "image");
+        let channel = self.topics.channel(&topic, |topic| NewChannel {
+            topic,
+            encoding: "protobuf",
+            schema_name: image::NAME.to_owned(),
+            schema_encoding: "protobuf",
+            schema: STANDARD.encode(image::description()),
+        });
+        self.devices[device.0].images = Some((channel, 0));
+        self.devices[device.0].note(channel);
+        if self.calibration(device, SimTime::ZERO, [0; 4]).is_some() {
+            let topic = self.topic(device, "calibration");
+            let channel = self.topics.json(&topic, &kinds::CALIBRATION);
+            self.devices[device.0].note(channel);
+        }
+    }
+
+    /// The newest image, if somebody wants one and there is one that was not told.
+    fn publish_image(&mut self, device: DeviceId) {
+        let Some((channel, told)) = self.devices[device.0].images else { return };
+        let topic = self.topic(device, "calibration");
+        let wants_image = self.topics.hub.is_wanted(channel);
+        let wants_calibration = self
+            .topics
+            .known
+            .get(&topic)
+            .is_some_and(|calibration| self.topics.hub.is_wanted(*calibration));
+        if !(wants_image || wants_calibration) {
+            return;
+        }
+        let Some(jpeg) = self.desk.newest(device, told) else { return };
+        self.devices[device.0].images = Some((channel, jpeg.number));
+        if let Some(calibration) = self.calibration(device, jpeg.due, jpeg.region) {
+            self.topics.tell(&topic, &kinds::CALIBRATION, jpeg.due, || calibration);
+        }
+        if wants_image {
+            let unix_ns = self.topics.unix_ns(jpeg.due);
+            let frame = optical_frame(&self.run.rig().devices[device.0].name);
+            let image =
+                CompressedImage { unix_ns, frame: &frame, format: "jpeg", data: &jpeg.bytes };
+            self.topics.hub.publish(channel, unix_ns, image.emit());
+        }
+    }
+
+    /// What Foxglove has to know of the lens of an image in `region` of the sensor; `None` if it has no such lens.
+    fn calibration(&self, device: DeviceId, at: SimTime, region: [u32; 4]) -> Option<Value> {
+        let device = &self.run.rig().devices[device.0];
+        let lens = family_of(&device.profile).lens(device)?;
+        let (model, distortion) = match lens.model {
+            Model::Rational([k1, k2, p1, p2, k3, 0.0, 0.0, 0.0]) => {
+                ("plumb_bob", vec![k1, k2, p1, p2, k3])
+            }
+            Model::Rational(all) => ("rational_polynomial", all.to_vec()),
+            Model::Fisheye(all) => ("kannala_brandt", all.to_vec()),
+            Model::FieldOfView(_) => return None,
+        };
+        let ([fx, fy], [cx, cy]) = (lens.focal_px, lens.centre_px);
+        let [left, top, width, height] = region;
+        let (cx, cy) = (cx - f64::from(left), cy - f64::from(top));
+        Some(json!({
+            "timestamp": messages::timestamp(&self.topics.epoch, at),
+            "frame_id": optical_frame(&device.name),
+            "width": width,
+            "height": height,
+            "distortion_model": model,
+            "D": distortion,
+            "K": [fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
+            "R": [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+            "P": [fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
+        }))
     }
 
     fn take_content(&mut self, device: DeviceId, due: SimTime, content: &dyn Content) {
@@ -149,6 +237,7 @@ impl Audience for Subscribers<'_> {
                 self.devices[seen.device.0].points.extend(placed);
             }
             What::Frame(_, content) => self.take_content(seen.device, seen.due, *content),
+            What::Picture(_) => self.find_camera(seen.device),
             What::Message(..) => {}
         }
     }
@@ -161,6 +250,7 @@ impl Audience for Subscribers<'_> {
             if !self.devices[index].points.is_empty() {
                 self.publish_cloud(DeviceId(index), at);
             }
+            self.publish_image(DeviceId(index));
         }
     }
 }

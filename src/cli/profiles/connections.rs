@@ -34,19 +34,18 @@ pub fn connection_table() -> String {
     text
 }
 
-/// Names in code style; those of a maker whose profiles are all among them become one pattern.
+/// Names in code style. Where all profiles with the same first words are among them, a pattern stands for these.
 fn shortened(names: &[&str]) -> Vec<String> {
-    let maker = |name: &str| name.split('-').next().unwrap_or_default().to_owned();
-    let of_maker = |maker_is: &str, names: &[&str]| {
-        names.iter().filter(|name| maker(name) == maker_is).count()
-    };
     let all: Vec<&str> = catalogue().profiles().iter().map(|profile| &*profile.name).collect();
+    let count = |names: &[&str], start: &str| names.iter().filter(|n| n.starts_with(start)).count();
     let mut short = Vec::new();
     for name in names {
-        let maker = maker(name);
-        let count = of_maker(&maker, names);
-        let is_whole = count > 1 && count == of_maker(&maker, &all);
-        let text = if is_whole { format!("`{maker}-*`") } else { format!("`{name}`") };
+        let mut starts = name.match_indices('-').map(|(at, _)| &name[..=at]);
+        let whole = starts.find(|start| {
+            let among = count(names, start);
+            among > 1 && among == count(&all, start)
+        });
+        let text = whole.map_or_else(|| format!("`{name}`"), |start| format!("`{start}*`"));
         if !short.contains(&text) {
             short.push(text);
         }
@@ -61,11 +60,13 @@ fn cells(profile: &Profile, spec: &TableSpec) -> String {
         _ => NOTHING.to_owned(),
     };
     let sends: Vec<String> = profile.ports().iter().map(destination).collect();
-    let mut listens: Vec<String> =
-        product.server_ports.iter().map(|port| format!("TCP {port}")).collect();
-    if product.interface == Interface::Line {
-        listens.push(line(profile, spec));
-    }
+    let mut listens: Vec<String> = match product.interface {
+        Interface::Server => {
+            product.server_ports.iter().map(|port| format!("TCP {port}")).collect()
+        }
+        Interface::Line => vec![line(profile, spec)],
+        Interface::Datagrams => Vec::new(),
+    };
     listens.extend(product.controls.iter().map(control));
     let joined = |parts: Vec<String>| match parts.is_empty() {
         true => NOTHING.to_owned(),

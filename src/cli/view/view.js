@@ -6,6 +6,7 @@ const token = decodeURIComponent(location.hash.slice(1));
 const view = new CloudView($("cloud"));
 const faults = new Faults($("fault"), ask);
 const cards = new Cards($("cards"), (name) => faults.choose(name));
+const pictures = new Pictures($("cameras"), $("pictures"), view, ask);
 const drive = new Drive($("drive"), $("speed"), ask);
 const overlay = new Overlay(view, $("tip"), $("mark"), $("names"));
 const timeline = new TimeLine(view, { button: $("pause"), scrub: $("scrub"), text: $("when"), strip: $("strip") }, () => show());
@@ -81,6 +82,7 @@ async function lookAtRig() {
   const told = await answer.json();
   if (!answer.ok) throw new Error(told.error);
   faults.set(told.devices);
+  pictures.set(told.devices, token);
   view.robotSize = told.robot_size_m;
 }
 
@@ -229,4 +231,5 @@ if (matchMedia("(max-width: 60rem)").matches) $("faults").open = false;
 requestAnimationFrame(drawAlways);
 // A page that draws little also asks for little.
 again(lookAtStatus, () => 250 * (1 + view.pace.strain));
+again(() => pictures.look(), () => Math.max(100, view.pace.period));
 again(lookAtCloud, () => Math.max(60, view.pace.period));

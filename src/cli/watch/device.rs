@@ -110,9 +110,6 @@ impl WatchedDevice {
             tell(What::Message(head.kind, &decoder.text(bytes)));
             return;
         }
-        if let Some(picture) = decoder.picture(bytes) {
-            tell(What::Picture(&picture));
-        }
         self.packets += 1;
         if self.in_frame > MOST_POINTS {
             // What follows in this frame is left out, and less of what comes after it is decoded.
@@ -124,6 +121,9 @@ impl WatchedDevice {
         }
         if self.source.is_none() {
             decoder.learn(bytes);
+            if let Some(picture) = decoder.picture() {
+                tell(What::Picture(&picture));
+            }
             self.source = decoder.point_source().ok();
         }
         let Some(source) = &self.source else { return };

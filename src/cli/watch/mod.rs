@@ -23,6 +23,8 @@ use crate::time::SimTime;
 pub const FRAME: Duration = Duration::from_millis(100);
 /// Time between two looks at what has been sent. Nobody wakes the thread: that would be a system call a packet.
 const REST: Duration = Duration::from_millis(15);
+/// How often it is looked whether a run is over.
+pub const LOOK: Duration = Duration::from_millis(100);
 
 /// Somebody who looks on.
 pub trait Audience {

@@ -3,8 +3,8 @@
 //! A thread that steps back for all others takes the newest image of each camera that somebody looks at, and leaves out the
 //! images in between. It rests for as long as it has worked, so that it never takes more than half of a processor.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use jpeg_encoder::{ColorType, Encoder};
@@ -28,7 +28,8 @@ pub const MOST_STREAMS: usize = 8;
 const MOST_REFUSED: u32 = 300;
 /// Of 100: fine lines stay sharp.
 const QUALITY: u8 = 85;
-/// Between the images of a stream.
+/// The media type of a stream, and what stands between its images.
+pub const MULTIPART: &str = "multipart/x-mixed-replace; boundary=menura-frame";
 pub const BOUNDARY: &str = "menura-frame";
 
 /// A camera's image as a file.
@@ -56,8 +57,6 @@ pub struct PictureDesk<'a> {
 struct Desk {
     /// When somebody last wanted to see it: time of the run, nanoseconds; 0 for never.
     asked_ns: AtomicU64,
-    /// Whether it has sent an image.
-    is_camera: AtomicBool,
     waiting: Mutex<Option<(SimTime, Picture)>>,
     newest: Mutex<Option<Arc<Jpeg>>>,
 }
@@ -128,11 +127,6 @@ impl<'a> PictureDesk<'a> {
         &self.streams
     }
 
-    /// Whether a device has sent an image.
-    pub fn is_camera(&self, device: DeviceId) -> bool {
-        self.devices[device.0].is_camera.load(Ordering::Relaxed)
-    }
-
     /// The newest image of a device, if it is not the one with this number; for a while, new ones are made.
     pub fn newest(&self, device: DeviceId, seen: u64) -> Option<Arc<Jpeg>> {
         let desk = self.devices.get(device.0)?;
@@ -198,7 +192,6 @@ impl Audience for Waiting<'_> {
     fn take(&mut self, seen: &Seen<'_>) {
         let What::Picture(picture) = seen.what else { return };
         let desk = &self.0.devices[seen.device.0];
-        desk.is_camera.store(true, Ordering::Relaxed);
         if self.0.is_wanted(seen.device) {
             let newest = Some((seen.due, picture.clone()));
             *desk.waiting.lock().expect("no holder panics") = newest;

@@ -1,8 +1,10 @@
 //! Optics and errors that all lidars have: what a profile says and a rig may set.
 
+use serde_json::Value as Json;
+
 use crate::toml::diagnostic::{Diagnostic, Place};
-use crate::toml::key_types::{Degrees, SharedKeys};
-use crate::toml::keys::Keys;
+use crate::toml::key_types::{Degrees, shortest};
+use crate::toml::keys::{Keys, SharedKeys};
 use crate::toml::reader::{Field, Limit, TableReader};
 
 words!(BeamShape:
@@ -278,10 +280,10 @@ fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Optio
         let fault = place.fault("`detection_threshold` is now called `sees`", label);
         keys.table.fault(fault.help("write such as sees = { reflectance = 0.1, at_m = 50.0 }"));
     }
-    let shape = keys.field("shape");
+    let shape = keys.field_or("shape", all.shape.word());
     keys.put(shape.choice(&BeamShape::WORDS, MODELS), &mut all.shape);
     keys.choice("spot", &SpotRule::WORDS, MODELS, &mut all.spot);
-    let rays = keys.field("rays");
+    let rays = keys.field_or("rays", all.rays);
     let count = Limit::new(1..=16, "rays", MODELS);
     keys.put(rays.integer_among(&count, &RAYS.map(i128::from)), &mut all.rays);
     if !RAYS.contains(&all.rays)
@@ -289,8 +291,12 @@ fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Optio
     {
         keys.table.fault(place.fault("a pulse has 1, 5, 9 or 16 rays", MODELS));
     }
-    let divergence = keys.field("divergence_mrad");
     let mut axes_rad = [all.divergence_horizontal_rad, all.divergence_vertical_rad];
+    let [across, along] = axes_rad.map(|rad| shortest(rad * 1e3));
+    let divergence = keys.field_or(
+        "divergence_mrad",
+        if across == along { Json::from(across) } else { vec![across, along].into() },
+    );
     keys.put(divergence_rad(&divergence), &mut axes_rad);
     [all.divergence_horizontal_rad, all.divergence_vertical_rad] = axes_rad;
     let width = Limit::new(0.0..=100.0, "mm", "Menura: wider windows are not a lidar's");
@@ -298,9 +304,9 @@ fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Optio
     keys.choice("echoes", &EchoRule::WORDS, "Menura's receiver models", &mut all.echoes);
     let cutoff = Limit::new(0.0..=100.0, "m", "Menura: echoes farther apart are never one");
     keys.number("signal_cutoff_m", &cutoff, &mut all.signal_cutoff_m);
-    let min = keys.field("min_range_m");
+    let min = keys.field_or("min_range_m", all.min_range_m);
     keys.put(min.number(reach), &mut all.min_range_m);
-    let max = keys.field("max_range_m");
+    let max = keys.field_or("max_range_m", all.max_range_m);
     keys.put(max.number(reach), &mut all.max_range_m);
     keys.table("sees", "a target of the data sheet", &mut all.sees, sees);
 

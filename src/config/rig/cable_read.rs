@@ -35,9 +35,9 @@ impl Cabled {
     /// The name of the device it is wired to, and what says so.
     fn wire(&self) -> Option<(&Text, Key)> {
         let keys = [
+            (&self.line, Key::LineOf),
             (&self.cable, Key::GpsCable),
             (&self.corrections, Key::Corrections),
-            (&self.line, Key::LineOf),
         ];
         keys.into_iter().find_map(|(text, key)| Some((text.as_ref()?, key)))
     }

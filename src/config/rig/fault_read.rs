@@ -33,6 +33,8 @@ impl Kind {
     fn fits(self, device: &DeviceConfig) -> bool {
         match self {
             Self::Wire(kind) => kind.fits(device),
+            // Those of a receiver are not those of its further lines.
+            Self::Device(_) if device.is_line() => false,
             Self::Device(kind) => {
                 let family = device.profile.family;
                 let has =

@@ -235,7 +235,7 @@ pub enum SceneSource {
 /// `[robot]`
 #[derive(Clone, Debug)]
 pub struct RobotConfig {
-    /// Destination.
+    /// Motion of the robot.
     pub trajectory: TrajectoryConfig,
     /// Take z, roll and pitch from the terrain.
     pub follow_ground: bool,
@@ -393,6 +393,11 @@ impl DeviceConfig {
     /// The same where a host moves the robot, whose motion is known no further than
     /// `engine.render_ahead_ms` ahead: nobody could measure a series that ends later.
     pub const LONGEST_SERIES_DRIVEN_NS: u64 = 2_000_000;
+
+    /// Whether it is nothing but a line to a port of another device.
+    pub fn is_line(&self) -> bool {
+        matches!(self.cable, CableKind::Line(_))
+    }
 
     /// The address of its own at which it speaks PTP, if it does.
     pub fn ptp_address(&self) -> Option<Ipv4Addr> {

@@ -1,8 +1,8 @@
 //! Reads the faults of links and cables, which a device of any family can have.
 
+use super::DeviceConfig;
 use super::faults::FORMAT;
 use super::faults::WireFault;
-use super::{CableKind, DeviceConfig};
 use crate::profile::Interface;
 use crate::toml::reader::{Limit, TableReader};
 
@@ -62,10 +62,8 @@ impl WireKind {
                 product.interface == Interface::Line
             }
             Self::Delay | Self::LinkDown => true,
-            Self::PpsLoss => product.has_gps_output,
-            Self::GpsCableDown => {
-                device.cable_from.is_some() && !matches!(device.cable, CableKind::Line(_))
-            }
+            Self::PpsLoss => product.has_gps_output && !device.is_line(),
+            Self::GpsCableDown => device.cable_from.is_some() && !device.is_line(),
             Self::CasterGone | Self::CasterSilent | Self::CasterUnmounted | Self::CasterLate => {
                 device.caster.is_some()
             }

@@ -3,19 +3,8 @@
 
 use serde_json::Value as Json;
 
-use super::keys::{Keys, shortest};
+pub use super::key_type::{KeyType, shortest};
 use super::reader::{Field, Limit, TableReader};
-
-/// How a value of type `T` is written in TOML.
-pub trait KeyType<T> {
-    /// Reads the value, or reports what is wrong with it.
-    fn read(&self, field: &Field<'_>) -> Option<T>;
-
-    /// `value` as it is written, for descriptions of the format; null if it cannot be.
-    fn written(&self, _value: &T) -> Json {
-        Json::Null
-    }
-}
 
 impl KeyType<f64> for Limit<f64> {
     fn read(&self, field: &Field<'_>) -> Option<f64> {
@@ -149,18 +138,6 @@ pub trait OptionalKeys: Default {
     fn read_into(&mut self, table: &mut TableReader<'_>);
 }
 
-/// A table that a profile must have and a rig may override key by key.
-pub trait SharedKeys: Clone {
-    /// Reads the table's keys; a rig's that are left out keep their values.
-    fn read_keys(&mut self, keys: &mut Keys<'_>);
-
-    /// Reads the whole table. It is an argument of [`Keys::table`].
-    fn read(mut keys: Keys<'_>, all: &mut Self) -> Option<()> {
-        all.read_keys(&mut keys);
-        keys.finish()
-    }
-}
-
 /// Reads a key that must be written. `doc` says what it sets.
 pub fn required<'f, T>(
     table: &mut TableReader<'f>,
@@ -193,7 +170,7 @@ pub fn optional<T>(
 /// - With `= value` behind the type of each field, keys may be left out:
 ///   [`OptionalKeys`](crate::toml::key_types::OptionalKeys).
 /// - With `in profile and rig;` at the start, a profile must have the keys and a rig may override them:
-///   [`SharedKeys`](crate::toml::key_types::SharedKeys).
+///   [`SharedKeys`](crate::toml::keys::SharedKeys).
 ///
 /// ```text
 /// keys! {
@@ -263,7 +240,7 @@ macro_rules! keys {
             $($(#[doc = $doc])+ pub $field: $T,)+
         }
 
-        impl $crate::toml::key_types::SharedKeys for $Name {
+        impl $crate::toml::keys::SharedKeys for $Name {
             fn read_keys(&mut self, keys: &mut $crate::toml::keys::Keys<'_>) {
                 $(keys.of_type(
                     $crate::keys!(@name $field $($key)?),

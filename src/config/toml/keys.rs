@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::key_types::KeyType;
+use super::key_type::{KeyType, shortest};
 use super::reader::{Field, Limit, TableReader};
 
 /// Reads the keys of a table into a value.
@@ -45,6 +45,15 @@ impl<'f> Keys<'f> {
         if self.is_profile { self.table.required(key) } else { self.table.optional(key) }
     }
 
+    /// The value of `key`; a rig that leaves it out has `default`, as it would be written.
+    pub fn field_or(&mut self, key: &'static str, default: impl Into<Json>) -> Field<'f> {
+        let field = self.field(key);
+        if !self.is_profile {
+            field.defaults_to(default);
+        }
+        field
+    }
+
     /// Puts what was read into `into`; a profile that lacks it is not complete.
     pub fn put<T>(&mut self, read: Option<T>, into: &mut T) {
         match read {
@@ -72,10 +81,7 @@ impl<'f> Keys<'f> {
         key_type: &impl KeyType<T>,
         into: &mut T,
     ) {
-        let field = self.field(key).meaning(doc.trim());
-        if !self.is_profile {
-            field.defaults_to(key_type.written(into));
-        }
+        let field = self.field_or(key, key_type.written(into)).meaning(doc.trim());
         self.put(key_type.read(&field), into);
     }
 
@@ -138,10 +144,7 @@ impl<'f> Keys<'f> {
         into: &mut T,
         read: impl FnOnce(&Field<'f>) -> Option<T>,
     ) {
-        let field = self.field(key);
-        if !self.is_profile {
-            field.defaults_to(default);
-        }
+        let field = self.field_or(key, default);
         self.put(read(&field), into);
     }
 
@@ -185,7 +188,14 @@ impl<'f> Keys<'f> {
     }
 }
 
-/// A number whose unit was converted, without the digits that brought about.
-pub(super) fn shortest(x: f64) -> f64 {
-    format!("{x:.11e}").parse().unwrap_or(x)
+/// A table that a profile must have and a rig may override key by key.
+pub trait SharedKeys: Clone {
+    /// Reads the table's keys; a rig's that are left out keep their values.
+    fn read_keys(&mut self, keys: &mut Keys<'_>);
+
+    /// Reads the whole table. It is an argument of [`Keys::table`].
+    fn read(mut keys: Keys<'_>, all: &mut Self) -> Option<()> {
+        all.read_keys(&mut keys);
+        keys.finish()
+    }
 }

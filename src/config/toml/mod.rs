@@ -4,6 +4,7 @@ mod defaults;
 pub mod diagnostic;
 pub mod explore;
 mod field;
+mod key_type;
 #[macro_use]
 pub mod key_types;
 pub mod keys;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::HorizonUnit;
-use crate::config::toml::key_types::{Scaled, SharedKeys, Time};
-use crate::config::toml::keys::Keys;
+use crate::config::toml::key_types::{Scaled, Time};
+use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::Limit;
 use crate::drive_base::profile::{PROFILES, limit};
 use crate::drive_base::profile_read::whole;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::CreateUnit;
-use crate::config::toml::key_types::{KeyType, Scaled, SharedKeys, Time};
-use crate::config::toml::keys::Keys;
+use crate::config::toml::key_types::{KeyType, Scaled, Time};
+use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::Field;
 use crate::drive_base::profile::limit;
 use crate::drive_base::{Dialect, Protocol, Unit};

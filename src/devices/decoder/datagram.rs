@@ -29,8 +29,13 @@ pub trait DatagramDecoder: Debug + Send {
     /// Remembers what a datagram of another port of the same sender tells, such as the angles of its lasers.
     fn learn_aside(&mut self, _payload: &[u8]) {}
 
-    /// Adds a datagram of kind [`DATA`] to the image that is being received; the image, if that completes it.
-    fn picture(&mut self, _payload: &[u8]) -> Option<Picture> {
+    /// Whether measurements are images. Their datagrams leave in bursts, so that a pause shows no loss.
+    fn sends_images(&self) -> bool {
+        false
+    }
+
+    /// The image that the datagram learnt last has completed.
+    fn picture(&mut self) -> Option<Picture> {
         None
     }
 

@@ -125,8 +125,7 @@ mod tests {
     fn an_even_colour_comes_back_from_its_mosaic() {
         let (width, height) = (6, 4);
         let at = |x: usize, y: usize| [200u8, 90, 30][(x & 1) + (y & 1)];
-        let mosaic: Vec<u8> =
-            (0..height).flat_map(|y| (0..width).map(move |x| at(x, y))).collect();
+        let mosaic: Vec<u8> = (0..height).flat_map(|y| (0..width).map(move |x| at(x, y))).collect();
         let size = [width as u32, height as u32];
         let even = Pixels::Colour([200, 90, 30].repeat(width * height));
         assert_eq!(picture(PixelFormat::BayerRg8, size, mosaic.clone()).pixels(), even);

@@ -5,8 +5,7 @@ use super::profile::{
     BaseIdentity, BaseProfile, BaseSettings, PROFILES, PowerSettings, WheelSettings, limit,
 };
 use crate::config::profile::{Profile, baud_rate};
-use crate::config::toml::key_types::SharedKeys;
-use crate::config::toml::keys::Keys;
+use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::serial::line_read;
 

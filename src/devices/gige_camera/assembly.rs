@@ -6,7 +6,7 @@ use crate::wire::gige::gvsp::{Leader, Part, PixelFormat, parse};
 /// Images that are received at a time: packets of one may be sent again while the next one comes.
 const MOST_OPEN: usize = 3;
 /// Bytes of the largest image that is put together.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 32 << 20;
 
 /// The images that are being received.
 #[derive(Clone, Debug, Default)]
@@ -95,8 +95,12 @@ mod tests {
     use crate::wire::gige::gvsp::Shape;
 
     fn packets(shape: Shape, block: u64, image: &[u8]) -> Vec<Vec<u8>> {
-        let leader =
-            Leader { timestamp: 0, pixel_format: PixelFormat::Mono8.code(), region: [50, 40, 0, 0] };
+        let leader = Leader {
+            timestamp: 0,
+            pixel_format: PixelFormat::Mono8.code(),
+            region: [50, 40, 0, 0],
+            chunks: None,
+        };
         (0..).map_while(|packet| shape.packet(0, block, packet, &leader, image)).collect()
     }
 
@@ -130,6 +134,7 @@ mod tests {
             timestamp: 0,
             pixel_format: PixelFormat::Mono8.code(),
             region: [u32::MAX, u32::MAX, 0, 0],
+            chunks: None,
         };
         let shape = Shape { packet_size: 576, is_extended: false };
         let mut assembly = Assembly::default();

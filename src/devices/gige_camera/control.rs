@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::GigeCamera;
-use super::faults::{CameraFault, on};
 use super::features::{Access, Feature, Kind, Values, at, line, source};
 use super::profile::{CameraSettings, PtpSource};
 use crate::config::profile::network::{HostAddress, PortIndex};
+use crate::sensors::camera::faults::CameraFault;
 use crate::time::SimTime;
 use crate::wire::gige::gvsp::{OVERHEAD, Shape};
 use crate::wire::gige::{Action, Command, MAX_READ, Resend, ack, command, pending, status, words};
@@ -70,7 +70,7 @@ impl Control {
             heartbeat_ms: HEARTBEAT_MS[1],
             port: 0,
             host: 0,
-            scps: settings.packet_bytes / 4 * 4 | DONT_FRAGMENT,
+            scps: (settings.packet_bytes / 4 * 4) | DONT_FRAGMENT,
             packet_delay: 0,
             stream_config: 0,
             gvcp_config: if settings.ptp == PtpSource::None { 0 } else { PTP_ON },
@@ -129,8 +129,10 @@ impl GigeCamera {
         }
         let Ok(command) = Command::parse(bytes) else { return };
         let due = SimTime(self.now.0 + self.profile.timing.reply_ns);
-        let is_unnoticed =
-            on(&self.faults, self.now).any(|(fault, _)| fault.kind == CameraFault::HeartbeatLost);
+        let is_unnoticed = self
+            .faults
+            .iter()
+            .any(|fault| fault.is_on(self.now) && fault.kind == CameraFault::HeartbeatLost);
         if self.control.owner == Some(peer) && !is_unnoticed {
             self.control.heard = self.now;
         }

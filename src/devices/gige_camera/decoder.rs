@@ -9,6 +9,7 @@ use crate::decoder::datagram::{DATA, DatagramDecoder, Head, Lines, PointSource, 
 use crate::decoder::object_of;
 use crate::decoder::picture::Picture;
 use crate::wire::gige::gvsp::{Leader, Part, PixelFormat, parse};
+use crate::wire::gige::status;
 
 /// What packets have told.
 #[derive(Clone, Debug, Default)]
@@ -18,13 +19,25 @@ pub(super) struct CameraDecoder {
     block: u64,
     frames: u64,
     missing: u64,
+    /// Time of the first frame, ticks, and its number.
+    first: Option<(u64, u64)>,
+    whole: u64,
+    resent: u64,
     assembly: Assembly,
+    picture: Option<Picture>,
 }
 
 impl CameraDecoder {
     /// Reads any camera's packets; the user may have said that they are one's.
     pub(super) fn new(is_named: bool) -> Self {
         Self { is_named, ..Self::default() }
+    }
+
+    /// Frames a second by the camera's clock, which counts nanoseconds.
+    fn rate_hz(&self) -> Option<f64> {
+        let ((first_ns, first_block), leader) = self.first.zip(self.leader)?;
+        let span_ns = leader.timestamp.checked_sub(first_ns).filter(|span_ns| *span_ns > 0)?;
+        Some(self.block.checked_sub(first_block)? as f64 * 1e9 / span_ns as f64)
     }
 
     fn format(&self) -> &'static str {
@@ -54,9 +67,15 @@ impl DatagramDecoder for CameraDecoder {
 
     fn learn(&mut self, payload: &[u8]) {
         let Some((block, _, part)) = parse(payload) else { return };
+        let is_resent = payload.starts_with(&status::RESENT.to_be_bytes());
+        self.resent += u64::from(is_resent);
+        self.picture = self.assembly.take(payload);
+        self.whole += u64::from(self.picture.is_some());
         if let Part::Leader(leader) = part
+            && !is_resent
             && PixelFormat::of_code(leader.pixel_format).is_some()
         {
+            self.first.get_or_insert((leader.timestamp, block));
             if self.frames > 0 && block > self.block {
                 self.missing += block - self.block - 1;
             }
@@ -64,8 +83,12 @@ impl DatagramDecoder for CameraDecoder {
         }
     }
 
-    fn picture(&mut self, payload: &[u8]) -> Option<Picture> {
-        self.assembly.take(payload)
+    fn sends_images(&self) -> bool {
+        true
+    }
+
+    fn picture(&mut self) -> Option<Picture> {
+        self.picture.take()
     }
 
     fn likelihood(&self) -> f64 {
@@ -125,16 +148,25 @@ impl DatagramDecoder for CameraDecoder {
     fn status_lines(&self) -> Lines {
         let Some(leader) = self.leader else { return Lines::new() };
         let [width, height, ..] = leader.region;
-        vec![
+        let mut lines = vec![
             ("image", format!("{width} x {height} {}", self.format())),
-            ("frames", self.frames.to_string()),
+            ("frames", format!("{}, {} whole", self.frames, self.whole)),
             ("missing frames", self.missing.to_string()),
-        ]
+            ("resent packets", self.resent.to_string()),
+        ];
+        if let Some(rate_hz) = self.rate_hz() {
+            lines.push(("frame rate", format!("{rate_hz:.3} Hz, if the clock has 1 GHz")));
+        }
+        lines
     }
 
     fn status(&self) -> Value {
         let Some(leader) = self.leader else { return Value::Null };
-        json!({ "region": leader.region, "pixel_format": self.format(), "frames": self.frames, "missing_frames": self.missing })
+        json!({
+            "region": leader.region, "pixel_format": self.format(), "frames": self.frames,
+            "whole_frames": self.whole, "missing_frames": self.missing,
+            "resent_packets": self.resent, "frame_rate_hz": self.rate_hz(),
+        })
     }
 
     fn point_source(&self) -> Result<PointSource, String> {
@@ -147,9 +179,11 @@ impl DatagramDecoder for CameraDecoder {
             return Err(format!("is not compared with {}", profile.name));
         }
         let ([width, height, ..], format) = (leader.region, self.format());
+        let rate_hz = self.rate_hz().unwrap_or(1.0).clamp(0.1, 1000.0);
         Ok(Twin {
             settings: format!(
-                "{{ image_width = {width}, image_height = {height}, pixel_format = {format:?} }}"
+                "{{ image_width = {width}, image_height = {height}, pixel_format = {format:?}, \
+                 frame_rate_hz = {rate_hz:.3}, streams_alone = true }}"
             ),
             title: format!("{width} x {height} {format}"),
         })

@@ -14,7 +14,8 @@ use crate::config::toml::diagnostic::Diagnostics;
 use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
 use crate::family::{Family, Readers, Unit};
-use crate::ptp::faults::{FAULTS, PTP_LOST};
+use crate::ptp::faults::FAULTS;
+use crate::sensors::camera::lens::Lens;
 use crate::wire::gige::PORT;
 
 /// `gige-camera`
@@ -78,6 +79,10 @@ impl Family for GigeCameraFamily {
 
     fn speaks_ptp(&self, settings: &CameraSettings) -> bool {
         settings.ptp == PtpSource::Wire
+    }
+
+    fn lens(&self, profile: &CameraProfile, settings: &CameraSettings) -> Option<Lens> {
+        Some(settings.optics(profile.size).lens)
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
 use crate::config::rig::faults::FORMAT;
 use crate::config::toml::reader::{Limit, TableReader};
+use crate::ptp::faults::PTP_LOST;
 use crate::sensors::camera::faults::CameraFault;
 
 /// The faults that a camera can have within.
@@ -37,7 +38,7 @@ fn size() -> Limit<f64> {
 }
 
 fn stuck_pixels(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let level = table.optional("level");
+    let level = table.optional("brightness");
     let level = level.is_written().then(|| level.number(&share())).flatten();
     let share = table.required("share").number(&share())?;
     Some(Arc::new(CameraFault::StuckPixels { share, level }))

@@ -42,7 +42,6 @@ use crate::wire::port::Peer;
 use crate::wire::ptp::identity_of;
 use clock::CameraClock;
 use control::Control;
-use faults::CameraFault;
 use features::{Features, Values, at};
 use profile::{CameraProfile, CameraSettings};
 use stream::Stream;
@@ -249,10 +248,6 @@ impl Device for GigeCamera {
         }
         self.watch_heartbeat();
         self.release();
-    }
-
-    fn change_faults(&mut self, _at: SimTime, faults: &DeviceFaults) {
-        self.faults = faults.kind();
     }
 
     fn poll_frame(&mut self) -> Option<FrameTruth> {

@@ -176,8 +176,6 @@ pub struct CameraSettings {
     pub pixel_format: PixelFormat,
     /// Columns and rows at power-on.
     pub image_size: [u32; 2],
-    /// Columns and rows that are read as one at power-on: 1, 2 or 4.
-    pub binning: u32,
     /// Frames a second at power-on.
     pub frame_rate_hz: f64,
     /// Exposure at power-on, microseconds.

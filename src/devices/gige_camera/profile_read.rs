@@ -72,7 +72,7 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &CameraProfile) -> Option
         &Limit::new(2.0..=6.0, "", "the sky of Preetham et al. 1999"),
         &mut all.turbidity,
     );
-    keys.choice("sky", &Sky::WORDS, CAMERAS, &mut all.sky);
+    keys.choice("daylight", &Sky::WORDS, CAMERAS, &mut all.sky);
     keys.boolean("truth_labels", &mut all.truth_images.labels);
     keys.boolean("truth_depth", &mut all.truth_images.depth);
     keys.boolean("truth_flow", &mut all.truth_images.flow);
@@ -133,7 +133,8 @@ fn pulses(mut table: TableReader<'_>) -> Option<Pulses> {
     let period_s = table.required("period_s").number(&Limit::new(1e-5..=3600.0, "s", CAMERAS));
     let seconds = Limit::new(1e-6..=3600.0, "s", CAMERAS);
     let high = table.optional("high_s");
-    let start_s = table.optional("start_s").number_or(&Limit::new(0.0..=1e7, "s", CAMERAS), 0.0);
+    let start_s = table.optional("start_s").number(&Limit::new(0.0..=1e7, "s", CAMERAS));
+    let start_s = start_s.unwrap_or_default();
     let written_s = high.number(&seconds);
     table.finish();
     let period_s = period_s?;

@@ -75,6 +75,7 @@ impl Stream {
     pub fn new(first_block: u32) -> Self {
         let block = u64::from(first_block) - 1;
         Self { block, block_before: block, ..Self::default() }
+    }
 }
 
 #[derive(Debug)]

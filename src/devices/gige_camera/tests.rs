@@ -494,7 +494,7 @@ fn faults_lose_frames_and_move_the_exposure() {
     assert!((3..=17).contains(&dropped), "{dropped}");
     let newest = *blocks.last().unwrap();
     assert!(newest - blocks.len() as u64 <= dropped.into() && blocks.is_sorted());
-    let hunts = CameraFault::ExposureHunts { factor: 4.0, swing_s: 1.0 };
+    let hunts = CameraFault::ExposureHunts { swing_ev: 2.0, cycle_ns: 1_000_000_000 };
     bench.camera.set_faults(&faults(hunts));
     bench.write(at::STOP, 1);
     bench.write(at::CHUNK_MODE, 1);

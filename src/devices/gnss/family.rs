@@ -10,7 +10,6 @@ use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{GpsInputRefusal, Product};
-use crate::config::rig::CableKind;
 use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
 use crate::sensors::gnss::SkySensor;
@@ -64,7 +63,7 @@ impl Family for GnssFamily {
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
-        if matches!(unit.config.cable, CableKind::Line(_)) {
+        if unit.config.is_line() {
             let line = LineSettings::eight_n_one(unit.profile.defaults.baud);
             let sensor = SkySensor::new(&unit.settings.receiver, unit.epoch);
             return Built { device: Box::new(FurtherLine::new(line)), sensor: Arc::new(sensor) };

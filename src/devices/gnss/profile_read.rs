@@ -8,6 +8,7 @@ use super::profile::{
 };
 use super::settings_read::{PROFILES, RECEIVER, accuracy, acquisition, sky, up_to};
 use crate::config::profile::lag;
+use crate::config::toml::key_types::shortest;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::frames::Geodetic;
@@ -188,7 +189,8 @@ struct Scope<'a> {
 fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) -> Option<()> {
     let max_hz = (1e9 / scope.min_period_ns as f64 * 1e3).round() / 1e3;
     let rate = Limit::new(0.1..=max_hz, "Hz", "the profile, max_rate_hz");
-    keys.read("rate_hz", &mut all.period_ns, |field| {
+    let rate_hz = shortest(1e9 / all.period_ns as f64);
+    keys.with_default("rate_hz", rate_hz, &mut all.period_ns, |field| {
         field.number(&rate).map(|hz| whole_ms(1e9 / hz))
     });
     keys.table.was_called("baud", "baud_rate");
@@ -205,13 +207,15 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     } else {
         keys.with_default("baud_rate", all.baud, &mut all.baud, baud);
     }
-    keys.read("sentences", &mut all.sentences, |field| sentences(field, scope.nmea));
+    let words: Vec<_> = all.sentences.iter().map(|kind| kind.word()).collect();
+    keys.with_default("sentences", words, &mut all.sentences, |f| sentences(f, scope.nmea));
     ublox_only(&mut keys, scope, all);
     if is_multiport && scope.dialect.line_ports().contains(&LinePort::Uart2) {
         uart2(&mut keys, scope, all);
     }
     let receiver = &mut all.receiver;
-    keys.read("systems", &mut receiver.systems, |field| systems(field, scope.nmea));
+    let words: Vec<_> = receiver.systems.iter().map(|system| system.word()).collect();
+    keys.with_default("systems", words, &mut receiver.systems, |f| systems(f, scope.nmea));
     let mask = Limit::new(0.0..=89.0, "degrees", "geometry");
     keys.degrees("mask_deg", &mask, &mut receiver.mask_rad);
     if let Some(read) = almanac(&keys.table.optional("almanac")) {
@@ -373,8 +377,10 @@ fn ublox_only(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
         }
         return;
     }
-    keys.read("messages", &mut all.messages, |field| messages(field, scope));
-    let field = keys.field("high_precision");
+    keys.with_default("messages", all.messages.clone(), &mut all.messages, |field| {
+        messages(field, scope)
+    });
+    let field = keys.field_or("high_precision", all.high_precision);
     let high_precision = field.boolean();
     if high_precision == Some(true)
         && !scope.dialect.has_items()

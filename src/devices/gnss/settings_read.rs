@@ -1,5 +1,7 @@
 //! Reads the settings of a GNSS receiver's physics from profiles and rigs.
 
+use serde_json::Value as Json;
+
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::gnss::settings::{
@@ -27,14 +29,15 @@ pub fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition, is_rover: bool) ->
     let tau = Limit::new(0.001..=3600.0, "s", RECEIVER);
     keys.number("time_constant_s", &tau, &mut all.time_constant_s);
     let is_profile = keys.is_profile();
-    let hdop_final = keys.field("hdop_final");
+    let default = all.hdop_final.map_or_else(|| Json::from("sky"), Json::from);
+    let hdop_final = keys.field_or("hdop_final", default);
     if hdop_final.is_written() || is_profile {
         keys.put(hdop_final.number_or_word(&hdop, "sky", PROFILES), &mut all.hdop_final);
     }
-    let field_3d = keys.field("hdop_3d");
+    let field_3d = keys.field_or("hdop_3d", all.hdop_3d);
     let hdop_3d = field_3d.number(&hdop);
     keys.put(hdop_3d, &mut all.hdop_3d);
-    let field_2d = keys.field("hdop_2d");
+    let field_2d = keys.field_or("hdop_2d", all.hdop_2d);
     let hdop_2d = field_2d.number(&hdop);
     keys.put(hdop_2d, &mut all.hdop_2d);
     // A missing key has been reported already.

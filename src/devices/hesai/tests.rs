@@ -47,7 +47,10 @@ fn run(unit: &mut Hesai, for_ns: u64) -> Vec<Transmit> {
 }
 
 fn packets(sent: &[Transmit]) -> Vec<(SimTime, Packet<'_>)> {
-    datagrams(sent, PortIndex::DATA).into_iter().map(|(due, bytes)| (due, Packet::parse(bytes).unwrap())).collect()
+    datagrams(sent, PortIndex::DATA)
+        .into_iter()
+        .map(|(due, bytes)| (due, Packet::parse(bytes).unwrap()))
+        .collect()
 }
 
 /// A packet's time since the epoch, microseconds.
@@ -484,8 +487,10 @@ fn a_restart_is_answered_and_then_nobody_is() {
 fn gps_packets_come_once_a_second() {
     let mut unit = unit("hesai-qt64", |_| {});
     let sent = run(&mut unit, 2500 * MS);
-    let gps: Vec<_> =
-        datagrams(&sent, HesaiProfile::GPS_PORT).into_iter().map(|(due, bytes)| (due, GpsPacket::parse(bytes).unwrap())).collect();
+    let gps: Vec<_> = datagrams(&sent, HesaiProfile::GPS_PORT)
+        .into_iter()
+        .map(|(due, bytes)| (due, GpsPacket::parse(bytes).unwrap()))
+        .collect();
     let dues: Vec<_> = gps.iter().map(|(due, _)| due.0 / MS).collect();
     assert_eq!(dues, [0, 1000, 2000]);
     assert_eq!((gps[2].1.date, gps[2].1.status), ([26, 6, 1, 12, 0, 2], 0));

@@ -189,7 +189,7 @@ pub(super) fn settings(
     });
     lag::read(&mut keys, &mut all.lag_ns);
     bit_rate(&mut keys, profile, driver, &mut all);
-    keys.read("serial_number", &mut all.serial_number, text);
+    keys.with_default("serial_number", all.serial_number.clone(), &mut all.serial_number, text);
     keys.boolean("high_sensitivity", &mut all.is_sensitive);
     lidar::rig_beam(&mut keys, "{ shape = \"circular\" }", &reach(), &mut all.beam);
     lidar::rig_noise(&mut keys, "{ range_std_m = 0.01 }", &mut all.noise);

@@ -46,8 +46,8 @@ impl Clipped {
     }
 }
 
-/// What a stream reports: measurements since its last output, the rest of now. Sensor axes are
-/// forward, left, up unless [`Measured::in_frd`] turned them.
+/// Values that a stream reports: averages since its last output, and the other values of the current sample. Sensor
+/// axes are forward, left, up unless [`Measured::in_frd`] turned them.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// rad/s

@@ -212,6 +212,7 @@ pub(super) fn settings(
     baud_rate::read(&mut table, profile, &driver.baud_rates, &mut all.baud_rate);
     all.is_streaming = table.optional("streaming").boolean_or(all.is_streaming);
     let listed = table.optional("messages");
+    listed.defaults_to(all.messages.clone());
     if listed.is_written() {
         all.messages = messages(&listed, driver.family).unwrap_or(all.messages);
     }

@@ -74,7 +74,7 @@ pub struct JointEncoderSettings {
     pub counting: Counting,
     /// The count, modulo a turn, at which the index mark is passed.
     pub index_count: i64,
-    /// What an index line begins with; empty for a unit without an index mark.
+    /// First word of an index line; empty for a unit without an index mark.
     pub index_word: String,
     /// Decimals of the milliseconds in a line.
     pub time_decimals: u8,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::KangarooUnit;
-use crate::config::toml::key_types::{OneOf, SharedKeys, Time, TrueOrFalse};
-use crate::config::toml::keys::Keys;
+use crate::config::toml::key_types::{OneOf, Time, TrueOrFalse};
+use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::drive_base::profile::{PROFILES, limit};
 use crate::drive_base::profile_read::whole;
 use crate::drive_base::{Dialect, Protocol, Unit};

@@ -107,7 +107,7 @@ impl LivoxClock {
     /// The time since the last pulse that set the part below a second, nanoseconds; `None` while no such pulses come.
     pub fn since_pulse_ns(&self, at: SimTime) -> Option<u64> {
         let has_pulses = self.own.pps(at) == PpsState::Locked;
-        has_pulses.then(|| self.own_ns(at).rem_euclid(SECOND_NS) as u64)
+        has_pulses.then(|| self.own.unix_ns(at).rem_euclid(SECOND_NS) as u64)
     }
 
     /// Whether the master or receiver that sets it has been lost.

@@ -184,9 +184,8 @@ impl Dome {
         for line in 0..LINES {
             let place = 1.5 - line as f64;
             let flat = common.plus(by_line.plus(by_square.scaled(place)).scaled(place));
-            let up: Reals = from_fn(|i| {
-                height[i] + (height_by_line[i] + height_by_square[i] * place) * place
-            });
+            let up: Reals =
+                from_fn(|i| height[i] + (height_by_line[i] + height_by_square[i] * place) * place);
             // As `DVec3::normalize` does it.
             let by: Reals = from_fn(|i| {
                 let square = flat.re[i] * flat.re[i] + flat.im[i] * flat.im[i] + up[i] * up[i];

@@ -80,9 +80,8 @@ mod tests {
         for (range_m, signal) in all {
             echoes.push(Return { range_m: *range_m, intensity: 0.5, signal: *signal });
         }
-        [false, true].map(|is_second| {
-            selected(mode, order, &echoes, is_second).map(|echo| echo.range_m)
-        })
+        [false, true]
+            .map(|is_second| selected(mode, order, &echoes, is_second).map(|echo| echo.range_m))
     }
 
     #[test]

@@ -225,7 +225,11 @@ fn state_tells_the_units_own_angles() {
     for name in NAMES.into_iter().filter(|name| !name.contains("m1")) {
         let mut unit = unit(name, |_| {});
         let sent = run(&mut unit, 1);
-        let state = Difop::parse(unit.profile.packet.layout, datagrams(&sent, RobosenseProfile::DIFOP)[0].1).unwrap();
+        let state = Difop::parse(
+            unit.profile.packet.layout,
+            datagrams(&sent, RobosenseProfile::DIFOP)[0].1,
+        )
+        .unwrap();
         for (laser, told) in unit.lasers.iter().zip(&state.angles) {
             let own = [laser.elevation_deg, laser.azimuth_deg];
             for (own, told) in own.into_iter().zip(told) {
@@ -311,8 +315,9 @@ fn a_configuration_may_wait_or_restart_the_unit() {
         run(&mut unit, 50);
         unit.handle_peer_input(unit.stream.now, PEER, &ucwp().write());
         let sent = run(&mut unit, 2000);
-        let state =
-            datagrams(&sent, RobosenseProfile::DIFOP).pop().map(|(_, state)| Difop::parse(Layout::Rs16, state).unwrap());
+        let state = datagrams(&sent, RobosenseProfile::DIFOP)
+            .pop()
+            .map(|(_, state)| Difop::parse(Layout::Rs16, state).unwrap());
         (unit, packets(&sent).len(), state)
     };
     let (_, count, state) = with(UcwpEffect::Stored);
@@ -321,7 +326,9 @@ fn a_configuration_may_wait_or_restart_the_unit() {
     let (mut unit, count, state) = with(UcwpEffect::Restarts);
     assert!(count < 30 && state.is_none(), "{count}");
     let sent = run(&mut unit, 12_000);
-    let state = Difop::parse(Layout::Rs16, datagrams(&sent, RobosenseProfile::DIFOP).pop().unwrap().1).unwrap();
+    let state =
+        Difop::parse(Layout::Rs16, datagrams(&sent, RobosenseProfile::DIFOP).pop().unwrap().1)
+            .unwrap();
     assert_eq!((state.rpm, state.turns_rpm), (300, 300));
     // A unit without UCWP ignores all.
     let mut helios = self::unit("robosense-helios", |_| {});
@@ -359,8 +366,10 @@ fn an_airy_sends_samples() {
     }
     unit.advance(SimTime(40 * MS));
     sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
-    let samples: Vec<_> =
-        datagrams(&sent, RobosenseProfile::IMU).iter().map(|(_, bytes)| Sample::parse(bytes, 15).unwrap()).collect();
+    let samples: Vec<_> = datagrams(&sent, RobosenseProfile::IMU)
+        .iter()
+        .map(|(_, bytes)| Sample::parse(bytes, 15).unwrap())
+        .collect();
     assert!(samples.len() >= 8, "{}", samples.len());
     for (count, sample) in samples.iter().enumerate() {
         assert_eq!(sample.count, count as u32);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::SabertoothUnit;
-use crate::config::toml::key_types::{OneOf, SharedKeys, Time};
-use crate::config::toml::keys::Keys;
+use crate::config::toml::key_types::{OneOf, Time};
+use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::Limit;
 use crate::drive_base::profile::PROFILES;
 use crate::drive_base::profile_read::{delay_limit, whole};

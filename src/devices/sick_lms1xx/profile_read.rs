@@ -293,7 +293,8 @@ pub(crate) fn settings(
     keys.put(range, &mut all.output_range);
     echo_settings(&mut keys, profile, driver, &mut all);
     keys.boolean("remission", &mut all.remission);
-    keys.read("remission_bits", &mut all.remission_16_bit, remission_bits);
+    let bits = if all.remission_16_bit { 16 } else { 8 };
+    keys.with_default("remission_bits", bits, &mut all.remission_16_bit, remission_bits);
     keys.boolean("timestamp", &mut all.timestamp);
     let interval = Limit::new(1..=50_000, "scans", "CoLa, LMDscandatacfg");
     keys.integer("output_interval", &interval, &mut all.output_interval);
@@ -305,7 +306,7 @@ pub(crate) fn settings(
     keys.time_ns("uptime_s", &uptime_limit, 1e9, &mut all.uptime_ns);
     lag::read(&mut keys, &mut all.lag_ns);
     keys.integer("serial_number", &four_bytes(), &mut all.serial_number);
-    keys.read("location_name", &mut all.location_name, text);
+    keys.with_default("location_name", all.location_name.clone(), &mut all.location_name, text);
     keys.integer("scale_factor", &scale_limit(), &mut all.scale_factor);
     lidar::rig_beam(&mut keys, "{ shape = \"circular\" }", &reach(), &mut all.beam);
     lidar::rig_noise(&mut keys, "{ range_std_m = 0.012 }", &mut all.noise);
@@ -336,8 +337,10 @@ fn mode(
     let limit = Limit::new(0.05..=200.0, "", PROFILES);
     let (frequency, resolution) =
         (table.optional("scan_frequency_hz"), table.optional("angular_resolution_deg"));
-    let place = frequency.place().or(resolution.place())?;
     let default = driver.defaults.mode;
+    frequency.defaults_to(f64::from(default.frequency_centihz) / 100.0);
+    resolution.defaults_to(f64::from(default.resolution) / PER_DEGREE);
+    let place = frequency.place().or(resolution.place())?;
     let wanted = |field: &Field<'_>, default: u32, unit: f64| {
         if field.is_written() {
             field.number(&limit).map(|value| (value * unit).round() as u32)
@@ -383,6 +386,8 @@ fn output_range(
     let limit = Limit::new(first..=last, "degrees", format!("{}, [scan]", profile.file));
     table.was_called("output_range_deg", "sector_deg");
     let field = table.optional("sector_deg");
+    let default = driver.defaults.output_range.map(|end| f64::from(end) / PER_DEGREE);
+    field.defaults_to(default.to_vec());
     let place = field.place()?;
     let [start, stop] = field.numbers::<2>(&limit)?.map(to_wire);
     if start > stop {

@@ -390,7 +390,8 @@ pub(crate) fn settings(
     let modes: Vec<_> =
         driver.measuring_modes.iter().map(|mode| (i128::from(mode.code()), *mode)).collect();
     let (title, origin) = ("not a measuring mode of this scanner", of_profile("[configuration]"));
-    keys.read("measuring_mode", &mut all.measuring_mode, |field| {
+    let code = all.measuring_mode.code();
+    keys.with_default("measuring_mode", code, &mut all.measuring_mode, |field| {
         listed(field, &modes, title, &origin)
     });
     keys.boolean("real_time_indices", &mut all.real_time_indices);
@@ -401,7 +402,8 @@ pub(crate) fn settings(
         .filter(|(_, mode)| *mode != PowerOnMode::Reflectivity || driver.has_reflectivity)
         .collect();
     keys.choice("power_on_mode", &words, &of_profile("[reflectivity]"), &mut all.power_on_mode);
-    keys.read("password", &mut all.password, password);
+    let default = String::from_utf8_lossy(&all.password).into_owned();
+    keys.with_default("password", default, &mut all.password, password);
     let address = Limit::new(0..=127, "", "the wire format: seven bits");
     keys.integer("address", &address, &mut all.address);
     keys.time_ns("start_up_s", &seconds_limit(), 1e9, &mut all.start_up_ns);
@@ -429,6 +431,11 @@ fn variant(
     origin: &str,
 ) -> Option<Variant> {
     let (angle, resolution) = (table.optional("angle_deg"), table.optional("resolution_deg"));
+    if angle.is_written() == resolution.is_written() {
+        let Variant { angle_deg, resolution_centideg } = driver.defaults.variant;
+        angle.defaults_to(angle_deg);
+        resolution.defaults_to(f64::from(resolution_centideg) / 100.0);
+    }
     let place: Place = angle.place().or(resolution.place())?;
     let limit = Limit::new(0.25..=180.0, "degrees", "the LMS 2xx: half a turn of the mirror");
     let (written_angle, written_resolution) = (angle.is_written(), resolution.is_written());

@@ -82,7 +82,8 @@ fn read(mut keys: Keys<'_>, clock: &mut ClockSettings) -> Option<()> {
     let baud = Limit::new(300..=921_600, "baud", PROFILES);
     keys.integer("gps_baud", &baud, &mut clock.gps_baud);
     let origin = "the units' manuals, GPS input";
-    keys.read("sentences", &mut clock.sentences, |field| {
+    let default: Vec<_> = clock.sentences.iter().map(|sentence| sentence.word()).collect();
+    keys.with_default("sentences", default, &mut clock.sentences, |field| {
         field.choices(&TimeSentence::WORDS, origin)
     });
     keys.boolean("needs_valid", &mut clock.needs_valid);

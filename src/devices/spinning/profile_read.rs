@@ -185,7 +185,7 @@ pub(crate) fn rotation_rate(
 ) {
     let origin = format!("{}, [rotation]", profile.file);
     let rpm = Limit::new(rates.min_rpm.into()..=rates.max_rpm.into(), "rpm", origin.clone());
-    let field = keys.field("rotation_rate_rpm");
+    let field = keys.field_or("rotation_rate_rpm", *rate_rpm);
     let rate = field.integer::<u32>(&rpm);
     if rate.is_some_and(|rate| !rate.is_multiple_of(rates.step_rpm))
         && let Some(place) = field.place()

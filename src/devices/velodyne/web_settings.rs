@@ -27,11 +27,11 @@ pub struct WebProfile {
 pub struct ThermalProfile {
     /// At power-up, degrees C.
     pub power_up_c: f64,
-    /// Top board in the end, degrees C.
+    /// Temperature of the top board when warm, degrees C.
     pub top_c: f64,
-    /// Bottom board in the end, degrees C.
+    /// Temperature of the bottom board when warm, degrees C.
     pub bottom_c: f64,
-    /// Time constant of getting there, seconds.
+    /// Time constant of the warm-up, seconds.
     pub warm_up_s: f64,
 }
 

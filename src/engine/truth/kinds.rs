@@ -101,6 +101,21 @@ pub const FIX: Kind = Kind {
         ("position_covariance_type", Integer),
     ],
 };
+/// `foxglove.CameraCalibration`.
+pub const CALIBRATION: Kind = Kind {
+    name: "foxglove.CameraCalibration",
+    fields: &[
+        ("timestamp", TIME),
+        ("frame_id", Text),
+        ("width", Integer),
+        ("height", Integer),
+        ("distortion_model", Text),
+        ("D", Numbers),
+        ("K", Numbers),
+        ("R", Numbers),
+        ("P", Numbers),
+    ],
+};
 /// The motion of a body.
 pub const MOTION: Kind = Kind {
     name: "menura.Motion",

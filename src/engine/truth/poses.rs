@@ -1,16 +1,24 @@
 //! Where everything is at an instant, as messages.
 
+use glam::{DQuat, DVec3};
 use serde_json::{Value, json};
 
 use super::{Told, kinds, messages};
 use crate::config::rig::Rig;
+use crate::devices::families::family_of;
 use crate::engine::LiveWorld;
+use crate::frames::{Sensor, Transform};
 use crate::time::{Epoch, SimTime};
 use crate::world::body_state::BodyState;
 
 /// The frame of a device.
 pub fn device_frame(device: &str) -> String {
     format!("device/{device}")
+}
+
+/// The frame of a camera's images: x right, y down, z forward.
+pub fn optical_frame(device: &str) -> String {
+    format!("device/{device}/optical")
 }
 
 fn joint_frame(joint: &str) -> String {
@@ -43,7 +51,8 @@ pub fn tell(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime, tell: &mut
     tell(Told::of("/tf", &kinds::TRANSFORMS, transforms(rig, world, epoch, at)));
 }
 
-/// The tree of frames at `at`: `world`, in it the robot and objects, in the robot joints and devices.
+/// The tree of frames at `at`: `world`, in it the robot and objects, in the robot joints and devices, in
+/// cameras the frames of their images.
 pub fn transforms(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime) -> Value {
     let stamp = messages::timestamp(epoch, at);
     let robot = world.trajectory.pose(at);
@@ -63,6 +72,12 @@ pub fn transforms(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime) -> V
         };
         let frame = device_frame(&device.name);
         frames.push(messages::transform(&stamp, &parent, &frame, &device.body_from_sensor));
+        if family_of(&device.profile).lens(device).is_some() {
+            let turned = DQuat::from_xyzw(-0.5, 0.5, -0.5, 0.5);
+            let forward_left_up = Transform::<Sensor, Sensor>::new(DVec3::ZERO, turned);
+            let optical = optical_frame(&device.name);
+            frames.push(messages::transform(&stamp, &frame, &optical, &forward_left_up));
+        }
     }
     json!({ "transforms": frames })
 }

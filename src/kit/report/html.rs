@@ -20,7 +20,7 @@ input[name=show]{margin:10px 4px 6px 0}label{margin-right:16px}#bad:checked~tabl
 #run:checked~table tr.not,#run:checked~section.not{display:none}\
 @media print{pre{white-space:pre-wrap}tr,section{break-inside:avoid}}";
 
-/// What is shown: cases are hidden by style alone, since pages have no scripts.
+/// Radio buttons that filter the cases. Style sheets hide cases, because pages have no scripts.
 const FILTER: &str = "<input type=\"radio\" name=\"show\" id=\"all\" checked><label for=\"all\">all cases</label>\
 <input type=\"radio\" name=\"show\" id=\"bad\"><label for=\"bad\">failures only</label>\
 <input type=\"radio\" name=\"show\" id=\"run\"><label for=\"run\">without those that are not applicable</label>\n";

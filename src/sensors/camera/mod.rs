@@ -18,7 +18,7 @@ pub mod truth;
 
 use std::sync::{Arc, Mutex};
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 use self::air::PictureAir;
 use self::faults::{CameraFault, Disturbed, Prepared};
@@ -44,6 +44,8 @@ const REACH_M: f32 = 2000.0;
 const SHADOW_REACH_M: f32 = 300.0;
 /// Pixels of a block whose rays traverse the scene together: a square of so many on a side.
 const BLOCK: u32 = 8;
+/// Pixels that are worked on at once, about: so few that what is known of them stays in the processor's caches.
+const AT_ONCE: usize = 1024;
 /// Poses of an exposure between which is interpolated.
 const POSES: usize = 9;
 /// Mirrors and panes that light is followed through.
@@ -163,10 +165,13 @@ pub struct Camera {
     noise: NoiseSource,
     epoch: Epoch,
     /// A second of POSIX time and its light.
-    day: Arc<Mutex<Option<(i128, Arc<Daylight>)>>>,
+    day: Arc<Mutex<KeptDay>>,
     truth_images: TruthImages,
     faults: Vec<Prepared>,
 }
+
+/// A second of POSIX time and its light, if one has been computed.
+type KeptDay = Option<(i128, Arc<Daylight>)>;
 
 /// Photons per lux second on a square micrometre, of 555 nm.
 const PHOTONS_PER_LXS_UM2: f64 = 4.09e15 * 1e-12;
@@ -245,12 +250,12 @@ impl Camera {
         };
         let poses: [_; POSES] = std::array::from_fn(pose_at);
         let still = poses[0] == poses[POSES - 1];
+        let turns = poses.map(|pose| DMat3::from_quat(pose.rotation));
         let noise = self.noise.request(shot.number);
         let [bin_x, bin_y] = shot.binning.map(f64::from);
         let pixel_rad = bin_x / self.optics.lens.focal_px[0];
-        let (mut cells, mut pulses, mut fired) = (Vec::new(), Vec::new(), Vec::new());
         let mut pixels = vec![shot.black.clamp(0.0, f64::from(FULL_SCALE)) as u16; tile.pixels()];
-        let mut look_at = |row: u32, column: u32| {
+        let look_at = |row: u32, column: u32, looks: &mut Looks| {
             let in_bin = |at: u32, bin: f64| f64::from(at) * bin + 0.5 * (bin - 1.0);
             let at = [in_bin(left + column, bin_x), in_bin(top + row, bin_y)];
             let index = (row * width + column) as usize;
@@ -265,32 +270,46 @@ impl Camera {
                 }),
             };
             let Some(direction) = self.directions.at(seen).map(forward) else { return };
-            let pose = if still {
-                poses[0]
+            let (from, toward) = if still {
+                (poses[0].translation, turns[0] * direction)
             } else {
                 let step = (when.0 - first.0) as f64 / span_ns.max(1) as f64 * (POSES - 1) as f64;
                 let before = (step as usize).min(POSES - 2);
-                poses[before].interpolate(&poses[before + 1], step - before as f64)
+                let (share, after) = (step - before as f64, before + 1);
+                let [from, to] = [before, after].map(|step| poses[step].translation);
+                let [begin, end] = [before, after].map(|step| turns[step] * direction);
+                (from + (to - from) * share, (begin + (end - begin) * share).normalize())
             };
-            cells.push(Cell { row, column, index, direction, at });
-            pulses.push(ray(pose.point(DVec3::ZERO), pose.direction(direction), 0.0, REACH_M));
-            fired.push(when);
+            looks.cells.push(Cell { row, column, index, direction, at });
+            looks.pulses.push(ray(from, toward, 0.0, REACH_M));
+            looks.fired.push(when);
         };
+        let mut air = PictureAir::new(surroundings.weather, &day, first, end);
+        let mut see = |looks: &mut Looks| {
+            let (pulses, fired) = (&looks.pulses, &looks.fired);
+            let light = radiances(surroundings.caster, &day, &mut air, pulses, fired, pixel_rad);
+            looks.radiance.extend(light);
+            looks.pulses.clear();
+            looks.fired.clear();
+        };
+        let mut looks = Looks::default();
         for block_row in (rows[0]..rows[1]).step_by(BLOCK as usize) {
             for block_column in (0..width).step_by(BLOCK as usize) {
                 for row in block_row..rows[1].min(block_row + BLOCK) {
                     let columns = block_column..width.min(block_column + BLOCK);
                     // To and fro, so that neighbours follow one another.
                     match (row - block_row) % 2 {
-                        0 => columns.for_each(|column| look_at(row, column)),
-                        _ => columns.rev().for_each(|column| look_at(row, column)),
+                        0 => columns.for_each(|column| look_at(row, column, &mut looks)),
+                        _ => columns.rev().for_each(|column| look_at(row, column, &mut looks)),
                     }
+                }
+                if looks.pulses.len() >= AT_ONCE {
+                    see(&mut looks);
                 }
             }
         }
-        let mut air = PictureAir::new(surroundings.weather, &day, first, end);
-        let mut radiance =
-            radiances(surroundings.caster, &day, &mut air, &pulses, &fired, pixel_rad);
+        see(&mut looks);
+        let Looks { cells, mut radiance, .. } = looks;
         let per_electron =
             f64::from(FULL_SCALE) / self.chip.full_well_e * libm::pow(10.0, shot.gain_db / 20.0);
         let first_index = (tile.rows[0] * width) as usize;
@@ -381,6 +400,15 @@ fn place_of(column: u32, row: u32) -> usize {
     (u64::from(row) << 20 | u64::from(column)) as usize
 }
 
+/// The pixels of a tile, the light of those that have been cast, and the rays of the others.
+#[derive(Default)]
+struct Looks {
+    cells: Vec<Cell>,
+    radiance: Vec<Colour>,
+    pulses: Vec<Pulse>,
+    fired: Vec<SimTime>,
+}
+
 /// A pixel of a tile.
 struct Cell {
     /// Within the frame's region.
@@ -447,8 +475,9 @@ fn radiances(
         let times: Vec<SimTime> = going.iter().map(|one| one.fired).collect();
         let mut hits = vec![Hit::MISS; rays.len()];
         caster.cast_at(&Stencil::single(), &rays, &times, &mut hits);
-        let mut lit: Vec<Lit> = Vec::new();
+        let mut lit: Vec<Lit> = Vec::with_capacity(going.len());
         let mut onward = Vec::new();
+        let mut last = None;
         for (one, hit) in going.iter_mut().zip(&hits) {
             if !air.is_clear() {
                 let Pulse { origin, direction, .. } = one.pulse;
@@ -459,7 +488,7 @@ fn radiances(
             let one = &*one;
             let sky = || day.seen(one.pulse.direction);
             let surface = caster.shading().filter(|_| hit.range_m.is_finite());
-            let surface = surface.and_then(|shading| Met::of(shading, one, hit));
+            let surface = surface.and_then(|shading| Met::of(shading, one, hit, &mut last));
             let Some(met) = surface else {
                 gain(&mut light[one.pixel], sky(), one.share);
                 continue;
@@ -547,11 +576,26 @@ struct Met<'a> {
 }
 
 impl<'a> Met<'a> {
-    fn of(shading: &'a dyn Finishes, going: &Going, hit: &Hit) -> Option<Self> {
+    /// `last` is the triangle of the scene that was met before, and its normal: neighbours often meet the same one.
+    fn of(
+        shading: &'a dyn Finishes,
+        going: &Going,
+        hit: &Hit,
+        last: &mut Option<([u32; 2], DVec3)>,
+    ) -> Option<Self> {
         let material = shading.surface(hit)?;
-        let normal = shading.normal(&going.pulse, hit, going.fired)?;
+        let (scene_of, triangle) = (shading.scene_of(hit), [hit.instance, hit.triangle]);
+        let normal = match *last {
+            // Not of what moves.
+            Some((met, normal)) if scene_of == 0 && met == triangle => {
+                let is_behind = normal.dot(going.pulse.direction) > 0.0;
+                if is_behind { -normal } else { normal }
+            }
+            _ => shading.normal(&going.pulse, hit, going.fired)?,
+        };
+        *last = Some((triangle, normal));
         let place = going.pulse.exit() + going.pulse.direction * f64::from(hit.range_m);
-        Some(Self { material, scene_of: shading.scene_of(hit), place, normal })
+        Some(Self { material, scene_of, place, normal })
     }
 
     /// The albedo by the material's colour image; `None` if it has none. `pixel_m` is the width of a pixel there.

@@ -42,7 +42,7 @@ enum Model {
 }
 
 /// Intervals of the table in height and in distance from the sun. Between its nodes the sky errs by less than 0.2 %.
-const HEIGHTS: usize = 64;
+const HEIGHTS: usize = 128;
 const DISTANCES: usize = 128;
 /// The least height for which the model has a sky, as the sine of the elevation.
 const LOWEST: f64 = 0.02;
@@ -112,7 +112,8 @@ impl Daylight {
         let zenith_cd_m2 = horizontal_lx * 9.0 / (7.0 * std::f64::consts::PI);
         let model = Model::Overcast { zenith_cd_m2 };
         let sun = DVec3::new(cos * east, cos * north, sin);
-        let day = Self { sun, sun_lx: [0.0; 3], ambient_lx: [[0.0; 3]; 6], model, table: Vec::new() };
+        let day =
+            Self { sun, sun_lx: [0.0; 3], ambient_lx: [[0.0; 3]; 6], model, table: Vec::new() };
         day.lit_from_all_sides(ground)
     }
 
@@ -328,6 +329,9 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
     fn an_overcast_sky_is_bright_above_and_has_no_sun() {
         let day = Daylight::overcast([0.5, 1.0], [0.0; 3]);
         assert_eq!(day.sun_lx, [0.0; 3]);

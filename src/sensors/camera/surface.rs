@@ -82,7 +82,9 @@ impl Look {
         let mut factor = 1.0;
         for (size_m, share) in [(self.patch_m, 0.7), (self.patch_m * 7.0, 0.5)] {
             let visible = (1.0 - pixel_m / size_m).clamp(0.0, 1.0);
-            factor += self.mottle * share * visible * smooth_noise(place / size_m);
+            if visible > 0.0 {
+                factor += self.mottle * share * visible * smooth_noise(place / size_m);
+            }
         }
         if self.is_brick
             && let Some(mortar) = brick(place, normal, pixel_m)
@@ -108,22 +110,23 @@ fn brick(place: DVec3, normal: DVec3, pixel_m: f64) -> Option<Colour> {
 
 /// Noise between -1 and 1, trilinear between the corners of unit cubes.
 fn smooth_noise(place: DVec3) -> f64 {
-    let cell = place.floor();
-    let part = place - cell;
-    let weight = part * part * (DVec3::splat(3.0) - 2.0 * part);
-    let [x, y, z] = cell.to_array().map(|c| c as i64 as u64);
-    let mut sum = 0.0;
-    for corner in 0..8u64 {
-        let bits = [corner & 1, corner >> 1 & 1, corner >> 2];
-        let share: f64 = (0..3)
-            .map(|axis| if bits[axis] == 1 { weight[axis] } else { 1.0 - weight[axis] })
-            .product();
-        let of = |cell: u64, bit: u64, odd: u64| cell.wrapping_add(bit).wrapping_mul(odd);
-        let key = of(x, bits[0], 0x9e37_79b9_7f4a_7c15)
-            ^ of(y, bits[1], 0xc2b2_ae3d_27d4_eb4f)
-            ^ of(z, bits[2], 0x1656_67b1_9e37_79f9);
+    let [(x, right), (y, up), (z, ahead)] = place.to_array().map(|along| {
+        // Rounds down without a call of the system's mathematics.
+        let cut = along as i64;
+        let cell = cut - i64::from(along < cut as f64);
+        let part = along - cell as f64;
+        (cell as u64, part * part * (3.0 - 2.0 * part))
+    });
+    let of = |cell: u64, odd: u64| [cell.wrapping_mul(odd), cell.wrapping_add(1).wrapping_mul(odd)];
+    let x = of(x, 0x9e37_79b9_7f4a_7c15);
+    let y = of(y, 0xc2b2_ae3d_27d4_eb4f);
+    let z = of(z, 0x1656_67b1_9e37_79f9);
+    let at = |key: u64| {
         let mixed = (key ^ key >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        sum += share * ((mixed >> 40) as f64 / f64::from(1u32 << 23) - 1.0);
-    }
-    sum
+        (mixed >> 40) as f64 / f64::from(1u32 << 23) - 1.0
+    };
+    let between = |low: f64, high: f64, share: f64| low + (high - low) * share;
+    let along = |yz: u64| between(at(x[0] ^ yz), at(x[1] ^ yz), right);
+    let across = |z: u64| between(along(y[0] ^ z), along(y[1] ^ z), up);
+    between(across(z[0]), across(z[1]), ahead)
 }

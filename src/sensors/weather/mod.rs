@@ -195,7 +195,7 @@ impl Weather {
         }
     }
 
-    /// Computed once for each kind of beam.
+    /// Returns the weather's effect on beams with `optics`, which is computed once for each kind of beam.
     fn beam(&self, optics: &AirOptics) -> Arc<BeamAir> {
         let known = |beams: &[(AirOptics, Arc<BeamAir>)]| {
             let same = beams.iter().find(|(known, _)| known == optics);

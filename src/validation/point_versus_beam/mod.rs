@@ -49,7 +49,7 @@ const SHORT_DRIVE: Duration = Duration::from_secs(11);
 const SHORT_START_M: f64 = -15.5;
 /// Open ground keeps this distance from objects and their shadows, metres.
 const CLEAR_M: f64 = 1.0;
-/// An object of which a smaller share is known is not judged.
+/// Smallest share of an object's cells that must be known for a verdict.
 const LEAST_KNOWN: f64 = 0.8;
 /// A cell of it that costs as much more is not alike.
 const ALIKE: f64 = 5.0;

@@ -38,17 +38,11 @@ pub struct Cloud<'a> {
 impl Cloud<'_> {
     /// The message.
     pub fn emit(&self) -> Vec<u8> {
-        // As all writers of the format do, zeros are left out.
-        let stamp = unless_zero(
-            Message::default().integer(1, self.unix_ns / NANOS),
-            self.unix_ns % NANOS,
-            |stamp, nanos| stamp.integer(2, nanos),
-        );
         // Where the points are from: the frame's origin, not turned.
         let (origin, rotation) = (Message::default(), Message::default().double(4, 1.0));
         let pose = Message::default().message(1, &origin).message(2, &rotation);
         let head = Message::default()
-            .message(1, &stamp)
+            .message(1, &time(self.unix_ns))
             .data(2, self.frame)
             .message(3, &pose)
             .fixed(4, self.stride);
@@ -61,7 +55,12 @@ impl Cloud<'_> {
     }
 }
 
-const NANOS: u64 = 1_000_000_000;
+/// `google.protobuf.Timestamp`. As all writers of the format do, zeros are left out.
+pub(super) fn time(unix_ns: u64) -> Message {
+    const NANOS: u64 = 1_000_000_000;
+    let seconds = Message::default().integer(1, unix_ns / NANOS);
+    unless_zero(seconds, unix_ns % NANOS, |stamp, nanos| stamp.integer(2, nanos))
+}
 
 fn unless_zero<N: Default + PartialEq>(
     message: Message,
@@ -76,13 +75,13 @@ const DOUBLE: u64 = 1;
 const INT64: u64 = 3;
 const INT32: u64 = 5;
 const FIXED32: u64 = 7;
-const STRING: u64 = 9;
-const MESSAGE: u64 = 11;
-const BYTES: u64 = 12;
+pub(super) const STRING: u64 = 9;
+pub(super) const MESSAGE: u64 = 11;
+pub(super) const BYTES: u64 = 12;
 const ENUM: u64 = 14;
 
 /// A field in a description: name, number, whether it repeats, type, and its name for messages and enums.
-type Described = (&'static str, u64, bool, u64, &'static str);
+pub(super) type Described = (&'static str, u64, bool, u64, &'static str);
 
 /// The values of `NumericType`, from 0.
 const NUMBERS: [&str; 9] =
@@ -105,11 +104,24 @@ fn file(name: &str, package: &str, messages: &[Message], needs: &[&str]) -> Mess
     whole.data(12, "proto3")
 }
 
-/// The `FileDescriptorSet` of [`NAME`].
-pub fn description() -> Vec<u8> {
+/// The `FileDescriptorSet` of Foxglove's messages in the file `name`, which have times.
+pub(super) fn describe_with_time(name: &str, messages: &[(&str, &[Described])]) -> Vec<u8> {
+    let messages: Vec<_> = messages.iter().map(|(name, fields)| described(name, fields)).collect();
+    with_time(name, &messages)
+}
+
+fn with_time(name: &str, messages: &[Message]) -> Vec<u8> {
     const STAMP: &str = "google/protobuf/timestamp.proto";
     let stamp =
         described("Timestamp", &[("seconds", 1, false, INT64, ""), ("nanos", 2, false, INT32, "")]);
+    Message::default()
+        .message(1, &file(STAMP, "google.protobuf", &[stamp], &[]))
+        .message(1, &file(name, "foxglove", messages, &[STAMP]))
+        .into_bytes()
+}
+
+/// The `FileDescriptorSet` of [`NAME`].
+pub fn description() -> Vec<u8> {
     let axes =
         [("x", 1, false, DOUBLE, ""), ("y", 2, false, DOUBLE, ""), ("z", 3, false, DOUBLE, "")];
     let turns = [&axes[..], &[("w", 4, false, DOUBLE, "")]].concat();
@@ -141,10 +153,7 @@ pub fn description() -> Vec<u8> {
         described("PackedElementField", &field).message(4, &numbers),
         described("PointCloud", &cloud),
     ];
-    Message::default()
-        .message(1, &file(STAMP, "google.protobuf", &[stamp], &[]))
-        .message(1, &file("foxglove/PointCloud.proto", "foxglove", &messages, &[STAMP]))
-        .into_bytes()
+    with_time("foxglove/PointCloud.proto", &messages)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Foxglove's WebSocket protocol: JSON text for who is there and what there is, binary messages for data.
 //!
 //! <https://github.com/foxglove/ws-protocol/blob/main/docs/spec.md>. `foxglove.sdk.v1` is the same protocol
-//! under the name that newer programs ask for. [`cloud`] is the one message that is no JSON.
+//! under the name that newer programs ask for. [`cloud`] and [`image`] are the messages that are no JSON.
 
 pub mod cloud;
+pub mod image;
 
 use serde_json::{Map, Value, json};
 

@@ -59,7 +59,7 @@ impl ScanFormat {
         self.characters + if self.has_intensity { INTENSITY } else { 0 }
     }
 
-    /// Bytes of a message with so many values of one echo each, below an echo of so many bytes.
+    /// Length of a message with `values` values of one echo each, if the repeated request has `echo` bytes.
     pub fn message_len(&self, echo: usize, values: usize) -> usize {
         let characters = values * self.value_len();
         echo + 1 + 4 + (TIME + 2) + characters + 2 * characters.div_ceil(DATA_LINE) + 1

@@ -440,7 +440,7 @@ impl RollingStream {
     }
 }
 
-/// The type byte of a stream's byte.
+/// The status type of the byte at `index` of the status stream.
 fn type_of(format: StatusFormat, threshold_types: ThresholdTypes, index: usize) -> u8 {
     let in_cycle = index % ROLLING_PER_CYCLE;
     match index {

@@ -157,7 +157,7 @@ mod tests {
         };
         let place = |k: usize| {
             let patch = DVec3::new(8.0 + (k / 100 % 9) as f64, (k / 900) as f64 - 5.0, -2.0);
-            patch + DVec3::new(draw(), draw(), if k % 7 == 0 { 2.0 * draw() } else { 0.0 })
+            patch + DVec3::new(draw(), draw(), if k.is_multiple_of(7) { 2.0 * draw() } else { 0.0 })
         };
         (0..9000).map(place).collect()
     }

@@ -66,7 +66,7 @@ pub(super) struct Plant {
     /// From when on an obstacle stops the body.
     stops_at: Option<SimTime>,
     touches: bool,
-    /// Power is cut; what is told meanwhile.
+    /// While the power is cut: the last command received since then. `None` while the power is on.
     stopped: Option<Option<Actuation>>,
     shown: Option<ShownPose>,
     /// Commands by time, then serial number.

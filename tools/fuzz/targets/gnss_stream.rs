@@ -53,7 +53,7 @@ pub fn run(bytes: &[u8]) {
     for profile in catalogue().profiles() {
         let Some(driver) = profile.data::<GnssProfile>() else { continue };
         let mut settings = driver.defaults.clone();
-        if profile.product.has_corrections {
+        if profile.product.corrections_port.is_some() {
             settings.receiver.acquisition.best_fix = None;
         }
         let sensor = SkySensor::new(&settings.receiver, *EPOCH);
@@ -62,6 +62,9 @@ pub fn run(bytes: &[u8]) {
         for (number, chunk) in bytes.chunks(100).enumerate() {
             let now = SimTime(number as u64 * 10_000_000);
             device.handle_input(now, chunk);
+            for (_, port) in profile.product.line_ports {
+                device.handle_line_input(now, *port, chunk);
+            }
             while device.poll_request(SimTime(now.0 + 100_000_000)).is_some() {}
             device.advance(now);
             while device.poll_transmit().is_some() {}

@@ -5,6 +5,8 @@ use super::drive;
 use menura::devices::Device;
 use menura::devices::families::catalogue;
 use menura::devices::livox::Livox;
+use menura::devices::livox::first::LivoxFirst;
+use menura::devices::livox::first::profile::FirstProfile;
 use menura::devices::livox::profile::LivoxProfile;
 use menura::sensors::Outcome;
 use menura::sensors::noise::NoiseSource;
@@ -13,16 +15,88 @@ use menura::wire::livox::command::{
     Frame, GetAnswer, LONGEST_FRAME, asked_to_bytes, keys_to_bytes, parse_asked, parse_keys,
 };
 use menura::wire::livox::data::{HEAD_LEN, Packet, TimeType, inertial_packet, points, seal};
+use menura::wire::livox::first;
 use menura::wire::port::Peer;
+use menura::wire::record::Record;
 
 const STREAM: drive::Stream = drive::Stream {
     nothing: || Outcome::Echoes(Vec::new()),
     may_be: [|len| matches!(len, 1380 | 804 | 996), |len| (24..=LONGEST_FRAME).contains(&len)],
 };
 
+/// Packets and messages of SDK 1.
+const FIRST_STREAM: drive::Stream = drive::Stream {
+    nothing: || Outcome::Echoes(Vec::new()),
+    may_be: [
+        |len| matches!(len, 1318 | 918 | 1362 | 978 | 786 | 1278 | 678),
+        |len| matches!(len, 19 | 34 | 42),
+    ],
+};
+
 pub fn run(bytes: &[u8]) {
     read(bytes);
     ask(bytes);
+    read_first(bytes);
+    ask_first(bytes);
+}
+
+fn read_first(bytes: &[u8]) {
+    use first::command::{Frame, parameters_to_bytes, parse_asked, parse_parameters};
+    use first::data::{HEAD_LEN, Packet, pulses};
+    if let Ok(frame) = Frame::parse(bytes) {
+        assert_eq!(frame.to_bytes(), bytes);
+    }
+    if let Ok(parameters) = parse_parameters(bytes) {
+        assert_eq!(parameters_to_bytes(&parameters), bytes);
+    }
+    let _ = parse_asked(bytes);
+    // A packet whose head and length are made right.
+    let mut packet = bytes.to_vec();
+    if packet.len() > HEAD_LEN {
+        (packet[0], packet[8]) = (5, 3);
+        if let Some(format) = first::data::Format::from_number(packet[9]) {
+            packet.resize(HEAD_LEN + format.pulses() * format.pulse_len(), 0x5a);
+        }
+    }
+    if let Ok(Packet::Points(head, format, data)) = Packet::parse(&packet) {
+        let _ = head.time_ns();
+        let mut out = vec![0; format.pulse_len()];
+        for (points, bytes) in pulses(format, data).zip(data.chunks_exact(format.pulse_len())) {
+            format.put(&points, &mut out);
+            // A depth has no sign.
+            assert!(out == bytes || points.iter().any(|point| point.place[0] == i32::MAX));
+        }
+    }
+}
+
+// As `ask`, with a handshake before.
+fn ask_first(bytes: &[u8]) {
+    use first::command::{Frame, Handshake, Kind, id};
+    let models = ["livox-mid40", "livox-mid70", "livox-avia", "livox-horizon"];
+    let model = models[bytes.first().map_or(0, |byte| usize::from(*byte)) % models.len()];
+    let Ok(profile) = catalogue().profile(model) else { return };
+    let Some(driver) = profile.data::<FirstProfile>() else { return };
+    let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
+    let noise = NoiseSource::new(1, model);
+    let mut unit = LivoxFirst::new(driver, &driver.defaults, noise, Epoch::new(start));
+    let peer = Peer { connection: 0, port: 0, from: [127, 0, 0, 1].into() };
+    let ports = (56_001, 55_501, 56_002);
+    let (data_port, command_port, imu_port) = ports;
+    let handshake = Handshake { ip: [127, 0, 0, 1], data_port, command_port, imu_port };
+    let (mut now, mut last_due) = (SimTime::ZERO, SimTime::ZERO);
+    let mut say = |unit: &mut LivoxFirst, wait_ms: u8, id: (u8, u8), data: &[u8], raw: &[u8]| {
+        now = SimTime(now.0 + u64::from(wait_ms) * 1_000_000);
+        let request = Frame { kind: Kind::Command, sequence: 1, id, data: data.to_vec() };
+        unit.handle_peer_input(now, peer, &request.to_bytes());
+        unit.handle_peer_input(now, peer, raw);
+        drive::go_on(unit, &FIRST_STREAM, now, &mut last_due);
+    };
+    say(&mut unit, 1, id::HANDSHAKE, &handshake.to_bytes(), bytes);
+    say(&mut unit, 1, id::SAMPLE, &[1], bytes);
+    for piece in bytes.chunks(64).take(8) {
+        let [wait_ms, set, number, data @ ..] = piece else { continue };
+        say(&mut unit, *wait_ms, (set % 3, number % 16), data, piece);
+    }
 }
 
 fn read(bytes: &[u8]) {

@@ -585,7 +585,7 @@ fn damaged_messages_on_a_line_are_reported_and_lost() {
     assert!(error_m(&bench).length() < 0.08, "{}", error_m(&bench));
     let (_, used, failed) = noisy(&mut bench, 40, 1e-2);
     // Some of the shortest messages come through.
-    assert!(used < 20 && failed > 20, "{failed} damaged, {used} used");
+    assert!(4 * used < failed, "{failed} damaged, {used} used");
     assert_eq!((carrier(&bench), gga(&bench)[5].as_str()), (1, "5"), "it ages");
 }
 

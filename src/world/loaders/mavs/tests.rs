@@ -150,7 +150,8 @@ fn a_spectrum_stands_for_a_layers_texture() {
     let scene = load_with(HEIGHTMAP, &files).unwrap();
     let material = &scene.materials[0];
     assert_eq!((material.reflectance, material.reflectance_map.is_none()), (0.4, true));
-    assert!(scene.meshes[0].uvs.is_empty());
+    // Cameras see the texture.
+    assert!(material.colour_map.is_some() && !scene.meshes[0].uvs.is_empty());
 }
 
 #[test]

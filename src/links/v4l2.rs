@@ -1,0 +1,92 @@
+//! Images for v4l2loopback: what a camera sends becomes what programs read from `/dev/videoN`.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use linuxvideo::format::{PixFormat, PixelFormat};
+use linuxvideo::{CapabilityFlags, Device, VideoOutputDevice};
+
+/// A video device to which images are written, YUYV.
+pub struct VideoOutput {
+    path: PathBuf,
+    /// The device with the size for which it is set, once there was an image.
+    open: Option<([u32; 2], VideoOutputDevice)>,
+}
+
+impl VideoOutput {
+    /// The device at `path`, of which is known that images can be written to it.
+    ///
+    /// # Errors
+    /// There is none, or it takes no images; the error says what to do.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let device = Device::open(path).map_err(|error| explained(path, &error))?;
+        let can = device.capabilities()?.device_capabilities();
+        if !can.contains(CapabilityFlags::VIDEO_OUTPUT) {
+            let text = format!(
+                "{} takes no images: it is no device of v4l2loopback, or a program writes to it",
+                path.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        Ok(Self { path: path.to_owned(), open: None })
+    }
+
+    /// Writes an image of this size. Another size than before sets the device anew, which v4l2loopback allows while no
+    /// program reads.
+    ///
+    /// # Errors
+    /// The device does not take the size, or not the image.
+    pub fn write(&mut self, size: [u32; 2], yuyv: &[u8]) -> io::Result<()> {
+        if self.open.as_ref().is_none_or(|(set, _)| *set != size) {
+            self.open = None;
+            let [width, height] = size;
+            let format = PixFormat::new(width, height, PixelFormat::YUYV);
+            let device = Device::open(&self.path)?.video_output(format)?;
+            let set = device.format();
+            if [set.width(), set.height()] != size || set.pixel_format() != PixelFormat::YUYV {
+                let text = format!(
+                    "{} takes no images of {width} x {height} in YUYV",
+                    self.path.display()
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            }
+            self.open = Some((size, device));
+        }
+        match &mut self.open {
+            Some((_, device)) => device.write_all(yuyv),
+            None => Ok(()),
+        }
+    }
+}
+
+fn explained(path: &Path, error: &io::Error) -> io::Error {
+    let path = path.display();
+    let text = match error.kind() {
+        io::ErrorKind::NotFound => format!(
+            "there is no {path}: load the kernel's module with `modprobe v4l2loopback`, from the package \
+             v4l2loopback-dkms"
+        ),
+        io::ErrorKind::PermissionDenied => {
+            format!("{path} may not be written: join the group `video`")
+        }
+        // What every file that is no video device answers.
+        _ if error.raw_os_error() == Some(rustix::io::Errno::NOTTY.raw_os_error()) => {
+            format!("{path} is no video device")
+        }
+        _ => format!("{path}: {error}"),
+    };
+    io::Error::new(error.kind(), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_video_output_is_told() {
+        let wrong = |path: &str| VideoOutput::new(Path::new(path)).map(|_| ()).unwrap_err();
+        let missing = wrong("/dev/video4711").to_string();
+        assert!(missing.contains("modprobe v4l2loopback"), "{missing}");
+        assert_eq!(wrong("/dev/null").to_string(), "/dev/null is no video device");
+    }
+}
