@@ -101,7 +101,7 @@ fn of_rig(rig: &Path, device: &str, left: Option<&str>, path: &Path) -> Result<(
     write_calibration(&device.profile, Some(device), baseline_m, path)
 }
 
-/// How far `right` is to the right of `left`, if both look in parallel side by side.
+/// Distance from `left` to `right`, metres, if both look in parallel side by side.
 fn baseline_m(left: &DeviceConfig, right: &DeviceConfig) -> Result<f64, CliError> {
     let is_on_one_body = match (&left.on, &right.on) {
         (None, None) => true,
@@ -168,13 +168,9 @@ fn settings(text: &mut String, profile: &Profile) {
     let head = ["key", "default", "type", "allowed"].map(str::to_owned);
     let rows = rows_of(&profile.settings_spec(), "device.settings", &Sentences::new());
     let cells = rows.into_iter().map(|row| {
-        let when = if row.when.is_empty() { "" } else { "; only: " };
-        [
-            row.key,
-            row.default.replace('`', ""),
-            row.kind,
-            format!("{}{when}{}", row.allowed, row.when),
-        ]
+        let when = if row.when.is_empty() { String::new() } else { format!("only: {}", row.when) };
+        let limits = [row.allowed, when].into_iter().filter(|part| !part.is_empty());
+        [row.key, row.default.replace('`', ""), row.kind, limits.collect::<Vec<_>>().join("; ")]
     });
     let rows: Vec<[String; 4]> = std::iter::once(head).chain(cells).collect();
     let [key, default, kind] = [0, 1, 2].map(|column| {

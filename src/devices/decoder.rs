@@ -236,9 +236,13 @@ impl Totals {
     pub fn duration_s(&self) -> Option<f64> {
         self.times_s.map(|(first, last)| last - first)
     }
-}
 
-impl Totals {
+    /// Number, length and duration of the frames, which people call `items`.
+    pub fn framed(&self, items: &str) -> String {
+        let span = self.duration_s().map(|span_s| format!(", {span_s:.3} s"));
+        format!("{} {items}, {} bytes{}", self.frames, self.framed_bytes, span.unwrap_or_default())
+    }
+
     /// Adds the number of frames of each kind, for people with their rate if that is wanted and known.
     pub fn add_kinds(&self, facts: &mut Facts, key: &'static str, has_rates: bool) {
         facts.add_data(key, json!(self.kinds));

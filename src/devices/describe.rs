@@ -44,7 +44,7 @@ pub(super) fn network_rows(network: &FrameHeader) -> Rows {
     ]
 }
 
-/// A number whose unit was converted, without the digits that brought about.
+/// A converted number, rounded to nine decimals.
 pub(super) fn shortest(x: f64) -> String {
     ((x * 1e9).round() / 1e9).to_string()
 }

@@ -10,7 +10,7 @@ const S_PER_DAY: f64 = 0.0864;
 pub fn read(keys: &mut Keys<'_>, drift_s_per_day: &mut f64) {
     let how = "write parts per million: 1 s a day is 11.574 ppm";
     keys.table.was_called_in("drift_s_per_day", "drift_ppm", how);
-    let limit = Limit::new(-40_000.0..=40_000.0, "ppm", "Menura: worse clocks are broken");
+    let limit = Limit::new(-40_000.0..=40_000.0, "ppm", "Menura: 4 % of the rate");
     let default = (*drift_s_per_day / S_PER_DAY * 1e8).round() / 1e8;
     keys.with_default("drift_ppm", default, drift_s_per_day, |field| {
         field.number(&limit).map(|ppm| (ppm * S_PER_DAY * 1e9).round() / 1e9)

@@ -1,10 +1,24 @@
-//! Keys that are stated once: `keys!` makes a struct, its reader and the sentences of `docs/RIG-KEYS.md` of one
-//! list, as `record!` does for bytes.
+//! Types of keys, for `keys!` and `Keys`: how a value is written in TOML, and how it is stored.
 
 use serde_json::Value as Json;
 
-pub use super::key_type::{KeyType, shortest};
 use super::reader::{Field, Limit, TableReader};
+
+/// How a value of type `T` is written in TOML.
+pub trait KeyType<T> {
+    /// Reads the value, or reports what is wrong with it.
+    fn read(&self, field: &Field<'_>) -> Option<T>;
+
+    /// `value` as it is written, for descriptions of the format; null if it cannot be.
+    fn written(&self, _value: &T) -> Json {
+        Json::Null
+    }
+}
+
+/// A converted number, rounded to twelve digits: 0.3, not 0.30000000000000004.
+pub fn shortest(x: f64) -> f64 {
+    format!("{x:.11e}").parse().unwrap_or(x)
+}
 
 impl KeyType<f64> for Limit<f64> {
     fn read(&self, field: &Field<'_>) -> Option<f64> {
@@ -36,7 +50,7 @@ impl<T: TryFrom<i128> + Copy + Into<Json>> KeyType<T> for Limit<i128> {
     }
 }
 
-/// A number of which one is stored as so many of another unit.
+/// A number that is stored in another unit, multiplied by the factor: 1e-3 for millimetres stored in metres.
 #[derive(Debug)]
 pub struct Scaled(pub Limit<f64>, pub f64);
 
@@ -64,7 +78,7 @@ impl KeyType<f64> for Degrees {
     }
 }
 
-/// A time in units of so many nanoseconds, stored in whole nanoseconds.
+/// A time that is stored in whole nanoseconds, multiplied by the factor: 1e6 for milliseconds.
 #[derive(Debug)]
 pub struct Time(pub Limit<f64>, pub f64);
 
@@ -161,96 +175,4 @@ pub fn optional<T>(
     if let Some(read) = key_type.read(&field) {
         *value = read;
     }
-}
-
-/// Makes a struct and the reader of its table. Each field has its sentence as a doc comment, its key if that is not
-/// its name, and its [`KeyType`](crate::toml::key_types::KeyType).
-///
-/// - Without more, all keys must be written: [`RequiredKeys`](crate::toml::key_types::RequiredKeys).
-/// - With `= value` behind the type of each field, keys may be left out:
-///   [`OptionalKeys`](crate::toml::key_types::OptionalKeys).
-/// - With `in profile and rig;` at the start, a profile must have the keys and a rig may override them:
-///   [`SharedKeys`](crate::toml::keys::SharedKeys).
-///
-/// ```text
-/// keys! {
-///     /// The motor.
-///     pub struct Motor {
-///         /// Rotation speed at the start.
-///         pub speed_rpm: u32, Limit::new(300..=1200, "rpm", PROFILES);
-///         /// Time from rest to full speed.
-///         pub spin_up_ns as "spin_up_s": u64, Time(Limit::new(0.0..=60.0, "s", PROFILES), 1e9);
-///     }
-/// }
-/// ```
-#[macro_export]
-macro_rules! keys {
-    ($(#[$meta:meta])* pub struct $Name:ident {
-        $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty, $key_type:expr;)+
-    }) => {
-        $(#[$meta])*
-        pub struct $Name {
-            $($(#[doc = $doc])+ pub $field: $T,)+
-        }
-
-        impl $crate::toml::key_types::RequiredKeys for $Name {
-            fn read(mut table: $crate::toml::reader::TableReader<'_>) -> Option<Self> {
-                $(let $field: Option<$T> = $crate::toml::key_types::required(
-                    &mut table,
-                    $crate::keys!(@name $field $($key)?),
-                    concat!($($doc),+),
-                    &$key_type,
-                );)+
-                table.finish();
-                Some(Self { $($field: $field?),+ })
-            }
-        }
-    };
-    ($(#[$meta:meta])* pub struct $Name:ident {
-        $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty = $value:expr, $key_type:expr;)+
-    }) => {
-        $(#[$meta])*
-        pub struct $Name {
-            $($(#[doc = $doc])+ pub $field: $T,)+
-        }
-
-        impl Default for $Name {
-            fn default() -> Self {
-                Self { $($field: $value),+ }
-            }
-        }
-
-        impl $crate::toml::key_types::OptionalKeys for $Name {
-            fn read_into(&mut self, table: &mut $crate::toml::reader::TableReader<'_>) {
-                $($crate::toml::key_types::optional(
-                    table,
-                    $crate::keys!(@name $field $($key)?),
-                    concat!($($doc),+),
-                    &$key_type,
-                    &mut self.$field,
-                );)+
-            }
-        }
-    };
-    (in profile and rig; $(#[$meta:meta])* pub struct $Name:ident {
-        $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty, $key_type:expr;)+
-    }) => {
-        $(#[$meta])*
-        pub struct $Name {
-            $($(#[doc = $doc])+ pub $field: $T,)+
-        }
-
-        impl $crate::toml::keys::SharedKeys for $Name {
-            fn read_keys(&mut self, keys: &mut $crate::toml::keys::Keys<'_>) {
-                $(keys.of_type(
-                    $crate::keys!(@name $field $($key)?),
-                    concat!($($doc),+),
-                    &$key_type,
-                    &mut self.$field,
-                );)+
-            }
-        }
-    };
-    (@name $field:ident) => { stringify!($field) };
-    (@name $field:ident $key:literal) => { $key };
 }

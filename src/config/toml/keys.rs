@@ -1,11 +1,11 @@
-//! Keys that a profile must say and a rig may override: one reader for both.
+//! Keys that a profile must have and a rig may override: one reader for both.
 //!
-//! A reader fills a value that begins as the profile's (for a rig) or as anything (for a profile,
-//! where every key must be there). So each key is named once, with its limit and its unit.
+//! A reader fills a value. For a rig it starts as the profile's value; for a profile its start has no effect,
+//! because every key is required. So each key is named once, with its limit and its unit.
 
 use serde_json::Value as Json;
 
-use super::key_type::{KeyType, shortest};
+use super::key_types::{Degrees, KeyType, OneOf, Scaled, Time, TrueOrFalse};
 use super::reader::{Field, Limit, TableReader};
 
 /// Reads the keys of a table into a value.
@@ -85,28 +85,29 @@ impl<'f> Keys<'f> {
         self.put(key_type.read(&field), into);
     }
 
-    /// A number within `limit`.
-    pub fn number(&mut self, key: &'static str, limit: &Limit<f64>, into: &mut f64) {
-        self.scaled(key, limit, 1.0, into);
+    /// The value of a key whose sentence is in `sentences.toml`.
+    fn typed<T>(&mut self, key: &'static str, key_type: &impl KeyType<T>, into: &mut T) {
+        self.with_default(key, key_type.written(into), into, |field| key_type.read(field));
     }
 
-    /// A number within `limit`; `unit` of what is written are one of what is stored.
+    /// A number within `limit`.
+    pub fn number(&mut self, key: &'static str, limit: &Limit<f64>, into: &mut f64) {
+        self.typed(key, limit, into);
+    }
+
+    /// A number within `limit`; `unit` is the written unit in the stored one.
     pub fn scaled(&mut self, key: &'static str, limit: &Limit<f64>, unit: f64, into: &mut f64) {
-        let default = shortest(*into / unit);
-        self.with_default(key, default, into, |field| field.number(limit).map(|x| x * unit));
+        self.typed(key, &Scaled(limit.clone(), unit), into);
     }
 
     /// An angle in degrees, stored in radians.
     pub fn degrees(&mut self, key: &'static str, limit: &Limit<f64>, into: &mut f64) {
-        let default = shortest(into.to_degrees());
-        self.with_default(key, default, into, |field| field.number(limit).map(f64::to_radians));
+        self.typed(key, &Degrees(limit.clone()), into);
     }
 
-    /// A time, stored in whole nanoseconds; `unit_ns` of them are one of what is written.
+    /// A time, stored in whole nanoseconds; `unit_ns` is the written unit in nanoseconds.
     pub fn time_ns(&mut self, key: &'static str, limit: &Limit<f64>, unit_ns: f64, into: &mut u64) {
-        let default = shortest(*into as f64 / unit_ns);
-        let whole = |x: f64| (x * unit_ns).round() as u64;
-        self.with_default(key, default, into, |field| field.number(limit).map(whole));
+        self.typed(key, &Time(limit.clone(), unit_ns), into);
     }
 
     /// A whole number within `limit`.
@@ -116,12 +117,12 @@ impl<'f> Keys<'f> {
         limit: &Limit<i128>,
         into: &mut T,
     ) {
-        self.with_default(key, *into, into, |field| field.integer(limit));
+        self.typed(key, limit, into);
     }
 
     /// `true` or `false`.
     pub fn boolean(&mut self, key: &'static str, into: &mut bool) {
-        self.with_default(key, *into, into, Field::boolean);
+        self.typed(key, &TrueOrFalse, into);
     }
 
     /// One of a few words; `origin` says who allows them.
@@ -132,8 +133,7 @@ impl<'f> Keys<'f> {
         origin: &str,
         into: &mut T,
     ) {
-        let default = words.iter().find(|(_, value)| value == into).map(|(word, _)| *word);
-        self.with_default(key, default, into, |field| field.choice(words, origin));
+        self.typed(key, &OneOf(words, origin), into);
     }
 
     /// As [`Keys::read`]; a rig that leaves it out has `default`, as it would be written.

@@ -4,10 +4,10 @@ mod defaults;
 pub mod diagnostic;
 pub mod explore;
 mod field;
-mod key_type;
-#[macro_use]
 pub mod key_types;
 pub mod keys;
+#[macro_use]
+mod keys_macro;
 mod limit;
 mod nearest;
 pub mod noted;

@@ -7,7 +7,6 @@ use crate::config::toml::key_types::{Scaled, Time};
 use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::Limit;
 use crate::drive_base::profile::{PROFILES, limit};
-use crate::drive_base::profile_read::whole;
 use crate::drive_base::{Dialect, Protocol, Unit};
 
 keys! {
@@ -16,7 +15,7 @@ keys! {
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct HorizonSettings {
         /// Revision of the platform.
-        pub revision: u8, whole(0, 255, "", "Horizon: one byte");
+        pub revision: u8, Limit::new(0..=255, "", "Horizon: one byte");
         /// Motors stop after this time without a speed; 0: never.
         pub timeout_ns as "timeout_ms": u64, Time(limit(0.0, 60_000.0, "ms"), 1e6);
         /// Largest acceleration before a host sets another, m/s².
@@ -24,9 +23,9 @@ keys! {
         /// Distance between left and right wheels, which the robot uses for turning rates and radii.
         pub track_m as "track_mm": f64, Scaled(limit(10.0, 10_000.0, "mm"), 1e-3);
         /// Highest rate of a subscription.
-        pub max_rate_hz: u32, whole(1, 1000, "Hz", PROFILES);
+        pub max_rate_hz: u32, Limit::new(1..=1000, "Hz", PROFILES);
         /// Largest number of subscriptions at a time.
-        pub max_subscriptions: u32, whole(1, 7, "", PROFILES);
+        pub max_subscriptions: u32, Limit::new(1..=7, "", PROFILES);
     }
 }
 

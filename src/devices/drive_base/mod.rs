@@ -11,13 +11,13 @@
 //! millisecond at or before T. If that has not been measured yet the device waits for it, so that a
 //! run and a recording of what its host said have the same bytes.
 
-pub(crate) mod describe;
+mod describe;
 pub mod encoders;
 mod family;
 pub mod faults;
 pub(crate) mod mixer;
 pub mod profile;
-pub(crate) mod profile_read;
+mod profile_read;
 pub mod unit;
 
 use std::any::Any;

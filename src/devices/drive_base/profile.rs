@@ -15,6 +15,11 @@ pub(crate) fn limit(least: f64, most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(least..=most, unit, PROFILES)
 }
 
+/// Limits of a delay.
+pub(crate) fn delay_limit() -> Limit<f64> {
+    limit(0.0, 10_000.0, "ms")
+}
+
 /// One firmware of a drive base or motor controller.
 #[derive(Clone, Debug)]
 pub struct BaseProfile {

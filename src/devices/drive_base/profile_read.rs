@@ -2,17 +2,13 @@
 
 use super::BaseFamily;
 use super::profile::{
-    BaseIdentity, BaseProfile, BaseSettings, PROFILES, PowerSettings, WheelSettings, limit,
+    BaseIdentity, BaseProfile, BaseSettings, PROFILES, PowerSettings, WheelSettings, delay_limit,
 };
 use crate::config::profile::{Profile, baud_rate};
+use crate::config::toml::key_types::{KeyType, Time};
 use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::serial::line_read;
-
-/// Limits of a whole number.
-pub(crate) fn whole(least: i128, most: i128, unit: &'static str, origin: &str) -> Limit<i128> {
-    Limit::new(least..=most, unit, origin)
-}
 
 /// Reads all keys of a profile but its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: BaseFamily) -> Option<BaseProfile> {
@@ -47,7 +43,7 @@ fn identity(mut table: TableReader<'_>) -> Option<BaseIdentity> {
     let why = "limit from the wire formats: a RoboClaw's version has 48 with its end";
     let mut text = |key| line_read::identity_text(&mut table, key, 46, why);
     let (model, firmware) = (text("model"), text("firmware"));
-    let number = whole(0, i128::from(u32::MAX), "", "the wire formats: four bytes");
+    let number = Limit::new(0..=i128::from(u32::MAX), "", "the wire formats: four bytes");
     let serial = table.required("serial").integer(&number);
     table.finish();
     Some(BaseIdentity { model: model?, serial: serial?, firmware: firmware? })
@@ -61,16 +57,10 @@ struct Line {
     is_input_paced: bool,
 }
 
-/// Limits of a delay.
-pub(crate) fn delay_limit() -> Limit<f64> {
-    limit(0.0, 10_000.0, "ms")
-}
-
 fn line(mut table: TableReader<'_>) -> Option<Line> {
     let rates = line_read::baud_rates(&mut table);
     let transmit_buffer_bytes = line_read::transmit_buffer_bytes(&mut table, PROFILES);
-    let mut delay =
-        |key| table.required(key).number(&delay_limit()).map(|ms| (ms * 1e6).round() as u64);
+    let mut delay = |key| Time(delay_limit(), 1e6).read(&table.required(key));
     let (reply_delay_ns, boot_ns) = (delay("reply_delay_ms"), delay("boot_ms"));
     let is_input_paced = table.required("paced_input").boolean();
     table.finish();

@@ -53,7 +53,7 @@ impl LaserTable {
     ///
     /// # Errors
     /// Text that is not such YAML, a number of lasers other than 64, a laser that is missing or
-    /// there twice, and values that are not finite or do not fit the unit's records.
+    /// listed twice, and values that are not finite or do not fit the unit's records.
     pub fn from_yaml(source: &Arc<SourceFile>) -> Result<LaserTable, Diagnostics> {
         let document = Document::parse(source).map_err(no_calibration)?;
         let file = document.root().mapping().map_err(no_calibration)?;

@@ -121,7 +121,7 @@ impl<'d> NodeRef<'d> {
     /// The entries of a mapping by their keys.
     ///
     /// # Errors
-    /// Another kind of node, and a key that is there twice.
+    /// Another kind of node, and a key that is listed twice.
     pub fn mapping(self) -> Result<HashMap<&'d str, NodeRef<'d>>, YamlFault> {
         let Value::Mapping(children) = &self.node().value else {
             return Err(self.fault("expected a mapping"));
@@ -131,7 +131,7 @@ impl<'d> NodeRef<'d> {
             let [key, value] = [self.at(pair[0]), self.at(pair[1])];
             let name = key.scalar().ok_or_else(|| key.fault("expected the name of a key"))?;
             if entries.insert(name, value).is_some() {
-                return Err(key.fault("this key is there twice"));
+                return Err(key.fault("this key is listed twice"));
             }
         }
         Ok(entries)

@@ -111,9 +111,7 @@ impl StreamDecoder for ScipDecoder {
     }
 
     fn headline(&self, totals: &Totals) -> String {
-        let span = totals.duration_s().map(|span_s| format!(", {span_s:.3} s"));
-        let span = span.unwrap_or_default();
-        format!("{} messages, {} bytes{span}", totals.frames, totals.framed_bytes)
+        totals.framed("messages")
     }
 
     fn facts(&self, totals: &Totals) -> Facts {

@@ -223,7 +223,7 @@ keys! {
         pub reboot_after_ns as "reboot_after_s": u64, seconds();
         /// Time from sleep until the scanner is ready.
         pub wake_ns as "wake_s": u64, seconds();
-        /// Default of the rig's `lag_ms`: extra delay of scans.
+        /// Output latency in addition to the product's own delay.
         pub lag_ns as "lag_ms": u64, lag::key();
     }
 }

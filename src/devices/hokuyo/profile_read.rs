@@ -141,7 +141,7 @@ fn steps(mut table: TableReader<'_>) -> Option<Steps> {
         refuse(
             &accepted_field,
             steps.last_accepted < steps.last,
-            "steps that are measured may be asked for",
+            "`last_accepted` must not be less than `last`",
             format!("allowed: {} or more", steps.last),
         ),
     ];

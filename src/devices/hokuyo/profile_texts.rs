@@ -36,7 +36,7 @@ pub(super) fn codes(field: &Field<'_>) -> Option<[Code; 7]> {
     let count = items.len();
     let codes: Option<Vec<Code>> = items.iter().map(status).collect();
     if count != 7 {
-        field.fault(place.fault("there are 7 of them", format!("allowed: {expected}")));
+        field.fault(place.fault("`scan` must have 7 codes", format!("allowed: {expected}")));
         return None;
     }
     codes?.try_into().ok()

@@ -1,15 +1,15 @@
+//! Dialogues with a scanner; values of scans and faults have files of their own.
+
+mod faults;
+mod values;
+
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
-use super::profile::{ClusterRule, EchoChoice, EchoOrder};
-use super::values::{Scan, Wanted, scan_data};
 use super::*;
-use crate::PacketTruth;
 use crate::commands::{Conduct, constants_hold, variants};
 use crate::config::rig::Rig;
-use crate::config::rig::schedule::Schedule;
 use crate::families::catalogue;
-use crate::sensors::fault::EffectKind;
 use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Echoes, Return, Subject};
 use crate::wire::framer::Framer;
@@ -19,6 +19,8 @@ use crate::wire::scip::scan::{ScanData, ScanFormat};
 
 const MS: u64 = 1_000_000;
 const PEER: Peer = Peer { connection: 1, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
+const ONE: ScanFormat = ScanFormat { characters: 3, has_intensity: false, has_echoes: false };
+const ALL: ScanFormat = ScanFormat { characters: 3, has_intensity: true, has_echoes: true };
 
 /// A scanner whose every pulse meets something at 2.5 m and something at 5.5 m.
 struct Bench {
@@ -184,109 +186,6 @@ fn the_clock_has_24_bits_and_may_drift() {
     assert!(decode(bench.texts()[0].as_bytes()).unwrap() < 20);
 }
 
-fn scan(echoes: &[&[(f32, f32, f32)]]) -> Scan {
-    let all = echoes.iter().map(|step| {
-        let mut echoes = Echoes::default();
-        for (range_m, intensity, signal) in *step {
-            echoes.push(Return { range_m: *range_m, intensity: *intensity, signal: *signal });
-        }
-        echoes
-    });
-    let truth = PacketTruth::default();
-    let (echoes, fault_effects) = (all.collect(), Vec::new());
-    Scan { revolution: 0, first_step: 0, echoes, fault_effects, truth }
-}
-
-fn profile(change: impl FnOnce(&mut HokuyoProfile)) -> HokuyoProfile {
-    unit("hokuyo-utm30lx-ew", "", change).profile
-}
-
-const ONE: ScanFormat = ScanFormat { characters: 3, has_intensity: false, has_echoes: false };
-const ALL: ScanFormat = ScanFormat { characters: 3, has_intensity: true, has_echoes: true };
-
-/// The distances of each value.
-fn distances(
-    profile: &HokuyoProfile,
-    scan: &Scan,
-    format: ScanFormat,
-    last: u32,
-    cluster: u32,
-) -> Vec<Vec<u32>> {
-    let wanted = Wanted { format, steps: 0..=last, cluster };
-    let (data, _) = scan_data(profile, &wanted, scan, 0);
-    assert_eq!(data.steps.len(), wanted.values());
-    let of = |step: &crate::wire::scip::scan::Step| {
-        std::iter::once(&step.first).chain(&step.others).map(|echo| echo.distance).collect()
-    };
-    data.steps.iter().map(of).collect()
-}
-
-#[test]
-fn distances_are_millimetres_and_codes() {
-    let measured = scan(&[
-        &[(1.0004, 1.0, 1.0)],
-        &[(1.0006, 1.0, 1.0)],
-        &[],
-        &[(0.0224, 1.0, 1.0)],
-        &[(0.0226, 1.0, 1.0)],
-        &[(60.001, 1.0, 1.0)],
-    ]);
-    let plain = profile(|_| {});
-    let flat = |last, cluster| -> Vec<u32> {
-        distances(&plain, &measured, ONE, last, cluster).into_iter().flatten().collect()
-    };
-    assert_eq!(flat(5, 1), [1000, 1001, 1, 4, 23, 1]);
-    // Of a group the least distance; codes are none. The last group is shorter.
-    assert_eq!(flat(5, 4), [1000, 23]);
-    assert_eq!(flat(5, 5), [23, 1]);
-    let first = profile(|profile| profile.distances.cluster = ClusterRule::First);
-    assert_eq!(distances(&first, &measured, ONE, 5, 2), [[1000], [1], [23]]);
-    // Steps that are not measured have a code of their own.
-    let narrow = profile(|profile| profile.steps.last = 3);
-    assert_eq!(distances(&narrow, &measured, ONE, 4, 1)[4], [5]);
-}
-
-#[test]
-fn echoes_are_chosen_and_ordered_as_the_profile_says() {
-    let four: &[(f32, f32, f32)] =
-        &[(1.0, 0.1, 0.1), (2.0, 0.9, 0.4), (3.0, 0.5, 0.2), (4.0, 1.0, 0.9)];
-    let measured = scan(&[four]);
-    for (order, expected) in [
-        (EchoOrder::NearToFar, [1000, 2000, 3000]),
-        (EchoOrder::FarToNear, [3000, 2000, 1000]),
-        (EchoOrder::StrongestFirst, [2000, 3000, 1000]),
-    ] {
-        let profile = profile(|profile| profile.echoes.order = order);
-        assert_eq!(distances(&profile, &measured, ALL, 0, 1), [expected]);
-    }
-    for (single, expected) in
-        [(EchoChoice::First, 1000), (EchoChoice::Strongest, 2000), (EchoChoice::Last, 3000)]
-    {
-        let profile = profile(|profile| profile.echoes.single = single);
-        assert_eq!(distances(&profile, &measured, ONE, 0, 1), [[expected]]);
-    }
-}
-
-#[test]
-fn intensities_follow_the_stated_model() {
-    let counts = |profile: &HokuyoProfile, range_m: f32, intensity: f32| {
-        let wanted = Wanted { format: ALL, steps: 0..=0, cluster: 1 };
-        let measured = scan(&[&[(range_m, intensity, 1.0)]]);
-        scan_data(profile, &wanted, &measured, 0).0.steps[0].first.intensity
-    };
-    // A square root of light that falls with the square of distance: 4000 at 1 m, half at 2 m.
-    let plain = profile(|_| {});
-    assert_eq!(counts(&plain, 1.0, 1.0), 4000);
-    assert_eq!(counts(&plain, 2.0, 1.0), 2000);
-    assert_eq!(counts(&plain, 1.0, 0.25), 2000);
-    assert_eq!(counts(&plain, 0.03, 1.0), 65_535);
-    let flat = profile(|profile| {
-        profile.intensity.falloff = 0.0;
-        profile.intensity.power = 1.0;
-    });
-    assert_eq!(counts(&flat, 20.0, 0.5), 2000);
-}
-
 #[test]
 fn only_what_will_be_sent_is_measured() {
     let mut bench = Bench::connected("hokuyo-utm30lx-ew", "");
@@ -384,141 +283,6 @@ fn texts_are_those_of_the_sensor() {
     let time = said.lines().find(|line| line.starts_with("TIME")).unwrap().to_owned();
     assert_eq!(said.replace(&time, "TIME:0N8o;~"), expected);
     assert_eq!(decode(&time.as_bytes()[5..9]), Ok(123_455));
-}
-
-fn stalls(windows: &[(u64, Option<u64>)]) -> DeviceFaults {
-    let timed = |(start_ms, duration_ms): &(u64, Option<u64>)| Timed {
-        fault: 3,
-        schedule: Schedule {
-            start: SimTime(start_ms * MS),
-            duration_ns: duration_ms.map(|ms| ms * MS),
-            period_ns: None,
-        },
-        kind: MotorStall { stops_within_ns: None },
-    };
-    windows.iter().map(timed).collect::<Vec<_>>().into()
-}
-
-/// The statuses that a stream shows that is asked for at the first instant, without repetitions.
-fn statuses_with(
-    windows: &[(u64, Option<u64>)],
-    change: impl FnOnce(&mut HokuyoProfile),
-    ms: u64,
-) -> (Bench, Vec<String>) {
-    let mut unit = unit("hokuyo-utm30lx-ew", "", change);
-    unit.set_faults(&stalls(windows));
-    let mut bench = Bench::of(unit);
-    bench.unit.handle_peer(SimTime::ZERO, PEER, true);
-    bench.send("MD0000108001000");
-    bench.run_ms(ms);
-    let mut statuses: Vec<String> =
-        bench.said.iter().map(|(_, _, message)| status(message)).collect();
-    statuses.dedup();
-    (bench, statuses)
-}
-
-#[test]
-fn a_motor_that_is_held_shortly_pauses_the_stream() {
-    let fast = |profile: &mut HokuyoProfile| profile.motor.spin_up_ns = 200 * MS;
-    let (mut bench, statuses) = statuses_with(&[(500, Some(300))], fast, 2000);
-    assert_eq!(statuses, ["00", "99", "21", "98", "99"]);
-    let at = |wanted: &str| {
-        bench.said.iter().find(|(_, _, message)| status(message) == wanted).unwrap().0
-    };
-    assert_eq!((at("21"), at("98")), (SimTime(500 * MS), SimTime(1000 * MS)));
-    let effect = FaultEffect { fault: 3, window: 0, kind: EffectKind::Stalled { rpm: 0 } };
-    assert_eq!(bench.effects, [effect]);
-    // Nothing is measured meanwhile that is sent.
-    let gap = bench.said.windows(2).map(|pair| pair[1].0.0 - pair[0].0.0).max();
-    assert!(gap >= Some(495 * MS), "{gap:?}");
-    assert_eq!(bench.ask("QT"), "00");
-}
-
-#[test]
-fn a_motor_that_is_held_for_long_is_a_failure() {
-    let (mut bench, statuses) = statuses_with(&[(500, Some(3000))], |_| {}, 2000);
-    assert_eq!(statuses, ["00", "99", "21", "50"]);
-    for (command, code) in [("BM", "0L"), ("MD0000108001000", "0L"), ("RS", "0L"), ("QT", "00")] {
-        assert_eq!(bench.ask(command), code, "{command}");
-    }
-    assert_eq!(bench.ask("%ST"), "00");
-    assert_eq!(bench.texts(), ["900"]);
-    assert_eq!(bench.ask("II"), "00");
-    assert!(bench.texts().contains(&"STAT:Abnormal 500 motor error.".to_owned()));
-    // It turns again 3 s after it was let go.
-    bench.run_ms(5000);
-    assert_eq!(bench.ask("BM"), "00");
-    let lasting = |profile: &mut HokuyoProfile| profile.failure.recovers = false;
-    let (mut bench, _) = statuses_with(&[(500, Some(3000))], lasting, 20_000);
-    assert_eq!(bench.ask("BM"), "0L");
-    assert_eq!(bench.ask("RB"), "01");
-    assert_eq!(bench.ask("RB"), "00");
-    bench.run_ms(1010);
-    assert_eq!(bench.closed, [PEER]);
-}
-
-#[test]
-fn without_power_it_forgets_all_and_then_boots() {
-    for profile in ["hokuyo-utm30lx-ew", "hokuyo-urg04lx"] {
-        let is_serial = profile == "hokuyo-urg04lx";
-        let settings = if is_serial { "baud_rate = 750000" } else { "" };
-        let mut bench = Bench::connected(profile, settings);
-        let boot_ms = bench.unit.profile.timing.boot_ns / MS;
-        let schedule =
-            Schedule { start: SimTime(500 * MS), duration_ns: Some(1000 * MS), period_ns: None };
-        let cut = Timed { fault: 0, schedule, kind: PowerCycle };
-        bench.unit.set_faults(&DeviceFaults::from(vec![cut]));
-        bench.run_ms(5);
-        if is_serial {
-            bench.ask("SCIP2.0");
-        }
-        bench.ask("BM");
-        let stream = if is_serial { "MD0044072501000" } else { "ME0000108001000" };
-        bench.ask(stream);
-        bench.run_ms(490 - bench.unit.now.0 / MS);
-        assert!(bench.scans() > 1, "{profile}");
-        bench.run_ms(100);
-        assert_eq!(bench.closed, if is_serial { vec![] } else { vec![PEER] });
-        bench.said.clear();
-        bench.send("QT");
-        // Nobody can connect.
-        if !is_serial {
-            bench.unit.handle_peer(bench.unit.now, PEER, true);
-        }
-        bench.run_ms(920);
-        assert!(bench.said.iter().all(|(due, ..)| due.0 < 700 * MS), "{profile}: it has no power");
-        assert_eq!(bench.closed.len(), if is_serial { 0 } else { 2 });
-        bench.said.clear();
-        if !is_serial {
-            bench.unit.handle_peer(bench.unit.now, PEER, true);
-        }
-        bench.run_ms(20 + boot_ms);
-        assert_eq!(bench.scans(), 0, "{profile}: the laser is off after a start");
-        if is_serial {
-            bench.ask("SCIP2.0");
-        }
-        assert_eq!(bench.ask("VV"), "00");
-        assert_eq!(bench.ask("BM"), "00");
-    }
-}
-
-#[test]
-fn a_single_scan_of_a_motor_that_is_held_is_refused() {
-    let mut unit = unit("hokuyo-utm30lx-ew", "", |_| {});
-    unit.set_faults(&stalls(&[(20, None)]));
-    let mut bench = Bench::of(unit);
-    bench.unit.handle_peer(SimTime::ZERO, PEER, true);
-    assert_eq!(bench.ask("BM"), "00");
-    bench.said.clear();
-    bench.send("GD0000108001");
-    bench.send("%ST");
-    bench.run_ms(40);
-    let said: Vec<String> = bench.said.iter().map(|(_, _, message)| status(message)).collect();
-    assert_eq!(said, ["0M", "00"]);
-    assert_eq!(bench.texts(), ["103"]);
-    bench.run_ms(2000);
-    assert_eq!(bench.ask("%ST"), "00");
-    assert_eq!(bench.texts(), ["900"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::profile::{ClockErrors, Decimation, ImuIdentity, ImuProfile, ImuSettin
 use super::settings_read::{MODEL, limit, magnetic_field, model};
 use crate::config::profile::read::PROFILES;
 use crate::config::profile::{Profile, baud_rate, lag};
+use crate::config::toml::key_types::{KeyType, Time};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::imu::settings::ImuModel;
@@ -37,8 +38,8 @@ struct Line {
 fn line(mut table: TableReader<'_>) -> Option<Line> {
     let rates = line_read::baud_rates(&mut table);
     let transmit_buffer_bytes = line_read::transmit_buffer_bytes(&mut table, PROFILES);
-    let ms = Limit::new(0.0..=10_000.0, "ms", PROFILES);
-    let mut delay = |key| table.required(key).number(&ms).map(|ms| (ms * 1e6).round() as u64);
+    let time = Time(Limit::new(0.0..=10_000.0, "ms", PROFILES), 1e6);
+    let mut delay = |key| time.read(&table.required(key));
     let (reply_delay_ns, output_delay_ns, boot_ns) =
         (delay("reply_delay_ms"), delay("output_delay_ms"), delay("boot_ms"));
     let lag_ns = lag::of_profile(&mut table);
@@ -75,7 +76,7 @@ fn output(mut table: TableReader<'_>, family: ImuFamily) -> Option<Output> {
         let label = "allowed: rates whose period is a whole number of nanoseconds";
         table.fault(place.fault("samples would not fall on whole nanoseconds", label));
     }
-    let window_ms = table.required("window_ms").number(&window_limit());
+    let window_ns = Time(window_limit(), 1e6).read(&table.required("window_ms"));
     let most = Limit::new(1..=i128::from(sample_rate_hz.unwrap_or(10_000)), "Hz", "sample_rate_hz");
     let max_rate_hz = table.required("max_rate_hz").integer_that_limits::<u32>(&most);
     let rate_field = table.required("rate_hz");
@@ -90,7 +91,7 @@ fn output(mut table: TableReader<'_>, family: ImuFamily) -> Option<Output> {
     table.finish();
     Some(Output {
         sample_rate_hz: sample_rate_hz?,
-        window_ns: (window_ms? * 1e6).round() as u64,
+        window_ns: window_ns?,
         rate_hz: rate_hz?,
         max_rate_hz: max_rate_hz?,
         decimation: decimation?,

@@ -6,6 +6,7 @@ use super::profile::{
 use crate::config::profile::lag;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::{KeyType, Time};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::joint_lines::{MAX_WORD_LEN, is_word};
@@ -74,8 +75,7 @@ struct UnitKeys {
 }
 
 fn delay(field: &Field<'_>) -> Option<u64> {
-    let ms = Limit::new(0.0..=10_000.0, "ms", PROFILES);
-    field.number(&ms).map(|ms| (ms * 1e6).round() as u64)
+    Time(Limit::new(0.0..=10_000.0, "ms", PROFILES), 1e6).read(field)
 }
 
 fn unit(mut table: TableReader<'_>) -> Option<UnitKeys> {

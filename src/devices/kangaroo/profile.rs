@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::KangarooUnit;
 use crate::config::toml::key_types::{OneOf, Time, TrueOrFalse};
 use crate::config::toml::keys::{Keys, SharedKeys};
+use crate::config::toml::reader::Limit;
 use crate::drive_base::profile::{PROFILES, limit};
-use crate::drive_base::profile_read::whole;
 use crate::drive_base::{Dialect, Protocol, Unit};
 
 /// How the channels of a Kangaroo are used.
@@ -27,7 +27,7 @@ keys! {
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct KangarooSettings {
         /// Address of the controller in packets.
-        pub address: u8, whole(128, 255, "", "Kangaroo's packet serial");
+        pub address: u8, Limit::new(128..=255, "", "Kangaroo's packet serial");
         /// Use of the channels: two motors, or drive and turn.
         pub channels: Channels, OneOf(&Channels::WORDS, PROFILES);
         /// Encoder counts of one unit before a host sets units.

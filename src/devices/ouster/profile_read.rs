@@ -120,7 +120,7 @@ pub(crate) fn settings(
         && multiplier.is_some_and(|multiplier| multiplier != 1.0)
         && let Some(place) = field.place()
     {
-        keys.table.fault(place.fault("firmware 2.0 multiplies no signal", "allowed: 1"));
+        keys.table.fault(place.fault("firmware 2.0 cannot multiply the signal", "allowed: 1"));
     }
     keys.put(multiplier, &mut all.signal_multiplier);
     let field = keys.field("phase_lock_enable");
@@ -132,7 +132,7 @@ pub(crate) fn settings(
         && let Some(place) = field.place()
     {
         let label = "allowed: with timestamp_mode = \"TIME_FROM_PTP_1588\" or of a sync pulse";
-        keys.table.fault(place.fault("a phase lock needs an outer clock", label));
+        keys.table.fault(place.fault("a phase lock needs an external clock", label));
     }
     let whole = Limit::new(0..=360_000, "thousandths of a degree", MANUAL);
     keys.integer("phase_lock_offset_mdeg", &whole, &mut all.phase_lock_offset_mdeg);
@@ -167,7 +167,7 @@ fn packet(mut keys: Keys<'_>, defaults: &mut OusterSettings) -> Option<PacketPro
         && let Some(place) = field.place()
     {
         let label = "allowed: one or more, the factory's first";
-        keys.table.fault(place.fault("a firmware has at least one lidar profile", label));
+        keys.table.fault(place.fault("a firmware needs at least one lidar profile", label));
     }
     keys.put(formats, &mut all.formats);
     keys.choice("footer", &FOOTERS, PROFILES, &mut all.footer);
@@ -188,7 +188,7 @@ fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<Lid
         && let Some(place) = field.place()
     {
         let label = "allowed: one or more, the factory's first";
-        keys.table.fault(place.fault("a firmware has at least one lidar mode", label));
+        keys.table.fault(place.fault("a firmware needs at least one lidar mode", label));
     }
     let is_fast = modes.as_ref().and_then(|modes| modes.first()).is_some_and(|mode| mode.is_fast());
     keys.put(modes, &mut all);

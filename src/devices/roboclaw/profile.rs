@@ -7,7 +7,6 @@ use crate::config::toml::key_types::{OneOf, Time, TrueOrFalse};
 use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::Limit;
 use crate::drive_base::profile::{PROFILES, limit};
-use crate::drive_base::profile_read::whole;
 use crate::drive_base::{Dialect, Protocol, Unit};
 
 /// How many bits a RoboClaw's status has.
@@ -52,7 +51,7 @@ keys! {
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct RoboClawSettings {
         /// Address of the controller in packets.
-        pub address: u8, whole(128, 135, "", "RoboClaw's packet serial");
+        pub address: u8, Limit::new(128..=135, "", "RoboClaw's packet serial");
         /// Whether the unit answers to every address, as over USB.
         pub answers_all_addresses as "all_addresses": bool, TrueOrFalse;
         /// Pause within a packet that discards the packet.

@@ -6,8 +6,7 @@ use super::SabertoothUnit;
 use crate::config::toml::key_types::{OneOf, Time};
 use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::Limit;
-use crate::drive_base::profile::PROFILES;
-use crate::drive_base::profile_read::{delay_limit, whole};
+use crate::drive_base::profile::{PROFILES, delay_limit};
 use crate::drive_base::{Dialect, Protocol, Unit};
 
 /// How a Sabertooth is talked to: its switches.
@@ -28,7 +27,7 @@ keys! {
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct SabertoothSettings {
         /// Address of the controller in packets.
-        pub address: u8, whole(128, 135, "", "Sabertooth's packet serial");
+        pub address: u8, Limit::new(128..=135, "", "Sabertooth's packet serial");
         /// Whether the controller reads packets or single bytes.
         pub mode: SabertoothMode, OneOf(&SabertoothMode::WORDS, PROFILES);
         /// Motors stop after this time without a command, until a host sets another time; 0: never.

@@ -74,9 +74,7 @@ impl StreamDecoder for ColaDecoder {
     }
 
     fn headline(&self, totals: &Totals) -> String {
-        let span = totals.duration_s().map(|span_s| format!(", {span_s:.3} s"));
-        let span = span.unwrap_or_default();
-        format!("{} telegrams, {} bytes{span}", totals.frames, totals.framed_bytes)
+        totals.framed("telegrams")
     }
 
     fn facts(&self, totals: &Totals) -> Facts {

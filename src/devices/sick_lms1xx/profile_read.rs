@@ -4,6 +4,7 @@ use crate::config::profile::Profile;
 use crate::config::profile::read::PROFILES;
 use crate::config::profile::{lag, lidar};
 use crate::config::toml::diagnostic::Place;
+use crate::config::toml::key_types::{KeyType, Time};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sick_lms1xx::profile::{
@@ -153,8 +154,8 @@ fn scan(mut table: TableReader<'_>) -> Option<Scan> {
         let label = "allowed: at most at the first direction, a turn before the last one";
         table.fault(place.fault("the zero index is not between two scans", label));
     }
-    let delay_limit = Limit::new(0.0..=1000.0, "ms", PROFILES);
-    let delay = table.required("transmission_delay_ms").number(&delay_limit);
+    let delay = Time(Limit::new(0.0..=1000.0, "ms", PROFILES), 1e6);
+    let delay = delay.read(&table.required("transmission_delay_ms"));
     let lag_ns = lag::of_profile(&mut table);
     let scale_factor = table.required("scale_factor").integer(&scale_limit());
     table.finish();
@@ -162,7 +163,7 @@ fn scan(mut table: TableReader<'_>) -> Option<Scan> {
         field: field?,
         modes: modes?,
         zero_index: zero_index?,
-        transmission_delay_ns: (delay? * 1e6).round() as u64,
+        transmission_delay_ns: delay?,
         lag_ns: lag_ns?,
         scale_factor: scale_factor?,
     })
@@ -180,7 +181,7 @@ fn modes(field: &Field<'_>) -> Option<Vec<ScanMode>> {
     let modes: Option<Vec<_>> = modes.into_iter().collect();
     if modes.as_ref().is_some_and(Vec::is_empty) {
         let label = format!("allowed: {expected}");
-        field.fault(place.fault("a scanner has at least one scan mode", label));
+        field.fault(place.fault("a scanner needs at least one scan mode", label));
         return None;
     }
     modes
@@ -204,9 +205,9 @@ struct Motor {
 }
 
 fn motor(mut table: TableReader<'_>) -> Option<Motor> {
-    let limit = seconds_limit();
+    let time = Time(seconds_limit(), 1e9);
     let [boot, start, leave_standby, settle] = ["boot_s", "start_s", "leave_standby_s", "settle_s"]
-        .map(|key| table.required(key).number(&limit).map(to_ns));
+        .map(|key| time.read(&table.required(key)));
     let states = Limit::new(0..=7, "", "STlms: the states of LMS1xx and LMS5xx");
     let stalled = table.required("stalled_state").integer(&states);
     table.finish();
@@ -251,8 +252,8 @@ fn protocol(mut table: TableReader<'_>) -> Option<Protocol> {
     let accepted = table.required("dialects").choice(&AcceptedDialects::WORDS, PROFILES);
     let host_dialect = table.required("host_dialect").choice(&Dialect::WORDS, PROTOCOL);
     let telegram_version = table.required("telegram_version").integer(&two_bytes());
-    let reply = Limit::new(0.01..=1000.0, "ms", PROFILES);
-    let reply_ms = table.required("reply_ms").number(&reply);
+    let reply = Time(Limit::new(0.01..=1000.0, "ms", PROFILES), 1e6);
+    let reply = reply.read(&table.required("reply_ms"));
     let run_result = table.required("run_result").integer(&Limit::new(0..=1, "", PROTOCOL));
     let byte = Limit::new(0.0..=255.0, "", "the wire format: a bit an output");
     let outputs = table.required("digital_outputs").numbers::<2>(&byte);
@@ -270,7 +271,7 @@ fn protocol(mut table: TableReader<'_>) -> Option<Protocol> {
         accepted_dialects: accepted?,
         host_dialect: host_dialect?,
         telegram_version: telegram_version?,
-        reply_ns: (reply_ms? * 1e6).round() as u64,
+        reply_ns: reply?,
         run_result: run_result?,
         digital_outputs: outputs?.map(|byte| byte as u8),
         outputs: output_count?,
@@ -441,10 +442,6 @@ fn text(field: &Field<'_>) -> Option<String> {
 
 fn to_wire(degrees: f64) -> i32 {
     (degrees * PER_DEGREE).round() as i32
-}
-
-fn to_ns(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
 }
 
 fn two_bytes() -> Limit<i128> {
