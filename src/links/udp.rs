@@ -58,7 +58,7 @@ impl Siblings {
         self.0.lock().expect("no holder panics")
     }
 
-    /// Runs `bind`, which takes their address and port for one more socket. No other socket gets them by that.
+    /// Runs `bind`, which takes their address and port for one more socket. No other socket can get them.
     fn shared<T>(&self, bind: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let all = self.all();
         let share = |on| all.iter().try_for_each(|socket| socket.set_reuse_address(on));
@@ -103,7 +103,7 @@ impl UdpLink {
         Self::opened(options, first.siblings.clone())
     }
 
-    /// Runs `open`, which may take this socket's address and port for another socket. No other socket gets them by that.
+    /// Runs `open`, which may take this socket's address and port for another socket. No other socket can get them.
     ///
     /// # Errors
     /// Those of `open`, and the system's.

@@ -103,8 +103,8 @@ pub fn crc16_livox(bytes: &[u8]) -> u16 {
     LIVOX_16.checksum(bytes)
 }
 
-/// The CRC-32 of a frame in Livox's SDK 1: polynomial 0x04c11db7 reflected, final xor all ones, start 0x564f580a with the
-/// same xor.
+/// The CRC-32 of a frame in Livox's SDK 1: polynomial 0x04c11db7 reflected, start 0x564f580a xor all ones, final xor
+/// all ones.
 pub fn crc32_livox(bytes: &[u8]) -> u32 {
     LIVOX_32.checksum(bytes)
 }

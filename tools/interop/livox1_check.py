@@ -4,20 +4,20 @@ with the ground truth.
 
 `points`: a robot drives a circle in the built-in scene `room`, with one ray a pulse and without errors. A host that is
 written from the protocol's documents (livox1_host.py) asks each unit for each of its formats. Every point must be on a
-wall at its time and in the direction that the closed form of the pattern has then; every inertial sample must be that of
-the circle. `commands`: the same host loses and ends connections, and reads what it has set. `avia`, `horizon`, `mid40`:
-openpylivoxv2 discovers, connects, sets and records a unit with nine rays a pulse and the profile's errors. Every point and
-sample in its files must be that of a recording of the same rig, whose points `menura join` labels with the truth.
+wall at its time and in the direction that the closed form of the pattern has then; every inertial sample must be that
+of the circle. `commands`: the same host loses and ends connections, and reads what it has set. `avia`, `horizon`,
+`mid40`: openpylivoxv2 discovers, connects, sets and records a unit with nine rays a pulse and the profile's errors.
+Every point and sample in its files must be that of a recording of the same rig, whose points `menura join` labels with
+the ground truth.
 
-Runs in a network namespace of its own (`unshare -rn`), because openpylivoxv2 broadcasts to every network. Exit code 0 when
-all is well, 1 when a check fails, 2 when Menura itself did not run.
+Runs in a network namespace of its own (`unshare -rn`), because openpylivoxv2 broadcasts to every network. Exit code 0
+when all is well, 1 when a check fails, 2 when Menura itself did not run.
 """
 
 import argparse
 import contextlib
 import functools
 import io
-import json
 import os
 import socket
 import struct
@@ -31,7 +31,8 @@ import dpkt
 import numpy as np
 
 import room
-from livox1_host import DATA_PORT, FORMATS, HEAD, IMU_PORT, LIDAR, Host, head, points_of
+from livox1_host import DATA_PORT, FORMATS, HEAD, IMU_PORT, LIDAR, Host, frame, head, points_of
+from livox_check import ONE_RAY, on_circle, start_ns
 from receiving import DropCounter, Judged, Result, Watch, comes, enlarge_buffer, excuse_for, repeated
 
 RIG = room.SCENE + """\
@@ -49,14 +50,10 @@ ptp = "locked"
 broadcast_period_s = 0.1
 {settings}
 """
-ONE_RAY = 'errors = "none"\nbeam = { shape = "ray", min_range_m = 0.1, sees = { reflectance = 0.0 } }\n'
-SPEED_M_S, RADIUS_M, CENTRE_M = 4.0, 5.0, np.array([1.0, -2.0])
-# WGS84 at 33.4712 degrees and 94 m.
-GRAVITY_M_S2, STANDARD_M_S2 = 9.7956, 9.80665
 # Half a step of each axis, or of range and both angles at 40 m; and what the truth's straight lines between rows leave.
 OFF_THE_WALL_M = [0.0016, 0.0070]
-# Pulses a second, lines, device type, broadcast code, firmware, the inertial unit's place, data types by coordinates and
-# return mode.
+# Pulses a second, lines, device type, broadcast code, firmware, the IMU's place, data types by coordinates and return
+# mode.
 UNITS = {
     "mid40": (100_000, 1, 1, "0TFDG3U99101231", "03.08.0000", None, {None: [0, 1]}),
     "mid70": (100_000, 1, 6, "3GGDJ6K00100121", "10.03.0000", None, {0: [0, 1], 2: [4, 5]}),
@@ -154,10 +151,6 @@ class Unit:
         return out
 
 
-def start_ns():
-    return int(room.START_UTC.timestamp()) * 1_000_000_000
-
-
 def aims(model, pulses):
     """Unit vectors (N, 3) of pulses by their numbers."""
     rate, lines = UNITS[model][:2]
@@ -215,7 +208,6 @@ def points(result, arguments, folder):
             motion(result, model, truth, samples, np.array(imu_m))
         else:
             result.expect(f"{model}: no samples", not samples)
-        del out
     return excuse_for(missing, losses)
 
 
@@ -257,22 +249,8 @@ def of_format(result, model, rate, kind, packets, truth):
 def motion(result, model, truth, samples, imu_m):
     """Samples are those of the circle, and as noisy as the profile has it."""
     times = np.array([head(packet)[3] - start_ns() for packet in samples])
-    result.expect(f"{model}: samples each 5 ms", np.all(np.diff(times) == 5_000_000) and np.all(times % 5_000_000 == 0))
-    raw = np.array([struct.unpack_from("<6f", packet, HEAD) for packet in samples])
-    rate, force, time_s = raw[:, :3], raw[:, 3:], times / 1e9
-    at = functools.partial(room.in_world, truth, time_s)
-    place = at(np.broadcast_to(imu_m, (len(times), 3)))
-    turn = SPEED_M_S / RADIUS_M
-    pull = np.zeros_like(place)
-    pull[:, :2] = -turn**2 * (place[:, :2] - CENTRE_M)
-    pull[:, 2] = GRAVITY_M_S2
-    origin = at(np.zeros((len(times), 3)))
-    ahead = [at(np.broadcast_to(axis, (len(times), 3))) - origin for axis in np.eye(3)]
-    wanted = np.stack([np.sum(axis * pull, axis=1) for axis in ahead], -1) / STANDARD_M_S2
-    for what, off, std in (("rates", rate - [0, 0, turn], np.radians(0.14)), ("forces", force - wanted, 0.002)):
-        mean, spread = np.abs(off.mean(0)).max(), off.std(0)
-        result.expect(f"{model}: {what} of the circle", mean < 5 * std / np.sqrt(len(off)) + 2e-4, f"{mean:.5f} off")
-        result.expect(f"{model}: noise of {what}", np.all(np.abs(spread / std - 1) < 0.3), f"{spread}, not {std}")
+    measured = np.array([struct.unpack_from("<6f", packet, HEAD) for packet in samples])
+    on_circle(result, f"{model}: ", truth, times, measured, imu_m, np.radians(0.14), 0.3)
     result.told.append(f"{len(samples)} inertial samples of {model}")
 
 
@@ -352,7 +330,6 @@ start_s = 0.0
 
 
 def handshake_of_another():
-    from livox1_host import frame
     return frame(0, 1, (0, 1), socket.inet_aton("127.0.0.9") + struct.pack("<HHH", 1, 2, 3))
 
 
@@ -376,7 +353,7 @@ class Client:
         return value, text
 
 
-# Data type, settings of a recording, commands before, and bytes of a pulse in the client's file.
+# Data type, settings of a recording, and commands before.
 SESSIONS = {
     "avia": [(2, "", []), (4, 'return_mode = "dual"', [("setLidarReturnMode", 2)])],
     "horizon": [(2, 'return_mode = "first"', [("setLidarReturnMode", 0)])],

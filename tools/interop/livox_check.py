@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Lets Livox-SDK2, the maker's own client, find, set and read a Mid-360 and a HAP of Menura's, and compares the data that it
-delivers with the ground truth.
+"""Lets Livox-SDK2, the maker's own client, find, set and read a Mid-360 and a HAP of Menura's, and compares the data
+that it delivers with the ground truth.
 
 `points`: a robot drives a circle in the built-in scene `room`, with one ray a pulse and without errors. Every point in
 each of the three formats must be on a wall at its time and in the direction that the pattern has then, which is worked
 out here from the closed form; every inertial sample must be that of the circle. `delivered`: nine rays a pulse and the
 profile's errors; each point that the SDK hands on must be that of a recording of the same rig, whose true ranges and
-directions are known. `commands`: settings of the SDK are accepted or refused as docs/COMMANDS.md says; some are read back
-or must change the stream. `lag`: a recording, without the SDK; see livox_lag.py.
+directions are known. `commands`: settings of the SDK are accepted or refused as docs/COMMANDS.md says; some are read
+back or must change the stream. `lag`: a recording, without the SDK; see livox_lag.py.
 
 Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not run.
 """
@@ -15,6 +15,7 @@ Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not
 import argparse
 import contextlib
 import ctypes
+import functools
 import os
 import signal
 import subprocess
@@ -132,7 +133,8 @@ class Bench:
         self.rig = self.folder / "rig.toml"
         self.rig.write_text(RIG.format(
             start_utc=room.START_UTC.strftime("%Y-%m-%dT%H:%M:%SZ"), world=room.WORLD, circle=room.CIRCLE,
-            profile=model.profile, mount=list(room.MOUNT_M), yaw=room.MOUNT_YAW_DEG, link=LINKS[model], settings=settings))
+            profile=model.profile, mount=list(room.MOUNT_M), yaw=room.MOUNT_YAW_DEG, link=LINKS[model],
+            settings=settings))
 
     def __enter__(self):
         self.errors = open(self.folder / "errors", "w+")
@@ -190,7 +192,8 @@ def instants(model, packets):
     return time_ns.ravel() / 1e9, groups.ravel()
 
 
-# The closed form of the maker's table of a Mid-360: horizontal terms (power of the line's place, turns, swings, amplitude, phase).
+# The closed form of the maker's table of a Mid-360: horizontal terms (power of the line's place, turns, swings,
+# amplitude, phase).
 FLAT = [(0, -1, n, a, f) for n, a, f in [
     (0, .84208, -1.5823), (-1, .29500, 1.5687), (1, .14605, -1.5892), (-3, .02147, 1.5687), (3, .00825, -1.5923),
     (-2, .00318, 1.5788), (2, .00318, 1.5398), (-5, .00089, 1.5685), (4, .00051, 1.5389), (-4, .00051, 1.5797),
@@ -202,8 +205,8 @@ FLAT += [(1, *term) for term in [
 FLAT += [(2, -1, 0, .00080, 1.5593), (2, -1, -1, .00032, 1.5695), (2, 1, -2, .00018, 1.6012)]
 
 
-# That of a HAP: left + i up of every line (turns of the fast and of the slow motion, amplitude), and in proportion to the
-# line's place, a quarter turn ahead.
+# That of a HAP: left + i up of every line (turns of the fast and of the slow motion, amplitude), and in proportion to
+# the line's place, a quarter turn ahead.
 BOTH = [
     (-1, 0, .38013), (1, 0, .26833), (0, 1, .09119), (-3, 0, .03792), (-2, -1, .02946), (2, 1, .01648), (3, 0, .01100),
     (2, -1, -.00761), (0, -1, .00725), (-5, 0, .00614), (-4, -1, .00561), (-2, 1, -.00431), (0, 3, -.00301),
@@ -279,22 +282,30 @@ def points(bench, result):
 def motion(result, model, truth, samples):
     """Samples are those of the circle, and as noisy as the profile has it."""
     times = np.array([head(packet)[5] - start_ns() for packet in samples])
-    result.expect("samples each 5 ms", np.all(np.diff(times) == 5_000_000) and np.all(times % 5_000_000 == 0))
-    rate, force = (np.array([sample_of(packet)[part] for packet in samples]) for part in (0, 1))
-    time_s = times / 1e9
-    place = room.in_world(truth, time_s, np.broadcast_to(IMU_M[model], (len(times), 3)))
+    measured = np.array([np.concatenate(sample_of(packet)) for packet in samples])
+    on_circle(result, "", truth, times, measured, IMU_M[model], np.radians(0.1), 0.2)
+    result.told.append(f"{len(samples)} inertial samples")
+
+
+def on_circle(result, whose, truth, times, measured, imu_m, gyro_std_rad_s, most):
+    """Samples (N, 6: rad/s and g) of an IMU at `imu_m` are those of the circle. Their noise is the profile's, with an
+    error of at most the share `most`."""
+    result.expect(f"{whose}samples each 5 ms", np.all(np.diff(times) == 5_000_000) and np.all(times % 5_000_000 == 0))
+    rate, force = measured[:, :3], measured[:, 3:]
+    at = functools.partial(room.in_world, truth, times / 1e9)
+    place = at(np.broadcast_to(imu_m, (len(times), 3)))
     turn = SPEED_M_S / RADIUS_M
     pull = np.zeros_like(place)
     pull[:, :2] = -turn**2 * (place[:, :2] - CENTRE_M)
     pull[:, 2] = GRAVITY_M_S2
-    ahead = [room.in_world(truth, time_s, np.broadcast_to(axis, (len(times), 3)))
-             - room.in_world(truth, time_s, np.zeros((len(times), 3))) for axis in np.eye(3)]
+    origin = at(np.zeros((len(times), 3)))
+    ahead = [at(np.broadcast_to(axis, (len(times), 3))) - origin for axis in np.eye(3)]
     wanted = np.stack([np.sum(axis * pull, axis=1) for axis in ahead], -1) / STANDARD_M_S2
-    for what, off, std in (("rates", rate - [0, 0, turn], np.radians(0.1)), ("forces", force - wanted, 0.002)):
+    for what, off, std in (("rates", rate - [0, 0, turn], gyro_std_rad_s), ("forces", force - wanted, 0.002)):
         mean, spread = np.abs(off.mean(0)).max(), off.std(0)
-        result.expect(f"{what} of the circle", mean < 5 * std / np.sqrt(len(off)) + 2e-4, f"{mean:.5f} off on average")
-        result.expect(f"noise of {what}", np.all(np.abs(spread / std - 1) < 0.2), f"{spread} instead of {std}")
-    result.told.append(f"{len(samples)} inertial samples")
+        result.expect(f"{whose}{what} of the circle", mean < 5 * std / np.sqrt(len(off)) + 2e-4,
+                      f"{mean:.5f} off on average")
+        result.expect(f"{whose}noise of {what}", np.all(np.abs(spread / std - 1) < most), f"{spread} instead of {std}")
 
 
 def delivered(bench, result):

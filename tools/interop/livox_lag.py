@@ -1,10 +1,9 @@
 """The lag between a Livox's points and its inertial samples, from what its packets say.
 
-The robot of examples/mid360.toml walks through a room, and turns to both sides on its way. Its path is fitted to the points:
-cubic splines of east, north and yaw, so that all points of the four walls lie on them at the times of their stamps. The
-robot's first pose and a coarse path are the start of the fit, no more. The lag is that shift of the gyro's stamps with which
-its integral is most like the yaw of the points. It must be zero within LIMIT_S. The same packets with stamps that are 3 ms
-off must not pass.
+The robot of examples/mid360.toml walks through a room, and turns to both sides on its way. Its path is fitted to the
+points: cubic splines of east, north and yaw, so that all points of the four walls lie on them at the times of their
+stamps. A coarse path starts the fit. The lag is the shift of the gyro's stamps with which its integral is most like the
+yaw of the points. It must be zero within LIMIT_S. The same packets with stamps that are 3 ms off must not pass.
 """
 
 import subprocess
@@ -60,8 +59,8 @@ def check(model, menura, folder, result):
         found_s = walk.lag(samples, start_ns, wrong_s)
         result.expect(f"samples with stamps {wrong_s * 1e3:+.0f} ms off are noticed",
                       abs(found_s) > LIMIT_S and abs(found_s - lag_s - wrong_s) < 2e-4, f"{found_s * 1e6:.0f} us")
-    result.told.append(f"{len(points)} packets of points and {len(samples)} samples: samples are stamped {lag_s * 1e6:+.0f} us late; "
-                       f"points {off_m * 1000:.1f} mm rms off the walls")
+    result.told.append(f"{len(points)} packets of points and {len(samples)} samples: samples are stamped "
+                       f"{lag_s * 1e6:+.0f} us late; points {off_m * 1000:.1f} mm rms off the walls")
 
 
 class Walk:
@@ -77,8 +76,8 @@ class Walk:
         self.time_s, self.place = time_s[is_wall], place[is_wall] + mount_m
         self.half_m = np.array(size_m[:2]) / 2
         self.knots = int(np.ceil(time_s[-1] / KNOT_S)) + 3
-        # A start that is some centimetres and degrees off: straight lines between every second of the path.
-        coarse = np.minimum(np.arange(self.knots) - 1, np.inf) * KNOT_S
+        # A start that is some centimetres and degrees off: straight lines from every third knot to the next.
+        coarse = (np.arange(self.knots) - 1) * KNOT_S
         position, turn = truth.pose(np.clip(coarse, 0, None))
         yaw = np.unwrap(2 * np.arctan2(turn[:, 2], turn[:, 3]), period=2 * np.pi)
         keep = np.arange(0, self.knots, 3)

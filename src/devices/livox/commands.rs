@@ -18,6 +18,12 @@ use crate::{Output, REACTION_NS, Transmit};
 /// Answers that may wait; further requests are ignored.
 const MAX_WAITING: u64 = 32;
 
+/// When the unit answers a request of `now`, after those before it; `None` if too many wait.
+pub(super) fn answer_at(now: SimTime, busy_until: SimTime, reply_ns: u64) -> Option<SimTime> {
+    let due = SimTime(busy_until.max(now).0 + reply_ns);
+    (due.0 - now.0 <= MAX_WAITING * reply_ns.max(1)).then_some(due)
+}
+
 impl Livox {
     /// Takes a datagram of a host.
     pub(super) fn hear(&mut self, peer: Peer, bytes: &[u8]) {
@@ -31,10 +37,7 @@ impl Livox {
             return;
         }
         let reply_ns = self.profile.interface.reply_ns;
-        let due = SimTime(self.busy_until.max(now).0 + reply_ns);
-        if due.0 - now.0 > MAX_WAITING * reply_ns.max(1) {
-            return;
-        }
+        let Some(due) = answer_at(now, self.busy_until, reply_ns) else { return };
         let Some(data) = self.answer(&request) else { return };
         self.busy_until = due;
         let answer = request.answer(data).to_bytes();
@@ -184,7 +187,7 @@ impl Livox {
         self.follow(at);
     }
 
-    /// Restarts with what it is set to at `at`, or as soon as that can be: packets stop, and the clock counts from zero.
+    /// Restarts with its settings at `at`, or as soon as it can: packets stop, and the clock counts from zero.
     pub(super) fn restart(&mut self, at: SimTime) {
         let down_at = SimTime(at.0.max(self.now.0 + REACTION_NS));
         self.values.put(key::TARGET_STATE, &[self.values.target_after_boot()]);

@@ -15,7 +15,7 @@ pub(super) fn conjugate(z: DVec2) -> DVec2 {
     DVec2::new(z.x, -z.y)
 }
 
-/// So many numbers side by side: what compilers make vector instructions of.
+/// How many numbers are computed side by side. Compilers make vector instructions of loops of this length.
 pub(super) const LANES: usize = 4;
 
 /// Real numbers side by side.

@@ -1,7 +1,7 @@
 //! Packets of points, inertial samples and pushes, read back.
 //!
-//! The pattern has no rotor. What readers of spinning lidars take for the azimuth is the part of a tenth of a second that
-//! has passed on the unit's clock: a turn is a frame as drivers make them.
+//! The pattern has no rotor. The part of a tenth of a second that has passed on the unit's clock stands for the azimuth
+//! of a spinning lidar: a turn is a frame as drivers make them.
 
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ use crate::wire::livox::key::{Entries, key};
 const IMU: &str = "imu";
 const STATE: &str = "state";
 /// The part of a stamp that is compared, microseconds.
-pub(super) const HOUR_US: u32 = 3_600_000_000;
+const HOUR_US: u32 = 3_600_000_000;
 /// A frame as drivers make them, nanoseconds.
-pub(super) const FRAME_NS: u64 = 100_000_000;
+const FRAME_NS: u64 = 100_000_000;
 
 /// The profile that the user has named.
 #[derive(Clone, Debug)]
@@ -67,8 +67,14 @@ fn push(payload: &[u8]) -> Option<Entries> {
     parse_keys(&frame.data).ok()
 }
 
-fn stamp(head: &data::Head) -> Stamp {
-    Stamp { us: (head.time_ns / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
+/// The stamp of a packet of this time.
+pub(super) fn stamp(time_ns: u64) -> Stamp {
+    Stamp { us: (time_ns / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
+}
+
+/// The part of a frame that has passed at a time, hundredths of a degree of a turn.
+pub(super) fn turned_centideg(time_ns: u64) -> u16 {
+    (time_ns % FRAME_NS * 36_000 / FRAME_NS) as u16
 }
 
 /// The points of a packet, if it is one of points.
@@ -85,12 +91,50 @@ fn position_m(kind: DataType, point: &Point) -> DVec3 {
     match kind {
         DataType::Cartesian => DVec3::new(a, b, c) * 1e-3,
         DataType::Cartesian16 => DVec3::new(a, b, c) * 1e-2,
-        DataType::Spherical => {
-            let [(sin_theta, cos_theta), (sin_phi, cos_phi)] =
-                [b, c].map(|angle| libm::sincos((angle * ANGLE_STEP_DEG).to_radians()));
-            DVec3::new(sin_theta * cos_phi, sin_theta * sin_phi, cos_theta) * a * 1e-3
-        }
+        DataType::Spherical => spherical_m(a, [b, c]),
     }
+}
+
+/// Where a spherical point is, metres: `depth` in millimetres, theta and phi in steps.
+pub(super) fn spherical_m(depth: f64, angles: [f64; 2]) -> DVec3 {
+    let [(sin_theta, cos_theta), (sin_phi, cos_phi)] =
+        angles.map(|angle| libm::sincos((angle * ANGLE_STEP_DEG).to_radians()));
+    DVec3::new(sin_theta * cos_phi, sin_theta * sin_phi, cos_theta) * depth * 1e-3
+}
+
+/// The return of a line at a place.
+pub(super) fn shot(line: usize, at: DVec3, intensity: u8) -> Shot {
+    Shot {
+        laser: line as u16,
+        azimuth_deg: libm::atan2(-at.y, at.x).to_degrees().rem_euclid(360.0),
+        elevation_deg: libm::atan2(at.z, at.truncate().length()).to_degrees(),
+        range_m: at.length(),
+        intensity,
+    }
+}
+
+/// A return at a place of pulse number `pulse` of a packet; the lines fire in their order.
+pub(super) fn cloud_point(at: DVec3, intensity: u8, pulse: usize, lines: usize) -> CloudPoint {
+    CloudPoint {
+        position_m: at,
+        intensity: intensity.into(),
+        laser: pulse % lines,
+        firing: pulse / lines,
+        range_m: at.length(),
+    }
+}
+
+/// The text before the first zero, if it is printable.
+pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
+    let text: Vec<u8> = bytes.iter().copied().take_while(|byte| *byte != 0).collect();
+    let is_plain = text.iter().all(u8::is_ascii_graphic);
+    String::from_utf8(text).ok().filter(|_| is_plain)
+}
+
+/// An inertial sample as a line.
+pub(super) fn sample_text(sample: &Inertial, time_ns: u64) -> String {
+    let ([x, y, z], [p, q, r]) = (sample.acceleration_g, sample.gyro_rad_s);
+    format!("imu  {x:+.4} {y:+.4} {z:+.4} g  {p:+.4} {q:+.4} {r:+.4} rad/s  t {time_ns} ns")
 }
 
 fn time_name(head: &data::Head) -> &'static str {
@@ -124,9 +168,7 @@ impl LivoxDecoder {
 
     fn serial(&self) -> Option<String> {
         let (_, value) = self.state.0.iter().find(|(key, _)| *key == key::SERIAL)?;
-        let text: Vec<u8> = value.iter().copied().take_while(|byte| *byte != 0).collect();
-        let is_plain = text.iter().all(u8::is_ascii_graphic);
-        String::from_utf8(text).ok().filter(|_| is_plain)
+        text_of(value)
     }
 
     fn state_of(&self, key: u16) -> Option<u8> {
@@ -145,8 +187,8 @@ impl DatagramDecoder for LivoxDecoder {
             return Some(Head { kind: STATE, stamp: None });
         }
         Some(match Packet::parse(payload).ok()? {
-            Packet::Points(head, ..) => Head { kind: DATA, stamp: Some(stamp(&head)) },
-            Packet::Inertial(head, _) => Head { kind: IMU, stamp: Some(stamp(&head)) },
+            Packet::Points(head, ..) => Head { kind: DATA, stamp: Some(stamp(head.time_ns)) },
+            Packet::Inertial(head, _) => Head { kind: IMU, stamp: Some(stamp(head.time_ns)) },
         })
     }
 
@@ -192,9 +234,8 @@ impl DatagramDecoder for LivoxDecoder {
 
     fn sweep(&self, payload: &[u8]) -> Sweep {
         let Some((head, kind, data)) = of_points(payload) else { return Sweep::default() };
-        let centideg = head.time_ns % FRAME_NS * 36_000 / FRAME_NS;
         Sweep {
-            azimuths_centideg: vec![centideg as u16],
+            azimuths_centideg: vec![turned_centideg(head.time_ns)],
             returns: points(kind, data)
                 .map(|point| RawReturn {
                     is_empty: point.is_empty(kind),
@@ -212,13 +253,7 @@ impl DatagramDecoder for LivoxDecoder {
         let seen = points(kind, data).enumerate().filter(|(_, point)| !point.is_empty(kind));
         seen.map(|(index, point)| {
             let at = position_m(kind, &point);
-            Shot {
-                laser: (index % lines) as u16,
-                azimuth_deg: libm::atan2(-at.y, at.x).to_degrees().rem_euclid(360.0),
-                elevation_deg: libm::atan2(at.z, at.truncate().length()).to_degrees(),
-                range_m: at.length(),
-                intensity: point.reflectivity,
-            }
+            shot(index % lines, at, point.reflectivity)
         })
         .collect()
     }
@@ -254,13 +289,7 @@ impl DatagramDecoder for LivoxDecoder {
             return format!("state  {}", keys.join(" "));
         }
         match Packet::parse(payload) {
-            Ok(Packet::Inertial(head, sample)) => {
-                let ([x, y, z], [p, q, r]) = (sample.acceleration_g, sample.gyro_rad_s);
-                format!(
-                    "imu  {x:+.4} {y:+.4} {z:+.4} g  {p:+.4} {q:+.4} {r:+.4} rad/s  t {} ns",
-                    head.time_ns
-                )
-            }
+            Ok(Packet::Inertial(head, sample)) => sample_text(&sample, head.time_ns),
             Ok(Packet::Points(head, kind, data)) => {
                 let seen = points(kind, data).filter(|point| !point.is_empty(kind)).count();
                 format!(
@@ -357,14 +386,8 @@ impl DatagramDecoder for LivoxDecoder {
                     if point.is_empty(kind) {
                         continue;
                     }
-                    let position_m = position_m(kind, &point);
-                    out.push(CloudPoint {
-                        position_m,
-                        intensity: point.reflectivity.into(),
-                        laser: index % lines,
-                        firing: index / lines,
-                        range_m: position_m.length(),
-                    });
+                    let at = position_m(kind, &point);
+                    out.push(cloud_point(at, point.reflectivity, index, lines));
                 }
             }),
         })

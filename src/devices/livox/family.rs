@@ -88,7 +88,7 @@ impl Family for LivoxFamily {
     }
 
     fn follows_ptp(&self, settings: &LivoxSettings) -> bool {
-        matches!(settings.clock.ptp, PtpState::Wire | PtpState::Virtual)
+        settings.clock.ptp.has_slave()
     }
 
     fn speaks_ptp(&self, settings: &LivoxSettings) -> bool {

@@ -1,6 +1,6 @@
 //! Where a HAP's lines point: a closed form that is fitted to the maker's table.
 //!
-//! Six lines fire together. The table is a recording: it leaves points out, and the phases of its two motions wander, by
+//! Six lines fire together. The table is a recording: it leaves points out, and the phases of its two motions wander by
 //! 0.09 and 0.025 radians rms. With that wander taken out, the closed form's directions are off by 0.25 degrees rms, by
 //! more than 0.73 degrees for one point in a hundred, and by 1.6 degrees at most.
 
@@ -80,8 +80,8 @@ impl HapPattern {
         Self { start: START_RAD.map(|rad| Lanes::all(unit(rad))) }
     }
 
-    /// Writes the unit vectors of the six lines of several groups, whose motions have turned by `fast` and `slow`; the slow
-    /// one turns backward.
+    /// Writes the unit vectors of the six lines of several groups, whose motions have turned by `fast` and `slow`; the
+    /// slow one turns backward.
     pub fn groups(&self, fast: Lanes, slow: Lanes, aims: &mut [DVec3]) {
         let fast = fast.times(self.start[0]).powers::<POWERS>();
         let slow = slow.conjugate().times(self.start[1]).powers::<POWERS>();

@@ -17,6 +17,7 @@ mod family;
 mod faults;
 pub mod first;
 mod hap;
+mod held;
 mod inertial;
 mod pattern;
 mod planner;
@@ -33,14 +34,13 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::spinning::backlog::{Backlog, Held, PacketPlan as _};
+use super::spinning::backlog::{Backlog, PacketPlan as _};
 use super::{CableSignal, Device, Output, Transmit};
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::livox::profile::{LivoxProfile, LivoxSettings};
 use crate::ptp::PtpSend;
 use crate::ptp::account::ClockAccount;
-use crate::sensors::fault::{EffectKind, effects};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::lidar_with_imu::LidarWithImu;
@@ -55,6 +55,7 @@ use crate::wire::livox::key::state;
 use crate::wire::port::Peer;
 use crate::wire::ptp::identity_of;
 use clock::LivoxClock;
+use held::held;
 use inertial::Inertial;
 use pattern::Pattern;
 use planner::{PacketPlan, Planner};
@@ -215,15 +216,10 @@ impl Livox {
     /// Stamps and sends the packets whose times the clock knows.
     fn release(&mut self) {
         let known_to = if self.is_wired { self.now } else { SimTime(u64::MAX) };
-        while let Some(held) = self.backlog.known_by(known_to) {
-            let Held { stamped, points, due, mut payload, fault_effects, truth, .. } = held;
-            seal(&mut payload, self.clock.time_type(stamped), self.clock.shows_ns(stamped));
-            self.backlog.ready.push_back(Transmit {
-                points,
-                fault_effects,
-                truth,
-                ..Transmit::datagram(due, payload)
-            });
+        while let Some(mut held) = self.backlog.known_by(known_to) {
+            let stamped = held.stamped;
+            seal(&mut held.payload, self.clock.time_type(stamped), self.clock.shows_ns(stamped));
+            self.backlog.ready.push_back(held.into());
         }
     }
 
@@ -288,24 +284,11 @@ impl Device for Livox {
             Outcome::Echoes(echoes) => {
                 let Some(plan) = self.backlog.answered(measurement.request.index) else { return };
                 let interval = self.profile.interval();
-                let (payload, points) =
+                let packet =
                     self.maker.packet(&plan.mode, &plan.aims, echoes, plan.sequence, interval);
-                let (from, to) = (plan.start(), plan.last());
-                let mut fault_effects = measurement.fault_effects.clone();
-                let alerts = effects(self.states.faults(), from, to, EffectKind::AlertActive);
-                fault_effects.extend(alerts);
-                fault_effects.extend(crate::ptp::faults::effects(self.clock.faults(), from, to));
-                let due = SimTime(plan.ends().0 + self.settings.lag_ns);
-                let truth = measurement.truth.as_ref().into();
-                self.backlog.hold(Held {
-                    stamped: from,
-                    plan,
-                    points,
-                    due,
-                    payload,
-                    fault_effects,
-                    truth,
-                });
+                let (lag_ns, alerts) = (self.settings.lag_ns, self.states.faults());
+                let packet = held(plan, packet, measurement, lag_ns, alerts, &self.clock);
+                self.backlog.hold(packet);
                 self.release();
             }
             _ => {}

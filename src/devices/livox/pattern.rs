@@ -1,8 +1,8 @@
 //! Where lines point: that of a Mid-360 here, that of a HAP in [`hap`](super::hap).
 //!
-//! A Mid-360's are closed forms fitted to the maker's table of the non-repetitive pattern. Four lines fire together every 20 us. Against the table, the directions are off by 0.026 degrees rms, 0.13 degrees at
-//! most. A mirror that turns 182.4 times a second gives the azimuth, which falls; it is tilted 10 times a second, which
-//! swings the elevation.
+//! A Mid-360's are closed forms fitted to the maker's table of the non-repetitive pattern. Four lines fire together
+//! every 20 us. Against the table, the directions are off by 0.026 degrees rms, 0.13 degrees at most. A mirror that
+//! turns 182.4 times a second gives the azimuth, which falls; its tilt swings the elevation 10 times a second.
 
 use std::array::from_fn;
 
@@ -147,7 +147,7 @@ impl Pattern {
     }
 }
 
-/// The number of length 1 after so many turns.
+/// The number of length 1 whose angle is `turns` of a full circle.
 fn turned(turns: f64) -> DVec2 {
     unit(std::f64::consts::TAU * (turns - turns.floor()))
 }

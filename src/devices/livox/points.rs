@@ -59,6 +59,33 @@ impl Mode {
     }
 }
 
+/// Whether another echo of the pulse is so near to `echo` that its point may lie between two objects.
+pub(super) fn is_between(echo: &Return, all: &[Return]) -> bool {
+    all.iter().any(|other| {
+        other.range_m != echo.range_m && (other.range_m - echo.range_m).abs() < BETWEEN_M
+    })
+}
+
+/// The signal below which a return is weak, of a receiver that just detects the signal `threshold`.
+pub(super) fn weak_signal(threshold: f64) -> f32 {
+    threshold as f32 * WEAK_BELOW
+}
+
+/// The nearest whole number.
+#[inline]
+pub(super) fn whole(value: f64) -> i32 {
+    // Cut off after adding a half: without SSE4.1 `round` is a call.
+    (value + 0.5_f64.copysign(value)) as i32
+}
+
+/// Depth, theta and phi of a spherical point: millimetres and hundredths of a degree.
+#[inline]
+pub(super) fn spherical(aim: DVec3, mm: f64) -> [i32; 3] {
+    let theta = libm::acos(aim.z.clamp(-1.0, 1.0)).to_degrees() * 100.0;
+    let phi = libm::atan2(aim.y, aim.x).to_degrees().rem_euclid(360.0) * 100.0;
+    [whole(mm), whole(theta), whole(phi) % 36_000]
+}
+
 /// Makes points of echoes.
 #[derive(Clone, Debug)]
 pub struct PointMaker {
@@ -74,8 +101,7 @@ impl PointMaker {
     /// Of a unit whose receiver just detects the signal `threshold`.
     pub fn new(profile: PointProfile, echo: EchoChoice, tags: TagRule, threshold: f64) -> Self {
         let reflectivities = Intensities::new(profile.diffuse_full_scale, profile.retro_full_gain);
-        let weak_signal = threshold as f32 * WEAK_BELOW;
-        Self { profile, echo, tags, weak_signal, reflectivities }
+        Self { profile, echo, tags, weak_signal: weak_signal(threshold), reflectivities }
     }
 
     /// A packet without its time and checksums, and how many of its points have a return.
@@ -119,26 +145,17 @@ impl PointMaker {
         if self.tags == TagRule::Zero {
             return Some((echo, 0));
         }
-        let is_near = |other: &Return| {
-            other.range_m != echo.range_m && (other.range_m - echo.range_m).abs() < BETWEEN_M
-        };
-        let between = if all.iter().any(is_near) { BETWEEN } else { 0 };
+        let between = if is_between(&echo, all) { BETWEEN } else { 0 };
         let weak = if echo.signal < self.weak_signal { WEAK } else { 0 };
         Some((echo, between | weak))
     }
 
     fn point(&self, kind: DataType, aim: DVec3, echo: Return, tag: u8) -> Point {
-        // Cut off after adding a half: without SSE4.1 `round` is a call.
-        let whole = |value: f64| (value + 0.5_f64.copysign(value)) as i32;
         let mm = f64::from(echo.range_m) * 1000.0;
         let place = match kind {
             DataType::Cartesian => (aim * mm).to_array().map(whole),
             DataType::Cartesian16 => (aim * (mm * 0.1)).to_array().map(whole),
-            DataType::Spherical => {
-                let theta = libm::acos(aim.z.clamp(-1.0, 1.0)).to_degrees() * 100.0;
-                let phi = libm::atan2(aim.y, aim.x).to_degrees().rem_euclid(360.0) * 100.0;
-                [whole(mm), whole(theta), whole(phi) % 36_000]
-            }
+            DataType::Spherical => spherical(aim, mm),
         };
         Point { place, reflectivity: self.reflectivities.of(echo.intensity), tag }
     }

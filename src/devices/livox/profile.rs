@@ -254,8 +254,8 @@ impl LivoxProfile {
         vec![data, imu, state]
     }
 
-    /// The time from a packet's first point to its last, as packets say it: points follow one another evenly; tenths of a
-    /// microsecond.
+    /// The time from a packet's first point to its last as packets state it, as if points followed one another evenly;
+    /// tenths of a microsecond.
     pub fn interval(&self) -> u16 {
         let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.point_rate_hz);
         span.min(u16::MAX.into()) as u16

@@ -1,8 +1,8 @@
 //! Reads the profile of a Livox, and what a rig sets on one.
 
 use super::profile::{
-    EchoChoice, Form, Identity, ImuProfile, InterfaceProfile, LivoxProfile, LivoxSettings,
-    PointProfile, Ports, PtpState, TagRule, TargetState,
+    EchoChoice, Form, Identity, ImuProfile, InterfaceProfile, LivoxClockSettings, LivoxProfile,
+    LivoxSettings, PointProfile, Ports, PtpState, TagRule, TargetState,
 };
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
@@ -36,11 +36,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<LivoxProfile> {
     let imu = table.and_then(|table| imu(Keys::of_profile(table), &mut all.imu_place_mm));
     let clock = root.required("clock").table("[clock]").and_then(clock_settings::profile);
     let table = root.required("ptp").table("[ptp]");
-    let ptp = table.and_then(|table| {
-        let mut keys = Keys::of_profile(table);
-        clock_settings::ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
-        keys.finish()
-    });
+    let ptp = table.and_then(|table| ptp(Keys::of_profile(table), &mut all.clock));
     let optics = lidar::profile_optics(&mut root, &reach());
     root.finish();
     ptp?;
@@ -72,9 +68,7 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &LivoxProfile) -> Option<
     keys.number("pattern_start_s", &start, &mut all.pattern_start_s);
     choices(&mut keys, &mut all);
     lag::read(&mut keys, &mut all.lag_ns);
-    clock_settings::settings(&mut keys, &mut all.clock.own);
-    keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut all.clock.ptp);
-    clock_settings::ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
+    clock(&mut keys, &mut all.clock);
     spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
     keys.finish()?;
     Some(all)
@@ -145,7 +139,7 @@ fn identity(mut keys: Keys<'_>, default_serial: &mut String) -> Option<Identity>
     Some(all)
 }
 
-fn four_bytes(field: &Field<'_>) -> Option<[u8; 4]> {
+pub(super) fn four_bytes(field: &Field<'_>) -> Option<[u8; 4]> {
     let byte = Limit::new(0.0..=255.0, "", FORMAT);
     field.numbers::<4>(&byte).map(|parts| parts.map(|part| part as u8))
 }
@@ -212,6 +206,19 @@ pub(super) fn place(keys: &mut Keys<'_>, key: &'static str, place_mm: &mut [f64;
     let mm = Limit::new(-1000.0..=1000.0, "mm", PROFILES);
     let default = place_mm.to_vec();
     keys.with_default(key, default, place_mm, |field| field.numbers::<3>(&mm));
+}
+
+/// Reads `[ptp]` of a profile.
+pub(super) fn ptp(mut keys: Keys<'_>, clock: &mut LivoxClockSettings) -> Option<()> {
+    clock_settings::ptp_ahead(&mut keys, &mut clock.ptp_ahead_s);
+    keys.finish()
+}
+
+/// Reads what a rig sets on the clock.
+pub(super) fn clock(keys: &mut Keys<'_>, clock: &mut LivoxClockSettings) {
+    clock_settings::settings(keys, &mut clock.own);
+    keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut clock.ptp);
+    clock_settings::ptp_ahead(keys, &mut clock.ptp_ahead_s);
 }
 
 pub(super) fn imu(mut keys: Keys<'_>, place_mm: &mut [f64; 3]) -> Option<ImuProfile> {

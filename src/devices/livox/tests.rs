@@ -41,7 +41,8 @@ fn unit_of(name: &str, change: impl FnOnce(&mut LivoxSettings)) -> Livox {
     Livox::new(driver, &settings, Some(host), NoiseSource::new(1, "mid360"), epoch())
 }
 
-fn still(at: SimTime) -> InertialTruth {
+/// The motion of a unit that turns at 0.5 rad/s and goes nowhere.
+pub(super) fn still(at: SimTime) -> InertialTruth {
     InertialTruth {
         at,
         specific_force_m_s2: DVec3::Z * 9.806_65,
@@ -432,7 +433,8 @@ fn tags_are_judged_if_asked_for() {
     assert_eq!(tag(5.0, 9.0, profile::TagRule::Judged), 0x10);
 }
 
-fn bytes_of(hex: &str) -> Vec<u8> {
+/// The bytes of a table's example.
+pub(super) fn bytes_of(hex: &str) -> Vec<u8> {
     hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 

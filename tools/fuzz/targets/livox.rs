@@ -80,8 +80,7 @@ fn ask_first(bytes: &[u8]) {
     let noise = NoiseSource::new(1, model);
     let mut unit = LivoxFirst::new(driver, &driver.defaults, noise, Epoch::new(start));
     let peer = Peer { connection: 0, port: 0, from: [127, 0, 0, 1].into() };
-    let ports = (56_001, 55_501, 56_002);
-    let (data_port, command_port, imu_port) = ports;
+    let (data_port, command_port, imu_port) = (56_001, 55_501, 56_002);
     let handshake = Handshake { ip: [127, 0, 0, 1], data_port, command_port, imu_port };
     let (mut now, mut last_due) = (SimTime::ZERO, SimTime::ZERO);
     let mut say = |unit: &mut LivoxFirst, wait_ms: u8, id: (u8, u8), data: &[u8], raw: &[u8]| {

@@ -2,12 +2,14 @@
 
 use std::net::IpAddr;
 
+use super::super::commands::answer_at;
 use super::profile::{FirstProfile, ReturnMode};
 use super::values::Values;
 use super::{Connection, LivoxFirst};
 use crate::commands::{CommandTable, Conduct};
 use crate::config::profile::network::HostAddress;
 use crate::time::SimTime;
+use crate::wire::livox::command::text;
 use crate::wire::livox::first::command::{
     Broadcast, Frame, Handshake, Heartbeat, Kind, ParameterAnswer, Utc, id, key, key_error,
     parameters_to_bytes, parse_asked, parse_parameters, ret, state,
@@ -16,9 +18,6 @@ use crate::wire::livox::first::data::Coordinates;
 use crate::wire::port::Peer;
 use crate::wire::record::{Le, Record as _, parse};
 use crate::{Output, REACTION_NS, Transmit};
-
-/// Answers that may wait; further commands are ignored.
-const MAX_WAITING: u64 = 32;
 
 impl LivoxFirst {
     /// Takes a datagram of a host.
@@ -39,10 +38,7 @@ impl LivoxFirst {
             return;
         }
         let reply_ns = self.profile.interface.reply_ns;
-        let due = SimTime(self.busy_until.max(now).0 + reply_ns);
-        if due.0 - now.0 > MAX_WAITING * reply_ns.max(1) {
-            return;
-        }
+        let Some(due) = answer_at(now, self.busy_until, reply_ns) else { return };
         let Some(data) = self.answer(peer, &request) else { return };
         self.busy_until = due;
         let answer = request.answer(data).to_bytes();
@@ -68,7 +64,7 @@ impl LivoxFirst {
                 return Some([&[ret::DONE][..], &self.profile.identity.version].concat());
             }
             id::HEARTBEAT => {
-                let until = SimTime(now.0 + interface.heartbeat_timeout_ns);
+                let until = self.lost_at();
                 if let Some(connection) = &mut self.connection {
                     connection.until = until;
                 }
@@ -114,6 +110,7 @@ impl LivoxFirst {
                 [mode @ (state::NORMAL | state::POWER_SAVING | state::STANDBY)] => {
                     let at = SimTime(now.0 + REACTION_NS);
                     let takes_a_while = self.states.drive(at, *mode);
+                    self.renew_restart();
                     self.follow(at);
                     return Some(vec![if takes_a_while { ret::IN_PROGRESS } else { ret::DONE }]);
                 }
@@ -165,15 +162,21 @@ impl LivoxFirst {
             return false;
         }
         self.is_alone = false;
-        let until = SimTime(self.now.0 + self.profile.interface.heartbeat_timeout_ns);
+        let until = self.lost_at();
         self.connection = Some(Connection { host, until, is_sampling: false });
         let at = SimTime(self.now.0 + REACTION_NS);
-        // Broadcasts go where they go.
+        // Broadcasts keep their destination.
         let ports = [&ports[..], &[0]].concat();
         let host = HostAddress { ip: ip.into(), ports };
         self.backlog.ready.push_back(Transmit::new(at, Output::Host(host)));
         self.follow(at);
         true
+    }
+
+    /// When the host is lost if no further heartbeat comes; a restart ends the connection in any case.
+    fn lost_at(&self) -> SimTime {
+        let silent_at = SimTime(self.now.0 + self.profile.interface.heartbeat_timeout_ns);
+        self.clock_restart.map_or(silent_at, |(down_at, _)| silent_at.min(down_at))
     }
 
     fn disconnect(&mut self) {
@@ -190,14 +193,9 @@ impl LivoxFirst {
     }
 
     fn set_clock(&mut self, data: &[u8]) -> bool {
-        let Ok(Utc { year, month, day, hour, us }) = Utc::parse(data) else { return false };
-        let [month, day, hour] = [month, day, hour].map(|part| i8::try_from(part).unwrap_or(-1));
-        let date = jiff::civil::DateTime::new(2000 + i16::from(year), month, day, hour, 0, 0, 0);
-        let zoned = date.and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC));
-        let Ok(zoned) = zoned else { return false };
-        let hour_ns = zoned.timestamp().as_nanosecond();
-        let unix_ns = u64::try_from(hour_ns).unwrap_or_default() + u64::from(us) * 1000;
-        us < 3_600_000_000 && self.clock.set_by_host(self.now, unix_ns)
+        let Ok(utc) = Utc::parse(data) else { return false };
+        let Some(hour_ns) = utc.hour_ns().filter(|_| utc.us < 3_600_000_000) else { return false };
+        self.clock.set_by_host(self.now, hour_ns + u64::from(utc.us) * 1000)
     }
 
     fn set_parameters(&mut self, data: &[u8]) -> ParameterAnswer {
@@ -256,14 +254,14 @@ impl LivoxFirst {
             |values: &Values| values.parameter(&self.profile, key::PATTERN).unwrap_or_default();
         if pattern(&wanted) != pattern(&self.values) {
             self.states.change_pattern(at);
+            self.renew_restart();
         }
         self.imu_on.set(at, wanted.has_imu);
         self.values = wanted;
         self.follow(at);
     }
 
-    /// Restarts with what it is set to at `at`, or as soon as that can be: the connection is lost, and the clock counts from
-    /// zero.
+    /// Restarts with its settings at `at`, or as soon as it can: the host is lost, and the clock counts from zero.
     fn restart(&mut self, at: SimTime) {
         let down_at = SimTime(at.0.max(self.now.0 + REACTION_NS));
         let up_at = self.states.restart(down_at);
@@ -274,11 +272,16 @@ impl LivoxFirst {
         self.follow(down_at);
     }
 
+    /// Plans a restart that is still to come once more, after the states have been set to something else.
+    fn renew_restart(&mut self) {
+        if let Some((down_at, _)) = self.clock_restart {
+            self.states.restart(down_at);
+        }
+    }
+
     /// The broadcast by which hosts find the unit.
     pub(super) fn broadcast(&mut self) -> Vec<u8> {
-        let mut code = [0; 16];
-        let text = format!("{}{}", self.settings.serial, self.values.slot);
-        code.iter_mut().zip(text.bytes()).for_each(|(out, byte)| *out = byte);
+        let code = text(&format!("{}{}", self.settings.serial, self.values.slot));
         let device_type = self.profile.identity.device_type;
         let data = Broadcast { code, device_type, reserved: [0, 0] }.to_bytes();
         self.message(id::BROADCAST, data)

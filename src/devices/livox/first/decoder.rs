@@ -1,24 +1,25 @@
 //! Packets of points, inertial samples and messages, read back.
 //!
-//! The pattern has no rotor. As for SDK 2, the part of a tenth of a second that has passed on the unit's clock stands for
-//! the azimuth: a turn is a frame as drivers make them.
+//! As for SDK 2, the part of a tenth of a second that has passed on the unit's clock stands for the azimuth: a turn is
+//! a frame as drivers make them.
 
 use std::sync::Arc;
 
 use glam::DVec3;
 use serde_json::{Map, Value, json};
 
-use super::super::decoder::{FRAME_NS, HOUR_US, hex};
+use super::super::decoder::{
+    cloud_point, hex, sample_text, shot, spherical_m, stamp, text_of, turned_centideg,
+};
 use super::profile::{FirstProfile, ReturnMode};
 use crate::config::profile::Profile;
 use crate::decoder::datagram::{
-    CloudPoint, DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep,
-    Twin,
+    DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Sweep, Twin,
 };
 use crate::decoder::{Misfit, object_of};
 use crate::wire::livox::first::command::{Broadcast, Frame, Kind, id};
 use crate::wire::livox::first::data::{
-    self, ANGLE_STEP_DEG, Coordinates, Format, Inertial, Packet, Point, TimeType, pulses, status,
+    self, Coordinates, Format, Inertial, Packet, Point, TimeType, pulses, status,
 };
 use crate::wire::record::Record as _;
 
@@ -79,10 +80,6 @@ fn message(payload: &[u8]) -> Option<Message> {
     }
 }
 
-fn stamp(head: &data::Head) -> Stamp {
-    Stamp { us: (head.time_ns() / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
-}
-
 /// The points of a packet, if it is one of points.
 fn of_points(payload: &[u8]) -> Option<(data::Head, Format, &[u8])> {
     match Packet::parse(payload) {
@@ -96,11 +93,7 @@ fn position_m(format: Format, point: &Point) -> DVec3 {
     let [a, b, c] = point.place.map(f64::from);
     match format.coordinates {
         Coordinates::Cartesian => DVec3::new(a, b, c) * 1e-3,
-        Coordinates::Spherical => {
-            let [(sin_theta, cos_theta), (sin_phi, cos_phi)] =
-                [b, c].map(|angle| libm::sincos((angle * ANGLE_STEP_DEG).to_radians()));
-            DVec3::new(sin_theta * cos_phi, sin_theta * sin_phi, cos_theta) * a * 1e-3
-        }
+        Coordinates::Spherical => spherical_m(a, [b, c]),
     }
 }
 
@@ -122,9 +115,7 @@ fn time_name(head: &data::Head) -> &'static str {
 }
 
 fn code_of(broadcast: &Broadcast) -> Option<String> {
-    let text: Vec<u8> = broadcast.code.iter().copied().take_while(|byte| *byte != 0).collect();
-    let is_plain = text.iter().all(u8::is_ascii_graphic);
-    String::from_utf8(text).ok().filter(|_| is_plain)
+    text_of(&broadcast.code)
 }
 
 impl FirstDecoder {
@@ -179,8 +170,8 @@ impl DatagramDecoder for FirstDecoder {
             None => {}
         }
         Some(match Packet::parse(payload).ok()? {
-            Packet::Points(head, ..) => Head { kind: DATA, stamp: Some(stamp(&head)) },
-            Packet::Inertial(head, _) => Head { kind: IMU, stamp: Some(stamp(&head)) },
+            Packet::Points(head, ..) => Head { kind: DATA, stamp: Some(stamp(head.time_ns())) },
+            Packet::Inertial(head, _) => Head { kind: IMU, stamp: Some(stamp(head.time_ns())) },
         })
     }
 
@@ -242,11 +233,10 @@ impl DatagramDecoder for FirstDecoder {
 
     fn sweep(&self, payload: &[u8]) -> Sweep {
         let Some((head, format, data)) = of_points(payload) else { return Sweep::default() };
-        let centideg = head.time_ns() % FRAME_NS * 36_000 / FRAME_NS;
         // Of three returns the first two are a pair.
         let shown = format.returns.min(2);
         Sweep {
-            azimuths_centideg: vec![centideg as u16],
+            azimuths_centideg: vec![turned_centideg(head.time_ns())],
             returns: pulses(format, data)
                 .flat_map(|points| points.into_iter().take(shown))
                 .map(|point| RawReturn {
@@ -267,13 +257,7 @@ impl DatagramDecoder for FirstDecoder {
         returns(format, data)
             .map(|(pulse, point)| {
                 let at = position_m(format, &point);
-                Shot {
-                    laser: (pulse % lines) as u16,
-                    azimuth_deg: libm::atan2(-at.y, at.x).to_degrees().rem_euclid(360.0),
-                    elevation_deg: libm::atan2(at.z, at.truncate().length()).to_degrees(),
-                    range_m: at.length(),
-                    intensity: point.reflectivity,
-                }
+                shot(pulse % lines, at, point.reflectivity)
             })
             .collect()
     }
@@ -310,13 +294,7 @@ impl DatagramDecoder for FirstDecoder {
             None => {}
         }
         match Packet::parse(payload) {
-            Ok(Packet::Inertial(head, sample)) => {
-                let ([x, y, z], [p, q, r]) = (sample.acceleration_g, sample.gyro_rad_s);
-                format!(
-                    "imu  {x:+.4} {y:+.4} {z:+.4} g  {p:+.4} {q:+.4} {r:+.4} rad/s  t {} ns",
-                    head.time_ns()
-                )
-            }
+            Ok(Packet::Inertial(head, sample)) => sample_text(&sample, head.time_ns()),
             Ok(Packet::Points(head, format, data)) => format!(
                 "points  {}  {:>3}/{} returns  status {:08x}  clock {}  t {} ns",
                 format.name(),
@@ -411,14 +389,8 @@ impl DatagramDecoder for FirstDecoder {
             decode: Box::new(move |payload, _, out| {
                 let Some((_, format, data)) = of_points(payload) else { return };
                 for (pulse, point) in returns(format, data) {
-                    let position_m = position_m(format, &point);
-                    out.push(CloudPoint {
-                        position_m,
-                        intensity: point.reflectivity.into(),
-                        laser: pulse % lines,
-                        firing: pulse / lines,
-                        range_m: position_m.length(),
-                    });
+                    let at = position_m(format, &point);
+                    out.push(cloud_point(at, point.reflectivity, pulse, lines));
                 }
             }),
         })

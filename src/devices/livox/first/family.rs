@@ -71,7 +71,7 @@ impl Family for LivoxFirstFamily {
     }
 
     fn follows_ptp(&self, settings: &FirstSettings) -> bool {
-        matches!(settings.clock.ptp, PtpState::Wire | PtpState::Virtual)
+        settings.clock.ptp.has_slave()
     }
 
     fn speaks_ptp(&self, settings: &FirstSettings) -> bool {

@@ -46,7 +46,7 @@ impl Part {
         }
     }
 
-    /// How bad it can be, as the status tells it.
+    /// The levels that the status can report.
     fn levels(self) -> &'static [(&'static str, Level)] {
         match self {
             Self::Temperature | Self::Voltage | Self::Motor => &Level::WORDS,
@@ -94,7 +94,7 @@ pub fn is_stopped(faults: &[Timed<Abnormal>], at: SimTime) -> bool {
     on(faults, at).any(|abnormal| abnormal.level == Level::Error)
 }
 
-/// The bits of the status that tell of them, the worst of all among them.
+/// The bits of the status for the faults that are on, with the worst level of all.
 pub fn bits(faults: &[Timed<Abnormal>], at: SimTime) -> u32 {
     let worst = |bits: u32, shift: u32, level: u32| {
         let before = bits >> shift & 3;

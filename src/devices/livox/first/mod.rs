@@ -1,9 +1,9 @@
 //! Livox's lidars of the protocol "SDK 1": Mid-40, Mid-70, Avia and Horizon.
 //!
 //! A unit broadcasts until a host connects by a handshake, and streams to that host while it sends heartbeats:
-//! [`commands`] has the answers, [`values`] what is set, [`states`] which state the unit is in. [`planner`] says which packet
-//! comes next, [`pattern`] where its points look, [`points`] what they say of the echoes. The clock is that of the
-//! protocol "SDK 2".
+//! [`commands`] has the answers, [`values`] what is set, [`states`] which state the unit is in. [`planner`] says which
+//! packet comes next, [`pattern`] where its points look, [`points`] what they say of the echoes. The clock is that of
+//! the protocol "SDK 2".
 //!
 //! Sources: Livox-SDK 2.3.0 (MIT); Livox's documents of the protocol; a conversation with openpylivoxv2.
 
@@ -27,13 +27,13 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::clock::LivoxClock;
+use super::held::held;
 use super::inertial::Inertial;
 use super::timeline::Timeline;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::ptp::PtpSend;
 use crate::ptp::account::ClockAccount;
-use crate::sensors::fault::{EffectKind, effects};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::lidar_with_imu::LidarWithImu;
@@ -42,7 +42,7 @@ use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::LidarFault;
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sensor, Subject};
-use crate::spinning::backlog::{Backlog, Held, PacketPlan as _};
+use crate::spinning::backlog::{Backlog, PacketPlan as _};
 use crate::time::{Epoch, SimTime};
 use crate::wire::livox::data::TimeType as SecondTimeType;
 use crate::wire::livox::first::command::{id, state};
@@ -154,7 +154,7 @@ impl LivoxFirst {
         }
     }
 
-    /// The address that only this unit has: hosts can reach it, so that it broadcasts, from the ports that send to `host`.
+    /// The address that only this unit has: hosts can reach it, so it broadcasts to the port that `host` has for that.
     pub fn set_address(&mut self, address: Ipv4Addr, host: Option<HostAddress>) {
         self.is_reachable = true;
         if let Some(slave) = &mut self.clock.slave {
@@ -226,7 +226,7 @@ impl LivoxFirst {
                 _ => self.modes.push(*at, mode),
             }
         }
-        // A heartbeat moves the end of the stream, of which no packet has been planned yet.
+        // A heartbeat moves the end of the stream, which is beyond all planned packets.
         let planned_to = self.planner.planned_to();
         let further = std::iter::successors(Some(from), |at| before.next_change(*at));
         let instants = changes.iter().copied().chain(further).filter(|at| *at < planned_to);
@@ -248,7 +248,7 @@ impl LivoxFirst {
         }
     }
 
-    /// The status that packets and heartbeats tell.
+    /// The status that packets and heartbeats report.
     fn status(&self, at: SimTime) -> u32 {
         let (time_type, _) = self.time(at);
         let is_lost = self.clock.is_lost(at);
@@ -270,16 +270,10 @@ impl LivoxFirst {
     /// Stamps and sends the packets whose times the clock knows.
     fn release(&mut self) {
         let known_to = if self.is_wired { self.now } else { SimTime(u64::MAX) };
-        while let Some(held) = self.backlog.known_by(known_to) {
-            let Held { stamped, points, due, mut payload, fault_effects, truth, .. } = held;
-            let (time_type, time_ns) = self.time(stamped);
-            seal(&mut payload, self.status(stamped), time_type, time_ns);
-            self.backlog.ready.push_back(Transmit {
-                points,
-                fault_effects,
-                truth,
-                ..Transmit::datagram(due, payload)
-            });
+        while let Some(mut held) = self.backlog.known_by(known_to) {
+            let (time_type, time_ns) = self.time(held.stamped);
+            seal(&mut held.payload, self.status(held.stamped), time_type, time_ns);
+            self.backlog.ready.push_back(held.into());
         }
     }
 
@@ -355,23 +349,10 @@ impl Device for LivoxFirst {
             }
             Outcome::Echoes(echoes) => {
                 let Some(plan) = self.backlog.answered(measurement.request.index) else { return };
-                let (payload, points) = self.maker.packet(&plan.mode, &plan.aims, echoes);
-                let (from, to) = (plan.start(), plan.last());
-                let mut fault_effects = measurement.fault_effects.clone();
-                let alerts = effects(self.states.faults(), from, to, EffectKind::AlertActive);
-                fault_effects.extend(alerts);
-                fault_effects.extend(crate::ptp::faults::effects(self.clock.faults(), from, to));
-                let due = SimTime(plan.ends().0 + self.settings.lag_ns);
-                let truth = measurement.truth.as_ref().into();
-                self.backlog.hold(Held {
-                    stamped: from,
-                    plan,
-                    points,
-                    due,
-                    payload,
-                    fault_effects,
-                    truth,
-                });
+                let packet = self.maker.packet(&plan.mode, &plan.aims, echoes);
+                let (lag_ns, alerts) = (self.settings.lag_ns, self.states.faults());
+                let packet = held(plan, packet, measurement, lag_ns, alerts, &self.clock);
+                self.backlog.hold(packet);
                 self.release();
             }
             _ => {}

@@ -1,8 +1,8 @@
 //! Where lines point: closed forms that are fitted to the maker's tables of the non-repetitive patterns.
 //!
-//! Two prisms turn in opposite directions, each at its own speed. The main terms are the sum of their deflections, the
-//! others what the prisms do to one another. Off from the tables, degrees rms and at most: Mid-40 0.009 and 0.024,
-//! Mid-70 0.014 and 0.033, Avia 0.019 and 0.10, Horizon 0.041 and 0.12.
+//! Two prisms turn in opposite directions, each at its own speed. The main terms are the sum of their deflections. The
+//! others are the influence of one prism on the other's deflection. Off from the tables, degrees rms and at most:
+//! Mid-40 0.009 and 0.024, Mid-70 0.014 and 0.033, Avia 0.019 and 0.10, Horizon 0.041 and 0.12.
 
 use glam::{DVec2, DVec3};
 
@@ -19,11 +19,11 @@ const HARMONICS: usize = 5;
 struct Shape {
     /// Of every line.
     common: &'static [Term],
-    /// The height of a line over the next.
+    /// The height of a line above the next.
     line_rad: f64,
-    /// How the height of a line departs from that, as shares of it.
+    /// Variations of that height while the prisms turn, relative to it.
     by_line: &'static [Term],
-    /// When the first group looks, in groups.
+    /// The group of the closed form that is the table's first, counted from that at angle 0 of both prisms.
     first: f64,
 }
 

@@ -130,8 +130,8 @@ impl Planner {
         self.at(self.next)
     }
 
-    /// Goes back to the first packet that begins at `from` or later, if that has been planned: its number, and an instant
-    /// when no such packet is over but all before it are.
+    /// Goes back to the first packet that begins at `from` or later, if that has been planned: its number, and an
+    /// instant between the end of the packet before it and its own end.
     pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
         let before = self.next;
         while let Some(pulse) =

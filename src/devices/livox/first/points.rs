@@ -2,19 +2,17 @@
 
 use glam::DVec3;
 
+use super::super::points::{is_between, spherical, weak_signal, whole};
 use super::profile::{PointProfile, ReturnMode};
 use crate::sensors::{Echoes, Return};
+use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::livox::first::data::{Coordinates, Format, HEAD_LEN, Head, MOST_RETURNS, Point};
 use crate::wire::record::Record as _;
 
-/// Bits of a tag: the number of the return, and what is somewhat likely noise, by its intensity or by its neighbours.
+/// Bits of a tag: the number of the return, and medium confidence that it is noise, by intensity or by neighbours.
 const NUMBER: u32 = 4;
 const WEAK: u8 = 0x08;
 const BETWEEN: u8 = 0x02;
-/// Another echo so near makes a point one between two objects, metres.
-const BETWEEN_M: f32 = 1.0;
-/// A return is weak if it is below the threshold times this.
-const WEAK_BELOW: f32 = 2.0;
 
 /// What is done to points from an instant on.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,20 +36,17 @@ pub struct Mode {
 /// Makes points of echoes.
 #[derive(Clone, Debug)]
 pub struct PointMaker {
-    profile: PointProfile,
     is_judging: bool,
     /// Below that signal a return is weak.
     weak_signal: f32,
-    /// Reflectivities for a factor of e in reflectance.
-    retro_scale: f32,
+    reflectivities: Intensities,
 }
 
 impl PointMaker {
     /// Of a unit whose receiver just detects the signal `threshold`.
     pub fn new(profile: PointProfile, is_judging: bool, threshold: f64) -> Self {
-        let full_scale = f64::from(profile.diffuse_full_scale);
-        let retro_scale = ((255.0 - full_scale) / libm::log(profile.retro_full_gain)) as f32;
-        Self { profile, is_judging, weak_signal: threshold as f32 * WEAK_BELOW, retro_scale }
+        let reflectivities = Intensities::new(profile.diffuse_full_scale, profile.retro_full_gain);
+        Self { is_judging, weak_signal: weak_signal(threshold), reflectivities }
     }
 
     /// A packet without its status and time, and how many of its points have a return.
@@ -75,13 +70,10 @@ impl PointMaker {
 
     /// The points of a pulse's echoes, which are in the order of range; how many there are.
     fn points(&self, mode: &Mode, aim: DVec3, echoes: &[Return], out: &mut [Point]) -> usize {
-        let strongest = || {
-            let best = |best: usize, other: usize| {
-                if echoes[other].signal > echoes[best].signal { other } else { best }
-            };
-            (1..echoes.len()).fold(0, best)
+        let first = match mode.returns {
+            ReturnMode::Strongest => strongest_but(echoes, None).unwrap_or_default(),
+            ReturnMode::First | ReturnMode::Dual | ReturnMode::Triple => 0,
         };
-        let first = if mode.returns == ReturnMode::Strongest { strongest() } else { 0 };
         let shown = echoes.iter().enumerate().skip(first).take(mode.format.returns);
         let mut count = 0;
         for (out, (nth, echo)) in out.iter_mut().zip(shown) {
@@ -95,32 +87,17 @@ impl PointMaker {
     }
 
     fn judgement(&self, echo: &Return, all: &[Return]) -> u8 {
-        let is_near = |other: &Return| {
-            other.range_m != echo.range_m && (other.range_m - echo.range_m).abs() < BETWEEN_M
-        };
-        let between = if all.iter().any(is_near) { BETWEEN } else { 0 };
+        let between = if is_between(echo, all) { BETWEEN } else { 0 };
         let weak = if echo.signal < self.weak_signal { WEAK } else { 0 };
         between | weak
     }
 
     fn point(&self, coordinates: Coordinates, aim: DVec3, echo: &Return, tag: u8) -> Point {
-        let whole = |value: f64| (value + 0.5_f64.copysign(value)) as i32;
         let mm = f64::from(echo.range_m) * 1000.0;
         let place = match coordinates {
             Coordinates::Cartesian => (aim * mm).to_array().map(whole),
-            Coordinates::Spherical => {
-                let theta = libm::acos(aim.z.clamp(-1.0, 1.0)).to_degrees() * 100.0;
-                let phi = libm::atan2(aim.y, aim.x).to_degrees().rem_euclid(360.0) * 100.0;
-                [whole(mm), whole(theta), whole(phi) % 36_000]
-            }
+            Coordinates::Spherical => spherical(aim, mm),
         };
-        let reflectance = echo.intensity;
-        let full_scale = f32::from(self.profile.diffuse_full_scale);
-        let reflectivity = match reflectance <= 1.0 {
-            true => reflectance * full_scale,
-            false => full_scale + libm::logf(reflectance) * self.retro_scale,
-        };
-        // A cast ends at 0 and 255.
-        Point { place, reflectivity: (reflectivity + 0.5) as u8, tag }
+        Point { place, reflectivity: self.reflectivities.of(echo.intensity), tag }
     }
 }

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use super::super::profile::{ImuProfile, LivoxClockSettings};
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::spinning::turns::scaled;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::livox::first::command::{BROADCAST_PORT, LIDAR_PORT};
 use crate::wire::livox::first::data::{Coordinates, Format};
@@ -244,6 +245,6 @@ impl FirstProfile {
 
     /// When a pulse is fired, nanoseconds after the first instant: lines fire in turn.
     pub fn pulse_ns(&self, number: u64) -> u64 {
-        (u128::from(number) * 1_000_000_000 / u128::from(self.pulse_rate_hz)) as u64
+        scaled(number, 1_000_000_000, self.pulse_rate_hz.into())
     }
 }

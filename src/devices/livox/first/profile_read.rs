@@ -1,7 +1,6 @@
 //! Reads the profile of a Livox of the protocol "SDK 1", and what a rig sets on one.
 
-use super::super::profile::PtpState;
-use super::super::profile_read::{imu, place};
+use super::super::profile_read::{clock, four_bytes, imu, place, ptp};
 use super::profile::{
     FirstProfile, FirstSettings, Form, Identity, InterfaceProfile, PointProfile, Ports, ReturnMode,
 };
@@ -12,6 +11,7 @@ use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::spinning::clock_settings;
 use crate::spinning::profile_read as spinning;
+use crate::spinning::returns;
 use crate::wire::livox::first::command::key;
 use crate::wire::livox::first::data::Coordinates;
 
@@ -44,11 +44,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<FirstProfile> {
     let points = table.and_then(|table| points(Keys::of_profile(table), &mut all));
     let clock = root.required("clock").table("[clock]").and_then(clock_settings::profile);
     let table = root.required("ptp").table("[ptp]");
-    let ptp = table.and_then(|table| {
-        let mut keys = Keys::of_profile(table);
-        clock_settings::ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
-        keys.finish()
-    });
+    let ptp = table.and_then(|table| ptp(Keys::of_profile(table), &mut all.clock));
     let optics = lidar::profile_optics(&mut root, &reach());
     root.finish();
     ptp?;
@@ -81,16 +77,13 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &FirstProfile) -> Option<
     }
     keys.boolean("streams_alone", &mut all.streams_alone);
     keys.boolean("starts_cold", &mut all.starts_cold);
-    let period = Limit::new(0.005..=60.0, "s", PROFILES);
-    keys.time_ns("broadcast_period_s", &period, 1e9, &mut all.broadcast_period_ns);
+    broadcast_period(&mut keys, &mut all);
     prisms(&mut keys, &mut all);
     let start = Limit::new(0.0..=1e6, "s", PROFILES);
     keys.number("pattern_start_s", &start, &mut all.pattern_start_s);
     tags(&mut keys, &mut all);
     lag::read(&mut keys, &mut all.lag_ns);
-    clock_settings::settings(&mut keys, &mut all.clock.own);
-    keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut all.clock.ptp);
-    clock_settings::ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
+    clock(&mut keys, &mut all.clock);
     spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
     keys.finish()?;
     Some(all)
@@ -114,6 +107,11 @@ fn code(keys: &mut Keys<'_>, all: &mut FirstSettings) {
         field.ascii(SERIAL_LEN, "a serial number such as \"3WEDH760010123\"")
     });
     keys.integer("slot", &Limit::new(1..=9, "", "Livox Hub: nine slots"), &mut all.slot);
+}
+
+fn broadcast_period(keys: &mut Keys<'_>, all: &mut FirstSettings) {
+    let period = Limit::new(0.005..=60.0, "s", PROFILES);
+    keys.time_ns("broadcast_period_s", &period, 1e9, &mut all.broadcast_period_ns);
 }
 
 fn prisms(keys: &mut Keys<'_>, all: &mut FirstSettings) {
@@ -143,10 +141,7 @@ fn identity(mut keys: Keys<'_>, defaults: &mut FirstSettings) -> Option<Identity
     let byte = Limit::new(0..=255, "", FORMAT);
     keys.integer("device_type", &byte, &mut all.device_type);
     keys.read("product", &mut all.product, |field| field.ascii(64, "a name"));
-    let part = Limit::new(0.0..=255.0, "", FORMAT);
-    keys.read("version", &mut all.version, |field| {
-        field.numbers::<4>(&part).map(|parts| parts.map(|part| part as u8))
-    });
+    keys.read("version", &mut all.version, four_bytes);
     keys.finish()?;
     Some(all)
 }
@@ -175,12 +170,7 @@ fn interface(mut keys: Keys<'_>, defaults: &mut FirstSettings) -> Option<Interfa
     keys.choice("return_mode", &ReturnMode::WORDS, COMMANDS, &mut defaults.return_mode);
     keys.boolean("imu_enable", &mut defaults.imu_enable);
     keys.boolean("streams_alone", &mut defaults.streams_alone);
-    keys.time_ns(
-        "broadcast_period_s",
-        &Limit::new(0.005..=60.0, "s", PROFILES),
-        1e9,
-        &mut defaults.broadcast_period_ns,
-    );
+    broadcast_period(&mut keys, defaults);
     keys.finish()?;
     Some(all)
 }
@@ -197,9 +187,8 @@ fn pattern(mut keys: Keys<'_>, defaults: &mut FirstSettings) -> Option<(u32, For
 fn points(mut keys: Keys<'_>, defaults: &mut FirstSettings) -> Option<PointProfile> {
     let mut all = PointProfile::default();
     let byte = Limit::new(0..=255, "", FORMAT);
-    keys.integer("diffuse_full_scale", &byte, &mut all.diffuse_full_scale);
-    let gain = Limit::new(1.1..=1e6, "times a white target", PROFILES);
-    keys.number("retro_full_gain", &gain, &mut all.retro_full_gain);
+    let (full_scale, gain) = (&mut all.diffuse_full_scale, &mut all.retro_full_gain);
+    returns::intensities(&mut keys, &byte, full_scale, gain);
     let factor = Limit::new(0.01..=1.0, "", PROFILES);
     keys.number("sensitive_threshold", &factor, &mut all.sensitive_threshold);
     let factor = Limit::new(1.0..=100.0, "", PROFILES);

@@ -1,22 +1,18 @@
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
 use super::faults::{Abnormal, Level, Part};
 use super::profile::ReturnMode;
 use super::*;
 use crate::REACTION_NS;
 use crate::commands::{Conduct, variants};
-use crate::config::profile::Profile;
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::schedule::Schedule;
-use crate::families::catalogue;
 use crate::family::Family as _;
-use crate::frames::Geodetic;
 use crate::livox::profile::PtpState;
+use crate::livox::tests::{bytes_of, still};
 use crate::ptp::faults::PtpFault;
-use crate::sensors::imu::InertialTruth;
 use crate::sensors::{Echoes, Return};
-use crate::spinning::testing::without_revoked;
+use crate::spinning::testing::{self, datagrams, driver, epoch};
 use crate::wire::line::LineSettings;
 use crate::wire::livox::first::command::{
     Address, Broadcast, Frame, Handshake, Heartbeat, Kind, ParameterAnswer, id, key, key_error,
@@ -32,18 +28,13 @@ const OTHER: Peer = Peer { connection: 8, port: 0, from: IpAddr::V4(Ipv4Addr::ne
 /// The POSIX time of the first instant, nanoseconds.
 const START_NS: u64 = 1_780_315_200_000_000_000;
 
-fn driver(name: &str) -> Arc<Profile> {
-    catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"))
-}
-
 fn unit(name: &str, change: impl FnOnce(&mut FirstSettings)) -> LivoxFirst {
     let profile = driver(name);
     let Some(driver) = profile.data::<FirstProfile>() else { panic!("another family") };
     let mut settings = driver.defaults.clone();
     settings.clock.ptp = PtpState::Locked;
     change(&mut settings);
-    let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
-    let mut unit = LivoxFirst::new(driver, &settings, NoiseSource::new(1, "livox"), epoch);
+    let mut unit = LivoxFirst::new(driver, &settings, NoiseSource::new(1, "livox"), epoch());
     let host = HostAddress {
         ip: IpAddr::from([127, 0, 0, 1]),
         ports: vec![56_001, 56_001, 55_501, 55_000],
@@ -61,46 +52,12 @@ fn echoes() -> Echoes {
     echoes
 }
 
-fn still(at: SimTime) -> InertialTruth {
-    InertialTruth {
-        at,
-        specific_force_m_s2: DVec3::Z * 9.806_65,
-        angular_rate_rad_s: DVec3::new(0.0, 0.0, 0.5),
-        magnetic_field_gauss: DVec3::ZERO,
-        world_from_sensor: glam::DQuat::IDENTITY,
-        velocity_m_s: DVec3::ZERO,
-        acceleration_m_s2: DVec3::ZERO,
-        position_m: DVec3::ZERO,
-        place: Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 },
-    }
-}
-
 /// Lets the unit run for so long; what it sends.
 fn run(unit: &mut LivoxFirst, for_ns: u64) -> Vec<Transmit> {
-    let to = unit.now.0 + for_ns;
-    let mut sent: Vec<_> = std::iter::from_fn(|| unit.poll_transmit()).collect();
-    while unit.now.0 < to {
-        let now = SimTime(unit.now.0 + MS);
-        while let Some(request) = unit.poll_request(SimTime(now.0 + 60 * MS)) {
-            let outcome = match &request.subject {
-                Subject::Sweep(sweep) => Outcome::Echoes(vec![echoes(); sweep.firings.len()]),
-                _ => Outcome::Inertial(request.instants().map(still).collect()),
-            };
-            unit.handle_measurement(&Measurement::new(request, outcome));
-            sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
-        }
-        unit.advance(now);
-        sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
-    }
-    without_revoked(sent)
-}
-
-fn datagrams(sent: &[Transmit], own: PortIndex) -> Vec<(SimTime, &[u8])> {
-    let of_port = sent.iter().filter_map(|transmit| match &transmit.output {
-        Output::Datagram { port, bytes } if *port == own => Some((transmit.due, bytes.as_slice())),
-        _ => None,
-    });
-    of_port.collect()
+    let from = unit.now;
+    testing::run(unit, from, [for_ns, 60 * MS], echoes(), |request| {
+        Outcome::Inertial(request.instants().map(still).collect())
+    })
 }
 
 /// Packets of points with when they leave, and the returns of each pulse.
@@ -358,6 +315,8 @@ fn a_restart_takes_its_time_loses_the_host_and_starts_the_clock_again() {
     run(&mut unit, 100 * MS);
     assert_eq!(ask(&mut unit, id::SET_RETURNS, &[2]), [ret::DONE]);
     assert_eq!(ask(&mut unit, id::REBOOT, &[100, 0]), [ret::DONE]);
+    // No heartbeat keeps the host over a restart.
+    heartbeat(&mut unit);
     run(&mut unit, 200 * MS);
     assert_eq!(ask_as(&mut unit, HOST, id::HANDSHAKE, &handshake()), None, "it is off");
     assert!(datagrams(&run(&mut unit, 2800 * MS), FirstProfile::BROADCAST).is_empty());
@@ -375,6 +334,17 @@ fn a_restart_takes_its_time_loses_the_host_and_starts_the_clock_again() {
     });
     assert!(clouds(&run(&mut cold, 7900 * MS)).is_empty());
     assert!(!clouds(&run(&mut cold, 500 * MS)).is_empty());
+}
+
+#[test]
+fn a_mode_holds_until_a_restart_that_is_to_come_and_does_not_cancel_it() {
+    let mut unit = sampling("livox-avia", |_| {});
+    assert_eq!(ask(&mut unit, id::REBOOT, &[100, 0]), [ret::DONE]);
+    assert_eq!(ask(&mut unit, id::MODE, &[state::STANDBY]), [ret::DONE]);
+    run(&mut unit, 50 * MS);
+    assert_eq!(heartbeat(&mut unit).state, state::STANDBY);
+    run(&mut unit, 100 * MS);
+    assert_eq!(ask_as(&mut unit, HOST, id::HANDSHAKE, &handshake()), None, "it is off");
 }
 
 #[test]
@@ -548,10 +518,6 @@ fn what_is_kept_reads_back() {
     assert_eq!(heartbeat(&mut unit).features, 1);
     let mode = unit.modes.last();
     assert!(mode.threshold_factor > 1.0);
-}
-
-fn bytes_of(hex: &str) -> Vec<u8> {
-    hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
 #[test]

@@ -9,6 +9,12 @@ use crate::wire::record::Record as _;
 /// Bit of a heartbeat's features: rain and fog are suppressed.
 const RAIN_FOG: u8 = 1;
 
+/// A static address with the usual mask and gateway.
+fn static_address(ip: [u8; 4]) -> Address {
+    let [a, b, c, _] = ip;
+    Address { mode: 1, ip, mask: [255, 255, 255, 0], gateway: [a, b, c, 1] }
+}
+
 /// All that commands set and that a restart does not take back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
@@ -30,7 +36,6 @@ pub struct Values {
 impl Values {
     /// Those of a unit with `settings`.
     pub fn of(profile: &FirstProfile, settings: &FirstSettings) -> Self {
-        let [a, b, c, d] = profile.network.source_ip.octets();
         Self {
             coordinates: settings.coordinates,
             returns: settings.return_mode,
@@ -38,12 +43,7 @@ impl Values {
             is_fan_on: profile.interface.has_fan,
             suppresses_rain_fog: false,
             mounting: [0; 24],
-            address: Address {
-                mode: 1,
-                ip: [a, b, c, d],
-                mask: [255, 255, 255, 0],
-                gateway: [a, b, c, 1],
-            },
+            address: static_address(profile.network.source_ip.octets()),
             with_tags: settings.with_tags,
             is_sensitive: false,
             repeats: false,
@@ -51,7 +51,7 @@ impl Values {
         }
     }
 
-    /// The features that a heartbeat tells.
+    /// The features that a heartbeat reports.
     pub fn features(&self) -> u8 {
         if self.suppresses_rain_fog { RAIN_FOG } else { 0 }
     }
@@ -118,19 +118,12 @@ impl Values {
         }
     }
 
-    /// Takes an address as [`id::SET_ADDRESS`](crate::wire::livox::first::command::id::SET_ADDRESS) holds it; whether it is
-    /// one. A dynamic one needs no more than its mode, a static one no mask and gateway.
+    /// Takes the data of [`SET_ADDRESS`](crate::wire::livox::first::command::id::SET_ADDRESS); whether it is an
+    /// address. A dynamic one needs no more than its mode, a static one no mask and gateway.
     pub fn set_address(&mut self, data: &[u8]) -> bool {
         match *data {
             [0] | [0, _, _, _, _] => self.address.mode = 0,
-            [1, a, b, c, d] => {
-                self.address = Address {
-                    mode: 1,
-                    ip: [a, b, c, d],
-                    mask: [255, 255, 255, 0],
-                    gateway: [a, b, c, 1],
-                };
-            }
+            [1, a, b, c, d] => self.address = static_address([a, b, c, d]),
             _ => match Address::parse(data) {
                 Ok(address) if address.mode == 1 => self.address = address,
                 Ok(address) if address.mode == 0 => self.address.mode = 0,

@@ -19,7 +19,7 @@ const HEAD_CRC_AT: usize = 7;
 
 /// Commands: set and number.
 pub mod id {
-    /// A lidar says that it is there.
+    /// A lidar announces itself.
     pub const BROADCAST: (u8, u8) = (0, 0x00);
     /// A host connects.
     pub const HANDSHAKE: (u8, u8) = (0, 0x01);
@@ -91,7 +91,7 @@ pub mod key {
     pub const SLOT: u16 = 3;
 }
 
-/// Why parameters were not set or told.
+/// Why parameters were not set or read.
 pub mod key_error {
     /// All went well.
     pub const NONE: u8 = 0;
@@ -250,7 +250,7 @@ record! {
         gateway: [u8; 4],
     }
 
-    /// How parameters were set, or told.
+    /// Whether parameters were set or read.
     ParameterAnswer: Le 4 {
         /// See [`ret`].
         ret: u8,
@@ -272,6 +272,18 @@ record! {
         hour: u8,
         /// Within the hour, microseconds.
         us: u32,
+    }
+}
+
+impl Utc {
+    /// The beginning of the hour, nanoseconds of POSIX time; `None` if there is no such date or hour.
+    pub fn hour_ns(&self) -> Option<u64> {
+        let part = |value: u8| i8::try_from(value).ok();
+        let (month, day, hour) = (part(self.month)?, part(self.day)?, part(self.hour)?);
+        let year = 2000 + i16::from(self.year);
+        let date = jiff::civil::DateTime::new(year, month, day, hour, 0, 0, 0).ok()?;
+        let zoned = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+        u64::try_from(zoned.timestamp().as_nanosecond()).ok()
     }
 }
 

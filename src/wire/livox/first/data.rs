@@ -1,5 +1,6 @@
 //! Packets of points and of inertial samples.
 
+use super::command::Utc;
 use crate::ParseError;
 use crate::record::{Reader, Record as _, record};
 
@@ -10,7 +11,7 @@ pub const HEAD_LEN: usize = 18;
 /// Most returns of a pulse.
 pub const MOST_RETURNS: usize = 3;
 const VERSION: u8 = 5;
-/// Where status, time type and time are, whose place the last two have.
+/// Where status, time type and time are.
 const STATUS_AT: usize = 4;
 const TIME_TYPE_AT: usize = 8;
 const TIME_AT: usize = 10;
@@ -102,8 +103,8 @@ impl Format {
         format!("{}, {returns} return{tags}", self.coordinates.word())
     }
 
-    /// Writes a pulse to a slice of [`Self::pulse_len`] bytes. Its returns have the same angles; those that `points` lacks
-    /// are empty.
+    /// Writes a pulse to a slice of [`Self::pulse_len`] bytes. Its returns have the same angles; returns that `points`
+    /// lacks are empty.
     pub fn put(self, points: &[Point], out: &mut [u8]) {
         let of = |nth: usize| points.get(nth).copied().unwrap_or_default();
         let depth = |place: [i32; 3]| (place[0].max(0) as u32).to_le_bytes();
@@ -178,7 +179,7 @@ impl Format {
     }
 }
 
-/// By what the clock is set, and how packets tell the time.
+/// The source that sets the clock, and with it the format of time stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeType {
     /// Nothing: nanoseconds since power-up.
@@ -270,12 +271,8 @@ impl Head {
             return u64::from_le_bytes(self.time);
         }
         let [year, month, day, hour, us @ ..] = self.time;
-        let us = u32::from_le_bytes(us);
-        let [month, day, hour] = [month, day, hour].map(|part| part as i8);
-        let date = jiff::civil::DateTime::new(2000 + i16::from(year), month, day, hour, 0, 0, 0);
-        let zoned = date.and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC));
-        let hour_ns = zoned.map_or(0, |zoned| zoned.timestamp().as_nanosecond());
-        u64::try_from(hour_ns).unwrap_or_default().saturating_add(u64::from(us) * 1000)
+        let utc = Utc { year, month, day, hour, us: u32::from_le_bytes(us) };
+        utc.hour_ns().unwrap_or_default() + u64::from(utc.us) * 1000
     }
 }
 
