@@ -8,6 +8,9 @@ use std::sync::{Arc, LazyLock};
 /// Red, green and blue, linear, 0..=1.
 pub type Rgb = [f32; 3];
 
+/// Wavelengths that stand for red, green and blue, micrometres.
+pub const WAVES_UM: [f64; 3] = [0.61, 0.55, 0.465];
+
 /// A colour image in sRGB's code.
 #[derive(Clone, Debug)]
 pub struct ColourMap {
@@ -67,7 +70,7 @@ impl ColourMap {
         Some(Self { levels: levels.into() })
     }
 
-    /// Texels of the image and its smaller versions.
+    /// Texels of an image of so many pixels and of its smaller versions, about.
     pub fn texels(pixels: usize) -> usize {
         pixels + pixels / 3
     }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::labels::Labels;
-use super::poses::device_frame;
+use super::poses::optical_frame;
 use super::{Told, kinds, messages};
 use crate::frames::{Sensor, Transform, World};
 use crate::sensors::camera::truth::{FrameTruth, TileTruth};
@@ -45,7 +45,7 @@ pub fn messages_of(
         }
         let value = json!({
             "timestamp": messages::timestamp(epoch, middle),
-            "frame_id": device_frame(device),
+            "frame_id": optical_frame(device),
             "width": width,
             "height": height,
             "encoding": encoding,

@@ -4,15 +4,15 @@
 //! degrees). Sizes, number and brightness of ghosts and spots are made up: no document states them for a lens.
 
 use glam::DVec3;
-use rand::Rng;
 
 use super::lens::Lens;
 use super::sky::{Colour, Daylight};
-use super::{FULL_SCALE, REACH_M, ray};
+use super::{FULL_SCALE, project, ray};
 use crate::config::rig::faults::Timed;
 use crate::frames::{Sensor, Transform, World};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
+use crate::world::random;
 use crate::world::raycast::{Hit, RayCaster, Stencil};
 
 /// A fault of a camera's optics or pixels.
@@ -105,9 +105,9 @@ impl Prepared {
         let [columns, rows] = size.map(f64::from);
         let spot = |number: u32| {
             let mut stream = draws.stream(number as usize, Quantity::LensSpot);
-            let mut uniform = || (stream.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-            let centre_px = [uniform() * columns, uniform() * rows];
-            Spot { centre_px, radius_px: 0.5 * width * columns * (0.4 + 0.6 * uniform()) }
+            let mut draw = |low: f64, high: f64| random::uniform(&mut stream, low, high);
+            let centre_px = [draw(0.0, columns), draw(0.0, rows)];
+            Spot { centre_px, radius_px: 0.5 * width * columns * draw(0.4, 1.0) }
         };
         Self { timed: timed.clone(), spots: (0..count).map(spot).collect() }
     }
@@ -313,14 +313,14 @@ impl Flare {
             return None;
         }
         let mut hit = [Hit::MISS];
-        let toward = ray(pose.point(DVec3::ZERO), day.sun, 0.0, REACH_M);
+        let toward = ray(pose.translation, day.sun);
         caster.cast_at(&Stencil::single(), &[toward], &[middle], &mut hit);
         if hit[0].range_m.is_finite() {
             return None;
         }
         let lit = day.sun_lx.map(|part| part * sun.x * strength);
         let size = lens.size.map(f64::from);
-        let shown = lens.project([-sun.y, -sun.z, sun.x]);
+        let shown = project(lens, sun);
         // A sun far outside the image meets no glass behind the first.
         let shown = shown.filter(|[u, v]| {
             let inside = |at: f64, size: f64| at > -0.5 * size && at < 1.5 * size;

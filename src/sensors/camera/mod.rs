@@ -10,6 +10,7 @@
 mod air;
 pub mod faults;
 pub mod lens;
+mod poses;
 pub mod sky;
 mod surface;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use glam::{DMat3, DVec3};
 use self::air::PictureAir;
 use self::faults::{CameraFault, Disturbed, Prepared};
 use self::lens::{Directions, Lens};
+use self::poses::Poses;
 use self::sky::{Colour, Daylight, sun_at};
 use self::surface::Look;
 use self::truth::{Exposure, TruthImages};
@@ -34,7 +36,7 @@ use super::{Measurement, MeasurementRequest, Outcome, Sensor, Subject, Surroundi
 use crate::config::rig::faults::Timed;
 use crate::time::{Epoch, SimTime};
 use crate::world::raycast::{Beams, Finishes, Hit, Pulse, RayCaster, Stencil};
-use crate::world::scene::Finish;
+use crate::world::scene::{Finish, Material};
 
 /// The greatest count of the converter.
 pub const FULL_SCALE: u16 = 4095;
@@ -46,8 +48,6 @@ const SHADOW_REACH_M: f32 = 300.0;
 const BLOCK: u32 = 8;
 /// Pixels that are worked on at once, about: so few that what is known of them stays in the processor's caches.
 const AT_ONCE: usize = 1024;
-/// Poses of an exposure between which is interpolated.
-const POSES: usize = 9;
 /// Mirrors and panes that light is followed through.
 const MOST_BOUNCES: usize = 3;
 /// Below this mean, counts of photons follow Poisson's law exactly; above it, Gauss's.
@@ -81,6 +81,16 @@ pub struct Shot {
     pub black: f64,
     /// Exposure of the frame before, if that showed the same region.
     pub before: Option<Exposure>,
+}
+
+impl Shot {
+    /// The centre of a pixel of the region on the whole sensor, pixels.
+    fn on_sensor(&self, column: u32, row: u32) -> [f64; 2] {
+        let [left, top, ..] = self.region;
+        let [bin_x, bin_y] = self.binning.map(f64::from);
+        let centre = |at: u32, bin: f64| f64::from(at) * bin + 0.5 * (bin - 1.0);
+        [centre(left + column, bin_x), centre(top + row, bin_y)]
+    }
 }
 
 impl Tile {
@@ -164,14 +174,14 @@ pub struct Camera {
     directions: Directions,
     noise: NoiseSource,
     epoch: Epoch,
-    /// A second of POSIX time and its light.
+    /// The light that was computed last.
     day: Arc<Mutex<KeptDay>>,
     truth_images: TruthImages,
     faults: Vec<Prepared>,
 }
 
-/// A second of POSIX time and its light, if one has been computed.
-type KeptDay = Option<(i128, Arc<Daylight>)>;
+/// Elevation and azimuth of the sun, whether clouds hide it, and the light; `None` before the first frame.
+type KeptDay = Option<(([f64; 2], bool), Arc<Daylight>)>;
 
 /// Photons per lux second on a square micrometre, of 555 nm.
 const PHOTONS_PER_LXS_UM2: f64 = 4.09e15 * 1e-12;
@@ -195,19 +205,15 @@ impl Camera {
         Self { faults, ..self }
     }
 
-    /// The same camera, which tells these images when the truth is kept.
+    /// The same camera, which computes these images while the ground truth is recorded.
     pub fn telling(self, truth_images: TruthImages) -> Self {
         Self { truth_images, ..self }
     }
 
-    /// The light of the second in which `at` lies. It is kept for the tiles of the frame and those that follow.
+    /// The light of the second in which `at` lies. It is kept until the sun or the clouds differ.
     fn daylight(&self, at: SimTime, surroundings: &Surroundings<'_>) -> Arc<Daylight> {
-        let unix_s = self.epoch.unix_ns(at).div_euclid(1_000_000_000);
-        let mut kept = self.day.lock().expect("no holder panics");
-        if let Some((_, day)) = kept.as_ref().filter(|(second, _)| *second == unix_s) {
-            return Arc::clone(day);
-        }
         let sun = self.light.sun.unwrap_or_else(|| {
+            let unix_s = self.epoch.unix_ns(at).div_euclid(1_000_000_000);
             let place = surroundings.origin.origin();
             sun_at(unix_s as f64, place.latitude_deg, place.longitude_deg)
         });
@@ -216,17 +222,22 @@ impl Camera {
             Sky::Clear => false,
             Sky::Overcast => true,
         };
+        let state = (sun, is_overcast);
+        let mut kept = self.day.lock().expect("no holder panics");
+        if let Some((_, day)) = kept.as_ref().filter(|(known, _)| *known == state) {
+            return Arc::clone(day);
+        }
         let day = Arc::new(match is_overcast {
             true => Daylight::overcast(sun, GROUND),
             false => Daylight::new(sun, self.light.turbidity, GROUND),
         });
-        *kept = Some((unix_s, Arc::clone(&day)));
+        *kept = Some((state, Arc::clone(&day)));
         day
     }
 
     fn tile(&self, tile: &Tile, start: SimTime, surroundings: &Surroundings<'_>) -> Vec<u16> {
         let shot = &*tile.shot;
-        let [left, top, width, height] = shot.region;
+        let [_, _, width, height] = shot.region;
         let day = self.daylight(start, surroundings);
         let frame_middle = shot.exposed(start).middle(0.5 * f64::from(height));
         let disturbed = Disturbed::at(
@@ -243,45 +254,35 @@ impl Camera {
             [tile.rows[0].saturating_sub(margin), height.min(tile.rows[1].saturating_add(margin))];
         let first = SimTime(start.0 + u64::from(rows[0]) * shot.line_ns);
         let end = Tile { shot: Arc::clone(&tile.shot), rows }.end(start);
-        let span_ns = end.0 - first.0;
-        let pose_at = |step: usize| {
-            let after = span_ns as u128 * step as u128 / (POSES - 1) as u128;
-            surroundings.world_from_sensor(SimTime(first.0 + after as u64))
-        };
-        let poses: [_; POSES] = std::array::from_fn(pose_at);
-        let still = poses[0] == poses[POSES - 1];
-        let turns = poses.map(|pose| DMat3::from_quat(pose.rotation));
+        let poses = Poses::between(first, end, surroundings);
+        let is_still = poses.is_still();
+        let turns = poses.all.map(|pose| DMat3::from_quat(pose.rotation));
         let noise = self.noise.request(shot.number);
         let [bin_x, bin_y] = shot.binning.map(f64::from);
         let pixel_rad = bin_x / self.optics.lens.focal_px[0];
         let mut pixels = vec![shot.black.clamp(0.0, f64::from(FULL_SCALE)) as u16; tile.pixels()];
         let look_at = |row: u32, column: u32, looks: &mut Looks| {
-            let in_bin = |at: u32, bin: f64| f64::from(at) * bin + 0.5 * (bin - 1.0);
-            let at = [in_bin(left + column, bin_x), in_bin(top + row, bin_y)];
+            let at = shot.on_sensor(column, row);
             let index = (row * width + column) as usize;
             let [part, right, down] = noise.uniform_triple(index, Quantity::PixelTime);
             let within = [at[0] + (right - 0.5) * bin_x, at[1] + (down - 0.5) * bin_y];
             let row_ns = u64::from(row) * shot.line_ns;
             let when = SimTime(start.0 + row_ns + (shot.exposure_ns as f64 * part) as u64);
-            let seen = match disturbed.is_none() {
-                true => within,
-                false => disturbed.looks(within, self.optics.lens.size, |axis| {
-                    noise.uniform(2 * index + axis, Quantity::LensSpot)
-                }),
-            };
+            let seen = disturbed.looks(within, self.optics.lens.size, |axis| {
+                noise.uniform(2 * index + axis, Quantity::LensSpot)
+            });
             let Some(direction) = self.directions.at(seen).map(forward) else { return };
-            let (from, toward) = if still {
-                (poses[0].translation, turns[0] * direction)
+            let (from, toward) = if is_still {
+                (poses.all[0].translation, turns[0] * direction)
             } else {
-                let step = (when.0 - first.0) as f64 / span_ns.max(1) as f64 * (POSES - 1) as f64;
-                let before = (step as usize).min(POSES - 2);
-                let (share, after) = (step - before as f64, before + 1);
-                let [from, to] = [before, after].map(|step| poses[step].translation);
-                let [begin, end] = [before, after].map(|step| turns[step] * direction);
+                let (before, share) = poses.around(when);
+                let pair = [before, before + 1];
+                let [from, to] = pair.map(|step| poses.all[step].translation);
+                let [begin, end] = pair.map(|step| turns[step] * direction);
                 (from + (to - from) * share, (begin + (end - begin) * share).normalize())
             };
             looks.cells.push(Cell { row, column, index, direction, at });
-            looks.pulses.push(ray(from, toward, 0.0, REACH_M));
+            looks.pulses.push(ray(from, toward));
             looks.fired.push(when);
         };
         let mut air = PictureAir::new(surroundings.weather, &day, first, end);
@@ -325,10 +326,7 @@ impl Camera {
             }
         }
         for (cell, light) in cells.iter().zip(radiance).filter(|(cell, _)| is_own(cell)) {
-            let light = match disturbed.is_none() {
-                true => light,
-                false => disturbed.light(cell.at, cell.direction, light),
-            };
+            let light = disturbed.light(cell.at, cell.direction, light);
             pixels[cell.index - first_index] = self.count(shot, cell, light, per_electron);
         }
         if !disturbed.is_none() {
@@ -426,9 +424,14 @@ fn forward([x, y, z]: [f64; 3]) -> DVec3 {
     DVec3::new(z, -x, -y).normalize()
 }
 
-fn ray(origin: DVec3, direction: DVec3, start_m: f32, max_range_m: f32) -> Pulse {
+/// Where the lens shows a direction in the axes of the mount, pixels; `None` behind it.
+fn project(lens: &Lens, toward: DVec3) -> Option<[f64; 2]> {
+    lens.project([-toward.y, -toward.z, toward.x])
+}
+
+fn ray(origin: DVec3, direction: DVec3) -> Pulse {
     let (half_axis_u, half_axis_v) = (DVec3::ZERO, DVec3::ZERO);
-    Pulse { origin, start_m, direction, half_axis_u, half_axis_v, max_range_m }
+    Pulse { origin, start_m: 0.0, direction, half_axis_u, half_axis_v, max_range_m: REACH_M }
 }
 
 /// A count of photons with the mean `mean`, by the inverse of the distribution at `uniform`.
@@ -568,7 +571,7 @@ fn gain(light: &mut Colour, more: Colour, share: f64) {
 
 /// A surface that a ray met.
 struct Met<'a> {
-    material: &'a crate::world::scene::Material,
+    material: &'a Material,
     /// Tells materials of different scenes apart.
     scene_of: u32,
     place: DVec3,
@@ -613,13 +616,18 @@ impl<'a> Met<'a> {
         Some(std::array::from_fn(|c| f64::from(texel[c] * colour[c])))
     }
 
+    /// Share of its texture that is under water; `weather` is that of every surface.
+    fn film(&self, weather: f32) -> f32 {
+        match self.material.finish {
+            Finish::Wet { film } => weather.max(film),
+            Finish::Matt => weather,
+            _ => 0.0,
+        }
+    }
+
     /// The albedo of a surface that was `albedo` when dry, by the film of the weather and its own.
     fn wetted(&self, albedo: Colour, cos: f32, film: f32) -> Colour {
-        let film = match self.material.finish {
-            Finish::Wet { film: own } => film.max(own),
-            Finish::Matt => film,
-            _ => 0.0,
-        };
+        let film = self.film(film);
         if film == 0.0 {
             return albedo;
         }
@@ -639,27 +647,23 @@ impl<'a> Met<'a> {
         let cos = -direction.dot(self.normal);
         let mirrored = direction + 2.0 * cos * self.normal;
         let aside = 1e-3 * self.normal;
-        let go = |from: DVec3, to: DVec3| ray(from, to, 0.0, REACH_M);
         match self.material.finish {
-            Finish::Mirror { share } => Some((go(self.place + aside, mirrored), f64::from(share))),
-            Finish::Water { .. } => Some((go(self.place + aside, mirrored), schlick(1.33, cos))),
+            Finish::Mirror { share } => Some((ray(self.place + aside, mirrored), f64::from(share))),
+            Finish::Water { .. } => Some((ray(self.place + aside, mirrored), schlick(1.33, cos))),
             Finish::Wet { .. } | Finish::Matt => {
-                let film = match self.material.finish {
-                    Finish::Wet { film: own } => film.max(own),
-                    _ => film,
-                };
+                let film = self.film(film);
                 // The texture breaks the film: a part of it lies level.
                 let share = f64::from(film) * LEVEL_FILM * schlick(1.33, cos);
-                (film > 0.0).then(|| (go(self.place + aside, mirrored), share))
+                (film > 0.0).then(|| (ray(self.place + aside, mirrored), share))
             }
             Finish::Glossy { exponent, .. } if exponent >= LACQUER_FROM => {
-                Some((go(self.place + aside, mirrored), schlick(1.5, cos)))
+                Some((ray(self.place + aside, mirrored), schlick(1.5, cos)))
             }
             Finish::Glass { index, clear, .. } => {
                 let face = schlick(f64::from(index), cos);
                 let both = 2.0 * face / (1.0 + face);
                 gain(&mut light[going.pixel], day.seen(mirrored), going.share * both);
-                Some((go(self.place - aside, direction), (1.0 - both) * f64::from(clear)))
+                Some((ray(self.place - aside, direction), (1.0 - both) * f64::from(clear)))
             }
             Finish::Retro { .. } | Finish::Glossy { .. } => None,
         }

@@ -5,13 +5,13 @@
 
 use glam::DVec3;
 
+use crate::world::colours::WAVES_UM;
+
 /// Red, green and blue, linear.
 pub type Colour = [f64; 3];
 
 /// Luminous illuminance of the sun outside the air, lux.
 const SOLAR_LX: f64 = 133_000.0;
-/// Wavelengths that stand for red, green and blue, micrometres.
-const WAVES_UM: [f64; 3] = [0.61, 0.55, 0.465];
 /// The sun's disc is 0.533 degrees wide: cosine of its half, and its solid angle.
 const SUN_COS: f64 = 0.999_989_18;
 const SUN_SR: f64 = 6.80e-5;
@@ -92,7 +92,8 @@ impl Daylight {
         let sun = toward(elevation_rad.max(LOWEST_SUN_RAD));
         let model = Model::Clear { zenith, factors, at_zenith };
         let day = Self { sun, sun_lx, ambient_lx: [[0.0; 3]; 6], model, table: Vec::new() };
-        let mut day = Self { sun: toward(elevation_rad), ..day.lit_from_all_sides(ground) };
+        let mut day = day.lit_from_all_sides(ground);
+        day.sun = toward(elevation_rad);
         day.table = (0..=HEIGHTS)
             .flat_map(|height| (0..=DISTANCES).map(move |distance| (height, distance)))
             .map(|(height, distance)| {

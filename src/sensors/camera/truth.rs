@@ -5,10 +5,8 @@
 
 use std::sync::Arc;
 
-use glam::DVec3;
-
-use super::{BLOCK, Camera, POSES, REACH_M, Shot, Tile, forward, ray};
-use crate::frames::{Sensor, Transform, World};
+use super::poses::Poses;
+use super::{BLOCK, Camera, Shot, Tile, forward, project, ray};
 use crate::sensors::Surroundings;
 use crate::sensors::truth::NONE;
 use crate::time::SimTime;
@@ -97,34 +95,6 @@ impl Shot {
     }
 }
 
-/// The camera's poses within an interval, of which some are evaluated and the others interpolated.
-struct Poses {
-    first: SimTime,
-    span_ns: u64,
-    poses: [Transform<World, Sensor>; POSES],
-}
-
-impl Poses {
-    fn between(first: SimTime, last: SimTime, surroundings: &Surroundings<'_>) -> Self {
-        let span_ns = last.0.saturating_sub(first.0);
-        let poses = std::array::from_fn(|step| {
-            let after = u128::from(span_ns) * step as u128 / (POSES - 1) as u128;
-            surroundings.world_from_sensor(SimTime(first.0 + after as u64))
-        });
-        Self { first, span_ns, poses }
-    }
-
-    fn at(&self, at: SimTime) -> Transform<World, Sensor> {
-        if self.span_ns == 0 {
-            return self.poses[0];
-        }
-        let share = at.0.saturating_sub(self.first.0) as f64 / self.span_ns as f64;
-        let step = share.min(1.0) * (POSES - 1) as f64;
-        let before = (step as usize).min(POSES - 2);
-        self.poses[before].interpolate(&self.poses[before + 1], step - before as f64)
-    }
-}
-
 /// The truth of `tile` of a frame that begins at `start`.
 pub(super) fn of_tile(
     camera: &Camera,
@@ -147,13 +117,12 @@ pub(super) fn of_tile(
     let mut pulses = Vec::new();
     let mut fired = Vec::new();
     for (row, column) in in_blocks(tile.rows, width) {
-        let on_sensor = |at: u32, bin: f64| f64::from(at) * bin + 0.5 * (bin - 1.0);
-        let at = [on_sensor(left + column, bin_x), on_sensor(top + row, bin_y)];
-        let Some(direction) = camera.directions.at(at).map(forward) else { continue };
+        let seen = camera.directions.at(shot.on_sensor(column, row));
+        let Some(direction) = seen.map(forward) else { continue };
         let when = middle(row);
         let pose = poses.at(when);
         cells.push((((row - first_row) * width + column) as usize, row, column, direction.x));
-        pulses.push(ray(pose.point(DVec3::ZERO), pose.direction(direction), 0.0, REACH_M));
+        pulses.push(ray(pose.translation, pose.direction(direction)));
         fired.push(when);
     }
     let mut hits = vec![Hit::MISS; pulses.len()];
@@ -192,7 +161,7 @@ pub(super) fn of_tile(
             } else {
                 camera_from_world.direction(pulse.direction)
             };
-            let Some([u, v]) = camera.optics.lens.project([-seen.y, -seen.z, seen.x]) else {
+            let Some([u, v]) = project(&camera.optics.lens, seen) else {
                 was = [f64::NAN; 2];
                 break;
             };

@@ -17,7 +17,7 @@ use crate::world::scene::{Finish, Instance, Material, MaterialId, Mesh, Scene, T
 /// Twice the area below which a triangle counts as degenerate, m²: the square of 0.1 µm.
 const MIN_DOUBLE_AREA_M2: f64 = 1.0e-14;
 
-/// What a spectrum says.
+/// Reflectance and colour of a spectrum file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spectral {
     /// Reflectance at the laser's wavelength.

@@ -535,12 +535,9 @@ impl<'a> Loader<'a> {
         let red = taken;
         // White without texture is the default, so the file gives no reflectance.
         let unsaid = info.is_none() && [red, green, blue] == [1.0; 3];
-        let base_reflectance = match materials::typical(name) {
-            Some(typical) if unsaid => typical.reflectance_905nm,
-            _ => red,
-        };
-        let is_known = unsaid && materials::typical(name).is_some();
-        let colour = (!is_known).then(|| [red, green, blue].map(|part| part.clamp(0.0, 1.0)));
+        let typical = materials::typical(name).filter(|_| unsaid);
+        let base_reflectance = typical.map_or(red, |typical| typical.reflectance_905nm);
+        let colour = typical.is_none().then(|| [red, green, blue].map(|part| part.clamp(0.0, 1.0)));
         let mut out = self.finished(material, name, (base_reflectance, colour), &place);
         // The least alpha that is opaque.
         let solid_from = match material.alpha_mode() {

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use super::error::{Fault, Place, Problem};
+use crate::world::colours::WAVES_UM;
 
 /// The wavelength of the lasers, micrometres.
 pub(super) const LASER_WAVELENGTH_UM: f64 = 0.905;
 
-/// Wavelengths that stand for red, green and blue, micrometres.
-const COLOURS_UM: [f64; 3] = [0.61, 0.55, 0.465];
 /// A spectrum that begins above this says nothing of colours, micrometres.
 const VISIBLE_UM: f64 = 0.6;
 
@@ -18,7 +17,7 @@ const VISIBLE_UM: f64 = 0.6;
 pub(super) fn read(bytes: &[u8], file: &Path) -> Result<(f64, Option<[f64; 3]>), Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut laser = Sample::new(LASER_WAVELENGTH_UM);
-    let mut colours = COLOURS_UM.map(Sample::new);
+    let mut colours = WAVES_UM.map(Sample::new);
     let mut shortest_um = f64::INFINITY;
     for (index, line) in text.lines().enumerate() {
         let words: Vec<&str> = line.split_whitespace().take(3).collect();

@@ -40,7 +40,7 @@ impl RayCaster for BvhCaster {
 
 /// Number of interleaved traversals: each waits for memory while the others compute. In a scene that is small there is
 /// one, see [`BvhCaster::is_small`].
-const WALKERS: usize = 4;
+pub(super) const WALKERS: usize = 4;
 
 /// Up to this number, a bundle's pulses are held against the scene's largest boxes before it is formed.
 const FEW_PULSES: usize = 3;

@@ -8,6 +8,7 @@ use glam::{DMat3, DVec3};
 
 use super::bundle::{Bundle, MAX_LANES, NONE, REGISTERS, least, most, of_register};
 use super::bvh::BvhCaster;
+use super::cast::WALKERS;
 use super::walk::Walker;
 use super::{Pulse, fastest};
 
@@ -29,8 +30,6 @@ impl Beams {
     }
 }
 
-/// As in [`super::cast`].
-const WALKERS: usize = 4;
 /// Rays of a bundle are no farther beside its first, metres.
 const MAX_APART_M: f64 = 1.0;
 

@@ -1,8 +1,9 @@
 //! Bounds of boxes and triangles as a bundle sees them, eight at a time.
 //!
 //! Boxes and triangles are transformed into the bundle's frame. Their shadow there is a range of
-//! `x / z` and `y / z`, which is compared with the rays' slopes; of parallel rays it is one of `x` and `y`. Rays outside these bounds, and rays
-//! with a nearer hit, need not be tested.
+//! `x / z` and `y / z`, which is compared with the rays' slopes; for parallel rays it is a range of `x`
+//! and `y`, which is compared with their shifts. Rays outside these bounds, and rays with a nearer hit,
+//! need not be tested.
 
 use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x8, mask32x8};
