@@ -35,9 +35,7 @@ impl Ports {
             }
         }
     }
-}
 
-impl Ports {
     /// An address of the loopback interface where nobody has this UDP port: for devices that their hosts look for at
     /// the port of the product.
     ///
@@ -49,7 +47,10 @@ impl Ports {
         let mut last = std::io::Error::from(std::io::ErrorKind::AddrInUse);
         for _ in 0..1000 {
             let [high, low] = self.addresses.fetch_add(1, Ordering::Relaxed).to_be_bytes();
-            let address = Ipv4Addr::new(127, network, high, low.max(1));
+            if low == 0 {
+                continue;
+            }
+            let address = Ipv4Addr::new(127, network, high, low);
             match UdpSocket::bind((address, port)) {
                 Ok(_) => return Ok(address),
                 Err(error) => last = error,

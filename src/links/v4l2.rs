@@ -14,7 +14,7 @@ pub struct VideoOutput {
 }
 
 impl VideoOutput {
-    /// The device at `path`, of which is known that images can be written to it.
+    /// The device at `path`, if images can be written to it.
     ///
     /// # Errors
     /// There is none, or it takes no images; the error says what to do.
@@ -31,7 +31,7 @@ impl VideoOutput {
         Ok(Self { path: path.to_owned(), open: None })
     }
 
-    /// Writes an image of this size. Another size than before sets the device anew, which v4l2loopback allows while no
+    /// Writes an image of this size. If the size has changed, the device is set again, which v4l2loopback allows while no
     /// program reads.
     ///
     /// # Errors

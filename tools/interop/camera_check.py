@@ -23,6 +23,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from captures import datagrams
+
 HERE = Path(__file__).resolve().parent
 PATIENCE_S = 60
 RECORDED_S = 90
@@ -112,13 +114,8 @@ def part(what, *arguments):
 
 def frames_of(capture):
     """The images of a recording by their stamps."""
-    data = capture.read_bytes()
-    order = {b"\x4d\x3c\xb2\xa1": "<", b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\x3c\x4d": ">", b"\xa1\xb2\xc3\xd4": ">"}[data[:4]]
-    at, stamps, images = 24, {}, {}
-    while at < len(data):
-        length = struct.unpack(order + "I", data[at + 8:at + 12])[0]
-        payload = data[at + 16 + 42:at + 16 + length]
-        at += 16 + length
+    stamps, images = {}, {}
+    for _, payload in datagrams(capture):
         block, kind = struct.unpack(">H", payload[2:4])[0], payload[4]
         if kind == 1:
             stamps[block], images[block] = struct.unpack(">Q", payload[12:20])[0], b""

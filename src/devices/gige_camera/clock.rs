@@ -1,7 +1,8 @@
 //! The clock that stamps frames: it counts from power-up, or follows a PTP master.
 
-use super::profile::{CameraSettings, PtpSource};
+use super::profile::{CameraSettings, PtpState};
 use crate::config::rig::faults::Timed;
+use crate::ptp::account::TAI_AHEAD_NS;
 use crate::ptp::faults::{PtpFault, lost_since};
 use crate::ptp::{PortState, PtpClock, PtpSettings, PtpSlave};
 use crate::sensors::noise::NoiseSource;
@@ -9,13 +10,11 @@ use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::ClockIdentity;
 
 const DAY_NS: i128 = 86_400_000_000_000;
-/// TAI minus UTC, which a master's time is.
-const TAI_AHEAD_NS: i128 = 37_000_000_000;
 
 /// A unit's clock.
 #[derive(Clone, Debug)]
 pub(super) struct CameraClock {
-    source: PtpSource,
+    source: PtpState,
     epoch: Epoch,
     drift_s_per_day: f64,
     own: PtpClock,
@@ -41,16 +40,16 @@ impl CameraClock {
         let slave =
             || PtpSlave::new(&PtpSettings::default(), identity, own.clone(), noise, SimTime::ZERO);
         let slave = match ptp {
-            PtpSource::None | PtpSource::Locked => None,
-            PtpSource::Virtual => Some(slave().with_virtual_master(epoch)),
-            PtpSource::Wire => Some(slave()),
+            PtpState::None | PtpState::Locked => None,
+            PtpState::Virtual => Some(slave().with_virtual_master(epoch)),
+            PtpState::Wire => Some(slave()),
         };
         Self {
             source: ptp,
             epoch,
             drift_s_per_day,
             own,
-            is_on: ptp != PtpSource::None,
+            is_on: ptp != PtpState::None,
             slave,
             faults: Vec::new(),
             latched: (PortState::Disabled, 0),
@@ -67,12 +66,12 @@ impl CameraClock {
 
     /// The faults of PTP, if it follows a master.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
-        if self.is_on && self.source != PtpSource::None { &self.faults } else { &[] }
+        if self.is_on && self.source != PtpState::None { &self.faults } else { &[] }
     }
 
     /// Switches PTP on or off at `now`; the clock goes on from what it shows.
     pub fn switch(&mut self, now: SimTime, is_on: bool) {
-        if !is_on && self.source == PtpSource::Locked && self.is_on {
+        if !is_on && self.source == PtpState::Locked && self.is_on {
             self.own = self.own.restarted(now, self.shows(now));
         }
         self.is_on = is_on;
@@ -84,7 +83,7 @@ impl CameraClock {
 
     /// Sets the clock to 0 at `now`; `false` while PTP sets it.
     pub fn reset(&mut self, now: SimTime) -> bool {
-        if self.is_on && self.source != PtpSource::None {
+        if self.is_on && self.source != PtpState::None {
             return false;
         }
         self.restart(now);
@@ -103,7 +102,7 @@ impl CameraClock {
             (_, false) => PortState::Disabled,
             (Some(slave), true) => slave.state(),
             (None, true)
-                if self.source == PtpSource::Locked && lost_since(&self.faults, now).is_none() =>
+                if self.source == PtpState::Locked && lost_since(&self.faults, now).is_none() =>
             {
                 PortState::Slave
             }
@@ -136,7 +135,7 @@ impl CameraClock {
     fn shows(&self, at: SimTime) -> i128 {
         match &self.slave {
             Some(slave) => slave.shows_ns(at),
-            None if self.is_on && self.source == PtpSource::Locked => self.masters_ns(at),
+            None if self.is_on && self.source == PtpState::Locked => self.masters_ns(at),
             None => self.own.shows_ns(at),
         }
     }

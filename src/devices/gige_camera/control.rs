@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::GigeCamera;
 use super::features::{Access, Feature, Kind, Values, at, line, source};
-use super::profile::{CameraSettings, PtpSource};
+use super::profile::{CameraSettings, PtpState};
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::sensors::camera::faults::CameraFault;
 use crate::time::SimTime;
@@ -73,7 +73,7 @@ impl Control {
             scps: (settings.packet_bytes / 4 * 4) | DONT_FRAGMENT,
             packet_delay: 0,
             stream_config: 0,
-            gvcp_config: if settings.ptp == PtpSource::None { 0 } else { PTP_ON },
+            gvcp_config: if settings.ptp == PtpState::None { 0 } else { PTP_ON },
             gvsp_config: 0,
             device_key: 0,
             group: [0; 2],
@@ -523,10 +523,13 @@ impl GigeCamera {
             at::RESET => {
                 self.let_go();
                 self.power_on();
+                if self.control.scps & DONT_FRAGMENT == 0 {
+                    self.ready.push_back(Transmit::new(self.now, Output::Fragments(false)));
+                }
                 self.control = Control::new(&self.settings);
                 self.up_at = SimTime(self.now.0 + self.profile.timing.boot_ns);
                 self.clock.restart(self.up_at);
-                self.clock.switch(self.up_at, self.settings.ptp != PtpSource::None);
+                self.clock.switch(self.up_at, self.settings.ptp != PtpState::None);
             }
             _ => return Err(status::WRITE_PROTECT),
         }

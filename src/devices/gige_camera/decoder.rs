@@ -19,8 +19,10 @@ pub(super) struct CameraDecoder {
     block: u64,
     frames: u64,
     missing: u64,
-    /// Time of the first frame, ticks, and its number.
-    first: Option<(u64, u64)>,
+    /// Stamp of the first frame.
+    first_ns: Option<u64>,
+    /// Frames that the camera has taken since then.
+    since_first: u64,
     whole: u64,
     resent: u64,
     assembly: Assembly,
@@ -35,9 +37,9 @@ impl CameraDecoder {
 
     /// Frames a second by the camera's clock, which counts nanoseconds.
     fn rate_hz(&self) -> Option<f64> {
-        let ((first_ns, first_block), leader) = self.first.zip(self.leader)?;
+        let (first_ns, leader) = self.first_ns.zip(self.leader)?;
         let span_ns = leader.timestamp.checked_sub(first_ns).filter(|span_ns| *span_ns > 0)?;
-        Some(self.block.checked_sub(first_block)? as f64 * 1e9 / span_ns as f64)
+        Some(self.since_first as f64 * 1e9 / span_ns as f64)
     }
 
     fn format(&self) -> &'static str {
@@ -75,9 +77,12 @@ impl DatagramDecoder for CameraDecoder {
             && !is_resent
             && PixelFormat::of_code(leader.pixel_format).is_some()
         {
-            self.first.get_or_insert((leader.timestamp, block));
-            if self.frames > 0 && block > self.block {
-                self.missing += block - self.block - 1;
+            self.first_ns.get_or_insert(leader.timestamp);
+            if self.frames > 0 {
+                // Numbers of 16 bits wrap to 1, where those of a stream that is opened again start.
+                let step = if block < self.block { 1 } else { block - self.block };
+                self.missing += step.saturating_sub(1);
+                self.since_first += step;
             }
             (self.leader, self.block, self.frames) = (Some(leader), block, self.frames + 1);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::faults::KINDS;
-use super::profile::{CameraProfile, CameraSettings, PtpSource};
+use super::profile::{CameraProfile, CameraSettings, PtpState};
 use super::{GigeCamera, calibration, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
@@ -74,11 +74,11 @@ impl Family for GigeCameraFamily {
     }
 
     fn follows_ptp(&self, settings: &CameraSettings) -> bool {
-        matches!(settings.ptp, PtpSource::Wire | PtpSource::Virtual)
+        settings.ptp.has_slave()
     }
 
     fn speaks_ptp(&self, settings: &CameraSettings) -> bool {
-        settings.ptp == PtpSource::Wire
+        settings.ptp == PtpState::Wire
     }
 
     fn lens(&self, profile: &CameraProfile, settings: &CameraSettings) -> Option<Lens> {

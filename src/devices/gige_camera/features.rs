@@ -456,7 +456,7 @@ impl Values {
         self.of_index(address, self.key(address).1)
     }
 
-    /// The value at an address of what its selector would select with `index`.
+    /// The value that an address has while its selector is `index`.
     pub fn of_index(&self, address: u32, index: u32) -> f64 {
         self.0.get(&(address, index)).copied().unwrap_or(0.0)
     }

@@ -1,8 +1,8 @@
 //! Cameras with GigE Vision.
 //!
-//! [`control`] answers hosts (GVCP), [`features`] is the table of what they can set, [`xml`] describes it to them, [`stream`]
-//! takes frames and sends them (GVSP), [`image`] makes images of the converter's counts, [`lines`] has the electrical lines,
-//! and [`clock`] stamps frames.
+//! [`control`] answers hosts (GVCP). [`features`] is the table of features, and [`xml`] makes the GenICam description of it.
+//! [`stream`] takes frames and sends them (GVSP), [`image`] makes images of the converter's counts, [`lines`] has the
+//! electrical lines, and [`clock`] stamps frames.
 //!
 //! Sources: Aravis 0.8.26 and conversations with it; Wireshark's dissectors; the GigE Vision register table of d3cam.
 

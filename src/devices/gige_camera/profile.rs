@@ -4,12 +4,12 @@ use crate::config::profile::network::DatagramPort;
 use crate::sensors::camera::lens::{Lens, Model};
 use crate::sensors::camera::truth::TruthImages;
 use crate::sensors::camera::{Chip, Light, Optics, Sky};
+pub use crate::spinning::master::PtpState;
 use crate::time::SimTime;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::gige::gvsp::PixelFormat;
 
 words!(LensModel: "plumb_bob" => PlumbBob, "rational_polynomial" => Rational, "equidistant" => Fisheye, "fov" => FieldOfView);
-words!(PtpSource: "none" => None, "locked" => Locked, "virtual" => Virtual, "wire" => Wire);
 words!(TestPattern: "off" => Off, "ramp" => Ramp, "moving_ramp" => MovingRamp, "color_bar" => ColourBar);
 words!(Trigger: "off" => Off, "software" => Software, "action1" => Action, "line1" => Line);
 words!(Stamped: "exposure_start" => ExposureStart, "exposure_end" => ExposureEnd);
@@ -75,20 +75,6 @@ pub enum LensModel {
     Fisheye,
     /// The wide-angle lens of Elmquist et al. 2021.
     FieldOfView,
-}
-
-/// The master that the clock follows by PTP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PtpSource {
-    /// There is none.
-    #[default]
-    None,
-    /// A simulated one, without error and without packets.
-    Locked,
-    /// One within Menura, by PTP.
-    Virtual,
-    /// One on the network, by PTP.
-    Wire,
 }
 
 /// What starts a frame at power-on.
@@ -169,7 +155,7 @@ pub struct CameraSettings {
     /// Block id of the first frame after a host has opened the stream.
     pub first_block: u32,
     /// The clock's master.
-    pub ptp: PtpSource,
+    pub ptp: PtpState,
     /// Drift of the clock's oscillator, seconds a day; negative when it is slow.
     pub drift_s_per_day: f64,
     /// Pixel format at power-on.
@@ -218,7 +204,7 @@ impl Default for CameraSettings {
             line1: None,
             binning: 1,
             first_block: 1,
-            ptp: PtpSource::default(),
+            ptp: PtpState::default(),
             drift_s_per_day: 0.0,
             pixel_format: PixelFormat::Mono8,
             image_size: [0; 2],

@@ -1,7 +1,7 @@
 //! Reads the profile of a camera, and what a rig sets on one.
 
 use super::profile::{
-    CameraProfile, CameraSettings, Identity, LensModel, PtpSource, Pulses, Stamped, TestPattern,
+    CameraProfile, CameraSettings, Identity, LensModel, PtpState, Pulses, Stamped, TestPattern,
     Timing, Trigger,
 };
 use crate::config::profile::drift;
@@ -125,7 +125,7 @@ fn wiring(keys: &mut Keys<'_>, all: &mut CameraSettings) {
     });
     let block = Limit::new(1..=i128::from(u32::MAX), "", STANDARD);
     keys.integer("first_block", &block, &mut all.first_block);
-    keys.choice("ptp", &PtpSource::WORDS, "Menura's clocks", &mut all.ptp);
+    keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut all.ptp);
     drift::read(keys, &mut all.drift_s_per_day);
 }
 

@@ -62,7 +62,7 @@ pub(super) struct Stream {
     free_at: SimTime,
     /// Mean brightness of frames, by number, for auto functions.
     means: VecDeque<(u64, f64)>,
-    /// Effects on frames that did not leave.
+    /// Effects of the faults that have dropped frames, for the next frame that leaves.
     unreported: Vec<FaultEffect>,
     /// The latest frame: how it was taken, and when it began.
     latest: Option<(Arc<Shot>, SimTime)>,
@@ -75,6 +75,20 @@ impl Stream {
     pub fn new(first_block: u32) -> Self {
         let block = u64::from(first_block) - 1;
         Self { block, block_before: block, ..Self::default() }
+    }
+
+    /// Counts a lost frame by the fault that has dropped it, if one has.
+    fn note_drop(&mut self, effects: &[FaultEffect]) {
+        for effect in effects {
+            let EffectKind::FramesDropped { count } = effect.kind else { continue };
+            let mut noted = self.unreported.iter_mut();
+            let noted =
+                noted.find(|noted| (noted.fault, noted.window) == (effect.fault, effect.window));
+            match noted.map(|noted| &mut noted.kind) {
+                Some(EffectKind::FramesDropped { count: sum }) => *sum += count,
+                _ => self.unreported.push(*effect),
+            }
+        }
     }
 }
 
@@ -163,11 +177,15 @@ impl GigeCamera {
         let mut voided = 0;
         for frame in stream.frames.iter_mut().filter(|frame| frame.start > now && !frame.is_void) {
             frame.is_void = true;
+            // Tiles that have not been asked for have no request: the next one is of a later frame.
+            frame.requests = frame.requests.min(stream.requests - frame.first_request);
             stream.next_start = stream.next_start.min(frame.start);
             voided += 1;
         }
         if voided > 0 {
             stream.unasked.clear();
+            let latest = stream.frames.iter().rfind(|frame| !frame.is_void);
+            stream.latest = latest.map(|frame| (Arc::clone(&frame.shot), frame.start));
         }
         stream.left = stream.left.map(|left| left + voided);
     }
@@ -430,14 +448,14 @@ impl GigeCamera {
             if !frame.is_complete() || !(is_due || frame.is_lost || frame.is_void) {
                 break;
             }
-            let Some(mut frame) = self.stream.frames.pop_front() else { break };
+            let Some(frame) = self.stream.frames.pop_front() else { break };
             if frame.is_void {
                 continue;
             }
             if frame.is_lost && self.stream.is_running {
                 self.count(at::FRAMES_DROPPED, 1);
                 self.next_block();
-                self.stream.unreported.append(&mut frame.effects);
+                self.stream.note_drop(&frame.effects);
             }
             if !frame.is_lost {
                 self.send(frame);

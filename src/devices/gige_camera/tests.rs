@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::features::{Chunk, line};
-use super::profile::{PtpSource, Pulses, Trigger};
+use super::profile::{PtpState, Pulses, Trigger};
 use super::*;
 use crate::Output;
 use crate::config::rig::faults::DeviceFaults;
@@ -439,8 +439,33 @@ fn numbers_wrap_past_zero() {
 }
 
 #[test]
+fn a_change_of_the_trigger_loses_no_frame() {
+    let mut bench = Bench::with(|settings| {
+        settings.image_size = [640, 480];
+        // The first frame is not sent before the second one is measured.
+        settings.exposure_us = 50_000.0;
+    });
+    bench.open();
+    bench.write(at::START, 1);
+    // All tiles of a frame, and some of the next one, which has not begun.
+    let horizon = SimTime(120_000_000);
+    let mut requests: Vec<_> = (0..12).filter_map(|_| bench.camera.poll_request(horizon)).collect();
+    assert_ne!(requests[0].start, requests[11].start);
+    bench.now = 2_000_000;
+    bench.write(at::TRIGGER_ACTIVATION, 1);
+    requests.extend((0..12).filter_map(|_| bench.camera.poll_request(horizon)));
+    for request in requests {
+        let Subject::Tile(tile) = &request.subject else { panic!("{request:?}") };
+        let pixels = vec![1000; tile.pixels()];
+        bench.camera.handle_measurement(&Measurement::new(request, Outcome::Pixels(pixels)));
+    }
+    bench.run_ms(170);
+    assert_eq!((bench.leaders().len(), bench.read(at::FRAMES_DROPPED)), (2, 0));
+}
+
+#[test]
 fn a_locked_clock_shows_the_masters_time() {
-    let mut bench = Bench::with(|settings| settings.ptp = PtpSource::Locked);
+    let mut bench = Bench::with(|settings| settings.ptp = PtpState::Locked);
     bench.open();
     assert_eq!((bench.read(0x096c), bench.read(at::PTP_STATUS)), (9, 3));
     bench.write(at::PTP_LATCH, 1);
@@ -465,7 +490,7 @@ fn a_locked_clock_shows_the_masters_time() {
 
 #[test]
 fn a_virtual_master_sets_the_clock() {
-    let mut bench = Bench::with(|settings| settings.ptp = PtpSource::Virtual);
+    let mut bench = Bench::with(|settings| settings.ptp = PtpState::Virtual);
     bench.open();
     bench.write(0x0954, 1 << 19 | 1);
     bench.run_ms(30_000);

@@ -130,7 +130,7 @@ const DIRECT: &[Direct] = {
     ]
 };
 
-/// Values that come with images: name, tag of the value's node, its register, its unit.
+/// Values that come with images: chunk, tag of the value's node, its unit.
 const CHUNKS: [(Chunk, &str, &str); 4] = [
     (Chunk::FrameId, "Integer", ""),
     (Chunk::Timestamp, "Integer", ""),
