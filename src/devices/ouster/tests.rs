@@ -282,20 +282,27 @@ fn metadata_has_what_clients_need() {
 
 #[test]
 fn the_rotor_keeps_the_phase_of_an_outer_clock() {
-    let mut unit = unit(NAME, |settings| {
-        settings.timestamp_mode = TimestampMode::Ptp1588;
-        (settings.clock.ptp, settings.clock.ptp_ahead_s) = (PtpState::Locked, 37);
-        (settings.phase_lock_enable, settings.phase_lock_offset_mdeg) = (true, 90_000);
-    });
-    let sent = run(&mut unit, SimTime(3000 * MS));
-    let column = lidar_packets(&sent)
-        .flat_map(|(_, bytes)| single(bytes).columns().map(|(c, _)| c).collect::<Vec<_>>())
-        .filter(|column| column.measurement_id == 768)
-        .last()
-        .unwrap();
-    let off_ns = (column.timestamp_ns + 50 * MS) % (100 * MS);
-    assert!(off_ns.abs_diff(50 * MS) < 1000, "{} ns", off_ns as i64 - 50 * MS as i64);
-    assert_eq!(get(&mut unit, "sensor/telemetry")["phase_lock_status"], "LOCKED");
+    for eighths in 0..8 {
+        let mut unit = unit(NAME, |settings| {
+            settings.timestamp_mode = TimestampMode::Ptp1588;
+            (settings.clock.ptp, settings.clock.ptp_ahead_s) = (PtpState::Locked, 37);
+            settings.phase_lock_enable = true;
+            settings.phase_lock_offset_mdeg = eighths * 45_000;
+        });
+        let sent = run(&mut unit, SimTime(3000 * MS));
+        let columns: Vec<_> = lidar_packets(&sent)
+            .flat_map(|(_, bytes)| single(bytes).columns().map(|(c, _)| c).collect::<Vec<_>>())
+            .collect();
+        for pair in columns.windows(2) {
+            let [before, next] = [&pair[0], &pair[1]].map(|column| column.measurement_id);
+            assert_eq!(next, (before + 1) % 1024, "while it corrects its phase");
+        }
+        let at = (1024 - 128 * eighths as u16) % 1024;
+        let column = columns.iter().rfind(|column| column.measurement_id == at).unwrap();
+        let off_ns = (column.timestamp_ns + 50 * MS) % (100 * MS);
+        assert!(off_ns.abs_diff(50 * MS) < 1000, "{} ns", off_ns as i64 - 50 * MS as i64);
+        assert_eq!(get(&mut unit, "sensor/telemetry")["phase_lock_status"], "LOCKED");
+    }
 }
 
 #[test]

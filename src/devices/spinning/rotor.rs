@@ -18,12 +18,16 @@ use crate::motor_stall::MotorStall;
 use crate::sensors::RotorMotion;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::spinning::motor_settings::MotorSettings;
+use crate::spinning::turns::SPEED_TOLERANCE;
 use crate::time::SimTime;
 use stretch::{MINUTE_NS, Motion, Stretch};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// A phase error below this is not corrected, turns.
 const PHASE_TOLERANCE: f64 = 1e-6;
+
+/// The speed changes by no more than this share while a phase is corrected. A unit sends meanwhile.
+const CORRECTION_SHARE: f64 = 0.8 * SPEED_TOLERANCE;
 
 /// Length of the cells in which stalls enter the schedule, nanoseconds.
 const CELL_NS: u64 = 4 * SECOND_NS;
@@ -269,17 +273,18 @@ impl Rotor {
             let off = phase.turn - rotor.turn(second);
             (off + 0.5).rem_euclid(1.0) - 0.5
         };
-        let mut gain = missing(self, from);
+        let gain = missing(self, from);
         if gain.abs() < PHASE_TOLERANCE {
             return;
         }
         // Up and down again, half_s each, gains acceleration * half_s^2.
-        let pace = f64::from(self.acceleration_rpm_s);
-        let half_s = |gain: f64| (gain.abs() * 60.0 / pace).sqrt();
-        if gain < 0.0 && pace * half_s(gain) > f64::from(rpm) {
-            gain += 1.0; // it cannot slow down so much
+        let mut pace = f64::from(self.acceleration_rpm_s);
+        let mut half_s = (gain.abs() * 60.0 / pace).sqrt();
+        let most_rpm = f64::from(rpm) * CORRECTION_SHARE;
+        if pace * half_s > most_rpm {
+            half_s = gain.abs() * 60.0 / most_rpm;
+            pace = most_rpm / half_s;
         }
-        let half_s = half_s(gain);
         let pace = pace * gain.signum();
         let (mut at, mut turn) = (from, self.turn(from));
         self.stretches.retain(|stretch| stretch.from < from);

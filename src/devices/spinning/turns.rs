@@ -4,7 +4,7 @@ use super::rotor::{Rotor, part_of_turn};
 use crate::time::SimTime;
 
 /// No packets are made while the rotor's speed is farther from the set one than this share.
-const SPEED_TOLERANCE: f64 = 0.1;
+pub const SPEED_TOLERANCE: f64 = 0.1;
 
 /// The first instant after `after` at which the rotor points at its angle 0; at the first instant of all it
 /// may already.
