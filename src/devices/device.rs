@@ -10,8 +10,8 @@ use std::sync::Arc;
 use crate::config::profile::FamilyData;
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::rig::faults::DeviceFaults;
-use crate::ptp::PtpSend;
 use crate::ptp::account::ClockAccount;
+use crate::ptp::{PtpSend, PtpSlave};
 use crate::sensors::camera::truth::FrameTruth;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::truth::SweepTruth;
@@ -204,24 +204,51 @@ pub trait Device: Send {
         HttpResponse::text(404, "this device has no web interface")
     }
 
+    /// Its PTP port, if it has one.
+    fn ptp_slave(&mut self) -> Option<&mut PtpSlave> {
+        None
+    }
+
+    /// Whether it hears no PTP message at `now`, because it is off or restarts.
+    fn is_deaf(&self, _now: SimTime) -> bool {
+        false
+    }
+
+    /// Whether the clock that PTP sets stamps its data.
+    fn stamps_by_ptp(&self) -> bool {
+        true
+    }
+
+    /// A PTP message that it heard at `now` may have set its clock.
+    fn follow_ptp(&mut self, _now: SimTime) {}
+
     /// A PTP message, any bytes, that arrived; `from` is who sent it to its address alone. The kernel had it at `stamped`,
     /// which is `now` or before.
-    fn handle_ptp(
-        &mut self,
-        _now: SimTime,
-        _stamped: SimTime,
-        _from: Option<Ipv4Addr>,
-        _bytes: &[u8],
-    ) {
+    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
+        self.advance(now);
+        if self.is_deaf(now) {
+            return;
+        }
+        if let Some(slave) = self.ptp_slave() {
+            slave.hear(now, stamped, from, bytes);
+            self.follow_ptp(now);
+        }
     }
 
     /// The event message with this key of [`Device::poll_ptp`] left at `stamped`, which is `now` or before.
-    fn handle_ptp_departure(&mut self, _now: SimTime, _key: u32, _stamped: SimTime) {}
+    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
+        self.advance(now);
+        if let Some(slave) = self.ptp_slave() {
+            slave.left(now, key, stamped);
+        }
+    }
 
     /// What its PTP clock is or was at an instant, for those who know the true time. Call until `None` as
     /// [`Device::poll_ptp`].
     fn poll_clock(&mut self) -> Option<ClockAccount> {
-        None
+        let is_stamping = self.stamps_by_ptp();
+        let account = self.ptp_slave()?.poll_account()?;
+        Some(ClockAccount { is_stamping, ..account })
     }
 
     /// A frame that it sends, for those who want the truth of it. Call until `None` as [`Device::poll_ptp`].
@@ -231,12 +258,12 @@ pub trait Device: Send {
 
     /// What carries its PTP messages from now on, if that is new. To be asked before [`Device::poll_ptp`].
     fn poll_ptp_transport(&mut self) -> Option<Transport> {
-        None
+        self.ptp_slave()?.poll_transport()
     }
 
     /// A PTP message that it sends at once. Call until `None` when there is nothing more to transmit.
     fn poll_ptp(&mut self) -> Option<PtpSend> {
-        None
+        self.ptp_slave()?.poll_send()
     }
 
     /// A signal that arrived at `now` from the device it is wired to.

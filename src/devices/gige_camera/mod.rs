@@ -30,8 +30,7 @@ use std::sync::Arc;
 use super::{CableSignal, Device, Transmit};
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::ptp::PtpSend;
-use crate::ptp::account::ClockAccount;
+use crate::ptp::PtpSlave;
 use crate::sensors::camera::Camera as CameraSensor;
 use crate::sensors::camera::faults::CameraFault;
 use crate::sensors::camera::truth::FrameTruth;
@@ -213,28 +212,12 @@ impl Device for GigeCamera {
         }
     }
 
-    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
-        self.advance(now);
-        let is_deaf = now < self.up_at;
-        if let Some(slave) = self.clock.slave.as_mut().filter(|_| !is_deaf) {
-            slave.hear(now, stamped, from, bytes);
-        }
+    fn ptp_slave(&mut self) -> Option<&mut PtpSlave> {
+        self.clock.slave.as_mut()
     }
 
-    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
-        self.advance(now);
-        if let Some(slave) = &mut self.clock.slave {
-            slave.left(now, key, stamped);
-        }
-    }
-
-    fn poll_clock(&mut self) -> Option<ClockAccount> {
-        let account = self.clock.slave.as_mut()?.poll_account()?;
-        Some(ClockAccount { is_stamping: true, ..account })
-    }
-
-    fn poll_ptp(&mut self) -> Option<PtpSend> {
-        self.clock.slave.as_mut()?.poll_send()
+    fn is_deaf(&self, now: SimTime) -> bool {
+        now < self.up_at
     }
 
     fn change_faults(&mut self, _at: SimTime, faults: &DeviceFaults) {

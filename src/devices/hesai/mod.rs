@@ -37,8 +37,7 @@ use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::hesai::profile::{ClockSource, HesaiProfile, HesaiSettings, PtpState, UnitLaser};
-use crate::ptp::PtpSend;
-use crate::ptp::account::ClockAccount;
+use crate::ptp::PtpSlave;
 use crate::sensors::fault::{EffectKind, effects};
 use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
@@ -52,7 +51,7 @@ use crate::wire::hesai::data::{FULL_TURN_CENTIDEG, PacketWriter, Point, Tail};
 use crate::wire::hesai::format::{HAS_SEQUENCE, HeadWords, HesaiFormat};
 use crate::wire::hesai::ptc::Ptc;
 use crate::wire::port::Peer;
-use crate::wire::ptp::{Transport, identity_of};
+use crate::wire::ptp::identity_of;
 use clock::HesaiClock;
 use control::Values;
 use faults::HighTemperature;
@@ -343,34 +342,20 @@ impl Device for Hesai {
         self.hear(now, peer, bytes);
     }
 
-    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
-        self.advance(now);
-        let is_deaf = self.is_down();
-        if let Some(slave) = self.clock.slave.as_mut().filter(|_| !is_deaf) {
-            slave.hear(now, stamped, from, bytes);
-            self.follow(self.stream.program.takes_effect(now));
-        }
+    fn ptp_slave(&mut self) -> Option<&mut PtpSlave> {
+        self.clock.slave.as_mut()
     }
 
-    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
-        self.advance(now);
-        if let Some(slave) = &mut self.clock.slave {
-            slave.left(now, key, stamped);
-        }
+    fn is_deaf(&self, _now: SimTime) -> bool {
+        self.is_down()
     }
 
-    fn poll_clock(&mut self) -> Option<ClockAccount> {
-        let is_stamping = self.values.source == ClockSource::Ptp;
-        let account = self.clock.slave.as_mut()?.poll_account()?;
-        Some(ClockAccount { is_stamping, ..account })
+    fn stamps_by_ptp(&self) -> bool {
+        self.values.source == ClockSource::Ptp
     }
 
-    fn poll_ptp_transport(&mut self) -> Option<Transport> {
-        self.clock.slave.as_mut()?.poll_transport()
-    }
-
-    fn poll_ptp(&mut self) -> Option<PtpSend> {
-        self.clock.slave.as_mut()?.poll_send()
+    fn follow_ptp(&mut self, now: SimTime) {
+        self.follow(self.stream.program.takes_effect(now));
     }
 
     fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {

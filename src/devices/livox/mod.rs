@@ -39,8 +39,7 @@ use super::{CableSignal, Device, Output, Transmit};
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::livox::profile::{LivoxProfile, LivoxSettings};
-use crate::ptp::PtpSend;
-use crate::ptp::account::ClockAccount;
+use crate::ptp::PtpSlave;
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::lidar_with_imu::LidarWithImu;
@@ -307,28 +306,12 @@ impl Device for Livox {
         self.hear(peer, bytes);
     }
 
-    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
-        self.advance(now);
-        let is_deaf = self.states.is_off(now);
-        if let Some(slave) = self.clock.slave.as_mut().filter(|_| !is_deaf) {
-            slave.hear(now, stamped, from, bytes);
-        }
+    fn ptp_slave(&mut self) -> Option<&mut PtpSlave> {
+        self.clock.slave.as_mut()
     }
 
-    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
-        self.advance(now);
-        if let Some(slave) = &mut self.clock.slave {
-            slave.left(now, key, stamped);
-        }
-    }
-
-    fn poll_clock(&mut self) -> Option<ClockAccount> {
-        let account = self.clock.slave.as_mut()?.poll_account()?;
-        Some(ClockAccount { is_stamping: true, ..account })
-    }
-
-    fn poll_ptp(&mut self) -> Option<PtpSend> {
-        self.clock.slave.as_mut()?.poll_send()
+    fn is_deaf(&self, now: SimTime) -> bool {
+        self.states.is_off(now)
     }
 
     fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {

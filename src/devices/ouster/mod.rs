@@ -44,8 +44,7 @@ use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::ouster::profile::{OusterProfile, OusterSettings};
 use crate::ouster::words::TimestampMode;
-use crate::ptp::PtpSend;
-use crate::ptp::account::ClockAccount;
+use crate::ptp::PtpSlave;
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::lidar_with_imu::LidarWithImu;
@@ -61,7 +60,7 @@ use crate::wire::ouster::commands::CommandLines;
 use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 use crate::wire::ouster::lidar::{Column, Footer, Header, PacketWriter};
 use crate::wire::port::Peer;
-use crate::wire::ptp::{Transport, identity_of};
+use crate::wire::ptp::identity_of;
 use crate::wire::record::Record as _;
 use clock::OusterClock;
 use control::Control;
@@ -315,35 +314,20 @@ impl Device for Ouster {
         }
     }
 
-    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
-        if self.hear(now)
-            && let Some(ptp) = self.clock.slave()
-        {
-            ptp.hear(now, stamped, from, bytes);
-            self.follow_clock();
-        }
+    fn ptp_slave(&mut self) -> Option<&mut PtpSlave> {
+        self.clock.slave()
     }
 
-    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
-        if self.hear(now)
-            && let Some(ptp) = self.clock.slave()
-        {
-            ptp.left(now, key, stamped);
-        }
+    fn is_deaf(&self, _now: SimTime) -> bool {
+        self.is_down()
     }
 
-    fn poll_clock(&mut self) -> Option<ClockAccount> {
-        let is_stamping = self.control.effective.timestamp_mode == TimestampMode::Ptp1588;
-        let account = self.clock.slave()?.poll_account()?;
-        Some(ClockAccount { is_stamping, ..account })
+    fn stamps_by_ptp(&self) -> bool {
+        self.control.effective.timestamp_mode == TimestampMode::Ptp1588
     }
 
-    fn poll_ptp_transport(&mut self) -> Option<Transport> {
-        self.clock.slave()?.poll_transport()
-    }
-
-    fn poll_ptp(&mut self) -> Option<PtpSend> {
-        self.clock.slave()?.poll_send()
+    fn follow_ptp(&mut self, _now: SimTime) {
+        self.follow_clock();
     }
 
     fn handle_http(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {

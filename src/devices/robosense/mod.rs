@@ -38,8 +38,7 @@ use super::{CableSignal, Device, Output, Transmit};
 use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::ptp::PtpSend;
-use crate::ptp::account::ClockAccount;
+use crate::ptp::PtpSlave;
 use crate::robosense::profile::{RobosenseProfile, RobosenseSettings, UnitLaser};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
@@ -380,29 +379,16 @@ impl Device for Robosense {
         self.hear(bytes);
     }
 
-    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
-        self.advance(now);
-        let is_deaf = self.is_down();
-        if let Some(slave) = self.clock.slave.as_mut().filter(|_| !is_deaf) {
-            slave.hear(now, stamped, from, bytes);
-            self.follow(self.stream.program.takes_effect(now));
-        }
+    fn ptp_slave(&mut self) -> Option<&mut PtpSlave> {
+        self.clock.slave.as_mut()
     }
 
-    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
-        self.advance(now);
-        if let Some(slave) = &mut self.clock.slave {
-            slave.left(now, key, stamped);
-        }
+    fn is_deaf(&self, _now: SimTime) -> bool {
+        self.is_down()
     }
 
-    fn poll_clock(&mut self) -> Option<ClockAccount> {
-        let account = self.clock.slave.as_mut()?.poll_account()?;
-        Some(ClockAccount { is_stamping: true, ..account })
-    }
-
-    fn poll_ptp(&mut self) -> Option<PtpSend> {
-        self.clock.slave.as_mut()?.poll_send()
+    fn follow_ptp(&mut self, now: SimTime) {
+        self.follow(self.stream.program.takes_effect(now));
     }
 
     fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
