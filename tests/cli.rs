@@ -229,6 +229,27 @@ fn a_profiles_calibration_can_be_given_back_to_a_rig() {
 }
 
 #[test]
+fn only_a_camera_has_a_left_camera() {
+    let folder = tempfile::tempdir().unwrap();
+    let (rig, out) = (folder.path().join("rig.toml"), folder.path().join("right.csv"));
+    let (rig, out) = (rig.to_str().unwrap(), out.to_str().unwrap());
+    for profile in ["velodyne-hdl64e-s2", "hesai-xt32"] {
+        let device = |name: &str| format!("[[device]]\nname = {name:?}\nprofile = {profile:?}\n");
+        let text = ["[world]\nscene = \"room\"\n", &device("left"), &device("right")].concat();
+        std::fs::write(rig, text).unwrap();
+        let of_right = ["profiles", "--rig", rig, "--device", "right", "--calibration", out];
+        let refused = output(&[&of_right[..], &["--left", "left"]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{profile}");
+        let said = stderr(&refused);
+        assert!(said.contains("--left requires two cameras, and `left` is not"), "{said}");
+        assert!(!Path::new(out).exists(), "{profile}");
+        let written = output(&of_right);
+        assert!(written.status.success(), "{profile}: {}", stderr(&written));
+        std::fs::remove_file(out).unwrap();
+    }
+}
+
+#[test]
 fn a_receiver_without_a_sky_is_warned_of_before_it_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let rig = folder.path().join("rig.toml");

@@ -17,7 +17,7 @@ use menura::sensors::beam;
 use menura::sensors::surfaces::Glimpses;
 use menura::time::SimTime;
 use menura::world::builtin::{courtyard, room, street};
-use menura::world::loaders::load;
+use menura::world::loaders::{Disk, load};
 use menura::world::materials;
 use menura::world::raycast::embree::{EmbreeCaster, EmbreeSettings, Packets};
 use menura::world::raycast::{BvhCaster, Hit, Pulse, RayCaster, Stencil};
@@ -346,8 +346,8 @@ fn sheared_and_mirrored_copies_far_from_the_origin() {
 #[ignore = "needs Embree and reference data"]
 fn a_simulators_meadow() {
     let path = common::shared("scenes/mavs/data/scenes/grass_dense.json");
-    let scene =
-        load(&SceneSource::File { path, seed: 7, placement: Default::default() }, false).unwrap();
+    let source = SceneSource::File { path, seed: 7, placement: Default::default() };
+    let scene = load(&source, &Disk::default()).unwrap();
     agree("grass_dense.json", &scene, &turn(DVec3::new(0.0, 0.0, 2.0), 2.0, 120.0));
 }
 

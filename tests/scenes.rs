@@ -9,13 +9,13 @@ use glam::DVec3;
 use menura::config::rig::placement::ScenePlacement;
 use menura::config::rig::{CourtyardParameters, RoomParameters, SceneSource};
 use menura::world::ground::{GroundHeight, Terrain};
-use menura::world::loaders::{SceneError, load};
+use menura::world::loaders::{Disk, SceneError, load};
 use menura::world::scene::{Material, Scene};
 
 fn load_file(path: &Path) -> Result<Scene, SceneError> {
     load(
         &SceneSource::File { path: path.to_owned(), seed: 7, placement: Default::default() },
-        false,
+        &Disk { colours: false },
     )
 }
 
@@ -217,7 +217,7 @@ fn a_placed_scene_is_placed_as_a_whole() {
         offset_m: [100.0, 200.0, -1.0],
     };
     let source = SceneSource::File { path: path.clone(), seed: 7, placement };
-    let scene = load(&source, false).unwrap();
+    let scene = load(&source, &Disk::default()).unwrap();
     let foot = |n: usize| scene.instances[n].world_from_mesh.translation;
     assert!((foot(0) - DVec3::new(100.0, 205.0, 2.0)).length() < 1e-9, "{}", foot(0));
     assert!((foot(1) - DVec3::new(92.0, 200.0, 2.0)).length() < 1e-9, "{}", foot(1));
@@ -228,8 +228,8 @@ fn a_placed_scene_is_placed_as_a_whole() {
     assert!((high.z - 3.0).abs() < 1e-6 && (low.z - 2.0).abs() < 1e-6, "{low} {high}");
 
     let far = ScenePlacement { scale: 1e6, ..placement };
-    let told =
-        load(&SceneSource::File { path, seed: 7, placement: far }, false).unwrap_err().to_string();
+    let source = SceneSource::File { path, seed: 7, placement: far };
+    let told = load(&source, &Disk::default()).unwrap_err().to_string();
     assert!(told.contains("after `scale`, `rotate_deg` and `offset_m` of the rig"), "{told}");
 }
 
@@ -253,13 +253,13 @@ fn fingerprint(scene: &Scene) -> u64 {
 fn courtyard_is_the_same_on_every_thread() {
     let build = || {
         let source = SceneSource::Courtyard(CourtyardParameters { seed: 7, ..Default::default() });
-        fingerprint(&load(&source, false).unwrap())
+        fingerprint(&load(&source, &Disk::default()).unwrap())
     };
     let here = build();
     let elsewhere = std::thread::spawn(build).join().unwrap();
     assert_eq!(here, elsewhere);
     let other = SceneSource::Courtyard(CourtyardParameters { seed: 8, ..Default::default() });
-    assert_ne!(here, fingerprint(&load(&other, false).unwrap()));
+    assert_ne!(here, fingerprint(&load(&other, &Disk::default()).unwrap()));
 }
 
 /// The three sizes that the paper and the benches speak of.
@@ -268,7 +268,7 @@ fn courtyard_sizes() {
     let paper = |grass_blades, trees, tree_triangles| {
         let parameters =
             CourtyardParameters { grass_blades, trees, tree_triangles, ..Default::default() };
-        load(&SceneSource::Courtyard(parameters), false).unwrap()
+        load(&SceneSource::Courtyard(parameters), &Disk::default()).unwrap()
     };
     assert_eq!(paper(22_500, 0, 40_000).instanced_triangles(), 362_456);
     let large = paper(2_000_000, 50, 3_500_000);
@@ -293,7 +293,7 @@ fn room_by_its_parameters() {
         reflectance: 0.25,
         puddle_radius_m: 0.0,
     });
-    let scene = load(&source, false).unwrap();
+    let scene = load(&source, &Disk::default()).unwrap();
     assert_eq!(scene.instanced_triangles(), 12);
     assert_eq!(bounds(&scene, 1), (DVec3::new(-2.0, -3.0, 0.0), DVec3::new(2.0, 3.0, 3.0)));
     assert_eq!(scene.materials[0].reflectance, 0.25);

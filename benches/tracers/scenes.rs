@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use glam::{DAffine3, DVec2, DVec3};
 use menura::config::rig::{CourtyardParameters, SceneSource};
 use menura::world::builtin::courtyard;
-use menura::world::loaders::{self, Memory};
+use menura::world::loaders::{self, Disk, Memory};
 use menura::world::materials;
 use menura::world::scene::{Instance, Mesh, Scene};
 
@@ -71,8 +71,8 @@ fn grass_dense(mavs: Option<&Path>) -> Result<Scene, String> {
         return Err("needs MAVS's scenes: --mavs or MENURA_SHARED".into());
     };
     let path = folder.join("data/scenes/grass_dense.json");
-    loaders::load(&SceneSource::File { path, seed: 7, placement: Default::default() }, false)
-        .map_err(|error| error.to_string())
+    let source = SceneSource::File { path, seed: 7, placement: Default::default() };
+    loaders::load(&source, &Disk::default()).map_err(|error| error.to_string())
 }
 
 /// Draws in 0..1 that are the same on every machine.

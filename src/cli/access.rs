@@ -1,9 +1,9 @@
-//! Who may look on at a run: by the live view, by Foxglove.
+//! Access of observers to a run: by the live view and by Foxglove.
 //!
-//! Without an address it listens on this machine alone and anybody there may. With one, whoever wants
-//! anything but the page has to know a token. Pages of other sites are refused in both cases: a browser
-//! tells of which site the asking page is (`Origin`), and by which name it has reached us (`Host`), so that
-//! a name that somebody points here is of no use to them.
+//! By default the server listens on this machine only, and every local client has access. With an address,
+//! all requests except the one for the page need a token. Requests from pages of other sites are always
+//! refused: a browser sends the site of the requesting page (`Origin`) and the host name of the request
+//! (`Host`), so a foreign name that points here gives no access.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,7 +14,7 @@ pub const VIDEO: &str = "/video/";
 /// Bytes of a token.
 const TOKEN_BYTES: usize = 16;
 
-/// Who is let in.
+/// Rules of access.
 #[derive(Clone, Debug)]
 pub struct Access {
     token: Option<String>,
@@ -24,8 +24,7 @@ pub struct Access {
 pub type Refused = (u16, &'static str);
 
 impl Access {
-    /// For a server at `address`: on this machine anybody; elsewhere who knows a token that nobody can
-    /// guess.
+    /// Rules for a server at `address`: on this machine, everybody; elsewhere, clients with a random token.
     ///
     /// # Errors
     /// The system has no random numbers.
@@ -38,13 +37,13 @@ impl Access {
         Ok(Self { token: Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()) })
     }
 
-    /// The token, if one is asked for.
+    /// The token, if one is required.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
-    /// Whether a client of Foxglove's protocol may come in, by what it says and the query of its address.
-    /// Foxglove's own page is let in, and those of this machine: by this protocol nothing can be changed.
+    /// Whether a client of Foxglove's protocol has access, by its headers and the query of its address.
+    /// Foxglove's own page and local pages have access, because this protocol changes nothing.
     ///
     /// # Errors
     /// Why not.
@@ -69,7 +68,7 @@ impl Access {
         }
     }
 
-    /// Whether `request` may be answered.
+    /// Whether `request` is permitted.
     ///
     /// # Errors
     /// Why not.
@@ -104,7 +103,7 @@ fn token_in(query: &str) -> Option<&str> {
     query.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
 
-/// Whether `host`, perhaps with a port, is an address, or this machine's own name for itself.
+/// Whether `host`, perhaps with a port, is an address or this machine's own name for itself.
 fn is_address(host: &str) -> bool {
     let is_ip = |text: &str| text.parse::<IpAddr>().is_ok();
     let without_port = host.rsplit_once(':').map_or(host, |(name, _)| name);
@@ -114,7 +113,7 @@ fn is_address(host: &str) -> bool {
         || host.eq_ignore_ascii_case("localhost")
 }
 
-/// Takes as long wherever they differ.
+/// Compares in a time that does not depend on the position of a difference.
 fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }

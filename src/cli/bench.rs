@@ -30,7 +30,7 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let mut rig = self.rig.load()?;
-        // What a rig costs is what it costs with its hosts.
+        // A device that waits for a host costs nothing: as if it had one, it streams.
         setup::start_streams(&mut rig);
         setup::refuse_feeds(&rig, "an estimate")?;
         if self.duration.is_zero() {
@@ -59,7 +59,7 @@ impl Cmd {
     }
 }
 
-/// One line: how fast a rig is here.
+/// One line about the speed of a rig on this machine.
 pub fn estimate(figures: &BenchFigures) -> String {
     let (processors, workers) = (figures.processors, figures.workers);
     match figures.real_time_factor {
@@ -118,10 +118,7 @@ fn page(name: &str, figures: &BenchFigures) -> String {
         text += &format!("moving the robot takes {moving_s:.4} on the thread that makes packets\n");
     }
     for device in figures.devices.iter().filter(|device| device.packets_per_s == 0.0) {
-        text += &format!(
-            "{}: sends only to hosts that ask, of which there are none here\n",
-            device.name
-        );
+        text += &format!("{}: sends only on request, and a benchmark has no hosts\n", device.name);
     }
     for advice in advice(figures) {
         text += &format!("{advice}\n");
@@ -129,7 +126,7 @@ fn page(name: &str, figures: &BenchFigures) -> String {
     text
 }
 
-/// What to lower, most effective first, if there is not enough.
+/// Settings to reduce if the rig is too slow, the most effective first.
 fn advice(figures: &BenchFigures) -> Vec<String> {
     let most = figures.devices.iter().max_by(|one, other| one.share.total_cmp(&other.share));
     let Some(most) = most.filter(|_| figures.headroom < 0.0) else { return Vec::new() };

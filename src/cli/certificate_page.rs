@@ -1,5 +1,4 @@
-//! A certificate as one HTML page that needs nothing else: tables and charts, to be attached to a
-//! report.
+//! A certificate as one HTML page without external files: tables and charts for a report.
 
 use std::fmt::Write;
 
@@ -32,7 +31,7 @@ pub fn page(certificate: &Certificate) -> String {
     super::page::page(&format!("Timing certificate: {}", certificate.rig), "", &html)
 }
 
-/// What is to be said of a run in which devices were behind at the end.
+/// Text about devices that were behind real time at the end of a run.
 fn shortfall(certificate: &Certificate) -> String {
     let behind_s = certificate.devices.iter().map(|device| device.behind_s).fold(0.0, f64::max);
     match behind_s >= 0.05 {
@@ -71,7 +70,7 @@ fn requirements(certificate: &Certificate, html: &mut String) {
     html.push_str("</table>\n");
 }
 
-/// What was not sent, or not in time; nothing if all was.
+/// Text about packets that were dropped or late; empty if there are none.
 fn missed(device: &DeviceTiming, threshold: &str) -> String {
     let mut lines = Vec::new();
     let all = device.packets + device.dropped + device.refused;
@@ -159,7 +158,7 @@ fn section(device: &DeviceTiming, threshold: &str, html: &mut String) {
     worst(device.evidence(), html);
 }
 
-/// What became of a device's PTP clock.
+/// Text about a device's PTP clock.
 pub fn ptp_line(ptp: &PtpFigures) -> String {
     let us = |ns: u64| describe_us(ns as f64 / 1e3);
     let error = match &ptp.error_ns {
@@ -178,8 +177,7 @@ pub fn ptp_line(ptp: &PtpFigures) -> String {
     )
 }
 
-/// How early packets were handed over, who sent them if not the sender, and where the timestamps are
-/// not the kernel's, or not all there.
+/// Notes: the lead, packets of the standby sender, and timestamps that are missing or not the kernel's.
 fn notes(device: &DeviceTiming, html: &mut String) {
     let mut note = |text: String| {
         let _ = writeln!(html, "<p class=\"note\">{text}</p>");
@@ -226,8 +224,7 @@ fn notes(device: &DeviceTiming, html: &mut String) {
 const CHART_WIDTH: f64 = 860.0;
 const CHART_HEIGHT: f64 = 250.0;
 
-/// Packets by size of their error, for each series by its name; the percentiles of the last are
-/// marked.
+/// Histogram of packets by error, for each named series; the percentiles of the last series are marked.
 pub fn histogram(series: &[(&str, &ErrorFigures, Colour)]) -> String {
     let steps: Vec<_> = series.iter().map(|(_, figures, _)| decades(&figures.histogram)).collect();
     let all = || steps.iter().flatten();
@@ -269,8 +266,8 @@ pub fn histogram(series: &[(&str, &ErrorFigures, Colour)]) -> String {
     figure.svg()
 }
 
-/// A histogram as steps: for each of ten parts of a power of ten that holds something, its bounds
-/// and its count. Takes upper bounds in nanoseconds and counts; bounds come in microseconds.
+/// A histogram as steps: bounds and count of each non-empty tenth of a power of ten. Input: upper bounds in
+/// nanoseconds, with counts. Output: bounds in microseconds.
 fn decades(histogram: &[(u64, u64)]) -> Vec<(f64, f64, u64)> {
     let mut parts: Vec<(i32, u64)> = Vec::new();
     for (size_ns, count) in histogram {
@@ -373,11 +370,11 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
     html.push_str("</table>\n");
 }
 
-/// Units at the end of a key, and how they stand behind a number.
+/// Units at the end of a key, with their text behind a number.
 const UNITS: [(&str, &str); 5] =
     [("_mbit_s", "Mbit/s"), ("_bytes", "bytes"), ("_us", "us"), ("_ms", "ms"), ("_ns", "ns")];
 
-/// The name and the value of a fact of the host in words; `None` if it is not known.
+/// Name and value of a fact about the host as text; `None` if it is unknown.
 fn fact(key: &str, value: &Value) -> Option<(String, String)> {
     let text = plainly(value)?;
     let unit = UNITS.iter().find_map(|(suffix, unit)| Some((key.strip_suffix(suffix)?, unit)));
@@ -389,7 +386,7 @@ fn fact(key: &str, value: &Value) -> Option<(String, String)> {
     Some((key.replace('_', " "), text))
 }
 
-/// A value in words; `None` if it is not known or there is nothing to list.
+/// A value as text; `None` if it is unknown or an empty list.
 fn plainly(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => return None,

@@ -1,4 +1,4 @@
-//! `--certificate` and `--require`: what `run` and `replay` prove about their timing.
+//! `--certificate` and `--require`: evidence of the timing of `run` and `replay`.
 
 use super::out_file::OutFile;
 use super::{CliError, all, certificate_page, percentiles};
@@ -27,13 +27,13 @@ pub struct CertifyArgs {
     require: Vec<Requirements>,
 }
 
-/// One `--require`. Named, or clap would take each condition for a value of its own.
+/// One `--require`. This type prevents clap from taking each condition for a separate value.
 type Requirements = Vec<Requirement>;
 
 /// Open files and conditions.
 pub struct Certifier {
     files: Vec<OutFile>,
-    /// All that is required.
+    /// All requirements.
     pub required: Vec<Requirement>,
 }
 
@@ -60,7 +60,7 @@ impl Certifier {
         !self.files.is_empty() || !self.required.is_empty()
     }
 
-    /// Writes every file, whatever comes of the others.
+    /// Writes every file, even if another one fails.
     pub fn finish(self, certificate: &Certificate) -> Certified {
         let write = |file: OutFile| match file.is_page() {
             true => file.write(&certificate_page::page(certificate)),
@@ -97,11 +97,11 @@ impl Certifier {
     }
 }
 
-/// What came of a certificate.
+/// Result of a certificate.
 pub struct Certified {
     /// Whether every file could be written.
     pub written: Result<(), CliError>,
-    /// Departures and verdicts, to be printed.
+    /// Printed text: departures and verdicts.
     pub text: String,
     /// Whether everything required is met.
     pub verdict: Result<(), CliError>,

@@ -1,4 +1,4 @@
-//! `menura check`: reads and validates a rig and everything it names; sends nothing.
+//! `menura check`: reads and validates a rig and all files that it names; sends no packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -33,7 +33,7 @@ pub struct Cmd {
     show: bool,
 }
 
-/// What is rendered for an estimate.
+/// Simulated time that an estimate renders.
 const SPEED_STRETCH: Duration = Duration::from_millis(200);
 
 impl Cmd {
@@ -63,12 +63,12 @@ impl Cmd {
     }
 }
 
-/// One line a device.
+/// One line per device.
 fn summary(rig: &Rig) -> impl Iterator<Item = String> {
     rig.devices.iter().map(|unit| device(rig, unit))
 }
 
-/// One line for each address that datagrams of several devices go to.
+/// One line for each address that receives datagrams of several devices.
 fn shared_destinations(rig: &Rig) -> Vec<String> {
     let mut senders: BTreeMap<SocketAddr, Vec<(&str, Option<IpAddr>)>> = BTreeMap::new();
     for device in &rig.devices {

@@ -1,8 +1,7 @@
 //! The only place that prints: results to standard output, talk to standard error.
 //!
-//! Nothing here panics. A reader that has seen enough (`| head`) ends a result quietly. A result that
-//! cannot be written, as on a full disk, is an error of the command; talk that cannot be written is
-//! lost, for there is nobody to tell.
+//! Output never panics. A reader that closes the pipe (`| head`) ends the output without an error. A result
+//! that cannot be written, for example on a full disk, is an error of the command. Lost messages are ignored.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
@@ -13,47 +12,47 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::CliError;
 
-/// Prints a result as it stands. What is to last is written to its file before.
+/// Prints a result. A command writes its files before it prints.
 ///
 /// # Errors
-/// Standard output cannot be written; that nobody reads it any more is no error.
+/// Standard output cannot be written; a closed pipe is no error.
 pub fn print(text: impl Display) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     verdict(out.write_all(text.to_string().as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Where questions are asked: standard error, so that an answer on standard output stays alone.
+/// Stream for questions: standard error, so that standard output has only the result.
 pub fn questions() -> impl Write {
     io::stderr()
 }
 
-/// Says a line on standard error.
+/// Prints a line on standard error.
 pub fn say(line: impl Display) {
     // In one piece, so that lines of two threads do not mix.
     let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Prints what clap answers: help and the version as a result, what is wrong as talk.
+/// Prints clap's answer: help and version as a result, errors as a message.
 ///
 /// # Errors
-/// As [`print`].
+/// See [`print`].
 pub fn print_answer(answer: &clap::Error) -> Result<(), CliError> {
     let printed = answer.print().and_then(|()| io::stdout().flush());
     if answer.use_stderr() { Ok(()) } else { verdict(printed) }
 }
 
-/// Whether standard error may have colours.
+/// Whether output on standard error may use colours.
 pub fn has_colours() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     io::stderr().is_terminal() && !no_color
 }
 
-/// Whether results and talk are seen in the same place, as on a terminal.
+/// Whether results and messages appear on the same terminal.
 pub fn is_one_terminal() -> bool {
     io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Has what is logged said on standard error: warnings, or what `MENURA_LOG` asks for.
+/// Prints log records on standard error: warnings, or the level of `MENURA_LOG`.
 pub fn start_log() {
     let wanted = std::env::var("MENURA_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
     let filter = wanted.unwrap_or_else(|| Targets::new().with_default(LevelFilter::WARN));
@@ -66,7 +65,7 @@ pub fn start_log() {
     tracing_subscriber::registry().with(log).with(filter).init();
 }
 
-/// Standard output for a report that may be long, written as it is made.
+/// Standard output for a long report, which is written piece by piece.
 pub struct LongResult {
     out: BufWriter<StdoutLock<'static>>,
     goes_on: bool,
@@ -74,16 +73,16 @@ pub struct LongResult {
 }
 
 impl LongResult {
-    /// After a failure the report is to be made all the same if it `goes_on`; otherwise whoever makes
-    /// it gets an error and may stop.
+    /// If it `goes_on`, the report continues after a failure of writing; otherwise the caller gets an error
+    /// and may stop.
     pub fn new(goes_on: bool) -> Self {
         Self { out: BufWriter::new(io::stdout().lock()), goes_on, failure: None }
     }
 
-    /// Writes what is still on its way.
+    /// Writes buffered output.
     ///
     /// # Errors
-    /// As [`print`].
+    /// See [`print`].
     pub fn finish(mut self) -> Result<(), CliError> {
         let _ = self.flush();
         verdict(self.failure.take().map_or(Ok(()), Err))

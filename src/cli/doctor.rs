@@ -1,4 +1,4 @@
-//! `menura doctor`: what on this host keeps packets from leaving on time, and what to change.
+//! `menura doctor`: conditions of this host that delay packets, and how to change them.
 
 mod findings;
 

@@ -30,15 +30,15 @@ pub const EXPERIMENTS: &[Experiment] = &[
 /// An experiment on the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
-    /// Its subcommand.
+    /// Subcommand of the experiment.
     pub name: &'static str,
-    /// What it compares, in one line.
+    /// One line about what the experiment compares.
     pub about: &'static str,
-    /// Adds its options to a command.
+    /// Adds the experiment's options to a command.
     pub arguments: fn(Command) -> Command,
-    /// Runs it with the options that were given.
+    /// Runs the experiment with the given options.
     pub run: fn(&ArgMatches, &Scope) -> Result<Findings, ExperimentError>,
-    /// Its arguments for `menura validate --all`: those that it requires.
+    /// Arguments that `menura validate --all` passes, because they are required.
     arguments_of_all: &'static [&'static str],
 }
 
@@ -53,7 +53,7 @@ impl Experiment {
         }
     }
 
-    /// Runs it as `menura validate --all` does, without options.
+    /// Runs the experiment without options, as `menura validate --all` does.
     pub fn run_as_one_of_all(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let arguments = [&self.name].into_iter().chain(self.arguments_of_all);
         let command = (self.arguments)(Command::new(self.name));
@@ -90,7 +90,7 @@ macro_rules! options {
     };
 }
 
-/// One of a few values, by its word.
+/// Parser for one of a few words.
 fn choice<T: Copy + Send + Sync + 'static>(
     all: &'static [(T, &'static str, &'static str)],
 ) -> impl TypedValueParser<Value = T> {
@@ -111,7 +111,7 @@ fn in_range<const LOW: u32, const HIGH: u32>(text: &str) -> Result<f64, String> 
     number.ok_or_else(|| format!("allowed: {low} to {high}"))
 }
 
-/// Its defaults.
+/// Default options of the experiment.
 fn vepd() -> validation::Vepd {
     validation::Vepd::default()
 }

@@ -102,7 +102,7 @@ impl Cmd {
     }
 }
 
-/// Rig-like messages begin with `error` already.
+/// Adds `error`, which messages about rigs already have.
 fn with_error(text: &str) -> String {
     if text.starts_with("error") { text.to_owned() } else { format!("error: {text}") }
 }

@@ -75,12 +75,12 @@ struct Options {
     plot: Option<PlotFile>,
 }
 
-/// What came of a fit.
+/// Result of a fit.
 struct Fitted {
     fragment: Fragment,
     report: serde_json::Value,
     figure: Figure,
-    /// What of the log could not be used.
+    /// Part of the log that could not be used.
     lost: Option<String>,
 }
 

@@ -1,8 +1,7 @@
 //! `menura run --foxglove`: a run as Foxglove shows it.
 //!
-//! Clouds, positions and what inertial units say are decoded from the bytes that were sent ([`subscribers`]);
-//! poses, frames and how devices keep up come from the run itself ([`reporter`]). Nothing is made that nobody has
-//! subscribed to.
+//! Clouds, positions and IMU data are decoded from sent bytes ([`subscribers`]). Poses, frames and statistics
+//! come from the run itself ([`reporter`]). Only subscribed messages are made.
 
 mod reporter;
 mod subscribers;
@@ -32,7 +31,7 @@ pub struct FoxglovePort {
 }
 
 impl FoxglovePort {
-    /// Listens at `address`, and says how to reach it.
+    /// Listens at `address`, and prints how to connect.
     ///
     /// # Errors
     /// The port cannot be had.
@@ -49,7 +48,7 @@ impl FoxglovePort {
     }
 }
 
-/// A run that Foxglove may look at.
+/// A run with a server for Foxglove.
 pub struct Foxglove<'a> {
     port: &'a FoxglovePort,
     run: &'a RealTimeRun<'a>,
@@ -57,7 +56,7 @@ pub struct Foxglove<'a> {
 }
 
 impl<'a> Foxglove<'a> {
-    /// `run`, for those who come by `port`.
+    /// Serves `run` to the clients of `port`.
     pub fn new(port: &'a FoxglovePort, run: &'a RealTimeRun<'a>) -> Self {
         let rig = run.rig();
         let metadata = [
@@ -74,7 +73,7 @@ impl<'a> Foxglove<'a> {
         Self { port, run, hub: Hub::new(&info) }
     }
 
-    /// Who is to be told what devices send; images are those of `desk`.
+    /// Subscribers of device data; images come from `desk`.
     pub fn subscribers<'b>(&'b self, desk: &'b PictureDesk<'b>) -> Subscribers<'b> {
         Subscribers::new(self.run, desk, Topics::new(&self.hub, self.run.epoch()))
     }
@@ -95,7 +94,7 @@ impl<'a> Foxglove<'a> {
     }
 }
 
-/// Channels by their topics; each is told of when it is first used.
+/// Channels by topic; each is advertised at its first use.
 struct Topics<'a> {
     hub: &'a Hub,
     epoch: Epoch,
@@ -107,7 +106,7 @@ impl<'a> Topics<'a> {
         Self { hub, epoch, known: BTreeMap::new() }
     }
 
-    /// The channel of a topic, which is the first to make it.
+    /// The channel of a topic; the first call creates it.
     fn channel(&mut self, topic: &str, new: impl FnOnce(String) -> NewChannel) -> u32 {
         if let Some(&known) = self.known.get(topic) {
             return known;
@@ -128,7 +127,7 @@ impl<'a> Topics<'a> {
         })
     }
 
-    /// Sends a message, if somebody wants it.
+    /// Sends a message if a client has subscribed to it.
     fn tell(&mut self, topic: &str, kind: &Kind, at: SimTime, value: impl FnOnce() -> Value) {
         let channel = self.json(topic, kind);
         if self.hub.is_wanted(channel) {

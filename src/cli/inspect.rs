@@ -1,4 +1,4 @@
-//! `menura inspect`: what the packets of a capture say.
+//! `menura inspect`: decodes and summarises the packets of a capture.
 //!
 //! `src/analysis/report/mod.rs` has the keys of the JSON report.
 
@@ -102,7 +102,7 @@ impl Cmd {
         write_plot(&figure, path, &format!("scan {number}"))
     }
 
-    /// How many packets or frames are printed: none beside a plot, unless asked for.
+    /// Number of packets or frames to print: none if a plot is written, unless requested.
     fn most_shown(&self) -> u64 {
         let default = if self.plot.is_some() && !self.json { 0 } else { u64::MAX };
         self.packets.unwrap_or(default)
@@ -156,7 +156,7 @@ impl Cmd {
     ) -> Result<(), CliError> {
         let number = self.rotation;
         let picture = picture
-            .map_err(|whole| self.wrong(&format!("there is no image {number}: it has {whole}")))?;
+            .map_err(|whole| self.wrong(&format!("it has {whole} whole images, not {number}")))?;
         if path.path().extension().is_none_or(|extension| extension != "png") {
             return Err(CliError::Input("error: --plot writes images as .png".into()));
         }

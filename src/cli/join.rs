@@ -1,4 +1,4 @@
-//! `menura join`: what each point of a recording is of.
+//! `menura join`: labels each point of a recording with ground truth.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub struct Cmd {
 const COLUMNS: &str = "packet,time_s,laser,x_m,y_m,z_m,intensity,range_m,true_range_m,label,object,material,\
 instance,incidence_deg,share,why,is_mirrored,world_x_m,world_y_m,world_z_m";
 
-/// Words for the numbers of `sensors::truth::Why`.
+/// Words for the values of `sensors::truth::Why`.
 const WHY: [&str; 8] =
     ["nearest", "merged", "other-echo", "threshold", "noise", "weather", "fault", "nothing"];
 
@@ -114,9 +114,9 @@ impl Cmd {
 
 /// Why points were not written to the end.
 enum JoinFailure {
-    /// Where they go takes no more.
+    /// The output cannot be written.
     Output(std::io::Error),
-    /// What they are read from.
+    /// The input cannot be read.
     Input(CliError),
 }
 
@@ -198,7 +198,7 @@ pub fn whole(recording: &Path, counts: &JoinCounts) -> Result<(), CliError> {
     counts.lost.as_ref().map_or(Ok(()), lost)
 }
 
-/// Says what became of all points.
+/// Prints how many points were labelled, and why others were not.
 pub fn tell(counts: &JoinCounts) {
     let JoinCounts { packets, unknown_packets, points, unknown_points, .. } = counts;
     say(format_args!(

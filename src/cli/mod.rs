@@ -1,8 +1,8 @@
-//! The command line: one file a verb, each with a `Cmd` and its `run`.
+//! The command line: one file per command, each with a `Cmd` and its `run`.
 //!
-//! Results go to standard output, talk to standard error, both by [`console`]; what goes to files is
-//! written before it is printed. Exit codes: 0 done, 1 failed while working, 2 the input is wrong and
-//! nothing was started, 3 done and found wanting.
+//! Results go to standard output and messages to standard error, both by [`console`]. Files are written
+//! before results are printed. Exit codes: 0 success, 1 failure at run time, 2 wrong input (no work was
+//! started), 3 success, but requirements are not met.
 
 mod access;
 mod bench;
@@ -112,25 +112,25 @@ enum Verb {
     Packaging(packaging::Cmd),
 }
 
-/// Why a command did not do what it was asked.
+/// Error of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// The input is wrong; the text is complete and ready to print. Exit code 2.
     #[error("{0}")]
     Input(String),
-    /// The work is done, and what was required of it is not met. Exit code 3.
+    /// The work is done, but a requirement is not met. Exit code 3.
     #[error("{0}")]
     Unmet(String),
     /// Something failed while working. Exit code 1.
     #[error("{0}")]
     Failed(String),
-    /// More than one thing. The exit code is the highest of theirs.
+    /// Several errors. The exit code is the highest of their codes.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Several(Vec<CliError>),
 }
 
 impl CliError {
-    /// Something failed while working, told by an error and its causes.
+    /// A failure at run time, described by an error and its causes.
     pub fn failed(what: impl std::fmt::Display, error: &dyn std::error::Error) -> Self {
         let mut text = format!("{what}: {error}");
         let mut source = error.source();
@@ -141,7 +141,7 @@ impl CliError {
         Self::Failed(text)
     }
 
-    /// Says it on standard error; the exit code.
+    /// Prints the error on standard error; returns the exit code.
     fn tell(&self) -> u8 {
         match self {
             Self::Input(text) => {
@@ -161,7 +161,7 @@ impl CliError {
     }
 }
 
-/// What came of several steps that were all taken, whatever came of the others.
+/// Combines the results of several steps that all were executed.
 fn all(outcomes: impl IntoIterator<Item = Result<(), CliError>>) -> Result<(), CliError> {
     let mut errors: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
     match errors.len() {
@@ -171,7 +171,7 @@ fn all(outcomes: impl IntoIterator<Item = Result<(), CliError>>) -> Result<(), C
     }
 }
 
-/// The program: reads the command line, runs the command, turns its outcome into an exit code.
+/// The program: reads the command line, runs the command, converts its result to an exit code.
 pub fn main() -> ExitCode {
     console::start_log();
     let mut command = Cli::command();
@@ -198,7 +198,7 @@ pub fn main_of_ranks(connect: ranks::Connect) -> ExitCode {
 }
 
 impl Cli {
-    /// Runs the command that was asked for and prints its error, if any.
+    /// Runs the selected command and prints its error, if any.
     pub fn run(self) -> ExitCode {
         let outcome = match self.verb {
             Verb::Run(cmd) => cmd.run(),

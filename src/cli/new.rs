@@ -1,4 +1,4 @@
-//! `menura new`: asks, or takes flags, and writes a commented rig to begin with.
+//! `menura new`: writes a commented rig from answers or options.
 
 mod ask;
 pub(super) mod draft;
@@ -102,7 +102,7 @@ impl Cmd {
         Ok(draft.text())
     }
 
-    /// Paths in a rig are relative to its folder, those of the command line are not.
+    /// Paths in a rig are relative to its folder, paths of the command line are not.
     fn scene_as_written(&self, scene: &str) -> Result<String, CliError> {
         if builtin(scene).is_some() {
             return Ok(scene.to_owned());
@@ -121,7 +121,7 @@ impl Cmd {
     }
 }
 
-/// The device that a link is given for, if it says so, and the link.
+/// Device name of a link, if it has one, and the link itself.
 fn link_in(given: &str) -> (Option<&str>, &str) {
     // A path may hold `=`, the kind before it does not.
     match given.split_once('=') {
@@ -130,7 +130,7 @@ fn link_in(given: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// The links that were given, and whose they are.
+/// The given links with their device names.
 struct Links<'a>(Vec<(Option<&'a str>, &'a str)>);
 
 impl<'a> Links<'a> {
@@ -138,7 +138,7 @@ impl<'a> Links<'a> {
         Self(given.iter().map(|link| link_in(link)).collect())
     }
 
-    /// The link of a device; `None` if it gets one on this computer.
+    /// The link of a device; `None` if it gets a link on this computer.
     fn take(&mut self, device: &str) -> Option<&'a str> {
         let own = self.0.iter().position(|(name, _)| *name == Some(device));
         let place = own.or_else(|| self.0.iter().position(|(name, _)| name.is_none()))?;
@@ -146,7 +146,7 @@ impl<'a> Links<'a> {
         (link != ask::AUTO).then_some(link)
     }
 
-    /// Those that no device has taken.
+    /// Links that no device has taken.
     fn left(&self) -> impl Iterator<Item = &(Option<&'a str>, &'a str)> {
         self.0.iter()
     }

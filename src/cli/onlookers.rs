@@ -1,5 +1,5 @@
-//! Who looks on while a rig runs: by the live view (`--view`), by Foxglove (`--foxglove`), by programs that read video devices
-//! (`--v4l2`). What devices send is decoded once for all of them.
+//! Observers of a running rig: the live view (`--view`), Foxglove (`--foxglove`), and programs that read
+//! video devices (`--v4l2`). Packets are decoded once for all observers.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -48,7 +48,7 @@ pub struct Onlookers {
 }
 
 impl OnlookerArgs {
-    /// Opens the ports, and says how to reach them. Cameras whose images go to a video device stream from now on.
+    /// Opens the ports, and prints how to connect. Cameras with a video device stream from power-on.
     ///
     /// # Errors
     /// A port or a video device cannot be had.
@@ -62,12 +62,12 @@ impl OnlookerArgs {
 }
 
 impl Onlookers {
-    /// Whether there is a port at all.
+    /// Whether any port is open.
     pub fn are_expected(&self) -> bool {
         self.view.is_some() || self.foxglove.is_some() || !self.video.is_empty()
     }
 
-    /// Serves them until the run is over.
+    /// Serves observers until the run is over.
     pub fn serve(&self, live: LiveRun<'_>) {
         let LiveRun { run, control, is_over: over } = live;
         let is_over = || over.load(Ordering::Relaxed);

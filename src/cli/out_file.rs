@@ -1,4 +1,4 @@
-//! Files that a command writes, opened before the work so that a wrong path stops it at once.
+//! Output files of commands. They are opened before the work, so that a wrong path is reported at once.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use super::{CliError, console};
 use crate::links::part_file::{OutPath, PartFile};
 use crate::plot::{Figure, PlotFile};
 
-/// An open file. A file that was there keeps what it holds until the new one is whole.
+/// An open output file. An existing file keeps its content until the new one is complete.
 pub struct OutFile {
     path: PathBuf,
     file: PartFile,
 }
 
 impl OutFile {
-    /// Opens the file, which messages call `what`.
+    /// Opens the file; messages call it `what`.
     pub fn create(what: &str, path: &OutPath) -> Result<Self, CliError> {
         let file = PartFile::create(path).map_err(|error| cannot_start(what, path, &error))?;
         Ok(Self { path: path.to_path_buf(), file })
     }
 
-    /// Whether its name says that it is a page for people.
+    /// Whether the file's name requests an HTML page.
     pub fn is_page(&self) -> bool {
         let extension = self.path.extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|e| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm"))
@@ -35,12 +35,12 @@ impl OutFile {
         self.write(&format!("{text}\n"))
     }
 
-    /// Writes `text` in place of what the file held.
+    /// Replaces the content of the file by `text`.
     pub fn write(self, text: &str) -> Result<(), CliError> {
         self.write_with(|out| out.write_all(text.as_bytes()))
     }
 
-    /// Writes what `write` does in place of what the file held.
+    /// Replaces the content of the file by the output of `write`.
     pub fn write_with(
         mut self,
         write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -66,7 +66,7 @@ fn cannot_write(path: impl AsRef<Path>, error: &std::io::Error) -> CliError {
     CliError::failed(format!("cannot write {}", path.as_ref().display()), error)
 }
 
-/// Writes a figure that shows `what` and says so.
+/// Writes a figure that shows `what`, and prints its path.
 pub fn write_plot(figure: &Figure, file: &PlotFile, what: &str) -> Result<(), CliError> {
     write_file(file.path(), &figure.bytes(file))?;
     console::say(format_args!("drew {what} to {}", file.path().display()));

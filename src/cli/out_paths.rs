@@ -1,4 +1,4 @@
-//! Which files a command reads and writes: none that it reads is written, and none is written twice.
+//! Input and output files of a command: no input file is overwritten, and no output file is written twice.
 
 use std::any::TypeId;
 use std::ffi::OsStr;
@@ -16,26 +16,26 @@ use crate::config::toml::read_files::files_read;
 use crate::links::part_file::{OutPath, part_of, resolved};
 use crate::plot::PlotFile;
 
-/// What the command line asks to write.
+/// Output paths of the command line.
 static WRITTEN: OnceLock<Vec<Named>> = OnceLock::new();
 
-/// A path with the option that names it.
+/// A path with the name of its option.
 #[derive(Clone, Debug)]
 struct Named {
     option: String,
     path: PathBuf,
 }
 
-/// What a path leads to, whatever it is called.
+/// The file behind a path, whatever its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Target {
     /// Device and number of a file or a folder that exists.
     There(u64, u64),
-    /// A file to be created.
+    /// A file that does not exist yet.
     New(PathBuf),
 }
 
-/// What an option's value is.
+/// Role of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Written,
@@ -80,7 +80,7 @@ pub fn spare_what_was_read() -> Result<(), CliError> {
     spare_with("", [])
 }
 
-/// As [`spare_what_was_read`], where `files` are written as well, as `option` asks for.
+/// Like [`spare_what_was_read`]; `option` also writes `files`.
 pub fn spare_with(option: &str, files: impl IntoIterator<Item = PathBuf>) -> Result<(), CliError> {
     let files = files.into_iter().map(|path| Named { option: option.to_owned(), path });
     let written: Vec<_> = WRITTEN.get().into_iter().flatten().cloned().chain(files).collect();
@@ -174,8 +174,8 @@ fn is_same(one: &Named, other: &Named) -> bool {
     to.iter().any(|target| from.contains(target))
 }
 
-/// What is written for the file at `path`: it, and what it is called until it is whole. Nothing for a device or
-/// a pipe, which may have any number of writers.
+/// Files that writing to `path` changes: the file and its temporary name. Empty for a device or a pipe, which
+/// may have several writers.
 fn targets(path: PathBuf) -> Vec<Target> {
     let is_special = std::fs::metadata(&path).is_ok_and(|at| !at.is_file() && !at.is_dir());
     let paths = if is_special { vec![] } else { vec![part_of(&path), path] };
@@ -263,7 +263,8 @@ mod tests {
         }
     }
 
-    /// Options whose names say that they write, of every command; the type of each is one that is looked for.
+    /// Options of all commands whose names indicate an output file; each has a type that the check
+    /// recognises.
     #[test]
     fn every_option_that_writes_a_file_is_known() {
         fn look(command: &Command, found: &mut Vec<String>) {

@@ -1,4 +1,4 @@
-//! `menura packaging`: what a package brings beside the binary.
+//! `menura packaging`: files that a package contains in addition to the binary.
 
 use std::fs;
 use std::io;

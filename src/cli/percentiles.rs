@@ -1,4 +1,4 @@
-//! Percentiles as they are printed: those that are the maximum, because there are too few values, say so.
+//! Printed percentiles: those that equal the maximum, because there are too few values, are marked.
 
 use crate::time::duration::describe_us;
 use crate::timing::is_maximum;
@@ -12,7 +12,7 @@ pub fn describe(count: u64, shares: &[(&str, f64)], max_us: f64) -> String {
     if few.is_empty() { text } else { format!("{text} ({few})") }
 }
 
-/// `p99 and p99.9 are the maximum of 72 values`; empty if each of `shares` has values above it.
+/// `p99 and p99.9 are the maximum of 72 values`; empty if values exist above each of `shares`.
 pub fn few<'s>(count: u64, shares: impl Iterator<Item = &'s str>) -> String {
     let is_few =
         |share: &&str| share.parse().is_ok_and(|share: f64| is_maximum(share / 100.0, count));

@@ -109,7 +109,7 @@ impl Cmd {
 }
 
 impl Cmd {
-    /// What is heard of PTP at `address`.
+    /// Searches for PTP messages at `address`.
     fn find_ptp(&self, address: Ipv4Addr) -> Result<(), CliError> {
         let stop = stop_on_signal()?;
         let style = ProgressStyle::with_template("{msg}").expect("a constant template");
@@ -229,7 +229,7 @@ fn read_certificate(path: &Path) -> Result<Certificate, CliError> {
     Certificate::parse(&text).map_err(wrong)
 }
 
-/// What is missing comes first.
+/// Text of the report; missing packets come first.
 fn tell(report: &ProbeReport) -> String {
     let mut lines = missing(report);
     lines.push(format!(
@@ -245,7 +245,7 @@ fn tell(report: &ProbeReport) -> String {
     lines.join("\n")
 }
 
-/// What did not arrive, or was lost here, and what that may mean.
+/// Text about packets that did not arrive or were lost on this host, and possible causes.
 fn missing(report: &ProbeReport) -> Vec<String> {
     let mut lines = Vec::new();
     if report.streams.is_empty() {

@@ -14,7 +14,7 @@ use crate::config::profile::Profile;
 use crate::config::rig::{DeviceConfig, Rig};
 use crate::devices::commands::{CommandRow, CommandTable, Conduct};
 use crate::devices::describe::Rows;
-use crate::devices::families::{catalogue, family_of};
+use crate::devices::families::{catalogue, family_of, is_camera};
 use crate::links::part_file::OutPath;
 
 /// A longer cell moves the rest of its line.
@@ -101,8 +101,15 @@ fn of_rig(rig: &Path, device: &str, left: Option<&str>, path: &Path) -> Result<(
     write_calibration(&device.profile, Some(device), baseline_m, path)
 }
 
-/// Distance from `left` to `right`, metres, if both look in parallel side by side.
+/// Distance from `left` to `right`, metres, if both are cameras that look in parallel side by side.
 fn baseline_m(left: &DeviceConfig, right: &DeviceConfig) -> Result<f64, CliError> {
+    for device in [left, right] {
+        if !is_camera(device) {
+            let name = &device.name;
+            let text = format!("error: --left requires two cameras, and `{name}` is not a camera");
+            return Err(CliError::Input(text));
+        }
+    }
     let is_on_one_body = match (&left.on, &right.on) {
         (None, None) => true,
         (Some((one, _)), Some((other, _))) => one == other,
@@ -134,7 +141,9 @@ fn write_calibration(
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let text = family_of(profile).calibration_file(profile, device, &extension, baseline_m);
     let Some(text) = text else {
-        return Err(CliError::Input(format!("error: {} has no calibration", profile.name)));
+        let format = if extension.is_empty() { String::new() } else { format!(" as .{extension}") };
+        let text = format!("error: {} has no calibration{format}", profile.name);
+        return Err(CliError::Input(text));
     };
     if path == Path::new("-") {
         return console::print(text);
@@ -150,7 +159,7 @@ fn list() -> String {
     profiles.iter().map(|p| format!("{:width$}  {}\n", p.name, p.summary)).collect()
 }
 
-/// What is known of one firmware, and the settings that a rig may give it.
+/// Facts about one firmware, and the settings that a rig may give it.
 pub fn page(profile: &Profile) -> String {
     let (name, summary, family) = (&profile.name, &profile.summary, profile.family.key());
     let mut text = format!("{name}\n{summary}\nfamily: {family}\n\n");

@@ -15,31 +15,31 @@ use crate::engine::ranks::serve;
 use crate::engine::ranks::station::Station;
 use crate::engine::workers::RemoteWorkers;
 
-/// Joins the other processes. The error says why that is impossible.
+/// Connects to the other processes. The error has the reason of a failure.
 pub type Connect = fn() -> Result<Station, String>;
 
-/// What connects the processes of this program; programs without it measure alone.
+/// Function that connects the processes of this program; without it, the program works alone.
 pub static CONNECT: OnceLock<Connect> = OnceLock::new();
 
-/// The other processes, if there are any.
+/// The other processes, if any.
 pub struct Ranks {
     job: Option<Job>,
 }
 
 /// Rank 0's.
 struct Job {
-    /// Dropped before it is left.
+    /// Dropped before the session is left.
     lead: Option<Lead>,
     host: String,
-    /// Whether the others have been told to end.
+    /// Whether the others have been asked to end.
     is_over: bool,
     /// Set by signals, and when a rank is lost.
     stop: Arc<AtomicBool>,
     station: Option<Station>,
 }
 
-/// Joins the processes that were started with this one, if any were. `None` if this is one that measures for
-/// rank 0: then all is done when this returns.
+/// Connects to the processes that were started with this one, if any. Returns `None` in a process that
+/// measures for rank 0, when all work is done.
 pub fn join() -> Result<Option<Ranks>, CliError> {
     let Some(processes) = launcher::processes() else {
         return Ok(Some(Ranks { job: None }));
@@ -89,7 +89,7 @@ impl Ranks {
         self.job.as_ref()?.lead.as_ref()
     }
 
-    /// Reads the rig, and has the others load it meanwhile.
+    /// Reads the rig, while the others load it as well.
     pub fn load(&self, args: &RigArgs) -> Result<Rig, CliError> {
         let Some(lead) = self.lead() else { return args.load() };
         let (rig, files) = noting_files(|| args.load());
@@ -106,7 +106,7 @@ impl Ranks {
         Ok(rig)
     }
 
-    /// Waits until the others have loaded what this process has; says which they are.
+    /// Waits until the others have loaded the same as this process; returns a line about them.
     pub fn gather(&self, rig: &Rig, world: &LiveWorld) -> Result<(), CliError> {
         let Some(job) = &self.job else { return Ok(()) };
         let Some(lead) = &job.lead else { return Ok(()) };
@@ -122,18 +122,18 @@ impl Ranks {
         Ok(())
     }
 
-    /// Who casts rays, if others do.
+    /// The other processes as ray casters, if any.
     pub fn workers(&self) -> Option<&dyn RemoteWorkers> {
         self.lead().map(|lead| lead as &dyn RemoteWorkers)
     }
 
-    /// What passed between the ranks, a line each; nothing if there are no others.
+    /// Lines about the traffic between the ranks; empty without other ranks.
     pub fn summary(&self) -> String {
         let figures = self.lead().map(Lead::figures).unwrap_or_default();
         figures.iter().map(line).collect()
     }
 
-    /// Sends the others home; names those that were lost.
+    /// Ends the other processes; the error names lost ones.
     pub fn finish(mut self) -> Result<(), CliError> {
         let Some(job) = &mut self.job else { return Ok(()) };
         job.is_over = true;
@@ -153,7 +153,7 @@ impl Ranks {
     }
 }
 
-/// Whatever ends the command before its work began, the others are told.
+/// The other processes are ended even if the command fails before its work.
 impl Drop for Ranks {
     fn drop(&mut self) {
         if let Some(job) = self.job.take().filter(|job| !job.is_over) {

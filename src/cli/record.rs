@@ -120,7 +120,7 @@ impl Cmd {
         all([ranks.finish(), whole, printed])
     }
 
-    /// The files that it is going to write.
+    /// The files that the command will write.
     fn files(&self, rig: &Rig) -> impl Iterator<Item = PathBuf> {
         file_names(rig, self.truth).into_iter().map(|name| self.out.join(name))
     }

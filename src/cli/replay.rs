@@ -24,7 +24,7 @@ use crate::time::duration::parse_duration;
 
 /// Longest capture that is held in memory.
 const MAX_CAPTURE_BYTES: u64 = 4 << 30;
-/// Destinations told apart, at most.
+/// Largest number of distinct destinations.
 const MOST_STREAMS: usize = 256;
 
 /// Arguments of `menura replay`.
@@ -98,7 +98,7 @@ struct Target {
     port: Option<u16>,
 }
 
-/// Takes the words that rigs have for a choice.
+/// Parser for the words of a choice in rigs.
 fn choice_parser<T: Copy + Send + Sync + 'static, const N: usize>(
     words: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {
@@ -220,7 +220,8 @@ impl Cmd {
         JumpLimits { most_forward: self.max_gap, most_back: self.max_back }
     }
 
-    /// The datagrams, where their replay differs from the capture, and what of it cannot be sent.
+    /// The datagrams, messages where the replay differs from the capture, and messages about datagrams that
+    /// cannot be sent.
     fn read(&self) -> Result<(Replay, Vec<String>, Option<String>), CliError> {
         let wrong = |why: String| {
             CliError::Input(format!("error: cannot replay {}: {why}", self.capture.display()))

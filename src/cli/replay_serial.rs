@@ -1,4 +1,4 @@
-//! `menura replay` of a serial device's recording: its bytes once more, on a pseudo-terminal.
+//! `menura replay` of a serial device's recording: sends its bytes again on a pseudo-terminal.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,13 +15,13 @@ use crate::wire::port::PtyOptions;
 
 /// Longest recording that is held in memory.
 const MAX_BYTES: u64 = 1 << 30;
-/// At what rate the host's end of the terminal starts; it may be set to any.
+/// Initial rate of the terminal's host end; programs may set any rate.
 const BAUD: u32 = 115_200;
-/// How often what the host says is taken.
+/// Period in which the host's bytes are read.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Writes the bytes of `recording`, a `.bin` with its `.idx.csv`, to a new terminal at `path`, each write at its time.
-/// It begins when a program has opened the terminal; what the host says has no effect.
+/// Writes the bytes of `recording`, a `.bin` with its `.idx.csv`, to a new pseudo-terminal at `path`, each
+/// write at its time. It starts when a program opens the terminal; the host's bytes have no effect.
 ///
 /// # Errors
 /// The recording cannot be read, or the terminal cannot be made.

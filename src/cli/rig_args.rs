@@ -27,7 +27,7 @@ pub struct RigArgs {
 }
 
 impl RigArgs {
-    /// What the command line sets.
+    /// Overrides of the command line.
     pub fn overrides(&self) -> Vec<Override> {
         let seed = self.seed.map(|seed| Override { key: "seed".into(), value: seed.to_string() });
         self.set.iter().cloned().chain(seed).collect()
@@ -49,7 +49,7 @@ impl RigArgs {
     /// The rig as a file with every default.
     ///
     /// # Errors
-    /// As [`RigArgs::load`].
+    /// See [`RigArgs::load`].
     pub fn complete_text(&self) -> Result<String, CliError> {
         Ok(Rig::complete_text(self.rig.as_deref(), &self.overrides(), catalogue())?)
     }

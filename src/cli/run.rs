@@ -76,7 +76,7 @@ pub struct Cmd {
     certify: CertifyArgs,
 }
 
-/// What `--report` writes. Keys are stable.
+/// Content of `--report`. Keys are stable.
 #[derive(Serialize)]
 struct Report<'a> {
     menura: &'static str,
@@ -99,7 +99,7 @@ struct Report<'a> {
     responses: &'a [ResponseFigures],
     #[serde(skip_serializing_if = "Option::is_none")]
     truth: Option<TruthRow>,
-    /// How often a driven robot ran into something.
+    /// Number of collisions of a driven robot.
     #[serde(skip_serializing_if = "Option::is_none")]
     contacts: Option<u64>,
 }
@@ -130,7 +130,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// What was written of the truth.
+/// Result of writing the ground truth.
 #[derive(Serialize)]
 struct TruthRow {
     messages: u64,
@@ -147,7 +147,7 @@ impl TruthRow {
     }
 }
 
-/// What came of one feed.
+/// Counts of one feed.
 #[derive(Serialize)]
 struct FeedRow<'a> {
     of: &'a str,
@@ -323,7 +323,7 @@ fn print_start(rig: &Rig, summary: &WorldSummary) {
     ));
 }
 
-/// Says what the system did not grant.
+/// Reports the rights that the system did not grant.
 pub fn tell_refusals(grants: &[Grant]) {
     for grant in grants {
         match &grant.refused {

@@ -1,4 +1,4 @@
-//! `menura scenes`: the built-in scenes, what each is for, their parameters, and pictures of scenes.
+//! `menura scenes`: the built-in scenes with purpose, parameters and pictures.
 
 mod camera;
 
@@ -19,7 +19,7 @@ use crate::config::rig::scenes::{BUILTIN, BuiltinScene, builtin};
 use crate::config::toml::overrides::Override;
 use crate::devices::families::catalogue;
 use crate::links::part_file::OutPath;
-use crate::world::loaders::{self, MAX_COORDINATE_M};
+use crate::world::loaders::{self, Disk, MAX_COORDINATE_M};
 
 /// Arguments of `menura scenes`.
 #[derive(Debug, clap::Args)]
@@ -92,7 +92,7 @@ impl Cmd {
         let set = Override { key: "world.scene".into(), value: format!("{name:?}") };
         let sets: Vec<Override> = [set].into_iter().chain(self.set.iter().cloned()).collect();
         let rig = Rig::default_rig(&sets, catalogue())?;
-        let scene = loaders::load(&rig.world.scene, false)
+        let scene = loaders::load(&rig.world.scene, &Disk::default())
             .map_err(|error| CliError::Input(format!("error: {error}")))?;
         spare_what_was_read()?;
         let [from_m, to_m] = match builtin(name) {
@@ -112,7 +112,7 @@ impl Cmd {
     }
 }
 
-/// Columns of text before it is wrapped.
+/// Columns at which text is wrapped.
 const WIDTH: usize = 100;
 
 fn listing() -> String {

@@ -1,4 +1,4 @@
-//! Loading a rig's world with something to look at while it loads.
+//! Loads a rig's world and shows progress.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -48,8 +48,8 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
     Diagnostics::from(fault).into()
 }
 
-/// Refuses a rig whose robot or object is moved from outside, which only a run can be; `what` is asked for
-/// instead.
+/// Rejects a rig whose robot or objects follow a feed, which only a run can do; `what` is the requested
+/// command.
 pub fn refuse_feeds(rig: &Rig, what: &str) -> Result<(), CliError> {
     let objects = rig.world.objects.iter().map(|o| (&o.motion.trajectory, &o.trajectory_place));
     let all = std::iter::once((&rig.robot.trajectory, &rig.places.trajectory)).chain(objects);
@@ -65,10 +65,10 @@ pub fn refuse_feeds(rig: &Rig, what: &str) -> Result<(), CliError> {
     if faults.is_empty() { Ok(()) } else { Err(faults.into()) }
 }
 
-/// A host log is not longer than this.
+/// Largest size of a command log, bytes.
 const MAX_HOST_LOG_BYTES: u64 = 1 << 30;
 
-/// Reads what hosts said in a run of `rig`.
+/// Reads the host commands of a run of `rig`.
 pub fn read_host_log(path: &Path, rig: &Rig) -> Result<Conversation, CliError> {
     let wrong = |problem: &dyn Display| {
         CliError::Input(format!("error: cannot repeat the host log {}: {problem}", path.display()))
@@ -87,7 +87,7 @@ pub fn load_world(rig: &Rig) -> Result<LiveWorld, CliError> {
     load_world_with(rig, |_| ())
 }
 
-/// As [`load_world`]; `look` is shown the scene before it is built.
+/// Like [`load_world`]; `look` gets the scene before the ray caster is built.
 pub fn load_world_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<LiveWorld, CliError> {
     let style =
         ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a constant template");
@@ -100,7 +100,7 @@ pub fn load_world_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<LiveWorld
     Ok(world)
 }
 
-/// Scenes of more stored triangles take long to build; `check` leaves their sky to `run`.
+/// Number of stored triangles above which a scene takes long to build; `check` then does not examine its sky.
 const QUICK_TRIANGLES: u64 = 2_000_000;
 
 /// Warns of receivers from which the scene hides the sky.

@@ -1,5 +1,5 @@
-//! The status of a run: on a terminal a line a device, in place; for machines a line of JSON a second;
-//! nothing elsewhere.
+//! Status of a run: on a terminal a line per device, updated in place; for programs a line of JSON per
+//! second; otherwise none.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::time::duration::describe_us;
 const TERMINAL_PERIOD: Duration = Duration::from_millis(250);
 const MACHINE_PERIOD: Duration = Duration::from_secs(1);
 
-/// Who reads the status.
+/// Reader of the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// People, on standard error if that is a terminal.
@@ -40,12 +40,12 @@ struct JsonLine<'a> {
 }
 
 impl StatusView {
-    /// A view that has shown nothing yet.
+    /// A view without output so far.
     pub fn new(reader: Reader) -> Self {
         Self { reader, bars: MultiProgress::new(), lines: Vec::new(), next: Duration::ZERO }
     }
 
-    /// How often to ask [`StatusView::is_due`].
+    /// Period in which to call [`StatusView::is_due`].
     pub fn check_period(&self) -> Duration {
         Duration::from_millis(50)
     }
@@ -90,7 +90,7 @@ impl StatusView {
         Ok(())
     }
 
-    /// Takes the view off the terminal.
+    /// Removes the view from the terminal.
     pub fn close(&self) {
         for bar in &self.lines {
             bar.finish_and_clear();
@@ -98,7 +98,8 @@ impl StatusView {
     }
 }
 
-/// A head, and a line for each device. What matters most comes first: a narrow terminal shows no more.
+/// A header, and a line for each device. The most important columns come first, because a narrow terminal
+/// cuts the others off.
 fn table(
     figures: &[DeviceFigures],
     elapsed: Duration,
@@ -157,7 +158,7 @@ fn table(
     lines
 }
 
-/// Whether all is well, or what is not.
+/// Short text about the device's state.
 fn standing(figure: &DeviceFigures) -> String {
     let troubles =
         [(figure.send_errors, "REFUSED"), (figure.sent_late, "LATE"), (figure.dropped, "DROPPED")];

@@ -11,21 +11,22 @@ use crate::kit::clock;
 
 /// `SIGHUP`'s bit among the signals of a process.
 const HANGUP_BIT: u64 = 1;
-/// What a shell shows of a command that was interrupted.
+/// Exit code that shells show for an interrupted command.
 const INTERRUPTED: i32 = 130;
 
-/// Signals within this time after the first are the same wish: `timeout`, shells and launchers send one to the
+/// Signals within this time after the first one count as one: `timeout`, shells and launchers send one to the
 /// process and one to its group.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
-/// A flag that Ctrl-C, `SIGTERM` and `SIGHUP` set: a terminal that is closed ends a run in order, too,
-/// unless it was started to outlive it (`nohup`). A Ctrl-C or `SIGTERM` more than half a second after the first
+/// A flag that Ctrl-C, `SIGTERM` and `SIGHUP` set. A closed terminal therefore also ends a run cleanly,
+/// unless the run was started with `nohup`. A Ctrl-C or `SIGTERM` more than half a second after the first
 /// signal ends the process at once.
 pub fn stop_on_signal() -> Result<Arc<AtomicBool>, CliError> {
     listen_for_signals(true)
 }
 
-/// As [`stop_on_signal`] for a process that a launcher ends: that may send `SIGTERM` several times before it kills.
+/// Like [`stop_on_signal`], for a process that a launcher ends: launchers may send `SIGTERM` several times
+/// before they kill.
 pub fn stop_on_launchers_signal() -> Result<Arc<AtomicBool>, CliError> {
     listen_for_signals(false)
 }
@@ -84,7 +85,7 @@ async fn next(signal: &mut Option<Signal>) {
     }
 }
 
-/// Whether whoever started this process had it ignore `SIGHUP`.
+/// Whether this process was started with `SIGHUP` ignored.
 fn ignores_hangups() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! What a run that is over came to, in words: what was missed first, with what it may mean.
+//! Summary of a finished run: misses come first, with possible causes.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::engine::stats::{self, DeviceFigures, Lateness};
 use crate::time::duration::describe_us;
 use crate::world::trajectory::feed::FeedCounts;
 
-/// What rendering came to.
+/// Statistics of rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct Rendering {
     /// Seconds of the rig that busy workers render in a second.
@@ -21,7 +21,7 @@ pub struct Rendering {
     pub processor_share: f64,
 }
 
-/// Below this share, other programs have delayed the workers.
+/// Share below which other programs have delayed the workers.
 const BUSY_MACHINE_SHARE: f64 = 0.6;
 
 /// The summary of a run: of a rig with how it was rendered, of a replay without.
@@ -53,7 +53,7 @@ pub fn all_sent(figures: &[DeviceFigures]) -> Result<(), CliError> {
     if told.is_empty() { Ok(()) } else { Err(CliError::Failed(told.join("; "))) }
 }
 
-/// Why a device has sent nothing.
+/// Reason why a device sent nothing.
 fn why(figure: &DeviceFigures) -> String {
     match figure.refused_because.first() {
         Some(reason) => format!("all of its {} packets were refused: {reason}", figure.send_errors),
@@ -61,7 +61,7 @@ fn why(figure: &DeviceFigures) -> String {
     }
 }
 
-/// What was not sent, or not in time, and what to do about it.
+/// Text about packets that were dropped or late, with advice.
 fn missed(
     figures: &[DeviceFigures],
     rendering: Option<Rendering>,
@@ -121,7 +121,7 @@ fn missed(
     text
 }
 
-/// Why packets were not ready when they were due, and what to do about it.
+/// Text about the reasons why packets were not ready in time, with advice.
 fn why_not_ready(rendering: Option<Rendering>, engine: &EngineConfig) -> String {
     let ahead = describe_us(engine.render_ahead_ns as f64 / 1e3);
     match rendering {
@@ -143,7 +143,7 @@ fn why_not_ready(rendering: Option<Rendering>, engine: &EngineConfig) -> String 
     }
 }
 
-/// One device's figures.
+/// Text with one device's figures.
 fn device(figure: &DeviceFigures, has_points: bool) -> String {
     let points = match has_points {
         true => format!(", {} points", figure.points),
@@ -176,7 +176,7 @@ fn shown(count: u64, lateness: &Lateness) -> String {
     percentiles::describe(count, &[("50", lateness.p50), ("99", lateness.p99)], lateness.max)
 }
 
-/// What is to be said of a run in which devices were behind at the end.
+/// Text about devices that were behind real time at the end.
 fn shortfall(figures: &[DeviceFigures], elapsed: Duration) -> String {
     let behind = figures.iter().max_by(|a, b| a.behind_s.total_cmp(&b.behind_s));
     let Some(behind) = behind.filter(|device| is_behind(device)) else { return String::new() };
@@ -188,12 +188,12 @@ fn shortfall(figures: &[DeviceFigures], elapsed: Duration) -> String {
     )
 }
 
-/// By so much that it is no chance.
+/// Whether the delay is too large to be chance.
 fn is_behind(figure: &DeviceFigures) -> bool {
     figure.behind_s >= 0.05
 }
 
-/// What not every run has: faults, a feed, rays that were left out, a machine that is too slow.
+/// Optional parts: faults, a feed, reduced rays, a machine that is too slow.
 pub fn extras(figure: &DeviceFigures) -> String {
     let mut text = String::new();
     if is_behind(figure) {
@@ -220,7 +220,7 @@ pub fn extras(figure: &DeviceFigures) -> String {
     text
 }
 
-/// What came of feeds.
+/// Text about feeds.
 pub fn feeds(feeds: &[(String, FeedCounts)]) -> String {
     let line = |(of, counts): &(String, FeedCounts)| {
         format!(
@@ -239,7 +239,7 @@ pub fn feeds(feeds: &[(String, FeedCounts)]) -> String {
     feeds.iter().map(line).collect()
 }
 
-/// What a driven robot ran into; nothing if it did not.
+/// Text about the collisions of a driven robot; empty if there are none.
 pub fn contacts(contacts: Option<u64>) -> String {
     match contacts {
         None | Some(0) => String::new(),
@@ -248,7 +248,7 @@ pub fn contacts(contacts: Option<u64>) -> String {
     }
 }
 
-/// What was written of the truth; nothing if it was not asked for.
+/// Text about the written ground truth; empty if it was not requested.
 pub fn truth(outcome: Option<&TruthOutcome>) -> String {
     let Some(TruthOutcome { written: Ok(figures), dropped }) = outcome else {
         return String::new();
@@ -261,7 +261,7 @@ pub fn truth(outcome: Option<&TruthOutcome>) -> String {
     format!("truth: {} messages, {megabytes:.1} MB{left_out}\n", figures.messages)
 }
 
-/// What came of responses.
+/// Text about responses.
 pub fn responses(responses: &[ResponseFigures]) -> String {
     let line = |response: &ResponseFigures| {
         let after = match (response.min_us, &response.latency_us) {

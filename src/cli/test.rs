@@ -218,7 +218,7 @@ impl Cmd {
     }
 }
 
-/// Where cases have their files: the user's folder, or one that goes with this.
+/// Folder for the files of cases: the user's, or a temporary one.
 struct Folder {
     path: PathBuf,
     goes: bool,
@@ -285,7 +285,7 @@ fn line(outcome: &Outcome) -> String {
     format!("{:<14}  {}{reason}", outcome.verdict.word(), outcome.case)
 }
 
-/// A line for each case unless that `is_told`, what is wrong with those that failed, and the counts.
+/// A line for each case unless it `is_told`, the complaints of failed cases, and the counts.
 fn summary(outcomes: &[Outcome], is_told: bool) -> String {
     let mut text = String::new();
     if !is_told {
@@ -335,7 +335,7 @@ fn cases_of(suite: &Suite) -> String {
     suite.cases.iter().map(line).collect()
 }
 
-/// What happens in a case, in words.
+/// Description of the events in a case.
 fn explained(case: &Case) -> String {
     let mut text = format!(
         "{}: {}\n\nReal sensors: {}\n\nA good driver: {}\n\nIt lasts {} s.\n",

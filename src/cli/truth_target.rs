@@ -4,10 +4,10 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where the truth goes.
+/// Destination of the ground truth.
 #[derive(Clone, Debug)]
 pub enum TruthTarget {
-    /// All of it.
+    /// A file with all of it.
     File(PathBuf),
     /// Poses, as datagrams.
     Poses(SocketAddr),

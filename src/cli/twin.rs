@@ -1,8 +1,8 @@
 //! `menura twin`: how the stream of an emulated unit differs from a real one's.
 //!
-//! The real unit's capture says how fast it turned and which return it sent; the emulated unit then
-//! does the same in a scene of choice, for as long. Spacing, steps and headers must agree whatever the
-//! scene; the share of empty points and the intensities depend on it too.
+//! The real unit's capture determines rotation rate and return mode. The emulated unit then runs with them in
+//! a chosen scene for the same time. Spacing, steps and headers must agree in any scene; the share of empty
+//! points and the intensities also depend on the scene.
 
 mod plot;
 
@@ -25,7 +25,7 @@ use crate::engine::record::{Framer, Stretch, render};
 use crate::plot::PlotFile;
 use crate::wire::ethernet::LinkType;
 
-/// A capture tells enough in this time.
+/// Longest part of a capture that is used.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Arguments of `menura twin`.

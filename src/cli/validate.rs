@@ -47,7 +47,7 @@ struct Output {
     short: bool,
 }
 
-/// The experiment that was asked for, with its options.
+/// The selected experiment with its options.
 #[derive(Debug)]
 struct Chosen {
     experiment: &'static Experiment,
@@ -102,7 +102,7 @@ impl Chosen {
     }
 }
 
-/// Runs every experiment, whatever comes of the others.
+/// Runs every experiment, even if another one fails.
 fn run_all(folder: &Path, scope: &Scope) -> Result<(), CliError> {
     create(folder)?;
     let mut outcomes: Vec<Outcome> = Vec::new();

@@ -1,4 +1,4 @@
-//! All experiments on one HTML page that needs nothing else.
+//! All experiments on one HTML page without external files.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ background:#f6f7f8;padding:8px}summary{cursor:pointer;color:#1f6fb4}a{color:#1f6
 svg,tr{break-inside:avoid}h2,h3{break-after:avoid}@media print{body{margin:0;max-width:none}\
 pre{white-space:pre-wrap}summary{display:none}}";
 
-/// An experiment with what it found, or why it found nothing.
+/// An experiment with its findings, or its error.
 pub type Outcome = (&'static Experiment, Result<Findings, ExperimentError>);
 
 /// The page; `short` says that only the short forms were run.

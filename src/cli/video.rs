@@ -10,15 +10,15 @@ use super::CliError;
 use super::watch::{Audience, LOOK, Seen, What};
 use crate::config::rig::{DeviceId, Rig};
 use crate::devices::decoder::picture::Picture;
-use crate::devices::families::family_of;
+use crate::devices::families::{family_of, is_camera};
 use crate::engine::os;
 use crate::links::v4l2::VideoOutput;
 use crate::time::SimTime;
 
-/// A camera and the device that gets its images.
+/// A camera and the video device that gets its images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VideoTarget {
-    /// The camera's name; the only camera of the rig if there is none.
+    /// Name of the camera; `None`: the only camera of the rig.
     camera: Option<String>,
     path: PathBuf,
 }
@@ -38,7 +38,7 @@ impl FromStr for VideoTarget {
     }
 }
 
-/// The devices that get images.
+/// The video devices.
 pub struct VideoOutputs(Vec<Sink>);
 
 struct Sink {
@@ -49,7 +49,7 @@ struct Sink {
 }
 
 impl VideoOutputs {
-    /// Opens the devices. Their cameras stream from power-on though no host asks.
+    /// Opens the video devices. Their cameras stream from power-on without a host.
     ///
     /// # Errors
     /// A camera or a device does not exist or is named twice.
@@ -76,7 +76,7 @@ impl VideoOutputs {
         Ok(Self(all))
     }
 
-    /// Whether there are none.
+    /// Whether there are no video devices.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -86,7 +86,7 @@ impl VideoOutputs {
         Images(self)
     }
 
-    /// Writes images until `is_over`, each device by a thread of its own.
+    /// Writes images until `is_over`, with a thread for each device.
     pub fn write(&self, rig: &Rig, is_over: impl Fn() -> bool + Sync) {
         std::thread::scope(|scope| {
             for sink in &self.0 {
@@ -121,12 +121,8 @@ impl Sink {
 
 /// The device of this name that sends images, or the only one.
 fn camera_of(name: Option<&str>, rig: &Rig) -> Result<DeviceId, String> {
-    let cameras: Vec<_> = (0..rig.devices.len())
-        .filter(|index| {
-            let device = &rig.devices[*index];
-            family_of(&device.profile).lens(device).is_some()
-        })
-        .collect();
+    let cameras: Vec<_> =
+        (0..rig.devices.len()).filter(|index| is_camera(&rig.devices[*index])).collect();
     let names: Vec<_> = cameras.iter().map(|index| rig.devices[*index].name.as_str()).collect();
     let listed = names.join(", ");
     match (name, &cameras[..]) {

@@ -1,7 +1,7 @@
-//! `menura run --view`: a page that shows a run and lets faults and orders be given.
+//! `menura run --view`: a page that shows a run and can send faults and drive commands.
 //!
-//! The page asks again and again for what is new, and gets the newest; so a slow one misses frames of the
-//! cloud and holds up nobody. Everything is served from the binary.
+//! The page polls and gets the newest state. A slow page misses frames and delays nothing. The binary
+//! contains all files.
 
 mod fields;
 mod recent;
@@ -22,11 +22,12 @@ use self::recent::{Recent, RecentFigures};
 pub use self::scene::Viewers;
 use self::scene::{NamedValue, Pose, Poses, Shown, Wishes};
 use super::access::{Access, VIDEO};
+use super::watch::LOOK;
 use super::watch::pictures::{BOUNDARY, MULTIPART, PictureDesk};
 use super::{CliError, console};
 use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
-use crate::config::rig::{DeviceConfig, DeviceId, TrajectoryConfig};
-use crate::devices::families::family_of;
+use crate::config::rig::{DeviceId, TrajectoryConfig};
+use crate::devices::families::is_camera;
 use crate::engine::live_faults::LiveFault;
 use crate::engine::run::RealTimeRun;
 use crate::engine::run_control::{Listing, RunControl};
@@ -38,21 +39,19 @@ use crate::time::SimTime;
 use crate::wire::drive_order::DriveOrder;
 use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 
-/// A page that nobody has asked for anything for so long is closed.
+/// Time without requests after which a page counts as closed.
 const VIEWER_PATIENCE: Duration = Duration::from_secs(3);
-/// Who drives the robot and says nothing for so long is taken to want it to stand.
+/// Time without a drive command after which the robot stops.
 const DRIVER_PATIENCE: Duration = Duration::from_millis(600);
-/// How often it is looked whether somebody is there.
-const LOOK: Duration = Duration::from_millis(100);
-/// From one point of the path to the next, metres, and most of them.
+/// Distance between points of the path, metres, and their largest number.
 const PATH_STEP_M: f64 = 0.2;
 const MOST_PATH: usize = 20_000;
-/// The height that a robot is drawn with if its rig names none, metres.
+/// Drawn height of a robot whose rig has none, metres.
 const USUAL_HEIGHT_M: f64 = 0.5;
 /// The fastest that the page may order: forward, m/s, and turning, rad/s.
 const FASTEST: (f64, f64) = (20.0, 6.3);
 
-/// Nothing but the page's own files is run or asked, and no other page may show it in a frame.
+/// Security headers: only the page's own files are loaded, and no other page can show it in a frame.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -65,7 +64,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// Path, what it is, and the file.
+/// Path, content type and content of each file.
 const FILES: &[(&str, &str, &str)] = &[
     ("/", "text/html; charset=utf-8", include_str!("view/page.html")),
     ("/view.css", "text/css; charset=utf-8", include_str!("view/view.css")),
@@ -89,7 +88,7 @@ pub struct ViewServer {
 }
 
 impl ViewServer {
-    /// Listens at `address`, and says how to reach it.
+    /// Listens at `address`, and prints how to connect.
     ///
     /// # Errors
     /// The port cannot be had.
@@ -106,7 +105,7 @@ impl ViewServer {
     }
 }
 
-/// What does not change while a rig runs.
+/// Constant data about a run.
 #[derive(Serialize)]
 struct Facts {
     rig: String,
@@ -120,13 +119,13 @@ struct Facts {
 #[derive(Serialize)]
 struct DeviceFacts {
     name: String,
-    /// What can go wrong with it.
+    /// Faults that the device can have.
     faults: Vec<FaultForm>,
-    /// Whether it can send images.
+    /// Whether the device can send images.
     is_camera: bool,
 }
 
-/// What the page is told again and again.
+/// State that the page requests repeatedly.
 #[derive(Serialize)]
 struct Status<'a> {
     time_s: f64,
@@ -134,7 +133,7 @@ struct Status<'a> {
     is_driven: bool,
     contacts: Option<u64>,
     pose: Pose,
-    /// Where the sensors are, by device.
+    /// Poses of the sensors, by device.
     sensors: Vec<Pose>,
     /// East, north and up, metres.
     path: Vec<[f32; 3]>,
@@ -142,7 +141,7 @@ struct Status<'a> {
     devices: Vec<DeviceStatus<'a>>,
     rig: &'a str,
     faults: Vec<LiveFault>,
-    /// Names of labels by their numbers, for who asks for them.
+    /// Names of labels by number, on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     labels: Option<&'a [String]>,
 }
@@ -163,7 +162,7 @@ struct Order {
     turn_rad_s: f64,
 }
 
-/// What the threads of the view share.
+/// State that the threads of the view share.
 pub struct View<'a> {
     run: &'a RealTimeRun<'a>,
     control: &'a RunControl<'a>,
@@ -171,15 +170,15 @@ pub struct View<'a> {
     desk: &'a PictureDesk<'a>,
     shown: Shown,
     path: Mutex<Vec<[f32; 3]>>,
-    /// By device.
+    /// Recent activity, by device.
     recent: Mutex<Vec<Recent>>,
-    /// When a page last asked for anything, and when the robot was last told to move: time of the run,
-    /// nanoseconds; 0 for never.
+    /// Time of a page's last request, and of the robot's last drive command: time of the run, nanoseconds; 0
+    /// for never.
     seen_ns: AtomicU64,
     driven_ns: AtomicU64,
-    /// When a page last asked for labels.
+    /// Time of a page's last request for labels.
     labels_ns: AtomicU64,
-    /// Names of labels, when they were asked for.
+    /// Names of labels, once they were requested.
     labels: OnceLock<Vec<String>>,
 }
 
@@ -206,7 +205,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Who is to be shown what devices send.
+    /// Viewers of device data.
     pub fn viewers(&self) -> Viewers<'_> {
         let wishes = Wishes {
             is_there: Box::new(|| self.is_within(&self.seen_ns, VIEWER_PATIENCE)),
@@ -276,7 +275,7 @@ impl<'a> View<'a> {
         since > 0 && self.now_ns() <= since.saturating_add(patience.as_nanos() as u64)
     }
 
-    /// Notes the path and what devices have done, and stops a robot that nobody drives any more.
+    /// Records the path and the activity of devices, and stops a robot without recent commands.
     fn look_after(&self, is_over: impl Fn() -> bool) {
         while !is_over() {
             std::thread::park_timeout(LOOK);
@@ -440,7 +439,7 @@ impl<'a> View<'a> {
             })
     }
 
-    /// The frame after that of this number; nothing if there is none yet.
+    /// The frame after the one with this number; empty if there is none.
     fn cloud(&self, seen: u64) -> HttpResponse {
         match self.shown.frame_after(seen) {
             Some((_, frame)) => HttpResponse {
@@ -452,7 +451,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The newest image of a camera but the one of this number; nothing if there is none yet.
+    /// The newest image of a camera, unless it has this number; empty if there is none.
     fn picture(&self, device: DeviceId, seen: u64) -> HttpResponse {
         let Some(jpeg) = self.desk.newest(device, seen) else {
             return HttpResponse::text(204, "");
@@ -480,10 +479,6 @@ impl<'a> View<'a> {
         self.driven_ns.store(if stands { 0 } else { self.now_ns().max(1) }, Ordering::Relaxed);
         json_response(200, &json!({ "ok": null }))
     }
-}
-
-fn is_camera(device: &DeviceConfig) -> bool {
-    family_of(&device.profile).lens(device).is_some()
 }
 
 fn pose_of<A, B>(pose: &Transform<A, B>) -> Pose {

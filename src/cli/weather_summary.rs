@@ -1,10 +1,10 @@
-//! What `menura check` says of a rig's weather.
+//! Text of `menura check` about a rig's weather.
 
 use crate::config::rig::objects::ObjectConfig;
 use crate::config::rig::weather::{DustConfig, DustLaw, WeatherConfig};
 use crate::sensors::weather;
 
-/// The distance whose optical depth is told, metres.
+/// Distance for which the optical depth is printed, metres.
 const DEPTH_AT_M: f64 = 50.0;
 /// Contrast of the meteorological optical range (WMO).
 const CONTRAST: f64 = 0.05;

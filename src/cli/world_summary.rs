@@ -1,4 +1,4 @@
-//! What `menura check` says of a world: the scene's size, the ways through it, and what looks wrong.
+//! Text of `menura check` about a world: size of the scene, path through it, and suspicious facts.
 
 use super::weather_summary;
 use crate::config::rig::{DeviceConfig, Rig, SceneSource};
@@ -9,18 +9,19 @@ use crate::world::scene::Scene;
 use crate::world::survey::{self, describe_box};
 use crate::world::trajectory::{End, Trajectory};
 
-/// A device with surfaces on all sides nearer than this is inside something, metres.
+/// A device with surfaces on all sides nearer than this is inside an object, metres.
 const ENCLOSED_M: f64 = 1.0;
-/// So many devices are looked at.
+/// Largest number of devices to examine.
 const MAX_PLACES: usize = 32;
-/// Larger grounds are taken for their boxes: their height field would take longer than the scene.
+/// Size of the ground above which its bounding box is used, because its height field would take longer than
+/// the scene.
 const MAX_GROUND_TRIANGLES: u64 = 2_000_000;
-/// So many surfaces are named.
+/// Largest number of surfaces to name.
 const MAX_SURFACES: usize = 20;
-/// Smaller shares of a way are not worth a word.
+/// Smallest share of a path that is reported.
 const LEAST_SHARE: f64 = 0.001;
 
-/// Lines of a summary, warnings after what they concern.
+/// Lines of a summary; warnings come after their subject.
 pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
     let LoadedWorld { scene, trajectory, objects, .. } = world;
     let mut lines = vec![format!(
@@ -62,7 +63,7 @@ pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
     lines
 }
 
-/// The surfaces of `what` that do more than scatter light diffusely; `None` if there are none.
+/// Surfaces of `what` that are not purely diffuse; `None` if there are none.
 fn surfaces(what: &str, scene: &Scene) -> Option<String> {
     let finished = scene.finished_materials();
     let told = finished.iter().take(MAX_SURFACES);
@@ -112,7 +113,7 @@ fn inside(rig: &Rig, world: &LoadedWorld) -> Option<String> {
     })
 }
 
-/// The ground, or its box where it is large.
+/// The ground, or its bounding box if it is large.
 enum Ground {
     Exact(Terrain),
     Box([glam::DVec3; 2]),

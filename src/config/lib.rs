@@ -1,7 +1,7 @@
-//! What a user writes: rigs and firmware profiles, read, checked and typed.
+//! Files that users write: rigs and firmware profiles, read, checked and typed.
 //!
-//! Everything to the right of this layer works on values that were checked here. All faults of a
-//! file are told at once, as [`toml::diagnostic::Diagnostics`].
+//! All later layers work on values that were checked here. All errors of a file are reported together, as
+//! [`toml::diagnostic::Diagnostics`].
 
 #[macro_use]
 extern crate menura_wire as wire;

@@ -55,6 +55,11 @@ pub fn family_of(profile: &Profile) -> &'static dyn AnyFamily {
     *found.expect("a profile's family is one of the catalogue")
 }
 
+/// Whether a device sends images.
+pub fn is_camera(device: &DeviceConfig) -> bool {
+    family_of(&device.profile).lens(device).is_some()
+}
+
 /// Builds the device that `config` describes, with what will go wrong within it.
 pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch) -> Built {
     family_of(&config.profile).build(config, faults, seed, epoch)

@@ -124,7 +124,7 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// The lens of a camera; `None` for other products.
+    /// The lens of a camera, in pixels of its images at power-on; `None` for other products.
     fn lens(&self, _profile: &Self::Profile, _settings: &Self::Settings) -> Option<Lens> {
         None
     }

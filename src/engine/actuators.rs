@@ -1,4 +1,4 @@
-//! From orders to motion: what devices and hosts tell the robot's drive and joints.
+//! From commands to motion: how devices and hosts move the robot's drive and joints.
 
 use std::sync::Arc;
 
@@ -7,11 +7,12 @@ use crate::time::SimTime;
 use crate::world::actuation::{Actuation, Command};
 use crate::world::vehicle::{Driven, STEP_NS};
 
-/// What the rig's devices and hosts can move.
+/// Drive and joints of a rig, which devices and hosts can move.
 ///
-/// An order that a device gives at T holds from T + `engine.render_ahead_ms` on: what is before that is
-/// integrated already, so that it can be measured ahead. The time is the same for every order, and so
-/// what the robot does depends on what was said and when, never on how far ahead workers were.
+/// A command that a device issues at T takes effect at T + `engine.render_ahead_ms`. The motion before that
+/// instant is already integrated, so sensors can be measured ahead. The delay is the same for every command.
+/// So the robot's motion depends on the commands and their times only, never on how far ahead the workers
+/// are.
 pub struct Actuators<'world> {
     world: &'world LiveWorld,
     driven: Option<Arc<Driven>>,
@@ -31,7 +32,7 @@ impl<'world> Actuators<'world> {
         Self { world, driven, ahead_ns, serial: 0 }
     }
 
-    /// Takes an order that is given at `at`; what the host said came at `arrived`.
+    /// Takes a command that was issued at `at`; the host's bytes arrived at `arrived`.
     pub fn tell(&mut self, at: SimTime, arrived: SimTime, actuation: Actuation) {
         self.serial += 1;
         let at = SimTime(at.0.saturating_add(self.ahead_ns));
@@ -45,8 +46,9 @@ impl<'world> Actuators<'world> {
         }
     }
 
-    /// Moves all as far as no order can change it that is given at `slowest` or later, or to `at_least`
-    /// if no order will come any more; up to where all motion is known.
+    /// Integrates all motion up to the instant that no further command can change: `slowest` is the earliest
+    /// issue time of a later command, and without any later command the target is `at_least`. Returns the
+    /// instant up to which all motion is known.
     pub fn advance(&mut self, slowest: SimTime, at_least: Option<SimTime>) -> SimTime {
         let joints = &self.world.joints;
         if self.driven.is_none() && joints.known_until() == SimTime(u64::MAX) {

@@ -1,5 +1,5 @@
-//! Cables between devices of a rig: what one sends on its serial line and its pulse line reaches
-//! another at the instant it would be there.
+//! Cables between devices of a rig: bytes and pulses of one device reach another at the instant at which the
+//! cable delivers them.
 //!
 //! Every signal between two devices passes [`Cables::carry`]; faults of cables act there.
 
@@ -16,7 +16,7 @@ use crate::wire::line::LineSettings;
 pub struct Cables {
     /// Cable ends by device.
     ends: Vec<End>,
-    /// All devices, each behind the one that it hears.
+    /// All devices; each comes after the source of its cable.
     order: Vec<DeviceId>,
     losses: Vec<Loss>,
 }
@@ -30,7 +30,7 @@ struct Loss {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lost {
-    /// All that comes to this device.
+    /// All signals of a cable to this device.
     AllTo(DeviceId),
     /// The rising pulses of this device.
     PulsesOf(DeviceId),
@@ -39,19 +39,19 @@ enum Lost {
 /// A device's end of its cables.
 #[derive(Debug)]
 struct End {
-    /// The device whose signals it hears.
+    /// The device at the other end of the cable.
     source: Option<DeviceId>,
-    /// Which of its signals.
+    /// Kind of the cable.
     kind: CableKind,
-    /// How its own serial port runs.
+    /// Settings of this device's own serial port.
     line: LineSettings,
-    /// Signals on their way to it, by their arrival.
+    /// Signals on the cable, by arrival.
     under_way: DueQueue<CableSignal>,
 }
 
 impl Cables {
-    /// The cables of `rig`, with their faults; `lines` says how the serial port of each device runs
-    /// at power-on.
+    /// The cables of `rig`, with their faults. `lines` has the settings of each device's serial port at
+    /// power-on.
     pub fn of(rig: &Rig, lines: &[Option<LineSettings>]) -> Self {
         let of = |config: &DeviceConfig| config.cable_from.map(|from| (from, config.cable));
         let sources: Vec<_> = rig.devices.iter().map(of).collect();
@@ -60,7 +60,7 @@ impl Cables {
         cables
     }
 
-    /// Takes the cables' faults from `faults`.
+    /// Takes the faults of cables from `faults`.
     pub fn set_faults(&mut self, faults: &[FaultConfig]) {
         let losses = faults.iter().filter_map(|fault| {
             let device = DeviceId(fault.device);
@@ -74,8 +74,8 @@ impl Cables {
         self.losses = losses.collect();
     }
 
-    /// `sources` says for each device of the rig which other one it hears and what of it, never in a
-    /// circle; `lines` how the serial port of each runs at power-on.
+    /// `sources` has the other end and the kind of each device's cable; the cables form no circle. `lines`
+    /// has the settings of each serial port at power-on.
     fn new(sources: &[Option<(DeviceId, CableKind)>], lines: &[Option<LineSettings>]) -> Self {
         let end = |(source, line): (&Option<(DeviceId, CableKind)>, &Option<LineSettings>)| End {
             source: source.map(|(device, _)| device),
@@ -92,12 +92,13 @@ impl Cables {
         Self { ends: sources.iter().zip(lines).map(end).collect(), order, losses: Vec::new() }
     }
 
-    /// The devices, those that others hear before those that hear them: by `place`, until `None`.
+    /// The devices in the order of their cables, sources first: the device at `place`, and `None` after the
+    /// last.
     pub fn in_order(&self, place: usize) -> Option<DeviceId> {
         self.order.get(place).copied()
     }
 
-    /// The device that `listener` hears.
+    /// The device at the other end of `listener`'s cable.
     pub fn source_of(&self, listener: DeviceId) -> Option<DeviceId> {
         self.ends[listener.0].source
     }
@@ -111,7 +112,7 @@ impl Cables {
         }
     }
 
-    /// Takes what `source` sends to whoever is wired to it.
+    /// Passes the output of `source` to each device at the other end of its cables.
     pub fn carry(&mut self, source: DeviceId, transmit: &Transmit) {
         let line = self.ends[source.0].line;
         // At a line the bytes begin to leave as they do at the port; an input has heard them at their end.

@@ -1,4 +1,4 @@
-//! Opens what connects a device with its hosts: its link, and its controls beside it.
+//! Opens the connections of a device to its hosts: its link and its controls.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,15 +23,15 @@ use crate::links::{ByteLink, interface};
 use crate::wire::line::LineSettings;
 use crate::wire::port::{Peer, UdpOptions};
 
-/// What connects one device with its hosts. Threads listen while the sender sends.
+/// Connections of one device to its hosts. Threads receive while the sender sends.
 pub struct Connections {
-    /// The device, for messages; empty where there is none.
+    /// Name of the device for messages; may be empty.
     pub device: String,
-    /// Link to which its bytes go.
+    /// Link for the device's output.
     pub link: Link,
-    /// Where else its hosts reach it.
+    /// Further addresses at which hosts reach the device.
     pub controls: Vec<ControlLink>,
-    /// Link for PTP, if the device speaks it.
+    /// Link for PTP, of a device that supports it.
     pub ptp: Option<PtpLink>,
 }
 
@@ -58,8 +58,8 @@ pub enum ControlLink {
 }
 
 impl Connections {
-    /// Opens the connections of a device whose serial port, if it has one, starts at `line`;
-    /// datagrams leave and are stamped as `engine` has it.
+    /// Opens the connections of a device. Its serial port, if it has one, starts with the settings `line`.
+    /// `engine` determines how datagrams are sent and timestamped.
     pub fn open(
         device: &DeviceConfig,
         line: LineSettings,
@@ -87,7 +87,7 @@ impl Connections {
         Ok(Self { device: name(), link, controls, ptp })
     }
 
-    /// Why a packet did not leave by `port`, with whose it was and what to do about it.
+    /// Message for a packet that did not leave by `port`: the device, the reason, and the remedy.
     pub fn explain(&self, port: PortIndex, refusal: Refusal) -> String {
         let error = refusal.error();
         match self.sockets().get(port.place()) {
@@ -96,7 +96,7 @@ impl Connections {
         }
     }
 
-    /// The sockets of its ports, by [`PortIndex`]; none of a device that sends no datagrams.
+    /// Sockets of the device's ports, by [`PortIndex`]; none for a device without datagrams.
     pub fn sockets(&self) -> &[UdpLink] {
         match &self.link {
             Link::Datagrams(sockets) => sockets,
@@ -104,7 +104,7 @@ impl Connections {
         }
     }
 
-    /// Its serial port.
+    /// The device's serial port.
     pub fn serial_port(&self) -> Option<&dyn ByteLink> {
         match &self.link {
             Link::Line(line) => Some(line.as_ref()),
@@ -132,7 +132,7 @@ impl Connections {
         link.into_iter().chain(commands).flat_map(TcpServer::connected).collect()
     }
 
-    /// Answers `peer`; whether it speaks to a control.
+    /// Sends an answer to `peer`; returns whether `peer` is a host of a control.
     pub fn answer(&self, peer: Peer, bytes: &[u8]) -> bool {
         self.controls.iter().any(|control| match control {
             ControlLink::Commands(server) if server.has_port(peer.port) => {
@@ -214,8 +214,8 @@ fn open_link(device: &DeviceConfig, line: LineSettings, engine: &EngineConfig) -
     }
 }
 
-/// Has what the `ports` of a device send leave, and be stamped, by `interface` as `engine` has it;
-/// without one, by that which leads to their host.
+/// Binds the sockets of a device's `ports` to `interface` (default: the route to the host) and sets up
+/// sending and timestamps as `engine` requires.
 pub fn prepare_sending(
     ports: &mut [UdpLink],
     interface: Option<&str>,
@@ -252,7 +252,7 @@ fn open_line(config: &LineConfig, line: LineSettings) -> io::Result<Arc<dyn Byte
     })
 }
 
-/// Opens a socket for each port of a device. Where the rig says nothing, the profile does.
+/// Opens a socket for each port of a device. The profile provides what the rig leaves out.
 fn open_ports(device: &DeviceConfig, udp: &UdpOptions) -> io::Result<Vec<UdpLink>> {
     let host = device.link.datagram_host().ok_or(io::ErrorKind::InvalidInput)?;
     let mut links: Vec<UdpLink> = Vec::new();

@@ -1,10 +1,10 @@
-//! Things in the order of their due times, whatever the order they come in.
+//! A queue that sorts items by due time.
 
 use std::collections::BTreeMap;
 
 use crate::time::SimTime;
 
-/// A queue by due time; of equal ones, by rank; of these, the first to come is the first to go.
+/// A queue ordered by due time, then rank, then arrival.
 #[derive(Debug)]
 pub struct DueQueue<T> {
     waiting: BTreeMap<(SimTime, u8, u64), T>,
@@ -18,25 +18,25 @@ impl<T> Default for DueQueue<T> {
 }
 
 impl<T> DueQueue<T> {
-    /// Takes something that is due at `due`.
+    /// Adds an item that is due at `due`.
     pub fn push(&mut self, due: SimTime, item: T) {
         self.push_ranked(due, 0, item);
     }
 
-    /// Takes something that is due at `due` and goes after what is due then with a lower rank.
+    /// Adds an item that is due at `due`, behind items of the same due time with a lower rank.
     pub fn push_ranked(&mut self, due: SimTime, rank: u8, item: T) {
         self.count += 1;
         self.waiting.insert((due, rank, self.count), item);
     }
 
-    /// The first, if it is due by `limit`.
+    /// Removes and returns the first item, if it is due by `limit`.
     pub fn pop_until(&mut self, limit: SimTime) -> Option<(SimTime, T)> {
         let first = self.waiting.first_entry()?;
         let (due, ..) = *first.key();
         (due <= limit).then(|| (due, first.remove()))
     }
 
-    /// Forgets what `keep` refuses by its due time and itself.
+    /// Removes all items for which `keep`, called with due time and item, returns false.
     pub fn retain(&mut self, keep: impl Fn(SimTime, &T) -> bool) {
         self.waiting.retain(|(due, ..), item| keep(*due, item));
     }

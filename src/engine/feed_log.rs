@@ -1,11 +1,11 @@
-//! What came by a feed, as a table that `kind = "file"` can drive again.
+//! The feed log: received poses, as a table that a `kind = "file"` trajectory can replay.
 
 use std::io::{self, Write};
 
 use crate::time::SimTime;
 use crate::world::trajectory::feed::{FeedRow, PoseSource};
 
-/// Columns; `docs/FEED.md` says what they hold. Those up to `qw` are a trajectory.
+/// Columns; `docs/FEED.md` describes them. The columns up to `qw` are a trajectory.
 const COLUMNS: [&str; 20] = [
     "time_s",
     "x_m",
@@ -29,8 +29,8 @@ const COLUMNS: [&str; 20] = [
     "shown_until_s",
 ];
 
-/// Writes a feed's log as CSV. A row whose time is not after that of the row before is a comment, so
-/// that the others are a trajectory.
+/// Writes received poses as CSV. A row whose time does not increase is written as a comment, so that the
+/// other rows form a trajectory.
 pub struct FeedLog {
     sink: Box<dyn Write + Send>,
     last: Option<SimTime>,
@@ -40,7 +40,7 @@ impl FeedLog {
     /// A log that is written to `sink`.
     ///
     /// # Errors
-    /// Those of `sink`.
+    /// Errors of `sink`.
     pub fn new(mut sink: Box<dyn Write + Send>) -> io::Result<Self> {
         writeln!(sink, "{}", COLUMNS.join(","))?;
         Ok(Self { sink, last: None })
@@ -49,7 +49,7 @@ impl FeedLog {
     /// Writes rows.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn write(&mut self, rows: &[FeedRow]) -> io::Result<()> {
         for row in rows {
             if self.last.is_some_and(|last| row.at <= last) {
@@ -63,10 +63,10 @@ impl FeedLog {
         Ok(())
     }
 
-    /// Writes what is still on its way.
+    /// Writes buffered rows.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
     }

@@ -1,12 +1,12 @@
-//! Files that grow while a run goes on.
+//! Output files that grow during a run.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::links::part_file::SharedPart;
 
-/// A file that grows while a run goes on. Once it is to be kept it stays under the name of an unfinished file if
-/// the process ends before, or if it could not be written to its end.
+/// An output file that grows during a run. Until it is complete it has the name of an unfinished file, which
+/// remains if the process ends early or writing fails.
 pub struct GrowingFile {
     what: &'static str,
     path: PathBuf,
@@ -14,7 +14,7 @@ pub struct GrowingFile {
 }
 
 impl GrowingFile {
-    /// Opens the file, which messages call `what`.
+    /// Opens the file; messages call it `what`.
     ///
     /// # Errors
     /// The system's, as a sentence.
@@ -23,7 +23,7 @@ impl GrowingFile {
         Ok(Self::of(what, path, file))
     }
 
-    /// A file whose stream, `file`, is open already.
+    /// Uses `file`, a stream that is already open.
     pub fn of(what: &'static str, path: &Path, file: SharedPart) -> Self {
         Self { what, path: path.to_owned(), file }
     }
@@ -33,12 +33,12 @@ impl GrowingFile {
         Box::new(BufWriter::new(self.file.clone()))
     }
 
-    /// From now on what is written stays, whatever happens.
+    /// From this call on, the unfinished file is kept, whatever happens.
     pub fn keep(&self) {
         self.file.keep();
     }
 
-    /// Gives the file its name, now that all of it is written. Whoever wrote it reports what failed.
+    /// Renames the complete file to its final name. The writer itself reports errors of writing.
     ///
     /// # Errors
     /// The system's, as a sentence.

@@ -1,4 +1,4 @@
-//! What this host is, as far as it matters to sending on time: read from `/proc` and `/sys`.
+//! Properties of this host that affect punctual sending, read from `/proc` and `/sys`.
 //!
 //! Everything is read below a root folder, so that tests describe hosts as files.
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::links::card_clock;
 use crate::timing::clock_state::CLOCK_SOURCE;
 
-/// Facts about a host. What the kernel does not tell is `None` or empty.
+/// Properties of a host. A value that the kernel does not report is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HostFacts {
     /// `uname -r`
@@ -23,7 +23,7 @@ pub struct HostFacts {
     pub processor: String,
     /// Cores that are online.
     pub cores: usize,
-    /// Whether it is a guest of a hypervisor.
+    /// Whether the host is a virtual machine.
     pub is_virtual: bool,
     /// Share of time since boot that the hypervisor gave to others, 0 to 1.
     pub stolen_share: Option<f64>,
@@ -39,7 +39,7 @@ pub struct HostFacts {
     pub has_siblings: Option<bool>,
     /// Clock source of the kernel.
     pub clock_source: Option<String>,
-    /// Microseconds of each period that real-time threads may run; -1 is all.
+    /// Microseconds of each period in which real-time threads may run; -1: no limit.
     pub rt_runtime_us: Option<i64>,
     /// The period of [`HostFacts::rt_runtime_us`].
     pub rt_period_us: Option<i64>,
@@ -49,9 +49,9 @@ pub struct HostFacts {
     pub huge_pages: Option<String>,
     /// Rights of this process.
     pub rights: Rights,
-    /// Receive buffer of sockets that ask for none, bytes.
+    /// Default receive buffer of sockets, bytes.
     pub receive_buffer_bytes: Option<u64>,
-    /// Largest receive buffer that a socket may ask for, bytes.
+    /// Largest receive buffer that a socket can request, bytes.
     pub max_receive_buffer_bytes: Option<u64>,
     /// First port that needs no right.
     pub first_free_port: Option<u32>,
@@ -83,7 +83,7 @@ pub struct InterfaceFacts {
     pub name: String,
     /// Speed, megabits a second.
     pub speed_mbit_s: Option<u64>,
-    /// Whether it has a clock of its own, and so stamps packets itself.
+    /// Whether the card has a clock, so that it timestamps packets itself.
     pub has_clock: bool,
 }
 
@@ -92,7 +92,7 @@ pub struct InterfaceFacts {
 pub struct AdapterFacts {
     /// Name as in `/dev`.
     pub name: String,
-    /// How long it may hold received bytes back, milliseconds.
+    /// Longest time for which the port may hold received bytes back, milliseconds.
     pub latency_ms: Option<u32>,
 }
 
@@ -113,12 +113,12 @@ const CAP_NET_RAW: u32 = 13;
 const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
 
-/// Facts of the host this runs on.
+/// Properties of the host that the process runs on.
 pub fn facts() -> HostFacts {
     facts_below(Path::new("/"))
 }
 
-/// Facts as the `proc` and `sys` below `root` tell them.
+/// Properties as read from the folders `proc` and `sys` below `root`.
 pub fn facts_below(root: &Path) -> HostFacts {
     let files = Files { root };
     let cpuinfo = files.text("proc/cpuinfo").unwrap_or_default();
@@ -240,7 +240,7 @@ fn cpuinfo_value(text: &str, key: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// How many numbers a kernel list such as `0-3,8` holds.
+/// Number of entries of a kernel list such as `0-3,8`.
 fn count_of(list: &str) -> usize {
     let range = |part: &str| -> Option<usize> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -260,7 +260,7 @@ fn stolen_share(stat: &str) -> Option<f64> {
     (all > 0.0).then_some(stolen / all)
 }
 
-/// The word in brackets.
+/// The word in brackets, which marks the current choice.
 fn chosen(text: &str) -> Option<String> {
     let (_, rest) = text.split_once('[')?;
     Some(rest.split_once(']')?.0.to_owned())

@@ -1,4 +1,4 @@
-//! What hosts say to a run: to its devices, and to its robot.
+//! Events that hosts cause during a run: commands to devices and to the robot.
 
 use std::net::Ipv4Addr;
 
@@ -15,7 +15,7 @@ use crate::world::actuation::Actuation;
 
 /// Something that a host did.
 pub struct HostEvent {
-    /// Input, receiver and time when it was noticed.
+    /// Input, target device, and time of arrival.
     pub said: Said,
     /// Channel for the answer, if it is a request.
     pub reply: Option<oneshot::Sender<HttpResponse>>,
@@ -24,11 +24,11 @@ pub struct HostEvent {
 /// A host's input to a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
-    /// When: the device's time, or when it was noticed if no device has heard it yet.
+    /// Time of the event: the device's time, or the time of arrival if no device has processed it yet.
     pub at: SimTime,
     /// Receiver of the input.
     pub to: HostTarget,
-    /// What.
+    /// Content of the event.
     pub words: Words,
 }
 
@@ -56,15 +56,14 @@ pub enum Words {
     Ptp {
         /// The kernel's stamp.
         stamped: SimTime,
-        /// Sender, if it was sent to the device's address alone; `None` for broadcasts and
-        /// multicasts.
+        /// Address of the sender for unicast messages; `None` for broadcasts and multicasts.
         from: Option<Ipv4Addr>,
         /// The message.
         bytes: Vec<u8>,
     },
     /// A PTP message that the device sent has left.
     PtpLeft {
-        /// Which, as the device names it.
+        /// Key of the connection, as the device counts them.
         key: u32,
         /// The kernel's stamp.
         at: SimTime,
@@ -80,11 +79,12 @@ impl From<Said> for HostEvent {
 }
 
 impl Renderer<'_> {
-    /// Lets a device, or the robot, hear what a host said, which arrived at `said.at`. Returns the time
-    /// from which on it counts as heard, and the answer to a request.
+    /// Passes a host's event, which arrived at `said.at`, to the device or the robot. Returns the time at
+    /// which the event takes effect, and the answer to a request.
     ///
-    /// What is heard at the returned time has the same effect in every run. What was said before the first
-    /// instant is heard right after it: whether what is measured at it goes before would else be left to chance.
+    /// An event that takes effect at the returned time has the same effect in every run. An event from before
+    /// the first instant takes effect right after it; otherwise chance would decide whether measurements at
+    /// the first instant precede it.
     pub fn hear(
         &mut self,
         said: &Said,

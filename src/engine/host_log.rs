@@ -1,7 +1,7 @@
-//! What hosts said during a run, as a file that `menura record --host-log` repeats.
+//! The command log: host commands of a run, in a file that `menura record --host-log` replays.
 //!
-//! A line is a JSON object. The first is about the run; each of the others is something that a host
-//! did, in the order in which it was heard. `docs/DRIVING.md` has the keys.
+//! Each line is a JSON object. The first describes the run; each further line is one host event, in the order
+//! of effect. `docs/DRIVING.md` lists the keys.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
@@ -29,7 +29,7 @@ struct Head {
     start_utc: String,
 }
 
-/// Any other line. Bytes are hexadecimal.
+/// Any line but the first. Bytes are hexadecimal.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -41,7 +41,7 @@ struct Line {
     peer: Option<(u64, u8)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     connected: Option<bool>,
-    /// Where the connection comes from. Left out where it is this machine.
+    /// Address of the client; left out for this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<IpAddr>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,11 +62,11 @@ struct Line {
 struct RequestLine {
     method: String,
     path: String,
-    /// Left out where there is none.
+    /// Query of the request; left out if empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     query: String,
     body: String,
-    /// Left out where it is this machine.
+    /// Address of the sender; left out for this machine.
     #[serde(default = "this_machine", skip_serializing_if = "is_this_machine")]
     from: IpAddr,
 }
@@ -76,7 +76,7 @@ struct RequestLine {
 #[serde(deny_unknown_fields)]
 struct PtpLine {
     stamped_ns: u64,
-    /// Left out of what goes to all.
+    /// Address of the sender; left out for broadcasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<Ipv4Addr>,
     bytes: String,
@@ -106,7 +106,7 @@ const METHODS: [(&str, HttpMethod); 5] = [
     ("other", HttpMethod::Other),
 ];
 
-/// What was heard as a line of the log without its end; `devices` are the names of the rig's.
+/// The event as a line of the log without its line end; `devices` are the names of the rig's devices.
 pub fn line_of(said: &Said, devices: &[String]) -> Vec<u8> {
     serde_json::to_vec(&Line::of(said, devices)).expect("a line is plain values")
 }
@@ -168,7 +168,7 @@ impl HostLog {
     /// A log of a run of `rig` that begins at `start`.
     ///
     /// # Errors
-    /// Those of `sink`.
+    /// Errors of `sink`.
     pub fn new(
         rig: &Rig,
         start: jiff::Timestamp,
@@ -183,19 +183,19 @@ impl HostLog {
         Ok(Self { sink, devices })
     }
 
-    /// Adds what was heard.
+    /// Adds an event.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn note(&mut self, said: &Said) -> io::Result<()> {
         serde_json::to_writer(&mut self.sink, &Line::of(said, &self.devices))?;
         self.sink.write_all(b"\n")
     }
 
-    /// Writes what is still on its way.
+    /// Writes buffered lines.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn finish(mut self) -> io::Result<()> {
         self.sink.flush()
     }
@@ -208,8 +208,7 @@ pub struct Conversation {
     pub start: jiff::Timestamp,
     /// Hosts' inputs, in the order of time.
     pub said: Vec<Said>,
-    /// Whether the last line ended within its text and was left out, as in the log of a run whose process was
-    /// killed.
+    /// Whether the last line was incomplete and ignored, as in the log of a killed run.
     pub is_cut_off: bool,
 }
 

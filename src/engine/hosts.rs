@@ -8,16 +8,16 @@ use crate::time::SimTime;
 
 /// Whoever speaks to the devices of a run in simulated time.
 ///
-/// All devices come to [`Hosts::next`]; what they have sent by then is heard, in the order of each
-/// device; then the hosts speak. What they say depends on what they have heard, and so does the run.
+/// All devices advance to [`Hosts::next`]. First the hosts receive the output of each device up to that
+/// instant, in order; then they send. Their commands, and so the run, depend on that output.
 pub trait Hosts {
-    /// Time when they speak next; `None` if they never will.
+    /// Time at which the hosts send next; `None`: never again.
     fn next(&self) -> Option<SimTime>;
 
     /// Receives bytes that leave `device` at `due`.
     fn hear(&mut self, _device: DeviceId, _due: SimTime, _output: &Output) {}
 
-    /// The time has come to `now`, which is [`Hosts::next`]; what they say.
+    /// Returns the host events of the instant `now`, which is [`Hosts::next`].
     fn speak(&mut self, now: SimTime) -> Vec<Said>;
 }
 
@@ -42,7 +42,7 @@ pub struct Repeated<'a> {
 }
 
 impl<'a> Repeated<'a> {
-    /// Repeats what hosts sent in `conversation`.
+    /// Replays the host events of `conversation`.
     pub fn new(conversation: &'a Conversation) -> Self {
         Self { said: &conversation.said }
     }

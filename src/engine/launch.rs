@@ -1,8 +1,8 @@
-//! Launch times: the packet scheduler of a network interface holds a datagram until its instant, so
-//! that nothing that happens to the sending thread in the last millisecond moves it.
+//! Launch times: the packet scheduler of a network interface holds a datagram until its launch time. Delays
+//! of the sending thread in the last millisecond then have no effect.
 //!
-//! Two schedulers do it: `etf`, with the network card's help where it has the means, and `fq`. With
-//! any other a launch time is ignored without a word, so the scheduler is looked at first.
+//! Two packet schedulers support launch times: `etf`, with the help of a suitable network card, and `fq`. All
+//! others silently ignore them, so the packet scheduler is checked first.
 
 use std::io;
 use std::process::Command;
@@ -14,16 +14,16 @@ use crate::links::udp::{LaunchClock, UdpLink};
 /// Lets the `ports` of a device send with launch times by `interface`.
 ///
 /// # Errors
-/// Why that cannot be had here, and what would change it.
+/// Why launch times are unavailable, and the remedy.
 pub fn prepare(ports: &mut [UdpLink], interface: &str) -> io::Result<()> {
     let clock = clock_of(interface, &schedulers_of(interface)?).map_err(io::Error::other)?;
     ports.iter_mut().try_for_each(|port| port.set_launch_clock(clock))
 }
 
-/// What `tc` says of the packet schedulers of `interface`, as JSON.
+/// The JSON output of `tc` about the packet schedulers of `interface`.
 ///
 /// # Errors
-/// `tc` is not there or refuses.
+/// `tc` is missing or fails.
 pub fn schedulers_of(interface: &str) -> io::Result<String> {
     let answer = Command::new("tc").args(["-json", "qdisc", "show", "dev", interface]).output();
     let answer = answer.map_err(|error| {
@@ -54,7 +54,7 @@ struct RowOptions {
 /// The names of the schedulers in what [`schedulers_of`] returned, the root's first.
 ///
 /// # Errors
-/// The text is not what `tc` writes.
+/// The text is not output of `tc`.
 pub fn kinds(json: &str) -> Result<Vec<String>, String> {
     Ok(rows(json)?.into_iter().map(|row| row.kind).collect())
 }

@@ -1,5 +1,5 @@
-//! The real-time loop and what is around it: [`links`] is where bytes go, [`timing`] statistics of lateness, [`engine`]
-//! clocks, deadlines and workers, [`plot`] pictures, [`analysis`] streams that are read back.
+//! The real-time loop and its surroundings: [`links`] sends bytes, [`timing`] has statistics of lateness,
+//! [`engine`] clocks, deadlines and workers, [`plot`] draws pictures, [`analysis`] reads recorded streams.
 //!
 //! # For programs that embed Menura
 //!

@@ -1,8 +1,8 @@
-//! Faults that begin and end while a rig runs: who asks for them, and which there are.
+//! Faults that are started and ended while a rig runs: requests and the list of faults.
 //!
-//! Whoever wants one (`menura fault`, the live view) asks the [`FaultDesk`] of the run; the scheduler
-//! decides when it takes hold. That is after all that has been measured or given out, so that the same
-//! fault in the rig, with that instant as `start_s`, gives the same bytes.
+//! A client (`menura fault`, the live view) sends its request to the [`FaultDesk`] of the run, and the
+//! scheduler chooses the instant of effect. That instant is later than all measurements and output so far. So
+//! the same fault in the rig, with that instant as `start_s`, gives the same bytes.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -23,22 +23,22 @@ use crate::time::SimTime;
 pub const MOST_FAULTS: usize = 1000;
 /// Longest request, bytes.
 pub const MAX_REQUEST: usize = 4096;
-/// Orders on their way to the scheduler; whoever comes when there are so many is refused.
+/// Length of the queue of requests to the scheduler; when it is full, requests are refused.
 const ORDER_QUEUE: usize = 16;
-/// How long the scheduler is waited for.
+/// Longest time to wait for the scheduler.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the log adds to the keys of a fault: its place among those that the run was told.
+/// Key that the log adds to the keys of a fault: its index among the faults that were started while the rig
+/// ran.
 pub const TOLD: &str = "told";
 
-/// What a client of a run may ask for, as JSON: `{"start": {"device": …, "kind": …}}`, `{"end": "NAME"}`,
-/// `"list"`.
+/// A client's request, as JSON: `{"start": {"device": …, "kind": …}}`, `{"end": "NAME"}`, `"list"`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultRequest {
     /// A fault, by the keys of its `[[fault]]` without `start_s` and `period_s`.
     Start(Map<String, Value>),
-    /// The end of the fault of this name.
+    /// End the fault of this name.
     End(String),
     /// List all faults.
     List,
@@ -48,7 +48,7 @@ impl FaultRequest {
     /// Reads a request.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// A message for people about the error in the request.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() > MAX_REQUEST {
             return Err(format!("a request has at most {MAX_REQUEST} bytes"));
@@ -65,7 +65,7 @@ impl FaultRequest {
 /// The keys of a fault as TOML, which the reader of rigs understands.
 ///
 /// # Errors
-/// What TOML has no form for.
+/// A value that TOML cannot express.
 pub fn toml_of(keys: &Map<String, Value>) -> Result<String, String> {
     let table = toml::Table::try_from(keys);
     let text = table.map_err(|error| error.to_string());
@@ -77,15 +77,15 @@ pub fn toml_of(keys: &Map<String, Value>) -> Result<String, String> {
 /// A fault that was added during a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LiveFault {
-    /// Its name, unique in the run.
+    /// Name of the fault, unique in the run.
     pub name: String,
     /// The device's name.
     pub device: String,
-    /// The word for its kind.
+    /// Kind of the fault.
     pub kind: String,
-    /// Time when it takes hold, nanoseconds since the first instant.
+    /// Time at which the fault takes effect, nanoseconds since the first instant.
     pub begins_ns: u64,
-    /// When it ends, if that is settled or was asked for.
+    /// Time at which the fault ends, if it is known or was requested.
     pub ends_ns: Option<u64>,
 }
 
@@ -93,20 +93,20 @@ pub struct LiveFault {
 pub enum FaultOrder {
     /// Start a fault.
     Begin {
-        /// It; its schedule is for the scheduler to fill in.
+        /// The fault; the scheduler sets its schedule.
         config: Box<FaultConfig>,
-        /// How long it lasts; `None` until it is ended.
+        /// Duration; `None` until the fault is ended.
         duration_ns: Option<u64>,
-        /// All its keys as a line of JSON.
+        /// All keys of the fault as a line of JSON.
         keys: String,
-        /// Its keys in TOML, for whoever has to read them again.
+        /// Keys of the fault in TOML, for other readers of rigs.
         text: String,
         /// Channel for the answer.
         reply: Sender<Result<LiveFault, String>>,
     },
     /// End a fault.
     End {
-        /// Its name.
+        /// Name of the fault.
         name: String,
         /// Channel for the answer.
         reply: Sender<Result<LiveFault, String>>,
@@ -123,7 +123,7 @@ pub struct FaultDesk {
 #[derive(Default)]
 struct Board {
     faults: Vec<LiveFault>,
-    /// Those of links and casters, by their places in the rig.
+    /// Faults of links and casters, with their index in the rig.
     wires: Vec<(usize, DeviceId, Schedule, WireFault)>,
     asked: u64,
 }
@@ -136,10 +136,10 @@ impl Default for FaultDesk {
 }
 
 impl FaultDesk {
-    /// Reads the keys of a fault of `rig` and has it begin as soon as it can.
+    /// Reads the keys of a fault of `rig` and starts the fault as soon as possible.
     ///
     /// # Errors
-    /// What is wrong with it, complete and ready to print.
+    /// A complete message about the errors in the keys.
     pub fn start(
         &self,
         rig: &Rig,
@@ -174,10 +174,10 @@ impl FaultDesk {
         self.ask(|reply| FaultOrder::Begin { config, duration_ns, keys, text, reply })
     }
 
-    /// Has the fault of that name end as soon as it can.
+    /// Ends the fault of that name as soon as possible.
     ///
     /// # Errors
-    /// Why it does not, ready to print.
+    /// A complete message about the reason of the refusal.
     pub fn end(&self, name: &str) -> Result<LiveFault, String> {
         let name = name.to_owned();
         self.ask(|reply| FaultOrder::End { name, reply })
@@ -196,7 +196,7 @@ impl FaultDesk {
         })?
     }
 
-    /// All that were told, in their order.
+    /// All faults that were started while the rig ran, in their order.
     pub fn faults(&self) -> Vec<LiveFault> {
         self.board.lock().expect("no holder panics").faults.clone()
     }
@@ -207,7 +207,7 @@ impl FaultDesk {
         self.find_wire(device, at, down).is_some()
     }
 
-    /// The first of what `of` makes of the faults that the link or caster of `device` has at `at`.
+    /// Calls `of` for each fault of the link or caster of `device` at `at`; returns the first result.
     pub fn find_wire<T>(
         &self,
         device: DeviceId,
@@ -225,7 +225,7 @@ impl FaultDesk {
         &self.inbox
     }
 
-    /// The scheduler has settled when `config` begins, which the rig counts as its `index`th fault.
+    /// The scheduler reports the start of `config`, which is the `index`th fault of the rig.
     pub fn note_begin(&self, index: usize, config: &FaultConfig, fault: LiveFault) {
         let mut board = self.board.lock().expect("no holder panics");
         board.faults.push(fault);

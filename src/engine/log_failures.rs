@@ -1,14 +1,14 @@
-//! What could not be written of the logs of a run.
+//! Logs of a run that could not be written.
 
 use std::io;
 use std::sync::Mutex;
 
-/// What could not be written, for whoever asked for the logs.
+/// Messages about logs that could not be written.
 #[derive(Debug, Default)]
 pub struct LogFailures(Mutex<Vec<String>>);
 
 impl LogFailures {
-    /// Says at once that a log, called `what`, cannot be written, and keeps it for the end.
+    /// Reports at once that the log `what` cannot be written, and keeps the message for the end.
     pub fn note(&self, what: &str, error: &io::Error) {
         let text = format!("cannot write the {what}: {error}");
         tracing::error!("{text}");

@@ -4,11 +4,10 @@
 //! scheduler (devices) --jobs--> workers (sensors, rays) --measurements--> scheduler --packets--> sender
 //! ```
 //!
-//! Workers render ahead and may finish in any order; each device is handed its measurements in the
-//! order it asked for them, so the bytes never depend on how many workers there are. Which device is
-//! served first is decided when a worker is free ([`work_queue`]). [`run`] gives
-//! packets to one thread that sends them at their due times; [`record`] writes the same packets to
-//! files with the clock stepped by the work itself.
+//! Workers render ahead and may finish in any order. Each device gets its measurements in the order of its
+//! requests, so the bytes never depend on the number of workers. A free worker chooses the device to serve
+//! ([`work_queue`]). [`run`] passes packets to one thread that sends them at their due times. [`record`]
+//! writes the same packets to files, with a clock that the work itself advances.
 
 mod actuators;
 pub mod bench;
@@ -73,13 +72,13 @@ pub enum SetupError {
     /// The scene cannot be cast into.
     #[error("{0}")]
     Build(#[from] BuildError),
-    /// Embree is asked for and is not there, or fails.
+    /// Embree was requested, and is not installed or fails.
     #[error(transparent)]
     Embree(#[from] EmbreeError),
     /// The trajectory cannot be driven.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
-    /// An object of the world cannot be made.
+    /// An object of the world cannot be created.
     #[error("object `{}`: {error}", object.name)]
     Object {
         /// Which.
@@ -90,9 +89,9 @@ pub enum SetupError {
     /// The port of a feed cannot be opened.
     #[error("cannot listen at {listen} for the motion of `{of}`: {error}")]
     Feed {
-        /// Name of what moves.
+        /// Name of the object that moves.
         of: String,
-        /// Address at which it was to come.
+        /// Address of the feed.
         listen: SocketAddr,
         /// The system's answer.
         error: io::Error,

@@ -1,4 +1,4 @@
-//! What the operating system grants a real-time process.
+//! Rights and settings that the operating system grants a real-time process.
 //!
 //! Each wish is asked for and the answer reported; a refusal is never fatal. Rights: root, or
 //! `CAP_SYS_NICE` for the priority and `CAP_IPC_LOCK` (or a large `ulimit -l`) for the memory.
@@ -21,21 +21,21 @@ use crate::config::rig::{EngineConfig, SchedulerChoice};
 /// Priority of the sending thread: above ordinary threads, below the kernel's own interrupt
 /// threads at 50.
 const SENDER_PRIORITY: u8 = 40;
-/// How much the kernel may round a sleep up, nanoseconds. The default is 50 000.
+/// Largest rounding of a sleep by the kernel, nanoseconds. The default is 50 000.
 const TIMER_SLACK_NS: u64 = 1;
-/// What SCHED_DEADLINE reserves: so much of a core in every period.
+/// Share that SCHED_DEADLINE reserves: this part of a core in every period.
 const DEADLINE_RUNTIME: Duration = Duration::from_micros(400);
 const DEADLINE_PERIOD: Duration = Duration::from_micros(500);
-/// How long waking a core may take, microseconds. With none, a core that has nothing to do does not even
-/// halt: in a virtual machine a halt gives it to others, who give it back when they like.
+/// Longest permitted wake-up time of a core, microseconds. With 0 an idle core does not even halt. In a
+/// virtual machine a halt gives the core to other guests, which may return it late.
 const WAKE_LATENCY_US: i32 = 0;
 /// Stack of the sending thread that is touched before it is needed.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Niceness of threads that answer people who look on. With more, a page gets no answers on a busy machine.
+/// Niceness of threads that answer observers. With more, a page gets no answers on a busy machine.
 pub const ANSWERER_NICE: i32 = 10;
-/// Niceness of threads that decode what was sent, pass it on or write the truth, the most there is. What they do not
-/// come to is kept for a while, then left out.
+/// Niceness of threads that decode sent packets, pass them on or write ground truth: the highest one. Packets
+/// that they have no time for are kept for a while, then dropped.
 pub const ONLOOKER_NICE: i32 = 19;
 
 /// A wish and the system's answer.
@@ -43,7 +43,7 @@ pub const ONLOOKER_NICE: i32 = 19;
 pub struct Grant {
     /// The request.
     pub wish: String,
-    /// Why it was refused.
+    /// Reason of the refusal.
     pub refused: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Grant {
         Self { wish: wish.into(), refused: answer.err().map(|error| error.to_string()) }
     }
 
-    /// The same, asked for by the sender that stands by.
+    /// The same result, for the standby sender.
     pub fn of_standby(self) -> Self {
         Self { wish: format!("standby: {}", self.wish), ..self }
     }
@@ -128,10 +128,10 @@ fn pin_to(core: usize) -> Result<(), String> {
     })
 }
 
-/// Has the calling thread, and those that it starts, step back for all that a run needs to be on time: it gets little
-/// of a processor that others want, and leaves the cores of both senders to them where there is another. Whoever
-/// looks on or writes down what was does its work so, with `nice` added to its niceness. A refusal does not matter: the
-/// thread is scheduled as others are then.
+/// Lowers the priority of the calling thread and of threads that it starts. With `nice` added to the
+/// niceness, they get little of a busy processor, and they leave the cores of both senders free if another
+/// core exists. Threads for observers and logs use this. A refusal is harmless: the thread is then scheduled
+/// as others are.
 pub fn step_back(engine: &EngineConfig, nice: i32) {
     // Only this thread's, on Linux.
     let _ = rustix::process::nice(nice);
@@ -146,14 +146,14 @@ pub fn step_back(engine: &EngineConfig, nice: i32) {
     }
 }
 
-/// Keeps this process' threads, and those they start, off a core until this is dropped.
+/// Keeps all threads of this process off a core, until this is dropped.
 #[derive(Debug)]
 pub struct KeptOff {
     before: CpuSet,
 }
 
 impl KeptOff {
-    /// Leaves `core` to others; `None` where that is not possible, as on a single core.
+    /// Keeps `core` free; `None` if that is impossible, as on a single core.
     pub fn core(core: usize) -> Option<Self> {
         let before = sched_getaffinity(None).ok()?;
         let mut others = before;
@@ -169,7 +169,7 @@ impl KeptOff {
     }
 }
 
-/// Lets every thread of this process use `cores`; one that has ended meanwhile does not matter.
+/// Lets every thread of this process run on `cores`; ignores threads that have ended meanwhile.
 fn set_all(cores: &CpuSet) {
     for task in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
         let thread = task.file_name().to_str().and_then(|name| name.parse().ok());
@@ -186,9 +186,8 @@ impl Drop for KeptOff {
     }
 }
 
-/// Asks for the memory in use now to stay in RAM, every page of it touched, and where no limit
-/// stands against it for what is allocated later too. Where the limit is low, locking later memory
-/// would make allocations fail.
+/// Locks the present memory in RAM, touching every page, and later allocations as well if no limit prevents
+/// that. With a low limit, locking later memory would make allocations fail.
 pub fn lock_memory() -> Grant {
     touch_stack();
     let locked = rustix::mm::mlockall(MlockAllFlags::CURRENT);
@@ -207,15 +206,15 @@ fn touch_stack() {
     std::hint::black_box([0_u8; STACK_BYTES]);
 }
 
-/// Forbids cores to sleep, until this is dropped.
+/// Forbids cores to enter sleep states, until this is dropped.
 #[derive(Debug)]
 pub struct StayAwake {
     _held_open: File,
 }
 
 impl StayAwake {
-    /// Asks for it; `None` with the refusal where the system does not allow it, and no grant where
-    /// it has no such thing.
+    /// Requests it. Returns `None` and the refusal if the system does not allow it, and no grant if the
+    /// system lacks the feature.
     pub fn ask() -> (Option<Self>, Option<Grant>) {
         let wish = "cores that stay awake";
         let opened = File::options().write(true).open("/dev/cpu_dma_latency");

@@ -1,4 +1,4 @@
-//! What a device sends, on its way from the device to its link.
+//! Output of a device, on its way to the device's link.
 //!
 //! | type | what it adds |
 //! |---|---|
@@ -12,27 +12,27 @@ use crate::devices::Transmit;
 use crate::time::SimTime;
 use crate::world::body_state::ShownPose;
 
-/// Something to send: whose it is, and what it is the first to show.
+/// Output of a device, with the events that it is the first to show.
 #[derive(Debug)]
 pub struct Packet {
     /// The device.
     pub device: DeviceId,
-    /// What, and when.
+    /// The output with its due time.
     pub transmit: Transmit,
     /// Poses, objects and stimuli that no packet before it showed.
     pub marks: Marks,
 }
 
-/// What bytes show, for those who wait for the first that do.
+/// Events that the bytes show; latency measurements wait for the first packet that shows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// The latest pose of the robot's feed, or the latest order to its drive.
     pub pose: Option<ShownPose>,
-    /// Watched objects with returns in it.
+    /// Watched objects with returns in the packet.
     pub seen: Option<Seen>,
-    /// The first firing in it.
+    /// First firing in the packet.
     pub fired: Option<SimTime>,
-    /// Stimuli that it is the first to carry, a bit each.
+    /// Stimuli that the packet is the first to carry, one bit each.
     pub stimuli: u32,
 }
 
@@ -48,7 +48,7 @@ pub struct Seen {
 }
 
 impl Marks {
-    /// Adds what a later measurement shows.
+    /// Adds the events of a later measurement.
     pub fn merge(&mut self, later: Marks) {
         self.pose = later.pose.or(self.pose);
         self.seen = match (self.seen, later.seen) {

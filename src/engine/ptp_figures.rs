@@ -1,4 +1,4 @@
-//! What became of the PTP clock of a device in a run.
+//! Statistics of a device's PTP clock in a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub(super) struct PtpAccounts {
     /// The last account.
     last: Option<ClockAccount>,
     changes: u64,
-    /// Its error without its sign while it was locked, nanoseconds, once a second.
+    /// Absolute error of the clock while it was locked, nanoseconds, once per second.
     errors_ns: Vec<u64>,
     locked_s: u64,
 }
@@ -22,20 +22,21 @@ const MOST_ERRORS: usize = 604_800;
 /// A device's PTP clock in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PtpFigures {
-    /// Which clock stamped packets in the end: `ptp`, `holdover`, `oscillator`, or `other` if not that of PTP.
+    /// Clock that stamped the last packets: `ptp`, `holdover`, `oscillator`, or `other` if it is not the PTP
+    /// clock.
     pub stamps: String,
     /// The state of the port in the end.
     pub state: String,
     /// Number of times the state changed.
     pub changes: u64,
-    /// For how many seconds it was locked.
+    /// Time for which the clock was locked, seconds.
     pub locked_s: u64,
-    /// Its true error while it was locked, nanoseconds.
+    /// Statistics of the true error while the clock was locked, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ns: Option<PtpError>,
 }
 
-/// The error of a clock, without its sign.
+/// Statistics of a clock's absolute error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PtpError {
     /// The least.
@@ -47,7 +48,7 @@ pub struct PtpError {
 }
 
 impl PtpAccounts {
-    /// Notes what the clock was at an instant, and its error.
+    /// Records the state of the clock at an instant, and its error.
     pub(super) fn note(&mut self, account: &ClockAccount, error_ns: i64) {
         let last = self.last.replace(*account);
         let is_change = last.is_some_and(|last| last.state != account.state);

@@ -1,6 +1,6 @@
 //! The recorder: the bytes of a run, written as fast as the workers render.
 //!
-//! The clock is stepped by the work: each packet is stamped with its due time.
+//! Recordings: the work itself advances the clock, and each packet is stamped with its due time.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -42,11 +42,11 @@ use crate::world::vehicle::STEP_NS;
 pub struct Recording {
     /// The files with the number of packets (or rows) in each.
     pub files: Vec<(PathBuf, u64)>,
-    /// Whether it was stopped before its end.
+    /// Whether the recording was stopped before its end.
     pub is_cut_short: bool,
 }
 
-/// Why nothing more could be written.
+/// Why no more files could be written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// A file.
@@ -60,7 +60,7 @@ pub enum RecordError {
     /// The truth.
     #[error(transparent)]
     Truth(#[from] TruthError),
-    /// More than one file.
+    /// Errors of several files.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Several(Vec<RecordError>),
 }
@@ -72,23 +72,23 @@ impl RecordError {
     }
 }
 
-/// A device's time moves on by no more than this before it is asked what it wants measured: less
-/// than any device takes from deciding to measure to measuring.
+/// Largest step of a device's time before its next requests. No device has a shorter time from a request to
+/// the measurement.
 const STEP: Duration = Duration::from_millis(5);
-/// No device is measured further ahead of the slowest: what is measured waits in memory. Long enough for
+/// Largest lead of a device over the slowest one, because measurements wait in memory. It is long enough for
 /// slow devices to keep many workers busy.
 const AHEAD: Duration = Duration::from_secs(1);
-/// Nothing has moved in so many passes on end: nothing ever will.
+/// Passes without progress after which a recording counts as stuck.
 const IDLE_PASSES: u32 = 1000;
 /// Interval at which the truth receives the devices' progress.
 const TELL_EVERY: Duration = Duration::from_millis(10);
 
-/// Writes every packet whose first firing is before `duration`, and everything that is due before
-/// it, into `folder`, which is made when it is not there: `<device>.pcap` for each network device,
-/// `<device>.bin` with `<device>.idx.csv` for each other one, `truth.csv`,
-/// `truth-<object>.csv` for each moving object, and `faults.csv` if the rig has faults. Hosts say what
-/// they do in `hosts`; `truth.mcap` if the world keeps the truth; what a device with a TCP server answers goes to
-/// `<device>-peer<connection>.bin`. `progress` is told how far the recording has come.
+/// Writes every packet whose first firing is before `duration`, and everything due before it, into `folder`,
+/// which is created if missing: `<device>.pcap` for each network device, `<device>.bin` with
+/// `<device>.idx.csv` for any other, `truth.csv`, `truth-<object>.csv` for each moving object, and
+/// `faults.csv` if the rig has faults. `hosts` send commands. `truth.mcap` is written if the world keeps
+/// ground truth. Answers of a device with a TCP server go to `<device>-peer<connection>.bin`. `progress` gets
+/// the recorded time so far.
 pub fn record(
     rig: &Rig,
     world: &LiveWorld,
@@ -102,8 +102,7 @@ pub fn record(
     record_by(own_threads(rig), stretch, hosts, folder, progress)
 }
 
-/// The names of the files that a recording of `rig` writes from its start, and `truth.mcap` if it
-/// `keeps_truth`.
+/// Names of the files that a recording of `rig` creates at its start; `truth.mcap` only if it `keeps_truth`.
 pub fn file_names(rig: &Rig, keeps_truth: bool) -> Vec<String> {
     let mut names = vec!["truth.csv".to_owned()];
     names.extend(rig.world.objects.iter().map(|object| format!("truth-{}.csv", object.name)));
@@ -118,8 +117,8 @@ pub fn file_names(rig: &Rig, keeps_truth: bool) -> Vec<String> {
     names
 }
 
-/// Civil time at the start of a recording whose rig names none, so that its bytes are the same on any day:
-/// 2026-06-01T12:00:00Z.
+/// Civil time at the start of a recording whose rig has no `start_utc`, so that its bytes are the same on any
+/// day: 2026-06-01T12:00:00Z.
 const RECORDING_START: jiff::Timestamp = jiff::Timestamp::constant(1_780_315_200, 0);
 
 /// As [`record`], with rays cast by `casters`. A recording of a log without `rig.start_utc` starts when that
@@ -247,25 +246,25 @@ pub fn record_by(
     Ok(Recording { files, is_cut_short })
 }
 
-/// Stretch of the run to be rendered.
+/// The part of a run to render.
 #[derive(Clone, Copy)]
 pub struct Stretch<'a> {
     /// The bench.
     pub rig: &'a Rig,
-    /// Its world.
+    /// World of the rig.
     pub world: &'a LiveWorld,
-    /// From the first instant.
+    /// Duration from the first instant.
     pub duration: Duration,
     /// The UTC of the first instant; the host's clock if left out.
     pub start: Option<jiff::Timestamp>,
-    /// Set to end it sooner.
+    /// Stops the rendering early when set.
     pub stop: &'a AtomicBool,
 }
 
-/// Renders what [`record`] writes and hands it to `sink`: the device's place in the rig, when its
-/// first byte leaves (nanoseconds of POSIX time, and since the first instant) and what, which has bytes. Of
-/// one device, in the order of leaving. Ends at the first error of `sink`. `hosts` hear the same and
-/// speak; `note` hears what the rig's faults did.
+/// Renders the packets that [`record`] writes and passes them to `sink`: index of the device in the rig, time
+/// of the first byte (nanoseconds of POSIX time, and since the first instant), and an output with bytes.
+/// Outputs of one device are in order of time. Rendering ends at the first error of `sink`. `hosts` receive
+/// the same packets and send commands; `note` gets the effects of the rig's faults.
 pub fn render<E>(
     stretch: Stretch<'_>,
     hosts: &mut dyn Hosts,
@@ -275,7 +274,8 @@ pub fn render<E>(
     render_telling(own_threads(stretch.rig), stretch, hosts, note, None, sink)
 }
 
-/// As [`render`] without hosts, with these in place of the rig's devices; counts in `stats` what rendering takes.
+/// Like [`render`] without hosts, with `devices` in place of the rig's devices; `stats` counts the cost of
+/// rendering.
 pub fn render_devices<E>(
     stretch: Stretch<'_>,
     devices: Vec<Built>,
@@ -286,7 +286,7 @@ pub fn render_devices<E>(
     render_all(casters, stretch, devices, stats, &mut NoHosts, &mut |_| (), None, sink)
 }
 
-/// As [`render`]; the truth goes to `truth`, if it is there.
+/// Like [`render`]; ground truth goes to `truth`, if given.
 fn render_telling<E>(
     casters: Casters<'_>,
     stretch: Stretch<'_>,
@@ -387,9 +387,9 @@ fn render_all<E>(
     })
 }
 
-/// What devices have sent, on its way through the rig's faults to where it is written.
+/// Output of devices on its way through the rig's faults to the files.
 struct Sent<'a, W> {
-    /// For each device, outputs that may still be followed by one that is due sooner.
+    /// For each device, outputs that an output with an earlier due time may still precede.
     queues: Vec<DueQueue<(Output, PacketTruth)>>,
     faults: WireFaults,
     note: &'a mut dyn FnMut(Row),
@@ -428,7 +428,7 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
         self.settle(device, settled, hosts);
     }
 
-    /// Nothing will come from `device` that is due before `settled`.
+    /// `device` will give out nothing that is due before `settled`.
     fn settle(&mut self, device: DeviceId, settled: SimTime, hosts: &mut dyn Hosts) {
         while let Some((due, (output, truth))) = self.queues[device.0].pop_until(settled) {
             hosts.hear(device, due, &output);
@@ -441,7 +441,7 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
         }
     }
 
-    /// Tells the truth, if it is wanted.
+    /// Sends ground truth, if it is requested.
     fn tell(&self, event: impl FnOnce() -> TruthEvent) {
         if let Some(truth) = self.truth {
             truth.tell(event());
@@ -455,27 +455,26 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
     }
 }
 
-/// Keeps what is recorded of a device's output: the rate of a line and its pulse per second leave no
-/// bytes.
+/// Keeps the outputs that a recording contains. Rates of a line and PPS pulses have no bytes.
 fn put(queue: &mut DueQueue<(Output, PacketTruth)>, Transmit { due, output, truth, .. }: Transmit) {
     if output.bytes().is_some() {
         queue.push_ranked(due, output.rank(), (output, truth));
     }
 }
 
-/// The frames around what a network device sends, a header for each of its ports.
+/// Frames of a network device's datagrams, with a header for each port.
 pub struct Framer {
     ports: Vec<DatagramPort>,
 }
 
 impl Framer {
-    /// `None` for products that send no datagrams.
+    /// `None` for products without datagrams.
     pub fn new(profile: &Profile) -> Option<Self> {
         let ports = profile.ports().to_vec();
         (!ports.is_empty()).then_some(Self { ports })
     }
 
-    /// The frame around the next output; `None` around what is no datagram.
+    /// Header of the next output; `None` for an output that is no datagram.
     pub fn header(&mut self, output: &Output) -> Option<FrameHeader> {
         let port = self.ports.get_mut(output.port()?.place())?;
         let header = port.frame.clone();
@@ -486,13 +485,13 @@ impl Framer {
     }
 }
 
-/// One device's files.
+/// Files of one device.
 enum Recorder {
     Network { path: PathBuf, recorder: PcapRecorder, frames: Framer },
     Line { path: PathBuf, recorder: SerialRecorder, writes: u64, peers: PeerRecorders },
 }
 
-/// What goes to each of the hosts that are connected to a device's server.
+/// Files with the bytes to each host that is connected to a device's server.
 struct PeerRecorders {
     folder: PathBuf,
     device: String,
@@ -554,7 +553,7 @@ impl Recorder {
         }
     }
 
-    /// The files, and how many packets or writes each holds.
+    /// The files, with the number of packets or writes in each.
     fn finish(self) -> Result<Vec<(PathBuf, u64)>, RecordError> {
         match self {
             Self::Network { path, recorder, .. } => {
@@ -574,7 +573,8 @@ impl Recorder {
     }
 }
 
-/// The last packet's firings may go on this long after the recording's end.
+/// Longest time from a packet's first firing to its last; firings may end this long after the recording's
+/// end.
 const LONGEST_PACKET_NS: u64 = 1_000_000;
 
 /// The poses of a motion at the rig's truth rate, from the first instant to past the last firing.
@@ -601,7 +601,7 @@ impl<'a> Truth<'a> {
         Ok(Self { path, writer, trajectory, period_s: 1.0 / rig.engine.truth_rate_hz, rows: 0 })
     }
 
-    /// Writes what is still to be written up to the first row at or after `last`, or until `stop`.
+    /// Writes all remaining rows up to the first row at or after `last`, or until `stop`.
     fn write_until(&mut self, last: SimTime, stop: &AtomicBool) -> Result<(), RecordError> {
         let at = |row: u64, period_s: f64| SimTime::from_secs_f64(row as f64 * period_s);
         while self.rows == 0 || at(self.rows - 1, self.period_s) < last {
@@ -616,7 +616,7 @@ impl<'a> Truth<'a> {
         Ok(())
     }
 
-    /// The file, and how many rows it holds.
+    /// The file and its number of rows.
     fn finish(self) -> Result<(PathBuf, u64), RecordError> {
         let file = self.writer.finish();
         file.and_then(|file| file.into_inner().map_err(|error| error.into_error())?.finish())

@@ -1,4 +1,4 @@
-//! Why the system did not take a packet.
+//! Reasons why the system refused a packet.
 
 use std::io;
 
@@ -9,17 +9,17 @@ pub enum Refusal {
     System(i32),
     /// An error without a number.
     Other(io::ErrorKind),
-    /// Not all of it fitted: the line or the client takes its bytes too slowly, or a port is gone.
+    /// Some bytes found no room: the line or the client reads too slowly, or a port has disappeared.
     NoRoom,
 }
 
 impl Refusal {
-    /// The refusal that an error in sending means.
+    /// The refusal for an error of sending.
     pub fn of(error: &io::Error) -> Self {
         error.raw_os_error().map_or(Self::Other(error.kind()), Self::System)
     }
 
-    /// The error once more.
+    /// The refusal as an error.
     pub fn error(self) -> io::Error {
         match self {
             Self::System(number) => io::Error::from_raw_os_error(number),

@@ -1,4 +1,5 @@
-//! Rendering ahead: the devices of a rig, what they want measured, and what they send because of it.
+//! Rendering ahead: the devices of a rig, their requests for measurements, and the output that they make from
+//! the answers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,11 +30,11 @@ use crate::timing::clock::{MonotonicClock, thread_cpu_ns};
 use crate::wire::ptp::Transport;
 use crate::world::actuation::Actuation;
 
-/// Requests of a device that workers have or can choose from, per worker: enough that none waits for
-/// the scheduler, were it not to run for some milliseconds.
+/// Requests of a device that are in work or available, for each worker. So many requests keep all workers
+/// busy while the scheduler is paused for some milliseconds.
 const IN_FLIGHT_PER_WORKER: usize = 32;
-/// Requests of a device that wait behind one whose worker was held up, per worker. Without a limit the
-/// other workers would fill the memory meanwhile.
+/// Largest number of requests of a device, for each worker, that wait behind a request whose worker is
+/// paused. Without a limit, the other workers would fill the memory.
 const MOST_WAITING_PER_WORKER: usize = 64;
 /// Waiting requests, per worker, from which on there is a backlog.
 const BACKLOG_PER_WORKER: usize = 4;
@@ -51,53 +52,52 @@ pub struct Renderer<'scope> {
     stats: &'scope RenderStats,
 }
 
-/// What a device gives out that does not leave by its link.
+/// Output of a device that does not leave by its link.
 struct Wires<'scope> {
     cables: Cables,
     actuators: Actuators<'scope>,
 }
 
-/// A device, and what it waits for.
+/// A device with its pending requests.
 struct RunningDevice {
     device: Box<dyn Device>,
     sensor: Arc<dyn Sensor>,
     body_from_sensor: Transform<Body, frames::Sensor>,
-    /// No request that has not been asked for begins before this.
+    /// No request that the device has not made yet begins before this time.
     asked_until: SimTime,
-    /// Time when something came to it after which it has not been asked yet for all that it wants
-    /// measured.
+    /// Time of an event after which the device has not been asked again for its requests.
     unasked_from: Option<SimTime>,
-    /// Nothing that has been asked for is measured later than this.
+    /// No requested measurement is later than this.
     asked_end: SimTime,
-    /// Nothing that it has given out is due later than this.
+    /// No output so far is due later than this.
     latest_due: SimTime,
     /// Requests that have not been answered to the device, oldest first.
     requests: VecDeque<Request>,
-    /// The index of the oldest of them.
+    /// Index of the oldest of these requests.
     oldest: u64,
     /// Number of jobs that a worker has or can choose.
     in_flight: usize,
-    /// How far the device's time has come.
+    /// Present time of the device.
     now: SimTime,
-    /// All that is due before this has been handed on.
+    /// All outputs that are due before this have been passed on.
     settled: SimTime,
-    /// What a device whose hosts can change it has given out and may yet revoke.
+    /// Outputs of a device that hosts can change; the device may still revoke them.
     revocable: Option<DueQueue<(Transmit, Marks)>>,
     /// Requests that reach beyond what is known of the robot's motion, oldest first.
     held: VecDeque<Job>,
     /// Poses, objects and stimuli that the next bytes will show and none before did.
     marks: Marks,
-    /// What bytes will show from those instants on, for it is measured ahead.
+    /// Events that bytes will show from these instants on, because the device is measured ahead.
     marks_to_come: VecDeque<(SimTime, Marks)>,
 }
 
 /// State of a request.
 enum Request {
-    /// A worker has it, or will.
+    /// A worker measures it or will measure it.
     UnderWay {
-        /// Its first firing.
+        /// Time of its first firing.
         start: SimTime,
-        /// Time when its answer is needed.
+        /// Time at which the answer is needed.
         needed: SimTime,
     },
     Answered(Box<Measured>),
@@ -114,14 +114,14 @@ impl Request {
 pub enum Rendered {
     /// A packet.
     Packet {
-        /// The packet, with its time.
+        /// The packet with its times.
         packet: Packet,
-        /// Nothing that comes later from the device is due before this.
+        /// Later outputs of the device are not due before this.
         settled: SimTime,
     },
-    /// What a sensor of that device that is no lidar has measured, if the truth is kept.
+    /// Measurement of a sensor of that device that is no lidar, if ground truth is kept.
     Measured(DeviceId, Box<Measurement>),
-    /// A PTP message of that device, to be sent at once.
+    /// A PTP message of that device, to be sent immediately.
     Ptp(DeviceId, PtpSend),
     /// Transport of that device's PTP messages from now on.
     PtpTransport(DeviceId, Transport),
@@ -129,9 +129,9 @@ pub enum Rendered {
     Clock(DeviceId, ClockAccount),
     /// Truth of a frame that that device sends.
     Frame(DeviceId, Box<FrameTruth>),
-    /// A packet of that device was given up.
+    /// A packet of that device was given up because it would be late.
     GivenUp(DeviceId),
-    /// A measurement for that device was made with fewer rays than its sensor has.
+    /// A measurement for that device has fewer rays than its sensor.
     Thinned(DeviceId),
 }
 
@@ -166,7 +166,7 @@ impl RunningDevice {
         self.bring_marks(self.now);
     }
 
-    /// Lets bytes that are due at `due` show what was measured until then.
+    /// Marks the bytes that are due at `due` with the events that were measured until then.
     fn bring_marks(&mut self, due: SimTime) {
         while let Some((_, marks)) = self.marks_to_come.pop_front_if(|(end, _)| *end <= due) {
             self.marks.merge(marks);
@@ -190,7 +190,7 @@ impl RunningDevice {
         marks
     }
 
-    /// The oldest request that has no answer yet: its start, and when it is needed.
+    /// The oldest request without an answer: its start, and the time at which the answer is needed.
     fn oldest_under_way(&self) -> Option<(SimTime, SimTime)> {
         self.requests.iter().find_map(|request| match request {
             Request::UnderWay { start, needed } => Some((*start, *needed)),
@@ -198,8 +198,8 @@ impl RunningDevice {
         })
     }
 
-    /// Before this, everything that was to be measured has been. What is held waits for a motion that
-    /// the robot's computer may still change: the device's time goes on until the answer is needed.
+    /// All requested measurements before this time are done. A held request waits for a motion that the
+    /// robot's computer may still change; the device's time advances until the answer is needed.
     fn awaited(&self) -> SimTime {
         let is_held = self.held.front().is_some_and(|job| {
             let answered = self.requests.iter().take_while(|request| !request.is_under_way());
@@ -214,15 +214,15 @@ impl RunningDevice {
         self.unasked_from.map_or(asked, |from| asked.min(from))
     }
 
-    /// Whether so many requests wait behind one whose worker is held up that no more are given out.
-    /// What was given up waits for nobody when nothing before it is under way.
+    /// Whether no more requests are issued, because too many wait behind one whose worker is paused. Requests
+    /// that were given up count only if an earlier one is in work.
     fn is_held_up(&self, most_waiting: usize) -> bool {
         matches!(self.requests.front(), Some(Request::UnderWay { .. }))
             && self.requests.len() >= most_waiting
     }
 
-    /// Hands on what the device sends, but for what it may yet revoke.
-    /// `heard` is when its host said what it answers, if it does.
+    /// Passes on the device's outputs, except those that it may still revoke. `heard` is the arrival time of
+    /// the host's command that the output answers, if any.
     fn hand_on(
         &mut self,
         id: DeviceId,
@@ -272,7 +272,7 @@ impl RunningDevice {
         self.settled = self.now;
     }
 
-    /// Hands on what can no longer be revoked: what is due by `limit`.
+    /// Passes on outputs that can no longer be revoked: those that are due by `limit`.
     fn release(&mut self, id: DeviceId, limit: SimTime, out: &mut dyn FnMut(Rendered)) {
         let Some(revocable) = &mut self.revocable else { return };
         while let Some((_, (transmit, marks))) = revocable.pop_until(limit) {
@@ -283,9 +283,9 @@ impl RunningDevice {
 }
 
 impl<'scope> Renderer<'scope> {
-    /// Lets `casters` cast rays and starts a thread in `scope` for what casts none; they end when
-    /// the renderer is dropped. `devices` are those of `rig`. With a `clock` it is decided by the rig's
-    /// policy what becomes of that which comes too late. The hosts of devices say nothing from `end` on.
+    /// Starts the `casters` for rays and, in `scope`, a thread for measurements without rays; they end when
+    /// the renderer is dropped. `devices` are the devices of `rig`. With a `clock`, the rig's policy for late
+    /// packets applies. The hosts of devices send nothing from `end` on.
     #[expect(clippy::too_many_arguments, reason = "what a run consists of")]
     pub fn start<'env>(
         scope: &'scope std::thread::Scope<'scope, 'env>,
@@ -327,8 +327,8 @@ impl<'scope> Renderer<'scope> {
         Self { devices, wires, end, board, answers, workers, keeps_truth, stats }
     }
 
-    /// Puts up for the workers what is to be measured before `horizon`, as far as there is room for it:
-    /// each device has its own.
+    /// Posts requests for measurements before `horizon` to the workers, as far as there is room; each device
+    /// has its own share.
     pub fn dispatch(&mut self, horizon: SimTime) {
         let most_in_flight = IN_FLIGHT_PER_WORKER * self.workers;
         let most_waiting = MOST_WAITING_PER_WORKER * self.workers;
@@ -364,8 +364,8 @@ impl<'scope> Renderer<'scope> {
         }
     }
 
-    /// Lets a robot that is driven move as far as its hosts can change nothing any more; up to where its
-    /// motion is known then.
+    /// Moves a driven robot up to the instant that hosts can no longer change; returns the time up to which
+    /// its motion is known.
     fn move_robot(&mut self) -> SimTime {
         let slowest = self.slowest();
         let held = self.devices.iter().flat_map(|device| &device.held);
@@ -376,7 +376,7 @@ impl<'scope> Renderer<'scope> {
         known
     }
 
-    /// Tells the robot something that a host said, which arrived at `at`, by no device.
+    /// Passes a host's command, which was issued at `at` and arrived at `arrived`, directly to the robot.
     pub fn actuate(&mut self, at: SimTime, arrived: SimTime, actuation: Actuation) {
         self.wires.actuators.tell(at, arrived, actuation);
     }
@@ -386,17 +386,17 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().any(|device| device.in_flight > 0)
     }
 
-    /// As [`Renderer::is_measuring`], or workers will have something to do once the robot has moved.
+    /// Like [`Renderer::is_measuring`], or requests wait for the robot's motion.
     pub fn is_busy(&self) -> bool {
         self.is_measuring() || self.devices.iter().any(|device| !device.held.is_empty())
     }
 
-    /// Where the workers' answers arrive.
+    /// The queue of the workers' answers.
     pub fn answers(&self) -> &Receiver<Answer> {
         &self.answers
     }
 
-    /// Takes a worker's answer and hands on what became ready by it, device by device in order.
+    /// Takes a worker's answer and passes on the outputs that became ready, device by device in order.
     pub fn collect(&mut self, answer: Answer, out: &mut dyn FnMut(Rendered)) {
         let Answer { device: id, index, measured } = answer;
         if measured.as_ref().is_some_and(|measured| measured.is_thinned) {
@@ -449,8 +449,8 @@ impl<'scope> Renderer<'scope> {
         }
     }
 
-    /// Lets a device handle something that comes to it at `at`, or now if its time is further already; hands on
-    /// what it sends because of that. It may want other things measured from then on.
+    /// Lets a device handle an event that arrives at `at`, or at the device's present time if that is later.
+    /// Passes on the outputs that result. The device's requests may then change.
     pub fn handle<R>(
         &mut self,
         id: DeviceId,
@@ -463,7 +463,7 @@ impl<'scope> Renderer<'scope> {
         self.handle_as_planned(id, at, event, out)
     }
 
-    /// As [`Renderer::handle`], for what changes nothing of what the device wants measured.
+    /// Like [`Renderer::handle`], for events that do not change the device's requests.
     fn handle_as_planned<R>(
         &mut self,
         id: DeviceId,
@@ -483,13 +483,13 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().map(|device| device.now).min().unwrap_or(SimTime::ZERO)
     }
 
-    /// How far all devices have come, nanoseconds together: what is the same again has not moved.
+    /// Sum of the times of all devices, nanoseconds: an unchanged sum means no progress.
     pub fn way(&self) -> u128 {
         self.devices.iter().map(|device| u128::from(device.now.0)).sum()
     }
 
-    /// No device has asked for anything that is measured then or later, nor given out anything that is
-    /// due then or later.
+    /// The earliest time that no device has used: no measurement requested at or after it, no output due at
+    /// or after it.
     pub fn untouched_from(&self) -> SimTime {
         let reached = self.devices.iter().flat_map(|device| {
             [device.asked_end, device.asked_until, device.latest_due, device.now]
@@ -497,13 +497,13 @@ impl<'scope> Renderer<'scope> {
         SimTime(reached.max().unwrap_or(SimTime::ZERO).0.saturating_add(1))
     }
 
-    /// As [`Device::fault_notice_ns`].
+    /// See [`Device::fault_notice_ns`].
     pub fn fault_notice_ns(&self, id: DeviceId, kind: &dyn FamilyData, begins: bool) -> u64 {
         self.devices[id.0].device.fault_notice_ns(kind, begins)
     }
 
-    /// From `at` on, which is [`Renderer::untouched_from`] or later, these faults are within a device,
-    /// and `sensor` measures for it.
+    /// Replaces a device's inner faults from `at` on, which is [`Renderer::untouched_from`] or later;
+    /// `sensor` measures from then on.
     pub fn change_faults(
         &mut self,
         id: DeviceId,
@@ -516,13 +516,13 @@ impl<'scope> Renderer<'scope> {
         device.sensor = sensor;
     }
 
-    /// The faults of cables, as far as they are known now, are those among `faults`.
+    /// Replaces the faults of cables by those among `faults`.
     pub fn change_cable_faults(&mut self, faults: &[FaultConfig]) {
         self.wires.cables.set_faults(faults);
     }
 
-    /// Hands on what might have been revoked, when no host will say anything more, and notes how far
-    /// devices are behind that have not been measured to the end.
+    /// At the end of all host commands, passes on outputs that might have been revoked. Records the delay of
+    /// devices that are not measured to the end.
     pub fn finish(&mut self, out: &mut dyn FnMut(Rendered)) {
         let now_ns = self.board.now_ns();
         for (index, device) in self.devices.iter_mut().enumerate() {
@@ -534,7 +534,7 @@ impl<'scope> Renderer<'scope> {
         }
     }
 
-    /// Lets the time of every device come to `now`, answered requests or not.
+    /// Advances the time of every device to `now`, whether its requests are answered or not.
     pub fn advance(&mut self, now: SimTime, out: &mut dyn FnMut(Rendered)) {
         let mut place = 0;
         while let Some(id) = self.wires.cables.in_order(place) {
@@ -543,9 +543,9 @@ impl<'scope> Renderer<'scope> {
         }
     }
 
-    /// Lets the time of each device come as far as its requests are answered, to `end` at most,
-    /// and no further than `step` beyond the slowest, nor beyond the device that it hears by a
-    /// cable; whether all have come to `end`.
+    /// Advances each device as far as its requests are answered: at most to `end`, at most `step` beyond the
+    /// slowest device, and not beyond the device at the other end of its cable. Returns whether all devices
+    /// have reached `end`.
     pub fn advance_behind(
         &mut self,
         end: SimTime,
@@ -564,12 +564,12 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().all(|device| device.now >= end)
     }
 
-    /// The device and its port that a device is the line to, if it is nothing else.
+    /// For a device that is only the line of another device's port: that device and its port.
     pub(super) fn line_of(&self, device: DeviceId) -> Option<(DeviceId, u8)> {
         self.wires.cables.line_of(device)
     }
 
-    /// Lets the time of one device come to `now`, with what arrives at it by a cable until then.
+    /// Advances one device to `now`, including the signals that arrive by its cable until then.
     pub(super) fn advance_to(&mut self, id: DeviceId, now: SimTime, out: &mut dyn FnMut(Rendered)) {
         while let Some((at, signal)) = self.wires.cables.next_arrival(id, now) {
             self.handle(id, at, |device, now| device.handle_cable(now, &signal), out);
@@ -586,7 +586,7 @@ impl Drop for Renderer<'_> {
     }
 }
 
-/// Puts up for the workers what `device` wants measured; what is hopeless is given up.
+/// Posts the requests of `device` to the workers; gives up those that cannot be ready in time.
 fn post(board: &Board, stats: &RenderStats, device: &mut RunningDevice, job: Job) {
     let (id, index) = (job.device, job.request.index);
     if board.post(job) {

@@ -1,5 +1,4 @@
-//! Sends the datagrams of a capture again, at the times between them, by the sender of the
-//! real-time loop.
+//! Sends the datagrams of a capture again with their original intervals, by the sender of the real-time loop.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -25,36 +24,36 @@ use crate::wire::port::UdpOptions;
 
 /// Time between deciding on the first instant and that instant.
 const START_DELAY: Duration = Duration::from_millis(250);
-/// Packets are with the sender so long before they are due: on a machine with other work to do, the
-/// thread that hands them over may not run for hundreds of milliseconds.
+/// Time by which packets reach the sender before they are due. On a busy machine, the thread that submits
+/// them may be paused for hundreds of milliseconds.
 const AHEAD: Duration = Duration::from_secs(2);
-/// Time between two looks at what is due next.
+/// Time between two checks for due packets.
 const REST: Duration = Duration::from_millis(10);
 /// Packets with the sender at most: [`AHEAD`] of the fastest device.
 const SEND_QUEUE: usize = 32_768;
 
-/// A capture to be sent again.
+/// A capture to replay.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// Where datagrams go, with the name of each stream.
+    /// Destinations of datagrams, with the name of each stream.
     pub streams: Vec<(String, SocketAddr)>,
-    /// The datagrams in the order of their times.
+    /// The datagrams in order of time.
     pub packets: Vec<ReplayPacket>,
 }
 
 /// A datagram.
 #[derive(Clone, Debug)]
 pub struct ReplayPacket {
-    /// Place of its stream.
+    /// Index of the packet's stream.
     pub stream: usize,
-    /// When, since the first of all.
+    /// Time since the first datagram of all.
     pub at: SimTime,
-    /// What.
+    /// Bytes of the datagram.
     pub payload: Vec<u8>,
 }
 
 impl Replay {
-    /// How long one pass takes: to the last datagram, and then one mean interval to the next pass.
+    /// Duration of one pass: to the last datagram, plus one mean interval.
     pub fn cycle(&self) -> Duration {
         let span_ns = self.packets.last().map_or(0, |packet| packet.at.0);
         let intervals = self.packets.len().saturating_sub(1).max(1) as u64;
@@ -62,7 +61,7 @@ impl Replay {
     }
 }
 
-/// A capture on its links, not yet running.
+/// A capture with open links, not yet running.
 pub struct ReplayRun<'a> {
     replay: &'a Replay,
     engine: &'a EngineConfig,
@@ -72,7 +71,7 @@ pub struct ReplayRun<'a> {
     timing: Vec<Mutex<TimingLog>>,
     clock: MonotonicClock,
     host_start: jiff::Timestamp,
-    /// All threads but the sender, which goes to the core by itself.
+    /// Keeps all other threads off the sender's core.
     _kept_off: Option<KeptOff>,
 }
 

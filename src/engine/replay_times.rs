@@ -1,4 +1,4 @@
-//! When what was captured is replayed: as it was, unless the capture's clock jumped.
+//! Times of a replay: those of the capture, corrected where the capture's clock jumped.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,7 +13,8 @@ const MOST_SHOWN: usize = 5;
 pub struct JumpLimits {
     /// The longest pause.
     pub most_forward: Duration,
-    /// How far times may go back. What is captured by several processors is often not quite in order.
+    /// Largest backward step of the times that is accepted. Captures of several processors are often slightly
+    /// out of order.
     pub most_back: Duration,
 }
 
@@ -76,7 +77,7 @@ impl ReplayTimes {
         }
     }
 
-    /// Where the replay's times are not those of the capture, a line each; packets are counted from 1.
+    /// Messages about times that differ from the capture's, one line each; packets are counted from 1.
     pub fn told(&self) -> Vec<String> {
         let mut lines = self.shown.clone();
         let more = self.jumps - self.shown.len() as u64;
@@ -106,7 +107,7 @@ mod tests {
 
     const S: f64 = 1e9;
 
-    /// Due times, seconds, of packets captured at these seconds, and what is told.
+    /// Due times, seconds, of packets with these capture times, and the messages.
     fn due(captured_s: &[f64]) -> (Vec<f64>, Vec<String>) {
         let limits = JumpLimits {
             most_forward: Duration::from_secs(60),

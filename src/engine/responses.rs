@@ -1,7 +1,7 @@
-//! From stimulus to response: how long the robot takes.
+//! Response times: from a stimulus to the robot's response.
 //!
-//! The sender says when the first packet that carries a stimulus left, listeners say when a response
-//! was heard; [`Board`] puts the two together.
+//! The sender reports when the first packet with a stimulus leaves, listeners report when a response arrives;
+//! [`Board`] combines them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use super::stats::Lateness;
 use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
 use crate::time::SimTime;
 
-/// A response may be heard of this long before it is known that its stimulus has left.
+/// Longest time by which a response may be reported before its stimulus.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// No message is longer.
+/// Longest message, bytes.
 const LONGEST_MESSAGE: usize = 4096;
 
 /// Event for the response tracker.
@@ -25,16 +25,16 @@ pub enum Event {
     /// The first packet that carries a stimulus was handed to the system, or would have been, had
     /// the fault not swallowed it.
     Left {
-        /// Its place in the rig.
+        /// Index of the stimulus in the rig.
         stimulus: usize,
-        /// When.
+        /// Time of the stimulus.
         at: SimTime,
     },
     /// Bytes that match a response's pattern have arrived.
     Heard {
-        /// Its place in the rig.
+        /// Index of the response in the rig.
         response: usize,
-        /// When.
+        /// Time of the response.
         at: SimTime,
     },
 }
@@ -44,7 +44,7 @@ pub enum Event {
 pub struct ResponseFigures {
     /// The response.
     pub name: String,
-    /// Stimulus that it answers.
+    /// Name of the stimulus.
     pub stimulus: String,
     /// Stimuli that left.
     pub stimuli: u64,
@@ -58,7 +58,7 @@ pub struct ResponseFigures {
     pub unexpected: u64,
     /// The quickest answer, microseconds after the stimulus left; none without answers.
     pub min_us: Option<f64>,
-    /// All answers.
+    /// Response times of all answers.
     pub latency_us: Option<Lateness>,
 }
 
@@ -67,14 +67,14 @@ pub struct Board {
     open: Vec<Open>,
 }
 
-/// A response and what it waits for.
+/// A response with the stimuli that it has not answered yet.
 struct Open {
     config: ResponseConfig,
     stimulus_name: String,
     stimuli: u64,
     /// Departures without an answer, the oldest first.
     waiting: VecDeque<SimTime>,
-    /// Answers whose stimulus is not known yet: nobody says of it before the answer is heard.
+    /// Responses that arrived before their stimulus was reported.
     early: VecDeque<SimTime>,
     /// Departures with an answer that may be repeated, the oldest first.
     answered: VecDeque<SimTime>,
@@ -85,7 +85,7 @@ struct Open {
 }
 
 impl Board {
-    /// Nothing has happened yet.
+    /// A board without events.
     pub fn new(stimuli: &[StimulusConfig], responses: &[ResponseConfig]) -> Self {
         let open = |config: &ResponseConfig| Open {
             config: config.clone(),
@@ -103,7 +103,7 @@ impl Board {
         Self { open: responses.iter().map(open).collect() }
     }
 
-    /// Takes what has happened.
+    /// Processes an event.
     pub fn take(&mut self, event: Event) {
         match event {
             Event::Left { stimulus, at } => {
@@ -116,12 +116,12 @@ impl Board {
         }
     }
 
-    /// Gives up what was not answered by `now`.
+    /// Counts stimuli without a response by `now` as missed.
     pub fn look(&mut self, now: SimTime) {
         self.open.iter_mut().for_each(|open| open.give_up(now));
     }
 
-    /// What came of each response; stimuli whose time is not over are not counted as missed.
+    /// Figures of each response. Stimuli that still have time are not counted as missed.
     pub fn figures(&self) -> Vec<ResponseFigures> {
         self.open.iter().map(Open::figures).collect()
     }
@@ -161,7 +161,7 @@ impl Open {
         self.answered.push_back(left);
     }
 
-    /// Whether what was heard at `heard` says an answer again.
+    /// Whether the response at `heard` repeats an earlier one.
     fn is_repeated(&self, heard: SimTime) -> bool {
         self.answered.iter().any(|left| *left <= heard && self.is_in_time(*left, heard))
     }
@@ -209,12 +209,12 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Nothing has come yet.
+    /// A matcher without input.
     pub fn new(pattern: &Regex) -> Self {
         Self { pattern: pattern.clone(), kept: Vec::new() }
     }
 
-    /// Takes the next bytes; how many times the pattern has ended in them.
+    /// Takes the next bytes; returns how many matches of the pattern ended in them.
     pub fn push(&mut self, bytes: &[u8]) -> usize {
         self.kept.extend_from_slice(bytes);
         let mut found = 0;

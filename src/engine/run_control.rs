@@ -1,7 +1,7 @@
-//! What a run lets others do to it: a Unix socket, by which `menura fault` speaks.
+//! Control of a run by other programs: a Unix socket, used by `menura fault`.
 //!
-//! A client sends a line of JSON ([`FaultRequest`]) and gets a line of JSON: `{"ok": …}` or
-//! `{"error": "…"}`. The socket lies in a folder that only its user may enter.
+//! A client sends a line of JSON ([`FaultRequest`]) and receives a line of JSON: `{"ok": …}` or `{"error":
+//! "…"}`. The socket is in a folder that only its user can enter.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -19,11 +19,11 @@ use crate::config::rig::Rig;
 use crate::config::rig::fault_read::kinds_of;
 use crate::devices::families::catalogue;
 
-/// How long the end of a run, or a new client, may go unnoticed.
+/// Longest delay until the end of a run, or a new client, is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long a client may take to say what it wants, and to hear the answer.
+/// Longest time for a client to send its request and to read the answer.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(1);
-/// How long a run may take to answer.
+/// Longest time for a run to answer.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Status that a run reports.
@@ -35,24 +35,24 @@ pub struct Listing {
     pub pid: u32,
     /// The file of the fault log, if there is one.
     pub fault_log: Option<PathBuf>,
-    /// Its devices.
+    /// Devices of the run.
     pub devices: Vec<DeviceKinds>,
-    /// The faults that it was told.
+    /// Faults that were started while the rig ran.
     pub faults: Vec<LiveFault>,
 }
 
 /// A device, and the faults that it can have.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DeviceKinds {
-    /// Its name in the rig.
+    /// Name of the device in the rig.
     pub name: String,
-    /// Its firmware profile.
+    /// Firmware profile of the device.
     pub profile: String,
     /// The kinds of faults.
     pub kinds: Vec<String>,
 }
 
-/// Answers what clients of a run ask for.
+/// Answers the requests of a run's clients.
 pub struct RunControl<'a> {
     rig: &'a Rig,
     desk: Arc<FaultDesk>,
@@ -60,12 +60,12 @@ pub struct RunControl<'a> {
 }
 
 impl<'a> RunControl<'a> {
-    /// Control of a run of `rig`, whose fault log is this file.
+    /// Control of a run of `rig`, with the path of its fault log.
     pub fn new(rig: &'a Rig, desk: &Arc<FaultDesk>, fault_log: Option<&Path>) -> Self {
         Self { rig, desk: Arc::clone(desk), fault_log: fault_log.map(Path::to_owned) }
     }
 
-    /// Does what `request` asks for; the answer.
+    /// Executes `request`; returns the answer.
     pub fn answer(&self, request: &[u8]) -> Value {
         let done = FaultRequest::parse(request).and_then(|request| match request {
             FaultRequest::Start(keys) => {
@@ -123,17 +123,17 @@ impl<'a> RunControl<'a> {
     }
 }
 
-/// A Unix socket of this process; its file goes with it.
+/// A Unix socket of this process; its file is deleted with it.
 pub struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
 }
 
 impl ControlSocket {
-    /// Opens it.
+    /// Creates and opens the socket.
     ///
     /// # Errors
-    /// The system refuses, or the folder belongs to somebody else.
+    /// The system refuses, or the folder belongs to another user.
     pub fn open() -> io::Result<Self> {
         let folder = folder();
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
@@ -158,7 +158,7 @@ impl Drop for ControlSocket {
     }
 }
 
-/// Where the sockets of this user's runs are.
+/// Folder of the sockets of this user's runs.
 fn folder() -> PathBuf {
     match std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| Path::new(folder).is_absolute()) {
         Some(folder) => Path::new(&folder).join("menura"),
@@ -166,7 +166,7 @@ fn folder() -> PathBuf {
     }
 }
 
-/// The sockets of this user's runs, with what each says of itself; what nobody answers at is left out.
+/// Sockets of this user's runs, with the listing of each; sockets without an answer are left out.
 pub fn runs() -> Vec<(PathBuf, Listing)> {
     let entries = std::fs::read_dir(folder()).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
@@ -179,10 +179,10 @@ pub fn runs() -> Vec<(PathBuf, Listing)> {
     listed.collect()
 }
 
-/// Asks the run at `path` for something: what it says, or why it does not do it.
+/// Sends a request to the run at `path`; returns its answer, or the reason of a refusal.
 ///
 /// # Errors
-/// Nobody answers.
+/// The run does not answer.
 pub fn ask(path: &Path, request: &Value) -> io::Result<Result<Value, String>> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(ANSWER_PATIENCE))?;

@@ -1,4 +1,4 @@
-//! A run from its start to its figures, for `menura run` and for programs that embed Menura.
+//! A run from its start to its results, for `menura run` and for programs that embed Menura.
 //!
 //! [`RunSession::spawn`] runs a rig on a thread of its own, which suits tests. [`RunSession::open`] and
 //! [`RunSession::run_to_end`] borrow rig and world and let the program watch the run from inside.
@@ -124,7 +124,7 @@ fn unwritable(what: &str, path: &Path, error: &dyn std::fmt::Display) -> RunErro
     RunError::Output(format!("cannot write the {what} {}: {error}", path.display()))
 }
 
-/// The feed log of an object, beside that of the robot: `folder/stem-object.suffix`.
+/// Path of an object's feed log, next to the robot's: `folder/stem-object.suffix`.
 pub fn feed_log_of(path: &Path, object: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut file = path.with_file_name(format!("{stem}-{object}")).into_os_string();
@@ -137,16 +137,16 @@ pub fn feed_log_of(path: &Path, object: &str) -> PathBuf {
 
 /// A rig with open links and outputs, ready to run.
 pub struct RunSession<'a> {
-    /// The run: its controls, its clock, its remote workers.
+    /// The run, with its controls, clock and remote workers.
     pub run: RealTimeRun<'a>,
     options: RunOptions,
     growing: Vec<GrowingFile>,
 }
 
-/// A run in progress, for those who watch it.
+/// A run in progress, for observers.
 #[derive(Clone, Copy)]
 pub struct LiveRun<'a> {
-    /// Its figures so far, and its tap.
+    /// Results so far, and the tap.
     pub run: &'a RealTimeRun<'a>,
     /// Starts and ends faults.
     pub control: &'a RunControl<'a>,
@@ -167,13 +167,13 @@ pub struct RunOutcome {
     pub simulated_s: f64,
     /// Figures of each device, in the rig's order.
     pub figures: Vec<DeviceFigures>,
-    /// Counts of each feed, with the name of what it moves.
+    /// Counts of each feed, with the name of the robot or object that it moves.
     pub feeds: Vec<(String, FeedCounts)>,
     /// Figures of each response.
     pub responses: Vec<ResponseFigures>,
     /// Collisions of a driven robot; `None` if it is not driven.
     pub contacts: Option<u64>,
-    /// The ground truth that was written, if it was asked for.
+    /// Result of writing the ground truth, if it was requested.
     pub truth: Option<TruthOutcome>,
     /// Real-time rights that were asked for, and the system's answers.
     pub grants: Vec<Grant>,
@@ -185,7 +185,7 @@ pub struct RunOutcome {
     pub real_time_factor: f64,
     /// Share of the time of measurements in which the workers had a processor, 0..=1.
     pub processor_share: f64,
-    /// Timing of each device's packets, if it was kept.
+    /// Timing of each device's packets, if it was recorded.
     pub timing: Option<Vec<Mutex<TimingLog>>>,
     /// Outputs that are incomplete, a sentence each.
     pub failures: Vec<String>,

@@ -1,7 +1,7 @@
 //! Whether receivers of a rig can have a fix where their robot starts.
 //!
-//! A receiver in a closed room sends what a real one sends there: sentences without a position, no
-//! time pulse. That is right, and seldom what was meant.
+//! A GNSS receiver in a closed room sends what a real one sends there: sentences without a position, and no
+//! PPS. That is correct, but seldom intended, so `check` warns.
 
 use std::fmt;
 
@@ -24,22 +24,22 @@ pub struct HiddenSky {
     pub receiver: String,
     /// Outlook at the start.
     pub at_start: SkyOutlook,
-    /// Time when there is a sky for a fix, seconds; `None` if not within the first minute.
+    /// Time from which enough sky is visible for a fix, seconds; `None` if not within the first minute.
     pub fix_at_s: Option<u64>,
-    /// The devices that it feeds through their `gps_cable`.
+    /// Names of the devices that the receiver supplies through their `gps_cable`.
     pub feeds: Vec<String>,
 }
 
-/// Whether any device of `rig` needs a sky, so that [`hidden`] has something to look at.
+/// Whether any device of `rig` needs a view of the sky, so that [`hidden`] makes sense.
 pub fn is_asked_for(rig: &Rig) -> bool {
     let is_moved_from_outside =
         matches!(rig.robot.trajectory, TrajectoryConfig::Feed(_) | TrajectoryConfig::Drive(_));
     !is_moved_from_outside && rig.devices.iter().any(|device| device.profile.product.has_gps_output)
 }
 
-/// The receivers of `rig` that have no fix in the first seconds, however long they were on before,
-/// because the scene hides the satellites. The robot's path is looked at once a second. Where a feed
-/// or the robot's computer will move the robot nobody knows: then there are none.
+/// GNSS receivers of `rig` that have no fix in the first seconds, whatever their time since power-on, because
+/// the scene hides the satellites. The robot's path is checked once per second. A robot that a feed or a host
+/// moves has no known path, so the list is then empty.
 pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
     if !is_asked_for(rig) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What happened to each device's packets, for the status view and the report.
+//! Counters of each device's packets, for the status view and the report.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,8 +15,8 @@ use crate::devices::ptp::account::ClockAccount;
 use crate::time::SimTime;
 use crate::timing::clock::{Stopwatch, thread_cpu_ns};
 
-/// Longest lateness told apart, nanoseconds; what is later counts as this. A day: a machine that is too
-/// slow falls behind for as long as a run lasts.
+/// Longest lateness of the histogram, nanoseconds; longer ones count as this. One day: a machine that is too
+/// slow falls behind during the whole run.
 const LATENESS_LIMIT_NS: u64 = 86_400_000_000_000;
 
 /// Reasons of refusals that are told apart, at most.
@@ -34,7 +34,7 @@ pub struct DeviceStats {
     /// Number of the late and the dropped that were not ready in time.
     not_ready: AtomicU64,
     send_errors: AtomicU64,
-    /// Why packets were refused, each reason once, in the order in which they came up.
+    /// Reasons of refusals, each once, in the order of their first occurrence.
     refusals: Mutex<Vec<(Refusal, String)>>,
     faulted: AtomicU64,
     /// Packets of each port, with its name.
@@ -50,12 +50,12 @@ pub struct DeviceStats {
     ptp: Mutex<PtpAccounts>,
 }
 
-/// How much a device has sent up to an instant, and what was missed.
+/// Packets of a device up to an instant, and its misses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets sent, late ones too.
+    /// Packets sent, including late ones.
     pub packets: u64,
-    /// Packets sent after their deadline.
+    /// Packets sent late.
     pub sent_late: u64,
     /// Packets not sent because they were too late.
     pub dropped: u64,
@@ -79,12 +79,12 @@ pub struct RenderStats {
 pub struct Effort {
     /// Processor time, nanoseconds.
     pub busy_ns: u64,
-    /// Time from its beginning to its end, nanoseconds.
+    /// Time from the call to its return, nanoseconds.
     pub lasted_ns: u64,
 }
 
 impl Effort {
-    /// The result of `work`, and its cost to this thread.
+    /// Result of `work`, and its cost on this thread.
     pub fn of<T>(work: impl FnOnce() -> T) -> (T, Self) {
         let (watch, before_ns) = (Stopwatch::start(), thread_cpu_ns());
         let given = work();
@@ -107,18 +107,18 @@ struct DeviceRendering {
     behind_ns: AtomicU64,
 }
 
-/// One device's figures at an instant.
+/// Figures of one device at an instant.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceFigures {
     /// The device.
     pub name: String,
-    /// Its profile.
+    /// Profile of the device.
     pub profile: String,
-    /// Link to which its bytes went.
+    /// Link of the device.
     pub link: String,
-    /// Packets sent, late ones too.
+    /// Packets sent, including late ones.
     pub packets: u64,
-    /// Points with a return in them.
+    /// Points with a return in the sent packets.
     pub points: u64,
     /// Payload bytes.
     pub bytes: u64,
@@ -130,44 +130,45 @@ pub struct DeviceFigures {
     pub ports: Vec<PortPackets>,
     /// Packets that missed their deadline: `sent_late + dropped`.
     pub misses: u64,
-    /// Packets sent after their deadline.
+    /// Packets sent late.
     pub sent_late: u64,
     /// Packets not sent because they were too late.
     pub dropped: u64,
-    /// Those of `misses` that were not measured or not made in time. The sender came late to the others.
+    /// Part of `misses` that was not measured or packed in time. The sender was late for the others.
     pub not_ready: u64,
     /// Packets the system refused to send.
     pub send_errors: u64,
-    /// Why it refused them: each reason once, in the order in which they came up.
+    /// Reasons of refusals, each once, in the order of their first occurrence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused_because: Vec<String>,
     /// Packets that a fault of the rig did something to.
     pub faulted: u64,
-    /// Packets whose lateness nobody had time to write down; they are in all counts.
+    /// Packets whose lateness was not recorded, because the recording thread had no time; all counts include
+    /// them.
     pub unrecorded: u64,
-    /// Measurements made with fewer rays a pulse because rendering fell behind: a packet of a
-    /// Velodyne, a scan of a SICK. Their bytes are not those of a recording.
+    /// Measurements with fewer rays per pulse because rendering fell behind: a packet of a Velodyne, a scan
+    /// of a SICK. Their bytes differ from those of a recording.
     pub thinned: u64,
-    /// How far its measurements are behind real time, seconds: how long after it was needed the latest
-    /// was ready, or the oldest that is not ready has been waited for.
+    /// Delay of the device's measurements behind real time, seconds: of the latest finished one, or of the
+    /// oldest unfinished one.
     pub behind_s: f64,
-    /// How long before they are due its datagrams are handed to the system, microseconds.
+    /// Lead: time before the due time at which datagrams are submitted to the kernel, microseconds.
     pub lead_us: f64,
     /// Time from due to handed to the system, microseconds.
     pub lateness_us: Lateness,
-    /// Time from the arrival of a pose of the robot's feed to the first packet that shows it being
-    /// handed to the system, microseconds; none without a feed.
+    /// Latency from the arrival of a pose at the robot's feed to the submission of the first packet that
+    /// shows it, microseconds; none without a feed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pose_to_wire_us: Option<Lateness>,
-    /// Time from the arrival of what the host told the robot's drive to the first packet that shows the
-    /// motion being handed to the system, microseconds; none if the robot is not driven.
+    /// Latency from the arrival of a drive command to the submission of the first packet that shows the
+    /// motion, microseconds; none if the robot is not driven.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order_to_wire_us: Option<Lateness>,
     /// Time from a packet's first firing to the packet being handed to the system, microseconds; none if the
     /// robot is not driven, or the device casts no rays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firing_to_wire_us: Option<Lateness>,
-    /// Its PTP clock; none if it speaks no PTP.
+    /// Figures of the device's PTP clock; none without PTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptp: Option<PtpFigures>,
 }
@@ -175,16 +176,16 @@ pub struct DeviceFigures {
 /// Packets of one of a device's ports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortPackets {
-    /// The port's name, such as `data`.
+    /// Name of the port, such as `data`.
     pub name: String,
-    /// Packets sent, late ones too.
+    /// Packets sent, including late ones.
     pub packets: u64,
 }
 
 /// The first bin of a histogram of lateness, nanoseconds.
 const LEAST_BIN_NS: u64 = 1000;
 
-/// Packets that were about as late as each other.
+/// A bin of the histogram of lateness.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatenessBin {
     /// Upper end of the bin, microseconds.
@@ -206,18 +207,18 @@ pub struct Lateness {
     pub max: f64,
 }
 
-/// Why a packet missed its time.
+/// Reason of a deadline miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissCause {
-    /// It came late into the send queue: it was not measured or not made in time.
+    /// The packet entered the send queue late: it was not measured or packed in time.
     NotReady,
-    /// The packet waited in the send queue: the sender came late to it.
+    /// The packet waited in the send queue, because the sender was late.
     SenderLate,
 }
 
 impl MissCause {
-    /// Of a packet that was due at `due`, came into the send queue at `ready` and was turned to at `at`: what
-    /// took the greater part of its lateness.
+    /// Cause of the greater part of a packet's lateness. The packet was due at `due`, entered the send queue
+    /// at `ready`, and was handled at `at`.
     pub fn of(due: SimTime, ready: SimTime, at: SimTime) -> Self {
         let late_ns = at.0.saturating_sub(due.0);
         let not_ready_ns = ready.0.saturating_sub(due.0);
@@ -232,9 +233,9 @@ pub enum Outcome {
     OnTime,
     /// Sent after.
     Late,
-    /// The system refused it.
+    /// The system refused the packet.
     Refused(Refusal),
-    /// Not sent because it was too late.
+    /// Not sent because the packet was too late.
     Dropped,
 }
 
@@ -267,7 +268,7 @@ impl Default for DeviceStats {
 }
 
 impl DeviceStats {
-    /// Nothing has happened to the packets of a device with these ports.
+    /// Counters at zero, for a device with these ports.
     pub fn new(ports: &[DatagramPort]) -> Self {
         let ports = ports.iter().map(|port| (port.name, AtomicU64::new(0))).collect();
         Self { ports, ..Self::default() }
@@ -320,14 +321,14 @@ impl DeviceStats {
         }
     }
 
-    /// How many packets had which lateness so far: nanoseconds, ascending, and packets.
+    /// Pairs of lateness, nanoseconds, ascending, and number of packets, so far.
     pub fn lateness_counts(&self) -> Vec<(u64, u64)> {
         let lateness = self.lateness_ns.lock().expect("no holder panics");
         let recorded = lateness.iter_recorded();
         recorded.map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect()
     }
 
-    /// Notes why a packet was refused; what `explain` says if nobody knew that yet.
+    /// Records the reason of a refusal; calls `explain` if the reason is new.
     pub fn note_refusal(
         &self,
         refusal: Refusal,
@@ -359,12 +360,12 @@ impl DeviceStats {
         self.faulted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a packet whose lateness is not recorded.
+    /// Counts a packet without a recorded lateness.
     pub fn count_unrecorded(&self) {
         self.unrecorded.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a measurement made with fewer rays than it should have had.
+    /// Counts a measurement with fewer rays than usual.
     pub fn count_thinned(&self) {
         self.thinned.fetch_add(1, Ordering::Relaxed);
     }
@@ -380,17 +381,17 @@ impl DeviceStats {
         record(&self.fired_to_wire_ns, latency);
     }
 
-    /// From now on datagrams are handed to the kernel so long before they are due.
+    /// Sets the lead: time before the due time at which datagrams are submitted to the kernel.
     pub fn set_lead(&self, lead: Duration) {
         self.lead_ns.store(lead.as_nanos() as u64, Ordering::Relaxed);
     }
 
-    /// How long before they are due datagrams are handed to the kernel.
+    /// The lead: time before the due time at which datagrams are submitted to the kernel.
     pub fn lead(&self) -> Duration {
         Duration::from_nanos(self.lead_ns.load(Ordering::Relaxed))
     }
 
-    /// How many packets were so late, in bins of a factor of two; without those that are empty.
+    /// Histogram of the lateness in bins of a factor of two, without empty bins.
     pub fn lateness_bins(&self) -> Vec<LatenessBin> {
         let lateness = self.lateness_ns.lock().expect("no holder panics");
         let bins = lateness.iter_log(LEAST_BIN_NS, 2.0);
@@ -401,7 +402,7 @@ impl DeviceStats {
         bins.filter(|bin| bin.packets > 0).collect()
     }
 
-    /// Notes what its PTP clock was at an instant, and its error.
+    /// Records the state of the device's PTP clock at an instant, and its error.
     pub fn note_clock(&self, account: &ClockAccount, error_ns: i64) {
         self.ptp.lock().expect("no holder panics").note(account, error_ns);
     }
@@ -459,8 +460,7 @@ impl DeviceStats {
     }
 }
 
-/// How much of the rig's time was simulated in a run that took `elapsed`, seconds: as far as the device
-/// came that was behind most.
+/// Simulated time of a run that took `elapsed`, seconds: that of the device that is farthest behind.
 pub fn simulated_s(figures: &[DeviceFigures], elapsed: Duration) -> f64 {
     let behind_s = figures.iter().map(|device| device.behind_s).fold(0.0, f64::max);
     (elapsed.as_secs_f64() - behind_s).max(0.0)
@@ -472,8 +472,8 @@ fn record(histogram: &Mutex<Histogram<u64>>, time: Duration) {
 }
 
 impl DeviceFigures {
-    /// Whether nothing left although there was something to send. A device that waits for its host has
-    /// nothing to send.
+    /// Whether the device sent nothing although it had data to send. A device that waits for its host has
+    /// none.
     pub fn sent_nothing(&self) -> bool {
         self.packets == 0 && self.dropped + self.send_errors > 0
     }
@@ -493,13 +493,13 @@ impl Lateness {
 }
 
 impl RenderStats {
-    /// Nothing has been measured for so many devices.
+    /// Counters at zero, for the given number of devices.
     pub fn new(devices: usize) -> Self {
         let devices = (0..devices).map(|_| DeviceRendering::default()).collect();
         Self { devices, pulses: AtomicU64::new(0), moving_ns: AtomicU64::new(0) }
     }
 
-    /// Counts one measurement: what a worker needed for it, and its pulses.
+    /// Counts one measurement: the worker's time for it, and its pulses.
     pub fn count(&self, device: DeviceId, effort: Effort, pulses: usize) {
         let device = &self.devices[device.0];
         device.busy_ns.fetch_add(effort.busy_ns, Ordering::Relaxed);
@@ -508,7 +508,7 @@ impl RenderStats {
         self.pulses.fetch_add(pulses as u64, Ordering::Relaxed);
     }
 
-    /// Counts a measurement that was not made because it would have come too late.
+    /// Counts a measurement that was given up because it would have been too late.
     pub fn count_given_up(&self, device: DeviceId) {
         self.devices[device.0].given_up.fetch_add(1, Ordering::Relaxed);
     }
@@ -524,7 +524,7 @@ impl RenderStats {
         self.devices[device.0].behind_ns.store(behind_ns, Ordering::Relaxed);
     }
 
-    /// How far a device is behind real time.
+    /// Delay of a device behind real time.
     pub fn behind(&self, device: DeviceId) -> Duration {
         Duration::from_nanos(self.devices[device.0].behind_ns.load(Ordering::Relaxed))
     }
@@ -544,8 +544,8 @@ impl RenderStats {
         self.moving_ns.load(Ordering::Relaxed)
     }
 
-    /// The share of the time of measurements in which the workers had a processor, 0..=1; 1 before anything is
-    /// known. Other threads and programs took the rest.
+    /// Share of the measuring time in which the workers had a processor, 0..=1; 1 before the first
+    /// measurement. Other threads and programs had the rest.
     pub fn processor_share(&self) -> f64 {
         let sum = |counter: fn(&DeviceRendering) -> &AtomicU64| {
             let counts = self.devices.iter().map(|device| counter(device).load(Ordering::Relaxed));
@@ -555,8 +555,8 @@ impl RenderStats {
         if lasted_ns == 0.0 { 1.0 } else { (sum(|device| &device.busy_ns) / lasted_ns).min(1.0) }
     }
 
-    /// How many seconds of the whole rig `workers` threads that have a processor each render in a second, were
-    /// nothing given up; above 1 there is time to spare.
+    /// Real-time factor of the whole rig with `workers` threads that each have a processor and give up
+    /// nothing; above 1 there is spare time.
     pub fn real_time_factor(&self, workers: usize) -> f64 {
         // Each device by itself: none is as far as the others.
         let needs: f64 = self.devices.iter().map(DeviceRendering::busy_share).sum();
@@ -565,8 +565,7 @@ impl RenderStats {
 }
 
 impl DeviceRendering {
-    /// How many threads it would keep busy, were all its requests measured in real time; 0 before
-    /// anything is known.
+    /// Number of threads that the device's requests keep busy in real time; 0 before the first measurement.
     fn busy_share(&self) -> f64 {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let measured = count(&self.measured);

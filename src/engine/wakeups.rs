@@ -1,5 +1,5 @@
-//! How late this host wakes a thread that sleeps to absolute instants: the floor below which no
-//! sender on it can go without spinning.
+//! Wake-up delays of this host for a thread that sleeps to absolute instants: no sender without spinning can
+//! be more punctual.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const PERIOD_NS: u64 = 1_000_000;
 pub struct WakeUps {
     /// Wake-ups that were measured.
     pub count: u64,
-    /// Half of them were no later than this.
+    /// Median lateness.
     pub p50_ns: u64,
     /// 99 of 100.
     pub p99_ns: u64,
@@ -32,7 +32,7 @@ pub struct WakeUps {
     pub grants: Vec<Grant>,
 }
 
-/// The latest wake-up told apart, nanoseconds: what is later counts as this.
+/// Largest wake-up delay of the histogram, nanoseconds; longer ones count as this.
 const LIMIT_NS: u64 = 60_000_000_000;
 /// Significant digits of a lateness.
 const DIGITS: u8 = 3;
@@ -54,7 +54,7 @@ pub fn measure(duration: Duration) -> WakeUps {
 }
 
 impl WakeUps {
-    /// Figures of the lateness of each wake-up, nanoseconds.
+    /// Statistics of wake-up delays, nanoseconds.
     fn of(lateness_ns: impl Iterator<Item = u64>) -> Self {
         // With bounds: a histogram without them records nothing above its first few values.
         let mut histogram = Histogram::<u64>::new_with_bounds(1, LIMIT_NS, DIGITS)

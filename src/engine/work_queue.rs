@@ -1,7 +1,7 @@
-//! What is measured next.
+//! Choice of the next measurement.
 //!
-//! Every device waits in a lane of its own, and a worker chooses when it is free to begin, not
-//! before. Three rules follow from that.
+//! Each device has its own queue, and a worker chooses a request only when it is free to begin. Three rules
+//! follow:
 //!
 //! - **Earliest deadline first.** In real time the lane goes first whose oldest request is needed
 //!   soonest. A request is one packet, so none that is urgent waits for more than one of another device.
@@ -21,34 +21,34 @@ use crate::config::rig::{DeviceId, LatePolicy};
 use crate::sensors::lidar::Thinning;
 use crate::time::SimTime;
 
-/// The workers' time that a device may have in hand over the one that used most, nanoseconds: for so
-/// long it is served first when it suddenly needs much.
+/// Largest credit of a device over the one that used most workers' time, nanoseconds: for this long it is
+/// served first when it suddenly needs much.
 const MOST_CREDIT_NS: u64 = 50_000_000;
 
-/// How the queue is to decide.
+/// Pace of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// No real time: as fast as workers can; nothing is ever late.
+    /// No real time: as fast as the workers can; no packet is late.
     Stepped,
     /// Real time, by the clock.
     RealTime {
         /// Policy for late packets.
         late: LatePolicy,
-        /// How long before it is due a packet is asked for, nanoseconds.
+        /// Time from the request of a packet to its due time, nanoseconds.
         ahead_ns: u64,
-        /// Waiting requests from which on there is a backlog, and rays may be left out.
+        /// Number of waiting requests from which rays may be left out.
         backlog: usize,
     },
 }
 
-/// A request that waits, and what the queue needs to know of it.
+/// A waiting request, with the times that the queue needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting<T> {
     /// Device that waits.
     pub device: DeviceId,
-    /// Its first firing or sample.
+    /// Time of its first firing or sample.
     pub start: SimTime,
-    /// Time when its answer is needed.
+    /// Time at which the answer is needed.
     pub needed: SimTime,
     /// The request.
     pub item: T,
@@ -57,13 +57,13 @@ pub struct Waiting<T> {
 /// Next task of a worker.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Choice<T> {
-    /// Measure it, perhaps with fewer rays.
+    /// Measure the request, perhaps with fewer rays.
     Measure(T, Thinning),
-    /// Nothing but to say so: its packet would come too late.
+    /// Do not measure the request, only report it: its packet would be too late.
     GiveUp(T),
 }
 
-/// The requests that no worker has begun with.
+/// Requests that no worker has begun.
 #[derive(Debug)]
 pub struct WorkQueue<T> {
     pace: Pace,
@@ -79,25 +79,25 @@ pub struct WorkQueue<T> {
 struct Lane<T> {
     /// Oldest first.
     waiting: VecDeque<Waiting<T>>,
-    /// Processor time that workers spent on it, nanoseconds; what lies too far back is forgotten.
+    /// Processor time that workers spent on the device, nanoseconds; older time is forgotten.
     spent_ns: u64,
     turnaround: Turnaround,
-    /// When it last gave up a request.
+    /// Time at which the device last gave up a request.
     gave_up_ns: Option<i64>,
 }
 
-/// How long it takes from a worker's beginning until the packet is ready: a mean and how far single
-/// ones are from it, as TCP estimates when an answer is overdue (RFC 6298).
+/// Time from a worker's start until the packet is ready: mean and deviation, as TCP estimates round-trip
+/// times (RFC 6298).
 #[derive(Clone, Copy, Debug, Default)]
 struct Turnaround {
     mean_ns: u64,
     deviation_ns: u64,
-    /// Time when it was last seen.
+    /// Time of the last observation.
     seen_ns: i64,
 }
 
 impl<T> WorkQueue<T> {
-    /// A queue for so many devices.
+    /// A queue for the given number of devices.
     pub fn new(pace: Pace, devices: usize) -> Self {
         let lane = || Lane {
             waiting: VecDeque::new(),
@@ -109,13 +109,13 @@ impl<T> WorkQueue<T> {
         Self { pace, lanes, waiting: 0, rayless: DueQueue::default() }
     }
 
-    /// Takes a request that casts rays; those of a device come in the order of their times.
+    /// Adds a request with rays; the requests of one device arrive in order of time.
     pub fn push(&mut self, request: Waiting<T>) {
         self.waiting += 1;
         self.lanes[request.device.0].waiting.push_back(request);
     }
 
-    /// Takes one that casts none, or next to none.
+    /// Adds a request with no or almost no rays.
     pub fn push_rayless(&mut self, request: Waiting<T>) {
         self.rayless.push(request.needed, request.item);
     }
@@ -126,7 +126,7 @@ impl<T> WorkQueue<T> {
         Some(Choice::Measure(item, Thinning::None))
     }
 
-    /// What a worker that is free at `now_ns` does about rays: nanoseconds since the first instant, and
+    /// Next request with rays for a worker that is free at `now_ns`: nanoseconds since the first instant,
     /// negative before it.
     pub fn next(&mut self, now_ns: i64) -> Option<Choice<T>> {
         if let Some(hopeless) = self.pop_hopeless(now_ns) {
@@ -141,7 +141,7 @@ impl<T> WorkQueue<T> {
         Some(Choice::Measure(request.item, thinning))
     }
 
-    /// The lane whose oldest request is to be measured first at `now_ns`, of those that have one.
+    /// The queue whose oldest request is to be measured first at `now_ns`; `None` if all are empty.
     fn first_lane(&self, now_ns: i64) -> Option<usize> {
         let fronts = || {
             let lanes = self.lanes.iter().enumerate();
@@ -183,8 +183,8 @@ impl<T> WorkQueue<T> {
         self.lanes[device.0].turnaround.note(took_ns, now_ns);
     }
 
-    /// Gives up what `device` needs then if it cannot be ready any more and is not to be sent; whether it
-    /// did. What is given up need not be pushed.
+    /// Gives up a request of `device` for the time `needed` if it cannot be ready and late packets are not
+    /// sent; returns whether it did. Such a request need not be added.
     pub fn gives_up(&mut self, device: DeviceId, needed: SimTime, now_ns: i64) -> bool {
         let Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } = self.pace else {
             return false;
@@ -197,7 +197,7 @@ impl<T> WorkQueue<T> {
         is_hopeless
     }
 
-    /// Takes out what cannot be ready in time any more, if that is not to be sent.
+    /// Removes a request that cannot be ready in time, if late packets are not sent.
     fn pop_hopeless(&mut self, now_ns: i64) -> Option<Waiting<T>> {
         let Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } = self.pace else {
             return None;
@@ -221,8 +221,8 @@ impl<T> Lane<T> {
 }
 
 impl Pace {
-    /// So much of its look-ahead a device keeps beside one that is behind, nanoseconds: more than the half
-    /// below which rays are left out or a slow answer makes a request hopeless.
+    /// Part of its look-ahead that a device keeps while another is behind, nanoseconds: more than the half
+    /// below which rays are left out, or a slow answer makes a request hopeless.
     fn reserve_ns(self) -> u64 {
         match self {
             Self::Stepped => 0,
@@ -231,7 +231,7 @@ impl Pace {
         }
     }
 
-    /// How many rays a request gets that is needed in `left_ns`, when so many wait.
+    /// Number of rays for a request that is needed in `left_ns`, while `waiting` requests wait.
     fn thinning(self, left_ns: u64, waiting: usize) -> Thinning {
         let Self::RealTime { late: LatePolicy::Thin, ahead_ns, backlog } = self else {
             return Thinning::None;
@@ -257,9 +257,9 @@ impl Turnaround {
         self.mean_ns = (7 * self.mean_ns + took_ns) / 8;
     }
 
-    /// What few take longer than; 0 before anything is known. A slow answer must not stop all that
-    /// would tell otherwise: it is half of `ahead_ns` at most, and counts half after each `ahead_ns`
-    /// without another answer.
+    /// Turnaround time that few requests exceed; 0 before the first answer. It is at most half of `ahead_ns`,
+    /// and halves after each `ahead_ns` without an answer, so that one slow answer does not stop all
+    /// measurements.
     fn likely_ns(&self, now_ns: i64, ahead_ns: u64) -> u64 {
         let likely_ns = (self.mean_ns + 4 * self.deviation_ns).min(ahead_ns / 2);
         let silent_ns = now_ns.saturating_sub(self.seen_ns).max(0) as u64;

@@ -1,6 +1,6 @@
-//! Who measures: threads of this process, or those of others for what casts rays.
+//! Workers: threads of this process, or other processes for measurements with rays.
 //!
-//! Any measurement may be made by anyone, so bytes never depend on who made it.
+//! Any worker may take any measurement, so bytes never depend on the worker.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -19,25 +19,25 @@ use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject};
 use crate::time::Epoch;
 use crate::timing::clock::MonotonicClock;
 
-/// Something to be measured.
+/// A measurement to be made.
 pub struct Job {
-    /// For which device.
+    /// Device that the measurement is for.
     pub device: DeviceId,
-    /// What.
+    /// The device's request.
     pub request: MeasurementRequest,
     /// Sensor that measures.
     pub sensor: Arc<dyn Sensor>,
-    /// From where.
+    /// Pose of the sensor on the body.
     pub body_from_sensor: Transform<Body, frames::Sensor>,
 }
 
 /// Result of a [`Job`].
 pub struct Answer {
-    /// For which device.
+    /// Device that the measurement is for.
     pub device: DeviceId,
     /// The index of the request.
     pub index: u64,
-    /// `None` if it was given up, because its packet would have come too late.
+    /// `None` if the request was given up, because its packet would have been too late.
     pub measured: Option<Measured>,
 }
 
@@ -47,23 +47,23 @@ pub struct Measured {
     pub measurement: Measurement,
     /// Poses, objects and stimuli that the measurement shows.
     pub marks: Marks,
-    /// Time when a worker began with it, as [`Board::now_ns`] has it.
+    /// Start time of the measurement, on the clock of [`Board::now_ns`].
     pub begun_ns: i64,
-    /// Whether it was made with fewer rays than the sensor has.
+    /// Whether the measurement has fewer rays than the sensor.
     pub is_thinned: bool,
 }
 
-/// What casts the rays of a renderer.
+/// Workers that cast the rays of a renderer.
 #[derive(Clone, Copy)]
 pub enum Casters<'a> {
-    /// A number of threads of this process.
+    /// This number of threads of this process.
     Threads(usize),
     /// Other processes.
     Elsewhere(&'a dyn RemoteWorkers),
 }
 
 impl Casters<'_> {
-    /// How many measure at the same time.
+    /// Number of measurements that run at the same time.
     pub fn count(&self) -> usize {
         match self {
             Self::Threads(count) => *count,
@@ -74,35 +74,35 @@ impl Casters<'_> {
 
 /// Workers in other processes, which have a copy of the world.
 pub trait RemoteWorkers: Sync {
-    /// How many measure at the same time, at least one.
+    /// Number of measurements that run at the same time, at least one.
     fn count(&self) -> usize;
 
-    /// A run begins whose first instant is that of `epoch`.
+    /// Starts a run with the first instant `epoch`.
     fn begin(&self, epoch: Epoch);
 
-    /// From now on the fault at `place` among those of the run is this one; `text` has its keys in TOML.
+    /// Replaces the fault with the index `place` in the run; `text` has its keys in TOML.
     fn change_fault(&self, place: usize, fault: &FaultConfig, text: &str);
 
-    /// Works on what casts rays on `board` until it is closed, or nobody takes the answers. Closes it if the
-    /// workers are lost.
+    /// Measures requests with rays of `board` until the board is closed or the answers are no longer
+    /// received. Closes the board if the workers are lost.
     fn work(&self, world: &LiveWorld, board: &Board, answers: &Sender<Answer>, stats: &RenderStats);
 }
 
-/// The kind of jobs that a thread takes.
+/// Kind of jobs that a thread takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trade {
     /// Jobs that cast rays.
     Rays,
-    /// The others: they never wait for a thread that casts.
+    /// Jobs without rays; they never wait for a thread that casts.
     NoRays,
 }
 
-/// Where jobs wait, and where threads ask for the next one.
+/// Queue of jobs, from which threads take the next one.
 pub struct Board {
     state: Mutex<BoardState>,
     has_rays: Condvar,
     has_rayless: Condvar,
-    /// `None` where nothing is ever late.
+    /// Clock of the run; `None` in a recording.
     clock: Option<MonotonicClock>,
 }
 
@@ -114,20 +114,19 @@ struct BoardState {
 }
 
 impl Board {
-    /// A board without jobs, for so many devices.
+    /// An empty board for the given number of devices.
     pub fn new(pace: Pace, clock: Option<MonotonicClock>, devices: usize) -> Self {
         let queue = WorkQueue::new(pace, devices);
         let state = Mutex::new(BoardState { queue, idle: 0, is_closed: false });
         Self { state, has_rays: Condvar::new(), has_rayless: Condvar::new(), clock }
     }
 
-    /// The present instant, nanoseconds since the first and negative before it; 0 where nothing is ever
-    /// late.
+    /// Present instant, nanoseconds since the first one and negative before it; 0 in a recording.
     pub fn now_ns(&self) -> i64 {
         self.clock.map_or(0, |clock| clock.since_start_ns())
     }
 
-    /// Puts a job up, unless it is hopeless; whether it did.
+    /// Adds a job unless it is hopeless; returns whether it did.
     pub fn post(&self, job: Job) -> bool {
         let (device, start) = (job.device, job.request.start);
         let needed = job.request.needed_at();
@@ -154,20 +153,20 @@ impl Board {
         }
     }
 
-    /// Nobody puts anything up any more: threads end when they have done what they do.
+    /// Closes the board: threads end after their present job.
     pub fn close(&self) {
         self.lock().is_closed = true;
         self.has_rays.notify_all();
         self.has_rayless.notify_all();
     }
 
-    /// Whether nobody puts anything up any more.
+    /// Whether the board is closed.
     pub(super) fn is_closed(&self) -> bool {
         self.lock().is_closed
     }
 
-    /// The next job of a trade with the instant at which it was chosen, when there is one; `None` when
-    /// the board is closed.
+    /// Waits for the next job of a kind; returns it with the instant of the choice, or `None` when the board
+    /// is closed.
     pub(super) fn next(&self, trade: Trade) -> Option<(i64, Choice<Job>)> {
         let mut state = self.lock();
         loop {
@@ -199,7 +198,7 @@ impl Board {
     }
 }
 
-/// Works on what is on `board` until it is closed, or nobody takes the answers.
+/// Measures jobs of `board` until it is closed or the answers are no longer received.
 pub fn work(
     world: &LiveWorld,
     board: &Board,
@@ -252,7 +251,7 @@ pub(super) fn measure(
     Measured { measurement, marks, begun_ns, is_thinned: scratch.is_thinned() }
 }
 
-/// Pulses that a request asks for.
+/// Number of pulses in a request.
 pub(super) fn pulses(request: &MeasurementRequest) -> usize {
     match &request.subject {
         Subject::Instant | Subject::Series { .. } => 0,

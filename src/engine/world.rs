@@ -1,4 +1,4 @@
-//! Loads the world of a rig: its scene, what moves in it, and what casts rays into it.
+//! Loads the world of a rig: scene, moving objects, and ray caster.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,22 +15,22 @@ use crate::sensors::lidar::Watch;
 use crate::sensors::weather::Weather;
 use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::joints::Joints;
-use crate::world::loaders;
+use crate::world::loaders::{self, Disk};
 use crate::world::moving::{Bodies, MovingCaster, MovingObject};
 use crate::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings};
 use crate::world::raycast::{BvhCaster, RayCaster};
 use crate::world::scene::Scene;
 use crate::world::trajectory::Trajectory;
 
-/// The world of a rig, ready to be driven through. Shared by all threads.
+/// The world of a rig, ready for measurements. All threads share it.
 pub struct LiveWorld {
     /// Ray caster for pulses.
     pub caster: Box<dyn RayCaster>,
-    /// Where the robot is.
+    /// Trajectory of the robot.
     pub trajectory: Trajectory,
     /// Joints of the robot.
     pub joints: Joints,
-    /// The joint that carries each device, by [`DeviceId`]; `None` for those on the body.
+    /// The joint that carries each device, by [`DeviceId`]; `None` for devices on the body.
     pub carriers: Vec<Option<usize>>,
     /// Moving objects, in the rig's order.
     pub objects: Arc<[MovingObject]>,
@@ -38,13 +38,12 @@ pub struct LiveWorld {
     pub scene: Arc<Scene>,
     /// Objects that are watched for.
     pub watch: Watch,
-    /// Whether sensors tell the truth of their measurements, beside the measurements. It is false unless
-    /// somebody sets it before the world is used.
+    /// Whether sensors return ground truth with their measurements. It must be set before the world is used.
     pub keeps_truth: bool,
-    /// Whether somebody looks at the labels of what lidars see: then these tell the truth of their
-    /// measurements from now on, and no longer when it is false again.
+    /// Whether an observer shows labels of lidar points; while it is set, lidars return ground truth with
+    /// their measurements.
     pub shows_labels: AtomicBool,
-    /// Where World stands on Earth.
+    /// Position of the World frame on Earth.
     pub origin: GeoOrigin,
     /// Weather; `None` if the air is clear.
     pub weather: Option<Weather>,
@@ -61,13 +60,13 @@ pub struct WorldSummary {
     pub instanced_triangles: u64,
     /// Instances.
     pub instances: usize,
-    /// Things that move, the robot aside.
+    /// Number of moving objects, without the robot.
     pub moving_objects: usize,
     /// Bytes of the tracer's trees.
     pub tracer_bytes: usize,
 }
 
-/// What a rig names, before rays can be cast; what `check` needs.
+/// Loaded files of a rig before the ray caster is built; enough for `check`.
 pub struct LoadedWorld {
     /// Static scene.
     pub scene: Scene,
@@ -77,7 +76,7 @@ pub struct LoadedWorld {
     pub joints: Joints,
     /// Moving objects.
     pub objects: Vec<MovingObject>,
-    /// Where World stands on Earth.
+    /// Position of the World frame on Earth.
     pub origin: GeoOrigin,
 }
 
@@ -88,7 +87,7 @@ pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
         tracing::info!("Embree {version}, {path}");
     }
     let colours = rig.devices.iter().any(|device| device.profile.product.sees_colours);
-    let scene = loaders::load(&rig.world.scene, colours)?;
+    let scene = loaders::load(&rig.world.scene, &Disk { colours })?;
     let origin = GeoOrigin::new(rig.origin);
     let motions = rig.world.objects.iter().map(|object| &object.motion);
     let follows = motions.chain([&rig.robot]).any(|motion| motion.follow_ground);
@@ -131,14 +130,14 @@ impl LiveWorld {
         Self::load_with(rig, |_| ())
     }
 
-    /// As [`LiveWorld::load`]; `look` is shown the scene before it is built.
+    /// Like [`LiveWorld::load`]; `look` gets the scene before the ray caster is built.
     pub fn load_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<Self, SetupError> {
         let loaded = load_scene(rig)?;
         look(&loaded.scene);
         Self::build(rig, loaded)
     }
 
-    /// Builds what was loaded, so that rays can be cast into it.
+    /// Builds the ray caster of a loaded world.
     pub fn build(rig: &Rig, loaded: LoadedWorld) -> Result<Self, SetupError> {
         let LoadedWorld { scene, trajectory, joints, objects, origin } = loaded;
         let scene = Arc::new(scene);
@@ -184,8 +183,7 @@ impl LiveWorld {
         })
     }
 
-    /// What the sensor of a device finds itself in, at `body_from_sensor` on the body or on the joint
-    /// that carries it.
+    /// Surroundings of a device's sensor at `body_from_sensor`, on the body or on the joint that carries it.
     pub fn surroundings_of(
         &self,
         device: DeviceId,
@@ -196,7 +194,7 @@ impl LiveWorld {
         Surroundings { carrier, ..self.surroundings(body_from_sensor) }
     }
 
-    /// What a sensor at `body_from_sensor` on the body finds itself in.
+    /// Surroundings of a sensor at `body_from_sensor` on the body.
     pub fn surroundings(&self, body_from_sensor: &Transform<Body, Sensor>) -> Surroundings<'_> {
         Surroundings {
             caster: self.caster.as_ref(),

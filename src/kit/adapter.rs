@@ -1,4 +1,4 @@
-//! How a driver tells what it makes of its sensor, as the user's adapter file says.
+//! The user's adapter file: how a driver reports its observations of the sensor.
 
 use std::path::PathBuf;
 
@@ -7,30 +7,30 @@ use regex::Regex;
 /// Facts about a driver under test.
 #[derive(Clone, Debug)]
 pub struct Adapter {
-    /// A line like this says that the driver is ready. Without it, it is ready once it has run for
+    /// A matching line reports that the driver is ready. Without a pattern, it is ready after
     /// [`Adapter::start_s`].
     pub ready: Option<Regex>,
-    /// The longest time that it may take to be ready, seconds.
+    /// Longest time until the driver is ready, seconds.
     pub ready_within_s: f64,
-    /// How long a driver that says nothing of it takes to be ready, seconds.
+    /// Time until a driver without a `ready` pattern counts as ready, seconds.
     pub start_s: f64,
-    /// How long the sensor is on before a case begins, seconds: what the driver needs to configure it and to become
-    /// steady.
+    /// Time from power-on of the sensor to the start of a case, seconds: the driver configures the sensor and
+    /// becomes steady.
     pub settle_s: f64,
     /// Whether a driver that ends is started again, as a supervisor would.
     pub respawn: bool,
-    /// How what it says is read.
+    /// How to read the driver's reports.
     pub reads: Vec<Read>,
-    /// Functions that judge each case.
+    /// Python functions that check each case.
     pub judges: Vec<PythonJudge>,
-    /// Commands that are asked at the end of each case; what ends with another code than 0 fails it.
+    /// Commands that run at the end of each case; an exit code other than 0 fails the case.
     pub asks: Vec<Vec<String>>,
 }
 
-/// One way in which a driver tells something.
+/// A source of the driver's reports.
 #[derive(Clone, Debug)]
 pub enum Read {
-    /// Lines of its output that are like a pattern, whose named groups are fields.
+    /// Output lines that match a pattern; its named groups are fields.
     Pattern {
         /// The pattern.
         pattern: Regex,
@@ -39,43 +39,42 @@ pub enum Read {
     },
     /// Lines of its output and datagrams to `{report}` that are JSON objects.
     Json {
-        /// Only objects that have these values, by the path of their keys.
+        /// Only objects with these values, by the path of their keys.
         only: Vec<(String, serde_json::Value)>,
-        /// The event; without it the object's own `event`.
+        /// Name of the event (default: the object's own `event`).
         event: Option<String>,
-        /// Fields by the path of the keys that hold them; without any, those of the object.
+        /// Fields, by the path of their keys (default: all fields of the object).
         fields: Vec<(String, String)>,
     },
-    /// A point-cloud file that it writes again and again.
+    /// A point-cloud file that the driver rewrites repeatedly.
     Cloud {
         /// The file, with placeholders.
         path: String,
         /// The event.
         event: String,
     },
-    /// A command that is asked again and again; each time that it ends with 0 is an event, and what it prints may be an
-    /// object of fields.
+    /// A command that runs repeatedly. Each exit code 0 is an event; the output may be an object with fields.
     Ask {
-        /// It, with placeholders.
+        /// The command, with placeholders.
         command: Vec<String>,
-        /// How often, seconds.
+        /// Period of the runs, seconds.
         every_s: f64,
         /// The event.
         event: String,
     },
 }
 
-/// A function in Python that is given what the driver told and the truth, and answers with what is wrong.
+/// A Python function that gets the driver's reports and the ground truth and returns what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonJudge {
-    /// Its file.
+    /// File of the function.
     pub file: PathBuf,
-    /// Its name.
+    /// Name of the function.
     pub function: String,
 }
 
 impl Default for Adapter {
-    /// A driver that tells by the kit's own JSON.
+    /// A driver that reports in the kit's own JSON.
     fn default() -> Self {
         Self {
             ready: None,

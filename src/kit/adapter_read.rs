@@ -15,13 +15,13 @@ const FORMAT: &str = "the format of adapters, docs/DRIVER-TESTS.md";
 /// Most readers, judges and commands.
 const MOST: usize = 50;
 
-/// No adapter file is longer than this.
+/// Largest size of an adapter file, bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Reads the adapter at `path`.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors in the file.
 pub fn load(path: &Path) -> Result<Adapter, Diagnostics> {
     let name = path.display().to_string();
     let source = SourceFile::read(&name, path, MAX_BYTES)

@@ -1,5 +1,5 @@
-//! The rig of a case, run by the program itself as a child process: so that its power can be cut, and nothing of it
-//! stays behind.
+//! The rig of a case. It runs as a child process of the same program, so that its power can be cut and no
+//! state remains.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -14,12 +14,12 @@ use crate::kit::clock;
 use crate::kit::group::Group;
 use crate::links::part_file::part_of;
 
-/// How long a rig may take to load its world and to send its first byte.
+/// Longest time for a rig to load its world and send its first byte.
 const LOADING: Duration = Duration::from_secs(60);
-/// How long a run may take to end after its time, with all of its files.
+/// Longest time for a run to end and complete its files.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// A packet that left later than this may be why something was wrong, ms.
+/// Lateness from which a packet may explain a failure, ms.
 const LATE_MS: f64 = 150.0;
 
 /// Bench that runs a rig.
@@ -29,22 +29,22 @@ pub struct Bench {
     pub menura: PathBuf,
     /// The rig's file.
     pub rig: PathBuf,
-    /// Its keys that are different, `KEY=VALUE`.
+    /// Keys that replace those of the rig, `KEY=VALUE`.
     pub sets: Vec<String>,
-    /// Where its files go.
+    /// Folder for files.
     pub folder: PathBuf,
-    /// The mark of the case; the rig's processes have one of their own, so that they end without the driver.
+    /// Mark of the case. The rig's processes have a mark of their own, so that they end without the driver.
     pub mark: String,
 }
 
-/// One stretch for which the sensor has power.
+/// A period for which the sensor has power.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     /// Counts from 1.
     pub number: usize,
-    /// The civil time at its beginning.
+    /// Civil time at the start.
     pub start_utc: jiff::Timestamp,
-    /// How long it lasts, seconds.
+    /// Duration, seconds.
     pub lasts_s: f64,
     /// `[[fault]]`s as TOML.
     pub faults: String,
@@ -138,10 +138,11 @@ impl Bench {
         Ok(RunningRig { group, first_instant, reader: Some(reader), log })
     }
 
-    /// Records what a stretch sent once more: the same seed gives the same bytes. The files' folder.
+    /// Records again what was sent in a period with power: the same seed gives the same bytes. Returns the
+    /// folder of the files.
     ///
     /// # Errors
-    /// What went wrong.
+    /// A message about the error.
     pub fn record(
         &self,
         stretch: &Stretch,
@@ -190,7 +191,7 @@ impl Bench {
         words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// How late packets of `device` left in a stretch, if some were so late that a driver may have suffered.
+    /// Lateness of `device`'s packets in a period with power, if it may have affected a driver.
     pub fn lateness(&self, stretch: &Stretch, device: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.file(stretch, "report", "json")).ok()?;
         let report: Report = serde_json::from_str(&text).ok()?;
@@ -203,10 +204,10 @@ impl Bench {
 }
 
 impl RunningRig {
-    /// Waits until it has begun to run; the instant at which it did.
+    /// Waits until the rig runs; returns its first instant.
     ///
     /// # Errors
-    /// It ended before, and what it said; or it takes too long.
+    /// The rig ended early, with its output; or it takes too long.
     pub fn first_instant(&mut self) -> Result<Instant, String> {
         let until = clock::now() + LOADING;
         loop {
@@ -224,13 +225,13 @@ impl RunningRig {
         }
     }
 
-    /// Cuts its power.
+    /// Cuts the sensor's power: kills the rig.
     pub fn cut(mut self) {
         self.group.kill();
         self.finish();
     }
 
-    /// Waits for its end, which is due; whether it came in time.
+    /// Waits for the planned end of the rig; returns whether it ended in time.
     pub fn end(mut self) -> bool {
         let is_in_time = self.group.wait(ENDING).is_some();
         self.group.end(ENDING);
@@ -245,7 +246,7 @@ impl RunningRig {
     }
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:,+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

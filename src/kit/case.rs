@@ -1,4 +1,4 @@
-//! One case of a suite: what happens to a sensor, and what is expected of its driver.
+//! One case of a suite: events that happen to a sensor, and expectations of its driver.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use crate::kit::expectation::Expectation;
 use crate::kit::rig_source::RigSource;
 
-/// A case, as its suite says.
+/// A case as its suite defines it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// Unique among the cases of a run.
     pub name: String,
-    /// The suite that it stands in.
+    /// Suite that contains the case.
     pub suite: String,
     /// Events of the case, in a few words.
     pub title: String,
@@ -20,18 +20,19 @@ pub struct Case {
     pub real: String,
     /// Behaviour of a good driver.
     pub good: String,
-    /// Patterns of the profiles that it is for; empty for all.
+    /// Patterns of the profiles that the case is for; empty for all.
     pub profiles: Vec<String>,
-    /// The rig that it needs, if the user names none.
+    /// Rig of the case if the user names none.
     pub rig: Option<RigSource>,
-    /// Whether the driver is ready before the sensor is switched on; `None` leaves it to the link: a serial line has to
-    /// be there before a driver can open it.
+    /// Whether the driver must be ready before the sensor is switched on. `None`: depends on the link,
+    /// because a serial line must exist before a driver can open it.
     pub driver_first: Option<bool>,
     /// How long after the sensor the driver is started, seconds, if the sensor is first.
     pub driver_after_s: f64,
-    /// How long it is watched, seconds. All times of a case count from when the driver has settled.
+    /// Duration of the case, seconds. All times of a case count from the moment at which the driver has
+    /// settled.
     pub lasts_s: f64,
-    /// The civil time of its first instant, if that matters; the sensor is switched on before it.
+    /// Civil time of the first instant, if it matters; the sensor is switched on earlier.
     pub start_utc: Option<jiff::Timestamp>,
     /// Keys of the rig that are different, `KEY=VALUE`; `{device}` is the device under test.
     pub set: Vec<String>,
@@ -39,7 +40,7 @@ pub struct Case {
     pub env: Vec<String>,
     /// Faults of the device, by the keys of `[[fault]]`.
     pub faults: Vec<CaseFault>,
-    /// When the sensor loses its power.
+    /// Times at which the sensor loses its power.
     pub power_cuts: Vec<PowerCut>,
     /// Time when the driver is killed and started again, seconds.
     pub driver_restarts_s: Vec<f64>,
@@ -58,16 +59,16 @@ pub struct Case {
 pub struct CaseFault {
     /// The kind.
     pub kind: String,
-    /// Time when it begins, seconds of the case.
+    /// Start of the fault, seconds of the case.
     pub start_s: f64,
-    /// The device that has it, if it is not the one under test: the receiver at its GPS cable.
+    /// Whether the fault is of the GNSS receiver at the device's GPS cable instead of the device under test.
     pub on_cable: bool,
-    /// Its other keys with their values in TOML.
+    /// Other keys of the fault with their values in TOML.
     pub keys: Vec<(String, String)>,
 }
 
 impl CaseFault {
-    /// It as an inline table of TOML, on `device`, in a run in which the case begins after `settle_s`.
+    /// The fault as an inline table of TOML for `device`, in a run in which the case begins after `settle_s`.
     pub fn toml(&self, name: &str, device: &str, settle_s: f64) -> String {
         let mut text = format!(
             "{{ name = \"{name}\", device = \"{device}\", kind = \"{}\", start_s = {:?}",
@@ -84,9 +85,9 @@ impl CaseFault {
 /// A sensor without power for a while.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerCut {
-    /// Time when it goes off, seconds of the case.
+    /// Time of the power cut, seconds of the case.
     pub off_s: f64,
-    /// Time when it is on again.
+    /// Time when power returns, seconds of the case.
     pub on_s: f64,
     /// Keys of the rig that are different from then on, `KEY=VALUE`; `{device}` is the device under test.
     pub set: Vec<String>,
@@ -95,7 +96,7 @@ pub struct PowerCut {
 /// The clock of the driver's computer is set to another time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockStep {
-    /// When, seconds of the case.
+    /// Time of the event, seconds of the case.
     pub at_s: f64,
     /// Step of the clock, seconds; negative for a step back.
     pub by_s: f64,
@@ -104,36 +105,37 @@ pub struct ClockStep {
 /// A form that is sent to the device's web interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebPost {
-    /// When, seconds of the case.
+    /// Time of the event, seconds of the case.
     pub at_s: f64,
-    /// Its path, `/cgi/setting`.
+    /// Path of the request, such as `/cgi/setting`.
     pub path: String,
     /// Body of the request, `rpm=300`.
     pub body: String,
 }
 
-/// Somebody else who sends datagrams to the driver, or to the device.
+/// A rogue sender: another program that sends datagrams to the driver or to the device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stranger {
     /// The data.
     pub sends: Sends,
-    /// From when on, seconds of the case.
+    /// Start, seconds of the case.
     pub start_s: f64,
-    /// For how long, seconds.
+    /// Duration, seconds.
     pub duration_s: f64,
-    /// Datagrams a second; a twin sends at its own rate.
+    /// Datagrams per second; a second unit sends at its own rate.
     pub rate_hz: f64,
-    /// Bytes of each datagram of garbage; random if there is none.
+    /// Size of each datagram of garbage, bytes (default: random).
     pub size_bytes: Option<u16>,
-    /// Where the datagrams come from, an address of this machine; port 0 is any.
+    /// Source address of the datagrams, an address of this machine; port 0: any.
     pub from: SocketAddr,
     /// Keys of the rig that differ in a twin.
     pub set: Vec<String>,
-    /// A capture of a real unit (a twin), sent in place of what Menura records.
+    /// A capture of a real unit (a second unit), instead of a recording by Menura.
     pub capture: Option<PathBuf>,
-    /// The datagrams that are sent in turn, of one who sends bytes.
+    /// Datagrams that a sender of given bytes sends in turn.
     pub datagrams: Vec<Vec<u8>>,
-    /// The control of the device to which they go, by its key in a rig; the driver if there is none.
+    /// The device's control that receives the datagrams, by its key in a rig (default: the driver receives
+    /// them).
     pub to: Option<String>,
 }
 
@@ -144,18 +146,18 @@ pub enum Sends {
     Garbage,
     /// Data of a second unit of the same product.
     Twin,
-    /// Given datagrams, in turn.
+    /// The given datagrams, in turn.
     Bytes,
 }
 
 impl Case {
-    /// Whether it is for a profile of this name.
+    /// Whether the case is for the profile with this name.
     pub fn fits_profile(&self, profile: &str) -> bool {
         self.profiles.is_empty() || self.profiles.iter().any(|pattern| fits(pattern, profile))
     }
 }
 
-/// Whether `name` is as `pattern` says, in which `*` stands for any letters.
+/// Whether `name` matches `pattern`, in which `*` stands for any letters.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(start) else { return false };

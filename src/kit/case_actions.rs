@@ -1,4 +1,4 @@
-//! What happens in a case, in its order.
+//! Events of a case, in order.
 
 use crate::kit::bench::Stretch;
 use crate::kit::case::{Case, ClockStep, WebPost};
@@ -6,9 +6,9 @@ use crate::kit::case::{Case, ClockStep, WebPost};
 /// Something that happens at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Action<'a> {
-    /// When, seconds of the case.
+    /// Time of the event, seconds of the case.
     pub at_s: f64,
-    /// What.
+    /// Kind of the event.
     pub what: What<'a>,
 }
 
@@ -17,11 +17,11 @@ pub(super) struct Action<'a> {
 pub(super) enum What<'a> {
     /// The sensor loses its power.
     Off,
-    /// The device has power again.
+    /// Power returns.
     On,
-    /// The driver is killed and started again.
+    /// The driver is killed and restarted.
     RestartDriver,
-    /// The device is told something by its web interface.
+    /// A setting is sent to the device's web interface.
     Post(&'a WebPost),
     /// The clock of the driver's computer is set.
     StepClock(&'a ClockStep),
@@ -41,8 +41,8 @@ pub(super) fn actions(case: &Case) -> Vec<Action<'_>> {
     actions
 }
 
-/// The stretches for which `device` has power. `faults` are those of the first, which begins at `start_utc`; the case
-/// begins `settle_s` later.
+/// Periods for which `device` has power. `faults` are the faults of the first period, which begins at
+/// `start_utc`; the case begins `settle_s` later.
 pub(super) fn stretches(
     case: &Case,
     device: &str,

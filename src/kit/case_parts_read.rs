@@ -7,7 +7,7 @@ use crate::kit::case::{CaseFault, ClockStep, PowerCut, Sends, Stranger, WebPost}
 use crate::kit::stranger::{ADDRESS, LONGEST};
 use crate::kit::toml_fields::{FORMAT, pairs, seconds, toml_of};
 
-/// Reads a fault. Its own keys are for the reader of rigs to judge: which there are depends on the kind.
+/// Reads a fault. The reader of rigs checks the keys that depend on the kind.
 pub(super) fn fault(mut table: TableReader<'_>) -> Option<CaseFault> {
     let kind = table.required("kind").text("a kind of fault, docs/FAULTS.md");
     let start_s = table.required("start_s").number(&seconds(0.0));

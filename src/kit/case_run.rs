@@ -24,34 +24,34 @@ use crate::kit::verdict::{Complaint, Outcome, Verdict};
 use crate::kit::web;
 use crate::links::part_file::PartFile;
 
-/// How long a recording for the evidence may take.
+/// Longest time for a recording of the evidence.
 const RECORDING: Duration = Duration::from_secs(90);
-/// How long a command that is asked at the end may take.
+/// Longest time for a command at the end of a case.
 const ASKING: Duration = Duration::from_secs(20);
-/// How long a pseudo-terminal may take to be there.
+/// Longest time until a pseudo-terminal exists.
 const TERMINAL: Duration = Duration::from_secs(5);
-/// A machine that gives no processor for so long may be why something was wrong.
+/// Longest pause of this process; a longer one may explain a failure.
 const STALLED: Duration = Duration::from_millis(400);
-/// Total wait for the driver after which the same holds, too.
+/// Total wait of the driver for a processor; a longer one may explain a failure.
 const WAITED: Duration = Duration::from_millis(700);
-/// Complaints whose moments are shown.
+/// Number of complaints whose evidence is shown.
 const MOMENTS: usize = 2;
 
-/// All that one case needs.
+/// Inputs of one case.
 pub struct CaseRun<'a> {
     /// The case.
     pub case: &'a Case,
-    /// Its rig.
+    /// Rig of the case.
     pub bench: Bench,
     /// The device under test.
     pub device: String,
-    /// Its links.
+    /// Links of the case.
     pub links: CaseLinks,
-    /// Its faults as TOML.
+    /// Faults of the case in TOML.
     pub faults: String,
     /// The civil time when the sensor is switched on.
     pub start_utc: jiff::Timestamp,
-    /// How long after that the case begins, seconds.
+    /// Time from power-on to the start of the case, seconds.
     pub settle_s: f64,
     /// The command that starts the driver.
     pub command: &'a [String],
@@ -63,15 +63,15 @@ pub struct CaseRun<'a> {
     pub truth: Truth,
     /// The file of the device's calibration.
     pub calibration: Option<PathBuf>,
-    /// The clock of the driver's computer, if it is to be set.
+    /// Clock of the driver's computer, if the case sets it.
     pub clock: Option<HostClock>,
     /// Seed of the random draws.
     pub seed: u64,
     /// Whether the files are to stay.
     pub keep: bool,
-    /// What was wrong with what the driver told in each earlier attempt, if this is the last one; else nothing.
+    /// Complaints about values in each earlier attempt, if this is the last attempt; else empty.
     pub wrong_before: Vec<String>,
-    /// Whether to stop at once.
+    /// Stops the case at once when set.
     pub stop: &'a AtomicBool,
 }
 
@@ -84,13 +84,13 @@ struct Seen {
     life: Life,
     /// Whether the rig was done when its time was over.
     ended_in_time: bool,
-    /// Why the case cannot be made: what the device's web interface does not take, for one.
+    /// Why the case cannot be run, for example because the device's web interface refuses a setting.
     refusal: Option<String>,
     complaints: Vec<Complaint>,
     notes: Vec<String>,
 }
 
-/// Adds what every case tells.
+/// Adds the placeholders that every case has.
 pub fn add_common(known: &mut Placeholders, case: &str, dir: &str, report: &str, menura: &str) {
     let (host, port) = report.rsplit_once(':').unwrap_or((report, ""));
     known.add("report_host", host);
@@ -101,7 +101,7 @@ pub fn add_common(known: &mut Placeholders, case: &str, dir: &str, report: &str,
 }
 
 impl CaseRun<'_> {
-    /// Runs it; what came of it, with all that `outcome` is to say.
+    /// Runs the case; returns the verdict and fills in `outcome`.
     pub fn run(self, outcome: &mut Outcome) -> Verdict {
         let seen = match self.watch() {
             Ok(seen) => seen,
@@ -130,7 +130,7 @@ impl CaseRun<'_> {
         verdict
     }
 
-    /// State of this machine that may explain a failure.
+    /// A condition of this machine that may explain a failure.
     fn excuse(&self, seen: &Seen) -> Option<String> {
         if !seen.ended_in_time {
             return Some("the rig was not done when its time was over".into());
@@ -204,7 +204,7 @@ impl CaseRun<'_> {
         Ok(seen)
     }
 
-    /// Lets everything happen, in its order.
+    /// Carries out all events in order.
     fn play<'scope>(
         &'scope self,
         driver: &'scope Driver<'scope>,
@@ -337,7 +337,7 @@ impl CaseRun<'_> {
         }
     }
 
-    /// Asks the commands that judge each case at its end.
+    /// Runs the commands that check each case at its end.
     fn ask(&self, known: &Placeholders) -> Result<Vec<Complaint>, String> {
         let mut complaints = Vec::new();
         for ask in &self.adapter.asks {
@@ -357,7 +357,7 @@ impl CaseRun<'_> {
         Ok(complaints)
     }
 
-    /// Judges what was seen.
+    /// The verdict about the observations.
     fn verdict(&self, seen: &Seen, outcome: &mut Outcome) -> (Verdict, Vec<Complaint>) {
         let start_unix_s = self.start_utc.as_nanosecond() as f64 / 1e9;
         let seconds = |at: Instant| match at.checked_duration_since(seen.zero) {
@@ -416,7 +416,8 @@ impl CaseRun<'_> {
         (Verdict::Passed, complaints)
     }
 
-    /// Shows what was on the wire and what the driver said around what was wrong, and how to have it again.
+    /// Adds the evidence to the outcome: packets and output around the failure, and the command that repeats
+    /// them.
     fn show(&self, seen: &Seen, outcome: &mut Outcome) {
         let commands = seen.stretches.iter().map(|stretch| {
             let out = self.bench.folder.join(format!("capture-{}", stretch.number));
@@ -500,13 +501,13 @@ impl CaseRun<'_> {
     }
 }
 
-/// Whether it is about the driver's process alone, and not about what it tells.
+/// Whether the expectation concerns only the driver's process, not its reports.
 fn is_of_process(expectation: &crate::kit::expectation::Expectation) -> bool {
     use crate::kit::expectation::Check;
     matches!(expectation.check, Check::Alive | Check::Memory { .. } | Check::SaysNot(_))
 }
 
-/// Has everything of a case end, however it ends.
+/// Ends all processes and threads of a case when dropped.
 struct EndOfCase<'a> {
     over: &'a AtomicBool,
     driver: &'a Driver<'a>,

@@ -1,4 +1,4 @@
-//! The clock by which cases are watched: drivers and rigs are other processes and live in real time.
+//! The clock of cases: real time, because drivers and rigs are other processes.
 
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// The points in a file of this name; `None` if it is not whole, because it is being written.
+/// The points in a file of this name; `None` if the file is incomplete because it is being written.
 pub fn read(name: &str, bytes: &[u8]) -> Option<Vec<[f32; 3]>> {
     if name.to_ascii_lowercase().ends_with(".pcd") { pcd(bytes) } else { text(bytes) }
 }
@@ -13,7 +13,7 @@ pub fn fields(points: &[[f32; 3]]) -> Map<String, Value> {
     Map::from_iter([("points".to_owned(), Value::Array(points.collect()))])
 }
 
-/// A point a line; what does not begin with three numbers, such as a head, is left out.
+/// One point per line; lines that do not begin with three numbers, such as a header, are ignored.
 fn text(bytes: &[u8]) -> Option<Vec<[f32; 3]>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let line = |line: &str| {

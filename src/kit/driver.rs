@@ -13,25 +13,25 @@ use crate::kit::group::{Group, computer_memory_bytes};
 use crate::kit::listener::Listener;
 use crate::kit::placeholders::Placeholders;
 
-/// How often it is looked at.
+/// Period of checks.
 const TICK: Duration = Duration::from_millis(50);
-/// How long it may take to end when it is asked to.
+/// Longest time for the driver to end after a request.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// The share of this computer's memory with which a driver is ended, before it takes all of it from everybody.
+/// Share of this computer's memory above which the driver is killed, before other programs suffer.
 const MOST_MEMORY: f64 = 0.5;
 
-/// How a driver is started.
+/// Inputs for the start of a driver.
 pub struct Start<'a> {
     /// The command, filled in.
     pub command: &'a [String],
     /// Environment of the case, `NAME=VALUE`.
     pub env: &'a [String],
-    /// Placeholders with facts about its sensor.
+    /// Placeholders with facts about the sensor.
     pub placeholders: &'a Placeholders,
     /// Facts about the driver.
     pub adapter: &'a Adapter,
-    /// The mark of its processes.
+    /// Mark of the driver's processes.
     pub mark: &'a str,
 }
 
@@ -45,7 +45,7 @@ pub struct Driver<'a> {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How it ended by itself, and when; the first time.
+    /// First unrequested end of the driver: time and reason.
     ended: Option<(Instant, String)>,
     memory: Vec<(Instant, u64)>,
     /// The longest time for which this machine gave the kit no processor.
@@ -57,18 +57,18 @@ struct State {
 /// Life of a driver.
 #[derive(Debug)]
 pub struct Life {
-    /// How it ended by itself, and when, if it did and was not started again.
+    /// Time and reason of an unrequested end, unless the driver was restarted.
     pub ended: Option<(Instant, String)>,
-    /// Its memory over time, bytes.
+    /// Memory of the driver over time, bytes.
     pub memory: Vec<(Instant, u64)>,
-    /// The longest time for which this machine gave whoever watched it no processor.
+    /// Longest time for which the watching thread had no processor.
     pub stalled: Duration,
-    /// How long the driver waited for a processor in all.
+    /// Total time for which the driver waited for a processor.
     pub waited: Duration,
 }
 
 impl<'a> Driver<'a> {
-    /// One that is not started yet.
+    /// A driver that is not started yet.
     pub fn new(start: Start<'a>) -> Self {
         Self {
             start,
@@ -78,10 +78,10 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Starts it, and threads of `scope` that listen to what it says until it ends.
+    /// Starts the driver, and threads of `scope` that read its output until it ends.
     ///
     /// # Errors
-    /// There is no such program, or it cannot be started.
+    /// The program does not exist or cannot be started.
     pub fn launch<'scope>(
         &'scope self,
         listener: &'scope Listener<'_>,
@@ -106,7 +106,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Waits until it is ready; what is wrong if it does not become so.
+    /// Waits until the driver is ready; returns a message if it does not become ready.
     pub fn wait_ready(&self, listener: &Listener<'_>, stop: &AtomicBool) -> Result<(), String> {
         let adapter = self.start.adapter;
         let begun = clock::now();
@@ -134,7 +134,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Watches over its life and its memory until [`Driver::finish`].
+    /// Monitors the driver's process and memory until [`Driver::finish`].
     pub fn watch<'scope>(
         &'scope self,
         listener: &'scope Listener<'_>,
@@ -163,7 +163,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Ends it if it has so many `bytes` of memory that nothing else could go on.
+    /// Kills the driver if its `bytes` of memory endanger other programs.
     fn end_if_it_takes_too_much(&self, bytes: u64) {
         if (bytes as f64) < MOST_MEMORY * computer_memory_bytes() as f64 {
             return;
@@ -177,10 +177,10 @@ impl<'a> Driver<'a> {
         state.ended.get_or_insert_with(|| (clock::now(), how));
     }
 
-    /// Kills it and starts it again.
+    /// Kills and restarts the driver.
     ///
     /// # Errors
-    /// As [`Driver::launch`].
+    /// See [`Driver::launch`].
     pub fn restart<'scope>(
         &'scope self,
         listener: &'scope Listener<'_>,
@@ -193,12 +193,12 @@ impl<'a> Driver<'a> {
         self.launch(listener, scope)
     }
 
-    /// Whether it has ended by itself.
+    /// Whether the driver ended without a request.
     pub fn has_ended(&self) -> bool {
         self.how_it_ended().is_some()
     }
 
-    /// How it ended, if it has, by itself.
+    /// How the driver ended, if without a request.
     fn how_it_ended(&self) -> Option<String> {
         use std::os::unix::process::ExitStatusExt;
         let mut group = self.group.lock().expect("no holder panics");
@@ -213,7 +213,7 @@ impl<'a> Driver<'a> {
         Some(how)
     }
 
-    /// Ends it with all that it has started; what came of it until then.
+    /// Ends the driver with all processes that it started; returns its record.
     pub fn finish(&self) -> Life {
         self.over.store(true, Ordering::Relaxed);
         let had_ended = self.has_ended();

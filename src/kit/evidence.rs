@@ -1,4 +1,4 @@
-//! What was on the wire, and what the driver said, around the moment at which something was wrong.
+//! Evidence: packets and driver output around the moment of a failure.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -10,17 +10,17 @@ use crate::wire::ethernet::Content;
 
 /// Packets that are shown before and after the moment.
 const PACKETS_AROUND: usize = 3;
-/// Bytes that are shown of each.
+/// Number of bytes shown of each packet.
 const BYTES_SHOWN: usize = 24;
 /// Rows of the fault log that are shown.
 const FAULT_ROWS: usize = 8;
 /// Lines of the driver that are shown before and after.
 const LINES_AROUND: usize = 8;
-/// No more of a serial recording is read.
+/// Largest part of a serial recording that is read, bytes.
 const MAX_SERIAL_BYTES: u64 = 64 << 20;
 
-/// What a device sent around `at_s` of its recording in `folder`, which began at `start_unix_ns`; empty if nothing can be
-/// said.
+/// Packets of a device around `at_s` of its recording in `folder`, which began at `start_unix_ns`; empty if
+/// they cannot be found.
 pub fn packets(folder: &Path, device: &str, start_unix_ns: i128, at_s: f64) -> String {
     let capture = folder.join(format!("{device}.pcap"));
     let bytes = folder.join(format!("{device}.bin"));
@@ -89,7 +89,7 @@ fn serial(path: &Path, at_s: f64) -> String {
     text.trim_end().to_owned()
 }
 
-/// Bytes as people compare them.
+/// Bytes in hexadecimal digits.
 fn hex(bytes: &[u8]) -> String {
     let shown: Vec<_> = bytes.iter().take(BYTES_SHOWN).map(|byte| format!("{byte:02x}")).collect();
     let rest = if bytes.len() > BYTES_SHOWN { " ..." } else { "" };

@@ -1,43 +1,43 @@
-//! What a case expects of a driver, as data.
+//! Expectations of a driver in a case, as data.
 
 use std::fmt;
 
 use regex::Regex;
 
-/// Stands for every event that tells something of the sensor.
+/// Matches every event that reports sensor data.
 pub const ANY: &str = "any";
 
-/// One expectation, in a stretch of the case.
+/// One expectation, for a period of the case.
 #[derive(Clone, Debug)]
 pub struct Expectation {
-    /// What.
+    /// The expectation itself.
     pub check: Check,
-    /// From when on, seconds of the case.
+    /// Start of the period, seconds of the case.
     pub from_s: f64,
-    /// Until when; the end of the case if there is none.
+    /// End of the period (default: the end of the case).
     pub to_s: Option<f64>,
 }
 
-/// What is expected. `of` is the event that a driver tells: `points`, `fix`, `imu`, the user's own, or [`ANY`].
+/// What is expected. `of` names the driver's event: `points`, `fix`, `imu`, the user's own, or [`ANY`].
 #[derive(Clone, Debug)]
 pub enum Check {
     /// Number of events a second.
     Rate {
         /// The event.
         of: String,
-        /// At least so many, Hz.
+        /// Lowest rate, Hz.
         at_least_hz: f64,
-        /// At most so many, Hz.
+        /// Highest rate, Hz.
         at_most_hz: f64,
     },
-    /// No time without an event is longer.
+    /// Longest time without an event.
     Gap {
         /// The event.
         of: String,
         /// Seconds.
         at_most_s: f64,
     },
-    /// The event is told so often.
+    /// Number of events.
     Count {
         /// The event.
         of: String,
@@ -46,7 +46,7 @@ pub enum Check {
         /// At most.
         at_most: u64,
     },
-    /// The event is told again within a time from the stretch's beginning on, and goes on.
+    /// Events resume within a time after the start of the period, and continue.
     Resumes {
         /// The event.
         of: String,
@@ -57,16 +57,16 @@ pub enum Check {
     PointRate {
         /// The event.
         of: String,
-        /// At least so many, Hz.
+        /// Lowest rate, Hz.
         at_least_hz: f64,
-        /// At most so many, Hz.
+        /// Highest rate, Hz.
         at_most_hz: f64,
     },
     /// A reported value is near the truth.
     NearTruth {
         /// The event.
         of: String,
-        /// How near.
+        /// Allowed deviation.
         near: Nearness,
     },
     /// A field is within limits.
@@ -79,17 +79,17 @@ pub enum Check {
         least: f64,
         /// At most.
         most: f64,
-        /// The share that may be outside.
+        /// Share of values that may be outside.
         share: f64,
     },
-    /// A field is not told.
+    /// Events do not have a field.
     TellsNot {
         /// The event.
         of: String,
         /// The field.
         field: String,
     },
-    /// A field that is a time goes on as time does: from one event to the next it advances by what has passed.
+    /// A field is a time: from one event to the next it advances by the time that has passed.
     Steady {
         /// The event.
         of: String,
@@ -100,7 +100,7 @@ pub enum Check {
     },
     /// A line of the driver's output is like this.
     Says(Regex),
-    /// No line is.
+    /// No output line matches.
     SaysNot(Regex),
     /// The driver's process is alive at the end.
     Alive,
@@ -113,23 +113,23 @@ pub enum Check {
     },
 }
 
-/// How near to the truth something has to be.
+/// Allowed deviation from the ground truth.
 #[derive(Clone, Debug)]
 pub struct Nearness {
     /// The compared quantity.
     pub quantity: Quantity,
     /// Farther than this is wrong, in the quantity's unit.
     pub tolerance: f64,
-    /// The share that may be wrong.
+    /// Share of values that may be wrong.
     pub share: f64,
-    /// The fewest values that have to be told.
+    /// Least number of values.
     pub at_least: u64,
     /// Expected delay of times behind the run's time, seconds.
     pub behind_s: f64,
 }
 
 impl Check {
-    /// Whether it is about what a driver tells, and not about when or how often.
+    /// Whether the expectation concerns the values of a driver's reports, not their times or number.
     pub fn is_about_values(&self) -> bool {
         match self {
             Self::NearTruth { near, .. } => near.quantity != Quantity::Time,
@@ -156,7 +156,7 @@ words!(Quantity: "range" => Range, "position" => Position, "height" => Height, "
 /// Quantities that can be compared with the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Distance of each point from the nearest surface in its direction, m.
+    /// Distance of each point from the nearest surface along its beam, m.
     Range,
     /// Latitude and longitude, m along the ground.
     Position,
@@ -170,12 +170,13 @@ pub enum Quantity {
     Force,
     /// The length of the angular rate, rad/s.
     Rate,
-    /// Whatever the event tells of range, position and force, each by its [`Quantity::usual_error`].
+    /// All quantities of the event among range, position and force, each within its
+    /// [`Quantity::usual_error`].
     Usual,
 }
 
 impl Quantity {
-    /// Its unit.
+    /// Unit of the quantity.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Range | Self::Position | Self::Height | Self::Altitude => "m",
@@ -186,7 +187,7 @@ impl Quantity {
         }
     }
 
-    /// The fields that a driver tells it by.
+    /// Names of the event's fields that hold the quantity.
     pub fn fields(self) -> &'static [&'static str] {
         match self {
             Self::Range => &["points"],
@@ -210,7 +211,7 @@ impl Quantity {
     }
 }
 
-/// `at least 3` and so on; nothing for what is not limited.
+/// Text of the limits, such as `at least 3`; empty without limits.
 fn limits(least: f64, most: f64, unit: &str) -> String {
     match (least > f64::MIN, most < f64::MAX) {
         (true, true) => format!("{least} to {most}{unit}"),

@@ -1,4 +1,4 @@
-//! Process groups: started, measured and ended as a whole, so that nothing stays behind.
+//! Process groups: started, measured and ended as a whole, so that no process remains.
 
 use std::fs;
 use std::io;
@@ -10,43 +10,43 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::kit::clock;
 
-/// Processes that carry this variable with the same value belong to one case.
+/// Environment variable that marks the processes of one case by the same value.
 pub const MARK: &str = "MENURA_TEST";
-/// Number of times processes with a mark are looked for at most, until there is none.
+/// Largest number of searches for processes with a mark, until none is found.
 const PASSES: usize = 100;
-/// In how many of these in a row there has to be none.
+/// Number of consecutive searches that must find none.
 const ENOUGH_EMPTY: usize = 3;
 /// How often the processes of a group are searched for.
 const SEARCH: Duration = Duration::from_millis(500);
-/// How often an end is looked for.
+/// Period of checks for an end.
 const TICK: Duration = Duration::from_millis(5);
 
-/// A process with all that it starts. It ends when this is dropped.
+/// A process with all its descendants. They end when this is dropped.
 #[derive(Debug)]
 pub struct Group {
     child: Child,
     mark: String,
     status: Option<ExitStatus>,
-    /// When its processes were last searched for, and those that were found.
+    /// Time and result of the last search for processes of the group.
     found: Option<(Instant, Vec<i32>)>,
 }
 
 impl Group {
-    /// Starts `command` as the head of a group of its own, marked with `mark`.
+    /// Starts `command` as the leader of its own group, marked with `mark`.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The command cannot be started.
     pub fn start(command: &mut Command, mark: &str) -> io::Result<Self> {
         let child = command.env(MARK, mark).process_group(0).spawn()?;
         Ok(Self { child, mark: mark.to_owned(), status: None, found: None })
     }
 
-    /// The process, for its pipes.
+    /// The first process, for its pipes.
     pub fn child(&mut self) -> &mut Child {
         &mut self.child
     }
 
-    /// How its first process ended, if it has.
+    /// Exit status of the first process, if it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {
             self.status = self.child.try_wait().ok().flatten();
@@ -54,7 +54,7 @@ impl Group {
         self.status
     }
 
-    /// Waits for its end, at most for `patience`.
+    /// Waits for the end of the first process, at most for `patience`.
     pub fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
         let until = clock::now() + patience;
         while self.ended().is_none() && clock::now() < until {
@@ -63,7 +63,7 @@ impl Group {
         self.status
     }
 
-    /// Asks it to end, and ends it if it has not after `patience`; what it has started goes with it.
+    /// Requests the end of the group, and kills it after `patience`; descendants end as well.
     pub fn end(&mut self, patience: Duration) {
         if self.ended().is_none() {
             self.signal(Signal::TERM);
@@ -72,7 +72,7 @@ impl Group {
         self.kill();
     }
 
-    /// Ends it at once, as a power cut would.
+    /// Kills the group at once, like a power cut.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         if self.ended().is_none() {
@@ -81,8 +81,7 @@ impl Group {
         kill_marked(&self.mark);
     }
 
-    /// Resident memory of all of its processes, bytes. A new process counts half a second after it
-    /// has begun at the latest.
+    /// Resident memory of the group, bytes. A new process is included after half a second at the latest.
     pub fn memory_bytes(&mut self) -> u64 {
         // The search reads a file of every process of this computer.
         let last = self.found.take().filter(|(at, _)| at.elapsed() < SEARCH);
@@ -97,7 +96,7 @@ impl Group {
         kb * 1024
     }
 
-    /// Its processes as they are now.
+    /// Present processes of the group.
     fn members(&self) -> Vec<i32> {
         let is_own = |pid: &i32| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -108,7 +107,7 @@ impl Group {
         processes().filter(is_own).collect()
     }
 
-    /// How long its first process has waited for a processor so far, though it could have run.
+    /// Total time for which the first process was ready to run but had no processor.
     pub fn waited(&self) -> Duration {
         let path = format!("/proc/{}/schedstat", self.child.id());
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -129,7 +128,7 @@ impl Drop for Group {
     }
 }
 
-/// Ends every process with this mark, whatever group it has moved to, and what they start meanwhile.
+/// Kills every process with this mark, whatever its group, and the processes that they start meanwhile.
 fn kill_marked(mark: &str) {
     let wanted = format!("{MARK}={mark}");
     let is_marked = |pid: &i32| {
@@ -159,7 +158,7 @@ fn kill_marked(mark: &str) {
     }
 }
 
-/// Memory of this computer, bytes; as much as there can be if it is not told.
+/// Memory of this computer, bytes; the largest number if it is unknown.
 pub fn computer_memory_bytes() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));

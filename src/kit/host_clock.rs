@@ -1,5 +1,5 @@
-//! The clock of the driver's computer, as the driver alone sees it, so that it can be set without root and without
-//! harm to anybody else: a small library in C that is loaded before the driver's own.
+//! The clock of the driver's computer as the driver alone sees it. A small C library, loaded before the
+//! driver's own, lets a case set it without root and without effect on other programs.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -12,7 +12,7 @@ use crate::kit::group::Group;
 
 /// The library's source.
 const SOURCE: &str = include_str!("host_clock.c");
-/// How long a compiler may take.
+/// Longest time for the compiler.
 const COMPILING: Duration = Duration::from_secs(60);
 
 /// The clock of the computer of one case's driver.
@@ -24,10 +24,10 @@ pub struct HostClock {
 }
 
 impl HostClock {
-    /// One that is right, with its files in `folder`; `mark` is that of the case's processes.
+    /// A clock without an offset, with its files in `folder`; `mark` is the mark of the case's processes.
     ///
     /// # Errors
-    /// There is no C compiler, or it does not compile it; why.
+    /// There is no C compiler, or it fails; the message has the reason.
     pub fn new(folder: &Path, mark: &str) -> Result<Self, String> {
         let path = |name| folder.join(name);
         let clock = Self {
@@ -53,7 +53,7 @@ impl HostClock {
         }
     }
 
-    /// Variables for it in the driver's environment.
+    /// Environment variables for the driver.
     pub fn variables(&self) -> Vec<String> {
         let library = self.library.display().to_string();
         let preload = match std::env::var("LD_PRELOAD") {
@@ -63,10 +63,10 @@ impl HostClock {
         vec![format!("LD_PRELOAD={preload}"), format!("MENURA_CLOCK={}", self.shared.display())]
     }
 
-    /// Sets it ahead of what it was.
+    /// Advances the clock by `by_s`.
     ///
     /// # Errors
-    /// Its file cannot be written.
+    /// The file of the clock cannot be written.
     pub fn step(&self, by_s: f64) -> std::io::Result<()> {
         let by_ns = (by_s * 1e9).round() as i64;
         let ahead_ns = self.ahead_ns.fetch_add(by_ns, Ordering::Relaxed).wrapping_add(by_ns);
@@ -86,7 +86,7 @@ mod tests {
     use crate::kit::clock as machine;
     use std::io::{BufRead, BufReader};
 
-    /// What `date` says of the day in a program that runs while the clock is set.
+    /// Output of `date` in a program that runs while the clock is set.
     #[test]
     fn a_program_sees_its_clock_being_set_and_nobody_else_does() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Judges what a driver told by what a case expects.
+//! Compares a driver's reports with the expectations of a case.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -8,28 +8,28 @@ use crate::kit::observation::{Line, Observation};
 use crate::kit::truth::Truth;
 use crate::time::SimTime;
 
-/// Events that tell nothing of the sensor.
+/// Events that do not concern the sensor's data.
 const NOT_OF_THE_SENSOR: [&str; 2] = ["ready", "message"];
 
-/// Record by which a case is judged.
+/// Record of a case, from which the verdict follows.
 pub struct CaseRecord<'a> {
-    /// The driver's observations, in the order in which they came.
+    /// The driver's observations, in order of arrival.
     pub observations: &'a [Observation],
-    /// Lines of its output.
+    /// Lines of the driver's output.
     pub lines: &'a VecDeque<Line>,
     /// The instant from which the case's time counts.
     pub zero: Instant,
-    /// When the sensor was switched on, each time.
+    /// Each time at which the sensor was switched on.
     pub switched_on: &'a [Instant],
     /// The civil time when it was switched on first, seconds of POSIX time.
     pub start_unix_s: f64,
-    /// How long the case lasts, seconds.
+    /// Duration of the case, seconds.
     pub lasts_s: f64,
     /// The truth.
     pub truth: &'a Truth,
     /// The driver's memory, seconds of the case and MB.
     pub memory: &'a [(f64, f64)],
-    /// How the driver ended, if it did before it was told to, and when, seconds.
+    /// Reason and time, seconds, of the driver's end, if it was not requested.
     pub ended: Option<(f64, String)>,
 }
 
@@ -40,7 +40,7 @@ pub enum Found {
     Fine,
     /// Something else, and around when, seconds of the case.
     Wrong(String, Option<f64>),
-    /// Nothing: the driver does not tell what it takes.
+    /// Inconclusive: the driver does not report the required values.
     NotTold(String),
 }
 
@@ -53,7 +53,7 @@ impl CaseRecord<'_> {
         }
     }
 
-    /// An instant as time of the rig, which starts again when its power comes back.
+    /// Converts an instant to time of the rig, which restarts at each power-on.
     pub fn rig_time(&self, at: Instant) -> SimTime {
         let on = self.switched_on.iter().rev().find(|on| **on <= at).or(self.switched_on.first());
         let since = on.and_then(|on| at.checked_duration_since(*on)).unwrap_or_default();
@@ -244,7 +244,8 @@ fn nothing_told(seen: &[&Observation], of: &str, fields: &[&str]) -> Found {
     }
 }
 
-/// What is off by how much, times by how much they are not `behind_s`; empty if the observation does not tell the quantity.
+/// Deviations of the values, and delays beyond `behind_s` of the times; empty if the observation lacks the
+/// quantity.
 fn errors(
     record: &CaseRecord<'_>,
     seen: &Observation,

@@ -23,7 +23,7 @@ pub fn rig_names() -> impl Iterator<Item = &'static str> {
     EMBEDDED_RIGS.iter().map(|(name, ..)| *name)
 }
 
-/// The rigs' names, and what is in each: the first sentence of its first comment.
+/// Names of the rigs with their descriptions: the first sentence of the first comment.
 pub fn rigs() -> impl Iterator<Item = (&'static str, &'static str)> {
     EMBEDDED_RIGS.iter().map(|(name, _, text)| {
         let first = text.lines().next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Links of a case's own: free ports and new pseudo-terminals, so that cases can run side by side, and what drivers
-//! are told of them.
+//! Links of a case: free ports and new pseudo-terminals, so that cases can run in parallel, and the
+//! placeholders with these links.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
@@ -11,7 +11,7 @@ use crate::config::profile::ControlKind;
 use crate::config::rig::{ControlConfig, DeviceConfig, LineConfig, LinkConfig, Rig};
 use crate::kit::placeholders::Placeholders;
 
-/// Ports that cases of this run have been given.
+/// Ports that cases of this run use.
 #[derive(Debug, Default)]
 pub struct Ports {
     given: Mutex<HashSet<u16>>,
@@ -22,7 +22,7 @@ impl Ports {
     /// A port of the loopback interface that nobody has, of UDP or TCP.
     ///
     /// # Errors
-    /// The system has none.
+    /// The system has no free port.
     pub fn free(&self, is_udp: bool) -> std::io::Result<u16> {
         loop {
             let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -36,11 +36,11 @@ impl Ports {
         }
     }
 
-    /// An address of the loopback interface where nobody has this UDP port: for devices that their hosts look for at
-    /// the port of the product.
+    /// An address of the loopback interface on which this UDP port is free, for devices whose hosts expect
+    /// the product's port.
     ///
     /// # Errors
-    /// The system has none.
+    /// The system has no such address.
     fn own_address(&self, port: u16) -> std::io::Result<Ipv4Addr> {
         // Runs of the kit beside one another begin with networks of their own.
         let network = 64 + (std::process::id() % 128) as u8;
@@ -65,23 +65,23 @@ impl Ports {
 pub struct CaseLinks {
     /// Keys of the rig, `KEY=VALUE`.
     pub sets: Vec<String>,
-    /// What is known of the device under test and of the others.
+    /// Facts about the device under test and the other devices.
     pub placeholders: Placeholders,
-    /// Pseudo-terminals that are there once the rig runs.
+    /// Pseudo-terminals that exist once the rig runs.
     pub terminals: Vec<PathBuf>,
-    /// Where the device under test sends its data, if it sends datagrams.
+    /// Destination of the data of the device under test, if it sends datagrams.
     pub data: Option<SocketAddr>,
-    /// Where the web interface of the device under test is, if it has one.
+    /// Address of the web interface of the device under test, if it has one.
     pub web: Option<SocketAddr>,
-    /// Where the device under test takes datagrams as commands, by the keys of a rig.
+    /// Addresses for command datagrams of the device under test, by the keys of a rig.
     pub commands: Vec<(&'static str, SocketAddr)>,
 }
 
-/// Gives every device of `rig` links of its own in `folder`, or leaves them as they are if `keep`; `subject` is the
+/// Gives every device of `rig` its own links in `folder`, or keeps the links if `keep`; `subject` is the
 /// device under test.
 ///
 /// # Errors
-/// There is no free port.
+/// The system has no free port.
 pub fn of_case(
     rig: &Rig,
     subject: usize,
@@ -116,7 +116,7 @@ struct OneDevice<'a> {
     keep: bool,
     folder: &'a Path,
     ports: &'a Ports,
-    /// The device's own address, if its hosts look for it at its product's port.
+    /// Own address of the device, if its hosts expect the product's port.
     own: Option<Ipv4Addr>,
     links: &'a mut CaseLinks,
 }
@@ -192,7 +192,7 @@ impl OneDevice<'_> {
         Ok(())
     }
 
-    /// A serial line, by `key` of the link, which ends in a dot unless it is the link itself.
+    /// A serial line by its `key`, which ends in a dot unless it is the link itself.
     fn line(&mut self, key: &str, line: &LineConfig) -> std::io::Result<()> {
         let word = key.replace('.', "_");
         match line {

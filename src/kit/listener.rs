@@ -1,4 +1,5 @@
-//! What a driver says: each line, datagram, file and answer, made into observations by the adapter.
+//! Reads a driver's output: lines, datagrams, files and answers become observations by the rules of the
+//! adapter.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read as _};
@@ -21,16 +22,16 @@ use crate::kit::observation::{Line, Observation, at_path};
 const MAX_LINE: usize = 16 << 20;
 /// Longest part of a line that is kept for people.
 const KEPT_LINE: usize = 200;
-/// Number of latest lines that are kept.
+/// Number of most recent lines that are kept.
 const MOST_LINES: usize = 5000;
-/// Number of observations and points that are kept; later ones are only counted.
+/// Number of observations and points that are kept; further ones are only counted.
 const MOST_OBSERVATIONS: usize = 500_000;
 const MOST_POINTS: usize = 5_000_000;
-/// No larger cloud file is read.
+/// Largest size of a cloud file, bytes.
 const MAX_CLOUD_BYTES: u64 = 256 << 20;
 /// Longest part of an answer that is kept, bytes.
 const MAX_ANSWER: u64 = 1 << 20;
-/// How often sockets and files are looked at.
+/// Period of checks of sockets and files.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Output of a driver in a case.
@@ -38,9 +39,9 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct DriverOutput {
     /// The latest lines of the driver's output.
     pub lines: VecDeque<Line>,
-    /// Observations of its sensor.
+    /// Observations of the sensor.
     pub observations: Vec<Observation>,
-    /// Observations for which there was no room.
+    /// Number of observations without room.
     pub left_out: u64,
     points: usize,
 }
@@ -52,22 +53,22 @@ pub struct Listener<'a> {
 }
 
 impl<'a> Listener<'a> {
-    /// One that understands what `reads` say.
+    /// A listener that applies the rules `reads`.
     pub fn new(reads: &'a [Read]) -> Self {
         Self { reads, output: Mutex::default() }
     }
 
-    /// Looks at what has come so far.
+    /// Calls `look` with the output so far.
     pub fn with<T>(&self, look: impl FnOnce(&DriverOutput) -> T) -> T {
         look(&self.output.lock().expect("no holder panics"))
     }
 
-    /// The whole output so far.
+    /// Returns the whole output so far.
     pub fn take(self) -> DriverOutput {
         self.output.into_inner().expect("no holder panics")
     }
 
-    /// Takes lines of `from` until it ends.
+    /// Reads lines of `from` until its end.
     pub fn read_lines(&self, from: impl std::io::Read) {
         let mut from = BufReader::new(from);
         let mut bytes = Vec::new();
@@ -80,7 +81,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Takes datagrams until `over`.
+    /// Receives datagrams until `over`.
     pub fn read_datagrams(&self, socket: &UdpSocket, over: &AtomicBool) {
         let mut buffer = vec![0; 65_536];
         let _ = socket.set_read_timeout(Some(TICK));
@@ -93,7 +94,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Looks at a cloud file until `over`.
+    /// Reads a cloud file repeatedly until `over`.
     pub fn watch_cloud(&self, path: &PathBuf, event: &str, over: &AtomicBool) {
         let mut known = None;
         while !over.load(Ordering::Relaxed) {
@@ -115,7 +116,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Asks a command again and again until `over`.
+    /// Runs a command repeatedly until `over`.
     pub fn ask(&self, command: &[String], every: Duration, event: &str, over: &AtomicBool) {
         let mut next = clock::now();
         while !over.load(Ordering::Relaxed) {
@@ -212,10 +213,10 @@ fn observation(
     Some(observation)
 }
 
-/// Runs a command to its end, at most for `patience`; whether it ended with 0, and what it printed.
+/// Runs a command, at most for `patience`; returns whether its exit code was 0, and its output.
 ///
 /// # Errors
-/// It cannot be started.
+/// The command cannot be started.
 pub fn answer(
     command: &[String],
     patience: Duration,
@@ -257,7 +258,7 @@ pub fn answer(
     Ok((ended.is_some_and(|status| status.success()), said))
 }
 
-/// Collects the output of a pipe in `said`.
+/// Collects the output of a pipe in a buffer.
 fn collect(pipe: Option<impl std::io::Read>, said: &Mutex<String>) {
     let mut text = Vec::new();
     let _ = pipe.map(|pipe| pipe.take(MAX_ANSWER).read_to_end(&mut text));

@@ -1,9 +1,8 @@
 //! The driver test kit: a driver under test is put through what real sensors do, case by case.
 //!
-//! [`suite`] says which cases there are, all of them data; [`adapter`] says how a driver tells what it
-//! makes of its sensor; [`runner`] runs the cases, each with a rig and a driver of its own, and has
-//! [`judge`] compare what the driver said with what each case expects and with the [`truth`].
-//! [`report`] writes the verdicts.
+//! [`suite`] has the cases, all of them data. [`adapter`] defines how a driver reports its observations.
+//! [`runner`] runs the cases, each with its own rig and driver, and [`judge`] compares the observations with
+//! the expectations of each case and with the [`truth`]. [`report`] writes the verdicts.
 //!
 //! ```text
 //! suite, adapter --> runner --> bench (the rig as a child process)      --> sensor's bytes

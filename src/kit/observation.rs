@@ -1,4 +1,4 @@
-//! What a driver told: events with fields and points, and lines.
+//! Reports of a driver: events with fields and points, and lines.
 
 use std::time::Instant;
 
@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 /// A driver's observation of its sensor.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// When it reached the kit.
+    /// Time of arrival at the kit.
     pub at: Instant,
-    /// What it is: `points`, `fix`, `imu`, or a word of the user's.
+    /// Name of the event: `points`, `fix`, `imu`, or a word of the user's.
     pub event: String,
     /// Fields of the observation, without the points.
     pub fields: Map<String, Value>,
     /// Points in the sensor's frame, forward, left and up, metres; those that are no numbers are left out.
     pub points: Vec<[f32; 3]>,
-    /// Whether there were points in it, even none.
+    /// Whether the event has a list of points, even an empty one.
     pub has_points: bool,
 }
 
 impl Observation {
-    /// An event with these fields, of which `points` are points.
+    /// An event with these fields; `points` holds points.
     pub fn new(at: Instant, event: String, mut fields: Map<String, Value>) -> Self {
         let written = fields.shift_remove("points");
         let has_points = matches!(written, Some(Value::Array(_)));
@@ -37,7 +37,7 @@ impl Observation {
         number(self.fields.get(field)?)
     }
 
-    /// Whether a field says something.
+    /// Whether a field has a value.
     pub fn tells(&self, field: &str) -> bool {
         !matches!(self.fields.get(field), None | Some(Value::Null))
     }
@@ -49,7 +49,7 @@ impl Observation {
         numbers.try_into().ok()
     }
 
-    /// Its fields in short, for people.
+    /// Short text of the fields, for people.
     pub fn brief(&self) -> String {
         let mut text = self.event.clone();
         for (key, value) in self.fields.iter().take(8) {
@@ -93,9 +93,9 @@ pub fn at_path<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
 /// A line of a driver's output.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// When it came.
+    /// Time of arrival.
     pub at: Instant,
-    /// It, or as much of it as is kept.
+    /// Text of the line, perhaps shortened.
     pub text: String,
 }
 

@@ -1,8 +1,8 @@
-//! What a driver is told of its sensor: `{placeholders}` in its command, and variables of its environment.
+//! Facts about the sensor for the driver: `{placeholders}` in its command, and environment variables.
 
 use crate::config::toml::reader::nearest;
 
-/// Names with their values, in the order in which messages list them.
+/// Names with their values, in the order of messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placeholders {
     all: Vec<(String, String)>,
@@ -19,8 +19,8 @@ impl Placeholders {
         self.all.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// `text` with values in the place of names in braces. What is in braces and cannot be a name stays; `{{` is a
-    /// brace.
+    /// Replaces names in braces in `text` by their values. Text in braces that cannot be a name stays; `{{`
+    /// gives a brace.
     ///
     /// # Errors
     /// A name that is not known here.
@@ -46,7 +46,7 @@ impl Placeholders {
         Ok(filled + rest)
     }
 
-    /// Each as the variable of an environment: `MENURA_` and its name in capitals.
+    /// Each placeholder as an environment variable: `MENURA_` and its name in capitals.
     pub fn variables(&self) -> impl Iterator<Item = (String, &str)> {
         self.all.iter().map(|(name, value)| {
             let name: String = name

@@ -1,4 +1,4 @@
-//! Judges in Python: a function that is given what the driver told and the truth, and answers with what is wrong.
+//! Checks in Python: a function gets the driver's reports and the ground truth, and returns what is wrong.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use crate::kit::case::Case;
 use crate::kit::judge::CaseRecord;
 use crate::kit::listener::answer;
 
-/// How long a judge may think.
+/// Longest time for the function.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Before its answer; what it prints besides is not the answer.
+/// Marks the line with the answer; other output is ignored.
 const MARK: &str = "menura-judge:";
 /// Number of complaints that are shown.
 const MOST_COMPLAINTS: usize = 10;
-/// Number of ground-truth samples that are given.
+/// Number of ground-truth samples for the function.
 const TRUTH_SAMPLES: usize = 1000;
 
-/// Loads the function, gives it the input and prints its answer.
+/// Program that loads the function, passes it the input and prints its answer.
 const PROGRAM: &str = "\
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location('judge', sys.argv[1])
@@ -28,10 +28,10 @@ found = getattr(module, sys.argv[2])(json.load(sys.stdin)) or []
 print('\\nmenura-judge:' + json.dumps([str(one) for one in ([found] if isinstance(found, str) else found)]))
 ";
 
-/// Asks a judge; what it finds wrong.
+/// Calls a function; returns its complaints.
 ///
 /// # Errors
-/// It cannot be asked, or fails.
+/// Python cannot be started, or the function fails.
 pub fn judge(
     judge: &PythonJudge,
     case: &Case,

@@ -5,20 +5,21 @@ use std::path::{Path, PathBuf};
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics};
 use crate::kit::library;
 
-/// Where a rig comes from.
+/// Origin of a rig.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RigSource {
     /// A file.
     File(PathBuf),
-    /// One that is part of the program, by its name.
+    /// A rig that is part of the program: name and text.
     Embedded(&'static str, &'static str),
 }
 
 impl RigSource {
-    /// The rig of this name, or in the file of this path, which ends in `.toml`; paths are relative to `folder`.
+    /// The rig with this name, or in the file with this path, which ends in `.toml`; paths are relative to
+    /// `folder`.
     ///
     /// # Errors
-    /// There is none of this name.
+    /// No rig has this name.
     pub fn find(name: &str, folder: &Path) -> Result<Self, Diagnostics> {
         if name.ends_with(".toml") {
             return Ok(Self::File(folder.join(name)));
@@ -35,10 +36,10 @@ impl RigSource {
         }
     }
 
-    /// Its file; one that is part of the program is written into `folder`.
+    /// Path of the rig's file; a rig of the program is written into `folder`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn file(&self, folder: &Path) -> std::io::Result<PathBuf> {
         match self {
             // As `repeat.sh` is to work from any folder.

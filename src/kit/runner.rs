@@ -1,4 +1,4 @@
-//! Runs the cases of a suite, several at once if asked to, each with a rig and a driver of its own.
+//! Runs the cases of a suite, several in parallel on request, each with its own rig and driver.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ use crate::kit::truth::Truth;
 use crate::kit::verdict::{Outcome, Verdict};
 use crate::links::part_file::PartFile;
 
-/// When cases begin that do not say when.
+/// Civil time at the start of cases without their own.
 const START: &str = "2026-06-01T12:00:00Z";
 
 /// Number of times a case is run at most when this machine was too busy.
@@ -35,11 +35,11 @@ pub struct Plan {
     pub menura: PathBuf,
     /// The file of the rig.
     pub rig_file: PathBuf,
-    /// Whether the user has named the rig, so that cases do not bring their own.
+    /// Whether the user named the rig; cases then do not use their own.
     pub is_users_rig: bool,
     /// Keys of the rig that the user has changed.
     pub sets: Vec<Override>,
-    /// The device under test, by its place in the rig.
+    /// Index of the device under test in the rig.
     pub device: usize,
     /// The rig with the user's keys.
     pub rig: Rig,
@@ -49,30 +49,30 @@ pub struct Plan {
     pub adapter: Adapter,
     /// Whether links are to stay as they are in the rig.
     pub keep_links: bool,
-    /// Where files of cases go.
+    /// Folder for the files of cases.
     pub folder: PathBuf,
-    /// Whether files of failed cases stay there.
+    /// Whether files of failed cases are kept there.
     pub keep: bool,
-    /// How many cases run at once.
+    /// Number of cases that run in parallel.
     pub jobs: usize,
-    /// Whether to stop at once.
+    /// Stops all cases at once when set.
     pub stop: std::sync::Arc<AtomicBool>,
 }
 
 /// Progress while cases run.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
-    /// A case begins.
+    /// A case starts.
     Begins(&'a Case),
     /// A case is over.
     Ends(&'a Outcome),
 }
 
 impl Plan {
-    /// Whether the command's placeholders are known for this sensor, and its program is there.
+    /// Whether this sensor has the placeholders of the command, and the program exists.
     ///
     /// # Errors
-    /// What is not.
+    /// A message about the missing placeholder or program.
     pub fn check(&self) -> Result<(), String> {
         let ports = Ports::default();
         let links = links::of_case(&self.rig, self.device, true, Path::new(""), &ports);
@@ -88,7 +88,7 @@ impl Plan {
         }
     }
 
-    /// Runs `cases`; what came of each, in their order. Less if it was stopped.
+    /// Runs `cases`; returns the outcomes in their order, fewer after a stop.
     pub fn run(&self, cases: &[&Case], tell: &(dyn Fn(Progress<'_>) + Sync)) -> Vec<Outcome> {
         let ports = Ports::default();
         let next = AtomicUsize::new(0);
@@ -118,7 +118,7 @@ impl Plan {
         outcomes.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
-    /// Runs a case, again if this machine was too busy for it.
+    /// Runs a case, and repeats it if this machine was too busy.
     fn attempts(&self, case: &Case, ports: &Ports) -> Outcome {
         let values = |outcome: &Outcome| -> Vec<String> {
             let wrong = outcome.complaints.iter().filter(|wrong| wrong.is_about_values);
@@ -191,7 +191,7 @@ impl Plan {
         Ok(Some(Self { rig_file, rig, device, ..self.clone() }))
     }
 
-    /// Prepares all that a case needs, or returns the reason why it cannot be prepared here.
+    /// Prepares the inputs of a case, or returns the reason why that is impossible.
     fn prepare<'a>(
         &'a self,
         case: &'a Case,
@@ -310,7 +310,7 @@ impl Plan {
         Rig::load(&self.rig_file, &overrides, catalogue())
     }
 
-    /// What the twins of a case send, each in a recording of its own.
+    /// Datagrams of the second units of a case, each from its own recording.
     fn twins(
         &self,
         case: &Case,
@@ -352,7 +352,7 @@ impl Plan {
     }
 }
 
-/// Whether there is a program of this name, in a folder of `PATH` if the name is no path.
+/// Whether a program of this name exists, in a folder of `PATH` if the name is not a path.
 fn is_program(name: &str) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let may_be_run = |path: &Path| {
@@ -366,7 +366,7 @@ fn is_program(name: &str) -> bool {
     std::env::split_paths(&folders).any(|folder| may_be_run(&folder.join(name)))
 }
 
-/// What is wrong with a rig, in a line: the title of the first message and what is allowed.
+/// One line about the errors of a rig: the title of the first message, and the allowed values.
 fn reason_of(told: &Diagnostics) -> String {
     let text = told.to_string();
     let title = text.lines().next().unwrap_or_default();
@@ -378,7 +378,7 @@ fn reason_of(told: &Diagnostics) -> String {
     }
 }
 
-/// Writes the calibration of the device, if its product has one; its file.
+/// Writes the calibration file of the device, if its product has one; returns its path.
 fn calibration(rig: &Rig, device: usize, folder: &Path) -> std::io::Result<Option<PathBuf>> {
     let device = &rig.devices[device];
     let family = family_of(&device.profile);

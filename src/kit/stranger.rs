@@ -1,5 +1,5 @@
-//! Somebody else who sends datagrams to the driver or the device: garbage, given bytes, or what another unit of the same product
-//! sends.
+//! A rogue sender to the driver or the device: garbage, given bytes, or packets of a second unit of the same
+//! product.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -19,7 +19,7 @@ use crate::kit::clock;
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
 /// The longest datagram of garbage.
 pub const LONGEST: u16 = 1500;
-/// Datagrams of a twin that are kept.
+/// Largest number of a second unit's datagrams.
 const MOST: usize = 200_000;
 
 /// A datagram, and when it is sent after the first.

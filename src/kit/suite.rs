@@ -1,4 +1,4 @@
-//! A suite: cases that belong together, and the rig that they are run on if the user names none.
+//! A suite: related cases, and the rig that they run on if the user names none.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use crate::kit::case::Case;
 use crate::kit::rig_source::RigSource;
 use crate::kit::{library, suite_read};
 
-/// No suite is longer than this.
+/// Largest size of a suite, bytes.
 const MAX_SUITE_BYTES: u64 = 4 << 20;
-/// A suite includes others no deeper than this.
+/// Largest depth of suites that include others.
 const MAX_DEPTH: usize = 8;
 
-/// A suite with the cases of all suites that it includes.
+/// A suite with its own cases and those of all included suites.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// Its name, or the path of its file.
+    /// Name of the suite, or the path of its file.
     pub name: String,
     /// Purpose of the suite.
     pub summary: String,
-    /// The rig to run it on.
+    /// Rig of the suite.
     pub rig: Option<RigSource>,
-    /// Its cases, those of included suites first.
+    /// Cases of the suite; those of included suites come first.
     pub cases: Vec<Case>,
 }
 
@@ -38,10 +38,10 @@ impl Suite {
         Ok(suite)
     }
 
-    /// The case of this name.
+    /// The case with this name.
     ///
     /// # Errors
-    /// There is none; the text names near ones.
+    /// No case has this name; the message suggests similar ones.
     pub fn case(&self, name: &str) -> Result<&Case, String> {
         self.cases.iter().find(|case| case.name == name).ok_or_else(|| {
             let names: Vec<_> = self.cases.iter().map(|case| case.name.as_str()).collect();

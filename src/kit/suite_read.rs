@@ -14,7 +14,7 @@ use crate::kit::toml_fields::{FORMAT, optional_strings, pairs, pattern, seconds,
 const MAX_CASES: usize = 1000;
 /// Most of anything in a case.
 const MAX_PARTS: usize = 100;
-/// One file of a suite.
+/// A file of a suite.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SuiteFile {
     pub summary: String,
@@ -26,7 +26,7 @@ pub(super) struct SuiteFile {
 /// Reads a file.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors in the file.
 pub(super) fn suite(source: &Arc<SourceFile>) -> Result<SuiteFile, Diagnostics> {
     let faults = Faults::default();
     let read = parse_toml(source, &faults).map(|root| {
@@ -53,7 +53,7 @@ pub(super) fn suite(source: &Arc<SourceFile>) -> Result<SuiteFile, Diagnostics> 
     }
 }
 
-/// A name as cases and files have it.
+/// A name that cases and files can have.
 fn name(field: &Field<'_>) -> Option<String> {
     let expected = "1 to 64 of a-z, 0-9 and -";
     let text = field.text(expected)?;
@@ -66,7 +66,7 @@ fn name(field: &Field<'_>) -> Option<String> {
     Some(text.value)
 }
 
-/// Reads a case: itself, or each of its variants.
+/// Reads a case, or each of its variants.
 fn case(mut table: TableReader<'_>, suite: &str) -> Option<Vec<Case>> {
     let case_name = name(&table.required("name"));
     let title = table.required("title").text("what happens, in a few words");
@@ -150,7 +150,7 @@ struct Variant {
 }
 
 impl Variant {
-    /// `case` with its value.
+    /// Returns `case` with the variant's value.
     fn of(&self, case: &Case) -> Case {
         let fill = |text: &String| text.replace("{value}", &self.value);
         let key = |(key, value): &(String, String)| (key.clone(), fill(value));

@@ -9,12 +9,12 @@ pub(super) const FORMAT: &str = "the format of suites, docs/DRIVER-TESTS.md";
 /// The longest case, seconds.
 const LONGEST_S: f64 = 3600.0;
 
-/// Strings of a field that may be missing.
+/// Strings of an optional field.
 pub(super) fn optional_strings(field: &Field<'_>, expected: &str) -> Vec<String> {
     if field.is_written() { field.strings(expected).unwrap_or_default() } else { Vec::new() }
 }
 
-/// Reads each table of an array that may be missing; what is wrong is told and left out.
+/// Reads each table of an optional array; wrong ones are reported and left out.
 pub(super) fn tables<T>(
     field: &Field<'_>,
     what: &str,

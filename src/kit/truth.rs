@@ -8,7 +8,7 @@ use crate::sensors::imu::{ImuSensor, InertialTruth};
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Pulse, Stencil};
 
-/// Farther than this nothing is looked for, m.
+/// Largest distance at which surfaces are searched, m.
 const FARTHEST_M: f32 = 1000.0;
 /// Rays that are cast at a time.
 const BATCH: usize = 4096;
@@ -24,14 +24,14 @@ impl Truth {
     /// Loads the world of `rig`; the device under test is its `device`th.
     ///
     /// # Errors
-    /// What of the world cannot be loaded.
+    /// A message about the part of the world that cannot be loaded.
     pub fn load(rig: &Rig, device: usize) -> Result<Self, String> {
         let world = LiveWorld::load(rig).map_err(|error| error.to_string())?;
         Ok(Self { world, rig: rig.clone(), device: DeviceId(device) })
     }
 
-    /// How far each point is from the surface in its direction, m, along the beam; infinite where there is none. The
-    /// sensor is where it was `at`.
+    /// Distance of each point from the surface along its beam, m; infinite without a surface. The sensor has
+    /// its pose of the time `at`.
     pub fn off_surface_m(&self, at: SimTime, points: &[[f32; 3]]) -> Vec<f64> {
         let device = &self.rig.devices[self.device.0];
         let surroundings = self.world.surroundings_of(self.device, &device.body_from_sensor);
@@ -62,7 +62,7 @@ impl Truth {
         found
     }
 
-    /// What an inertial unit or an antenna in the place of the device would measure without errors.
+    /// Error-free measurements of an IMU or an antenna at the place of the device.
     pub fn inertial(&self, at: SimTime) -> InertialTruth {
         let device = &self.rig.devices[self.device.0];
         let surroundings = self.world.surroundings_of(self.device, &device.body_from_sensor);

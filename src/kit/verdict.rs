@@ -1,17 +1,17 @@
-//! Verdicts of cases, with what they rest on.
+//! Verdicts of cases, with their evidence.
 
 use std::time::Duration;
 
 /// Verdict of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The driver did what was expected.
+    /// The driver met all expectations.
     Passed,
     /// The case failed.
     Failed,
     /// The case cannot be made, or not be judged, here; the reason.
     NotApplicable(String),
-    /// The bench failed, not the driver; what happened.
+    /// Inconclusive: the test bench failed, not the driver; contains the reason.
     BenchFailed(String),
 }
 
@@ -21,7 +21,7 @@ impl Verdict {
         matches!(self, Self::Passed | Self::NotApplicable(_))
     }
 
-    /// In a word or two.
+    /// The verdict in one or two words.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -32,7 +32,7 @@ impl Verdict {
     }
 }
 
-/// One thing that was not as expected.
+/// One expectation that was not met.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complaint {
     /// The expectation.
@@ -41,17 +41,17 @@ pub struct Complaint {
     pub found: String,
     /// Around when, seconds of the case.
     pub at_s: Option<f64>,
-    /// Whether it is about what the driver told, and not about when: a machine that is slow makes drivers late, and
-    /// sometimes, by packets that are lost, wrong.
+    /// Whether the complaint concerns values, not times. A slow machine makes drivers late and, by lost
+    /// packets, sometimes wrong.
     pub is_about_values: bool,
 }
 
 /// A case that was run, or could not be.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Its name.
+    /// Name of the case.
     pub case: String,
-    /// Its suite.
+    /// Suite of the case.
     pub suite: String,
     /// Events of the case.
     pub title: String,
@@ -63,18 +63,18 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Complaints.
     pub complaints: Vec<Complaint>,
-    /// What should be known beside: expectations that could not be judged, a machine that was busy.
+    /// Further remarks: expectations that could not be checked, a busy machine.
     pub notes: Vec<String>,
-    /// Packets, faults and lines around what was wrong.
+    /// Packets, faults and lines around the failure.
     pub evidence: String,
-    /// The command that gives the same bytes again.
+    /// Command that reproduces the same bytes.
     pub repeat: String,
     /// Duration of the run.
     pub took: Duration,
 }
 
 impl Outcome {
-    /// Why it is not applicable, what the bench says, or the first complaint; a line.
+    /// One line: the reason for skipping, the error of the bench, or the first complaint.
     pub fn reason(&self) -> String {
         match &self.verdict {
             Verdict::Passed => String::new(),

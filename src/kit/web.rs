@@ -1,20 +1,20 @@
-//! Tells a device something by its web interface, as a person with a browser would.
+//! Changes a setting by the device's web interface, like a person with a browser.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long an answer may take.
+/// Longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest part of an answer that is read.
 const LONGEST_ANSWER: u64 = 64 << 10;
 /// Longest part of an answer that is shown.
 const TOLD_CHARS: usize = 200;
 
-/// Sends the form `body` to `path` of the web interface at `to`; why the device does not take it, if it does not.
+/// Posts the form `body` to `path` of the web interface at `to`; returns the reason if the device refuses it.
 ///
 /// # Errors
-/// There is no answer.
+/// The device does not answer.
 pub fn post(to: SocketAddr, path: &str, body: &str) -> Result<Option<String>, String> {
     let failed =
         |error: std::io::Error| format!("the web interface at {to} does not answer: {error}");

@@ -1,5 +1,5 @@
-//! A network card's own clock (a PTP hardware clock): has the card stamp what leaves, and opens the
-//! clock by which it does.
+//! The clock of a network card (a PTP hardware clock): enables transmit timestamps of the card, and opens its
+//! clock.
 //!
 //! Sources: the kernel's `Documentation/networking/timestamping.rst`, sections 2.1.1 and 3, and
 //! `Documentation/driver-api/ptp.rst`.
@@ -14,19 +14,19 @@ use rustix::net::{AddressFamily, SocketType};
 
 use super::told;
 
-/// The clock of the card behind a network interface: a descriptor that stands for a clock. What it
-/// shows counts from an instant of its own, often the start of 1970 in international atomic time.
+/// The clock of the card behind a network interface: a file descriptor used as a clock. Its time counts from
+/// its own epoch, often the start of 1970 in international atomic time.
 #[derive(Debug)]
 pub struct CardClock {
     file: File,
 }
 
 impl CardClock {
-    /// Has the card behind `interface` stamp what leaves, which it goes on to do until somebody
-    /// tells it otherwise, and opens its clock.
+    /// Enables transmit timestamps of the card behind `interface`, which stay enabled until a program
+    /// disables them, and opens the card's clock.
     ///
     /// # Errors
-    /// Why that cannot be had, and what would change it.
+    /// Why the clock is unavailable, and the remedy.
     pub fn open(interface: &str) -> io::Result<Self> {
         let path = device_of(Path::new("/sys"), interface)?;
         stamp_what_leaves(interface)?;
@@ -41,10 +41,10 @@ impl AsFd for CardClock {
     }
 }
 
-/// The place in `/dev` of the clock of the card behind `interface`, as the tree of `sys` tells it.
+/// Path in `/dev` of the clock of the card behind `interface`, from the tree `sys`.
 ///
 /// # Errors
-/// There is none.
+/// The card has no clock.
 pub fn device_of(sys: &Path, interface: &str) -> io::Result<PathBuf> {
     let folder = sys.join("class/net").join(interface).join("device/ptp");
     let clock = std::fs::read_dir(folder).ok().and_then(|mut clocks| clocks.next()?.ok());
@@ -55,7 +55,7 @@ pub fn device_of(sys: &Path, interface: &str) -> io::Result<PathBuf> {
     Ok(Path::new("/dev").join(clock.file_name()))
 }
 
-/// Leaves how arrivals are stamped as it is: a PTP daemon may rely on it.
+/// Leaves timestamps of arrivals unchanged: a PTP daemon may rely on them.
 fn stamp_what_leaves(interface: &str) -> io::Result<()> {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     let now = ask::<SIOCGHWTSTAMP>(&socket, interface, Stamping::default())
@@ -73,14 +73,14 @@ fn stamp_what_leaves(interface: &str) -> io::Result<()> {
     })
 }
 
-/// From `linux/sockios.h`.
+/// Constant of `linux/sockios.h`.
 const SIOCSHWTSTAMP: Opcode = 0x89b0;
 const SIOCGHWTSTAMP: Opcode = 0x89b1;
-/// From `linux/net_tstamp.h`.
+/// Constants of `linux/net_tstamp.h`.
 const HWTSTAMP_TX_OFF: i32 = 0;
 const HWTSTAMP_TX_ON: i32 = 1;
 
-/// `struct hwtstamp_config` of `linux/net_tstamp.h`: what is stamped.
+/// `struct hwtstamp_config` of `linux/net_tstamp.h`: selects the packets with timestamps.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Stamping {
@@ -89,7 +89,7 @@ struct Stamping {
     arrivals: i32,
 }
 
-/// `struct ifreq` of `linux/if.h` as these calls have it. The kernel's is no longer.
+/// `struct ifreq` of `linux/if.h` for these calls. The kernel's struct is no longer.
 #[repr(C)]
 struct Request {
     interface: [u8; 16],

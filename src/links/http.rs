@@ -1,8 +1,8 @@
-//! A device's web interface: requests come in, whoever knows the device answers them.
+//! A device's web interface: receives requests and passes them to the device.
 //!
-//! Everything is bounded: how many connections are open at a time, how long each lives, how much a
-//! request may carry and how long an answer is waited for. A connection carries one request, so the
-//! oldest of them is the one with which least goes on; when there are too many, it makes room.
+//! All resources are bounded: the number of connections, their lifetime, the size of a request and the time
+//! to wait for an answer. A connection carries one request. If there are too many, the oldest connection is
+//! closed.
 
 use std::convert::Infallible;
 use std::io;
@@ -26,26 +26,27 @@ use crate::wire::http::{ClientSays, HttpMethod, HttpRequest, HttpResponse};
 
 /// Bytes of a request's body.
 const MAX_BODY: usize = 4096;
-/// How long an answer is waited for.
+/// Longest time to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long the end of a run may go unnoticed.
+/// Longest delay until the end of a run is noticed.
 const END_CHECK: Duration = Duration::from_millis(50);
 
-/// Passes a request on and gives where its answer will come; `None` when there is no room for it.
+/// Passes on a request and returns the receiver of its answer; `None` if there is no room.
 pub type Ask = Arc<dyn Fn(HttpRequest) -> Option<oneshot::Receiver<HttpResponse>> + Send + Sync>;
 
-/// Opens the stream that a request wants, or says why not; `None` if the request wants none.
+/// Opens the stream that a request names, or returns the reason of a refusal; `None` if the request names no
+/// stream.
 pub type OpenStream =
     Arc<dyn Fn(&HttpRequest) -> Option<Result<HttpStream, HttpResponse>> + Send + Sync>;
 
-/// An answer that goes on until one of both sides ends it.
+/// An answer that continues until one side ends it.
 #[derive(Debug)]
 pub struct HttpStream {
     /// The media type of the body.
     pub content_type: &'static str,
     /// The start of the body.
     pub start: Vec<u8>,
-    /// What follows.
+    /// The remaining parts.
     pub parts: mpsc::Receiver<Vec<u8>>,
 }
 
@@ -63,7 +64,7 @@ impl HttpServer {
     /// Listens at `address`; connections wait until [`HttpServer::serve`] is called.
     ///
     /// # Errors
-    /// The port cannot be had; the error says why and keeps the kind of the system's.
+    /// The port is unavailable; the error has the reason and the system's error kind.
     pub fn listen(address: SocketAddr) -> io::Result<Self> {
         let (listener, address) = visitors::listen(address, "the web interface")?;
         Ok(Self { listener, address, connection_life: CONNECTION_LIFE, headers: &[] })
@@ -76,7 +77,7 @@ impl HttpServer {
         self
     }
 
-    /// Address at which it listens.
+    /// Address of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -84,15 +85,15 @@ impl HttpServer {
     /// Answers requests on this thread until `over` is set.
     ///
     /// # Errors
-    /// The system refuses what a server needs.
+    /// The system refuses resources that the server needs.
     pub fn serve(&self, ask: Ask, over: &AtomicBool) -> io::Result<()> {
         self.serve_with(ask, Arc::new(|_| None), over)
     }
 
-    /// As [`HttpServer::serve`], and answers with streams.
+    /// Like [`HttpServer::serve`], with streams as answers.
     ///
     /// # Errors
-    /// As [`HttpServer::serve`].
+    /// See [`HttpServer::serve`].
     pub fn serve_with(&self, ask: Ask, open: OpenStream, over: &AtomicBool) -> io::Result<()> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;

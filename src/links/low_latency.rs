@@ -1,5 +1,5 @@
-//! The kernel's low-latency flag of a serial port: bytes are handed on as they come, instead of
-//! after a timer of a millisecond (16 ms in some USB adapters).
+//! The kernel's low-latency flag of a serial port: received bytes are passed on at once, instead of after a
+//! timer of a millisecond (16 ms in some USB adapters).
 
 use std::io;
 use std::path::Path;
@@ -36,8 +36,8 @@ const TIOCSSERIAL: Opcode = 0x541F;
 /// `ASYNC_LOW_LATENCY` of `linux/tty_flags.h`.
 const LOW_LATENCY: i32 = 1 << 13;
 
-/// Sets the flag of the port at `path`; it stays until someone clears it. Fails where the driver
-/// has no such flag, as a pseudo-terminal's.
+/// Sets the flag of the port at `path`; it stays set until a program clears it. Fails if the driver has no
+/// such flag, as for a pseudo-terminal.
 pub fn request(path: &Path) -> io::Result<()> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let port = rustix::fs::open(path, flags, Mode::empty())?;

@@ -1,4 +1,4 @@
-//! Where bytes go: sockets, serial lines, and recordings of what would have left.
+//! Destinations of bytes: sockets, serial lines, and recordings.
 
 #[allow(unsafe_code)] // one ioctl that no library has
 pub(crate) mod card_clock;
@@ -32,19 +32,19 @@ use std::time::Duration;
 
 use crate::wire::line::LineSettings;
 
-/// An error of the system, of the same kind, after what could not be done.
+/// A system error of the same kind, with a text about the failed operation.
 fn told(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// A serial line, or what stands for one. Used from two threads: one sends, one receives.
+/// A serial line, or a substitute. Two threads use it: one sends, one receives.
 pub trait ByteLink: Send + Sync {
-    /// Sends what fits at once and returns how much that was; the rest is lost, as on a line
-    /// without handshake. Nobody being there to read is no error.
+    /// Sends the bytes that fit at once and returns their number; the rest is lost, as on a line without
+    /// handshake. A missing reader is no error.
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Waits up to `timeout` for bytes from the host; 0 when there are none. After a failure it
-    /// is called again and opens the link anew where that can be done.
+    /// Waits up to `timeout` for bytes from the host; 0 if there are none. After a failure, the next call
+    /// reopens the link if possible.
     fn receive(&self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize>;
 
     /// Sets the device's UART to `line` from now on.
@@ -53,7 +53,7 @@ pub trait ByteLink: Send + Sync {
     /// Raises or lowers the pulse-per-second line, where there is one.
     fn set_pulse_per_second(&self, high: bool);
 
-    /// Whether bytes take their time on the line without our doing.
+    /// Whether the line itself paces bytes.
     fn paces_itself(&self) -> bool;
 
     /// The link in the status view and in messages.

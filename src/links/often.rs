@@ -1,12 +1,12 @@
-//! Messages about what may happen thousands of times a second.
+//! Messages about events that may happen thousands of times per second.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Between two messages about the same.
+/// Shortest time between two messages about the same event.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// Tells of the first of many like events at once, and of those that follow by their number.
+/// Reports the first of many equal events at once, and the number of the following ones later.
 #[derive(Debug, Default)]
 pub(super) struct Often {
     state: Mutex<State>,
@@ -19,14 +19,14 @@ struct State {
 }
 
 impl Often {
-    /// One has happened: `first` is told, unless one was told shortly before.
+    /// Counts an event; calls `first`, unless an event was reported recently.
     pub(super) fn happened(&self, first: impl FnOnce()) {
         if self.is_news(Instant::now()) {
             first();
         }
     }
 
-    /// Tells how many have happened since the last message, if it is time for another.
+    /// Calls `rest` with the number of events since the last message, if it is time for another.
     pub(super) fn tell_rest(&self, rest: impl FnOnce(u64)) {
         if let Some(count) = self.take_rest(Instant::now()) {
             rest(count);

@@ -1,6 +1,6 @@
 //! Result files: a file is called `NAME.part` until it is whole, and only then `NAME`.
 //!
-//! Whoever finds `NAME` therefore finds all of it, whatever became of the disk or of the process.
+//! So a file called `NAME` is always complete, even after a failure of the disk or the process.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -30,9 +30,9 @@ const ATTEMPTS: usize = 8;
 #[derive(Debug)]
 pub struct PartFile {
     file: File,
-    /// Name until it is whole.
+    /// Name until the file is complete.
     part: PathBuf,
-    /// What it is called then; `None` if it is written in place.
+    /// Final name; `None` if the file is written in place.
     target: Option<PathBuf>,
     is_kept: bool,
     has_failed: bool,
@@ -66,10 +66,10 @@ impl PartFile {
         Ok(Self::of(file, part, Some(target)))
     }
 
-    /// As [`PartFile::create`], for a stream: what is written stays as `PATH.part` if it is never finished.
+    /// Like [`PartFile::create`], for a stream: `PATH.part` is kept if it is never finished.
     ///
     /// # Errors
-    /// As those of [`PartFile::create`].
+    /// See [`PartFile::create`].
     pub fn create_growing(path: &Path) -> io::Result<Self> {
         let mut file = Self::create(path)?;
         file.is_kept = true;
@@ -90,7 +90,7 @@ impl PartFile {
         self.has_failed
     }
 
-    /// Waits until the disk has everything and gives the file its name; its length, bytes.
+    /// Waits until the disk has all data, and renames the file; returns its length, bytes.
     ///
     /// # Errors
     /// The system's, and a write that failed before.
@@ -98,10 +98,10 @@ impl PartFile {
         self.finish_by(|part, target| std::fs::rename(part, target))
     }
 
-    /// As [`PartFile::finish`]; a file that has the name by now stays as it is.
+    /// Like [`PartFile::finish`], but never replaces an existing file.
     ///
     /// # Errors
-    /// As those of [`PartFile::finish`], and such a file.
+    /// Like [`PartFile::finish`]; also if the file exists.
     pub fn finish_new(self) -> io::Result<u64> {
         self.finish_by(|part, target| {
             match renameat_with(CWD, part, CWD, target, RenameFlags::NOREPLACE) {
@@ -165,22 +165,23 @@ impl Drop for PartFile {
 pub struct SharedPart(Arc<Mutex<Option<PartFile>>>);
 
 impl SharedPart {
-    /// As [`PartFile::create`].
+    /// See [`PartFile::create`].
     ///
     /// # Errors
-    /// As those of [`PartFile::create`].
+    /// See [`PartFile::create`].
     pub fn create(path: &Path) -> io::Result<Self> {
         Ok(Self(Arc::new(Mutex::new(Some(PartFile::create(path)?)))))
     }
 
-    /// From now on what is written stays, as with [`PartFile::create_growing`].
+    /// Keeps the unfinished file from now on, as [`PartFile::create_growing`] does.
     pub fn keep(&self) {
         if let Some(file) = &mut *self.0.lock().expect("no holder panics") {
             file.is_kept = true;
         }
     }
 
-    /// As [`PartFile::finish`]; `None` if a write has failed, of which the writer knows, or it is finished.
+    /// Like [`PartFile::finish`]; `None` if a write has failed, which the writer knows, or the file is
+    /// finished.
     ///
     /// # Errors
     /// The system's.
@@ -189,10 +190,10 @@ impl SharedPart {
         file.filter(|file| !file.has_failed).map(PartFile::finish).transpose()
     }
 
-    /// Its length so far, bytes.
+    /// Length so far, bytes.
     ///
     /// # Errors
-    /// The system's, or it is finished.
+    /// The system's error, or the file is finished.
     pub fn length(&self) -> io::Result<u64> {
         self.with(|file| Ok(file.file.metadata()?.len()))
     }
@@ -213,8 +214,8 @@ impl Write for SharedPart {
     }
 }
 
-/// A path that a command is asked to write. Options that name one have this type, so that the command line
-/// knows them.
+/// An output path of a command. All options with output paths have this type, so that the command line can
+/// check them.
 #[derive(Clone, Debug)]
 pub struct OutPath(PathBuf);
 
@@ -232,17 +233,17 @@ impl Deref for OutPath {
     }
 }
 
-/// Name of a file until it is whole.
+/// Name of a file until it is complete.
 pub fn part_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(SUFFIX);
     name.into()
 }
 
-/// The file that `path` names, in the folder that holds it, whether it exists or not.
+/// The file that `path` names, in its real folder, whether it exists or not.
 ///
 /// # Errors
-/// There is no such folder, no name, or too many symbolic links.
+/// The folder does not exist, the path has no file name, or there are too many symbolic links.
 pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -258,7 +259,7 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     Err(Errno::LOOP.into())
 }
 
-/// Opens a file for this process alone and empties it.
+/// Opens a file exclusively for this process and empties it.
 fn lock(path: &Path) -> io::Result<File> {
     for _ in 0..ATTEMPTS {
         let flags = OFlags::NOFOLLOW.bits() as i32;

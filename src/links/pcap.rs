@@ -10,12 +10,12 @@ use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use super::part_file::PartFile;
 use crate::wire::ethernet::FrameHeader;
 
-/// Bytes kept back before they are written.
+/// Size of the write buffer, bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 /// The longest frame the file announces: the highest that readers accept.
 const SNAP_LEN: u32 = 262_144;
 
-/// Writes one device's datagrams to a file, each in the same frame.
+/// Writes the datagrams of one device to a file, each with the same headers.
 #[derive(Debug)]
 pub struct PcapRecorder {
     path: PathBuf,
@@ -26,7 +26,7 @@ pub struct PcapRecorder {
 }
 
 impl PcapRecorder {
-    /// Creates the file, which is called `PATH.part` until it is finished, and writes its header. Errors name
+    /// Creates the file, which is named `PATH.part` until it is finished, and writes its header. Errors name
     /// the file.
     pub fn create(path: &Path, header: FrameHeader) -> io::Result<Self> {
         let file = PartFile::create_growing(path).map_err(|error| {
@@ -49,14 +49,14 @@ impl PcapRecorder {
 
     /// Appends a datagram that leaves at `timestamp_unix_ns`, nanoseconds of POSIX time.
     ///
-    /// Errors: the payload does not fit a datagram, the time is not within what pcap can hold
-    /// (1970 to 2106), or the file cannot be written.
+    /// Errors: the payload does not fit a datagram, the time is outside pcap's range (1970 to 2106), or the
+    /// file cannot be written.
     pub fn write(&mut self, timestamp_unix_ns: i128, payload: &[u8]) -> io::Result<()> {
         let header = self.header.clone();
         self.write_in(&header, timestamp_unix_ns, payload)
     }
 
-    /// As [`PcapRecorder::write`], in a frame of its own.
+    /// Like [`PcapRecorder::write`], with other headers.
     pub fn write_in(
         &mut self,
         header: &FrameHeader,
@@ -86,7 +86,7 @@ impl PcapRecorder {
         Ok(())
     }
 
-    /// Writes what is still kept back and gives the file its name; how many packets it holds.
+    /// Writes buffered data and renames the file; returns the number of its packets.
     pub fn finish(self) -> io::Result<u64> {
         let file = self.writer.into_writer().into_inner().map_err(|error| error.into_error());
         file.and_then(PartFile::finish)

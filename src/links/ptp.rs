@@ -21,11 +21,11 @@ use crate::wire::ptp::{
 
 /// PTP crosses no router.
 const TTL: u32 = 1;
-/// Messages that are taken from a socket before the other is looked at.
+/// Messages that are read from a socket before the next socket.
 const AT_ONCE: usize = 64;
 /// Largest number of departures that wait for their stamps.
 const MOST_PENDING: usize = 64;
-/// With this many departures without a stamp, the driver is taken to stamp none.
+/// Number of departures without a timestamp after which the driver is assumed to have none.
 const UNSTAMPED: usize = 8;
 /// Length of an Ethernet header, bytes: the two addresses and the type.
 const ETHERNET_HEADER: usize = 14;
@@ -64,7 +64,7 @@ struct EthernetSocket {
     transport: Transport,
 }
 
-/// A socket whose departures are stamped.
+/// A socket with transmit timestamps.
 #[derive(Debug)]
 struct Stamped {
     socket: Socket,
@@ -83,16 +83,16 @@ struct Departures {
 /// Something that happened at the sockets, with the kernel's stamp: nanoseconds of POSIX time.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PtpEvent<'a> {
-    /// These bytes arrived; from this host, if they were sent to this address alone.
+    /// Bytes that arrived at this time; with the sender, if they were sent to this address alone.
     Arrived(u64, Option<Ipv4Addr>, &'a [u8]),
-    /// The event message that the device knows by this key left.
+    /// The event message with this key left at this time.
     Left(u64, u32),
 }
 
 impl PtpLink {
-    /// Opens the sockets of the device that has `address`, on that address's network interface or on
-    /// `interface`. What is sent to the address alone is heard too if it `is_device`: on a host's own address another
-    /// program may want that.
+    /// Opens the sockets of the device with `address`, on that address's network interface or on `interface`.
+    /// If it `is_device`, unicast messages to the address are received as well; on a host's own address
+    /// another program may need them.
     pub fn open(address: Ipv4Addr, interface: Option<&str>, is_device: bool) -> io::Result<Self> {
         let groups = UdpSockets::open(address, None, interface)?;
         let own = is_device.then(|| UdpSockets::open(address, Some(address), interface));
@@ -105,12 +105,12 @@ impl PtpLink {
         format!("PTP at {}", self.address)
     }
 
-    /// Messages are to be carried by `transport`; [`PtpLink::open_carrier`] or [`PtpLink::receive`] sees to it.
+    /// Sets the transport of messages; [`PtpLink::open_carrier`] or [`PtpLink::receive`] opens its socket.
     pub fn carry_by(&self, transport: Transport) {
         self.carrier().wanted = transport;
     }
 
-    /// Opens the socket that carries messages, if it is not open. Opening may take long; senders do not wait for it.
+    /// Opens the socket of the transport if it is closed. This may take long; senders do not wait for it.
     pub fn open_carrier(&self) -> io::Result<()> {
         self.opened().map(drop)
     }
@@ -128,7 +128,8 @@ impl PtpLink {
         Ok(socket)
     }
 
-    /// What was open before is closed when senders can go on: that takes long, too.
+    /// Replaces the socket; the old one is closed after senders can continue, because closing takes long,
+    /// too.
     fn keep(&self, ethernet: Option<Arc<EthernetSocket>>) {
         let _old = std::mem::replace(&mut self.carrier().ethernet, ethernet);
     }
@@ -137,8 +138,9 @@ impl PtpLink {
         self.carrier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a message. An event message has a `key`, by which [`PtpEvent::Left`] reports its departure. Returns false if the
-    /// network driver seems to stamp no departures. Messages for Ethernet are lost until its socket is open.
+    /// Sends a message. An event message has a `key`, by which [`PtpEvent::Left`] reports its departure.
+    /// Returns false if the network driver seems to have no transmit timestamps. Messages for Ethernet are
+    /// lost until its socket is open.
     pub fn send(&self, bytes: &[u8], key: Option<u32>, target: Target) -> io::Result<bool> {
         let Carrier { wanted, ethernet } = self.carrier().clone();
         let (sockets, group) = match (target, &self.own) {
@@ -208,7 +210,7 @@ fn wait(sockets: &[&Socket], patience: &Timespec) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells what has arrived at `socket`: stamp, sender and bytes.
+/// Reports a message that arrived at `socket`: timestamp, sender and bytes.
 fn hear(
     socket: &Socket,
     reader: &mut StampReader,
@@ -235,7 +237,7 @@ impl Stamped {
         Ok(Self { socket, departures: Mutex::default() })
     }
 
-    /// As [`PtpLink::send`].
+    /// See [`PtpLink::send`].
     fn send(&self, bytes: &[u8], key: Option<u32>, to: Option<SocketAddr>) -> io::Result<bool> {
         // The lock is held so that the stamp is not read before its key is noted.
         let mut departures = self.departures.lock().expect("no holder panics");
@@ -358,7 +360,7 @@ impl EthernetSocket {
         frame
     }
 
-    /// The message in a frame; none in those that the socket has sent, or that go to another host.
+    /// The message in a frame; `None` for frames that the socket has sent, or frames to another host.
     fn message<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8]> {
         let (head, message) = frame.split_at_checked(ETHERNET_HEADER)?;
         let is_heard =

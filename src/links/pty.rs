@@ -1,10 +1,9 @@
 //! A pseudo-terminal that behaves like a serial port.
 //!
-//! The kernel moves its bytes at once and whatever the rate; this link makes a line of it. Bytes
-//! between ends that run at different rates arrive as a UART would hear them
-//! ([`received`]); while no program has the port open, what the device sends is
-//! lost, as on a real port. The pulse-per-second line is left out: a pseudo-terminal has no modem
-//! lines.
+//! The kernel moves the bytes of a pseudo-terminal at once, at any rate; this link paces them like a line.
+//! Bytes between ends with different rates arrive garbled, as a UART would receive them ([`received`]). While
+//! no program has the port open, output of the device is lost, as on a real port. PPS is left out: a
+//! pseudo-terminal has no modem lines.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -39,8 +38,8 @@ pub struct PtyLink {
 }
 
 impl PtyLink {
-    /// Makes a terminal and the symbolic link to it, folders included. A link that a run left behind
-    /// when it was killed is replaced; anything else is left and is an error. Errors name the path.
+    /// Creates a pseudo-terminal and the symbolic link to it, with its folders. A link of a killed run is
+    /// replaced; any other file is kept and is an error. Errors name the path.
     pub fn open(options: PtyOptions, line: LineSettings) -> io::Result<Self> {
         let failed = |what: &str, error: io::Error| {
             io::Error::new(error.kind(), format!("cannot {what}: {error}"))
@@ -66,7 +65,7 @@ impl PtyLink {
         *self.line.lock().expect("no holder panics")
     }
 
-    /// How the host's UART runs, as the terminal's settings say.
+    /// Settings of the host's UART, from the terminal's settings.
     fn host_line(&self) -> io::Result<LineSettings> {
         let settings = termios::tcgetattr(&self.ours)?;
         let modes = settings.control_modes;
@@ -83,7 +82,7 @@ impl PtyLink {
         })
     }
 
-    /// The two ends, or `None` when they understand each other.
+    /// Settings of both ends, or `None` if they match.
     fn mismatch(&self) -> io::Result<Option<(LineSettings, LineSettings)>> {
         if !self.options.strict_rate || self.line() == LineSettings::USB {
             return Ok(None);
@@ -99,11 +98,11 @@ impl PtyLink {
         Ok((host != device).then_some((host, device)))
     }
 
-    /// Whether a program has the port open. When the last one has gone, what it did not read is not
-    /// for the next, and a line has no echo whatever it left behind.
+    /// Whether a program has the port open. When the last program closes it, unread bytes are discarded and
+    /// echo is switched off.
     ///
     /// # Errors
-    /// The terminal cannot be asked.
+    /// The state of the terminal cannot be read.
     pub fn is_open(&self) -> io::Result<bool> {
         let mut wait = [PollFd::from_borrowed_fd(self.ours.as_fd(), PollFlags::empty())];
         poll(&mut wait, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;

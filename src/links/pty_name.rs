@@ -1,13 +1,13 @@
-//! The symbolic link by which programs find a pseudo-terminal, and whose it is.
+//! The symbolic link to a pseudo-terminal, and its owner.
 //!
-//! A name may be anybody's: another run's, udev's, a user's. So a run that makes the link `imu` puts
-//! a mark beside it, the file `.imu.menura`, keeps that locked (flock(2)) while it lives, and writes
-//! there which link it made. However a run ends, the kernel unlocks its mark, so a mark that can be
-//! locked belongs to nobody who lives; process ids, which are given again, decide nothing.
+//! A name may belong to another run, to udev or to a user. So a run that creates the link `imu` also creates
+//! a mark, the file `.imu.menura`, which it keeps locked (flock(2)) while it lives and which names the link.
+//! However a run ends, the kernel unlocks its mark, so a mark that can be locked has no living owner. Process
+//! ids decide nothing, because the system reuses them.
 //!
-//! A link is replaced if its mark can be locked and names it, and removed at the end if it still is
-//! the one that was made. Of every other link hands are off. What no lock can keep out is a program
-//! that puts its own link there within the microseconds between such a look and the removal.
+//! A link is replaced if its mark can be locked and names it, and removed at the end if it is still the same
+//! link. All other links stay. No lock prevents a program from replacing the link in the microseconds between
+//! this check and the removal.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -17,22 +17,23 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
-/// Marks are made and removed by several runs at once; who finds one removed looks again.
+/// Attempts to lock a mark. Several runs may create and remove marks at the same time; a run whose mark was
+/// removed tries again.
 const ATTEMPTS: usize = 100;
-/// No mark is longer.
+/// Largest size of a mark, bytes.
 const MAX_MARK_BYTES: u64 = 8192;
 
-/// A link that this run has made and will remove.
+/// A link that this run has created and will remove.
 #[derive(Debug)]
 pub(super) struct PtyName {
     link: PathBuf,
     mark_path: PathBuf,
-    /// Locked as long as it is open.
+    /// File of the mark, locked while it is open.
     _mark: File,
     made: LinkIdentity,
 }
 
-/// Identity that distinguishes a symbolic link from all others with its name.
+/// Identity of a symbolic link among all links with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LinkIdentity {
     inode: u64,
@@ -44,8 +45,8 @@ impl PtyName {
     /// Makes the symbolic link `link` to `terminal`, folders included.
     ///
     /// # Errors
-    /// The name is another run's or there is something that no run of this program left behind; the
-    /// error names it and says what to do.
+    /// The name belongs to another run, or to a file that no run of this program has left; the error names it
+    /// and the remedy.
     pub(super) fn claim(link: &Path, terminal: &Path) -> io::Result<Self> {
         let told = |error: io::Error| super::told(&error, &cannot_make(link));
         let Some(name) = link.file_name() else {
@@ -79,7 +80,7 @@ impl Drop for PtyName {
 }
 
 impl LinkIdentity {
-    /// `None` of what is no symbolic link.
+    /// `None` if the file is no symbolic link.
     fn of(found: &Metadata) -> Option<Self> {
         found.file_type().is_symlink().then(|| Self {
             inode: found.ino(),
@@ -93,7 +94,7 @@ fn cannot_make(link: &Path) -> String {
     format!("cannot make the link {}", link.display())
 }
 
-/// Makes the link and says so in `mark`, in place of one that `mark` names.
+/// Creates the link and records it in `mark`; replaces a link that `mark` names.
 fn make(link: &Path, terminal: &Path, mark: &File) -> io::Result<LinkIdentity> {
     match fs::symlink_metadata(link) {
         Ok(found) => {
@@ -124,7 +125,7 @@ fn make(link: &Path, terminal: &Path, mark: &File) -> io::Result<LinkIdentity> {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Mark {
     terminal: Option<PathBuf>,
-    /// Not known yet when a run ended in the middle of making it.
+    /// `None` if a run ended while it created the link.
     link: Option<LinkIdentity>,
 }
 
@@ -147,7 +148,7 @@ impl Mark {
         Ok(mark)
     }
 
-    /// Whether it is about this symbolic link, which leads to `target`.
+    /// Whether the mark names this symbolic link, which leads to `target`.
     fn names(&self, found: &Metadata, target: Option<&Path>) -> bool {
         let is_same_target = target.is_some() && self.terminal.as_deref() == target;
         is_same_target
@@ -178,7 +179,7 @@ fn text_of(file: &File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The file at `path`, made if there is none, and locked.
+/// Opens or creates the file at `path`, and locks it.
 fn lock_mark(path: &Path) -> io::Result<File> {
     for _ in 0..ATTEMPTS {
         let Some((file, is_writable)) = open_mark(path)? else { continue };
@@ -207,7 +208,7 @@ fn lock_mark(path: &Path) -> io::Result<File> {
     Err(io::Error::other(format!("{} comes and goes all the time", path.display())))
 }
 
-/// Opens a mark, if need be another user's that can only be read; `None` if it came or went meanwhile.
+/// Opens a mark, read-only if it belongs to another user; `None` if it was created or removed meanwhile.
 fn open_mark(path: &Path) -> io::Result<Option<(File, bool)>> {
     // Names in shared folders may be anything: no link is followed, and no pipe waited for.
     let safe = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -351,7 +352,7 @@ mod tests {
         assert!(mark.exists() && !link.exists());
     }
 
-    /// Marks are made and removed under each other's hands; still only one has the name at a time.
+    /// Several threads create and remove marks at the same time; still only one has the name at a time.
     #[test]
     fn of_many_at_once_one_has_the_name() {
         let folder = tempfile::tempdir().unwrap();

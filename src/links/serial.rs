@@ -1,8 +1,8 @@
 //! A real serial port: an RS-232 or RS-422 adapter. Handshake lines are left alone but for the one
 //! that carries the pulse per second.
 //!
-//! An adapter that is pulled out is reported once, tried again twice a second and taken up where it
-//! left off; meanwhile the device goes on and its bytes are lost.
+//! A removed adapter is reported once and tried again twice per second; when it returns, the link continues.
+//! Meanwhile the device runs on, and its bytes are lost.
 
 use std::io::{self, Read, Write};
 use std::sync::{Mutex, MutexGuard};
@@ -25,7 +25,7 @@ pub struct SerialLink {
 
 struct State {
     line: LineSettings,
-    /// `None` while the adapter is gone.
+    /// `None` while the adapter is missing.
     port: Option<TTYPort>,
 }
 
@@ -53,7 +53,7 @@ impl SerialLink {
         }
     }
 
-    /// Takes a port that failed for gone.
+    /// Closes a port after a failure.
     fn give_up(&self, error: &io::Error) {
         if self.state().port.take().is_some() {
             tracing::warn!("{} is gone ({error}); trying again", self.describe());
@@ -170,7 +170,7 @@ mod tests {
 
     const LINE: LineSettings = LineSettings::eight_n_one(38_400);
 
-    /// A pseudo-terminal stands for the adapter; its other end for the robot.
+    /// A pseudo-terminal in place of the adapter; its other end is the robot's.
     fn adapter(folder: &std::path::Path) -> PtyLink {
         let path = folder.join("adapter");
         PtyLink::open(PtyOptions { path, strict_rate: false, rate_aliases: Vec::new() }, LINE)

@@ -1,8 +1,7 @@
 //! Recordings of serial devices: the bytes as they would leave, and a table of when.
 //!
-//! `<device>.bin` holds the bytes one after another; `<device>.idx.csv` has a row for each write:
-//! `time_s` after the run's first instant (nine decimals, exact), `offset` into the `.bin` and
-//! `length`, bytes.
+//! `<device>.bin` has the bytes one after another. `<device>.idx.csv` has a row for each write: `time_s`
+//! after the run's first instant (nine decimals, exact), `offset` into the `.bin`, and `length`, bytes.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use crate::time::SimTime;
 /// Later than any recording ends, seconds: a thousand years.
 const MAX_TIME_S: f64 = 3.2e10;
 
-/// When the writes of a recording began.
+/// Start times of a recording's writes.
 #[derive(Debug, Default)]
 pub struct SerialIndex {
     /// Offset in the `.bin` and seconds; offsets rise.
@@ -55,13 +54,14 @@ impl SerialIndex {
         Ok(Self { rows })
     }
 
-    /// When the write that holds the byte at `offset` began, seconds.
+    /// Start time of the write that contains the byte at `offset`, seconds.
     pub fn time_s(&self, offset: u64) -> Option<f64> {
         let after = self.rows.partition_point(|(start, _)| *start <= offset);
         after.checked_sub(1).map(|row| self.rows[row].1)
     }
 
-    /// When each write began, seconds, and where its bytes are; `total` of them were recorded.
+    /// Start time of each write, seconds, and the range of its bytes; `total` is the number of recorded
+    /// bytes.
     pub fn writes(&self, total: usize) -> impl Iterator<Item = (f64, std::ops::Range<usize>)> {
         let start = move |offset: u64| usize::try_from(offset).map_or(total, |at| at.min(total));
         let ends = self.rows.iter().skip(1).map(|(offset, _)| *offset);
@@ -87,8 +87,8 @@ pub struct SerialRecorder {
 }
 
 impl SerialRecorder {
-    /// Creates `<device>.bin` and `<device>.idx.csv` in `folder`, whose names end with `.part` until they are
-    /// finished. Errors name the file.
+    /// Creates `<device>.bin` and `<device>.idx.csv` in `folder`, with names that end in `.part` until they
+    /// are finished. Errors name the file.
     pub fn create(folder: &Path, device: &str) -> io::Result<Self> {
         let bytes_path = folder.join(format!("{device}.bin"));
         let index_path = folder.join(format!("{device}.idx.csv"));
@@ -105,7 +105,7 @@ impl SerialRecorder {
         Ok(Self { bytes_path, index_path, bytes, index, offset: 0 })
     }
 
-    /// Appends bytes whose first one leaves at `at`.
+    /// Appends bytes, of which the first leaves at `at`.
     pub fn write(&mut self, at: SimTime, bytes: &[u8]) -> io::Result<()> {
         self.bytes.write_all(bytes).map_err(|error| told("write", &self.bytes_path, &error))?;
         let (seconds, nanos) = (at.0 / 1_000_000_000, at.0 % 1_000_000_000);
@@ -115,7 +115,7 @@ impl SerialRecorder {
         Ok(())
     }
 
-    /// Writes what is still kept back and gives the files their names; how many bytes were recorded.
+    /// Writes buffered data and renames the files; returns the number of recorded bytes.
     pub fn finish(self) -> io::Result<u64> {
         // The index first, so that no bytes are found without it.
         for (file, path) in [(self.index, self.index_path), (self.bytes, self.bytes_path)] {

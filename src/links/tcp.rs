@@ -1,6 +1,6 @@
 //! A serial line over TCP, as terminal servers carry one: raw bytes, one host at a time.
 //!
-//! The host that connects last has the line: one that vanished without a word must not keep it.
+//! The last host to connect gets the line, so that a host that vanished does not block it.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

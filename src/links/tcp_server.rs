@@ -1,12 +1,11 @@
-//! A device with a network port of its own: hosts connect, several at a time, and are told apart.
+//! A device with its own TCP port: several hosts can connect at a time.
 //!
-//! Memory is bounded: so many clients, and for each so many bytes that it has not taken yet. A
-//! client that reads too slowly loses whole telegrams; nobody waits for it.
+//! Memory is bounded: the number of clients, and for each client the number of unread bytes. A client that
+//! reads too slowly loses whole telegrams; the device never waits for it.
 //!
-//! A client may be silent as long as it likes, but when all places are taken a newcomer gets that of
-//! the idlest: of those who have never had an answer, whatever they send; else of those to whom
-//! nothing has been sent for a while. Only if the device serves all of them is the newcomer
-//! turned away.
+//! A client may be silent for any time. If all places are taken, a new client replaces the idlest one: first
+//! clients that never got an answer, then clients to which nothing was sent for a while. If the device serves
+//! all of them, the new client is rejected.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -22,15 +21,15 @@ use crate::wire::port::Peer;
 
 /// Clients at a time.
 const MAX_CLIENTS: usize = 16;
-/// A client to whom something was sent so lately keeps its place: many drivers ask once a second.
+/// A client that got data within this time keeps its place: many drivers poll once per second.
 const SERVED_LATELY: Duration = Duration::from_secs(5);
-/// Newcomers taken before others are heard again.
+/// Number of new clients that are accepted before others are served again.
 const NEWCOMERS_AT_ONCE: usize = MAX_CLIENTS;
-/// Bytes kept for a client that does not take them, beside those in the system's buffer.
+/// Largest number of bytes kept for a client that does not read, in addition to the system's buffer.
 const MAX_PENDING: usize = 256 << 10;
 /// The system's buffer for a client: what is late for a second is of no use to a robot.
 const SEND_BUFFER: usize = 128 << 10;
-/// A client that vanished without a word is noticed after this and three more probes.
+/// Time after which, with three more probes, a vanished client is noticed.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
 const KEEPALIVE_PROBE: Duration = Duration::from_secs(5);
 
@@ -39,7 +38,7 @@ const KEEPALIVE_PROBE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct TcpServer {
     listeners: Vec<(TcpListener, SocketAddr)>,
-    /// [`Peer::port`] of those who connect to the first of them.
+    /// [`Peer::port`] of clients of the first address.
     first_port: u8,
     clients: Mutex<Clients>,
     messages: Messages,
@@ -67,7 +66,7 @@ struct Client {
     /// The rest of a telegram, and telegrams that wait behind it.
     pending: Vec<u8>,
     is_losing: bool,
-    /// When it connected or last sent something.
+    /// Time of its connection or of its last bytes.
     heard_at: Instant,
     /// Time when the client last accepted bytes of the device.
     served_at: Option<Instant>,
@@ -76,11 +75,11 @@ struct Client {
 /// Event of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEvent<'a> {
-    /// One has connected.
+    /// A client has connected.
     Connected(Peer),
-    /// One has sent something.
+    /// A client has sent bytes.
     Bytes(Peer, &'a [u8]),
-    /// One has gone.
+    /// A client has disconnected.
     Disconnected(Peer),
 }
 
@@ -124,7 +123,7 @@ impl TcpServer {
         port.checked_sub(self.first_port).is_some_and(|n| usize::from(n) < self.listeners.len())
     }
 
-    /// Address at which it listens.
+    /// Addresses of the server.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.listeners.iter().map(|(_, address)| *address)
     }
@@ -145,7 +144,7 @@ impl TcpServer {
         }
     }
 
-    /// Closes the connection to a client, which has then gone as if it had done so itself.
+    /// Closes the connection to a client, as if the client had closed it.
     pub fn disconnect(&self, peer: Peer) {
         let clients = self.clients();
         if let Some(client) = clients.connected.iter().find(|client| client.peer == peer) {
@@ -154,8 +153,8 @@ impl TcpServer {
         }
     }
 
-    /// Waits up to `timeout` for clients to do something and hands it to `happened`, each with at
-    /// most as many bytes as `buffer` holds.
+    /// Waits up to `timeout` for events of clients and passes each to `happened`, with at most as many bytes
+    /// as `buffer` holds.
     pub fn receive(
         &self,
         buffer: &mut [u8],
@@ -303,7 +302,7 @@ impl Drop for TcpServer {
 }
 
 impl Clients {
-    /// The place of the client that is the first to make room for another, if one has to.
+    /// Index of the client that is the first to be replaced, if one may be.
     fn idlest(&self, now: Instant) -> Option<usize> {
         let is_idle = |client: &Client| {
             client.served_at.is_none_or(|at| now.duration_since(at) >= SERVED_LATELY)
@@ -347,7 +346,8 @@ impl Client {
         }
     }
 
-    /// Bytes the system took. A stream that is broken takes everything; who receives notices.
+    /// Number of bytes that the system took. A broken stream takes everything; the receiving side notices the
+    /// failure.
     fn write(&mut self, bytes: &[u8]) -> usize {
         let mut sent = 0;
         while sent < bytes.len() {
@@ -375,7 +375,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     socket.set_tcp_keepalive(&keepalive.with_retries(3))
 }
 
-/// Whether trying again later is all there is to do.
+/// Whether the operation only needs to be tried again.
 fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     // A client that went away before it was accepted.
@@ -495,7 +495,7 @@ mod tests {
         }
     }
 
-    /// Those who say nothing, and those who say half of something all the time.
+    /// Clients that send nothing, and clients that keep sending half a request.
     #[test]
     fn idle_clients_make_room_for_others() {
         let server = server();

@@ -1,11 +1,11 @@
-//! The kernel's timestamps of datagrams (`SO_TIMESTAMPING`): when one was given to the network
-//! interface, and when one came from it.
+//! The kernel's timestamps of datagrams (`SO_TIMESTAMPING`): of departure to the network interface and of
+//! arrival from it.
 //!
-//! Stamps are of the real-time clock (`CLOCK_REALTIME`), nanoseconds of POSIX time, unless the
-//! network card took them: those are of its own clock. A departure's stamp is taken by the
-//! interface's driver just before the hardware has the frame, or by the card when the frame is on
-//! the wire, and waits in the socket's error queue; an arrival's is taken when the frame is handed
-//! to the network stack. See the kernel's `Documentation/networking/timestamping.rst`.
+//! Timestamps are of the real-time clock (`CLOCK_REALTIME`), nanoseconds of POSIX time, unless the network
+//! card took them: those are of its own clock. The interface's driver takes a departure's timestamp just
+//! before the hardware gets the frame; a card takes it when the frame is on the wire. It waits in the
+//! socket's error queue. An arrival's timestamp is taken when the network stack gets the frame. See the
+//! kernel's `Documentation/networking/timestamping.rst`.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -33,12 +33,12 @@ pub enum Stamper {
     Card,
 }
 
-/// When a datagram left.
+/// Timestamp of a datagram's departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepartureStamp {
-    /// Which: the number of datagrams sent by this socket before it, since stamps were asked for.
+    /// Number of datagrams that the socket sent before this one, since timestamps were enabled.
     pub key: u32,
-    /// When, nanoseconds on the stamper's clock.
+    /// Time of departure, nanoseconds on the timestamping clock.
     pub at_ns: u64,
     /// Source of the stamp.
     pub by: Stamper,
@@ -53,14 +53,13 @@ pub struct Arrival {
     pub is_cut: bool,
     /// Sender, if the kernel reports it.
     pub from: Option<SocketAddr>,
-    /// When the kernel had it, nanoseconds of POSIX time; `None` if it was not stamped.
+    /// Time of arrival at the kernel, nanoseconds of POSIX time; `None` without a timestamp.
     pub unix_ns: Option<u64>,
-    /// Datagrams the socket has lost for want of room since it was opened, as far as it is known.
+    /// Datagrams that the socket lost for lack of room since it was opened, as far as known.
     pub overflowed: Option<u32>,
 }
 
-/// Asks for a stamp of every datagram that leaves `socket` from now on. What the card is asked for
-/// and does not stamp, the kernel does.
+/// Enables timestamps of all datagrams that leave `socket`. If the card has none, the kernel takes them.
 pub fn stamp_departures(socket: &impl AsFd, by: Stamper) -> io::Result<()> {
     let mut flags = Flag::SOF_TIMESTAMPING_TX_SOFTWARE
         | Flag::SOF_TIMESTAMPING_SOFTWARE
@@ -72,14 +71,14 @@ pub fn stamp_departures(socket: &impl AsFd, by: Stamper) -> io::Result<()> {
     Ok(setsockopt(socket, Timestamping, &flags)?)
 }
 
-/// Asks for a stamp of every datagram that arrives at `socket`, and to be told of lost ones.
+/// Enables timestamps of all datagrams that arrive at `socket`, and reports of lost ones.
 pub fn stamp_arrivals(socket: &impl AsFd) -> io::Result<()> {
     setsockopt(socket, ReceiveTimestampns, &true)?;
     Ok(setsockopt(socket, sockopt::RxqOvfl, &1)?)
 }
 
-/// Gives `socket` room for `bytes` that wait to be read, beyond the system's limit where that is
-/// allowed; how much it has now.
+/// Requests a receive buffer of `bytes` for `socket`, beyond the system's limit if permitted; returns its
+/// size.
 pub fn enlarge_receive_buffer(socket: &impl AsFd, bytes: usize) -> usize {
     if setsockopt(socket, sockopt::RcvBufForce, &bytes).is_err() {
         // Without the right the system's limit is taken, and what it came to is told.
@@ -88,7 +87,7 @@ pub fn enlarge_receive_buffer(socket: &impl AsFd, bytes: usize) -> usize {
     nix::sys::socket::getsockopt(socket, sockopt::RcvBuf).unwrap_or(0)
 }
 
-/// Reads stamps and stamped datagrams; keeps its buffers.
+/// Reads timestamps and datagrams with timestamps; reuses its buffers.
 #[derive(Debug)]
 pub struct StampReader {
     control: Vec<u8>,
@@ -103,8 +102,8 @@ impl Default for StampReader {
 }
 
 impl StampReader {
-    /// Adds the stamps that wait at `socket` to `stamps` without waiting for more. What anybody
-    /// has sent to the socket is thrown away: it would take the stamps' room.
+    /// Adds the waiting timestamps of `socket` to `stamps`, without waiting for more. Received datagrams are
+    /// discarded, because they would fill the buffer.
     pub fn departures(
         &mut self,
         socket: &impl AsFd,
@@ -115,7 +114,7 @@ impl StampReader {
         Ok(())
     }
 
-    /// As [`StampReader::departures`], but leaves alone what anybody has sent to the socket.
+    /// Like [`StampReader::departures`], but keeps received datagrams.
     pub fn departure_stamps(
         &mut self,
         socket: &impl AsFd,
@@ -127,14 +126,14 @@ impl StampReader {
         Ok(())
     }
 
-    /// The next message, if one waits: its length and what came with it.
+    /// The next message, if one waits: its length and its control data.
     fn next(&mut self, socket: &impl AsFd, queue: MsgFlags) -> io::Result<Option<(usize, Extras)>> {
         let mut payload = [IoSliceMut::new(&mut self.discarded)];
         let arrived = receive(socket, &mut payload, &mut self.control, queue)?;
         Ok(arrived.map(|(arrival, extras)| (arrival.length, extras)))
     }
 
-    /// Takes the next datagram that waits at `socket` into `buffer`; `None` if none waits.
+    /// Reads the next waiting datagram of `socket` into `buffer`; `None` if none waits.
     pub fn arrival(
         &mut self,
         socket: &impl AsFd,
@@ -225,7 +224,7 @@ fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
     v4.or_else(|| storage.as_sockaddr_in6().map(|a| SocketAddr::from((a.ip(), a.port()))))
 }
 
-/// 0 means that there is no stamp.
+/// 0 means that there is no timestamp.
 fn nanoseconds(time: TimeSpec) -> Option<u64> {
     let seconds = u64::try_from(time.tv_sec()).ok()?;
     let nanos = seconds.checked_mul(1_000_000_000)?.checked_add(time.tv_nsec() as u64)?;

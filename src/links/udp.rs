@@ -1,9 +1,8 @@
-//! UDP: one socket for each port of a device, set up so that its datagrams look as much like the product's as a
-//! plain socket can make them.
+//! UDP: one socket for each port of a device, set up so that its datagrams resemble the product's as far as a
+//! plain socket permits.
 //!
-//! What a plain socket cannot do: choose the IP identification (Linux sends 0 with
-//! don't-fragment, as the products do) and leave the UDP checksum out. No driver looks at either;
-//! recordings have both right.
+//! A plain socket cannot choose the IP identification (Linux sends 0 with don't-fragment, as the products do)
+//! and cannot leave out the UDP checksum. No driver checks either; recordings have both right.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -25,19 +24,19 @@ use super::timestamps::{self, DepartureStamp, StampReader, Stamper};
 use super::told;
 use crate::wire::port::UdpOptions;
 
-/// Holds about 0.1 s of the fastest device, so that a busy network card does not stall the
-/// sender.
+/// Size for about 0.1 s of the fastest device, so that a busy network card does not stall the sender.
 const SEND_BUFFER_BYTES: usize = 1 << 20;
 
-/// An open socket and where it sends.
+/// An open socket with its destination.
 #[derive(Debug)]
 pub struct UdpLink {
     socket: Socket,
-    /// Never sends; beside the other because what that keeps could go by mistake.
+    /// Socket that never sends. It is separate, because a datagram that is kept in it could be sent by
+    /// mistake.
     rehearsal: Socket,
     to: Mutex<SocketAddr>,
     broadcast: AtomicBool,
-    /// Datagrams sent; the kernel counts the same to name its stamps.
+    /// Number of datagrams sent; the kernel numbers its timestamps in the same way.
     sent: AtomicU32,
     launch_clock: Option<LaunchClock>,
     card_clock: Option<Arc<CardClock>>,
@@ -58,7 +57,7 @@ impl Siblings {
         self.0.lock().expect("no holder panics")
     }
 
-    /// Runs `bind`, which takes their address and port for one more socket. No other socket can get them.
+    /// Runs `bind`, which binds one more socket to the same address and port. No other socket can get them.
     fn shared<T>(&self, bind: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let all = self.all();
         let share = |on| all.iter().try_for_each(|socket| socket.set_reuse_address(on));
@@ -69,15 +68,15 @@ impl Siblings {
     }
 }
 
-/// `MSG_MORE` of `linux/socket.h`: the datagram is kept, as more may come.
+/// `MSG_MORE` of `linux/socket.h`: the kernel keeps the datagram, because more may follow.
 const MSG_MORE: i32 = 0x8000;
-/// `MSG_PROBE` of `linux/socket.h`: nothing is built.
+/// `MSG_PROBE` of `linux/socket.h`: no datagram is built.
 const MSG_PROBE: i32 = 0x10;
 
 /// Room for the stamps of a tenth of a second of the fastest device and more.
 const STAMP_BUFFER_BYTES: usize = 8 << 20;
 
-/// How long a datagram that was released may take to a socket of this host.
+/// Longest time for a released datagram to reach a socket of this host.
 const RELEASE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The clock of launch times.
@@ -92,21 +91,22 @@ pub enum LaunchClock {
 impl UdpLink {
     /// Opens the socket. Nothing is sent.
     ///
-    /// Errors name the option at fault and its value, and keep the kind of the system's error.
+    /// Errors name the wrong option and its value, and keep the system's error kind.
     pub fn open(options: &UdpOptions) -> io::Result<Self> {
         Self::opened(options, Siblings::default())
     }
 
-    /// As [`UdpLink::open`], from the address and port of `first`, which keeps them: a product may send several
-    /// kinds of datagrams from one port. No other socket gets the port by that.
+    /// Like [`UdpLink::open`], with the address and port of `first`, which keeps them: a product may send
+    /// several kinds of datagrams from one port. No other socket can get the port.
     pub fn open_beside(first: &UdpLink, options: &UdpOptions) -> io::Result<Self> {
         Self::opened(options, first.siblings.clone())
     }
 
-    /// Runs `open`, which may take this socket's address and port for another socket. No other socket can get them.
+    /// Runs `open`, which may bind another socket to this socket's address and port. No other socket can get
+    /// them.
     ///
     /// # Errors
-    /// Those of `open`, and the system's.
+    /// Errors of `open` and of the system.
     pub fn shared<T>(&self, open: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.siblings.shared(open)
     }
@@ -172,24 +172,23 @@ impl UdpLink {
         })
     }
 
-    /// Sends one datagram; waits only if the send buffer is full. Allocates nothing. Returns the
-    /// datagram's key: how many this socket has sent before it, as [`DepartureStamp`] tells them
-    /// apart.
+    /// Sends one datagram; waits only if the send buffer is full. Allocates nothing. Returns the datagram's
+    /// key: the number of datagrams that this socket sent before it, as in [`DepartureStamp`].
     ///
-    /// That nobody listens at the destination is no error, as it is none to a product; it is
-    /// counted. For other errors see [`UdpLink::explain`].
+    /// A destination without a listener is no error, as for a product; it is counted. For other errors see
+    /// [`UdpLink::explain`].
     pub fn send(&self, payload: &[u8]) -> io::Result<u32> {
         self.send_to(payload, self.to())
     }
 
-    /// As [`UdpLink::send`], but to `to`, so that the lock of the link's own address is left alone.
+    /// Like [`UdpLink::send`], but to `to`, which avoids the lock of the link's own address.
     pub fn send_to(&self, payload: &[u8], to: SocketAddr) -> io::Result<u32> {
         let to = SockAddr::from(to);
         self.counted(self.socket.send_to(payload, &to))
     }
 
-    /// As [`UdpLink::send_to`], but the packet scheduler holds the datagram until `launch_ns` on the
-    /// clock that [`UdpLink::set_launch_clock`] was given.
+    /// Like [`UdpLink::send_to`], but the packet scheduler holds the datagram until `launch_ns` on the clock
+    /// of [`UdpLink::set_launch_clock`].
     pub fn send_at(&self, payload: &[u8], to: SocketAddr, launch_ns: u64) -> io::Result<u32> {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(TxTime(1))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -199,37 +198,37 @@ impl UdpLink {
         self.counted(sent.map_err(io::Error::from))
     }
 
-    /// Has the kernel build a datagram and keep it: [`UdpLink::release`] sends it, in less time than
-    /// [`UdpLink::send_to`] takes. Nothing else may be sent by this socket before that. Returns the
-    /// key that the datagram will have.
+    /// Lets the kernel build and keep a datagram: [`UdpLink::release`] then sends it in less time than
+    /// [`UdpLink::send_to`] takes. This socket must send nothing else before that. Returns the key that the
+    /// datagram will have.
     ///
     /// # Errors
-    /// As [`UdpLink::send_to`]; then nothing is kept.
+    /// Like [`UdpLink::send_to`]; after an error nothing is kept.
     pub fn prepare(&self, payload: &[u8], to: SocketAddr) -> io::Result<u32> {
         let to = SockAddr::from(to);
         self.counted(self.socket.send_to_with_flags(payload, &to, MSG_MORE))
     }
 
-    /// Sends what was prepared; nothing is kept afterwards, whatever comes of it.
+    /// Sends the prepared datagram; afterwards nothing is kept, even after an error.
     pub fn release(&self) -> io::Result<()> {
         // A probe adds nothing to what is kept, so that it takes no key, and without `MSG_MORE` what
         // is kept goes.
         self.socket.send_with_flags(&[], MSG_PROBE).map(drop)
     }
 
-    /// Goes the way of [`UdpLink::send_to`] through the kernel without sending anything, so that
-    /// its code and the route are at hand when a datagram goes. Leaves alone what is prepared.
+    /// Follows the path of [`UdpLink::send_to`] through the kernel without sending, so that code and route
+    /// are in the caches. Does not affect a prepared datagram.
     pub fn rehearse(&self, to: SocketAddr) {
         let _ = self.rehearsal.send_to_with_flags(&[0; 64], &SockAddr::from(to), MSG_PROBE);
     }
 
-    /// The key of what was sent.
+    /// The key of the sent datagram.
     fn counted(&self, outcome: io::Result<usize>) -> io::Result<u32> {
         outcome.map(|_| self.sent.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Lets datagrams be sent with a launch time. Whether it is kept is up to the packet scheduler
-    /// of the network interface.
+    /// Enables launch times of datagrams. Whether they are kept depends on the packet scheduler of the
+    /// network interface.
     pub fn set_launch_clock(&mut self, clock: LaunchClock) -> io::Result<()> {
         let clock_id = match clock {
             LaunchClock::Monotonic => ClockId::Monotonic,
@@ -251,7 +250,7 @@ impl UdpLink {
         self.launch_clock
     }
 
-    /// Has departures, when they are stamped, stamped by the card of this clock.
+    /// Selects this card's clock for transmit timestamps.
     pub fn set_card_clock(&mut self, clock: Arc<CardClock>) {
         self.card_clock = Some(clock);
     }
@@ -261,14 +260,14 @@ impl UdpLink {
         self.card_clock.as_deref()
     }
 
-    /// Has every datagram stamped when it leaves; before the first is sent.
+    /// Enables transmit timestamps of all datagrams; must be called before the first is sent.
     pub fn stamp_departures(&self) -> io::Result<()> {
         timestamps::enlarge_receive_buffer(&self.socket, STAMP_BUFFER_BYTES);
         let by = if self.card_clock.is_some() { Stamper::Card } else { Stamper::Kernel };
         timestamps::stamp_departures(&self.socket, by)
     }
 
-    /// Adds the stamps that are there to `stamps`.
+    /// Adds the waiting timestamps to `stamps`.
     pub fn departures(
         &self,
         reader: &mut StampReader,
@@ -277,7 +276,7 @@ impl UdpLink {
         reader.departures(&self.socket, stamps)
     }
 
-    /// An error of [`UdpLink::send`] in words, with what to do about it.
+    /// Text of an error of [`UdpLink::send`], with the remedy.
     pub fn explain(&self, error: &io::Error) -> String {
         let hint = match error.raw_os_error() {
             Some(libc_code::EACCES) if !self.broadcast.load(Ordering::Relaxed) => {
@@ -297,7 +296,7 @@ impl UdpLink {
         format!("cannot send to {}: {error}{hint}", self.to())
     }
 
-    /// Datagrams go to `to` from now on; its family must be that of the address so far.
+    /// Changes the destination of datagrams to `to`, which must be of the same address family.
     pub fn set_to(&self, to: SocketAddr) -> io::Result<()> {
         let so_far = self.to();
         if so_far.is_ipv4() != to.is_ipv4() {
@@ -324,12 +323,12 @@ impl UdpLink {
         self.to.lock().expect("no holder panics")
     }
 
-    /// Where the datagrams go.
+    /// Destination of the datagrams.
     pub fn to(&self) -> SocketAddr {
         *self.target()
     }
 
-    /// The address the socket sends from; port 0 before the first datagram if none was asked for.
+    /// Source address of the socket; port 0 before the first datagram if none was requested.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.socket
             .local_addr()?
@@ -338,8 +337,8 @@ impl UdpLink {
     }
 }
 
-/// Whether this system keeps what is prepared until it is released, and sends it then: tried by the
-/// loopback interface. Other systems with Linux's interface may know `MSG_MORE` for TCP alone.
+/// Whether this system keeps a prepared datagram until its release and then sends it, tested on the loopback
+/// interface. Other systems with Linux's interface may know `MSG_MORE` for TCP only.
 pub fn system_keeps_datagrams() -> bool {
     let keeps = || -> io::Result<bool> {
         let listener = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -369,8 +368,8 @@ mod libc_code {
     pub const EHOSTUNREACH: i32 = 113;
 }
 
-/// The limited broadcast, or the directed one of any network of 8, 16 or 24 bits (and of many
-/// smaller ones: the socket does not know the netmask).
+/// The limited broadcast, or the directed one of any network of 8, 16 or 24 bits (and of many smaller ones:
+/// the socket does not know the netmask).
 fn looks_like_broadcast(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V4(ip) if ip.octets()[3] == 255)
 }
@@ -507,7 +506,8 @@ mod tests {
         assert!(stamps[0].at_ns > 0 && stamps[0].at_ns <= stamps[1].at_ns);
     }
 
-    /// What `listener` hears of datagrams prepared and sent by turns, and the keys of the stamps.
+    /// Datagrams that `listener` receives when two sockets prepare and send alternately, and the keys of
+    /// their timestamps.
     fn prepared_by_turns(listener: &UdpSocket) -> (Vec<Vec<u8>>, Vec<u32>) {
         let to = listener.local_addr().unwrap();
         let link = UdpLink::open(&to.into()).unwrap();

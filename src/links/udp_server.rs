@@ -1,7 +1,7 @@
-//! A port where hosts give commands by UDP, a datagram each, and are answered.
+//! A UDP port for host commands, one per datagram, and their answers.
 //!
-//! There are no connections: a host is an address that datagrams came from lately. Memory is bounded; the host that has
-//! been silent the longest is forgotten first.
+//! There are no connections: a host is an address from which datagrams arrived recently. Memory is bounded;
+//! the host with the longest silence is dropped first.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -54,7 +54,7 @@ impl Hosts {
 }
 
 impl UdpServer {
-    /// Hears hosts at `address`, and what they broadcast to its port if it `hears_broadcasts`; such hosts are answered
+    /// Listens at `address`, and for broadcasts to its port if it `hears_broadcasts`; broadcasts are answered
     /// by broadcast. Hosts have `port` as [`Peer::port`].
     ///
     /// # Errors
@@ -63,8 +63,8 @@ impl UdpServer {
         Self::listening(port, address, hears_broadcasts, UdpSocket::bind)
     }
 
-    /// As [`UdpServer::listen_as`], at the address and port of `link`: a product may send datagrams from the port at
-    /// which it takes commands. What arrives there arrives here.
+    /// Like [`UdpServer::listen_as`], at the address and port of `link`, because a product may send datagrams
+    /// from its command port. All datagrams to that port arrive here.
     ///
     /// # Errors
     /// The address cannot be had.
@@ -110,18 +110,18 @@ impl UdpServer {
         Ok(Self { socket, broadcasts, address, port, answers_all: true, hosts: Mutex::default() })
     }
 
-    /// Whether hosts that broadcast are answered by broadcast; else they are answered alone.
+    /// Whether broadcasts are answered by broadcast instead of unicast.
     #[must_use]
     pub fn answering_all(self, answers_all: bool) -> Self {
         Self { answers_all, ..self }
     }
 
-    /// Address at which it listens.
+    /// Address of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Whether `port` is the [`Peer::port`] of its hosts.
+    /// Whether `port` is the [`Peer::port`] of this server's hosts.
     pub fn has_port(&self, port: u8) -> bool {
         self.port == port
     }
@@ -142,7 +142,8 @@ impl UdpServer {
         }
     }
 
-    /// Waits up to `timeout` for datagrams and hands each to `heard`, with at most as many bytes as `buffer` holds.
+    /// Waits up to `timeout` for datagrams and passes each to `heard`, with at most as many bytes as `buffer`
+    /// holds.
     ///
     /// # Errors
     /// The system's.

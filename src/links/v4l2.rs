@@ -1,4 +1,4 @@
-//! Images for v4l2loopback: what a camera sends becomes what programs read from `/dev/videoN`.
+//! Images of cameras for v4l2loopback: programs read them from `/dev/videoN`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use linuxvideo::{CapabilityFlags, Device, VideoOutputDevice};
 /// A video device to which images are written, YUYV.
 pub struct VideoOutput {
     path: PathBuf,
-    /// The device with the size for which it is set, once there was an image.
+    /// The open device with its image size, after the first image.
     open: Option<([u32; 2], VideoOutputDevice)>,
 }
 
@@ -17,7 +17,7 @@ impl VideoOutput {
     /// The device at `path`, if images can be written to it.
     ///
     /// # Errors
-    /// There is none, or it takes no images; the error says what to do.
+    /// The device is missing or takes no images; the error has the remedy.
     pub fn new(path: &Path) -> io::Result<Self> {
         let device = Device::open(path).map_err(|error| explained(path, &error))?;
         let can = device.capabilities()?.device_capabilities();
@@ -31,8 +31,8 @@ impl VideoOutput {
         Ok(Self { path: path.to_owned(), open: None })
     }
 
-    /// Writes an image of this size. If the size has changed, the device is set again, which v4l2loopback allows while no
-    /// program reads.
+    /// Writes an image of this size. After a change of size the device is set up again, which v4l2loopback
+    /// permits while no program reads.
     ///
     /// # Errors
     /// The device does not take the size, or not the image.

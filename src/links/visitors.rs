@@ -1,4 +1,4 @@
-//! Who is connected to a server: bounded in number, and in time until a connection is one that lasts.
+//! Connections to a server: bounded in number and, unless they are permanent, in time.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,15 +18,15 @@ use tokio::time::{Sleep, sleep};
 
 use super::often::Often;
 
-/// Connections at a time; a further one takes the place of the oldest that does not last.
+/// Largest number of connections; a further one replaces the oldest temporary one.
 pub const MAX_CONNECTIONS: usize = 16;
-/// No connection lives longer, however slowly its client speaks or listens, unless it lasts.
+/// Longest lifetime of a temporary connection, however slow its client.
 pub const CONNECTION_LIFE: Duration = Duration::from_secs(10);
 
-/// Listens at `address` for clients of `what`; the listener and where it is.
+/// Listens at `address` for clients of `what`; returns the listener and its address.
 ///
 /// # Errors
-/// The port cannot be had; the error says why and keeps the kind of the system's.
+/// The port is unavailable; the error has the reason and the system's error kind.
 pub fn listen(address: SocketAddr, what: &str) -> io::Result<(std::net::TcpListener, SocketAddr)> {
     let told = |error: io::Error| {
         let hint = match error.kind() {
@@ -51,7 +51,7 @@ pub fn listen(address: SocketAddr, what: &str) -> io::Result<(std::net::TcpListe
     Ok((listener, address))
 }
 
-/// Where a connection is from, and whether it lasts.
+/// Origin of a connection, and whether it is permanent.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The client's address.
@@ -60,7 +60,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// From now on the connection has no end but its client's, and makes room for nobody.
+    /// Makes the connection permanent: only its client ends it, and it is never replaced.
     pub fn stays(&self) {
         self.lasts.store(true, Ordering::Relaxed);
     }
@@ -73,7 +73,7 @@ impl Connected<IncomingStream<'_, LimitedListener>> for Caller {
     }
 }
 
-/// Lets clients in and the oldest out, if there are too many.
+/// Accepts clients, and closes the oldest connection if there are too many.
 pub struct LimitedListener {
     listener: TcpListener,
     visitors: Arc<Mutex<Visitors>>,
@@ -82,7 +82,7 @@ pub struct LimitedListener {
 }
 
 impl LimitedListener {
-    /// Of a listener that does not block; to be called within a runtime.
+    /// Takes a listener that does not block; must be called within a runtime.
     ///
     /// # Errors
     /// The system's.
@@ -99,7 +99,7 @@ impl LimitedListener {
 /// A client that is connected.
 struct Visitor {
     number: u64,
-    /// To end the connection with: the server that reads from it has another one.
+    /// A duplicate of the socket to end the connection with, because the server reads from its own.
     end: OwnedFd,
     lasts: Arc<AtomicBool>,
 }
@@ -112,7 +112,7 @@ struct Visitors {
 }
 
 impl Visitors {
-    /// Its number, and whether another has to go for it.
+    /// Number of the new connection, and the connection to close for it, if any.
     fn let_in(&mut self, stream: &TcpStream, lasts: &Arc<AtomicBool>) -> io::Result<(u64, bool)> {
         let end = stream.as_fd().try_clone_to_owned()?;
         let is_full = self.connected.len() >= MAX_CONNECTIONS;

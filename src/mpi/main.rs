@@ -1,12 +1,12 @@
 //! `menura-mpi`: Menura for several processes that MPI connects (docs/SCALE.md).
 //!
-//! One thread talks to MPI: it sends what is posted and receives what has come. It never waits for the
-//! other side, as two that wait for each other to receive would wait for ever; when there is nothing to do it
-//! sleeps for so long that it takes a few per cent of a processor.
+//! One thread uses MPI: it sends queued messages and receives others. It never waits for the other side,
+//! because two threads that wait for each other would never end. Without messages it sleeps so long that it
+//! uses a few per cent of a processor.
 //!
-//! What is longer than [`PART`] travels in parts. MPI sends a short message at once, but asks the receiver before a
-//! long one: whoever has begun to receive such a message waits, busily, for its sender to go on, and for ever if that
-//! process has died.
+//! Messages longer than [`PART`] are sent in parts. MPI sends a short message at once, but asks the receiver
+//! before a long one: a receiver of a long message waits busily for its sender, and for ever if the sender
+//! has died.
 
 use std::process::ExitCode;
 use std::thread::Builder;
@@ -25,15 +25,15 @@ use menura::engine::ranks::line::Line;
 use menura::engine::ranks::station::Station;
 use menura::timing::clock::Stopwatch;
 
-/// Bytes that are sent without asking the receiver. Open MPI's limit is 4 kB through shared memory, with its own
-/// header, and higher on all networks.
+/// Bytes that MPI sends without asking the receiver. Open MPI's limit is 4 kB through shared memory, with its
+/// own header, and higher on all networks.
 const PART: usize = 3 << 10;
 /// The tag of a message's parts, and of its last or only one.
 const MORE: Tag = 1;
 const LAST_PART: Tag = 0;
-/// Most messages that are on their way out at a time.
+/// Largest number of messages that are being sent at a time.
 const BATCH: usize = 256;
-/// How long is slept between two looks, while messages come and go, and after none has for a while.
+/// Sleep between two checks, while messages arrive and after a while without any.
 const NAP: Duration = Duration::from_micros(50);
 const LONG_NAP: Duration = Duration::from_millis(1);
 /// Time after the last message from which no other is expected soon.
@@ -43,10 +43,10 @@ fn main() -> ExitCode {
     menura::cli::main_of_ranks(open)
 }
 
-/// Joins the other processes.
+/// Connects to the other processes.
 ///
 /// # Errors
-/// MPI cannot be started, or its thread cannot.
+/// MPI or its thread cannot be started.
 fn open() -> Result<Station, String> {
     let (post, outbox) = unbounded();
     let (inbox, mail) = unbounded();
@@ -72,7 +72,7 @@ fn open() -> Result<Station, String> {
     Ok(Station { rank, processes, host, line: Line { post, mail }, ended })
 }
 
-/// Sends and receives until all senders of `post` are gone.
+/// Sends and receives until all senders of `post` are dropped.
 fn pump(
     world: &SimpleCommunicator,
     outbox: &Receiver<(usize, Vec<u8>)>,
@@ -127,7 +127,7 @@ fn send(batch: &[(usize, Vec<u8>)], arriving: &mut Arriving, inbox: &Sender<(usi
     });
 }
 
-/// The parts of a message for `rank`, each with its tag; one part if it is empty.
+/// The parts of a message for `rank`, each with its tag; an empty message has one part.
 fn parts(rank: usize, bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8], Tag)> {
     let count = bytes.len().div_ceil(PART).max(1);
     (0..count).map(move |index| {
@@ -136,10 +136,10 @@ fn parts(rank: usize, bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8], Tag)>
     })
 }
 
-/// Messages of which parts have come. Those of one sender come in the order in which they were sent.
+/// Incomplete messages. The messages of one sender arrive in order.
 struct Arriving<'a> {
     world: &'a SimpleCommunicator,
-    /// Messages that have begun, by sender.
+    /// Incomplete messages, by sender.
     begun: Vec<Vec<u8>>,
 }
 
@@ -148,7 +148,7 @@ impl<'a> Arriving<'a> {
         Self { world, begun: vec![Vec::new(); world.size() as usize] }
     }
 
-    /// Receives what has come; whether anything has.
+    /// Receives the messages that have arrived; returns whether there were any.
     fn receive(&mut self, inbox: &Sender<(usize, Vec<u8>)>) -> bool {
         let mut has_come = false;
         while let Some(found) = self.world.any_process().immediate_matched_probe() {

@@ -1,11 +1,11 @@
-//! Axes: scales, and the numbers that stand beside them.
+//! Axes: scales and their numbers.
 
 /// A direction of a panel.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// Name of the axis, with the unit.
     pub(super) name: String,
-    /// Where it starts and ends, in the scale's steps; the end may be less.
+    /// Start and end of the axis, in the scale's steps; the end may be smaller.
     start: f64,
     end: f64,
     scale: Scale,

@@ -1,4 +1,4 @@
-//! Colours that stand out on white.
+//! Colours with good contrast on white.
 
 /// Red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,13 +12,14 @@ pub const LABEL: Colour = Colour([90, 96, 106]);
 /// Lines of the grid.
 pub const GRID: Colour = Colour([226, 229, 233]);
 
-/// First of two series; with [`ORANGE`] told apart by people who see few colours, and by printers.
+/// Colour of the first of two series. With [`ORANGE`] it can be distinguished by colour-blind people and in
+/// print.
 pub const BLUE: Colour = Colour([31, 111, 180]);
 /// Second of two series.
 pub const ORANGE: Colour = Colour([217, 115, 13]);
-/// Colour of what others are compared with.
+/// Colour of a reference series.
 pub const GREY: Colour = Colour([150, 153, 160]);
-/// Series of which there may be many.
+/// Colours of many series.
 pub const PALETTE: [Colour; 8] = [
     BLUE,
     ORANGE,
@@ -34,8 +35,8 @@ pub const PALETTE: [Colour; 8] = [
 #[derive(Clone, Copy, Debug)]
 pub struct ColourScale(&'static [[u8; 3]]);
 
-/// Near is red, far is blue, as viewers of lidars have it: Turbo (Mikhailov 2019) from its red to its
-/// blue, without the dark ends.
+/// Colour scale of ranges: near is red, far is blue, as in lidar viewers. It is Turbo (Mikhailov 2019) from
+/// red to blue, without the dark ends.
 pub const RANGE: ColourScale = ColourScale(&[
     [208, 47, 5],
     [239, 88, 17],
@@ -75,7 +76,7 @@ pub const HEIGHT: ColourScale = ColourScale(&[
     [223, 227, 24],
 ]);
 
-/// Less is orange, more is blue, nothing is nearly white.
+/// Colour scale of differences: less is orange, more is blue, zero is nearly white.
 pub const DIFFERENCE: ColourScale = ColourScale(&[
     [166, 72, 4],
     [217, 115, 13],
@@ -87,7 +88,7 @@ pub const DIFFERENCE: ColourScale = ColourScale(&[
 ]);
 
 impl ColourScale {
-    /// Colours that are told apart: few, so that pictures of many points stay small.
+    /// Number of colours of a scale: few, so that pictures of many points stay small.
     const STEPS: f64 = 48.0;
 
     /// The colour at `share`, 0..=1; clamped.

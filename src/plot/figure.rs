@@ -1,4 +1,4 @@
-//! A figure: its title, its legend and its panels.
+//! A figure with title, legend and panels.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use super::panel::Panel;
 use super::shape::{Anchor, Area, CHARACTER_PX, Shape, Style};
 use super::{png, svg};
 
-/// From the outer edge to titles, pixels.
+/// Distance from the outer edge to titles, pixels.
 const MARGIN: f64 = 16.0;
 const LINE: f64 = 17.0;
 
@@ -22,7 +22,7 @@ pub struct Figure {
     panels: Vec<(Area, Panel)>,
 }
 
-/// Where a figure is written, and in which form.
+/// Path and format of a figure's file.
 #[derive(Clone, Debug)]
 pub struct PlotFile {
     path: PathBuf,
@@ -51,14 +51,14 @@ impl FromStr for PlotFile {
 }
 
 impl PlotFile {
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
 impl Figure {
-    /// Without panels; an empty `title` takes no room.
+    /// A figure without panels; an empty `title` takes no room.
     pub fn new(width: f64, title: impl Into<String>) -> Self {
         let (title, notes) = (title.into(), Vec::new());
         Self { width, title, notes, legend: Vec::new(), panels: Vec::new() }
@@ -89,7 +89,7 @@ impl Figure {
         self.panels.iter().map(|(area, _)| area.top + area.height).fold(0.0, f64::max)
     }
 
-    /// The contents of `file`, in the form that its name says.
+    /// Content of `file`, in the format of its name.
     pub fn bytes(&self, file: &PlotFile) -> Vec<u8> {
         match file.form {
             Form::Svg => self.svg().into_bytes(),
@@ -109,7 +109,7 @@ impl Figure {
         png::write(size, &shapes)
     }
 
-    /// The middles of all dots of one colour.
+    /// Positions of all dots of one colour.
     pub fn dots_of(&self, wanted: Colour) -> Vec<(f64, f64)> {
         let dots = self.shapes().1.into_iter().filter_map(|shape| match shape {
             Shape::Dots { middles, colour, .. } if colour == wanted => Some(middles),

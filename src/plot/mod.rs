@@ -1,8 +1,8 @@
 //! Plots: panels with axes, lines, areas, bars and points, drawn as SVG and as PNG alike.
 //!
-//! A [`Figure`] says what is to be seen. It is laid out once, into [`shape`]s in pixels; [`svg`] and
-//! [`png`] write those. Text is set in a fixed-width font, so that its width is known without a font
-//! of the system, and the same bytes come out on every machine.
+//! A [`Figure`] describes the content. It is laid out once, into [`shape`]s in pixels; [`svg`] and [`png`]
+//! write these. Text has a fixed-width font, so that its width is known without the system's fonts and every
+//! machine gives the same bytes.
 
 mod axis;
 mod colour;

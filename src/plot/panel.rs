@@ -1,23 +1,23 @@
-//! A panel: two axes and what is drawn between them.
+//! A panel: two axes, and marks between them.
 
 use super::axis::{Axis, linear_ticks};
 use super::colour::{Colour, ColourScale, GREY, GRID, INK, LABEL};
 use super::shape::{Anchor, Area, CHARACTER_PX, Shape, Style};
 
-/// From the outer edge to the plotted area where nothing is wider, pixels.
+/// Smallest distance from the outer edge to the plotted area, pixels.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 16.0;
 const TITLE: f64 = 24.0;
 const BOTTOM: f64 = 46.0;
-/// Room for a bar of colours, its numbers and its name.
+/// Width of a colour bar with its numbers and its name.
 const BAR: f64 = 84.0;
 const BAR_WIDTH: f64 = 12.0;
-/// About as many numbers stand beside it.
+/// Approximate number of values beside a colour bar.
 const BAR_TICKS: usize = 8;
 /// Space for a number of an axis, pixels.
 const TICK_ROOM: (f64, f64) = (64.0, 26.0);
 
-/// Two axes and what is drawn between them, the first lowest.
+/// Two axes and the marks between them, the lowest layer first.
 #[derive(Clone, Debug)]
 pub struct Panel {
     title: String,
@@ -32,9 +32,9 @@ pub struct Panel {
 pub struct ColourBar {
     /// Name of the quantity, with the unit.
     pub name: &'static str,
-    /// From the lowest value to the highest.
+    /// Colours from the lowest value to the highest.
     pub colours: ColourScale,
-    /// Places from 0 to 1 with their numbers.
+    /// Positions from 0 to 1 with their numbers.
     pub ticks: Vec<(f64, String)>,
 }
 
@@ -84,12 +84,12 @@ impl Panel {
         self.marks.push(Mark::Bars { bars, colour });
     }
 
-    /// Dots of one size in colours of their own; those outside are left out.
+    /// Adds dots of one size, each with its colour; dots outside the axes are left out.
     pub fn dots(&mut self, points: Vec<(f64, f64, Colour)>, size_px: (f64, f64)) {
         self.marks.push(Mark::Dots { points, size_px });
     }
 
-    /// A line from bottom to top with text beside it; `row` keeps texts apart.
+    /// A vertical line with text beside it; `row` separates the texts.
     pub fn rule(&mut self, x: f64, text: impl Into<String>, row: usize, colour: Colour) {
         self.marks.push(Mark::Rule { x, text: text.into(), row, colour });
     }

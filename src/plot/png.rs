@@ -136,7 +136,7 @@ fn blend(pixmap: &mut Pixmap, (x, y): (i64, i64), cover: u8, colour: Colour) {
     }
 }
 
-/// With a palette where there are few colours, else with three bytes a pixel.
+/// Uses a palette for few colours, else three bytes per pixel.
 fn encode([width, height]: [u32; 2], pixels: &[[u8; 3]]) -> Result<Vec<u8>, png::EncodingError> {
     let mut palette: BTreeMap<[u8; 3], u8> = BTreeMap::new();
     for pixel in pixels {

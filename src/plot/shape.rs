@@ -1,26 +1,26 @@
-//! What a figure is made of once it is laid out: shapes in pixels from the upper left corner.
+//! Content of a figure after its layout: shapes in pixels from the upper left corner.
 
 use super::colour::Colour;
 
 /// Advance of a character, pixels.
 pub(super) const CHARACTER_PX: f64 = 7.0;
 
-/// One of a figure's shapes, in the order in which they cover each other.
+/// One of a figure's shapes; later shapes cover earlier ones.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     /// A filled rectangle: left, upper edge, width, height.
     Fill { area: [f64; 4], colour: Colour },
     /// A line through points.
     Line { points: Vec<(f64, f64)>, colour: Colour, width: f64, is_dashed: bool },
-    /// A filled outline that lets shine through what is below.
+    /// A filled, transparent outline.
     Outline { points: Vec<(f64, f64)>, colour: Colour, opacity: f64 },
     /// Rectangles of one size and colour, by their middles.
     Dots { middles: Vec<(f64, f64)>, size: (f64, f64), colour: Colour },
-    /// A line of text, centred on its height.
+    /// A line of text, vertically centred.
     Text { at: (f64, f64), text: String, style: Style },
 }
 
-/// How text is set.
+/// Style of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     pub(super) anchor: Anchor,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::colour::{Colour, WHITE};
 use super::shape::{Anchor, Shape, Style};
 
-/// Gives [`CHARACTER_PX`](super::shape::CHARACTER_PX) an advance of 0.6 of it.
+/// Font whose characters have the width [`CHARACTER_PX`](super::shape::CHARACTER_PX), 0.6 of its size.
 const FONT: &str =
     "font-family=\"'Noto Sans Mono','DejaVu Sans Mono',monospace\" font-size=\"11.67\"";
 
@@ -93,7 +93,7 @@ fn hex(Colour([red, green, blue]): Colour) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Text that stands in HTML and SVG as it is.
+/// Escapes text for HTML and SVG.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {

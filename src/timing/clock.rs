@@ -27,7 +27,7 @@ impl MonotonicClock {
         (Self { origin_ns }, jiff::Timestamp::now() + delay)
     }
 
-    /// The present instant; the first instant until it has come.
+    /// The present instant, at least the first instant.
     pub fn now(&self) -> SimTime {
         SimTime(monotonic_ns().saturating_sub(self.origin_ns))
     }
@@ -37,7 +37,7 @@ impl MonotonicClock {
         monotonic_ns() as i64 - self.origin_ns as i64
     }
 
-    /// Watches the clock until `at`; returns at once if it has passed.
+    /// Spins until `at`; returns at once if it has passed.
     pub fn watch_until(&self, at: SimTime) {
         let due_ns = self.origin_ns + at.0;
         while monotonic_ns() < due_ns {
@@ -55,7 +55,7 @@ impl MonotonicClock {
         self.origin_ns
     }
 
-    /// How long it is until `at`, also before the first instant; zero if it has passed.
+    /// Time until `at`, also before the first instant; zero if it has passed.
     pub fn left_until(&self, at: SimTime) -> Duration {
         Duration::from_nanos((self.origin_ns + at.0).saturating_sub(monotonic_ns()))
     }
@@ -95,18 +95,18 @@ impl Stopwatch {
     }
 }
 
-/// The time that a processor has worked for this thread so far, nanoseconds.
+/// Processor time of this thread so far, nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
     nanos(rustix::time::clock_gettime(ReadableClock::ThreadCPUTime))
 }
 
-/// The epoch of a run that begins now, unless the rig says when it begins.
+/// The epoch of a run that begins now, unless the rig sets `start_utc`.
 pub fn epoch_now_or(start_utc: Option<jiff::Timestamp>) -> Epoch {
     Epoch::new(start_utc.unwrap_or_else(jiff::Timestamp::now))
 }
 
-/// What other clocks of the kernel show when the monotonic one shows 0, nanoseconds. Not constant:
-/// they are steered and set.
+/// Readings of other kernel clocks when the monotonic one is 0, nanoseconds. They are not constant, because
+/// those clocks are steered and set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOffset {
     /// Other clock minus monotonic clock.
@@ -138,16 +138,16 @@ fn offset_of(clock: ReadableClock) -> ClockOffset {
 pub struct Comparison {
     /// The kernel's monotonic clock.
     pub monotonic_ns: u64,
-    /// The other.
+    /// Reading of the other clock.
     pub other_ns: u64,
-    /// How far apart the two instants may be.
+    /// Largest time between the two readings.
     pub uncertainty_ns: u64,
 }
 
 /// A clock that has a descriptor, as a network card's, beside the monotonic one.
 ///
 /// # Errors
-/// It cannot be read.
+/// The clock cannot be read.
 pub fn compare_with(clock: &impl AsFd) -> io::Result<Comparison> {
     let read = || clock_gettime_dynamic(DynamicClockId::Dynamic(clock.as_fd()));
     Ok(compare(|| read().map(nanos))?)

@@ -1,4 +1,4 @@
-//! The host's clock: what it is read from, and whether anything keeps it right.
+//! State of the host's clock: its source, and whether a service synchronises it.
 
 use std::path::Path;
 
@@ -14,15 +14,15 @@ const TIME_ERROR: i32 = 5;
 /// State of the host's clock at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockState {
-    /// The counter it is read from.
+    /// Counter that drives the clock.
     pub source: Option<String>,
-    /// Whether something (NTP, PTP by phc2sys) keeps it right, as the kernel was told.
+    /// Whether a service (NTP, PTP by phc2sys) synchronises the clock, by the kernel's state.
     pub is_synchronised: Option<bool>,
     /// Largest error of the clock, as set in the kernel, microseconds.
     pub max_error_us: Option<f64>,
-    /// How far it is estimated to be off, microseconds.
+    /// Estimated error, microseconds.
     pub estimated_error_us: Option<f64>,
-    /// How much faster it is made to run, parts per million.
+    /// Frequency correction, parts per million.
     pub frequency_ppm: Option<f64>,
     /// TAI minus UTC as set in the kernel, seconds; 0 if it was not set.
     pub tai_minus_utc_s: Option<i32>,
@@ -51,7 +51,7 @@ impl ClockState {
         }
     }
 
-    /// In a few words.
+    /// Short text of the state.
     pub fn describe(&self) -> String {
         let source = self.source.as_deref().unwrap_or("unknown source");
         let synchronised = match (self.is_synchronised, self.max_error_us) {
@@ -64,7 +64,7 @@ impl ClockState {
     }
 }
 
-/// What the kernel was told about its clock by whoever keeps it right. Changes nothing.
+/// The kernel's record of its clock's synchronisation. Changes nothing.
 #[allow(unsafe_code)] // one system call that no library has
 fn kernel_state() -> Option<(i32, nix::libc::timex)> {
     // SAFETY: all of `timex` is numbers, for which zero is a value; `modes` 0 asks to change

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::SimTime;
 
-/// Windows kept at most; when there are more, neighbours are joined.
+/// Largest number of windows; beyond it, neighbours are merged.
 const MOST_WINDOWS: usize = 600;
 /// Length of a window at first, nanoseconds.
 const FIRST_LENGTH_NS: u64 = 100_000_000;
@@ -29,13 +29,13 @@ struct Sums {
 /// Errors of some time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// Its first instant, seconds since the first instant of the run.
+    /// Start of the window, seconds since the first instant of the run.
     pub start_s: f64,
-    /// Errors in it.
+    /// Number of errors in the window.
     pub count: u64,
     /// The least, microseconds.
     pub least_us: f64,
-    /// Their mean, microseconds.
+    /// Mean error, microseconds.
     pub mean_us: f64,
     /// The largest, microseconds.
     pub largest_us: f64,
@@ -84,7 +84,7 @@ impl Timeline {
         self.windows[place] = join(self.windows[place], Some(Sums::of(error_ns)));
     }
 
-    /// The windows that have errors, in their order.
+    /// Windows with errors, in order.
     pub fn windows(&self) -> Vec<Window> {
         let window = |(place, sums): (usize, &Option<Sums>)| {
             let sums = (*sums)?;

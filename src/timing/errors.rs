@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::drift::{Timeline, Window};
 use crate::time::SimTime;
 
-/// Longest error told apart, nanoseconds; what is longer counts as this in percentiles.
+/// Largest error of the histogram, nanoseconds; larger ones count as this in percentiles.
 const LIMIT_NS: u64 = 60_000_000_000;
 /// Significant digits of percentiles.
 const DIGITS: u8 = 3;
-/// Worst cases kept.
+/// Number of worst cases that are kept.
 const WORST_KEPT: usize = 10;
 
 /// Errors of instants: positive is late.
@@ -27,20 +27,20 @@ pub struct ErrorRecord {
 /// One of the largest errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worst {
-    /// The packet: how many of its device's were before it, those that were dropped included.
+    /// Number of the device's packets before this one, including dropped ones.
     pub packet: u64,
     /// Time when it should have been, nanoseconds since the first instant.
     pub due_ns: u64,
-    /// How far off it was, nanoseconds; positive is late.
+    /// Error, nanoseconds; positive is late.
     pub error_ns: i64,
 }
 
-/// What a record came to. Percentiles are of the size of the error, early or late.
+/// Statistics of a record. Percentiles are of the absolute error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorFigures {
     /// Instants.
     pub count: u64,
-    /// Mean, microseconds; early ones count negative.
+    /// Mean, microseconds; early errors count negative.
     pub mean_us: f64,
     /// Half are no larger, microseconds.
     pub p50_us: f64,
@@ -54,9 +54,9 @@ pub struct ErrorFigures {
     pub p99_99_us: f64,
     /// The largest.
     pub max_us: f64,
-    /// Instants before their time.
+    /// Number of early instants.
     pub early: u64,
-    /// The earliest of them, microseconds before its time.
+    /// Earliest of them, microseconds before its time.
     pub earliest_us: f64,
     /// Growth of the least error, microseconds in a second; see [`Timeline::drift`].
     pub drift_us_per_s: f64,
@@ -131,8 +131,7 @@ impl ErrorRecord {
     }
 }
 
-/// Whether the value that a share `quantile` (0 to 1) of `count` values does not exceed is their maximum,
-/// because there are too few of them.
+/// Whether the `quantile` (0 to 1) of `count` values is their maximum, because there are too few values.
 pub fn is_maximum(quantile: f64, count: u64) -> bool {
     // Shares such as 0.999 are no exact numbers.
     count > 0 && (1.0 - quantile) * (count as f64) < 1.0 - 1e-9

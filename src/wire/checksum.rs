@@ -21,8 +21,8 @@ const LIVOX_32: Crc<u32> = Crc::<u32>::new(&Algorithm {
     ..CRC_32_ISO_HDLC
 });
 
-/// The CRC-16 of the HDL-64E S3's calibration: polynomial 0x8005, start 0, nothing reflected,
-/// no final xor. The catalogue of CRCs knows it as CRC-16/UMTS.
+/// CRC-16 of the HDL-64E S3's calibration: polynomial 0x8005, start 0, not reflected, no final xor. The
+/// catalogue of CRCs calls it CRC-16/UMTS.
 pub fn crc16_umts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u16 {
     let mut digest = VELODYNE.digest();
     for part in parts {
@@ -31,8 +31,8 @@ pub fn crc16_umts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u16 {
     digest.finalize()
 }
 
-/// The CRC-16 of the SICK LMS 2xx: polynomial 0x8005, start 0, but each byte is joined with the one
-/// before it and the register moves by one bit a byte. No catalogue has it; all drivers do it so.
+/// CRC-16 of the SICK LMS 2xx: polynomial 0x8005, start 0, but each byte is combined with the one before, and
+/// the register moves by one bit per byte. No catalogue lists it; all drivers use it.
 pub fn crc16_sick(bytes: &[u8]) -> u16 {
     let step = |(crc, previous): (u16, u8), &byte: &u8| {
         let shifted = if crc & 0x8000 != 0 { (crc << 1) ^ 0x8005 } else { crc << 1 };
@@ -52,8 +52,8 @@ pub fn crc16_ibm_3740(bytes: &[u8]) -> u16 {
     IBM_3740.checksum(bytes)
 }
 
-/// The CRC-14 of Dimension Engineering's Kangaroo: polynomial 0x22f0 reflected, start and final xor
-/// 0x3fff, over the low seven bits of each byte. No catalogue has it.
+/// CRC-14 of Dimension Engineering's Kangaroo: polynomial 0x22f0 reflected, start and final xor 0x3fff, over
+/// the low seven bits of each byte. No catalogue lists it.
 pub fn crc14_kangaroo(bytes: &[u8]) -> u16 {
     let step = |crc: u16, byte: &u8| {
         (0..7).fold(crc ^ u16::from(byte & 0x7f), |crc, _| {
@@ -87,13 +87,13 @@ pub fn xor8(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |sum, byte| sum ^ byte)
 }
 
-/// The CRC-24Q of RTCM 3: polynomial 0x864cfb, start 0, nothing reflected, no final xor. The
-/// catalogue of CRCs knows it as CRC-24/LTE-A.
+/// CRC-24Q of RTCM 3: polynomial 0x864cfb, start 0, not reflected, no final xor. The catalogue of CRCs calls
+/// it CRC-24/LTE-A.
 pub fn crc24q(bytes: &[u8]) -> u32 {
     QUALCOMM.checksum(bytes)
 }
 
-/// CRC-32/ISO-HDLC, that of Ethernet: polynomial 0x04c11db7 reflected, start and final xor all ones. Livox.
+/// CRC-32/ISO-HDLC of Ethernet and Livox: polynomial 0x04c11db7 reflected, start and final xor all ones.
 pub fn crc32(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
@@ -109,7 +109,7 @@ pub fn crc32_livox(bytes: &[u8]) -> u32 {
     LIVOX_32.checksum(bytes)
 }
 
-/// CRC-64/XZ: polynomial 0x42f0e1eba9ea3693 reflected, start and final xor all ones. Ouster.
+/// CRC-64/XZ of Ouster: polynomial 0x42f0e1eba9ea3693 reflected, start and final xor all ones.
 pub fn crc64_xz(bytes: &[u8]) -> u64 {
     let mut digest = crc64fast::Digest::new();
     digest.write(bytes);

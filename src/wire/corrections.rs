@@ -1,4 +1,4 @@
-//! RTCM 3 messages as a rover reads them: whose corrections, of which systems, of which instant.
+//! RTCM 3 messages as a rover reads them: station, systems and epoch of corrections.
 //!
 //! Decoded by `rtcm-rs`: 1005 and 1006 (the base's antenna), MSM4 to MSM7 of GPS, GLONASS, Galileo and
 //! BeiDou (observations), 1230 (GLONASS biases). u-blox's 4072 is recognised by its number: its content
@@ -14,7 +14,7 @@ use super::rtcm::{LIGHT_M_MS, System};
 pub struct Correction {
     /// The message's number.
     pub number: u16,
-    /// Subtype of a message 4072; else 0.
+    /// Subtype of a message 4072, else 0.
     pub sub_type: u16,
     /// The base station; 0 for a message 4072, whose content is not published.
     pub station: u16,
@@ -36,7 +36,7 @@ pub enum Content {
     Observations(Observations),
     /// Biases between GLONASS signals, without which their ambiguities cannot be fixed.
     GlonassBiases,
-    /// The base may move: 4072.0 and 4072.1.
+    /// 4072.0 and 4072.1, whose base may move.
     MovingBase,
     /// Something that a rover does not need.
     Other,
@@ -49,7 +49,7 @@ pub enum Content {
 pub struct Observations {
     /// System of the satellites.
     pub system: System,
-    /// Their time of the week in milliseconds as the system counts it; of GLONASS, the time of its day.
+    /// Time of week in milliseconds of the satellite system; for GLONASS, time of day.
     pub epoch_ms: u32,
     /// At most 64.
     pub signals: Vec<Observed>,
@@ -58,9 +58,9 @@ pub struct Observations {
 /// A signal of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observed {
-    /// The satellite's number within its system.
+    /// Number of the satellite within its system.
     pub svid: u8,
-    /// The signal's band as RINEX numbers it.
+    /// Band of the signal in RINEX's numbering.
     pub band: u8,
     /// Range by code.
     pub pseudorange_m: f64,
@@ -68,7 +68,7 @@ pub struct Observed {
     pub phase_m: Option<f64>,
 }
 
-/// The observations of an MSM message: its variant, system, epoch and the names of its fine ranges.
+/// Observations of an MSM message: its variant, system, epoch and the names of its fine ranges.
 macro_rules! observations {
     ($message:expr; $($variant:ident $system:ident $epoch:ident $code:ident $phase:ident;)*) => {
         match $message {
@@ -100,7 +100,7 @@ macro_rules! observations {
 }
 
 impl Correction {
-    /// Reads a message with header and CRC; `None` if the CRC is wrong or there is no number in it.
+    /// Reads a message with header and CRC; `None` if the CRC is wrong or there is no message number.
     pub fn parse(message: &[u8]) -> Option<Self> {
         let frame = MessageFrame::new(message).ok()?;
         let head = Self::damaged(frame.data())?;
@@ -152,8 +152,8 @@ impl Correction {
         of(observations.map_or(Content::Other, Content::Observations))
     }
 
-    /// The head of a message whose CRC is wrong, so that its number and station may be wrong too;
-    /// `payload` is what follows the length. `None` if there is no number in it.
+    /// Reads the header of a message with a wrong CRC, so that number and station may be wrong, too;
+    /// `payload` follows the length. `None` if there is no message number.
     pub fn damaged(payload: &[u8]) -> Option<Self> {
         let twelve_bits = |at: usize| {
             let byte = |n: usize| payload.get(at / 8 + n).copied().map(u16::from);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the content: reading ends, and no signal is beyond what the format can say.
+        /// Any content: reading ends, and no signal is outside the format's range.
         #[test]
         fn any_content_is_read_without_harm(
             number in prop_oneof![1001_u16..1300, 4072_u16..4073, any::<u16>()],

@@ -1,10 +1,9 @@
 //! The Open Interface of iRobot's Create 2 and Roombas.
 //!
-//! The host sends an opcode and its arguments, without frame, checksum or acknowledgement. The robot
-//! answers with the bare bytes of the packets that were asked for, or streams them as
-//! `13 | N | id | data | id | data … | sum`, whose bytes add up to 0 modulo 256. Numbers are most
-//! significant byte first. Source: the Create 2 Open Interface specification, and the drivers
-//! libcreate and pycreate2.
+//! The host sends an opcode and its arguments, without frame, checksum or acknowledgement. The robot answers
+//! with the bare bytes of the requested packets, or streams them as `13 | N | id | data | id | data … | sum`,
+//! whose bytes add up to 0 modulo 256. Numbers are most significant byte first. Source: the Create 2 Open
+//! Interface specification, and the drivers libcreate and pycreate2.
 
 use super::framer::{Framing, NoFrame, head, require, whole};
 
@@ -43,8 +42,8 @@ pub mod opcode {
     pub const STOP: u8 = 173;
 }
 
-/// Bytes of an opcode's arguments; `None` if it is none. Those of a song and of a list follow from
-/// its arguments.
+/// Number of argument bytes of an opcode; `None` for an unknown one. For a song and a list, it depends on the
+/// arguments so far.
 fn arguments(opcode: u8, so_far: &[u8]) -> Option<Result<usize, NoFrame>> {
     use self::opcode as op;
     let counted = |place: usize, each: usize| {
@@ -85,7 +84,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// Appends its bytes.
+    /// Appends the command's bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.push(self.opcode);
         out.extend_from_slice(&self.arguments);
@@ -131,7 +130,7 @@ const GROUPS: [(u8, u8, u8); 11] = [
     (107, 54, 58),
 ];
 
-/// The packets that `id` asks for, a packet's or a group's; none if there are no such.
+/// Packets that `id` requests, a packet's or a group's number; none for an unknown one.
 pub fn packets(id: u8) -> impl Iterator<Item = u8> {
     let group = GROUPS.iter().find(|(group, ..)| *group == id);
     let range = match group {
@@ -141,7 +140,7 @@ pub fn packets(id: u8) -> impl Iterator<Item = u8> {
     range.into_iter().flatten()
 }
 
-/// Bytes of a packet; `None` if there is none.
+/// Length of a packet; `None` for an unknown one.
 pub fn packet_len(id: u8) -> Option<usize> {
     match id {
         7..=18 | 21 | 24 | 32 | 34..=38 | 45 | 52 | 53 | 58 => Some(1),
@@ -150,7 +149,7 @@ pub fn packet_len(id: u8) -> Option<usize> {
     }
 }
 
-/// Bytes of the answer to `id`, a packet's or a group's; 0 if there is none.
+/// Length of the answer to `id`, a packet's or a group's number; 0 for an unknown one.
 pub fn answer_len(id: u8) -> usize {
     packets(id).filter_map(packet_len).sum()
 }
@@ -165,7 +164,7 @@ pub struct StreamFrame {
 }
 
 impl StreamFrame {
-    /// Appends its bytes.
+    /// Appends the answer's bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = out.len();
         let length: usize = self.parts.iter().map(|(_, data)| 1 + data.len()).sum();

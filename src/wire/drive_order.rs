@@ -1,5 +1,5 @@
-//! Orders to a driven robot without a drive base, one datagram each: what
-//! `trajectory = { kind = "drive", twist = "ADDRESS:PORT", … }` listens to.
+//! Commands to a driven robot without a drive base, one datagram each: input of `trajectory = { kind =
+//! "drive", twist = "ADDRESS:PORT", … }`.
 //!
 //! Fixed little-endian fields without padding, as in [`super::feed`]; `docs/DRIVING.md` has the table of
 //! offsets. In Python: `struct.pack("<4sIIdd", b"MNDR", 1, 0, forward_m_s, turn_rad_s)`.
@@ -12,22 +12,22 @@ pub const MAGIC: [u8; 4] = *b"MNDR";
 pub const VERSION: u32 = 1;
 /// Fastest, m/s.
 pub const MAX_SPEED_M_S: f64 = 100.0;
-/// Fastest turn, rad/s.
+/// Highest angular rate, rad/s.
 pub const MAX_RATE_RAD_S: f64 = 100.0;
 
 /// Command to the robot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DriveOrder {
-    /// Kind 0: move with this velocity.
+    /// Kind 0: drive with this velocity.
     Twist {
-        /// m/s.
+        /// Forward speed, m/s.
         forward_m_s: f64,
         /// Left positive, rad/s.
         turn_rad_s: f64,
     },
     /// Kind 1: be where the run began.
     Reset,
-    /// Kind 2: brake, whatever else is ordered, until [`DriveOrder::Release`].
+    /// Kind 2: brake and ignore other commands until [`DriveOrder::Release`].
     EmergencyStop,
     /// Kind 3: the emergency is over.
     Release,
@@ -45,10 +45,10 @@ pub enum OrderFault {
     /// Another magic or version.
     #[error("not version {VERSION} of an order")]
     Version,
-    /// No kind of order.
+    /// Unknown kind of command.
     #[error("no such kind of order; allowed: 0 to 3")]
     Kind,
-    /// Not finite, too fast, or not 0 where nothing is to be said.
+    /// A value that is not finite or too high, or not 0 in an unused field.
     #[error("a value is out of range")]
     Value,
 }
@@ -57,7 +57,7 @@ impl DriveOrder {
     /// Reads a datagram. Kinds without values have zeros for them.
     ///
     /// # Errors
-    /// Why it is no order.
+    /// Reason why the datagram is no command.
     pub fn decode(datagram: &[u8]) -> Result<Self, OrderFault> {
         if datagram.len() != DATAGRAM_LEN {
             return Err(OrderFault::Length);

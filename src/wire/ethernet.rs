@@ -1,8 +1,8 @@
 //! UDP datagrams in Ethernet frames: built for recordings, found in captures.
 //!
-//! [`FrameHeader`] is the frame of a product: Ethernet II, IPv4 without options, UDP, nothing
-//! else; it keeps the promise of [`crate`]. [`Content::find`] is for looking at any capture:
-//! it takes VLAN tags, IPv6, raw IP, the Linux "cooked" and the loopback link types, and padding.
+//! [`FrameHeader`] is the frame of a product: Ethernet II, IPv4 without options, UDP; it keeps the promise of
+//! [`crate`]. [`Content::find`] reads any capture: VLAN tags, IPv6, raw IP, the Linux "cooked" and the
+//! loopback link types, and padding.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -88,8 +88,8 @@ impl FrameHeader {
         Ok(())
     }
 
-    /// The header and payload of a frame that [`FrameHeader::emit`] could have written; refuses
-    /// all others (options, tags, fragments, wrong checksums, padding).
+    /// Header and payload of a frame that [`FrameHeader::emit`] could have written; rejects all others
+    /// (options, tags, fragments, wrong checksums, padding).
     pub fn parse(frame: &[u8]) -> Result<(Self, &[u8]), ParseError> {
         let Content::Udp(datagram) = Content::find(LinkType::ETHERNET, frame)? else {
             return Err(foreign("protocol", 0));
@@ -135,7 +135,7 @@ fn foreign(field: &'static str, value: u64) -> ParseError {
     }
 }
 
-/// What precedes the IP header in a capture: a number of the registry at tcpdump.org.
+/// Link type of a capture: a number of the registry at tcpdump.org for the header before the IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkType(pub u32);
 
@@ -144,7 +144,7 @@ impl LinkType {
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
-    /// IP, as some systems number it.
+    /// Raw IP in the numbering of some systems.
     pub const RAW_BSD: Self = Self(12);
     /// IP.
     pub const RAW: Self = Self(101);
@@ -165,11 +165,11 @@ impl LinkType {
 pub enum Content<'a> {
     /// A whole UDP datagram.
     Udp(Datagram<'a>),
-    /// Something else, by its usual name.
+    /// Another protocol, by its usual name.
     Other(&'static str),
 }
 
-/// A UDP datagram and what its headers say.
+/// A UDP datagram with data from its headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
     /// Source and destination, where the link type has them.
@@ -215,7 +215,7 @@ pub enum UdpChecksum {
 impl<'a> Content<'a> {
     /// Looks for a UDP datagram in a captured frame.
     ///
-    /// Errors: the frame ends within its headers, or they contradict themselves.
+    /// Errors: the frame ends within its headers, or they contradict each other.
     pub fn find(link: LinkType, frame: &'a [u8]) -> Result<Self, ParseError> {
         match sliced(link, frame)? {
             Some(sliced) => Self::of(&sliced),
@@ -327,7 +327,7 @@ pub fn sliced(link: LinkType, frame: &[u8]) -> Result<Option<LaxSlicedPacket<'_>
     Ok(Some(sliced))
 }
 
-/// Names a frame without an IP header, or says why there is none.
+/// Name of a frame without an IP header, or the reason why there is none.
 fn without_ip<'a>(sliced: &LaxSlicedPacket<'a>) -> Result<Content<'a>, ParseError> {
     if sliced.stop_err.is_some() {
         let got = sliced.ether_payload().map_or(0, |payload| payload.payload.len());

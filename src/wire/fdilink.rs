@@ -28,13 +28,13 @@ mod kind {
 /// One frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// Counts all frames, modulo 256.
+    /// Frame counter, modulo 256.
     pub sequence: u8,
     /// Content of the frame.
     pub packet: Packet,
 }
 
-/// What a frame says. Axes: body forward-right-down, Earth north-east-down.
+/// Content of a frame. Axes: body forward-right-down, Earth north-east-down.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Packet {
     /// Raw measurements.
@@ -58,7 +58,7 @@ record! {
     /// Type 0x40.
     #[derive(Copy, Default, serde::Serialize)]
     Imu: Le 56 {
-        /// rad/s.
+        /// Angular rates, rad/s.
         gyro_rad_s: [f32; 3],
         /// Specific force, m/s².
         accel_m_s2: [f32; 3],
@@ -70,7 +70,7 @@ record! {
         pressure_pa: f32,
         /// Temperature of the barometer, degrees C.
         pressure_temperature_c: f32,
-        /// Since power-on, us.
+        /// Time since power-on, us.
         timestamp_us: i64,
     }
     /// Type 0x41.
@@ -82,7 +82,7 @@ record! {
         rpy_rad: [f32; 3],
         /// w, x, y, z; north-east-down from body.
         quaternion: [f32; 4],
-        /// Since power-on, us.
+        /// Time since power-on, us.
         timestamp_us: i64,
     }
     /// Type 0x42.
@@ -100,17 +100,17 @@ record! {
         accel_ned_m_s2: [f32; 3],
         /// Altitude by the barometer, m.
         pressure_altitude_m: f32,
-        /// Since power-on, us.
+        /// Time since power-on, us.
         timestamp_us: i64,
     }
     /// Type 0x5C.
     #[derive(Copy, Default, serde::Serialize)]
     GeodeticPosition: Le 32 {
-        /// rad.
+        /// Latitude, rad.
         latitude_rad: f64,
-        /// rad.
+        /// Longitude, rad.
         longitude_rad: f64,
-        /// m.
+        /// Height, m.
         height_m: f64,
         /// Horizontal accuracy, m.
         horizontal_accuracy_m: f32,

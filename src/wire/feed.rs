@@ -1,7 +1,7 @@
-//! Poses and twists from another simulator, one datagram each: what `kind = "feed"` listens to.
+//! Poses and twists from another simulator, one datagram each: input of `kind = "feed"`.
 //!
-//! The bincode wire form with fixed integers (`wincode`'s default): fields one after another,
-//! little-endian, nothing between them. `docs/FEED.md` has the table of offsets.
+//! The bincode format with fixed integers (`wincode`'s default): consecutive little-endian fields without
+//! gaps. `docs/FEED.md` has the table of offsets.
 
 /// Bytes of a datagram.
 pub const DATAGRAM_LEN: usize = 128;
@@ -14,15 +14,15 @@ pub const VERSION: u32 = 1;
 pub const MAX_POSITION_M: f64 = 1e5;
 /// Fastest, m/s.
 pub const MAX_SPEED_M_S: f64 = 1e3;
-/// Fastest turn, rad/s.
+/// Highest angular rate, rad/s.
 pub const MAX_RATE_RAD_S: f64 = 1e2;
 
-/// Where a body is and how it moves, as its sender knows it.
+/// Pose and twist of a body, from its sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoseTwist {
-    /// [`MAGIC`].
+    /// The constant [`MAGIC`].
     pub magic: [u8; 4],
-    /// [`VERSION`].
+    /// The constant [`VERSION`].
     pub version: u32,
     /// Counts the sender's datagrams.
     pub sequence: u64,
@@ -38,7 +38,7 @@ pub struct PoseTwist {
     pub angular_rate_rad_s: [f64; 3],
 }
 
-/// The fields in their order; a tuple, as `wincode`'s derive takes long to build.
+/// The fields in their order; a tuple, because `wincode`'s derive takes long to build.
 type Fields = ([u8; 4], u32, u64, u64, [f64; 3], [f64; 4], [f64; 3], [f64; 3]);
 
 /// Why a datagram is refused.
@@ -62,7 +62,7 @@ impl PoseTwist {
     /// Reads a datagram. The quaternion is within a hundredth of unit length.
     ///
     /// # Errors
-    /// Whatever it is that cannot be a pose.
+    /// Reason why the datagram is no pose.
     pub fn decode(datagram: &[u8]) -> Result<Self, FeedFault> {
         if datagram.len() != DATAGRAM_LEN {
             return Err(FeedFault::Length);
@@ -121,7 +121,7 @@ impl PoseTwist {
 mod tests {
     use super::*;
 
-    /// As `examples/feed.py` packs it: `struct.pack("<4sIQQ13d", ...)`.
+    /// The layout of `examples/feed.py`: `struct.pack("<4sIQQ13d", ...)`.
     #[test]
     fn the_layout_is_that_of_the_table() {
         let pose = PoseTwist {

@@ -1,14 +1,15 @@
-//! Frames in a stream of bytes that comes in pieces of any length, with anything between them.
+//! Frames in a stream of bytes, which arrives in pieces of any length and may have other bytes between
+//! frames.
 //!
-//! A format says how its frames begin and end ([`Framing`]); [`Framer`] keeps the bytes of the
-//! frame that is not whole yet, and steps over those that belong to none.
+//! A format defines start and end of its frames ([`Framing`]). [`Framer`] keeps the bytes of an incomplete
+//! frame and skips bytes outside frames.
 
 /// Why no frame stands at the front of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoFrame {
-    /// More bytes are needed to tell.
+    /// More bytes are needed.
     Incomplete,
-    /// The first byte belongs to no frame. A later one may begin one.
+    /// The first byte belongs to no frame. A later one may begin a frame.
     Refused,
 }
 
@@ -19,23 +20,23 @@ impl From<super::ParseError> for NoFrame {
     }
 }
 
-/// How the frames of a format are found. Formats that share a line are one format of several kinds
-/// of frame, told apart by the first byte.
+/// Rules for finding the frames of a format. Formats that share a line form one format with several kinds of
+/// frames, distinguished by the first byte.
 pub trait Framing {
-    /// A whole frame whose checksum is right.
+    /// A complete frame with a correct checksum.
     type Frame;
 
-    /// No frame is longer, bytes.
+    /// Largest length of a frame, bytes.
     fn max_len(&self) -> usize;
 
     /// Whether a frame can begin with this byte.
     fn begins(&self, byte: u8) -> bool;
 
-    /// The frame at the front of `bytes` and its length. The first byte is one that
-    /// [`Framing::begins`] a frame. The answer does not depend on what follows the frame.
+    /// The frame at the start of `bytes`, and its length. [`Framing::begins`] accepts the first byte. The
+    /// result does not depend on the bytes after the frame.
     ///
     /// # Errors
-    /// There is none, or not yet.
+    /// There is no frame, or not yet.
     fn scan(&self, bytes: &[u8]) -> Result<(Self::Frame, usize), NoFrame>;
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn whole(bytes: &[u8], length: usize) -> Result<&[u8], NoFrame> {
     bytes.get(..length).ok_or(NoFrame::Incomplete)
 }
 
-/// Goes on only if this is so.
+/// Returns an error if the condition is false.
 pub(crate) fn require(is_so: bool) -> Result<(), NoFrame> {
     if is_so { Ok(()) } else { Err(NoFrame::Refused) }
 }
@@ -57,11 +58,11 @@ pub(crate) fn require(is_so: bool) -> Result<(), NoFrame> {
 /// A frame, or bytes between two frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece<'a, T> {
-    /// Where it begins, counted from the first byte of the stream.
+    /// Offset from the first byte of the stream.
     pub offset: u64,
-    /// All its bytes.
+    /// All bytes of the frame.
     pub bytes: &'a [u8],
-    /// `None`: these bytes belong to no frame.
+    /// The frame; `None` for bytes outside frames.
     pub frame: Option<T>,
 }
 
@@ -75,18 +76,18 @@ pub struct Framer<F> {
     used: usize,
     /// Bytes of the stream that were handed out.
     position: u64,
-    /// No more bytes will come: what waits for its end belongs to no frame.
+    /// Whether the stream has ended, so that an incomplete frame counts as other bytes.
     is_over: bool,
 }
 
 impl<F: Framing> Framer<F> {
-    /// A framer that has seen nothing.
+    /// A framer at the start of a stream.
     pub fn new(format: F) -> Self {
         Self { format, buffer: Vec::new(), used: 0, position: 0, is_over: false }
     }
 
-    /// The next frame, or the bytes before it. Takes bytes from the front of `input` as it needs
-    /// them; call it until `None`, when all of `input` has been taken.
+    /// The next frame, or the bytes before it. Takes bytes from the start of `input` as needed; call it until
+    /// it returns `None`, when all of `input` is taken.
     pub fn next_piece(&mut self, input: &mut &[u8]) -> Option<Piece<'_, F::Frame>> {
         self.is_over &= input.is_empty();
         let mut skipped = 0;
@@ -125,23 +126,23 @@ impl<F: Framing> Framer<F> {
         std::iter::from_fn(|| self.next_frame(&mut input)).collect()
     }
 
-    /// No more bytes will come, or too late: a frame that has begun is given up, and
-    /// [`Framer::next_piece`] looks for whole ones among its bytes.
+    /// Ends the stream, or a frame after a pause: an incomplete frame is given up, and [`Framer::next_piece`]
+    /// searches for complete frames among its bytes.
     pub fn end(&mut self) {
         self.is_over = true;
     }
 
-    /// Bytes of the stream that were taken so far.
+    /// Number of bytes taken so far.
     pub fn taken(&self) -> u64 {
         self.position + (self.buffer.len() - self.used) as u64
     }
 
-    /// Whether a frame has begun and not ended.
+    /// Whether a frame is incomplete.
     pub fn is_amid(&self) -> bool {
         self.used < self.buffer.len()
     }
 
-    /// Forgets a frame that has begun, as a receiver does after a pause in its middle.
+    /// Drops an incomplete frame, as a receiver does after a pause within it.
     pub fn clear(&mut self) {
         self.position += (self.buffer.len() - self.used) as u64;
         self.buffer.clear();

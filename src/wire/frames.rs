@@ -6,9 +6,9 @@
 //! Sensor  as Body, but at and along a device's mount.              Each device turns it into its own.
 //! ```
 //!
-//! All are right-handed, in metres. A pose is named `a_from_b`: it takes coordinates in `b` to
-//! coordinates in `a`, and the type says so: `world_from_body * body_from_sensor` compiles,
-//! `body_from_sensor * world_from_body` does not. GNSS speaks WGS84: see [`Geodetic`].
+//! All frames are right-handed, in metres. A pose is named `a_from_b`: it converts coordinates in `b` to
+//! coordinates in `a`. The type checks this: `world_from_body * body_from_sensor` compiles,
+//! `body_from_sensor * world_from_body` does not. GNSS positions are WGS84: see [`Geodetic`].
 //!
 //! Angles are right-handed about their axis; roll, pitch and yaw are about x, y and z and
 //! compose as `Rz(yaw) * Ry(pitch) * Rx(roll)`. Trigonometry comes from `libm`, so that the same
@@ -67,7 +67,7 @@ impl<A, B> Transform<A, B> {
         [x, y, z, i, j, k, w]
     }
 
-    /// From what [`Transform::components`] gave.
+    /// A pose from the result of [`Transform::components`].
     pub fn from_components([x, y, z, i, j, k, w]: [f64; 7]) -> Self {
         let rotation = DQuat::from_xyzw(i, j, k, w);
         Self { translation: DVec3::new(x, y, z), rotation, frames: PhantomData }
@@ -211,7 +211,7 @@ impl Geodetic {
     }
 }
 
-/// Where the World frame stands on Earth.
+/// Position of the World frame on Earth.
 #[derive(Clone, Copy, Debug)]
 pub struct GeoOrigin {
     origin: Geodetic,

@@ -1,6 +1,6 @@
 //! The mixed stream of a GNSS receiver's port: NMEA lines, UBX frames and RTCM 3 messages.
 //!
-//! RTCM 3: `D3`, six zero bits and ten of length, the message, a CRC-24Q over all before it.
+//! RTCM 3: `D3`, six zero bits and a length of ten bits, the message, and a CRC-24Q over all bytes before it.
 
 use super::framer::{Framing, NoFrame, head, require, whole};
 use super::nmea::MAX_SENTENCE_LEN;
@@ -9,7 +9,7 @@ use super::{checksum, ubx};
 /// An item of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// A line from `$` to LF. Its checksum may be wrong.
+    /// A line from `$` to LF, perhaps with a wrong checksum.
     Line(Vec<u8>),
     /// A UBX frame.
     Ubx(ubx::Frame),

@@ -1,8 +1,8 @@
 //! Clearpath's Horizon protocol, version 0, of the Husky A200's motor controller.
 //!
-//! `AA | LEN | ~LEN | version | time (u32) | flags | type (u16) | 55 | payload | CRC16`, where LEN
-//! counts what follows `~LEN`. Numbers are least significant byte first; the CRC is
-//! CRC-16/IBM-3740 over all before it. Source: `horizon_legacy` of Clearpath's `husky_base`.
+//! `AA | LEN | ~LEN | version | time (u32) | flags | type (u16) | 55 | payload | CRC16`, where LEN counts the
+//! bytes after `~LEN`. Numbers are least significant byte first. The CRC is CRC-16/IBM-3740 over all bytes
+//! before it. Source: `horizon_legacy` of Clearpath's `husky_base`.
 
 use super::ParseError;
 use super::checksum::crc16_ibm_3740;
@@ -13,7 +13,7 @@ const HEAD: u8 = 0xaa;
 const PAYLOAD_MARK: u8 = 0x55;
 /// Bytes of a frame in addition to its payload.
 pub const OVERHEAD: usize = 14;
-/// The host keeps LEN in a signed byte.
+/// Largest LEN: the host stores it in a signed byte.
 const MAX_LENGTH: u8 = 127;
 const MIN_LENGTH: u8 = OVERHEAD as u8 - 3;
 
@@ -33,7 +33,7 @@ pub mod kind {
     pub const RESET: u16 = 0x2000;
     pub const RESTORE_SETTINGS: u16 = 0x2001;
     pub const STORE_SETTINGS: u16 = 0x2002;
-    /// From here on requests, to [`DATA`].
+    /// First code of requests, up to [`DATA`].
     pub const REQUEST: u16 = 0x4000;
     /// From here on data; a request's type plus 4000.
     pub const DATA: u16 = 0x8000;
@@ -109,7 +109,7 @@ impl Frame {
         self.crc == crc16_ibm_3740(&self.covered())
     }
 
-    /// Appends its bytes.
+    /// Appends the frame's bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.extend(self.covered());
         out.extend(self.crc.to_le_bytes());
@@ -175,7 +175,7 @@ record! {
     Limits: Le 4 {
         /// Forward, hundredths of m/s or m/s².
         forward: i16,
-        /// Backward, the same.
+        /// Speed backward.
         reverse: i16,
     }
     /// 0202 and 8202: shares of full output.
@@ -189,9 +189,9 @@ record! {
     Velocity: Le 6 {
         /// Forward, cm/s.
         speed_cm_s: i16,
-        /// Left positive, hundredths of rad/s; of a turn its radius, cm.
+        /// Rate of turn, left positive, hundredths of rad/s; or radius of the turn, cm.
         turn: i16,
-        /// cm/s².
+        /// Acceleration, cm/s².
         accel_cm_s2: i16,
     }
     /// 0201 and 8201: gains of the speed controllers.
@@ -200,7 +200,7 @@ record! {
         /// Proportional, integral, differential gain, feed-forward, stiction and limit of the integral,
         /// in hundredths, of the left side.
         left: [i16; 6],
-        /// The same of the right side.
+        /// Gains of the right side.
         right: [i16; 6],
     }
     /// 8003
@@ -208,10 +208,10 @@ record! {
     FirmwareInfo: Le 8 {
         /// Major and minor version of the firmware.
         firmware: [u8; 2],
-        /// The same of the protocol.
+        /// Version of the protocol.
         protocol: [u8; 2],
-        /// When it was written: minute, from bit 6 the hour, 11 the day, 17 the month, 21 the year
-        /// since 2000.
+        /// Date of the firmware: minute, from bit 6 the hour, 11 the day, 17 the month, 21 the year since
+        /// 2000.
         written: u32,
     }
     /// 8801, of two wheels.
@@ -235,7 +235,7 @@ record! {
     /// 8004, of a Husky.
     #[derive(Copy, serde::Serialize)]
     SystemStatus: Le 27 {
-        /// Since power-on, ms.
+        /// Time since power-on, ms.
         uptime_ms: u32,
         /// 3.
         voltages: u8,
@@ -264,7 +264,7 @@ record! {
     }
 }
 
-/// 8001: who the platform is.
+/// 8001: identity of the platform.
 pub fn platform_info(model: &str, revision: u8, serial: u32) -> Vec<u8> {
     let mut out = vec![model.len() as u8];
     out.extend_from_slice(model.as_bytes());
@@ -281,7 +281,7 @@ pub fn platform_name(name: &[u8]) -> Vec<u8> {
 /// The frame's payload as a `T`.
 ///
 /// # Errors
-/// As [`Record::parse`].
+/// See [`Record::parse`].
 pub fn payload<T: Record>(frame: &Frame) -> Result<T, ParseError> {
     T::parse(&frame.payload)
 }

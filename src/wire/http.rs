@@ -1,4 +1,4 @@
-//! Requests to a web interface and what it answers, as values.
+//! Requests to a web interface and its answers, as values.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 pub struct HttpRequest {
     /// The method.
     pub method: HttpMethod,
-    /// The path without its query, as it was sent.
+    /// Path as sent, without the query.
     pub path: String,
     /// The query after the question mark, as it was sent.
     pub query: String,
@@ -24,7 +24,7 @@ pub struct HttpRequest {
 pub struct ClientSays {
     /// `Host`: the server that the client wants to reach.
     pub host: Option<String>,
-    /// `Origin`: the site of the page that asks, if a browser asks for a page.
+    /// `Origin`: site of the requesting page, from a browser.
     pub origin: Option<String>,
     /// `Authorization`.
     pub authorization: Option<String>,
@@ -33,7 +33,7 @@ pub struct ClientSays {
 }
 
 impl Default for HttpRequest {
-    /// A client on the same machine that wants nothing in particular.
+    /// A request from this machine without special headers.
     fn default() -> Self {
         Self {
             method: HttpMethod::Get,

@@ -1,9 +1,9 @@
-//! Lines of text that tell a joint's position, and the commands to a motor that turns it.
+//! Lines of text with a joint's position, and the commands to a motor that turns it.
 //!
-//! No protocol of a continuously turning head has been published. The lines are Menura's own: the time on
-//! the unit's clock in milliseconds and the count of steps, and a line with a word at each passage of the
-//! index mark. The commands are those of the oscillating scanner UnoLaser 30M135Y (user manual, pages 6,
-//! 9 and 12), and [`Command::Turn`], which is Menura's own. `docs/JOINTS.md` has both to the byte.
+//! No protocol of a continuously turning head has been published. The lines are Menura's own: the time on the
+//! unit's clock in milliseconds, the count of steps, and a line with a word at each passage of the index
+//! mark. The commands are those of the oscillating scanner UnoLaser 30M135Y (user manual, pages 6, 9 and 12),
+//! and [`Command::Turn`], which is Menura's own. `docs/JOINTS.md` defines both.
 //!
 //! ```text
 //! 12340,48213\r\n            position
@@ -15,25 +15,25 @@
 
 use super::framer::{Framing, NoFrame, require};
 
-/// The longest index word, bytes.
+/// Longest index word, bytes.
 pub const MAX_WORD_LEN: usize = 8;
 /// The highest speed of a command.
 pub const MAX_SPEED: u8 = 63;
 /// The highest position of a command, steps.
 pub const MAX_STEPS: u32 = 999_999;
-/// No command is longer, without its line end.
+/// Longest command without its line end, bytes.
 pub const MAX_COMMAND_LEN: usize = 18;
 
 /// Message of the unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Where the joint is.
+    /// Position of the joint.
     Position(Position),
-    /// When it passed the index mark, and its count there.
+    /// Passage of the index mark: time and count.
     Index {
-        /// The unit's word for it.
+        /// Index word of the unit.
         word: String,
-        /// When, and the count.
+        /// Time and count.
         position: Position,
     },
     /// The command was understood, and is carried out.
@@ -45,7 +45,7 @@ pub enum Message {
 /// A time on the unit's clock, and the count of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Position {
-    /// In units of the last decimal of milliseconds.
+    /// Time in units of the last decimal of milliseconds.
     pub time: u64,
     /// Decimals of the milliseconds, 0 to 3.
     pub time_decimals: u8,
@@ -86,7 +86,7 @@ impl Position {
     }
 }
 
-/// Whether `word` can stand before an index line.
+/// Whether `word` can precede an index line.
 pub fn is_word(word: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
     (1..=MAX_WORD_LEN).contains(&word.len())
@@ -155,16 +155,16 @@ impl Framing for Lines {
 pub enum Command {
     /// `PS3D`: pass between two positions.
     Sweep {
-        /// Where the first pass begins, steps.
+        /// Start of the first pass, steps.
         from: u32,
-        /// Where it ends, steps.
+        /// End of the first pass, steps.
         to: u32,
         /// 1 to [`MAX_SPEED`], in units of the product.
         speed: u8,
-        /// How many passes; 0 for ever.
+        /// Number of passes; 0: without end.
         passes: u8,
     },
-    /// `TC`: turn for ever. Menura's own: the manual's unit cannot.
+    /// `TC`: turn without end. This command is Menura's own; the manual's unit cannot do it.
     Turn {
         /// Whether the count rises.
         forward: bool,
@@ -201,7 +201,7 @@ impl Command {
         out.extend_from_slice(text.as_bytes());
     }
 
-    /// Reads a command without its line end; `None` if it is none.
+    /// Reads a command without its line end; `None` if it is invalid.
     pub fn parse(line: &[u8]) -> Option<Self> {
         if line == b"SC" {
             return Some(Self::Stop);

@@ -1,10 +1,10 @@
 //! Serial protocols of Dimension Engineering's Kangaroo x2 motion controller.
 //!
-//! Packets: `address | command | length | data | CRC low | CRC high`. Only the address has its highest
-//! bit set; the CRC covers all before it and is sent as two times seven bits. The controller answers
-//! with command [`REPLY`]. Numbers are packed six bits a byte, lowest first.
-//! Text: `<channel>,<command>` and CR, LF or both. A byte from 128 on begins a packet.
-//! Source: the Kangaroo x2 manuals, the maker's Arduino library, and the log of a real controller.
+//! Packets: `address | command | length | data | CRC low | CRC high`. Only the address has its highest bit
+//! set. The CRC covers all bytes before it and is sent as two times seven bits. The controller answers with
+//! command [`REPLY`]. Numbers have six bits per byte, lowest first. Text: `<channel>,<command>` and CR, LF or
+//! both. A byte from 128 on begins a packet. Source: the Kangaroo x2 manuals, the maker's Arduino library,
+//! and the log of a real controller.
 
 use super::checksum::crc14_kangaroo;
 use super::framer::{Framing, NoFrame, head, require, whole};
@@ -13,7 +13,7 @@ use super::framer::{Framing, NoFrame, head, require, whole};
 pub const MAX_DATA: usize = 27;
 /// The command of an answer.
 pub const REPLY: u8 = 0x43;
-/// Longest line of text, bytes without its end.
+/// Longest line of text without its end, bytes.
 pub const MAX_LINE: usize = 80;
 const OVERHEAD: usize = 5;
 
@@ -40,7 +40,7 @@ pub mod flag {
     pub const ECHO: u8 = 0x10;
     /// Numbers are counts of the encoder, not units.
     pub const RAW: u8 = 0x20;
-    /// There is a sequence code, or the answer is to have one.
+    /// The packet has a sequence code, or requests one in the answer.
     pub const SEQUENCE: u8 = 0x40;
 }
 
@@ -56,7 +56,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Appends its bytes.
+    /// Appends the packet's bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend([self.address, self.command, self.data.len() as u8]);
@@ -66,7 +66,7 @@ impl Packet {
     }
 }
 
-/// Appends `number` as it stands in a packet. Numbers beyond 2^29 - 1 become that.
+/// Appends `number` in the form of packets, limited to 2^29 - 1.
 pub fn put_number(out: &mut Vec<u8>, number: i64) {
     let size = number.unsigned_abs().min((1 << 29) - 1) as u32;
     let mut rest = size << 1 | u32::from(number < 0);
@@ -81,14 +81,14 @@ pub fn put_number(out: &mut Vec<u8>, number: i64) {
     }
 }
 
-/// Takes a byte from the front of `data` if `is_there`; `None` if it is not, or `data` has ended.
+/// Removes a byte from the start of `data` if `is_there`; `None` if not, or if `data` has ended.
 pub fn take_byte(data: &mut &[u8], is_there: bool) -> Option<u8> {
     let (first, rest) = data.split_first().filter(|_| is_there)?;
     *data = rest;
     Some(*first)
 }
 
-/// Takes a number from the front of `data`; `None` if it does not end, or is longer than any.
+/// Removes a number from the start of `data`; `None` if it is incomplete or too long.
 pub fn take_number(data: &mut &[u8]) -> Option<i32> {
     let mut packed = 0u32;
     for place in 0..5 {
@@ -106,14 +106,14 @@ pub fn take_number(data: &mut &[u8]) -> Option<i32> {
 /// Item of a host or the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A packet whose CRC is right.
+    /// A packet with a correct CRC.
     Packet(Packet),
     /// A line of text with its end, printable ASCII.
     Line(Vec<u8>),
 }
 
 impl Item {
-    /// Appends its bytes.
+    /// Appends the reply's bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         match self {
             Self::Packet(packet) => packet.emit(out),

@@ -56,9 +56,9 @@ pub enum ParseError {
     Length {
         /// Name of the value with the wrong length.
         what: &'static str,
-        /// The length it must have, bytes.
+        /// Required length, bytes.
         need: usize,
-        /// The length it has, bytes.
+        /// Actual length, bytes.
         got: usize,
     },
     /// A field has a value the format does not know.
@@ -66,7 +66,7 @@ pub enum ParseError {
     Value {
         /// The field.
         field: &'static str,
-        /// Its value.
+        /// Value of the field.
         value: u64,
         /// The allowed values.
         allowed: &'static str,

@@ -1,4 +1,4 @@
-//! A serial line's settings, and what a UART hears when the other end runs at another rate.
+//! Settings of a serial line, and reception between ends with different rates.
 
 /// Parity bit of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Parity {
     Odd,
 }
 
-/// How a UART runs.
+/// Settings of a UART.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineSettings {
     /// Bits a second.
@@ -30,7 +30,7 @@ impl LineSettings {
         Self { baud, data_bits: 8, parity: Parity::None, stop_bits: 1 }
     }
 
-    /// Full-speed USB that looks like a serial port: hosts may set any rate.
+    /// Full-speed USB in the role of a serial port: hosts may set any rate.
     pub const USB: Self = Self::eight_n_one(12_000_000);
 
     /// Bits of a character, start and stop bits included.
@@ -46,7 +46,7 @@ impl LineSettings {
         (bits * 1_000_000_000).div_ceil(u64::from(self.baud.max(1)))
     }
 
-    /// The bits of `bytes` back to back, as they stand on the line: high is `true`.
+    /// The bits of `bytes` without gaps, as levels of the line: high is `true`.
     pub fn levels(&self, bytes: &[u8]) -> Vec<bool> {
         let mut levels = Vec::with_capacity(bytes.len() * self.bits_per_byte() as usize);
         for &byte in bytes {
@@ -65,7 +65,7 @@ impl LineSettings {
     }
 }
 
-/// What a UART set to `receiver` makes of `bytes` that a UART set to `sender` puts on the line.
+/// Bytes that a UART with the settings `receiver` reads when one with the settings `sender` sends `bytes`.
 pub fn received(bytes: &[u8], sender: LineSettings, receiver: LineSettings) -> Vec<u8> {
     if sender == receiver {
         return bytes.to_vec();
@@ -73,13 +73,12 @@ pub fn received(bytes: &[u8], sender: LineSettings, receiver: LineSettings) -> V
     sampled(&sender.levels(bytes), sender.baud, receiver)
 }
 
-/// What a UART set to `receiver` makes of a line with these levels, each of which lasts a bit of
+/// Bytes that a UART with the settings `receiver` reads from these levels, each of which lasts one bit at
 /// `baud`.
 ///
-/// The line idles before and after. The receiver looks for a falling edge and samples the middle
-/// of each bit, as a 16550 does. A character without stop bit is a framing error and arrives as 0,
-/// as Linux hands it to programs (`termios(3)`, neither IGNPAR nor PARMRK); one with a bad parity
-/// bit too.
+/// The line idles before and after. The receiver searches for a falling edge and samples the middle of each
+/// bit, as a 16550 does. A character without stop bit or with a wrong parity bit arrives as 0, as Linux
+/// passes it to programs (`termios(3)`, neither IGNPAR nor PARMRK).
 pub fn sampled(levels: &[bool], baud: u32, receiver: LineSettings) -> Vec<u8> {
     // Instants in units of 1 / (2 * baud * receiver.baud) s: whole numbers throughout.
     let sent_bit = 2 * u64::from(receiver.baud.max(1));

@@ -1,9 +1,8 @@
 //! MIP, the packets of MicroStrain (LORD, HBK) inertial sensors.
 //!
-//! `75 65 | descriptor set | payload length | fields | checksum`. A field is
-//! `length | descriptor | data`, its length counts itself and the descriptor. Numbers are most
-//! significant byte first, the checksum is Fletcher's over everything before it. Source: the
-//! maker's MIP SDK and a recording of one of its units.
+//! `75 65 | descriptor set | payload length | fields | checksum`. A field is `length | descriptor | data`;
+//! its length includes itself and the descriptor. Numbers are most significant byte first. The checksum is
+//! Fletcher's over all bytes before it. Source: the maker's MIP SDK and a recording of one of its units.
 
 use super::checksum::fletcher8;
 use super::framer::{Framing, NoFrame, head, require, whole};
@@ -33,9 +32,9 @@ pub mod set {
 /// One packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// Kind of its fields, see [`set`].
+    /// Set of the fields' descriptors, see [`set`].
     pub descriptor_set: u8,
-    /// In their order.
+    /// Fields in their order.
     pub fields: Vec<Field>,
 }
 
@@ -50,7 +49,7 @@ pub struct Field {
 
 /// Answers to commands.
 pub mod reply {
-    /// Descriptor of the field that says what became of a command.
+    /// Descriptor of the field with the result of a command.
     pub const ACK: u8 = 0xf1;
     /// Done.
     pub const OK: u8 = 0x00;
@@ -119,7 +118,7 @@ impl Packet {
     /// Appends the packet.
     ///
     /// # Panics
-    /// When the fields take more than 255 bytes; [`Packet::emit_all`] makes several packets.
+    /// The fields take more than 255 bytes; [`Packet::emit_all`] makes several packets.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let payload: usize = self.fields.iter().map(Field::wire_len).sum();
         let length = u8::try_from(payload).expect("fields of one packet take at most 255 bytes");
@@ -135,7 +134,7 @@ impl Packet {
     }
 }
 
-/// Takes the fields apart; `None` when their lengths do not add up.
+/// Splits the payload into fields; `None` if their lengths do not add up.
 fn fields(mut payload: &[u8]) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
     while let Some((&length, _)) = payload.split_first() {

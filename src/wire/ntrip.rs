@@ -1,8 +1,8 @@
-//! NTRIP, by which casters hand out corrections: version 1 (RTCM 10410.0, its own words over TCP) and
-//! version 2 (RTCM 10410.1, HTTP/1.1 with chunks).
+//! NTRIP, the protocol of casters of corrections: version 1 (RTCM 10410.0, its own text protocol over TCP)
+//! and version 2 (RTCM 10410.1, HTTP/1.1 with chunks).
 //!
-//! Both ends: [`Request`] as a caster reads it and a client writes it, [`Answer`] the other way round.
-//! What a peer may send before it has said what it wants is bounded by [`MAX_HEAD`].
+//! Both ends: a caster reads and a client writes a [`Request`], and the reverse for an [`Answer`].
+//! [`MAX_HEAD`] bounds the header of a peer.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use std::fmt::Write;
 pub const MAX_HEAD: usize = 4096;
 /// Digits of a chunk's length with its extensions.
 const MAX_CHUNK_HEAD: usize = 64;
-/// The longest chunk that is taken.
+/// Longest chunk that is accepted, bytes.
 const MAX_CHUNK: usize = 1 << 20;
 const SERVER: &str = "NTRIP Menura";
 
@@ -19,23 +19,23 @@ const SERVER: &str = "NTRIP Menura";
 pub struct Request {
     /// The stream; empty for the source table.
     pub mount_point: String,
-    /// Whether the client speaks version 2.
+    /// Whether the client uses version 2.
     pub is_version_2: bool,
     /// The value of `Authorization`.
     pub authorization: Option<String>,
 }
 
-/// A head that is not there yet, or never will be.
+/// Reason why a header is not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoHead {
-    /// More bytes may complete it.
+    /// The header is incomplete.
     Incomplete,
     /// The bytes are no head.
     Refused,
 }
 
 impl Request {
-    /// Reads what a client has sent so far.
+    /// Reads the bytes that a client has sent so far.
     ///
     /// # Errors
     /// Too little, or no request of a client for corrections.
@@ -67,7 +67,7 @@ impl Request {
         Ok(request)
     }
 
-    /// The request as a client writes it.
+    /// Bytes of a client's request.
     pub fn to_bytes(&self, host: &str) -> Vec<u8> {
         let mut text = format!("GET /{} HTTP/1.1\r\nHost: {host}\r\n", self.mount_point);
         if self.is_version_2 {
@@ -94,14 +94,14 @@ pub enum Answer {
     Table(String),
     /// User or password is wrong or missing.
     Unauthorized,
-    /// There is no such stream.
+    /// Unknown stream.
     NotFound,
-    /// Something else, in the caster's words.
+    /// Another answer, in the caster's words.
     Other(String),
 }
 
 impl Answer {
-    /// Reads what a caster has sent so far; with it, how many bytes come before the data.
+    /// Reads the bytes that a caster has sent so far; also returns the number of bytes before the data.
     ///
     /// # Errors
     /// Too little, or no answer of a caster.
@@ -135,7 +135,7 @@ impl Answer {
         Ok((answer, used))
     }
 
-    /// The answer to `request` as a caster writes it; of a stream, all before the data.
+    /// Bytes of a caster's answer to `request`; for a stream, all bytes before the data.
     pub fn to_bytes(&self, request: &Request) -> Vec<u8> {
         let is_2 = request.is_version_2;
         let http = if is_2 { "HTTP/1.1" } else { "HTTP/1.0" };
@@ -187,7 +187,7 @@ pub fn chunk(bytes: &[u8]) -> Vec<u8> {
     chunk
 }
 
-/// Takes chunks apart.
+/// Splits a body into chunks.
 #[derive(Clone, Debug, Default)]
 pub struct Chunks {
     head: Vec<u8>,
@@ -199,7 +199,7 @@ impl Chunks {
     /// Appends the data among `bytes` to `data`.
     ///
     /// # Errors
-    /// The last chunk has come, or something that is none.
+    /// The last chunk has arrived, or invalid bytes.
     pub fn take(&mut self, bytes: &[u8], data: &mut Vec<u8>) -> Result<(), NoHead> {
         let mut rest = bytes;
         while let Some((first, behind)) = rest.split_first() {
@@ -239,16 +239,16 @@ impl Chunks {
 pub struct Source<'a> {
     /// The name of the stream.
     pub mount_point: &'a str,
-    /// Where the base is, roughly.
+    /// Approximate latitude of the base.
     pub latitude_deg: f64,
-    /// Where the base is, roughly.
+    /// Approximate longitude of the base.
     pub longitude_deg: f64,
-    /// Whether user and password are asked for.
+    /// Whether a login is required.
     pub has_login: bool,
 }
 
 impl Source<'_> {
-    /// A source table with this stream alone.
+    /// A source table with only this stream.
     pub fn table(&self) -> String {
         let login = if self.has_login { 'B' } else { 'N' };
         format!(
@@ -268,7 +268,7 @@ mod tests {
 
     use super::*;
 
-    /// As RTKLIB 2.4.3's `str2str` asks, and as `pygnssutils` does.
+    /// Requests as RTKLIB 2.4.3's `str2str` and `pygnssutils` send them.
     #[test]
     fn both_versions_are_read() {
         let old = b"GET /BASE HTTP/1.0\r\nUser-Agent: NTRIP RTKLIB/2.4.3\r\nAuthorization: Basic dTpw\r\n\r\n";

@@ -1,7 +1,7 @@
 //! Menura's own sentence for the orientation sensors of a phone: compass, inclinometer and gyro.
 //!
-//! Phones have no serial protocol. Menura sends what one measures as one line of text in the form
-//! of NMEA 0183, so that a terminal shows it and any NMEA reader takes it apart:
+//! Phones have no serial protocol. Menura sends a phone's measurements as one line of text in the form of
+//! NMEA 0183, which a terminal shows and any NMEA reader splits:
 //!
 //! ```text
 //! $PMNR,PHONE,<sequence>,<time>,<compass>,<roll>,<pitch>,<gyro x>,<gyro y>,<gyro z>*<checksum>\r\n
@@ -17,18 +17,18 @@
 //! | pitch | degrees, 2 | -90.00 to 90.00, positive: nose up |
 //! | gyro | rad/s, 5 | about forward, left and up |
 //!
-//! The checksum is the exclusive or of the bytes between `$` and `*`, two upper-case hex digits.
-//! The address `PMNR` is a proprietary one in NMEA's sense; nobody else is known to use it.
+//! The checksum is the exclusive or of the bytes between `$` and `*`, two upper-case hex digits. The address
+//! `PMNR` is proprietary in NMEA's sense; no other use is known.
 
 use super::checksum::xor8;
 use super::framer::{Framing, NoFrame, require};
 
-/// One sentence, its numbers in the last decimal they are written with.
+/// One sentence, with numbers in units of their last decimal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Sentence {
     /// Counts sentences, modulo 65536.
     pub sequence: u16,
-    /// On the phone's clock, ms.
+    /// Time on the phone's clock, ms.
     pub time_ms: u64,
     /// 0..36000, 0.01° clockwise from magnetic north.
     pub compass_centideg: u16,
@@ -58,8 +58,7 @@ impl Sentence {
         out.extend_from_slice(line.as_bytes());
     }
 
-    /// Reads a line without its line end; `None` when it is not one that [`Sentence::emit`]
-    /// writes.
+    /// Reads a line without its line end; `None` if [`Sentence::emit`] does not write it.
     pub fn parse(line: &str) -> Option<Self> {
         let (body, sum) = line.strip_prefix('$')?.split_once('*')?;
         let mut fields = body.strip_prefix("PMNR,PHONE,")?.split(',');

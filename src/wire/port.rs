@@ -8,26 +8,25 @@ use std::path::PathBuf;
 pub struct Peer {
     /// Counts the connections of the device; no number is used twice.
     pub connection: u64,
-    /// Which of the device's TCP ports it connected to: its link's first, then its controls'.
+    /// Index of the device's TCP port: first the link's ports, then those of the controls.
     pub port: u8,
     /// The host's address.
     pub from: IpAddr,
 }
 
-/// How a pseudo-terminal is opened.
+/// Settings of a pseudo-terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtyOptions {
     /// A symbolic link to the terminal is made here.
     pub path: PathBuf,
-    /// Whether a host at another rate than the device's hears noise. Otherwise rates do not matter.
+    /// Whether a host with another rate receives garbled bytes. Otherwise rates have no effect.
     pub strict_rate: bool,
     /// Pairs `[host, device]` of rates that are the same, for drivers that reach a rate by a custom
     /// divisor and leave another one in the terminal's settings.
     pub rate_aliases: Vec<[u32; 2]>,
 }
 
-/// The modem line that carries the pulse per second. Wired to the host's DCD, where the kernel and
-/// gpsd look for it.
+/// Modem line with the PPS, wired to the host's DCD, where the kernel and gpsd expect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PulseLine {
     /// Request to send.
@@ -36,16 +35,16 @@ pub enum PulseLine {
     Dtr,
 }
 
-/// How a serial port is opened.
+/// Settings of a serial port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SerialOptions {
-    /// The port, such as `/dev/ttyUSB0`.
+    /// Path of the port, such as `/dev/ttyUSB0`.
     pub port: PathBuf,
     /// Carries the pulse per second, where one is wired.
     pub pulse_line: Option<PulseLine>,
 }
 
-/// How a socket for datagrams is opened.
+/// Settings of a socket for datagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdpOptions {
     /// Destination.

@@ -6,7 +6,7 @@ pub struct Message {
     bytes: Vec<u8>,
 }
 
-/// How a field's value is laid out.
+/// Layout of a field's value.
 #[derive(Clone, Copy)]
 enum Layout {
     Varint = 0,
@@ -56,7 +56,7 @@ impl Message {
         self.data(field, &value.bytes)
     }
 
-    /// All that was written.
+    /// All written bytes.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

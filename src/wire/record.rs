@@ -1,4 +1,4 @@
-//! Structs whose fields follow one another on the wire: declared once, read and written by it.
+//! Structs with consecutive fields on the wire: one declaration generates reading and writing.
 
 use super::ParseError;
 
@@ -10,18 +10,18 @@ pub enum Le {}
 #[derive(Clone, Copy, Debug)]
 pub enum Be {}
 
-/// Something that has its own bytes.
+/// A value with its own bytes.
 pub trait Record: Sized {
-    /// Reads it from bytes that hold nothing else.
+    /// Reads a value from bytes that contain nothing else.
     ///
     /// # Errors
     /// A length or a value that it cannot have.
     fn parse(bytes: &[u8]) -> Result<Self, ParseError>;
 
-    /// Appends its bytes.
+    /// Appends the value's bytes.
     fn emit(&self, out: &mut Vec<u8>);
 
-    /// Its bytes.
+    /// Bytes of the value.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.emit(&mut bytes);
@@ -31,16 +31,16 @@ pub trait Record: Sized {
 
 /// A field of a record in byte order `Order`.
 pub trait Field<Order>: Sized {
-    /// Bytes it takes; of fields whose length varies, the fewest.
+    /// Length, bytes; the smallest for fields of varying length.
     const MIN_LEN: usize;
 
-    /// Takes it from the front of what has not been read.
+    /// Reads a value from the start of the remaining bytes.
     ///
     /// # Errors
     /// Too few bytes, or a value that it cannot have.
     fn read(from: &mut Reader<'_>) -> Result<Self, ParseError>;
 
-    /// Appends it.
+    /// Appends the value.
     fn write(&self, out: &mut Vec<u8>);
 }
 
@@ -53,7 +53,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads `bytes`, which messages call `what`.
+    /// Reads `bytes`; messages call them `what`.
     pub fn new(what: &'static str, bytes: &'a [u8]) -> Self {
         Self { what, whole: bytes.len(), rest: bytes }
     }
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
     /// The next `N` bytes.
     ///
     /// # Errors
-    /// There are fewer; so with all that follow.
+    /// There are fewer bytes; the following functions have the same error.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
         let (head, rest) = self.rest.split_first_chunk().ok_or_else(|| self.too_short(N))?;
         self.rest = rest;
@@ -96,12 +96,12 @@ impl<'a> Reader<'a> {
         (0..count.into()).map(|_| T::read(self)).collect()
     }
 
-    /// Whether all has been read.
+    /// Whether all bytes were read.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// All that has not been read yet.
+    /// All remaining bytes.
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.rest)
     }
@@ -121,10 +121,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads a `T` from bytes that hold nothing else; messages call it `what`.
+/// Reads a `T` from bytes that contain nothing else; messages call it `what`.
 ///
 /// # Errors
-/// As [`Record::parse`].
+/// See [`Record::parse`].
 pub fn parse<Order, T: Field<Order>>(what: &'static str, bytes: &[u8]) -> Result<T, ParseError> {
     if bytes.len() < T::MIN_LEN {
         return Err(ParseError::Length { what, need: T::MIN_LEN, got: bytes.len() });
@@ -180,7 +180,7 @@ impl<Order, T: Field<Order> + Copy + Default, const N: usize> Field<Order> for [
     }
 }
 
-/// At the end of a record: there, or not.
+/// An optional field at the end of a record.
 impl<Order, T: Field<Order>> Field<Order> for Option<T> {
     const MIN_LEN: usize = 0;
 
@@ -193,7 +193,7 @@ impl<Order, T: Field<Order>> Field<Order> for Option<T> {
     }
 }
 
-/// At the end of a record: as many as there are.
+/// A list of any length at the end of a record.
 impl<Order, T: Field<Order>> Field<Order> for Vec<T> {
     const MIN_LEN: usize = 0;
 

@@ -169,9 +169,9 @@ pub mod command {
     pub const WRITE_EEPROM: u8 = 253;
 }
 
-/// The lengths that the data of a write can have, bytes: where firmwares differ, the shorter one
-/// first. `None` for what is no write. Sources: the manual of firmware 4.1.34, and the maker's
-/// Python libraries `roboclaw_3` and `basicmicro` 2.0.10, whose layouts are the longer ones.
+/// Possible data lengths of a write, bytes: the shorter one first if firmwares differ. `None` for other
+/// commands. Sources: the manual of firmware 4.1.34, and the maker's Python libraries `roboclaw_3` and
+/// `basicmicro` 2.0.10, which have the longer layouts.
 fn lengths(command: u8) -> Option<&'static [usize]> {
     Some(match command {
         command::RESET_ENCODERS | command::READ_SETTINGS | command::RESET_EMERGENCY_STOP => &[0],
@@ -387,7 +387,7 @@ impl Item {
         }
     }
 
-    /// Appends its bytes.
+    /// Appends the packet's bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         match self {
             Self::Read { address, command } | Self::Unknown { address, command } => {
@@ -411,7 +411,7 @@ pub fn answer(address: u8, command: u8, data: &[u8]) -> Vec<u8> {
     [data, &crc.to_be_bytes()].concat()
 }
 
-/// The data of the answer to a read; `None` if its CRC is wrong.
+/// Data of the answer to a read; `None` if its CRC is wrong.
 pub fn read_answer(address: u8, command: u8, bytes: &[u8]) -> Option<&[u8]> {
     let (data, crc) = bytes.split_last_chunk::<2>()?;
     (crc_of(address, command, data).to_be_bytes() == *crc).then_some(data)

@@ -1,17 +1,17 @@
-//! Messages of ROS 2 that hold the packets of lidars, in CDR, as recordings have them.
+//! ROS 2 messages with packets of lidars, in CDR, as recordings store them.
 //!
-//! Sources: the message definitions of velodyne_msgs, pandar_msgs, nebula_msgs and ouster_sensor_msgs; the OMG's
-//! DDSI-RTPS for CDR. Other messages are left to whoever has their definition.
+//! Sources: the message definitions of velodyne_msgs, pandar_msgs, nebula_msgs and ouster_sensor_msgs; the
+//! OMG's DDSI-RTPS for CDR. Other messages are not supported.
 
 use crate::ParseError;
 
-/// What CDR begins with: its byte order, and two bytes of options.
+/// Bytes of CDR's header: its byte order, and two bytes of options.
 const HEAD_LEN: usize = 4;
 /// The longest packet of a `PandarPacket`, which has no other room.
 const PANDAR_ROOM: usize = 1500;
 /// The packet of a `VelodynePacket`.
 const VELODYNE_LEN: usize = 1206;
-/// No message holds more packets.
+/// Largest number of packets in a message.
 const MAX_PACKETS: u32 = 1 << 20;
 
 /// Messages that hold packets.
@@ -23,14 +23,14 @@ pub enum Kind {
     PandarScan,
     /// `nebula_msgs/msg/NebulaPackets`, of any product.
     NebulaPackets,
-    /// `ouster_sensor_msgs/msg/PacketMsg`, one packet without its time.
+    /// `ouster_sensor_msgs/msg/PacketMsg`: one packet without a time.
     PacketMsg,
 }
 
 /// A packet of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// When it arrived, nanoseconds of POSIX time; `None` where the message does not say.
+    /// Arrival time, nanoseconds of POSIX time; `None` if the message has none.
     pub unix_ns: Option<i128>,
     /// Payload of the datagram.
     pub payload: Vec<u8>,
@@ -41,7 +41,7 @@ pub struct Packet {
 pub struct Packets {
     /// The frame of reference that the sender has named.
     pub frame_id: String,
-    /// In their order.
+    /// Packets in their order.
     pub packets: Vec<Packet>,
 }
 
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// The port that a packet of the product goes to unless somebody changes it: messages do not say it.
+    /// Default destination port of the product's packets, because messages have none.
     pub fn usual_port(self, payload: &[u8]) -> u16 {
         match self {
             Self::VelodyneScan | Self::PandarScan | Self::NebulaPackets => 2368,
@@ -114,7 +114,7 @@ impl Kind {
     }
 }
 
-/// The type of what [`nebula_packet`] writes, and its definition as ROS 2 recordings carry it.
+/// Type of the messages of [`nebula_packet`], and its definition as ROS 2 recordings store it.
 pub const NEBULA_TYPE: &str = "nebula_msgs/msg/NebulaPackets";
 /// See [`NEBULA_TYPE`].
 pub const NEBULA_DEFINITION: &str = "\
@@ -137,7 +137,7 @@ uint32 nanosec
 /// A message of one packet, which holds a datagram of any length.
 ///
 /// # Errors
-/// The time is beyond what ROS 2 can say: 1901 to 2038.
+/// The time is outside the range of ROS 2: 1901 to 2038.
 pub fn nebula_packet(frame_id: &str, unix_ns: i128, payload: &[u8]) -> Result<Vec<u8>, ParseError> {
     let (seconds, nanos) = (unix_ns.div_euclid(1_000_000_000), unix_ns.rem_euclid(1_000_000_000));
     let seconds = i32::try_from(seconds).map_err(|_| ParseError::Value {

@@ -1,8 +1,8 @@
 //! RTCM 3.3 messages of a base station, as u-blox receivers send them: 1005, MSM4 and MSM7 of GPS,
 //! GLONASS, Galileo and BeiDou, 1230, and u-blox's own 4072.
 //!
-//! Source: RTCM 10403.3 by way of `rtcm-rs`, which has all but 4072. u-blox does not publish what 4072
-//! has after its number and sub type; [`moving_base`] is this project's own.
+//! Source: RTCM 10403.3 by way of `rtcm-rs`, which has all but 4072. u-blox has not published the content of
+//! 4072 after number and sub type; [`moving_base`] is this project's own.
 
 use rtcm_rs::msg::*;
 use rtcm_rs::prelude::{Message, MessageBuilder};
@@ -32,13 +32,13 @@ pub struct Signal {
     pub code: (u8, char),
     /// Pseudorange, with the receiver's clock right.
     pub code_m: f64,
-    /// Carrier phase, within a kilometre of it.
+    /// Carrier phase, within a kilometre of the range.
     pub carrier_m: f64,
-    /// How fast the carrier phase grows.
+    /// Rate of the carrier phase.
     pub rate_m_s: f64,
     /// Carrier to noise.
     pub cno_dbhz: f64,
-    /// How long the carrier has been followed.
+    /// Time for which the carrier has been tracked.
     pub lock_ms: u64,
     /// GLONASS: frequency slot.
     pub slot: i8,
@@ -91,8 +91,8 @@ pub fn glonass_biases(station: u16) -> Option<Vec<u8>> {
     }))
 }
 
-/// 4072.0: where a moving base is and how fast it moves, in units of 0.1 mm and 0.1 mm/s. Without them
-/// 4072.1, which has station and time only.
+/// 4072.0: position and velocity of a moving base, in units of 0.1 mm and 0.1 mm/s. Without them: 4072.1,
+/// which has only station and time.
 pub fn moving_base(
     station: u16,
     gps_ms: i64,
@@ -121,8 +121,8 @@ fn bytes(message: &Message) -> Option<Vec<u8>> {
     MessageBuilder::new().build_message(message).ok().map(<[u8]>::to_vec)
 }
 
-/// The multiple signal message of a system with compact (4) or with all and exact (7) measurements;
-/// `None` if there are more signals than one has room for.
+/// The multiple signal message of a system with compact (4) or full, precise (7) measurements; `None` if
+/// there are too many signals.
 pub fn multiple_signals(
     system: System,
     is_full: bool,
@@ -248,7 +248,7 @@ pub fn multiple_signals(
 /// Cells of satellites and signals in a message.
 const MAX_SIGNALS: usize = 64;
 
-/// How many kinds of signals there are.
+/// Number of kinds of signals.
 fn codes(signals: &[Signal]) -> usize {
     let mut codes: Vec<_> = signals.iter().map(|signal| signal.code).collect();
     codes.sort_unstable();
@@ -297,7 +297,7 @@ fn lock_indicator(lock_ms: u64) -> u8 {
     (lock_ms / 32).checked_ilog2().map_or(0, |power| (power + 1).min(15) as u8)
 }
 
-/// DF407: the same, in finer steps: 32 in each doubling.
+/// DF407: the lock time in finer steps: 32 in each doubling.
 fn fine_lock_indicator(lock_ms: u64) -> u16 {
     match lock_ms {
         0..64 => lock_ms as u16,
@@ -340,7 +340,7 @@ mod tests {
     const HEAD: Head =
         Head { station: 2003, gps_ms: 2445 * WEEK_MS + 552_463_000, leap_s: 18, has_more: true };
 
-    /// Ranges come back from the exact messages to half a millimetre, from the compact ones to a
+    /// Ranges are decoded from the precise messages to half a millimetre, from the compact ones to a
     /// centimetre.
     #[test]
     fn measurements_come_back() {

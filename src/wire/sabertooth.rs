@@ -1,7 +1,7 @@
 //! Packet serial of Dimension Engineering's Sabertooth motor drivers.
 //!
-//! `address | command | value | sum`: only the address has its highest bit set, the sum is that of the
-//! three bytes before it, modulo 128. A packet is never answered. Source: the Sabertooth user's guides.
+//! `address | command | value | sum`: only the address has its highest bit set; the sum is that of the three
+//! bytes before it, modulo 128. A packet is never answered. Source: the Sabertooth user's guides.
 
 use super::framer::{Framing, NoFrame, require, whole};
 
@@ -42,7 +42,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Appends its bytes.
+    /// Appends the packet's bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.extend([self.address, self.command, self.value, self.sum()]);
     }

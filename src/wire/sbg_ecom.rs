@@ -20,7 +20,7 @@ pub const MAX_DATA: usize = 4086;
 pub mod class {
     /// Measurements and estimates of the unit.
     pub const LOG: u8 = 0x00;
-    /// Commands and their answers.
+    /// Class of commands and their answers.
     pub const COMMAND: u8 = 0x10;
 }
 
@@ -100,7 +100,7 @@ pub const OUTPUT_DIVISORS: [u16; 9] = [1, 2, 4, 5, 8, 10, 20, 40, 200];
 /// One frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// Message id, in its class.
+    /// Id of the message within its class.
     pub message: u8,
     /// See [`class`]; bit 7 marks a page of a large message.
     pub class: u8,
@@ -158,7 +158,7 @@ impl Framing for SbgEcom {
     }
 }
 
-/// The logs whose content is known here. All times in us since power-on.
+/// The supported logs. All times in us since power-on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Log {
     /// State of the unit, 27 bytes.
@@ -190,14 +190,14 @@ pub enum Log {
 }
 
 record! {
-    /// See [`Log::Status`]. Words of bits as the library's documents list them.
+    /// Content of [`Log::Status`]. The library's documents list the bits of its words.
     #[derive(Copy, Default, Eq, serde::Serialize)]
     Status: Le 27 {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
         /// Power and settings.
         general: u16,
-        /// Second word of the ports.
+        /// Second status word of the ports.
         com_2: u16,
         /// Ports.
         com: u32,
@@ -215,11 +215,11 @@ record! {
     /// See [`Log::UtcTime`].
     #[derive(Copy, Default, serde::Serialize)]
     UtcTime: Le 33 {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
-        /// Bits; 0x00A7 when all is well.
+        /// Status bits; 0x00A7 without errors.
         status: u16,
-        /// With century.
+        /// Year with century.
         year: u16,
         /// 1..=12.
         month: u8,
@@ -231,7 +231,7 @@ record! {
         minute: u8,
         /// 0..=60.
         second: u8,
-        /// ns.
+        /// Nanoseconds within the second.
         nanosecond: i32,
         /// GPS time of week, ms.
         time_of_week_ms: u32,
@@ -241,15 +241,15 @@ record! {
     /// See [`Log::ImuData`].
     #[derive(Copy, Default, serde::Serialize)]
     ImuData: Le 58 {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
-        /// Bits; 0x03FF when all is well.
+        /// Status bits; 0x03FF without errors.
         status: u16,
-        /// m/s².
+        /// Accelerations, m/s².
         accel_m_s2: [f32; 3],
-        /// rad/s.
+        /// Angular rates, rad/s.
         gyro_rad_s: [f32; 3],
-        /// degrees C.
+        /// Temperature, degrees C.
         temperature_c: f32,
         /// Change of velocity over the sample interval, divided by it, m/s².
         delta_velocity_m_s2: [f32; 3],
@@ -259,11 +259,11 @@ record! {
     /// See [`Log::ImuShort`].
     #[derive(Copy, Default, Eq, serde::Serialize)]
     ImuShort: Le 32 {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
         /// Bits; 0x03FF when all is well, bit 10: gyro in the coarse unit.
         status: u16,
-        /// [`ImuShort::ACCEL_LSB`] units.
+        /// Accelerations in units of [`ImuShort::ACCEL_LSB`].
         accel: [i32; 3],
         /// [`ImuShort::GYRO_LSB`] units, or [`ImuShort::COARSE_GYRO_LSB`] with status bit 10.
         gyro: [i32; 3],
@@ -273,29 +273,29 @@ record! {
     /// See [`Log::Mag`].
     #[derive(Copy, Default, serde::Serialize)]
     Mag: Le 30 {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
-        /// Bits; 0x01FF when all is well.
+        /// Status bits; 0x01FF without errors.
         status: u16,
         /// Magnetic field, in units of its usual strength.
         mag: [f32; 3],
-        /// m/s².
+        /// Accelerations, m/s².
         accel_m_s2: [f32; 3],
     }
     /// See [`Log::MagCalib`].
     #[derive(Copy, Default, Eq, serde::Serialize)]
     MagCalib: Le 22 {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
         /// Reserved.
         reserved: u16,
-        /// For the maker's programs; its contents are not published.
+        /// Undocumented data for the maker's programs.
         buffer: [u8; 16],
     }
     /// See [`Log::ShipMotion`].
     #[derive(Copy, Default, serde::Serialize)]
     ShipMotion: Le 46 {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
         /// Period of the waves, s; 0: not known.
         period_s: f32,
@@ -312,7 +312,7 @@ record! {
     /// See [`Log::EkfEuler`].
     #[derive(Copy, Default, serde::Serialize)]
     EkfEuler: Le {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
         /// Roll, pitch, yaw, rad.
         rpy_rad: [f32; 3],
@@ -326,7 +326,7 @@ record! {
     /// See [`Log::EkfQuat`].
     #[derive(Copy, Default, serde::Serialize)]
     EkfQuat: Le {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
         /// w, x, y, z; north-east-down from body.
         quaternion: [f32; 4],
@@ -340,15 +340,15 @@ record! {
     /// See [`Log::EkfNav`].
     #[derive(Copy, Default, serde::Serialize)]
     EkfNav: Le 72 {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
-        /// m/s.
+        /// Velocity north, east, down, m/s.
         velocity_ned_m_s: [f32; 3],
-        /// m/s.
+        /// Standard deviations of the velocity, m/s.
         velocity_std_m_s: [f32; 3],
-        /// degrees.
+        /// Latitude, degrees.
         latitude_deg: f64,
-        /// degrees.
+        /// Longitude, degrees.
         longitude_deg: f64,
         /// Above mean sea level, m.
         altitude_m: f64,
@@ -362,34 +362,34 @@ record! {
     /// See [`Log::Gps1Vel`].
     #[derive(Copy, Default, serde::Serialize)]
     Gps1Vel: Le 44 {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
         /// Bits 0 to 5: 0 when computed; from bit 6 on: the type, 2 by Doppler.
         status: u32,
         /// GPS time of week, ms.
         time_of_week_ms: u32,
-        /// m/s.
+        /// Velocity north, east, down, m/s.
         velocity_ned_m_s: [f32; 3],
-        /// m/s.
+        /// Standard deviations of the velocity, m/s.
         velocity_std_m_s: [f32; 3],
         /// Over ground, degrees.
         course_deg: f32,
-        /// degrees.
+        /// Standard deviation of the course, degrees.
         course_std_deg: f32,
     }
     /// See [`Log::Gps1Pos`].
     #[derive(Copy, Default, serde::Serialize)]
     Gps1Pos: Le 57 {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
         /// Bits 0 to 5: 0 when computed; from bit 6 on: the type, 2 a single point, 7 RTK; from bit
         /// 12 on: signals.
         status: u32,
         /// GPS time of week, ms.
         time_of_week_ms: u32,
-        /// degrees.
+        /// Latitude, degrees.
         latitude_deg: f64,
-        /// degrees.
+        /// Longitude, degrees.
         longitude_deg: f64,
         /// Above mean sea level, m.
         altitude_m: f64,
@@ -399,7 +399,7 @@ record! {
         position_std_m: [f32; 3],
         /// Used.
         satellites: u8,
-        /// 0xFFFF: none.
+        /// Station of the corrections; 0xFFFF: none.
         base_station: u16,
         /// Age of differential corrections, 0.01 s; 0xFFFF: none.
         correction_age: u16,
@@ -407,7 +407,7 @@ record! {
     /// See [`Log::Gps1Hdt`].
     #[derive(Copy, Default, serde::Serialize)]
     Gps1Hdt: Le {
-        /// us.
+        /// Time since power-on, us.
         timestamp_us: u32,
         /// Bits 0 to 5: 0 when computed; bit 6: the baseline is valid.
         status: u16,
@@ -415,11 +415,11 @@ record! {
         time_of_week_ms: u32,
         /// True heading, degrees.
         heading_deg: f32,
-        /// degrees.
+        /// Standard deviation of the heading, degrees.
         heading_std_deg: f32,
-        /// degrees.
+        /// Pitch, degrees.
         pitch_deg: f32,
-        /// degrees.
+        /// Standard deviation of the pitch, degrees.
         pitch_std_deg: f32,
         /// Between the antennas, m; newer firmware only.
         baseline_m: Option<f32>,
@@ -477,7 +477,7 @@ impl Log {
         Frame { message: self.message(), class: class::LOG, data }
     }
 
-    /// What a frame of class [`class::LOG`] says; `None` for logs that are not known here.
+    /// Content of a frame of class [`class::LOG`]; `None` for unsupported logs.
     ///
     /// # Errors
     /// A known log of another length.

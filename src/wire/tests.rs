@@ -1,4 +1,4 @@
-//! What holds for all formats. A format is one entry of [`formats`].
+//! Tests of all formats. Each format is one entry of [`formats`].
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -14,8 +14,8 @@ use super::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 use super::velodyne::{DATA_PACKET_LEN, DataPacket, hdl64e_command};
 use super::*;
 
-/// Modules of `wire` that are no formats of one frame. `ros2` and `ntrip` have their own tests of messages, and so have
-/// those that are only read (`corrections`) or only written (`navigation`, `rtcm`).
+/// Modules of `wire` that are not formats of one frame. `ros2` and `ntrip` have their own tests of messages;
+/// so have modules that only read (`corrections`) or only write (`navigation`, `rtcm`).
 const NO_FORMATS: [&str; 15] = [
     "checksum",
     "corrections",
@@ -34,9 +34,9 @@ const NO_FORMATS: [&str; 15] = [
     "time",
 ];
 
-/// Reads a frame and writes it again; `None` if it is refused.
+/// Reads and rewrites a frame; `None` if it is rejected.
 type Again = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
-/// The frames of a stream that comes in pieces of some length, each with its offset.
+/// Frames of a stream in pieces of a given length, each with its offset.
 type Find = Box<dyn Fn(&[u8], usize) -> Vec<(u64, Vec<u8>)>>;
 
 struct Format {
@@ -44,7 +44,7 @@ struct Format {
     module: &'static str,
     /// Sound bytes.
     examples: Vec<Vec<u8>>,
-    /// Reads bytes that hold nothing else, and writes what was read; `None` when they are refused.
+    /// Reads bytes that contain nothing else, and writes the value again; `None` if they are rejected.
     again: Again,
     /// Offset and bytes of the frames in a stream that comes in portions of some length.
     find: Option<Find>,

@@ -1,7 +1,7 @@
-//! Instants of a run and their civil time.
+//! Instants of a run, and their civil time.
 //!
-//! [`SimTime`] counts nanoseconds since the first instant of a run; it is the only time the
-//! simulation knows. [`Epoch`] says what UTC that first instant has, for devices that print it.
+//! [`SimTime`] counts nanoseconds since the first instant of a run; the simulation uses no other time.
+//! [`Epoch`] has the UTC of the first instant, for devices that output it.
 
 pub mod duration;
 
@@ -28,7 +28,7 @@ impl SimTime {
         Self((seconds * 1e9).round().max(0.0) as u64)
     }
 
-    /// How long after `earlier` this instant is; zero if it is not after.
+    /// Time from `earlier` to this instant; zero if it is not later.
     pub fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -81,9 +81,9 @@ impl Epoch {
         (self.unix_ns(at).rem_euclid(3_600_000_000_000) / 1000) as u32
     }
 
-    /// GPS time at `at` in nanoseconds since the GPS epoch, 1980-01-06T00:00:00Z. At the run's first
-    /// instant it is ahead of UTC by [`gps_minus_utc_s`]; from then on it goes on as the run does,
-    /// also where a second is inserted into UTC.
+    /// GPS time at `at` in nanoseconds since the GPS epoch, 1980-01-06T00:00:00Z. At the run's first instant
+    /// it is ahead of UTC by [`gps_minus_utc_s`]; from then on it advances with the run, even across a leap
+    /// second.
     pub fn gps_ns(&self, at: SimTime) -> i128 {
         let leap_s = gps_minus_utc_s(self.start.as_second());
         self.unix_ns(at) + (i128::from(leap_s) - GPS_EPOCH_UNIX_S) * SECOND_NS
@@ -124,9 +124,9 @@ pub fn gps_minus_utc_s(unix_s: i64) -> u8 {
 /// UTC at an instant of GPS time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UtcInstant {
-    /// Nanoseconds of POSIX time. An inserted second has those of the second before it.
+    /// Nanoseconds of POSIX time. A leap second has those of the second before it.
     pub unix_ns: i128,
-    /// Whether this is an inserted second: 23:59:60.
+    /// Whether this is a leap second: 23:59:60.
     pub is_inserted_second: bool,
     /// GPS minus UTC, seconds; an inserted second still has the old one.
     pub gps_minus_utc_s: u8,
@@ -146,8 +146,8 @@ pub fn leap_second_near(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) ->
     last.unwrap_or_default()
 }
 
-/// UTC at `gps_ns` of GPS time. `inserted_on` is a day at whose end a second is inserted that no
-/// bulletin has told of yet.
+/// UTC at `gps_ns` of GPS time. `inserted_on` is a day with a leap second at its end that no bulletin has
+/// announced yet.
 pub fn utc_at_gps(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> UtcInstant {
     let (mut gps_minus_utc_s, mut is_inserted_second) = (13, false);
     for (unix_s, leap_s) in changes(inserted_on) {

@@ -9,7 +9,7 @@ use super::ParseError;
 
 /// Name of the message's schema.
 pub const SCHEMA: &str = "menura.Packet";
-/// How its bytes are to be read.
+/// Encoding of the messages.
 pub const ENCODING: &str = "x-menura-packet";
 /// The version of the layout.
 pub const VERSION: u16 = 1;
@@ -21,9 +21,9 @@ pub const POSE_LEN: usize = 64;
 pub const FIRING_LEN: usize = 24;
 /// Bytes of a return.
 pub const RETURN_LEN: usize = 24;
-/// The place in the head of the number of poses; those of firings and returns follow.
+/// Offset of the number of poses in the header; the numbers of firings and returns follow.
 const COUNTS: usize = 32;
-/// The bit of [`ReturnRecord::slots`] that says that light came by a mirror.
+/// Bit of [`ReturnRecord::slots`] for light that came by a mirror.
 pub const MIRRORED: u8 = 0x80;
 /// Index of no object or material.
 pub const NONE: u16 = u16::MAX;
@@ -43,13 +43,13 @@ pub enum Way {
 /// The truth of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketRecord {
-    /// Kind of link by which it leaves.
+    /// Kind of link by which the packet leaves.
     pub way: Way,
     /// The device's port, from 0.
     pub port: u8,
-    /// Its bytes.
+    /// Length of the packet, bytes.
     pub len: u32,
-    /// Its place among those of the port.
+    /// Number of the packet among those of its port.
     pub number: u64,
     /// Time when it is due, nanoseconds of the run.
     pub due_ns: u64,
@@ -57,13 +57,13 @@ pub struct PacketRecord {
     pub sha256: [u8; 8],
     /// Poses of the sensor, in the order of time.
     pub poses: Vec<PoseRecord>,
-    /// The pulses whose returns it shows.
+    /// Pulses with returns in the packet.
     pub firings: Vec<FiringRecord>,
     /// Returns; those of the first firing come first.
     pub returns: Vec<ReturnRecord>,
 }
 
-/// Where the sensor was.
+/// Pose of the sensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoseRecord {
     /// Nanoseconds of the run.
@@ -83,22 +83,22 @@ pub struct FiringRecord {
     pub azimuth_rad: f32,
     /// Elevation of the beam in the sensor's frame.
     pub elevation_rad: f32,
-    /// Index of its first return in the message.
+    /// Index of the pulse's first return in the message.
     pub first_return: u32,
     /// Index of the laser.
     pub laser: u16,
-    /// How many returns it has here, 1 at least.
+    /// Number of the pulse's returns in the message, at least 1.
     pub returns: u8,
 }
 
 /// A return.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReturnRecord {
-    /// Range as the receiver measures it, metres; not a number if nothing is reported.
+    /// Range as measured, metres; NaN if it is not reported.
     pub reported_m: f32,
     /// True range of the surface, metres; not a number if nothing was met.
     pub true_m: f32,
-    /// Instance that was hit; all ones for the air.
+    /// Instance that was hit; all ones for weather.
     pub instance: u32,
     /// Index in the materials of the instance's scene; [`NONE`] for the air.
     pub material: u16,
@@ -108,11 +108,11 @@ pub struct ReturnRecord {
     pub cos_incidence: u16,
     /// The surface's share of the echo's light, 65535 is all.
     pub share: u16,
-    /// The moving object; [`NONE`] for what stands still.
+    /// The moving object; [`NONE`] for still surfaces.
     pub object: u16,
-    /// How it relates to the nearest surface.
+    /// Relation to the nearest surface.
     pub why: u8,
-    /// Which of the reported echoes it is, a bit each, and [`MIRRORED`].
+    /// Which reported echoes contain the return, one bit each, and [`MIRRORED`].
     pub slots: u8,
 }
 
@@ -154,7 +154,7 @@ impl PacketRecord {
     /// Reads a message.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Reason why the bytes are no message.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let length =
             |need: usize| ParseError::Length { what: "truth of a packet", need, got: bytes.len() };
@@ -201,7 +201,7 @@ impl PacketRecord {
         })
     }
 
-    /// The returns of a firing of this message.
+    /// Returns of a firing of this message.
     pub fn returns_of(&self, firing: &FiringRecord) -> &[ReturnRecord] {
         let first = firing.first_return as usize;
         self.returns.get(first..first + usize::from(firing.returns)).unwrap_or_default()

@@ -159,7 +159,7 @@ impl Framing for Xbus {
     }
 }
 
-/// What an item of MTData2 is: group, type, precision and frame in two bytes.
+/// Kind of an MTData2 item: group, type, precision and frame in two bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Xdi(pub u16);
 
@@ -192,7 +192,7 @@ impl Xdi {
     pub const LOCATION_ID: Self = Self(0xe090);
 }
 
-/// How an item's numbers are written.
+/// Number format of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// Four bytes.
@@ -232,7 +232,7 @@ impl Xdi {
         }
     }
 
-    /// The frame; `None` for the one value that means nothing.
+    /// Frame of the item; `None` for the undefined value.
     pub fn frame(self) -> Option<LocalFrame> {
         match self.0 & 0xc {
             0 => Some(LocalFrame::Enu),
@@ -302,7 +302,7 @@ impl Item {
     /// The items of an MTData2 message.
     ///
     /// # Errors
-    /// When an item is longer than what is left of the message.
+    /// An item is longer than the rest of the message.
     pub fn parse_all(data: &[u8]) -> Result<Vec<Self>, ParseError> {
         let (mut items, mut from) = (Vec::new(), Reader::new("MTData2", data));
         while !from.is_empty() {
@@ -333,7 +333,7 @@ impl OutputItem {
     /// The data of `SetOutputConfiguration`.
     ///
     /// # Errors
-    /// When it is not made of whole entries.
+    /// The data has incomplete entries.
     pub fn parse_all(data: &[u8]) -> Result<Vec<Self>, ParseError> {
         let (entries, rest) = data.as_chunks::<4>();
         if !rest.is_empty() {
@@ -347,7 +347,7 @@ impl OutputItem {
         Ok(entries.iter().map(entry).collect())
     }
 
-    /// The data of `SetOutputConfiguration` or its answer.
+    /// Data of `SetOutputConfiguration` or its answer.
     pub fn emit_all(list: &[Self]) -> Vec<u8> {
         let bytes = |o: &Self| [o.xdi.0.to_be_bytes(), o.rate_hz.to_be_bytes()].concat();
         list.iter().flat_map(bytes).collect()

@@ -1,5 +1,5 @@
-//! What moves the robot and its joints: orders that devices and hosts give, each with the instant from
-//! which it holds.
+//! Commands to the robot's drive and joints, from devices and hosts, each with the instant at which it takes
+//! effect.
 
 use crate::time::SimTime;
 
@@ -27,36 +27,36 @@ pub enum Actuation {
         /// Angle of the wheel in the middle of the front axle, left positive, radians.
         steering_rad: f64,
     },
-    /// Power is cut (`true`): the drive brakes to rest whatever it was told; or power is back.
+    /// Emergency stop (`true`): the drive brakes to rest and ignores other commands; `false` ends it.
     EmergencyStop(bool),
-    /// A joint is to turn at a rate.
+    /// Sets the rate of a joint.
     JointRate {
-        /// Place in the rig's order.
+        /// Index of the joint in the rig.
         joint: usize,
         /// Set point, rad/s; m/s of a joint that slides.
         rate_rad_s: f64,
     },
-    /// A joint is to go to an angle.
+    /// Sets the target angle of a joint.
     JointAngle {
-        /// Place in the rig's order.
+        /// Index of the joint in the rig.
         joint: usize,
         /// Set point, radians; metres of a joint that slides.
         angle_rad: f64,
-        /// Largest rate on the way, rad/s or m/s.
+        /// Largest rate of the motion, rad/s or m/s.
         max_rate_rad_s: f64,
     },
     /// The robot is put back to its initial pose, at rest.
     Reset,
 }
 
-/// An [`Actuation`] on its way to what it moves.
+/// An [`Actuation`] with its times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Command {
-    /// From when on it holds.
+    /// Time at which the command takes effect.
     pub at: SimTime,
     /// Counts the commands of a run, from 1.
     pub serial: u64,
-    /// Time when what the host said arrived, on the run's clock.
+    /// Arrival time of the host's bytes, on the run's clock.
     pub arrived: SimTime,
     /// The actuation.
     pub actuation: Actuation,

@@ -1,4 +1,4 @@
-//! The state of a moving body, and what brought it.
+//! State of a moving body, and the pose or command that caused it.
 
 use glam::DVec3;
 
@@ -18,12 +18,12 @@ pub struct BodyState {
     pub angular_rate_rad_s: DVec3,
 }
 
-/// What from outside a firing can show: the latest pose of a feed, or the latest order to a driven
-/// robot. To measure latency.
+/// The latest external input that a firing can show: a pose of a feed, or a command to a driven robot. It
+/// serves to measure latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownPose {
     /// Counts accepted poses, or orders.
     pub serial: u64,
-    /// Arrival of what brought it, on the run's clock.
+    /// Arrival time of the input, on the run's clock.
     pub arrived: SimTime,
 }

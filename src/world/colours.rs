@@ -1,7 +1,7 @@
 //! Colour images on surfaces, for cameras.
 //!
-//! An image is kept with ever smaller versions of itself, each half as wide, so that a pixel that covers many texels
-//! sees their mean and not one of them by chance.
+//! An image has smaller versions of itself, each half as wide, so that a pixel that covers many texels shows
+//! their mean.
 
 use std::sync::{Arc, LazyLock};
 
@@ -26,7 +26,7 @@ struct Level {
     texels: Vec<[u8; 3]>,
 }
 
-/// Where a ray meets a texture.
+/// The point where a ray hits a texture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextureSpot {
     /// Texture coordinates.
@@ -48,7 +48,7 @@ pub static LINEAR_FROM_SRGB: LazyLock<[f32; 256]> = LazyLock::new(|| {
     })
 });
 
-/// The byte of sRGB whose intensity is nearest.
+/// The sRGB byte with the nearest intensity.
 fn srgb_of(linear: f32) -> u8 {
     let table = &*LINEAR_FROM_SRGB;
     let above = table.partition_point(|known| *known < linear).clamp(1, 255);
@@ -70,7 +70,7 @@ impl ColourMap {
         Some(Self { levels: levels.into() })
     }
 
-    /// Texels of an image of so many pixels and of its smaller versions, about.
+    /// Approximate number of texels of an image with this number of pixels, including its smaller versions.
     pub fn texels(pixels: usize) -> usize {
         pixels + pixels / 3
     }

@@ -4,13 +4,13 @@ use glam::DVec3;
 
 use super::scene::Scene;
 
-/// A height field that any thread may query.
+/// A height field. Any thread may query it.
 pub trait GroundHeight: Send + Sync {
     /// Height of the highest surface at `x_m`, `y_m` (World), metres; `None` where there is none.
     fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64>;
 
-    /// Height of the highest surface there that is not above `below_m`, or of the lowest one if all are: the
-    /// ground under something that is at that height itself, metres; `None` where there is none.
+    /// Height of the highest surface at this position that is not above `below_m`, or of the lowest one if
+    /// all are above it: the ground under an object at that height, metres; `None` where there is no surface.
     fn height_under_m(&self, x_m: f64, y_m: f64, below_m: f64) -> Option<f64> {
         let _ = below_m; // of grounds with one surface
         self.height_m(x_m, y_m)
@@ -44,8 +44,8 @@ const LEAST_EXPONENT: i32 = -6;
 const LARGEST_EXPONENT: i32 = 30;
 
 impl Terrain {
-    /// From the ground instances of `scene`. Triangles that stand upright and triangles with a
-    /// vertex that is not finite hold no robot and are left out.
+    /// Terrain of the ground instances of `scene`. Vertical triangles and triangles with a vertex that is not
+    /// finite cannot carry a robot and are left out.
     pub fn new(scene: &Scene) -> Self {
         let mut terrain = Self::default();
         let mut unusable = 0_usize;
@@ -111,7 +111,7 @@ impl Terrain {
         self.triangles.is_empty()
     }
 
-    /// Calls back with the heights of all surfaces at a place.
+    /// Calls `f` with the heights of all surfaces at a position.
     fn each_height(&self, x_m: f64, y_m: f64, mut tell: impl FnMut(f64)) {
         for level in &self.levels {
             let wanted = key(bin(x_m, level.bins_per_m), bin(y_m, level.bins_per_m));

@@ -1,5 +1,5 @@
-//! The simulated world and what sensors measure of it: [`world`] is scenes, motion and the ray caster,
-//! [`sensors`] is physics.
+//! The simulated world and its measurement: [`world`] has scenes, motion and the ray caster, [`sensors`] has
+//! the physics.
 
 #[macro_use]
 extern crate menura_wire as wire;

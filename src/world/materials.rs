@@ -1,16 +1,16 @@
 //! Typical optics of common materials at 905 nm, for meshes that name a material but give no numbers.
 //!
-//! The values are rounded, typical values. Natural surfaces vary by half of the value and more with
-//! moisture, age and species. Each source names the public library that has such surfaces and the
-//! approximate range to expect there; the values are rules of thumb, not computed from a
-//! library's records. For better values, write `Kd` or a spectrum into the material file.
+//! The values are rounded, typical values. Natural surfaces vary by half of the value and more with moisture,
+//! age and species. Each source names the public library that has such surfaces and the approximate range
+//! there; the values are rules of thumb, not computed from a library's records. For better values, write `Kd`
+//! or a spectrum into the material file.
 //!
 //! Gains of retro-reflecting sheeting are pi times the least coefficient of retroreflection that ASTM D4956
 //! asks of new white sheeting at an observation angle of 0.2 degrees; they are from memory of that standard.
 
 use super::scene::{Bottom, Finish, Material};
 
-/// Reflectance of a mesh whose file gives none; the default of MAVS.
+/// Reflectance of a mesh without a material; the default of MAVS.
 pub const DEFAULT_REFLECTANCE: f32 = 0.2;
 /// Diffuse reflectance of the dirt on a window: the middle of 1 to 3 %.
 pub const DIRT: f32 = 0.02;
@@ -28,7 +28,7 @@ pub const PANE: Finish = Finish::Glass { index: GLASS_INDEX, clear: 1.0, faces: 
 pub struct Typical {
     /// Singular, in lower case.
     pub name: &'static str,
-    /// Synonyms that occur in material names. One of several words means that all of them occur.
+    /// Synonyms that occur in material names. A synonym of several words matches if all of them occur.
     pub also: &'static [&'static str],
     /// Diffuse reflectance at 905 nm, 0..=1.
     pub reflectance_905nm: f32,
@@ -38,7 +38,7 @@ pub struct Typical {
     pub source: &'static str,
 }
 
-/// Words of things that carry or hold what the other words name: a window's frame is no window.
+/// Words for parts that carry or hold a named object: a window's frame is not glass.
 const CARRIERS: &[&str] = &[
     "back", "bottle", "column", "curtain", "frame", "handle", "pipe", "pole", "post", "sill",
     "shutter", "tank", "tower",
@@ -236,8 +236,8 @@ pub const TYPICAL: &[Typical] = &[
 ];
 
 /// The table's entry for a material called `name`: the first entry whose words all occur in `name`,
-/// regardless of case, number, plural or order (`Tree_Bark.001` is bark). What only carries such a
-/// thing, as a window's frame does, is none with a finish.
+/// regardless of case, number, plural or order (`Tree_Bark.001` is bark). Parts that only carry such an
+/// object, as a window's frame, match no entry with a finish.
 pub fn typical(name: &str) -> Option<&'static Typical> {
     let words = words_of(name);
     let is_carrier = CARRIERS.iter().any(|carrier| says(&words, carrier));
@@ -253,7 +253,7 @@ fn words_of(name: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// Whether all words of `named` are among `words`, as they are or in the plural.
+/// Whether all words of `named` are among `words`, in the singular or the plural.
 fn says(words: &[String], named: &str) -> bool {
     named.split([' ', '-']).all(|part| {
         let is_part = |word: &String| word == part || word.strip_suffix('s') == Some(part);

@@ -1,7 +1,7 @@
 //! Random numbers for shapes and positions, determined by a seed.
 //!
-//! Each item draws from a stream of its own, identified by the seed, its kind and its number, so
-//! that it depends neither on the order of the work nor on the number of threads.
+//! Each item has its own random stream, identified by the seed, its kind and its number, so that it depends
+//! neither on the order of the work nor on the number of threads.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::SplitMix64;

@@ -16,7 +16,7 @@ pub type MaterialId = u32;
 /// Everything a lidar can see, and the ground a robot stands on.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
-    /// Each mesh once, however many instances it has.
+    /// Meshes; each is stored once, however many instances it has.
     pub meshes: Vec<Mesh>,
     /// Indexed by [`MaterialId`].
     pub materials: Vec<Material>,
@@ -32,7 +32,7 @@ pub struct Scene {
 pub struct Mesh {
     /// A file name or a part of a built-in scene, for messages.
     pub name: String,
-    /// What it is, if the scene's files say so; otherwise it is known by its name.
+    /// Label from the scene's files; without one, the mesh's name is used.
     pub label: Option<String>,
     /// Vertices in the mesh's frame, metres.
     pub positions: Vec<[f32; 3]>,
@@ -41,7 +41,7 @@ pub struct Mesh {
     pub uvs: Vec<[f32; 2]>,
     /// Vertex indices of each triangle. Triangles are visible from both sides.
     pub triangles: Vec<[u32; 3]>,
-    /// One entry for each triangle.
+    /// Material of each triangle.
     pub triangle_materials: Vec<MaterialId>,
 }
 
@@ -54,13 +54,13 @@ pub struct Instance {
     pub world_from_mesh: DAffine3,
 }
 
-/// How a surface reflects a laser, and how it looks.
+/// Reflection of a laser by a surface, and its colour.
 #[derive(Clone, Debug)]
 pub struct Material {
     /// Name in the material file.
     pub name: String,
-    /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1; of a pane its dirt's, of clear
-    /// water none.
+    /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1: of a glass pane its dirt's, of
+    /// clear water 0.
     pub reflectance: f32,
     /// Additional optical behaviour.
     pub finish: Finish,
@@ -68,26 +68,25 @@ pub struct Material {
     pub reflectance_map: Option<Texture>,
     /// A ray passes through texels whose value is 0.5 or less.
     pub opacity_mask: Option<Texture>,
-    /// Diffuse albedo in daylight, linear sRGB; `None` if nothing but its name says how it looks.
+    /// Diffuse albedo in daylight, linear sRGB; `None` if only its name indicates a colour.
     pub colour: Option<Rgb>,
     /// Multiplied with `colour`; only for cameras.
     pub colour_map: Option<ColourMap>,
 }
 
-/// What a surface does with light besides scattering it diffusely. Its equations are in
-/// `sensors/surfaces`.
+/// Reflection and transmission besides diffuse scattering. `sensors/surfaces` has the equations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Finish {
-    /// Nothing: a Lambertian surface.
+    /// None: a diffuse (Lambertian) surface.
     #[default]
     Matt,
-    /// Sends light back to where it came from: sheeting of signs, licence plates, safety vests.
+    /// Retroreflective: sheeting of signs, licence plates, safety vests.
     Retro {
         /// Light sent back at normal incidence, as a multiple of what a white diffuser sends: pi times the
         /// coefficient of retroreflection in cd/lx/m².
         gain: f32,
     },
-    /// Has a highlight: lacquer, plastic, smooth metal.
+    /// With a highlight: lacquer, plastic, smooth metal.
     Glossy {
         /// Height of the highlight at normal incidence, as a multiple of what a white diffuser sends back.
         peak: f32,
@@ -100,21 +99,21 @@ pub enum Finish {
         /// Share of the light that is mirrored, 0..=1.
         share: f32,
     },
-    /// Lets light through: a window. Its diffuse reflectance is the dirt's.
+    /// Transparent: a window. Its diffuse reflectance is that of the dirt.
     Glass {
         /// Refractive index.
         index: f32,
-        /// Share of the light that the glass itself passes, 0..=1; 1 if it is clear.
+        /// Share of the light that the glass itself passes, 0..=1; 1 for clear glass.
         clear: f32,
-        /// Faces of glass that the surface stands for: two for a pane, one if both sides are modelled.
+        /// Glass faces that the surface represents: two for a pane, one if both sides are modelled.
         faces: u8,
     },
-    /// Is water: mirrors, and shows its bottom.
+    /// Water: specular, with a visible bottom.
     Water {
-        /// `None` if the water is too deep for its bottom to be seen.
+        /// Bottom; `None` if the water is too deep to see it.
         bottom: Option<Bottom>,
     },
-    /// Is wet: its texture is filled with water.
+    /// Wet: water fills its texture.
     Wet {
         /// Share of the texture's depth that is filled, 0..=1.
         film: f32,
@@ -122,7 +121,7 @@ pub enum Finish {
 }
 
 impl fmt::Display for Finish {
-    /// What the surface is, in words that stand after a material's name.
+    /// Text about the finish that follows a material's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Matt => f.write_str("matt"),
@@ -183,8 +182,7 @@ impl Scene {
         self.materials.iter().any(|material| material.finish != Finish::Matt)
     }
 
-    /// The visible materials that do more than scatter light diffusely, each name once, in the order of
-    /// names.
+    /// Visible materials with a finish other than diffuse, each name once, sorted by name.
     pub fn finished_materials(&self) -> Vec<&Material> {
         let mut is_used = vec![false; self.materials.len()];
         let mut is_seen = vec![false; self.meshes.len()];
@@ -207,13 +205,13 @@ impl Scene {
         self.instances.iter().map(|i| self.meshes[i.mesh as usize].triangles.len() as u64).sum()
     }
 
-    /// Lowest and highest corner of the box around everything visible, World, metres; of a turned copy
-    /// the box of its mesh's box. Infinities the wrong way round if there is nothing.
+    /// Lowest and highest corner of the box around all visible surfaces, World, metres. For a turned copy,
+    /// the box of its mesh's box is used. Without surfaces: inverted infinities.
     pub fn extents(&self) -> [DVec3; 2] {
         self.extents_of(&self.instances)
     }
 
-    /// The same of the ground.
+    /// Lowest and highest corner of the box around the ground.
     pub fn ground_extents(&self) -> [DVec3; 2] {
         self.extents_of(&self.ground)
     }
@@ -228,7 +226,7 @@ impl Scene {
             })
     }
 
-    /// Number of triangles in memory, counting each mesh once.
+    /// Number of triangles in memory; each mesh counts once.
     pub fn stored_triangles(&self) -> u64 {
         self.meshes.iter().map(|m| m.triangles.len() as u64).sum()
     }

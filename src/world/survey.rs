@@ -1,5 +1,4 @@
-//! What a person wants to know of a world before a run: how large its scene is, where the robot goes
-//! in it, and what looks wrong with either.
+//! Facts about a world before a run: size of the scene, path of the robot, and suspicious values.
 
 use glam::{DAffine3, DVec3, Vec3};
 
@@ -19,7 +18,7 @@ const ENDLESS_S: f64 = 60.0;
 /// Poses that are looked at.
 const SAMPLES: u32 = 2000;
 
-/// A box in the words of `menura check`.
+/// Text of `menura check` about a box.
 pub fn describe_box([low, high]: [DVec3; 2]) -> String {
     let side = |axis, low: f64, high: f64| {
         // So that a rounded zero has no sign.
@@ -30,7 +29,7 @@ pub fn describe_box([low, high]: [DVec3; 2]) -> String {
     sides.join(", ")
 }
 
-/// What looks wrong with the size and the attitude of a scene file whose visible part fills this box.
+/// Hints about suspicious size and orientation of a scene file whose visible part has this box.
 pub fn hints([low, high]: [DVec3; 2]) -> Vec<String> {
     let size = high - low;
     let mut hints = Vec::new();
@@ -57,18 +56,18 @@ pub fn hints([low, high]: [DVec3; 2]) -> Vec<String> {
     hints
 }
 
-/// Where a robot goes.
+/// Path of a robot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Way {
     /// Lowest and highest coordinates of its origin, World, metres.
     pub extents: [DVec3; 2],
-    /// Up to which time was looked; less than the whole way if that never ends.
+    /// Time up to which the path was examined; less than the whole path if that never ends.
     pub looked_s: f64,
-    /// Share of the way that has no ground under it.
+    /// Share of the path without ground below.
     pub without_ground: f64,
 }
 
-/// The way of `trajectory` over `ground`; `None` if only a run will show it.
+/// Path of `trajectory` over `ground`; `None` if the path is known only in a run.
 pub fn way(trajectory: &Trajectory, ground: &dyn GroundHeight) -> Option<Way> {
     let about = trajectory.describe();
     let looked_s = match trajectory.end() {
@@ -90,8 +89,8 @@ pub fn way(trajectory: &Trajectory, ground: &dyn GroundHeight) -> Option<Way> {
     Some(Way { extents, looked_s, without_ground })
 }
 
-/// Which of `points` have surfaces on all sides within `reach_m`: they are inside something. Masks are
-/// not looked at.
+/// Those of `points` that have surfaces on all sides within `reach_m`: they are inside an object. Masks are
+/// ignored.
 pub fn enclosed(scene: &Scene, points: &[DVec3], reach_m: f64) -> Vec<bool> {
     let around = points.iter().fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], p| {
         [low.min(*p - reach_m), high.max(*p + reach_m)]

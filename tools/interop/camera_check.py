@@ -24,10 +24,10 @@ import time
 from pathlib import Path
 
 from captures import datagrams
+from receiving import stop_process
 
 HERE = Path(__file__).resolve().parent
 PATIENCE_S = 60
-RECORDED_S = 90
 # The first camera has the only address of the loopback interface where viva-genicam looks.
 RIG = """\
 seed = 1
@@ -127,20 +127,24 @@ def frames_of(capture):
 def scene(menura, rig, folder):
     live, recorded = Path(folder) / "live", Path(folder) / "recorded"
     part("scene: images are received", "/usr/bin/python3", str(HERE / "camera_aravis.py"), "scene", str(live))
-    # The other cameras' images would fill the recording.
-    alone = ["--set", "device.front.settings.frame_rate_hz=0.1", "--set", "device.rear.settings.frame_rate_hz=0.1"]
-    code, said = tool(menura, "record", str(rig), *alone, "--duration", f"{RECORDED_S}s", "--out", str(recorded),
-                      patience_s=10 * PATIENCE_S)
-    check("scene: the rig is recorded", code == 0, said)
-    if code != 0 or not live.exists():
+    if not live.exists():
         return
-    wanted = frames_of(recorded / "left.pcap")
-    data, at, same = live.read_bytes(), 0, []
+    data, at, received = live.read_bytes(), 0, []
     while at < len(data):
         stamp, length = struct.unpack(">QI", data[at:at + 12])
-        image = data[at + 12:at + 12 + length]
+        received.append((stamp, data[at + 12:at + 12 + length]))
         at += 12 + length
-        same.append(wanted.get(stamp) == image and len(set(image)) > 20)
+    # Stamps count from the first instant of the run.
+    last_s = max((stamp for stamp, _ in received), default=0) / 1e9
+    # The other cameras' images would fill the recording.
+    alone = ["--set", "device.front.settings.frame_rate_hz=0.1", "--set", "device.rear.settings.frame_rate_hz=0.1"]
+    code, said = tool(menura, "record", str(rig), *alone, "--duration", f"{int(last_s) + 2}s", "--out", str(recorded),
+                      patience_s=10 * PATIENCE_S)
+    check("scene: the rig is recorded", code == 0, said)
+    if code != 0:
+        return
+    wanted = frames_of(recorded / "left.pcap")
+    same = [wanted.get(stamp) == image and len(set(image)) > 20 for stamp, image in received]
     check(f"scene: {len(same)} images of the world are those of the recording", len(same) >= 4 and all(same), same)
 
 
@@ -187,8 +191,7 @@ def main():
         try:
             return checked(options.menura, rig, folder, sender)
         finally:
-            sender.terminate()
-            sender.wait()
+            stop_process(sender)
 
 
 if __name__ == "__main__":

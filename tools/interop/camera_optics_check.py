@@ -26,6 +26,8 @@ import yaml
 from gvsp_frames import frames, mean_of
 from mcap.reader import make_reader
 
+# Longest time that a recording may take.
+PATIENCE_S = 1800
 SQUARE_M, COLUMNS, ROWS = 0.2, 15, 11
 BOARD_X_M = 2.0
 # World to the optical axes of a camera that looks east: x right is south, y down, z east.
@@ -132,7 +134,7 @@ def recorded(menura, folder, name, text, duration_s, *arguments):
     file.write_text(text)
     subprocess.run(
         [menura, "record", file, "--duration", f"{duration_s}s", "--out", out, *arguments],
-        check=True, stdout=subprocess.DEVNULL,
+        check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S,
     )
     return out
 
@@ -142,7 +144,7 @@ def calibration(menura, folder, name, device):
     file = folder / f"{name}-{device}.yaml"
     subprocess.run(
         [menura, "profiles", "--rig", folder / f"{name}.toml", "--device", device, "--calibration", file],
-        check=True, stdout=subprocess.DEVNULL,
+        check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S,
     )
     written = yaml.safe_load(file.read_text())
     matrix = np.array(written["camera_matrix"]["data"]).reshape(3, 3)

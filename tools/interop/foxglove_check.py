@@ -37,6 +37,8 @@ from mcap.reader import make_reader
 from robo_ws_bridge import WebSocketBridgeClient
 from scipy.spatial.transform import Rotation, Slerp
 
+from receiving import starts
+
 SIZE_M = (16.0, 12.0, 5.0)
 RIG = """\
 seed = 5
@@ -131,14 +133,7 @@ class Run:
             stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         # A check that fails ends the run as well.
         atexit.register(self.process.kill)
-        self.said = []
-        for line in self.process.stderr:
-            self.said.append(line)
-            if found := re.match(r"Foxglove: (ws://\S+)", line):
-                self.url = found[1]
-                return
-        print("".join(self.said))
-        sys.exit(2)
+        self.url = starts(self.process, r"Foxglove: (ws://\S+)")[1]
 
     def resident_mb(self):
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -146,8 +141,8 @@ class Run:
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)
-        text = self.process.stderr.read()
-        return self.process.wait(timeout=60), text
+        _, text = self.process.communicate(timeout=60)
+        return self.process.returncode, text
 
 
 class Ear:
@@ -202,27 +197,28 @@ def refused(url, **how):
 async def live(run):
     """What a client hears, what another one hears beside clients that ought to have no effect, and more."""
     ear = Ear(run.url, "foxglove.websocket.v1")
-    await ear.client.connect()
+    await asyncio.wait_for(ear.client.connect(), 60)
     await ear.hear(60, lambda: all(len(ear.messages[topic]) > 2 for topic in TOPICS if topic != "/log"))
     # One a second, or fewer where the machine is busy with other things.
     await ear.hear(120, lambda: len(ear.messages["/devices/gnss/fix"]) > 20)
     before_mb = run.resident_mb()
     bad = await asyncio.to_thread(nonsense, run.url)
     other = Ear(run.url, "foxglove.sdk.v1")
-    await other.client.connect()
+    await asyncio.wait_for(other.client.connect(), 60)
     await other.hear(12)
+    await other.hear(60, lambda: len(other.messages["/devices/lidar/points"]) > 10)
     after_mb = run.resident_mb()
     await ear.client.unsubscribe("/devices/lidar/points")
     await ear.hear(1)
     count = len(ear.messages["/devices/lidar/points"])
     others = len(other.messages["/devices/lidar/points"])
-    await ear.hear(1.5)
+    await other.hear(60, lambda: len(other.messages["/devices/lidar/points"]) >= others + 10)
     still = len(ear.messages["/devices/lidar/points"]) - count
     others = len(other.messages["/devices/lidar/points"]) - others
     for client in bad:
         client.close()
     for client in (ear, other):
-        await client.client.disconnect()
+        await asyncio.wait_for(client.client.disconnect(), 60)
     return ear, other, after_mb - before_mb, still, others
 
 

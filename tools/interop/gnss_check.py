@@ -148,7 +148,7 @@ def running(command, **options):
             process.wait()
 
 
-def wait_for(path, seconds=30):
+def wait_for(path, seconds=60):
     end = time.monotonic() + seconds
     while not os.path.exists(path):
         if time.monotonic() > end:
@@ -171,8 +171,11 @@ class Tty:
         termios.tcsetattr(self.fd, termios.TCSANOW, settings)
         termios.tcflush(self.fd, termios.TCIFLUSH)
         # Up to a pause between messages, so that the first to be read is a whole one.
+        end = time.monotonic() + 30
         while select.select([self.fd], [], [], 0.06)[0]:
             os.read(self.fd, 4096)
+            if time.monotonic() > end:
+                raise SystemExit("FAILED the line has no pause between messages")
         self.taken = self.kept = b""
 
     def write(self, message):
@@ -307,8 +310,8 @@ def check_truth(what, lat, lon, height, h_acc, v_acc):
           f"{off:.2f} m off (stated {h_acc:.2f}), {up:.2f} m too high (stated {v_acc:.2f})")
 
 
-def gpsd_reports(link, options, seconds, enough=lambda report: False):
-    """All JSON reports of gpsd within a time, or until one is `enough`."""
+def gpsd_reports(link, options, seconds, enough):
+    """All JSON reports of gpsd within a time, or until they are `enough`."""
     [port] = free_ports(1)
     with running(["gpsd", "-N", "-n", *options, "-S", str(port), link]):
         end = time.monotonic() + 30
@@ -324,7 +327,7 @@ def gpsd_reports(link, options, seconds, enough=lambda report: False):
             client.sendall(b'?WATCH={"enable":true,"json":true};\n')
             client.settimeout(0.5)
             end, data = time.monotonic() + seconds, b""
-            while time.monotonic() < end and not any(map(enough, parsed(data))):
+            while time.monotonic() < end and not enough(parsed(data)):
                 with contextlib.suppress(TimeoutError):
                     data += client.recv(65536)
             client.sendall(b"?DEVICES;\n")
@@ -347,6 +350,12 @@ def latest(reports, kind, has=()):
     return found[-1]
 
 
+def has_settled(reports):
+    """Whether ten fixes in three dimensions came, and a list of satellites."""
+    fixes = [r for r in reports if r.get("class") == "TPV" and r.get("mode") == 3 and "eph" in r]
+    return len(fixes) >= 10 and any("satellites" in r for r in reports if r.get("class") == "SKY")
+
+
 # What gpsd reads: device, how gpsd calls its type, whether it is by UBX, and options of gpsd.
 FOR_GPSD = [
     (("f9p", "ublox-zed-f9p-hpg1.32", ""), "u-blox", True, []),
@@ -362,7 +371,7 @@ def check_gpsd(device, driver, is_ubx, options):
         with running([menura, "run", rig(folder, [device]), "--duration", "120s"]):
             link = f"{folder}/{name}.tty"
             wait_for(link)
-            reports = gpsd_reports(link, options, 14)
+            reports = gpsd_reports(link, options, 60, has_settled)
             found = latest(reports, "DEVICES")["devices"][0]
             check(f"gpsd, {name}: device type", found.get("driver") == driver,
                   f"{found.get('driver')} {found.get('subtype', '')}")
@@ -395,7 +404,7 @@ def check_gpsd_rtk(menura, folder):
         link = f"{folder}/gnss"
         wait_for(link)
         # Debian's gpsd reads the kind of fix from GGA alone, so it must not switch to UBX.
-        reports = gpsd_reports(link, ["-b"], 120, lambda report: report.get("status") == RTK_FIXED)
+        reports = gpsd_reports(link, ["-b"], 120, lambda found: any(r.get("status") == RTK_FIXED for r in found))
         seen = {report.get("status") for report in reports if report.get("class") == "TPV"}
         check("gpsd, rover: RTK fixed", RTK_FIXED in seen, f"{sorted(filter(None, seen))}")
 

@@ -31,7 +31,7 @@ from hydra4.msgs import pandar_msgs__msg__PandarPacket
 import room
 import split_beams
 from echoes import Optics
-from receiving import Judged, Result, Watch, comes, enlarge_buffer, falls_silent, free_ports, repeated
+from receiving import Judged, Result, Watch, comes, enlarge_buffer, falls_silent, free_ports, repeated, stop_process
 from side_by_side import chosen, side_by_side
 
 RIG = """\
@@ -187,8 +187,7 @@ class Bench:
         raise subprocess.SubprocessError("menura serves no command port")
 
     def __exit__(self, *_):
-        self.menura.terminate()
-        self.menura.wait()
+        stop_process(self.menura)
         self.errors.close()
 
     def ask(self, command, payload=b""):

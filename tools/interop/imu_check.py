@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-from receiving import Judged, Watch, repeated
+from receiving import Judged, Watch, repeated, stop_process
 
 LATITUDE_DEG = 33.4712
 ALTITUDE_M = 92.0
@@ -269,8 +269,7 @@ def main():
             mscl_check(paths[1])
             ahrs_example(paths[1])
         finally:
-            run.terminate()
-            run.wait()
+            stop_process(run)
     if faults:
         sys.exit("\n".join(faults))
     print("all as expected")

@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 import dpkt
@@ -33,7 +34,7 @@ import numpy as np
 import room
 from livox1_host import DATA_PORT, FORMATS, HEAD, IMU_PORT, LIDAR, Host, frame, head, points_of
 from livox_check import ONE_RAY, on_circle, start_ns
-from receiving import DropCounter, Judged, Result, Watch, comes, enlarge_buffer, excuse_for, repeated
+from receiving import DropCounter, Judged, Result, Watch, comes, enlarge_buffer, excuse_for, repeated, stop_process
 
 RIG = room.SCENE + """\
 [[device]]
@@ -50,6 +51,8 @@ ptp = "locked"
 broadcast_period_s = 0.1
 {settings}
 """
+# Longest time that a recording or its labels may take.
+RECORD_PATIENCE_S = 600
 # Half a step of each axis, or of range and both angles at 40 m; and what the truth's straight lines between rows leave.
 OFF_THE_WALL_M = [0.0016, 0.0070]
 # Pulses a second, lines, device type, broadcast code, firmware, the IMU's place, data types by coordinates and return
@@ -87,7 +90,7 @@ def main():
     if not arguments.inside:
         ready = 'ip link set lo up && ip route add default dev lo && exec "$@"'
         words = [sys.executable, *sys.argv, "--inside"]
-        return subprocess.run(["unshare", "-rn", "sh", "-c", ready, "sh", *words]).returncode
+        return subprocess.run(["unshare", "-rn", "sh", "-c", ready, "sh", *words], timeout=3600).returncode
     checks = [("points", points), ("commands", commands)]
     checks += [(model, functools.partial(client, model)) for model in ("avia", "horizon", "mid40")]
     checks = [(name, check) for name, check in checks if (arguments.only or "") in name]
@@ -132,8 +135,7 @@ class Unit:
         return self
 
     def __exit__(self, *_):
-        self.menura.terminate()
-        self.menura.wait()
+        stop_process(self.menura)
         self.errors.close()
 
     def told(self):
@@ -145,7 +147,8 @@ class Unit:
         rig, out = self.folder / "record.toml", self.folder / "out"
         self.write(rig, settings)
         done = subprocess.run([self.arguments.menura, "record", "--force", str(rig), "--duration", f"{seconds}s",
-                               "--out", str(out), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                               "--out", str(out), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=RECORD_PATIENCE_S)
         if done.returncode != 0:
             raise subprocess.SubprocessError(f"menura record failed:\n{done.stdout}")
         return out
@@ -472,7 +475,7 @@ def labelled(result, arguments, out, model, kind, recorded):
     joined = out / "joined.npz"
     done = subprocess.run([arguments.menura, "join", str(out / "lidar.pcap"), str(out / "truth.mcap"), "--profile",
                            f"livox-{model}", "--out", str(joined)],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=RECORD_PATIENCE_S)
     if done.returncode != 0:
         raise subprocess.SubprocessError(f"menura join failed:\n{done.stdout}")
     cloud = np.load(joined)
@@ -492,4 +495,11 @@ def labelled(result, arguments, out, model, kind, recorded):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        CODE = main()
+    except Exception:
+        traceback.print_exc()
+        CODE = 1
+    sys.stdout.flush()
+    # Threads of a client that has failed would keep this process.
+    os._exit(CODE)

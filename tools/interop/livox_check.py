@@ -29,7 +29,7 @@ import numpy as np
 import livox_lag
 import room
 from livox_sdk import HAP, MID360, Sdk, head, points_of, sample_of
-from receiving import Judged, Result, Watch, comes, repeated
+from receiving import Judged, Result, Watch, comes, repeated, stop_process
 
 RIG = room.SCENE + """\
 [[device]]
@@ -151,8 +151,7 @@ class Bench:
         return self
 
     def __exit__(self, *_):
-        self.menura.terminate()
-        self.menura.wait()
+        stop_process(self.menura)
         self.errors.close()
 
     def record(self, seconds, *more):

@@ -21,7 +21,7 @@ SECONDS = 16
 LIMIT_S = 0.001
 # How far from one another the splines' knots are: the path has no detail as short as that.
 KNOT_S = 0.1
-# Every so many points are fitted: a number that has no factor with the lines.
+# One of this number of points is fitted: it has no factor in common with the number of lines.
 EVERY = 5
 # Points of floor and ceiling are left out, and those that are farther from every wall at first.
 MARGIN_M = 0.15

@@ -65,6 +65,8 @@ class Sdk:
         self.handle = struct.unpack("<I", bytes(int(part) for part in lidar.split(".")))[0]
         self.points, self.samples, self.pushes, self.found = [], [], [], threading.Event()
         self.info = None
+        # The SDK may answer after this process has stopped waiting: what it calls must still exist.
+        self.answers = []
         file = Path(folder) / "sdk.json"
         file.write_text(json.dumps({model.name: {
             "lidar_net_info": dict(zip(PORTS, model.own, strict=True)),
@@ -102,6 +104,7 @@ class Sdk:
             answered.set()
 
         call = DONE(done)
+        self.answers.append(call)
         status = getattr(self.sdk, name)(self.handle, *arguments, call, None)
         if status != 0:
             return status, None, None
@@ -123,6 +126,7 @@ class Sdk:
             answered.set()
 
         call = DONE(done)
+        self.answers.append(call)
         self.sdk.QueryLivoxLidarInternalInfo(self.handle, call, None)
         answered.wait(5.0)
         return got

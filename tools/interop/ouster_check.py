@@ -34,7 +34,7 @@ from ouster.sdk import core, sensor
 import room
 import split_beams
 from echoes import Optics
-from receiving import Judged, Result, falls_silent, free_ports, repeated
+from receiving import Judged, Result, falls_silent, free_ports, repeated, stop_process
 from side_by_side import chosen, side_by_side
 
 TAI_S = 37
@@ -218,8 +218,7 @@ class Bench:
         raise subprocess.SubprocessError("menura serves no port 80")
 
     def __exit__(self, *_):
-        self.menura.terminate()
-        self.menura.wait()
+        stop_process(self.menura)
         self.errors.close()
 
     def configure(self, **changes):

@@ -308,7 +308,11 @@ def main():
     parser.add_argument("--menura", required=True)
     parser.add_argument("--page", action="append", help="check this page; may be repeated (default: all)")
     arguments = parser.parse_args()
-    pages = arguments.page or ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    all_pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    named = {*OTHER_PAGES, *STAGES, *(Path(page).stem for page in SENDS)}
+    if stale := named - {Path(page).stem for page in all_pages}:
+        fail(f"there are no such pages: {', '.join(sorted(stale))}")
+    pages = arguments.page or all_pages
     (ROOT / "target").mkdir(exist_ok=True)
     ran = left = 0
     # The name of a socket has at most 107 bytes.

@@ -10,7 +10,10 @@ went wrong, and a few times at most. Needs only the standard library.
 
 import itertools
 import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -63,6 +66,33 @@ def comes(holds, patience_s=PATIENCE_S):
             return False
         time.sleep(0.05)
     return True
+
+
+def stop_process(process, patience_s=PATIENCE_S):
+    """Ends a process, by force if it has not ended within `patience_s`."""
+    process.terminate()
+    try:
+        process.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def starts(process, pattern, patience_s=2 * PATIENCE_S):
+    """The match of the first line of a program's standard error that starts with `pattern`. The check ends with exit code 2
+    if there is none within `patience_s`, or before the program ends."""
+    watchdog = threading.Timer(patience_s, process.kill)
+    watchdog.start()
+    said = []
+    try:
+        for line in process.stderr:
+            said.append(line)
+            if found := re.match(pattern, line):
+                return found
+    finally:
+        watchdog.cancel()
+    print("".join(said))
+    sys.exit(2)
 
 
 def falls_silent(port, silence_s=1.0, patience_s=PATIENCE_S):

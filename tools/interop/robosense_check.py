@@ -25,7 +25,7 @@ import numpy as np
 import robosense_packets as wire
 import room
 from captures import datagrams
-from receiving import Judged, Result, Watch, enlarge_buffer, free_ports, repeated
+from receiving import Judged, Result, Watch, enlarge_buffer, free_ports, repeated, stop_process
 from side_by_side import chosen, side_by_side
 
 RIG = room.SCENE + """\
@@ -157,8 +157,7 @@ class Live:
         return self
 
     def __exit__(self, *_):
-        self.menura.terminate()
-        self.menura.wait()
+        stop_process(self.menura)
         self.errors.close()
         for own in self.sockets.values():
             own.close()

@@ -101,6 +101,8 @@ misc-reconnect=10000
 LIVE_CORRECTIONS = "1005 1077 1087 1097 1127 1230".split()
 # How many fixed epochs are wanted, and how long they may take.
 LIVE_EPOCHS, LIVE_PATIENCE_S = 30, 240
+# Longest time that a recording or a program of RTKLIB may take.
+PATIENCE_S = 600
 
 BOTH = """
 pos1-elmask=10
@@ -144,7 +146,7 @@ def write_rig(folder, name, messages, place="", caster=""):
 def record(menura, folder, name, messages):
     rig = write_rig(folder, name, messages)
     subprocess.run([menura, "record", "--force", rig, "--duration", f"{SECONDS}s", "--out", folder / name, *START],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE_S)
     return folder / name / f"{name}.bin"
 
 
@@ -163,7 +165,7 @@ def convert(folder, kind, data, name, *options):
     """RINEX: observations and navigation data."""
     out = [folder / f"{name}.obs", folder / f"{name}.nav"]
     subprocess.run(["convbin", "-r", kind, "-od", "-os", *options, "-o", out[0], "-n", out[1], data],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE_S)
     return out
 
 
@@ -171,7 +173,8 @@ def solve(folder, options, systems, *files):
     """Rows of rnx2rtkp: place, quality (1 fixed, 5 single), satellites."""
     configuration = folder / "rnx2rtkp.conf"
     configuration.write_text(options + BOTH.format(systems=sum(SYSTEMS[system] for system in systems)))
-    run = subprocess.run(["rnx2rtkp", "-k", configuration, *files], check=True, capture_output=True, text=True)
+    run = subprocess.run(["rnx2rtkp", "-k", configuration, *files], check=True, capture_output=True, text=True,
+                         timeout=PATIENCE_S)
     return rows_of(run.stdout)
 
 
@@ -241,10 +244,11 @@ def check_live(menura, folder):
     for line in lines.values():
         line.unlink(missing_ok=True)
     solution, configuration = folder / "live.pos", folder / "rtkrcv.conf"
-    programs = [subprocess.Popen([menura, "run", rig], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                for rig in rigs]
-    fixed, text, uart1 = [], "", {}
+    fixed, text, uart1, programs = [], "", {}, []
     try:
+        for rig in rigs:
+            programs.append(subprocess.Popen([menura, "run", rig], stdout=subprocess.DEVNULL,
+                                             stderr=subprocess.DEVNULL))
         until = time.monotonic() + LIVE_PATIENCE_S
         while not all(line.exists() for line in lines.values()) and time.monotonic() < until:
             time.sleep(0.1)

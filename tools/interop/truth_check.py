@@ -9,12 +9,14 @@ Exit code 0 when all is well, 1 when a check fails.
 """
 
 import argparse
+import atexit
 import json
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import laspy
@@ -23,6 +25,8 @@ from mcap.reader import make_reader
 from plyfile import PlyData
 from pypcd4 import PointCloud
 
+# Longest time that the live run may take.
+PATIENCE_S = 120
 RIG = """\
 seed = 5
 start_utc = 2026-05-01T12:00:00Z
@@ -129,12 +133,17 @@ def check_live(menura, examples, folder):
         port = any_port.getsockname()[1]
     reader = subprocess.Popen([sys.executable, examples / "truth_plot.py", str(port), "--text"],
                               stdout=subprocess.PIPE, text=True)
+    atexit.register(reader.kill)
     truth = folder / "live.mcap"
     run = subprocess.Popen([menura, "run", folder / "rig.toml", "--truth", truth, "--truth", f"udp:127.0.0.1:{port}"],
                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    atexit.register(run.kill)
+    watchdog = threading.Timer(PATIENCE_S, reader.kill)
+    watchdog.start()
     rows = [reader.stdout.readline().split(maxsplit=2) for _ in range(300)]
+    watchdog.cancel()
     run.send_signal(signal.SIGINT)
-    said = run.communicate()[1]
+    said = run.communicate(timeout=PATIENCE_S)[1]
     reader.kill()
     reader.communicate()
     expect(run.returncode == 0, f"a run with truth ends well by Ctrl-C {said if run.returncode else ''}")

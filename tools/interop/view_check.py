@@ -13,6 +13,7 @@ Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not
 """
 
 import argparse
+import atexit
 import base64
 import csv
 import http.client
@@ -20,7 +21,6 @@ import itertools
 import json
 import math
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -30,6 +30,8 @@ import time
 from pathlib import Path
 
 import websocket
+
+from receiving import starts, stop_process
 
 DRIVEN = """
 [world]
@@ -76,6 +78,7 @@ class Browser:
              "--ignore-gpu-blocklist", f"--remote-debugging-port={port}", "--remote-allow-origins=*",
              f"--user-data-dir={folder}", "--window-size=1280,800", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=lambda: os.nice(16))
+        atexit.register(self.process.kill)
         self.numbers = itertools.count(1)
         self.log = []
         for _ in range(200):
@@ -133,8 +136,7 @@ class Browser:
 
     def close(self):
         self.socket.close()
-        self.process.terminate()
-        self.process.wait()
+        stop_process(self.process)
 
 
 class Run:
@@ -143,14 +145,8 @@ class Run:
     def __init__(self, menura, *arguments):
         self.process = subprocess.Popen([menura, "run", *arguments], stderr=subprocess.PIPE,
                                         stdout=subprocess.DEVNULL, text=True)
-        self.said = []
-        for line in self.process.stderr:
-            self.said.append(line)
-            if found := re.match(r"live view: http://([^/]+)/(?:#(\w+))?", line):
-                self.address, self.token = found.groups()
-                return
-        print("".join(self.said))
-        sys.exit(2)
+        atexit.register(self.process.kill)
+        self.address, self.token = starts(self.process, r"live view: http://([^/]+)/(?:#(\w+))?").groups()
 
     def ask(self, method, path, body=None, **headers):
         host = self.address.replace("0.0.0.0", "127.0.0.1")
@@ -164,8 +160,8 @@ class Run:
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)
-        self.process.stderr.read()
-        return self.process.wait(timeout=30)
+        self.process.communicate(timeout=60)
+        return self.process.returncode
 
 
 # The share of the canvas's pixels that have a colour, as points have and the ground has not.
@@ -465,8 +461,11 @@ def camera(arguments, browser, folder):
         browser.until("pictures.cameras[0].kept[0].time_s < view.now - 2.5")
         browser.value("document.getElementById('pause').click()")
         browser.value("(() => { const s = document.getElementById('scrub'); s.value = -2; s.dispatchEvent(new Event('input')); })()")
-        told = browser.until("pictures.cameras[0].shown.time_s < timeline.end - 1.5 && [view.at, pictures.cameras[0].shown.time_s]")
-        fine.append(check("a pause reaches back to older images", told[0] - 1 < told[1] <= told[0] + 0.1, told))
+        at, shown, between = browser.until("""(({ shown, kept }) => shown.time_s < timeline.end - 1.5 && [
+            view.at, shown.time_s, kept.filter((one) => one.time_s > shown.time_s && one.time_s <= view.at).length
+        ])(pictures.cameras[0])""")
+        fine.append(check("a pause reaches back to the last image before it", shown <= at + 0.1 and between == 0,
+                          [at, shown, between]))
         browser.value("document.getElementById('pause').click()")
         if arguments.pictures:
             arguments.pictures.mkdir(parents=True, exist_ok=True)

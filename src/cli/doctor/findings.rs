@@ -1,4 +1,4 @@
-//! What the facts about a host mean for sending on time, one line each.
+//! Meaning of the facts about a host for punctual sending, one line each.
 
 use std::io;
 
@@ -9,33 +9,33 @@ use crate::engine::host::{AdapterFacts, HostFacts, InterfaceFacts};
 use crate::engine::launch;
 use crate::engine::wakeups::WakeUps;
 
-/// One thing that was looked at.
+/// One examined condition of the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What.
+    /// Name of the condition.
     pub topic: String,
-    /// How it is.
+    /// State of the condition.
     pub state: State,
-    /// What was found.
+    /// Observed facts.
     pub found: String,
-    /// What to change and why.
+    /// What to change, and why.
     pub advice: Option<String>,
 }
 
-/// How a thing is.
+/// State of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it should be.
+    /// As required.
     Good,
-    /// Someone with the right can make it better.
+    /// An administrator can improve it.
     Change,
-    /// Good to know; nothing to be done about it here.
+    /// Information; nothing can be changed here.
     Note,
 }
 
 impl State {
-    /// As printed.
+    /// The printed word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Good => "ok",
@@ -45,12 +45,12 @@ impl State {
     }
 }
 
-/// Idle states that take longer to leave than this delay packets visibly, microseconds.
+/// Exit latency of idle states above which packets are visibly delayed, microseconds.
 const DEEP_IDLE_US: u32 = 20;
 /// Receive buffers below this lose packets of a driver that is held up for a tenth of a second by
 /// an HDL-64E with two returns: 5787 packets/s that the kernel counts as 2304 bytes each.
 const WANTED_RECEIVE_BUFFER_BYTES: u64 = 1_333_000;
-/// Wake-ups should not be later than this but once in a thousand, nanoseconds.
+/// Largest acceptable wake-up delay at p99.9, nanoseconds.
 const WANTED_P99_9_NS: u64 = 100_000;
 
 fn good(topic: &str, found: impl Into<String>) -> Finding {
@@ -67,7 +67,7 @@ fn change(topic: &str, found: impl Into<String>, advice: impl Into<String>) -> F
     Finding { topic: topic.into(), state: State::Change, found: found.into(), advice }
 }
 
-/// What `facts` mean, the weightiest first.
+/// Findings from `facts`, the most important first.
 pub fn of_host(facts: &HostFacts) -> Vec<Finding> {
     let mut all = vec![real_time_right(facts), memory_right(facts), load(facts), machine(facts)];
     all.extend([
@@ -196,7 +196,7 @@ fn siblings(facts: &HostFacts) -> Finding {
     }
 }
 
-/// The sender leaves others a tenth of its core (`engine::run::pauses`).
+/// The sender leaves a tenth of its core to other threads (`engine::run::pauses`).
 fn throttling(facts: &HostFacts) -> Finding {
     let topic = "real-time share";
     // Since 6.12 others are served by a reservation that these settings do not touch.
@@ -311,7 +311,7 @@ fn adapter(adapter: &AdapterFacts) -> Finding {
     }
 }
 
-/// What `tc` said of an interface's queues, as [`launch::schedulers_of`] returns it.
+/// Finding about an interface's queues, from the result of [`launch::schedulers_of`].
 pub fn of_queue(interface: &str, tc: io::Result<String>) -> Finding {
     let topic = format!("queue {interface}");
     let kinds = match tc.map(|json| launch::kinds(&json)) {
@@ -328,7 +328,7 @@ pub fn of_queue(interface: &str, tc: io::Result<String>) -> Finding {
     note(&topic, found, how)
 }
 
-/// What was measured.
+/// Finding about the measured wake-ups.
 pub fn of_wake_ups(wake_ups: &WakeUps) -> Finding {
     let WakeUps { count, p50_ns, p99_ns, p99_9_ns, max_ns, .. } = wake_ups;
     let [p50, p99, p99_9, max] = [p50_ns, p99_ns, p99_9_ns, max_ns].map(|ns| *ns as f64 / 1e3);
@@ -382,7 +382,7 @@ mod tests {
         assert!(findings.iter().all(|f| f.state == State::Good && f.advice.is_none()));
     }
 
-    /// Each fault of a host shows in one finding, which says what to do.
+    /// Each bad condition of a host appears in exactly one finding, with advice.
     #[test]
     fn every_fault_is_found_alone() {
         type Spoil = fn(&mut HostFacts);

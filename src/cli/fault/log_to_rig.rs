@@ -1,4 +1,4 @@
-//! From the log of a run's faults to sections of a rig that repeat them.
+//! Converts the fault log of a run to sections of a rig that reproduce the faults.
 
 use std::collections::HashMap;
 use std::path::Path;

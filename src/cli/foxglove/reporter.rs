@@ -1,4 +1,4 @@
-//! Poses, frames, the path, how devices keep up, and what happens, for Foxglove.
+//! Messages about the run for Foxglove: poses, frames, path, statistics and events.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -14,28 +14,28 @@ use crate::engine::truth::{kinds, messages, poses};
 use crate::frames::{Body, Transform, World};
 use crate::time::SimTime;
 
-/// Poses are told so often at most; in between, Foxglove interpolates.
+/// Shortest period of poses; Foxglove interpolates between them.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(20);
-/// How often all else is told.
+/// Period of all other messages.
 const LONG_PERIOD: Duration = Duration::from_secs(1);
-/// From one pose of the path to the next, metres, until there are too many.
+/// Distance between poses of the path, metres, until there are too many.
 const PATH_STEP_M: f64 = 0.2;
-/// Most poses of the path; then every other one goes.
+/// Largest number of poses of the path; then every other pose is removed.
 const MOST_PATH: usize = 2000;
 
 /// Levels of `foxglove.Log`.
 const INFO: u8 = 2;
 const WARNING: u8 = 3;
 
-/// Tells again and again how things are.
+/// Sends the state of a run periodically.
 pub struct Reporter<'a> {
     run: &'a RealTimeRun<'a>,
     topics: Topics<'a>,
     path: Path,
-    /// What was told last of each device: packets refused, late, dropped.
+    /// Last reported counts for each device: packets refused, late, dropped.
     troubles: Vec<[u64; 3]>,
     hosts: Vec<BTreeSet<SocketAddr>>,
-    /// Faults that were told of, and of how many it was told that they end.
+    /// Number of reported faults, and of those whose end is reported.
     faults: usize,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Does so until `is_over`.
+    /// Reports until `is_over`.
     pub fn report(mut self, is_over: impl Fn() -> bool) {
         let rate_hz = self.run.rig().engine.truth_rate_hz;
         let period = Duration::from_secs_f64(1.0 / rate_hz).max(SHORTEST_PERIOD);
@@ -129,7 +129,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Tells what has happened since it was told last.
+    /// Reports the events since the last call.
     fn tell_news(&mut self, now: SimTime, elapsed: Duration) {
         let figures = self.run.figures(elapsed);
         let mut news = Vec::new();
@@ -181,7 +181,7 @@ fn status_topic(device: &str) -> String {
     format!("/devices/{device}/status")
 }
 
-/// What of a device's figures its kind of message has.
+/// Fields of a device's status message.
 fn status(figures: &DeviceFigures) -> Value {
     let mut all = json!(figures);
     let wanted = kinds::DEVICE_STATUS.fields;
@@ -191,11 +191,11 @@ fn status(figures: &DeviceFigures) -> Value {
     all
 }
 
-/// Where the robot was.
+/// Path of the robot.
 #[derive(Default)]
 struct Path {
     poses: Vec<Transform<World, Body>>,
-    /// How often it was made coarser.
+    /// How often the path was thinned.
     coarser: i32,
 }
 

@@ -1,4 +1,4 @@
-//! What devices have sent, for Foxglove: clouds, images, positions, rates and accelerations.
+//! Sent packets of devices for Foxglove: clouds, images, positions, rates and accelerations.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,12 +17,12 @@ use crate::engine::truth::poses::{device_frame, optical_frame};
 use crate::engine::truth::{kinds, messages};
 use crate::frames::rpy_from_quat;
 use crate::links::foxglove::NewChannel;
-use crate::sensors::camera::lens::Model;
+use crate::sensors::camera::lens::{Lens, Model};
 use crate::time::SimTime;
 use crate::wire::foxglove::cloud::{self, Cloud, Number, PointField};
 use crate::wire::foxglove::image::{self, CompressedImage};
 
-/// What a point holds.
+/// Fields of a point.
 const FIELDS: &[PointField] = &[
     ("x", 0, Number::F32),
     ("y", 4, Number::F32),
@@ -31,29 +31,29 @@ const FIELDS: &[PointField] = &[
     ("laser", 14, Number::U16),
 ];
 const STRIDE: u32 = 16;
-/// Frames in which all that a device sends is decoded, to find what there is to subscribe to.
+/// Frames at the start in which all packets of a device are decoded, to find its channels.
 const FRAMES_OF_DISCOVERY: u32 = 20;
 
-/// Those who have subscribed to what devices send.
+/// Clients that have subscribed to device data.
 pub struct Subscribers<'a> {
     run: &'a RealTimeRun<'a>,
     desk: &'a PictureDesk<'a>,
     topics: Topics<'a>,
     devices: Vec<Told>,
-    /// Frames with somebody there.
+    /// Number of frames with clients.
     frames: u32,
 }
 
-/// What is told of a device.
+/// Channels and state of a device.
 #[derive(Default)]
 struct Told {
-    /// Points of this frame, in the world.
+    /// Points of this frame, World.
     points: Vec<(DVec3, SeenPoint)>,
-    /// Channels that it has.
+    /// Channels of the device.
     channels: Vec<u32>,
-    /// The message that positions are taken from: receivers tell the same one in several.
+    /// Message from which positions are taken; GNSS receivers send the same position in several messages.
     position_message: Option<String>,
-    /// Of a camera: the channel of its images, and the number of the last one.
+    /// For a camera: the channel of its images, and the number of the last one.
     images: Option<(u32, u64)>,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// The newest image, if somebody wants one and there is one that was not told.
+    /// Publishes the newest image if a client wants it and it was not published yet.
     fn publish_image(&mut self, device: DeviceId) {
         let Some((channel, told)) = self.devices[device.0].images else { return };
         let topic = self.topic(device, "calibration");
@@ -146,32 +146,13 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// What Foxglove has to know of the lens of an image in `region` of the sensor; `None` if it has no such lens.
+    /// Foxglove's calibration message for the lens of an image in `region` of the sensor; `None` without a
+    /// suitable lens.
     fn calibration(&self, device: DeviceId, at: SimTime, region: [u32; 4]) -> Option<Value> {
         let device = &self.run.rig().devices[device.0];
         let lens = family_of(&device.profile).lens(device)?;
-        let (model, distortion) = match lens.model {
-            Model::Rational([k1, k2, p1, p2, k3, 0.0, 0.0, 0.0]) => {
-                ("plumb_bob", vec![k1, k2, p1, p2, k3])
-            }
-            Model::Rational(all) => ("rational_polynomial", all.to_vec()),
-            Model::Fisheye(all) => ("kannala_brandt", all.to_vec()),
-            Model::FieldOfView(_) => return None,
-        };
-        let ([fx, fy], [cx, cy]) = (lens.focal_px, lens.centre_px);
-        let [left, top, width, height] = region;
-        let (cx, cy) = (cx - f64::from(left), cy - f64::from(top));
-        Some(json!({
-            "timestamp": messages::timestamp(&self.topics.epoch, at),
-            "frame_id": optical_frame(&device.name),
-            "width": width,
-            "height": height,
-            "distortion_model": model,
-            "D": distortion,
-            "K": [fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
-            "R": [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
-            "P": [fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
-        }))
+        let stamp = messages::timestamp(&self.topics.epoch, at);
+        calibration(&stamp, &optical_frame(&device.name), &lens, region)
     }
 
     fn take_content(&mut self, device: DeviceId, due: SimTime, content: &dyn Content) {
@@ -193,7 +174,7 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// The cloud of a frame, as if all of it had been measured at `at`.
+    /// Publishes the cloud of a frame, as if all points had been measured at `at`.
     fn publish_cloud(&mut self, device: DeviceId, at: SimTime) {
         let points = std::mem::take(&mut self.devices[device.0].points);
         let channel = self.cloud_channel(device);
@@ -255,7 +236,37 @@ impl Audience for Subscribers<'_> {
     }
 }
 
-/// What a receiver has sent, as `foxglove.LocationFix`.
+/// The calibration of an image in `region` of the lens's pixels, as `foxglove.CameraCalibration`. `None` if Foxglove does
+/// not support the lens, or if the image is too large for these pixels: a host has changed the binning.
+fn calibration(stamp: &Value, frame: &str, lens: &Lens, region: [u32; 4]) -> Option<Value> {
+    let (model, distortion) = match lens.model {
+        Model::Rational([k1, k2, p1, p2, k3, 0.0, 0.0, 0.0]) => {
+            ("plumb_bob", vec![k1, k2, p1, p2, k3])
+        }
+        Model::Rational(all) => ("rational_polynomial", all.to_vec()),
+        Model::Fisheye(all) => ("kannala_brandt", all.to_vec()),
+        Model::FieldOfView(_) => return None,
+    };
+    let [left, top, width, height] = region;
+    if left.saturating_add(width) > lens.size[0] || top.saturating_add(height) > lens.size[1] {
+        return None;
+    }
+    let ([fx, fy], [cx, cy]) = (lens.focal_px, lens.centre_px);
+    let (cx, cy) = (cx - f64::from(left), cy - f64::from(top));
+    Some(json!({
+        "timestamp": stamp,
+        "frame_id": frame,
+        "width": width,
+        "height": height,
+        "distortion_model": model,
+        "D": distortion,
+        "K": [fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
+        "R": [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+        "P": [fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
+    }))
+}
+
+/// Position of a GNSS receiver as `foxglove.LocationFix`.
 fn position(stamp: &Value, frame: &str, fix: &PositionFix) -> Value {
     let mut covariance = [0.0; 9];
     // Approximated: of the horizontal accuracy each axis has half of the square.
@@ -277,7 +288,7 @@ fn position(stamp: &Value, frame: &str, fix: &PositionFix) -> Value {
     })
 }
 
-/// What an inertial unit has sent; what it does not send is left out.
+/// Data of an IMU; missing values are left out.
 fn imu(stamp: &Value, frame: &str, told: &Inertial) -> Value {
     let mut value = json!({ "timestamp": stamp, "frame_id": frame });
     let vectors = [
@@ -297,4 +308,37 @@ fn imu(stamp: &Value, frame: &str, told: &Inertial) -> Value {
         angles.iter().for_each(|(name, angle)| value[*name] = json!(angle.to_degrees()));
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::rig::Rig;
+    use crate::devices::families::catalogue;
+
+    #[test]
+    fn the_calibration_of_a_binned_image_has_its_pixels() {
+        let text = "[world]\nscene = \"room\"\n[[device]]\nname = \"camera\"\n\
+                    profile = \"menura-gv121m\"\nsettings = { binning = 4, hfov_deg = 60.0 }\n";
+        let rig = Rig::parse("rig.toml", text, "".as_ref(), &[], catalogue());
+        let rig = rig.unwrap_or_else(|faults| panic!("{faults}"));
+        let device = &rig.devices[0];
+        let lens = family_of(&device.profile).lens(device).expect("a camera has a lens");
+        let of = |region| calibration(&json!({}), "camera", &lens, region);
+        let number = |value: &Value, key: &str, at: usize| value[key][at].as_f64().unwrap();
+        // The axis is between the middle pixels of the whole image; a region counts from its own corner.
+        let cases = [([0, 0, 320, 240], [159.5, 119.5]), ([8, 4, 64, 32], [151.5, 115.5])];
+        for (region, [cx, cy]) in cases {
+            let value = of(region).expect("Foxglove supports the lens");
+            let focal = 160.0 / 30f64.to_radians().tan();
+            for (key, places) in [("K", [0, 2, 4, 5]), ("P", [0, 2, 5, 6])] {
+                for (at, wanted) in places.into_iter().zip([focal, cx, focal, cy]) {
+                    let found = number(&value, key, at);
+                    assert!((found - wanted).abs() < 1e-9, "{key}[{at}]: {found} {wanted}");
+                }
+            }
+            assert_eq!((&value["width"], &value["height"]), (&json!(region[2]), &json!(region[3])));
+        }
+        assert_eq!(of([0, 0, 1280, 960]), None, "a host has switched binning off");
+    }
 }

@@ -6,14 +6,14 @@ use crate::analysis::rotation::Rotation;
 use crate::devices::decoder::datagram::CloudPoint;
 use crate::plot::{Area, Axis, Colour, ColourBar, Figure, HEIGHT, INTENSITY, Panel, RANGE};
 
-/// Width and height of the view from above; the seat views stand to the right of it.
+/// Width and height of the view from above; the views from the seat are to its right.
 const ABOVE: (f64, f64) = (920.0, 844.0);
 /// Width and height of a seat view.
 const SEAT: (f64, f64) = (880.0, 211.0);
 /// Height of a seat view's plotted part, about; dots are as high as a laser's row.
 const SEAT_ROWS_PX: f64 = 141.0;
 
-/// The sensor itself, seen from above.
+/// Colour of the sensor in the view from above.
 const SENSOR: Colour = Colour([20, 20, 25]);
 
 /// A rotation that is drawn.
@@ -130,15 +130,15 @@ impl Drawing<'_> {
     }
 }
 
-/// Where somebody in the driver's seat looks.
+/// Viewing direction from the driver's seat.
 #[derive(Clone, Copy)]
 enum Facing {
     Ahead,
     Back,
 }
 
-/// Half the side of a square that holds nearly all points, metres: a round number whose fifth is
-/// round too.
+/// Half the side of a square that contains nearly all points, metres: a round number whose fifth is also
+/// round.
 fn reach_m(cloud: &[CloudPoint]) -> f64 {
     const ROUND_M: [f64; 13] =
         [2.5, 4.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 75.0, 100.0, 150.0];
@@ -153,7 +153,7 @@ fn heights_m(cloud: &[CloudPoint]) -> (f64, f64) {
     (low, high.max(low + 0.5))
 }
 
-/// The intensity that gets the last colour: few are stronger, and a dark scene is not all one colour.
+/// Intensity of the last colour. Few points are stronger, and a dark scene still uses several colours.
 fn strong(cloud: &[CloudPoint]) -> f64 {
     const ROUND: [f64; 6] = [10.0, 25.0, 50.0, 100.0, 150.0, 200.0];
     let most = quantile(cloud, 0.98, |p| p.intensity);

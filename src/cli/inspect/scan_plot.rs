@@ -36,8 +36,8 @@ pub(super) fn draw(name: &str, unit: &str, number: u64, scan: &Scan) -> Figure {
     figure
 }
 
-/// Half the side of a square that holds nearly all points, metres: a round number whose fifth is
-/// round too.
+/// Half the side of a square that contains nearly all points, metres: a round number whose fifth is also
+/// round.
 fn reach_m(points: &[Point]) -> f64 {
     const ROUND_M: [f64; 10] = [1.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 75.0];
     let mut far: Vec<f64> = points.iter().map(|p| p[0].abs().max(p[1].abs())).collect();

@@ -7,21 +7,21 @@ use crate::config::profile::Interface;
 use crate::config::rig::scenes::BUILTIN;
 use crate::devices::families::catalogue;
 
-/// The `--link` of a device that gets an address on this computer.
+/// Value of `--link` for a device that gets an address on this computer.
 pub const AUTO: &str = "auto";
 
-/// What was answered, as the flags of `menura new`.
+/// The answers, as the options of `menura new`.
 #[derive(Debug, PartialEq)]
 pub struct Answers {
-    /// As `--device`.
+    /// Values of `--device`.
     pub devices: Vec<String>,
-    /// As `--link`.
+    /// Values of `--link`.
     pub links: Vec<String>,
-    /// As `--scene`.
+    /// Value of `--scene`.
     pub scene: Option<String>,
 }
 
-/// Asks; `scene` is not asked for if it is known.
+/// Asks the questions; the one about `scene` only if it is not given.
 ///
 /// # Errors
 /// When the terminal cannot be read or written, or ends before a device was named.
@@ -69,7 +69,7 @@ pub fn ask(
     Ok(Answers { devices, links, scene })
 }
 
-/// Asks where the bytes of a device go, which is given as `--device`.
+/// Asks for the link of a device, which was given as `--device`.
 fn link(input: &mut impl BufRead, output: &mut impl Write, device: &str) -> io::Result<String> {
     let profile = device.split_once('=').map_or(device, |(_, profile)| profile);
     let interface = catalogue().by_name(profile).map(|profile| profile.product.interface);

@@ -1,4 +1,4 @@
-//! The text of a new rig: what runs, and every setting as a comment with its default.
+//! Text of a new rig: the keys in use, and every setting as a comment with its default.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -25,30 +25,30 @@ seed = 1
 origin = { latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }
 ";
 
-/// A rig that is to be written.
+/// A rig to be written.
 pub struct Draft {
-    /// As it stands in the rig.
+    /// Scene as the rig names it.
     pub scene: String,
     /// The devices.
     pub devices: Vec<DraftDevice>,
-    /// Where their links lead.
+    /// Addresses of the links so far.
     pub taken: Taken,
 }
 
 /// A device of a [`Draft`].
 pub struct DraftDevice {
-    /// Its name in the rig.
+    /// Name of the device in the rig.
     pub name: String,
-    /// Its firmware.
+    /// Firmware profile of the device.
     pub profile: Arc<Profile>,
-    /// Its link as it stands in the rig.
+    /// Link as the rig has it.
     pub link: String,
 }
 
-/// A link that is given as `KIND:WHERE`, as it stands in a rig.
+/// Converts a link of the form `KIND:WHERE` to the rig's form.
 ///
 /// # Errors
-/// What is allowed.
+/// The allowed forms.
 pub fn link_of(text: &str) -> Result<String, String> {
     match short_link::parts(text) {
         Some(_) => Ok(toml::Value::from(text).to_string()),
@@ -60,12 +60,12 @@ pub fn link_of(text: &str) -> Result<String, String> {
 }
 
 impl Draft {
-    /// A rig in this scene, as it stands in the rig, without devices.
+    /// A rig without devices, with the scene as the rig names it.
     pub fn new(scene: String) -> Self {
         Self { scene, devices: Vec::new(), taken: Taken::default() }
     }
 
-    /// A name for a device with this profile that no other device has.
+    /// An unused name for a device with this profile.
     pub fn free_name(&self, profile: &Profile) -> String {
         let product = &profile.product;
         let kind = match product.lidar {
@@ -82,7 +82,7 @@ impl Draft {
         names.find(is_free).expect("names without end")
     }
 
-    /// A link on this computer that no other device has.
+    /// An unused link on this computer.
     pub fn free_link(&mut self, name: &str, profile: &Profile) -> String {
         let link = short_link::shortest(self.taken.usual(profile, name));
         let place = Place::new(&SourceFile::new("", "", ""), 0..0);

@@ -14,8 +14,8 @@ const HEAD: &str = "| profiles | own address | sends to | listens at | `link`, f
                     same computer |\n|---|---|---|---|---|\n";
 const NOTHING: &str = "–";
 
-/// Addresses, ports and line rates of all products as they are delivered, as a Markdown table. One row has all
-/// profiles that are connected alike.
+/// Factory addresses, ports and line rates of all products as a Markdown table. Profiles with the same
+/// connections share a row.
 pub fn connection_table() -> String {
     let spec = rig::spec(catalogue());
     let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
@@ -34,7 +34,7 @@ pub fn connection_table() -> String {
     text
 }
 
-/// Names in code style. Where all profiles with the same first words are among them, a pattern stands for these.
+/// Names in code style. A pattern replaces all profiles that share their first words.
 fn shortened(names: &[&str]) -> Vec<String> {
     let all: Vec<&str> = catalogue().profiles().iter().map(|profile| &*profile.name).collect();
     let count = |names: &[&str], start: &str| names.iter().filter(|n| n.starts_with(start)).count();
@@ -76,7 +76,7 @@ fn cells(profile: &Profile, spec: &TableSpec) -> String {
     format!("{address} | {} | {} | `{link}`", joined(sends), joined(listens))
 }
 
-/// The first port has no key of its own: `to` of the link has its address.
+/// The first port has no key of its own: it uses the address in `to` of the link.
 fn destination(port: &DatagramPort) -> String {
     match port.rig_key {
         Some(key) => format!("`{key}` {}", port.frame.destination_port),

@@ -1,6 +1,6 @@
 //! A picture of a scene, as a camera has it on a clear day.
 //!
-//! Rays are those of the lidars' ray caster; colours follow the names of materials, because scenes know
+//! Rays are cast by the lidars' ray caster. Colours follow the names of materials, because scenes have
 //! reflectances at one wavelength only.
 
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use crate::plot;
 use crate::world::raycast::{BuildError, BvhCaster, Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::{Finish, Scene};
 
-/// Width of a picture over its height.
+/// Width of a picture divided by its height.
 const SHAPE: f64 = 1.6;
 /// Rays along each side of a pixel.
 const SAMPLES: u32 = 3;
-/// From the middle of the picture to its right edge, at distance 1.
+/// Distance from the picture's middle to its right edge, at distance 1.
 const HALF_WIDTH: f64 = 0.7;
-/// Nothing is seen beyond, metres.
+/// Largest visible distance, metres.
 const FARTHEST_M: f32 = 2000.0;
 /// Towards the sun.
 const SUN: DVec3 = DVec3::new(-0.45, -0.25, 0.85);
-/// Of the light: from all of the sky, from behind the camera, from the sun.
+/// Strength of the lights: the sky, from behind the camera, the sun.
 const LIGHTS: [f64; 3] = [0.35, 0.2, 0.55];
-/// A shadow begins so far from its surface, as a share of the distance.
+/// Distance between a shadow ray's start and its surface, as a share of the viewing distance.
 const SHADOW_GAP: f64 = 1e-4;
 /// The sky at the horizon and overhead: red, green, blue, 0..=1.
 const SKY: [DVec3; 2] = [DVec3::new(0.88, 0.92, 0.96), DVec3::new(0.55, 0.72, 0.92)];
@@ -46,10 +46,10 @@ const COLOURS: [(&str, [u8; 3]); 15] = [
     ("glass", [150, 190, 205]),
     ("rod", [196, 84, 60]),
 ];
-/// Of other materials, from dark ones to white.
+/// Greys of other materials, from dark to white.
 const GREYS: [f64; 2] = [0.35, 0.85];
 
-/// Where a picture is taken, and how it is turned: unit vectors ahead, to the right, and up in it.
+/// Pose of the camera: position, and unit vectors forward, right and up.
 #[derive(Clone, Copy, Debug)]
 pub struct Camera {
     from_m: DVec3,
@@ -61,8 +61,8 @@ pub struct Camera {
 }
 
 impl Camera {
-    /// Upright, with `to_m` in the middle, and so many pixels wide; `None` if both places are the same, or not
-    /// numbers.
+    /// An upright camera with `to_m` in the middle of a picture of this width, pixels; `None` if both
+    /// positions are equal or not finite.
     pub fn new(from_m: DVec3, to_m: DVec3, width: u32) -> Option<Self> {
         let ahead = (to_m - from_m).try_normalize()?;
         // Straight down, north is up.
@@ -80,7 +80,7 @@ impl Camera {
     }
 }
 
-/// From where all of a scene is seen, and its middle, metres.
+/// A position from which all of a scene is visible, and the scene's middle, metres.
 pub fn view_of(scene: &Scene) -> [DVec3; 2] {
     let [low, high] = scene.extents();
     let (middle, size) = ((low + high) / 2.0, (high - low).length());
@@ -110,7 +110,7 @@ pub fn picture(scene: Scene, camera: &Camera) -> Result<Vec<u8>, BuildError> {
     Ok(plot::picture(camera.size, &pixels))
 }
 
-/// The colour of each material, 0..=1.
+/// Colour of each material, 0..=1.
 fn colours(scene: &Scene) -> Vec<DVec3> {
     let of = |material: &crate::world::scene::Material| {
         let name = material.name.to_ascii_lowercase();
@@ -127,7 +127,7 @@ fn colours(scene: &Scene) -> Vec<DVec3> {
     scene.materials.iter().map(of).collect()
 }
 
-/// Looks along rays.
+/// Computes colours along rays.
 struct Painter<'a> {
     scene: &'a Scene,
     caster: &'a BvhCaster,
@@ -235,7 +235,7 @@ mod tests {
         assert!(down.direction(DVec2::new(width / 2.0, 0.0)).y > 0.1);
     }
 
-    /// In a room of 60 m there is no sky, and from above it (its ceiling is closed) nothing but roof and sky.
+    /// Inside a closed room no sky is visible; from above, only roof and sky are.
     #[test]
     fn a_room_fills_the_picture_from_inside_and_not_from_outside() {
         let sky = |from_m: DVec3, to_m: DVec3| {

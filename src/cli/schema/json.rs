@@ -1,7 +1,7 @@
 //! The JSON Schema of a file, of draft 7: the newest that TOML editors (taplo) understand.
 //!
-//! A key whose meaning depends on another has what all cases share among the `properties`, so that
-//! editors complete it, and what is true of each case behind an `if`.
+//! If the meaning of a key depends on another key, the `properties` have the part that all cases share, so
+//! that editors complete it, and an `if` has each case.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::sentences::{Sentences, joined};
 use super::words;
 use crate::config::toml::spec::{Case, Discriminator, KeySpec, Kind, TableSpec, Variants};
 
-/// Shorter parts are not worth a name of their own, bytes.
+/// Length from which a repeated part gets its own name, bytes.
 const SHORTEST_SHARED: usize = 400;
 
-/// The schema of files called `title`, whose keys are `spec`. `name` is that of parts that have none.
+/// Schema of files with the title `title` and the keys `spec`. `name` is used for parts without a name.
 pub fn schema(title: &str, name: &str, spec: &TableSpec) -> String {
     let mut whole = object(spec, "", &Sentences::new());
     let definitions = Shared::take_from(&mut whole, name);
@@ -45,7 +45,7 @@ fn object(spec: &TableSpec, path: &str, sentences: &Sentences) -> Json {
     all.into()
 }
 
-/// The entry for keys that must be there, if there are any.
+/// The entry for required keys, if any.
 fn required(spec: &TableSpec) -> Option<(String, Json)> {
     let required: Vec<_> =
         spec.keys.iter().filter(|key| key.is_required).map(|key| key.name.clone()).collect();
@@ -99,7 +99,7 @@ fn conditions(
     all
 }
 
-/// That the key at a path is there, and what its value is.
+/// Condition that the key at a path exists and has this value.
 fn holds(path: &str, value: Json) -> Json {
     path.rsplit('.')
         .fold(value, |value, key| json!({ "properties": { key: value }, "required": [key] }))
@@ -250,7 +250,7 @@ fn whole(number: i128) -> Json {
 /// Parts that occur more than once.
 #[derive(Default)]
 struct Shared {
-    /// How often each occurs, by its text.
+    /// Number of occurrences of each part, by its text.
     counts: BTreeMap<String, usize>,
     /// Names of parts, by their text.
     names: BTreeMap<String, String>,
@@ -258,7 +258,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Puts references in the place of all large parts that occur again.
+    /// Replaces all large repeated parts by references.
     fn take_from(whole: &mut Json, name: &str) -> Map<String, Json> {
         let mut shared = Self::default();
         shared.count(whole);

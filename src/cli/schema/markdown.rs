@@ -38,7 +38,7 @@ pub fn page(spec: &TableSpec) -> String {
     out
 }
 
-/// Whether a key is a table, or an array of tables, that gets a section of its own.
+/// Whether a key is a table, or an array of tables, with its own section.
 fn is_table(key: &KeySpec) -> bool {
     let is_long = |table: &TableSpec| {
         key.is_required
@@ -48,7 +48,7 @@ fn is_table(key: &KeySpec) -> bool {
     key.table().is_some_and(is_long) || key.item().and_then(KeySpec::table).is_some()
 }
 
-/// A heading and a table of all keys of `spec`, but those that are `apart`.
+/// A heading and a table of all keys of `spec`, without those of `apart`.
 fn section(
     out: &mut String,
     title: &str,
@@ -67,8 +67,8 @@ fn section(
     }
 }
 
-/// Sections for the tables that depend on a word, such as the settings of a profile. Words whose
-/// tables have the same keys share one.
+/// Sections for tables that depend on a word, such as the settings of a profile. Words with equal keys share
+/// a section.
 fn sections_by_word(
     out: &mut String,
     path: &str,
@@ -108,7 +108,7 @@ fn has_same_keys(some: &[Row], others: &[Row]) -> bool {
     names(some) == names(others)
 }
 
-/// The rows of several words as one table: a cell in which they differ says so.
+/// Joins the rows of several words into one table; a cell with differences lists them.
 fn together(group: &[(&str, Vec<Row>)]) -> Vec<Row> {
     let cell = |index: usize, cell: &dyn Fn(&Row) -> &str| -> String {
         let mut values: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -6,24 +6,24 @@ use super::sentences::{Sentences, joined};
 use super::words;
 use crate::config::toml::spec::{Discriminator, KeySpec, TableSpec};
 
-/// One key.
+/// A row for one key.
 #[derive(Clone, PartialEq)]
 pub struct Row {
-    /// Its name; dots lead into tables.
+    /// Name of the key; dots lead into tables.
     pub key: String,
     /// The condition on which the key exists; empty for always.
     pub when: String,
-    /// The type, with its unit.
+    /// Type with its unit.
     pub kind: String,
     /// The allowed values.
     pub allowed: String,
     /// The default as written in TOML, `required`, or nothing.
     pub default: String,
-    /// What the key sets.
+    /// Sentence about what the key sets.
     pub sentence: String,
 }
 
-/// The rows of all keys of the table at `path`, such as `device.settings`.
+/// Rows of all keys of the table at `path`, such as `device.settings`.
 pub fn rows_of(spec: &TableSpec, path: &str, sentences: &Sentences) -> Vec<Row> {
     let mut rows = Vec::new();
     for key in &spec.keys {
@@ -32,7 +32,7 @@ pub fn rows_of(spec: &TableSpec, path: &str, sentences: &Sentences) -> Vec<Row> 
     rows
 }
 
-/// The rows of a key: one for each way in which it depends on others, and those of its own keys.
+/// Rows of a key: one for each dependence on other keys, and those of the keys within.
 pub fn rows_of_key(
     key: &KeySpec,
     table: &TableSpec,

@@ -1,7 +1,7 @@
-//! What each key sets, in a sentence. The readers know everything else.
+//! Sentences about what each key sets. The readers provide everything else.
 //!
-//! `sentences.toml` has them by the end of a key's path: `beam.shape` is the sentence of every `shape`
-//! within a `beam`, whichever device it belongs to.
+//! `sentences.toml` has them by the end of a key's path: `beam.shape` is the sentence of every `shape` within
+//! a `beam`, of any device.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,14 +10,14 @@ use crate::config::toml::spec::{KeySpec, Kind, TableSpec};
 
 const TEXT: &str = include_str!("sentences.toml");
 
-/// The sentences, and which of them were asked for.
+/// The sentences, with a record of those in use.
 pub struct Sentences {
     by_path: BTreeMap<String, String>,
     used: RefCell<BTreeSet<String>>,
 }
 
 impl Sentences {
-    /// All of them.
+    /// All sentences.
     pub fn new() -> Self {
         // The file is part of the program: a fault in it is a bug that every test of it sees.
         let by_path = toml::from_str(TEXT).unwrap_or_else(|error| panic!("{error}"));

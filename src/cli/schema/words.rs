@@ -1,10 +1,10 @@
-//! Types, limits and defaults in words.
+//! Types, limits and defaults as text.
 
 use serde_json::Value as Json;
 
 use crate::config::toml::spec::{KeySpec, Kind};
 
-/// The type, with its unit.
+/// Type with its unit.
 pub fn type_of(key: &KeySpec) -> String {
     joined(key, |kind| match kind {
         Kind::Number(range) => with_unit("number", range.unit),
@@ -24,7 +24,7 @@ pub fn type_of(key: &KeySpec) -> String {
     })
 }
 
-/// What is allowed.
+/// Allowed values.
 pub fn allowed(key: &KeySpec) -> String {
     let has_text = key.kinds.iter().any(|kind| matches!(kind, Kind::Text { .. }));
     joined(key, |kind| match kind {
@@ -55,7 +55,7 @@ pub fn allowed(key: &KeySpec) -> String {
     })
 }
 
-/// Who sets the limits; empty if nobody does.
+/// Origin of the limits; empty if there is none.
 pub fn origin(key: &KeySpec) -> &str {
     key.kinds
         .iter()
@@ -68,7 +68,7 @@ pub fn origin(key: &KeySpec) -> &str {
         .unwrap_or_default()
 }
 
-/// A default as it is written in TOML.
+/// A default in TOML.
 pub fn written(default: &Json) -> String {
     match default {
         Json::Array(items) => {

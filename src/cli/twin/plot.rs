@@ -1,11 +1,11 @@
-//! Both streams' distributions, one above the other.
+//! Distributions of both streams, one above the other.
 
 use crate::analysis::spread::Spread;
 use crate::analysis::twin::Figures;
 use crate::plot::{Axis, BLUE, Figure, ORANGE, Panel};
 
 const BINS: usize = 80;
-/// No more whole numbers than this are shown as narrow bars.
+/// Largest number of whole numbers that are shown as narrow bars.
 const FEW: usize = 10;
 
 /// Draws five quantities of both streams; `title` names profile and capture.
@@ -42,7 +42,7 @@ pub fn draw(title: &str, real: &Figures, ours: &Figures) -> Figure {
     figure
 }
 
-/// What a panel counts.
+/// Quantity that a panel counts.
 #[derive(Clone, Copy)]
 enum Quantity {
     TimeUs { is_whole: bool },
@@ -51,7 +51,7 @@ enum Quantity {
 }
 
 impl Quantity {
-    /// The name of its axis, and how much of what is counted is one of what is shown there.
+    /// Label of the axis, and the unit of the values, in units of the quantity.
     fn axis(self, most: f64) -> (&'static str, f64) {
         match self {
             Self::TimeUs { .. } if most >= 1000.0 => ("time, ms", 1000.0),
@@ -66,8 +66,8 @@ impl Quantity {
     }
 }
 
-/// The lower end of the first bin, the width of each, and how many there are, for values from `least` to
-/// `most`. Whole numbers get bins as wide as whole numbers: others would hold one more here and there.
+/// Lower end of the first bin, width and number of bins for values from `least` to `most`. Bins of whole
+/// numbers are as wide as whole numbers, so that all hold equally many.
 fn bins(least: f64, most: f64, is_whole: bool) -> (f64, f64, usize) {
     let (low, high) = (least.floor() - 0.5, most.ceil() + 0.5);
     let width = (high - low) / BINS as f64;

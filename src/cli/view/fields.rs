@@ -13,9 +13,9 @@ use crate::devices::families::catalogue;
 /// A kind of fault.
 #[derive(Debug, Serialize)]
 pub struct FaultForm {
-    /// The word of its `kind` key.
+    /// Value of the fault's `kind` key.
     kind: &'static str,
-    /// The keys that it may have, besides those of every fault.
+    /// Keys of this kind, in addition to those of every fault.
     keys: Vec<FaultKey>,
 }
 
@@ -23,11 +23,11 @@ pub struct FaultForm {
 #[derive(Debug, Serialize)]
 pub struct FaultKey {
     name: String,
-    /// What a form should offer: `number`, `integer`, `boolean`, `words`, `text` or `list`.
+    /// Form element: `number`, `integer`, `boolean`, `words`, `text` or `list`.
     form: &'static str,
-    /// Its type and unit in words.
+    /// Type and unit as text.
     is: String,
-    /// What is allowed, in words.
+    /// Allowed values as text.
     allowed: String,
     unit: &'static str,
     least: Option<f64>,
@@ -35,7 +35,7 @@ pub struct FaultKey {
     words: Vec<String>,
     is_required: bool,
     default: Option<Value>,
-    /// What it sets.
+    /// Sentence about what the key sets.
     sets: String,
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::config::rig::Rig;
 
-    /// Fields have the limits of the readers, and those of the device's own firmware.
+    /// Form fields have the limits of the readers and of the device's firmware.
     #[test]
     fn forms_have_the_limits_of_the_device() {
         let text = r#"

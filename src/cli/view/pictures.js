@@ -1,7 +1,7 @@
 "use strict";
 // A panel for each camera: the newest of its images, and those of the last seconds in a pause.
 
-// Images of a camera are kept up to so many bytes.
+// Most bytes of images that are kept of a camera.
 const PICTURE_BYTES = 32e6;
 
 class Pictures {

@@ -1,5 +1,5 @@
-//! What each device has done lately. A figure over the whole run says nothing about a link that has just died, and
-//! never recovers from a fault that is over.
+//! Recent activity of each device. Figures of the whole run react too slowly to a link that fails or
+//! recovers.
 
 use std::collections::VecDeque;
 
@@ -9,19 +9,19 @@ use crate::engine::stats::Counters;
 use crate::time::SimTime;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Misses and lateness are those of so long.
+/// Averaging window of misses and lateness.
 pub const WINDOW_NS: u64 = 10 * SECOND_NS;
 /// Time between two copies of the lateness.
 const LATENESS_STEP_NS: u64 = 2 * SECOND_NS;
-/// A device of a lower rate has its rate over so many packets instead of over a second.
+/// Number of packets over which the rate of a slow device is averaged, instead of one second.
 const FEWEST_PACKETS: f64 = 10.0;
-/// A device is silent after so many of its periods, but not sooner than after this.
+/// Number of its periods after which a device counts as silent.
 const SILENT_PERIODS: f64 = 4.0;
 const SILENT_NS: u64 = SECOND_NS / 2;
-/// A device without a rate of its own is silent after so long.
+/// Time after which a device without its own rate counts as idle.
 const IDLE_NS: u64 = 2 * SECOND_NS;
 
-/// Packets by their lateness, nanoseconds, ascending.
+/// Number of packets by lateness, nanoseconds, ascending.
 type Lateness = Vec<(u64, u64)>;
 
 /// The last ten seconds of a device.
@@ -31,44 +31,45 @@ pub struct Recent {
     lateness: VecDeque<(SimTime, Lateness)>,
 }
 
-/// What a device does now.
+/// Present activity of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
-    /// It sends at its own pace.
+    /// The device sends at its own rate.
     Sends,
-    /// It has sent nothing for several of its periods.
+    /// The device has sent nothing for several of its periods.
     Silent,
-    /// It has no pace of its own and has sent nothing for a while: perhaps no host asks.
+    /// The device has no rate of its own and has sent nothing for a while, perhaps because no host requests
+    /// data.
     Idle,
-    /// It has sent nothing yet, and has no pace of its own: it sends what a host asks for.
+    /// The device has sent nothing yet and has no rate of its own: it waits for a host's request.
     WaitsForDriver,
 }
 
 /// Figures of the last second and of the last ten.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecentFigures {
-    /// What it does now.
+    /// Present activity.
     pub activity: Activity,
     /// Packets a second in the last second; of a device with fewer than ten in a second, in the last ten of its
     /// periods or ten seconds.
     pub rate_hz: f64,
     /// Time since the latest packet, seconds; `None` before the first.
     pub age_s: Option<f64>,
-    /// The following are those of so long, seconds.
+    /// Averaging window of the following figures, seconds.
     pub window_s: f64,
-    /// Packets sent after their deadline.
+    /// Packets sent late.
     pub sent_late: u64,
-    /// Packets not sent because they were too late.
+    /// Packets dropped because they were too late.
     pub dropped: u64,
     /// Packets that the system refused.
     pub send_errors: u64,
-    /// Median, 99 % and worst of the time from due to handed to the system, microseconds; `None` if nothing was sent.
+    /// Lateness, median, 99 % and largest, microseconds; `None` if no packet was sent.
     pub lateness_us: Option<[f64; 3]>,
 }
 
 impl Recent {
-    /// Keeps what had been counted at `now`.
+    /// Stores the counters of the time `now`.
     pub fn note(&mut self, now: SimTime, counters: Counters) {
         self.samples.push_back((now, counters));
         // One sample is as old as the window or older.
@@ -77,12 +78,12 @@ impl Recent {
         }
     }
 
-    /// Whether the lateness should be kept now.
+    /// Whether the lateness should be stored now.
     pub fn wants_lateness(&self, now: SimTime) -> bool {
         self.lateness.back().is_none_or(|(at, _)| at.0 + LATENESS_STEP_NS <= now.0)
     }
 
-    /// Keeps how late all packets up to `now` were.
+    /// Stores the lateness of all packets up to `now`.
     pub fn note_lateness(&mut self, now: SimTime, lateness: Lateness) {
         self.lateness.push_back((now, lateness));
         while self.lateness.get(1).is_some_and(|(at, _)| at.0 + WINDOW_NS <= now.0) {
@@ -90,9 +91,9 @@ impl Recent {
         }
     }
 
-    /// The figures at `now`, when so much has been counted, of a device whose own rate is `nominal_rate_hz`, or 0 if
-    /// it waits for hosts. `lateness` is that of all packets up to now. A device whose link `is_down` by a fault waits
-    /// for nobody.
+    /// Figures at `now` with the present counters, for a device with the rate `nominal_rate_hz` (0: it waits
+    /// for hosts). `lateness` covers all packets so far. A device whose link `is_down` by a fault does not
+    /// count as waiting.
     pub fn figures(
         &self,
         now: SimTime,

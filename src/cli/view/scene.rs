@@ -1,4 +1,4 @@
-//! What the page shows of what devices have sent: points in the world, and values.
+//! Decoded packets for the page: points in the world, and values.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use crate::devices::decoder::Content;
 use crate::frames::rpy_from_quat;
 use crate::time::SimTime;
 
-/// Frames that a viewer may be behind; one that is further behind goes on with the newest.
+/// Number of frames that a viewer may be behind; a viewer further behind continues with the newest one.
 const FRAMES_KEPT: usize = 4;
 /// East, north, up (`f32`), device, intensity, laser (`u16`), label (`u16`), range in centimetres (`u16`).
 const POINT_BYTES: usize = 20;
@@ -20,17 +20,17 @@ const POINT_BYTES: usize = 20;
 const MOST_VALUES: usize = 10;
 const MOST_LETTERS: usize = 60;
 
-/// The latest values of a device by their names. What is told in words comes after what is told as quantities.
+/// Latest values of a device by name. Texts come after quantities.
 type Latest = BTreeMap<(Told, String), Value>;
 
-/// How something is told.
+/// Form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Told {
     Quantity,
     Words,
 }
 
-/// What is shown, shared with those who serve it.
+/// Decoded data, shared with the server threads.
 #[derive(Default)]
 pub struct Shown {
     frames: Mutex<VecDeque<(u64, Arc<Vec<u8>>)>>,
@@ -40,19 +40,19 @@ pub struct Shown {
 /// A value of a device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NamedValue {
-    /// What.
+    /// Name of the value.
     pub name: String,
-    /// How much, for people.
+    /// Value as text.
     #[serde(flatten)]
     pub value: Value,
 }
 
-/// How much of something there is.
+/// A value of a quantity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Value {
-    /// For people.
+    /// Text for people.
     pub text: String,
-    /// What a curve can show of it: one number, or those of three axes.
+    /// Numbers for a curve: one, or those of three axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub numbers: Vec<f64>,
 }
@@ -60,7 +60,7 @@ pub struct Value {
 /// A pose in the world: metres, and a quaternion x, y, z, w.
 pub type Pose = ([f64; 3], [f64; 4]);
 
-/// Where everything is at an instant.
+/// All poses at an instant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Poses {
     /// The robot.
@@ -77,7 +77,7 @@ impl Shown {
         next.or(frames.back().filter(|(number, _)| *number != seen)).cloned()
     }
 
-    /// The latest values of each device.
+    /// Latest values of each device.
     pub fn values(&self) -> Vec<Vec<NamedValue>> {
         self.values.lock().expect("no holder panics").clone()
     }
@@ -92,35 +92,35 @@ impl Shown {
     }
 }
 
-/// Whoever looks at the page.
+/// Observers of the page.
 pub struct Viewers<'a> {
     shown: &'a Shown,
     wishes: Wishes<'a>,
-    /// Frames so far.
+    /// Number of frames so far.
     number: u64,
-    /// By device.
+    /// Points, by device.
     points: Vec<Vec<u8>>,
     latest: Vec<Latest>,
 }
 
-/// What those who look at the page want, and what they cannot know from packets.
+/// Requests of the page's observers, and facts that packets do not contain.
 pub struct Wishes<'a> {
-    /// Whether anybody is there.
+    /// Whether a page is open.
     pub is_there: Box<dyn Fn() -> bool + 'a>,
     /// Whether labels of points are wanted.
     pub labels: Box<dyn Fn() -> bool + 'a>,
-    /// Where everything is.
+    /// Function that returns all poses.
     pub poses: Box<dyn Fn(SimTime) -> Poses + 'a>,
 }
 
 impl<'a> Viewers<'a> {
-    /// Those of a rig with so many devices, who are shown `shown` while they are there.
+    /// Viewers of a rig with this number of devices; `shown` is updated while a page is open.
     pub fn new(shown: &'a Shown, devices: usize, wishes: Wishes<'a>) -> Self {
         let latest = vec![Latest::new(); devices];
         Self { shown, wishes, number: 0, points: vec![Vec::new(); devices], latest }
     }
 
-    /// A frame as it is served: its number, the length of its head, the head, and the points.
+    /// A frame in the page's format: its number, the length of its header, the header, and the points.
     fn frame(&mut self, at: SimTime) -> Vec<u8> {
         let counts: Vec<_> = self.points.iter().map(|points| points.len() / POINT_BYTES).collect();
         let poses = (self.wishes.poses)(at);
@@ -195,7 +195,8 @@ impl Audience for Viewers<'_> {
     }
 }
 
-/// Keeps a value. Of those that are told in words no more than are shown: a host may have asked for any number.
+/// Stores a value. Texts beyond the number that the page shows are dropped, because a host may have requested
+/// any number.
 fn keep(latest: &mut Latest, told: Told, name: &str, mut text: String, numbers: &[f64]) {
     let key = (told, name.to_owned());
     if told == Told::Words && latest.len() >= MOST_VALUES && !latest.contains_key(&key) {
@@ -208,7 +209,7 @@ fn keep(latest: &mut Latest, told: Told, name: &str, mut text: String, numbers: 
     latest.insert(key, Value { text, numbers: numbers.to_vec() });
 }
 
-/// Keeps what a frame says.
+/// Stores the content of a frame.
 fn note(latest: &mut Latest, kind: Option<&str>, content: &dyn Content) {
     let mut quantity = |name: &str, text: String, numbers: &[f64]| {
         keep(latest, Told::Quantity, name, text, numbers);

@@ -1,4 +1,4 @@
-//! One device whose bytes are decoded.
+//! Decoders of one device's bytes.
 
 use super::{SeenPoint, What};
 use crate::analysis::truth::join::PacketJoin;
@@ -17,27 +17,27 @@ use crate::wire::truth::PacketRecord;
 
 /// Most points of one device in a frame.
 const MOST_POINTS: usize = 60_000;
-/// The family's decoder knows a sender by what it sends, not by ports.
+/// Ports for a decoder that identifies packets by their content only.
 const NO_PORTS: [u16; 2] = [0, 0];
 /// A host that has not been sent anything for so long is followed no longer.
 const PEER_PATIENCE_NS: u64 = 1_000_000_000;
 
-/// Where a sensor is.
+/// Function that returns a sensor's pose.
 type Place<'a> = &'a dyn Fn() -> Transform<World, Sensor>;
 /// The truth of a packet, if it is known.
 type Record<'a> = &'a dyn Fn() -> Option<PacketRecord>;
 
-/// Decoders of a device, and what they remember.
+/// Decoders of a device, with their state.
 pub struct WatchedDevice {
     datagrams: Option<Box<dyn DatagramDecoder>>,
     source: Option<PointSource>,
     stream: Option<Box<dyn StreamDecoder>>,
-    /// The host whose conversation is followed, and when it was last sent something.
+    /// The host whose connection is decoded, and the time of the last bytes to it.
     peer: Option<(Peer, SimTime)>,
     /// Points of this frame.
     in_frame: usize,
     packets: u64,
-    /// Of so many packets one is decoded, so that no more points come than are shown.
+    /// One of this many packets is decoded, so that points do not exceed those shown.
     stride: u64,
     cloud: Vec<CloudPoint>,
     points: Vec<SensorPoint>,
@@ -45,7 +45,7 @@ pub struct WatchedDevice {
 }
 
 impl WatchedDevice {
-    /// One that has sent nothing yet.
+    /// A device that has sent nothing yet.
     pub fn new(config: &DeviceConfig) -> Self {
         let family = family_of(&config.profile);
         let profile = Some(&*config.profile);
@@ -64,12 +64,12 @@ impl WatchedDevice {
         }
     }
 
-    /// Another frame begins.
+    /// Starts another frame.
     pub fn end_frame(&mut self) {
         self.in_frame = 0;
     }
 
-    /// Tells what a packet says; with `labels`, what its points are of.
+    /// Decodes a packet and passes on its content; with `labels`, points have labels.
     pub fn decode(
         &mut self,
         transmit: &Transmit,
@@ -164,7 +164,7 @@ impl WatchedDevice {
     }
 }
 
-/// Puts `points` into `seen`, with their labels if the truth of their packet is known.
+/// Adds `points` to `seen`, with labels if the packet's ground truth is known.
 fn label(points: &[SensorPoint], truth: Option<&PacketRecord>, seen: &mut Vec<SeenPoint>) {
     let truth = truth.map(PacketJoin::new);
     let label_of = |point: &SensorPoint| Some(truth.as_ref()?.find(point)?.seen.label);

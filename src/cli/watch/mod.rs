@@ -1,7 +1,7 @@
-//! What devices send, decoded from the bytes as they leave, for all who look on: the live view, Foxglove.
+//! Decoded packets for all observers: the live view and Foxglove.
 //!
-//! One thread decodes for everybody, and only while somebody is there. It steps back for all others; what it has
-//! no time for it misses.
+//! One thread decodes for all observers, and only while there are any. It has the lowest priority; packets
+//! that it has no time for are skipped.
 
 mod device;
 pub mod pictures;
@@ -19,40 +19,40 @@ use crate::engine::{LiveWorld, os};
 use crate::frames::{Sensor, Transform, World};
 use crate::time::SimTime;
 
-/// A frame is what was sent in so long.
+/// Duration of a frame.
 pub const FRAME: Duration = Duration::from_millis(100);
-/// Time between two looks at what has been sent. Nobody wakes the thread: that would be a system call a packet.
+/// Time between two checks for sent packets. Waking the thread would be a system call for each packet.
 const REST: Duration = Duration::from_millis(15);
-/// How often it is looked whether a run is over.
+/// Period of checks for the end of a run.
 pub const LOOK: Duration = Duration::from_millis(100);
 
-/// Somebody who looks on.
+/// An observer of decoded packets.
 pub trait Audience {
-    /// Whether anybody is there now.
+    /// Whether any client is connected now.
     fn is_there(&self) -> bool;
 
-    /// Whether what this device sends is of use now. It is asked for each packet.
+    /// Whether a client wants data of this device now. Called for each packet.
     fn wants(&self, device: DeviceId) -> bool;
 
-    /// Whether labels of points are of use now: they are worked out while somebody wants them.
+    /// Whether a client wants labels of points now; they are computed only then.
     fn wants_labels(&self) -> bool {
         false
     }
 
-    /// Takes what a packet says.
+    /// Takes the content of a packet.
     fn take(&mut self, seen: &Seen<'_>);
 
-    /// A frame is over: what comes now was sent later. `at` is when its last packet was due.
+    /// A frame ends: further packets were sent later. `at` is the due time of the last packet.
     fn end_frame(&mut self, at: SimTime);
 }
 
-/// What a part of a packet says.
+/// A part of a packet's content.
 pub struct Seen<'a> {
-    /// Whose it is.
+    /// Device that sent the packet.
     pub device: DeviceId,
-    /// When the packet was due.
+    /// Due time of the packet.
     pub due: SimTime,
-    /// What it says.
+    /// The content.
     pub what: What<'a>,
 }
 
@@ -60,16 +60,16 @@ pub struct Seen<'a> {
 pub enum What<'a> {
     /// Points.
     Points {
-        /// In the sensor's frame.
+        /// Points in the sensor's frame.
         points: &'a [SeenPoint],
         /// Where the sensor was when the packet was due.
         world_from_sensor: Transform<World, Sensor>,
     },
-    /// A frame of a stream: what it is counted as, and what it says.
+    /// A frame of a stream: name under which it is counted, and content.
     Frame(Option<&'a str>, &'a dyn Content),
-    /// A datagram without measurements: its kind, and what it says for people.
+    /// A datagram without measurements: its kind, and text for people.
     Message(&'a str, &'a str),
-    /// An image, when its last datagram has come.
+    /// An image, after its last datagram.
     Picture(&'a Picture),
 }
 
@@ -82,11 +82,11 @@ pub struct SeenPoint {
     pub intensity: u8,
     /// Counts from 0.
     pub laser: u16,
-    /// What it is of, by [`Labels::names`]; 0 if that is not known or nobody wants it.
+    /// Label of the point, by [`Labels::names`]; 0 if it is unknown or not requested.
     pub label: u16,
 }
 
-/// Decodes what comes by `tap` and shows it to all of `audiences`, until `is_over`.
+/// Decodes the packets of `tap` for all of `audiences`, until `is_over`.
 pub fn watch(
     rig: &Rig,
     world: &LiveWorld,

@@ -1,7 +1,7 @@
-//! What cameras send, as JPEG: made once for all who look on, and never faster than the machine has time for.
+//! Images of cameras as JPEG, encoded once for all observers, at a rate that the machine has time for.
 //!
-//! A thread that steps back for all others takes the newest image of each camera that somebody looks at, and leaves out the
-//! images in between. It rests for as long as it has worked, so that it never takes more than half of a processor.
+//! A thread of the lowest priority encodes the newest image of each camera that an observer requests, and
+//! skips the images in between. It rests as long as it works, so it never uses more than half a processor.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,22 +13,23 @@ use tokio::sync::mpsc;
 use super::{Audience, REST, Seen, What};
 use crate::config::rig::DeviceId;
 use crate::devices::decoder::picture::{Picture, Pixels};
+use crate::devices::families::is_camera;
 use crate::engine::os;
 use crate::engine::run::RealTimeRun;
 use crate::time::SimTime;
 use crate::timing::clock::Stopwatch;
 
-/// Somebody who has not asked for so long is gone.
+/// Time without a request after which an observer counts as gone.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Most images of a camera: no nearer to one another.
+/// Shortest time from one image of a camera to the next.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(66);
 /// Streams at a time.
 pub const MOST_STREAMS: usize = 8;
-/// A client that takes nothing for so many images is gone.
+/// A stream is closed when its client has taken none of this many images in succession.
 const MOST_REFUSED: u32 = 300;
-/// Of 100: fine lines stay sharp.
+/// Quality of the JPEG files, 1 to 100: fine lines stay sharp.
 const QUALITY: u8 = 85;
-/// The media type of a stream, and what stands between its images.
+/// Media type of a stream, and the text between its images.
 pub const MULTIPART: &str = "multipart/x-mixed-replace; boundary=menura-frame";
 pub const BOUNDARY: &str = "menura-frame";
 
@@ -37,7 +38,7 @@ pub const BOUNDARY: &str = "menura-frame";
 pub struct Jpeg {
     /// Counts the camera's images that were made, from 1.
     pub number: u64,
-    /// When it was sent.
+    /// Due time of the image.
     pub due: SimTime,
     /// Left and top of the image on the sensor, width and height, pixels.
     pub region: [u32; 4],
@@ -55,7 +56,7 @@ pub struct PictureDesk<'a> {
 /// The images of one device.
 #[derive(Default)]
 struct Desk {
-    /// When somebody last wanted to see it: time of the run, nanoseconds; 0 for never.
+    /// Time of the last request: time of the run, nanoseconds; 0 for never.
     asked_ns: AtomicU64,
     waiting: Mutex<Option<(SimTime, Picture)>>,
     newest: Mutex<Option<Arc<Jpeg>>>,
@@ -75,7 +76,7 @@ struct Client {
 }
 
 impl Streams {
-    /// A stream of a device's images, each with the lines that stand before it; `None` if there are too many.
+    /// A stream of a device's images, each with its header lines; `None` if there are too many streams.
     pub fn open(&self, device: DeviceId) -> Option<mpsc::Receiver<Vec<u8>>> {
         let mut clients = self.clients.lock().expect("no holder panics");
         clients.retain(|client| !client.images.is_closed());
@@ -106,7 +107,8 @@ impl Streams {
     }
 }
 
-/// An image as a part of a `multipart/x-mixed-replace` body. What follows it tells the client at once that it is complete.
+/// An image as a part of a `multipart/x-mixed-replace` body. The boundary after it tells the client that it
+/// is complete.
 fn part(jpeg: &[u8]) -> Vec<u8> {
     let head = format!("Content-Type: image/jpeg\r\nContent-Length: {}\r\n\r\n", jpeg.len());
     let mut bytes = head.into_bytes();
@@ -116,18 +118,19 @@ fn part(jpeg: &[u8]) -> Vec<u8> {
 }
 
 impl<'a> PictureDesk<'a> {
-    /// For all devices of `run`.
+    /// Images of all devices of `run`.
     pub fn new(run: &'a RealTimeRun<'a>) -> Self {
         let devices = run.rig().devices.iter().map(|_| Desk::default()).collect();
         Self { run, devices, streams: Default::default() }
     }
 
-    /// The clients that get all images.
+    /// Clients that get all images.
     pub fn streams(&self) -> &Arc<Streams> {
         &self.streams
     }
 
-    /// The newest image of a device, if it is not the one with this number; for a while, new ones are made.
+    /// The newest image of a device, unless it has this number. The call also requests new images for a
+    /// while.
     pub fn newest(&self, device: DeviceId, seen: u64) -> Option<Arc<Jpeg>> {
         let desk = self.devices.get(device.0)?;
         desk.asked_ns.store(self.now_ns().max(1), Ordering::Relaxed);
@@ -140,8 +143,11 @@ impl<'a> PictureDesk<'a> {
         Waiting(self)
     }
 
-    /// Makes images until `is_over`.
+    /// Makes images until `is_over`, if the rig has a camera.
     pub fn develop(&self, is_over: impl Fn() -> bool) {
+        if !self.run.rig().devices.iter().any(is_camera) {
+            return;
+        }
         os::step_back(&self.run.rig().engine, os::ONLOOKER_NICE);
         let mut made_ns = vec![0_u64; self.devices.len()];
         let mut number = 0;
@@ -177,7 +183,7 @@ impl<'a> PictureDesk<'a> {
     }
 }
 
-/// Keeps the newest image of each camera until it is made a file.
+/// Keeps the newest image of each camera until it is encoded.
 pub struct Waiting<'a>(&'a PictureDesk<'a>);
 
 impl Audience for Waiting<'_> {
@@ -201,7 +207,7 @@ impl Audience for Waiting<'_> {
     fn end_frame(&mut self, _at: SimTime) {}
 }
 
-/// A picture as a file; `None` if it is larger than such files can be.
+/// An image as a JPEG file; `None` if it is too large.
 fn jpeg(picture: &Picture) -> Option<Vec<u8>> {
     let [width, height] = picture.size.map(|size| u16::try_from(size).ok());
     let mut bytes = Vec::new();
@@ -255,7 +261,7 @@ mod tests {
         drop(slow);
         assert!(!streams.is_watched(DeviceId(1)));
         assert!(streams.open(DeviceId(0)).is_some());
-        // Who takes nothing for long is gone as well.
+        // A client that takes no images loses its stream.
         (0..MOST_REFUSED + 1).for_each(|_| streams.send(DeviceId(0), &jpeg(1)));
         assert!(!streams.is_watched(DeviceId(0)));
     }

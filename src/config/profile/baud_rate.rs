@@ -3,7 +3,7 @@
 use super::Profile;
 use crate::toml::reader::{Limit, TableReader};
 
-/// Reads it, or keeps what `baud_rate` is. `of_unit` are the rates that the profile has in `[line]`.
+/// Reads the key into `baud_rate`, or leaves it unchanged. `of_unit` has the rates of the profile's `[line]`.
 pub fn read(table: &mut TableReader<'_>, profile: &Profile, of_unit: &[u32], baud_rate: &mut u32) {
     let field = table.optional("baud_rate");
     field.defaults_to(*baud_rate);

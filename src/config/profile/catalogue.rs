@@ -11,10 +11,10 @@ use crate::toml::spec::TableSpec;
 // `EMBEDDED`: file name and text of each profile in `firmware-profiles/`, in the order of their names.
 include!(concat!(env!("OUT_DIR"), "/embedded_profiles.rs"));
 
-/// No profile is longer than this.
+/// Largest size of a profile, bytes.
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
-/// The families that Menura speaks for, and their profiles.
+/// The product families of Menura, with their profiles.
 #[derive(Debug)]
 pub struct Catalogue {
     families: Vec<&'static dyn FamilyReader>,
@@ -22,12 +22,12 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// A catalogue of `families`, in the order in which messages list them.
+    /// A catalogue of `families`, in the order of messages.
     pub fn new(families: Vec<&'static dyn FamilyReader>) -> Self {
         Self { families, profiles: OnceLock::new() }
     }
 
-    /// The same families, and of the profiles only those that are wanted.
+    /// The same families, with selected profiles only.
     pub fn with_only(&self, is_wanted: impl Fn(&Profile) -> bool) -> Self {
         let wanted: Vec<_> =
             self.profiles().iter().filter(|profile| is_wanted(profile)).cloned().collect();
@@ -39,12 +39,12 @@ impl Catalogue {
         &self.families
     }
 
-    /// Keys that a profile may have; its `driver` key decides.
+    /// Keys of a profile; they depend on its `driver` key.
     pub fn profile_spec(&self) -> TableSpec {
         read::spec(&self.families)
     }
 
-    /// All faults that some device can have within, each once.
+    /// All inner faults that devices can have, each once.
     pub fn device_faults(&self) -> Vec<&'static DeviceFaultKind> {
         let mut all: Vec<&'static DeviceFaultKind> = Vec::new();
         let of_family =
@@ -88,12 +88,12 @@ impl Catalogue {
         name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml")
     }
 
-    /// One of [`Catalogue::profiles`].
+    /// Returns one of [`Catalogue::profiles`].
     pub fn by_name(&self, name: &str) -> Option<Arc<Profile>> {
         self.profiles().iter().find(|profile| profile.name == name).cloned()
     }
 
-    /// What to write instead of an unknown name: the profiles whose names hold it, by kind, or else all.
+    /// Suggestions for an unknown name: profiles whose names contain it, by kind, or else all.
     pub fn suggestion(&self, name: &str) -> String {
         let compact = |text: &str| -> String {
             let kept = text.chars().filter(|c| c.is_ascii_alphanumeric());
@@ -117,7 +117,7 @@ impl Catalogue {
     /// Reads the profile at `path`, which messages call `file`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors in the profile.
     pub fn load_profile(&self, file: &str, path: &Path) -> Result<Profile, Diagnostics> {
         let source = SourceFile::read(file, path, MAX_PROFILE_BYTES).map_err(|why| {
             Diagnostics::from(Diagnostic::new(format!("cannot read profile `{file}`: {why}")))
@@ -125,10 +125,10 @@ impl Catalogue {
         read::parse(&source, &self.families)
     }
 
-    /// Reads a profile from its text; messages call it `file`, whose stem is the name.
+    /// Reads a profile from its text. Messages call it `file`; the stem of `file` is the profile's name.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors in the profile.
     pub fn parse_profile(&self, file: &str, text: &str) -> Result<Profile, Diagnostics> {
         read::parse(&SourceFile::new(file, text, ""), &self.families)
     }

@@ -1,5 +1,4 @@
-//! What reading a rig needs of a product family. Families implement `devices::family::Family`, which
-//! brings this along.
+//! Interface of a product family for reading rigs. `devices::family::Family` requires it.
 
 use std::any::Any;
 use std::fmt;
@@ -10,13 +9,13 @@ use super::product::Product;
 use crate::toml::reader::TableReader;
 use crate::wire::ptp::Transport;
 
-/// Data of a type that only its family knows: a profile's, a device's settings, a fault's.
+/// Data of a type that only its family knows: of a profile, of a device's settings, of a fault.
 pub trait FamilyData: Any + fmt::Debug + Send + Sync {}
 
 impl<T: Any + fmt::Debug + Send + Sync> FamilyData for T {}
 
 impl dyn FamilyData {
-    /// The data as a `T`; `None` if it is another family's.
+    /// The data as a `T`; `None` if it belongs to another family.
     pub fn get<T: Any>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
     }
@@ -25,24 +24,24 @@ impl dyn FamilyData {
 /// A kind of fault that devices of some families can have within.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceFaultKind {
-    /// The word of a fault's `kind` key.
+    /// Value of a fault's `kind` key.
     pub word: &'static str,
-    /// Reads the keys that only this kind has, for a device with this firmware if that is known.
+    /// Reads the keys of this kind, for a device with this firmware if it is known.
     pub read: ReadFault,
 }
 
 /// Reads the keys of one kind of fault.
 pub type ReadFault = fn(&mut TableReader<'_>, Option<&Profile>) -> Option<Arc<dyn FamilyData>>;
 
-/// Reads what one family's profiles and settings hold.
+/// Reads the profiles and settings of one family.
 pub trait FamilyReader: Sync {
-    /// The word of a profile's `driver` key.
+    /// Value of a profile's `driver` key.
     fn key(&self) -> &'static str;
 
     /// Reads all keys of a profile except its name and sources.
     fn read_profile(&self, root: TableReader<'_>) -> Option<(Product, Arc<dyn FamilyData>)>;
 
-    /// Reads the `settings` of a rig's device; `None` takes the profile's.
+    /// Reads the `settings` of a rig's device; without them, returns the profile's.
     fn read_settings(
         &self,
         profile: &Profile,
@@ -55,16 +54,16 @@ pub trait FamilyReader: Sync {
     /// The further faults of a device that follows a PTP master.
     fn ptp_faults(&self) -> &'static [DeviceFaultKind];
 
-    /// Why a device with these settings does not listen to its GPS input, and what to do about it.
+    /// Reason why a device with these settings ignores its GPS input, with the remedy.
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal>;
 
     /// The port that a unit's link leads to, of [`Product::line_ports`].
     fn link_port(&self, settings: &dyn FamilyData) -> Option<u8>;
 
-    /// Whether a unit with these settings speaks PTP on the network, for which it needs an address of its own.
+    /// Whether a unit with these settings uses PTP on the network, which needs its own address.
     fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool;
 
-    /// What carries the PTP messages of a unit with these settings at first.
+    /// Transport of PTP messages at power-on with these settings.
     fn ptp_transport(&self, settings: &dyn FamilyData) -> Transport;
 
     /// Whether a unit with these settings follows a master by PTP, on the network or within Menura.

@@ -1,11 +1,10 @@
-//! `lag_ms`, which means the same for every product: how much later than the product's own delay the
-//! bytes of its measurements leave.
+//! `lag_ms`, which means the same for every product: output latency in addition to the product's own delay.
 //!
-//! A product's own delay is what its documents and captures say: none after a Velodyne's last firing and
-//! after a scan of an LMS 2xx, `transmission_delay_ms` after the last direction of an LMS1xx,
-//! `latency_ms` after a receiver's epoch, `output_delay_ms` after an IMU's sample. The lag is what a
-//! user wants beyond it. It holds bytes back and changes no time that is written in them, except where
-//! they say when they were sent; answers to a host and time pulses are not held back.
+//! Documents and captures determine a product's own delay: none after a Velodyne's last firing and after a
+//! scan of an LMS 2xx, `transmission_delay_ms` after the last direction of an LMS1xx, `latency_ms` after a
+//! GNSS receiver's epoch, `output_delay_ms` after an IMU's sample. `lag_ms` is added to it. It delays bytes
+//! and changes no time in them, except a time of transmission; answers to a host and PPS pulses are not
+//! delayed.
 
 use crate::toml::key_types::{KeyType, Time};
 use crate::toml::keys::Keys;

@@ -1,4 +1,4 @@
-//! Optics and errors that all lidars have: what a profile says and a rig may set.
+//! Optics and errors of all lidars: keys of profiles and rigs.
 
 use serde_json::Value as Json;
 
@@ -13,9 +13,9 @@ words!(BeamShape:
 /// The shape of a laser's spot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeamShape {
-    /// One centre ray.
+    /// One ray in the centre.
     Ray,
-    /// One half-axis.
+    /// One half-axis, for a circular footprint.
     Circular,
     /// Two half-axes.
     Elliptical,
@@ -25,12 +25,12 @@ pub enum BeamShape {
 
 words!(SpotRule: "mavs" => Mavs, "printed" => Printed, "even" => Even);
 
-/// Where in a spot its rays are, and what share of the energy each has.
+/// Positions of the rays in the beam footprint, and their shares of the energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpotRule {
     /// Rays as MAVS casts them: half-axes of 0.7 tan(divergence / 2), equal shares.
     Mavs,
-    /// As Goodin et al. 2018 prints them: a centre and a circle of sqrt(2) / 4 tan(divergence / 2), equal
+    /// As printed in Goodin et al. 2018: a centre and a circle of sqrt(2) / 4 tan(divergence / 2), equal
     /// shares.
     Printed,
     /// With the mean square offset of a spot that is lit evenly.
@@ -40,16 +40,17 @@ pub enum SpotRule {
 words!(EchoRule:
     "waveform" => Waveform, "window" => Window, "window-mean" => WindowMean, "ray" => Ray);
 
-/// How the light that comes back becomes echoes.
+/// Rule that turns received light into echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoRule {
     /// Maxima of the sum of pulses.
     Waveform,
-    /// All light within `signal_cutoff_m` behind the nearest is one echo, at its mean weighted by energy.
+    /// All light within `signal_cutoff_m` behind the nearest surface is one echo, at the mean range weighted
+    /// by energy.
     Window,
-    /// The same, at the mean of the hits' ranges: the first return of Goodin et al. 2018.
+    /// Like `Window`, at the unweighted mean range: the first return of Goodin et al. 2018.
     WindowMean,
-    /// Every ray is an echo of its own: the strongest and last return of Goodin et al. 2018.
+    /// Every ray is its own echo: the strongest and last return of Goodin et al. 2018.
     Ray,
 }
 
@@ -58,7 +59,7 @@ pub enum EchoRule {
 pub struct BeamSettings {
     /// Spot shape.
     pub shape: BeamShape,
-    /// Where in the spot the rays are.
+    /// Positions of the rays in the footprint.
     pub spot: SpotRule,
     /// Rays of a pulse: 1, 5, 9 or 16.
     pub rays: u8,
@@ -66,17 +67,17 @@ pub struct BeamSettings {
     pub divergence_horizontal_rad: f64,
     /// Full divergence angle along (vertical), radians.
     pub divergence_vertical_rad: f64,
-    /// Width of the beam across where it leaves the device, metres. Its height there is in proportion to the
+    /// Width of the beam where it leaves the device, metres. Its height there is in proportion to the
     /// divergences.
     pub exit_width_m: f64,
-    /// Rule by which echoes are formed.
+    /// Rule that forms echoes.
     pub echoes: EchoRule,
-    /// The pulse's width at half height as a distance, metres: c times its duration over two. Echoes nearer to
-    /// one another than this are one.
+    /// Width of the pulse at half height as a distance, metres: c times its duration over two. Nearer echoes
+    /// merge.
     pub signal_cutoff_m: f64,
-    /// Nothing nearer is reported, metres.
+    /// Smallest reported range, metres.
     pub min_range_m: f64,
-    /// Nothing farther is reported, metres.
+    /// Largest reported range, metres.
     pub max_range_m: f64,
     /// A target of the data sheet that is just detected.
     pub sees: Target,
@@ -89,7 +90,7 @@ pub struct BeamSettings {
 pub struct Target {
     /// Reflectance of the target, 0..=1; 0 if the receiver detects everything.
     pub reflectance: f64,
-    /// Its distance, metres.
+    /// Distance of the target, metres.
     pub at_m: f64,
 }
 
@@ -106,7 +107,7 @@ impl BeamSettings {
 }
 
 impl Default for BeamSettings {
-    /// One ray that sees everything.
+    /// One ray that detects everything.
     fn default() -> Self {
         Self {
             shape: BeamShape::Ray,
@@ -150,7 +151,7 @@ keys! {
         pub signal_to_noise: f64, error_limit(0.0, 1e6, "");
         /// Standard deviation of ranges of strong echoes.
         pub range_std_m: f64, metres();
-        /// Standard deviation that an echo at the threshold adds.
+        /// Standard deviation that is added to ranges of echoes at the detection threshold.
         pub weak_range_std_m: f64, metres();
         /// Power of threshold over signal with which the square of `weak_range_std_m` falls, 1 or 2.
         pub weak_range_power: f64,
@@ -227,13 +228,13 @@ pub fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSett
     });
 }
 
-/// How many rays a pulse may have.
+/// Allowed numbers of rays per pulse.
 const RAYS: [u8; 4] = [1, 5, 9, 16];
 
 /// The papers whose beams are in `[papers.NAME.beam]` of a profile.
 const PAPERS: [&str; 2] = ["goodin-2018", "mavs"];
 
-/// Reads `[papers]`: what a paper does not say is as the product has it.
+/// Reads `[papers]`: values that a paper lacks are the product's.
 fn papers(root: &mut TableReader<'_>, reach: &Limit<f64>, all: &mut BeamSettings) {
     let field = root.optional("papers");
     if !field.is_written() {
@@ -256,7 +257,7 @@ fn papers(root: &mut TableReader<'_>, reach: &Limit<f64>, all: &mut BeamSettings
     table.finish();
 }
 
-/// Takes the set of a paper that a rig names in place of the product's.
+/// Replaces the product's beam by that of a paper, if a rig names one.
 fn paper(keys: &mut Keys<'_>, all: &mut BeamSettings) {
     let papers = std::mem::take(&mut all.papers);
     let product = ("product", &*all);

@@ -1,7 +1,7 @@
 //! A product's firmware as data: typed, checked, nothing optional left.
 //!
-//! What profiles of all families share is here; the rest of a profile is its family's, which this
-//! layer knows as a [`FamilyReader`] only.
+//! The part of profiles that all families share. The other keys belong to the family, which this layer knows
+//! only as a [`FamilyReader`].
 
 pub mod baud_rate;
 mod catalogue;
@@ -31,19 +31,19 @@ use super::toml::spec::TableSpec;
 pub struct Profile {
     /// The file's stem: `<vendor>-<model>-<firmware>`, or `<vendor>-<model>` if one is known.
     pub name: String,
-    /// The file, as messages about its limits name it.
+    /// File name for messages about limits.
     pub file: String,
-    /// Its text.
+    /// Text of the profile.
     pub source: Arc<SourceFile>,
-    /// One line for `menura profiles`.
+    /// Description in one line, for `menura profiles`.
     pub summary: String,
-    /// Where the numbers come from: manuals, captures, drivers.
+    /// Sources of the numbers: manuals, captures, drivers.
     pub sources: Vec<String>,
-    /// What no two sources confirm; each is a setting of the profile, not a constant of the code.
+    /// Values that no two sources confirm; each is a key of the profile, not a constant of the code.
     pub unsure: Vec<String>,
-    /// Facts about the product that all of Menura may use.
+    /// Facts about the product that all layers may use.
     pub product: Product,
-    /// The family that reads it, by the word of its `driver` key.
+    /// Family of the profile, by its `driver` key.
     pub family: &'static dyn FamilyReader,
     /// Data of the family.
     pub data: Arc<dyn FamilyData>,
@@ -55,7 +55,7 @@ impl Profile {
         &self.product.ports
     }
 
-    /// The keys of a rig's `settings` for this firmware, with its defaults and limits.
+    /// Keys of a rig's `settings` for this firmware, with defaults and limits.
     pub fn settings_spec(&self) -> TableSpec {
         explore(|survey| {
             let faults = Faults::default();
@@ -63,7 +63,7 @@ impl Profile {
         })
     }
 
-    /// The family's own data, if it is of the family whose profiles are a `P`.
+    /// Data of the family whose profiles are of type `P`; `None` for other families.
     pub fn data<P: 'static>(&self) -> Option<&P> {
         self.data.get()
     }

@@ -1,19 +1,19 @@
-//! The ports a product sends datagrams to, and how its packets look below UDP.
+//! Destination ports of a product's datagrams, and the headers of its frames below UDP.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::toml::reader::{Field, Limit, TableReader};
 use crate::wire::ethernet::FrameHeader;
 
-/// One of a device's own ports: its place in the product's list of [`DatagramPort`]s.
+/// Index of one of a device's own ports in the product's list of [`DatagramPort`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortIndex(pub u8);
 
 impl PortIndex {
-    /// The first port, to whose address `link.udp.to` leads.
+    /// The first port; `link.udp.to` is its destination.
     pub const DATA: Self = Self(0);
 
-    /// The place, to index lists of ports with.
+    /// The index as a number.
     pub fn place(self) -> usize {
         usize::from(self.0)
     }
@@ -22,25 +22,25 @@ impl PortIndex {
 /// A port that a product sends datagrams to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatagramPort {
-    /// The word for it in logs and reports.
+    /// Name of the port in logs and reports.
     pub name: &'static str,
-    /// The key of a rig's `link.udp` that gives it another destination port; `None` for the first.
+    /// Key of a rig's `link.udp` that changes the destination port; `None` for the first port.
     pub rig_key: Option<&'static str>,
-    /// The headers of its recorded frames. A link takes ports, time to live and the don't-fragment
-    /// flag from them where the rig says nothing.
+    /// Headers of recorded frames. A link takes ports, time to live and don't-fragment flag from them if the
+    /// rig does not set them.
     pub frame: FrameHeader,
     /// Whether the IP identification counts the recorded frames, from that of `frame` on.
     pub counts_frames: bool,
 }
 
 impl DatagramPort {
-    /// The first port of a product, whose frames look like `frame`.
+    /// The first port of a product, whose frames have the headers `frame`.
     pub fn data(frame: &FrameHeader) -> Self {
         Self { name: "data", rig_key: None, frame: frame.clone(), counts_frames: false }
     }
 }
 
-/// Where a device sends datagrams: one host, and a destination port for each of its own ports.
+/// Destination of a device's datagrams: one host, and a destination port for each of the device's ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostAddress {
     /// The host.
@@ -50,13 +50,13 @@ pub struct HostAddress {
 }
 
 impl HostAddress {
-    /// Where the datagrams of a port go.
+    /// Destination of a port's datagrams.
     pub fn of(&self, port: PortIndex) -> Option<SocketAddr> {
         self.ports.get(port.place()).map(|number| SocketAddr::new(self.ip, *number))
     }
 }
 
-/// Reads `[network]`: how a product's packets look below UDP, as captures show. Recorded frames look so, too.
+/// Reads `[network]`: headers of a product's frames below UDP, from captures. Recorded frames have them.
 pub fn network(mut table: TableReader<'_>) -> Option<FrameHeader> {
     let port = Limit::new(1..=65535, "", "UDP");
     let source_ip = ipv4(&table.required("source_ip"));

@@ -1,45 +1,44 @@
-//! What the rest of Menura may know of a product, whatever its family: how it is connected and what
-//! can be asked of it. A family makes this from its profile.
+//! Facts about a product for all layers, whatever its family: connections and capabilities. A family makes
+//! them from its profile.
 
 use super::network::DatagramPort;
 
-/// One firmware of a product, seen from outside its family.
+/// One firmware of a product, without facts that only its family needs.
 #[derive(Clone, Debug)]
 pub struct Product {
-    /// What it is, with its article, for messages: "a spinning lidar".
+    /// Noun with its article, for messages: "a spinning lidar".
     pub noun: &'static str,
-    /// Kind of its link.
+    /// Kind of the product's link.
     pub interface: Interface,
-    /// The ports it sends datagrams to, that of its data first; none of products that send no
-    /// datagrams.
+    /// Ports that send datagrams, the port of the data first; empty for products without datagrams.
     pub ports: Vec<DatagramPort>,
-    /// The TCP ports that it listens on as it is delivered, if its interface is a server.
+    /// Factory TCP ports, if the interface is a server.
     pub server_ports: &'static [u16],
-    /// How hosts talk to it beside its link. A rig opens those that it gives an address.
+    /// Further inputs of hosts besides the link. A rig opens those that it gives an address.
     pub controls: &'static [Control],
-    /// Whether it sends PPS and bytes that another device's `gps_cable` may carry.
+    /// Whether the product outputs PPS and bytes that another device's `gps_cable` may carry.
     pub has_gps_output: bool,
     /// Whether it has an input for PPS and bytes of another device.
     pub has_gps_input: bool,
-    /// The port by which it sends corrections as a base and takes them as a rover, if it is a GNSS
-    /// receiver that can be one.
+    /// Port for corrections, as output of a base and input of a rover, if the product is a GNSS receiver with
+    /// that function.
     pub corrections_port: Option<u8>,
-    /// Words and numbers of its ports, if a further device of a rig can be the line that leads to one.
+    /// Names and numbers of ports that a further device of a rig can connect to a line.
     pub line_ports: &'static [(&'static str, u8)],
-    /// Relation to the joint that it sits on.
+    /// Relation to the joint that carries the device.
     pub joint: JointRole,
-    /// Facts that faults of its optics need, if it is a lidar.
+    /// Facts for faults of the optics, if the product is a lidar.
     pub lidar: Option<LidarTraits>,
     /// Whether its serial line is USB, which no rate limits.
     pub is_usb: bool,
-    /// Whether its host's commands move the robot.
+    /// Whether the host's commands move the robot.
     pub drives: bool,
-    /// Whether it sees the colours of surfaces.
+    /// Whether the sensor measures colours of surfaces.
     pub sees_colours: bool,
 }
 
 impl Product {
-    /// A product with a serial line and nothing else.
+    /// A product with only a serial line.
     pub fn on_a_line(noun: &'static str) -> Self {
         Self {
             noun,
@@ -59,16 +58,16 @@ impl Product {
         }
     }
 
-    /// A product that sends datagrams by these ports and has nothing else.
+    /// A product that only sends datagrams, by these ports.
     pub fn of_datagrams(noun: &'static str, ports: Vec<DatagramPort>) -> Self {
         Self { interface: Interface::Datagrams, ports, ..Self::on_a_line(noun) }
     }
 }
 
-/// What a product has to do with the joint that it sits on.
+/// Role of a product for the joint that carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointRole {
-    /// Nothing but that it is moved.
+    /// None: the joint only moves it.
     None,
     /// Reports the joint's position.
     Tells,
@@ -76,25 +75,25 @@ pub enum JointRole {
     Commands,
 }
 
-/// How a product is connected.
+/// Kind of connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interface {
-    /// It sends UDP datagrams.
+    /// UDP datagrams.
     Datagrams,
-    /// It has a serial line.
+    /// A serial line.
     Line,
-    /// Hosts connect to it by TCP.
+    /// A TCP server, to which hosts connect.
     Server,
 }
 
-/// A way of hosts to a product beside its link.
+/// An input of hosts besides the product's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// The key of a rig's `link` that gives it an address.
+    /// Key of a rig's `link` that sets the address.
     pub key: &'static str,
     /// Kind of the control.
     pub kind: ControlKind,
-    /// Its port as the product is delivered, if it has one.
+    /// Factory port, if there is one.
     pub port: Option<u16>,
 }
 
@@ -105,11 +104,11 @@ pub enum ControlKind {
     Web,
     /// A TCP port where hosts give commands, several at a time.
     Commands,
-    /// A UDP port where hosts give commands.
+    /// A UDP port for commands.
     Datagrams {
-        /// Whether it hears what hosts broadcast to the port.
+        /// Whether the port receives broadcasts.
         hears_broadcasts: bool,
-        /// Whether it answers such hosts by broadcast; else it answers them alone.
+        /// Whether broadcasts are answered by broadcast instead of unicast.
         answers_all: bool,
     },
     /// A serial port.
@@ -119,9 +118,9 @@ pub enum ControlKind {
 /// Meaning of a rig's angles and laser numbers for a lidar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LidarTraits {
-    /// Number of lasers; they are numbered from 0.
+    /// Number of lasers, numbered from 0.
     pub lasers: usize,
-    /// How it counts its own angles.
+    /// Sense of the product's angles.
     pub angles: AngleSense,
 }
 

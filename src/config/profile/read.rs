@@ -1,4 +1,4 @@
-//! Reads a firmware profile: every key once, each within its limits, nothing left out.
+//! Reads a firmware profile: every key is required and within its limits.
 //!
 //! `firmware-profiles/example.toml` explains the keys.
 
@@ -11,7 +11,7 @@ use crate::toml::explore::explore;
 use crate::toml::reader::{Faults, TableReader, parse_toml};
 use crate::toml::spec::TableSpec;
 
-/// Where limits come from that no product sets.
+/// Origin of limits that no product sets.
 pub const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
 
 /// Reads the profile in `source`; its name is the file's stem.
@@ -29,7 +29,7 @@ pub fn parse(
     }
 }
 
-/// Keys of a profile, as this reader asks for them.
+/// Keys of a profile, as this reader reads them.
 pub fn spec(families: &[&'static dyn FamilyReader]) -> TableSpec {
     let source = SourceFile::new("", "", "");
     explore(|survey| {

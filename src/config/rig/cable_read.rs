@@ -1,17 +1,17 @@
-//! Wires the inputs of devices to the outputs of others, as a rig names them.
+//! Connects inputs of devices to outputs of other devices, as a rig names them.
 
 use crate::rig::{CableKind, DeviceConfig, DeviceId};
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Text, nearest};
 
-/// How `line_of` is written.
+/// Expected form of `line_of`.
 pub(crate) const LINE: &str = "a receiver of this rig and its port, such as \"base.uart2\"";
 
 /// A device and the name of the one that its input is wired to.
 pub(crate) struct Cabled {
     /// The device's name.
     pub name: Option<Text>,
-    /// The device, not yet wired.
+    /// The device without cables.
     pub device: DeviceConfig,
     /// The value of `gps_cable`.
     pub cable: Option<Text>,
@@ -19,7 +19,7 @@ pub(crate) struct Cabled {
     pub corrections: Option<Text>,
     /// The value of `line_of`.
     pub line: Option<Text>,
-    /// Where `settings` is written.
+    /// Position of `settings` in the file.
     pub settings: Option<Place>,
 }
 
@@ -32,7 +32,7 @@ enum Key {
 }
 
 impl Cabled {
-    /// The name of the device it is wired to, and what says so.
+    /// Name of the device at the other end of the cable, and the key that names it.
     fn wire(&self) -> Option<(&Text, Key)> {
         let keys = [
             (&self.line, Key::LineOf),
@@ -43,8 +43,8 @@ impl Cabled {
     }
 }
 
-/// Wires all devices of a rig; `names` are those of all devices, readable or not, and `field` is
-/// where faults go.
+/// Connects all devices of a rig. `names` are the names of all devices, readable or not; errors are reported
+/// at `field`.
 pub(crate) fn connect(
     devices: Vec<Option<Cabled>>,
     names: &[Text],
@@ -96,7 +96,7 @@ pub(crate) fn connect(
     wired.collect()
 }
 
-/// Whether what `listener` hears comes from itself in the end, by way of others.
+/// Whether the cable of `listener` leads back to itself through other devices.
 fn is_in_circle(listener: usize, sources: &[Option<DeviceId>]) -> bool {
     let before = |device: &DeviceId| sources[device.0];
     let heard = std::iter::successors(sources[listener], before).take(sources.len());
@@ -186,7 +186,7 @@ fn source(
 }
 
 impl Cabled {
-    /// What comes by its cable.
+    /// Kind of the cable's signals.
     fn kind(&self) -> CableKind {
         let product = &self.device.profile.product;
         match self.wire() {

@@ -1,5 +1,5 @@
-//! What only one of a rig can have: names of pseudo-terminals, serial ports, network ports. Who wants
-//! what another has is told when the rig is read, before half of it has started.
+//! Resources that only one device of a rig can have: names of pseudo-terminals, serial ports, network ports.
+//! Conflicts are reported when the rig is read, before anything starts.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -44,14 +44,14 @@ struct Port {
 
 #[derive(Clone)]
 struct User {
-    /// The network interface that it is bound to.
+    /// Network interface of the claim.
     interface: Option<String>,
     address: SocketAddr,
     place: Place,
 }
 
 impl<'f> Claims<'f> {
-    /// Nothing is claimed; what is claimed twice is reported to `faults`.
+    /// No claims; conflicts are reported to `faults`.
     pub(crate) fn new(faults: &'f Faults) -> Self {
         Self { faults, paths: RefCell::default(), ports: RefCell::default() }
     }
@@ -60,7 +60,7 @@ impl<'f> Claims<'f> {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// Claims what `path`, written at `place`, leads to.
+    /// Claims the file behind `path`, which is written at `place`.
     pub(crate) fn path(&self, kind: PathKind, path: &Path, place: &Place) {
         let first = self.paths.borrow_mut().insert((kind, true_path(kind, path)), place.clone());
         let Some(first) = first else { return };
@@ -141,8 +141,8 @@ impl Port {
         self.users.entry(ip).or_default().push(user);
     }
 
-    /// Somebody who has the port at an address that includes this one's, or is included by it. The
-    /// unspecified address of IPv6 includes all of IPv4 too.
+    /// Another user of the port at an overlapping address. The unspecified address of IPv6 includes all of
+    /// IPv4, too.
     fn rival(&self, user: &User) -> Option<&User> {
         let ip = user.address.ip().to_canonical();
         let [first_v4, first_v6] = self.first;
@@ -162,7 +162,7 @@ impl Port {
     }
 }
 
-/// The same for all ways to write a path, as far as the system knows it.
+/// The same path for all spellings, as far as the system knows.
 fn true_path(kind: PathKind, path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let known = match (kind, path.parent(), path.file_name()) {
@@ -175,7 +175,7 @@ fn true_path(kind: PathKind, path: &Path) -> PathBuf {
     known.unwrap_or_else(|| without_detours(&path))
 }
 
-/// Without `..`, as if no folder were a symbolic link: nothing is known about one that is missing.
+/// Removes `..` as if no folder were a symbolic link, because a missing folder is unknown.
 fn without_detours(path: &Path) -> PathBuf {
     let mut straight = PathBuf::new();
     for component in path.components() {

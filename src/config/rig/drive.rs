@@ -1,4 +1,4 @@
-//! What a rig says of a robot that is driven by its computer.
+//! Keys of a robot that its computer drives.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ pub struct DriveConfig {
     pub model: DriveModel,
     /// Highest ground speed of a tread or wheel, m/s.
     pub max_speed_m_s: f64,
-    /// Largest acceleration of a tread or wheel, m/s²; `None` if the lag alone bounds it.
+    /// Largest acceleration of a track or wheel, m/s²; `None` if only the time constant limits it.
     pub max_acceleration_m_s2: Option<f64>,
     /// Time constant of a tread's or wheel's response, seconds, not 0.
     pub lag_s: f64,
@@ -19,11 +19,11 @@ pub struct DriveConfig {
     pub body: DriveBody,
     /// Springs between wheels and body; `None` for rigid wheels.
     pub suspension: Option<Suspension>,
-    /// Where the robot stands at the first instant: x, y, z, metres.
+    /// Position of the robot at the first instant: x, y, z, metres.
     pub position_m: [f64; 3],
-    /// Its heading then, radians.
+    /// Heading at the first instant, radians.
     pub yaw_rad: f64,
-    /// Where twists are taken, if no device of the rig drives the robot.
+    /// Input of twists, if no device of the rig drives the robot.
     pub twist: Option<TwistInput>,
 }
 
@@ -32,12 +32,12 @@ pub struct DriveConfig {
 pub enum DriveModel {
     /// Treads, or wheels that cannot be steered, on both sides.
     SkidSteer {
-        /// From the body's middle to the instantaneous centre of rotation of the left and the right tread,
-        /// to its side, metres.
+        /// Distance from the body's middle to the instantaneous centre of rotation of the left and the right
+        /// track, outward, metres.
         y_icr_m: [f64; 2],
-        /// Both centres are so far ahead of the body's middle, metres.
+        /// Distance of both centres ahead of the body's middle, metres.
         x_icr_m: f64,
-        /// The ground makes the centres vary; `None` if they stay.
+        /// Variation of the centres with the ground; `None` for constant ones.
         variation: Option<IcrVariation>,
     },
     /// Two driven wheels and something that slides or swivels.
@@ -53,17 +53,17 @@ pub enum DriveModel {
         track_m: f64,
         /// Largest angle of the wheel in the middle of the front axle, radians.
         max_steering_rad: f64,
-        /// How fast it turns, rad/s.
+        /// Highest steering rate, rad/s.
         steering_rate_rad_s: f64,
     },
 }
 
-/// How centres of rotation vary with the ground.
+/// Variation of the centres of rotation with the ground.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IcrVariation {
-    /// Standard deviation of their distance, as a share of it.
+    /// Standard deviation of their distance, as a share of the distance.
     pub spread: f64,
-    /// Way over which the ground changes, metres; `None` if it is the same all over.
+    /// Distance over which the ground changes, metres; `None` for uniform ground.
     pub over_m: Option<f64>,
     /// Seed of the random draws.
     pub seed: u64,
@@ -72,11 +72,11 @@ pub struct IcrVariation {
 /// The box that runs into obstacles, above the footprint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriveBody {
-    /// Its top above the ground, metres.
+    /// Top of the body above the ground, metres.
     pub height_m: f64,
-    /// Its bottom above the ground: what is lower is rolled over, metres.
+    /// Bottom of the body above the ground, metres: lower obstacles are driven over.
     pub blocks_above_m: f64,
-    /// Materials of what it drives through, by their names in the scene or in the table of materials.
+    /// Materials that the robot drives through, by their names in the scene or in the table of materials.
     pub drives_through: Vec<String>,
 }
 
@@ -93,12 +93,12 @@ pub struct Suspension {
     pub mass_kg: f64,
 }
 
-/// Where twists are taken: see [`crate::wire::drive_order`].
+/// Input of twists: see [`crate::wire::drive_order`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwistInput {
     /// The UDP address.
     pub listen: SocketAddr,
-    /// After this long without a datagram the robot is told to stand, nanoseconds.
+    /// Time without a datagram after which the robot stops, nanoseconds.
     pub hold_ns: u64,
 }
 
@@ -106,7 +106,7 @@ impl DriveConfig {
     /// The lag when a rig names none, seconds: of the treads of the Andabata paper.
     pub const USUAL_LAG_S: f64 = 0.035;
 
-    /// What a robot of this model is unless a rig says otherwise, with treads of up to 1 m/s.
+    /// Defaults of a robot of this model, with tracks of up to 1 m/s.
     pub fn of(model: DriveModel) -> Self {
         Self {
             model,
@@ -124,7 +124,7 @@ impl DriveConfig {
 }
 
 impl DriveModel {
-    /// Its word in a rig.
+    /// Value of the key in a rig.
     pub fn word(&self) -> &'static str {
         match self {
             Self::SkidSteer { .. } => "skid-steer",
@@ -145,7 +145,7 @@ impl Suspension {
     /// The fastest rate of springs and dampers that is integrated, 1/s.
     pub const FASTEST_PER_S: f64 = 1000.0;
 
-    /// How far the springs give under the body's weight, metres.
+    /// Compression of the springs under the body's weight, metres.
     pub fn static_m(&self) -> f64 {
         // Standard acceleration of free fall, ISO 80000-3.
         self.mass_kg * 9.80665 / (4.0 * self.stiffness_n_m)

@@ -23,8 +23,8 @@ const MODELS: &[(&str, Model)] = &[
     ("ackermann", Model::Ackermann),
 ];
 
-/// Reads what is behind `kind = "drive"`; `position_m` and `yaw_rad` have been read. `rig_seed` is the seed
-/// of a varying ground that names none.
+/// Reads the keys of `kind = "drive"` except `position_m` and `yaw_rad`. `rig_seed` is the default seed of
+/// the ground.
 pub fn drive(
     table: &mut TableReader<'_>,
     position_m: [f64; 3],
@@ -69,7 +69,7 @@ pub fn drive(
     })
 }
 
-/// One number for both sides, or one for the left and one for the right.
+/// One number for both sides, or two for left and right.
 fn sides(field: &Field<'_>, limit: &Limit<f64>) -> Option<[f64; 2]> {
     if field.is_array() { field.numbers(limit) } else { field.number(limit).map(|both| [both; 2]) }
 }

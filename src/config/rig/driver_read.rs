@@ -1,4 +1,4 @@
-//! Who drives the robot of a rig: a drive base among its devices, or twists that are taken; not both.
+//! Source of drive commands in a rig: one drive base, or twists; not both.
 
 use super::cable_read::Cabled;
 use super::{RobotConfig, TrajectoryConfig};
@@ -8,8 +8,8 @@ use crate::toml::reader::{Field, Text};
 const NOTE: &str =
     "limit from the rig format: exactly one source of drive commands, a drive base or `twist`";
 
-/// Refuses a drive base on a robot that is not driven, a second one who drives, and none. `field` is where
-/// faults go.
+/// Rejects a drive base on a robot that is not driven, several sources of drive commands, and a driven robot
+/// without any. Errors are reported at `field`.
 pub(super) fn check(
     devices: &[Option<Cabled>],
     robot: Option<&(RobotConfig, Place)>,

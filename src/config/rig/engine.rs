@@ -9,9 +9,9 @@ use crate::wire::ptp::{DelayMechanism, Transport};
 pub struct EngineConfig {
     /// Ray caster.
     pub caster: CasterChoice,
-    /// Threads that cast rays; `None` takes one per core.
+    /// Threads that cast rays; `None`: one per core.
     pub workers: Option<usize>,
-    /// How far ahead of its due time a packet may be rendered, nanoseconds.
+    /// Time by which a packet may be rendered before it is due, nanoseconds.
     pub render_ahead_ns: u64,
     /// Policy for a packet that is not ready when due.
     pub late: LatePolicy,
@@ -19,39 +19,39 @@ pub struct EngineConfig {
     pub miss_threshold_ns: u64,
     /// Rate of `truth.csv`, Hz.
     pub truth_rate_hz: f64,
-    /// How long before each due time the sender stops sleeping and watches the clock, nanoseconds.
+    /// Time before each due time for which the sender spins, nanoseconds.
     pub spin_ns: u64,
-    /// How long before its due time a datagram is handed to the kernel.
+    /// Time before the due time at which a datagram is submitted to the kernel.
     pub lead: Lead,
-    /// How the kernel schedules the sender.
+    /// Scheduling of the sending thread by the kernel.
     pub scheduler: SchedulerChoice,
-    /// The core that the sender has to itself; any core when left out.
+    /// Core reserved for the sender; `None`: any core.
     pub send_core: Option<usize>,
-    /// The core of a second sender, which sends what the first has not when its core was taken
-    /// away from it; none when left out.
+    /// Core of a standby sender, which sends packets that the first sender missed because it lost its core;
+    /// `None`: no standby.
     pub standby_core: Option<usize>,
-    /// Give datagrams to the kernel ahead of time, with the instant at which they are to leave.
+    /// Submit datagrams to the kernel ahead of time, with launch times.
     pub launch_time: bool,
     /// Source of the times at which datagrams left.
     pub stamps: StampChoice,
-    /// The PTP master that this host is.
+    /// PTP master on this host.
     pub ptp: Option<PtpMasterConfig>,
 }
 
-/// `[engine.ptp]`: this host is a PTP master.
+/// `[engine.ptp]`: settings of a PTP master on this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtpMasterConfig {
-    /// Its address.
+    /// Address of the master.
     pub address: Ipv4Addr,
-    /// Its network interface; that of the address when left out.
+    /// Network interface of the master; `None`: that of the address.
     pub interface: Option<String>,
-    /// Its domain.
+    /// Domain of the master.
     pub domain: u8,
-    /// Its first priority: the lower the better.
+    /// `priority1` of the master: lower is better.
     pub priority_1: u8,
-    /// Transport of its messages.
+    /// Transport of the messages.
     pub transport: Transport,
-    /// Mechanism by which the path delay is measured.
+    /// Mechanism that measures the path delay.
     pub delay: DelayMechanism,
 }
 
@@ -76,8 +76,8 @@ impl Default for EngineConfig {
     }
 }
 
-/// How long before its due time a datagram is handed to the kernel: what the kernel needs to pass it
-/// on.
+/// Time before the due time at which a datagram is submitted to the kernel, to make up for the kernel's
+/// delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lead {
     /// A fixed lead, nanoseconds.
@@ -85,12 +85,12 @@ pub enum Lead {
         /// At most [`Lead::MOST_US`].
         ns: u64,
     },
-    /// What is found for each device from the timestamps of its departures.
+    /// Estimated for each device from the timestamps of its departures.
     Auto,
 }
 
 impl Lead {
-    /// The word for [`Lead::Auto`].
+    /// Value of the key for [`Lead::Auto`].
     pub const AUTO: &'static str = "auto";
     /// The longest, microseconds.
     pub const MOST_US: f64 = 100.0;
@@ -102,7 +102,7 @@ impl Lead {
 }
 
 words!(SchedulerChoice: "fifo" => Fifo, "deadline" => Deadline, "normal" => Normal);
-/// How the kernel schedules the sending thread.
+/// Scheduling of the sending thread by the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchedulerChoice {
     /// `SCHED_FIFO`: before every ordinary thread.
@@ -128,7 +128,7 @@ words!(CasterChoice: "menura" => Menura, "embree" => Embree);
 /// Ray casters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CasterChoice {
-    /// Menura's own tracer.
+    /// Menura's own ray tracer.
     #[default]
     Menura,
     /// Intel's Embree, loaded when the rig is; see `menura_world::world::raycast::embree`.
@@ -139,9 +139,9 @@ words!(LatePolicy: "late" => Late, "drop" => Drop, "thin" => Thin);
 /// Policy for a packet that is not ready when due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LatePolicy {
-    /// Sent as soon as it is ready, counted.
+    /// Send the packet as soon as it is ready, and count it.
     Late,
-    /// Not sent, counted.
+    /// Drop the packet, and count it.
     Drop,
     /// Cast with fewer rays a pulse while rendering falls behind, counted; sent as soon as it is
     /// ready.

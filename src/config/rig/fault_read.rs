@@ -14,14 +14,14 @@ use crate::toml::spec::TableSpec;
 /// Most faults of a rig; one that repeats has a schedule.
 const MAX_FAULTS: usize = 1000;
 
-/// Kind of a fault, before its own keys are read.
+/// Kind of a fault, before the keys of the kind are read.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Wire(WireKind),
     Device(&'static DeviceFaultKind),
 }
 
-/// Every kind by its word, those within devices last.
+/// Every kind by its name; inner faults of devices come last.
 fn kinds(catalogue: &Catalogue) -> Vec<(&'static str, Kind)> {
     let wire = WireKind::WORDS.into_iter().map(|(word, kind)| (word, Kind::Wire(kind)));
     let device = catalogue.device_faults().into_iter().map(|kind| (kind.word, Kind::Device(kind)));
@@ -29,7 +29,7 @@ fn kinds(catalogue: &Catalogue) -> Vec<(&'static str, Kind)> {
 }
 
 impl Kind {
-    /// Whether a device can have it.
+    /// Whether a device can have the fault.
     fn fits(self, device: &DeviceConfig) -> bool {
         match self {
             Self::Wire(kind) => kind.fits(device),
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// Whether a device could have it if it followed a PTP master.
+    /// Whether a device could have the fault if it followed a PTP master.
     fn needs_ptp(self, device: &DeviceConfig) -> bool {
         let kinds = device.profile.family.ptp_faults();
         matches!(self, Self::Device(kind) if kinds.iter().any(|own| own.word == kind.word))
@@ -62,8 +62,8 @@ fn nature(profile: &Profile) -> String {
     format!("{} is {}; {has}", profile.name, profile.product.noun)
 }
 
-/// Reads all faults of a rig; none when the key is not written. `devices` is `None` if they could
-/// not be read, and then nothing is said about them; `seed` is the rig's.
+/// Reads all faults of a rig; none if the key is missing. `devices` is `None` if they could not be read;
+/// references to devices are then not checked. `seed` is the rig's seed.
 pub fn faults(
     field: &Field<'_>,
     devices: Option<&[DeviceConfig]>,
@@ -99,15 +99,14 @@ pub fn faults(
     faults.into_iter().collect()
 }
 
-/// Whether a device can have a fault of each kind that any device of `catalogue` can have: the word of
-/// each that `device` can.
+/// Kinds of faults that a device can have, of all kinds in `catalogue`.
 pub fn kinds_of(device: &DeviceConfig, catalogue: &Catalogue) -> Vec<&'static str> {
     let fitting = kinds(catalogue).into_iter().filter(|(_, kind)| kind.fits(device));
     fitting.map(|(word, _)| word).collect()
 }
 
-/// The keys that a fault of this kind has when `device` has it, with the limits of its firmware: those of
-/// this kind alone, and `stream`. `None` if the device cannot have it.
+/// Keys of a fault of this kind for `device`, with the limits of its firmware: the keys of this kind alone,
+/// and `stream`. `None` if the device cannot have the fault.
 pub fn keys_of(device: &DeviceConfig, word: &str, catalogue: &Catalogue) -> Option<TableSpec> {
     let (_, kind) =
         kinds(catalogue).into_iter().find(|(known, kind)| *known == word && kind.fits(device))?;
@@ -117,12 +116,12 @@ pub fn keys_of(device: &DeviceConfig, word: &str, catalogue: &Catalogue) -> Opti
     }))
 }
 
-/// Reads a fault that begins while a rig runs from its keys in TOML: those of `[[fault]]` without
-/// `start_s` and `period_s`. It begins at the first instant and lasts; beside it, how long it is to last.
-/// `default_name` is its name if it has none.
+/// Reads a fault that is started while a rig runs, from its keys in TOML: those of `[[fault]]` without
+/// `start_s` and `period_s`. Returns the fault, from the first instant without end, and its duration.
+/// `default_name` is used if it has no name.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors in the keys.
 pub fn live_fault(
     text: &str,
     rig: &Rig,
@@ -146,10 +145,10 @@ pub fn live_fault(
     }
 }
 
-/// When a fault begins.
+/// Start of a fault.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Begins {
-    /// At the time that its keys give.
+    /// At the time in its keys.
     AsWritten,
     /// As soon as possible.
     WhileItRuns,
@@ -217,7 +216,7 @@ fn fault(
     })
 }
 
-/// Reads the keys that depend on the kind: its word, what it is, and the only port that it concerns.
+/// Reads the keys that depend on the kind: name, details, and the only affected port.
 fn read_kind(
     kind: Kind,
     table: &mut TableReader<'_>,
@@ -245,7 +244,7 @@ fn read_kind(
     (word, kind, stream)
 }
 
-/// The place of the port that is named, among those of the product.
+/// Index of the named port among those of the product.
 fn stream(field: &Field<'_>, profile: Option<&Profile>) -> Option<usize> {
     if !field.is_written() {
         return None;

@@ -1,4 +1,4 @@
-//! `[[fault]]`: what goes wrong, when and how much.
+//! `[[fault]]`: kind, time and strength of faults.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::rig::schedule::Schedule;
 use crate::time::SimTime;
 use crate::toml::diagnostic::Place;
 
-/// Where limits of a fault come from that nothing else sets.
+/// Origin of a fault's limits that no device sets.
 pub const FORMAT: &str = "the rig format, [[fault]]";
 
 /// One fault of a rig.
@@ -15,32 +15,32 @@ pub const FORMAT: &str = "the rig format, [[fault]]";
 pub struct FaultConfig {
     /// Unique among the rig's faults; names its rows in the log.
     pub name: String,
-    /// The device's place in the rig.
+    /// Index of the device in the rig.
     pub device: usize,
-    /// When.
+    /// Schedule of the fault.
     pub schedule: Schedule,
     /// Seed of the fault's random draws.
     pub seed: u64,
-    /// What.
+    /// Kind of the fault.
     pub kind: FaultKind,
-    /// The place of the only port whose datagrams it concerns; without it all.
+    /// Index of the only affected port; `None`: all ports.
     pub stream: Option<usize>,
     /// The word for the kind in TOML and in the log.
     pub word: &'static str,
-    /// Where the device is named.
+    /// Position in the file at which the device is named.
     pub place: Place,
 }
 
-/// What goes wrong: on the way from a device, or within it.
+/// Kind of a fault: on the wire, or within a device.
 #[derive(Clone, Debug)]
 pub enum FaultKind {
-    /// On its link or its GPS cable.
+    /// A fault of the device's link or of its GPS cable.
     Wire(WireFault),
-    /// Within it; what it is only the device or its sensor knows.
+    /// A fault within the device; only the device or its sensor knows the details.
     Device(Arc<dyn FamilyData>),
 }
 
-/// What goes wrong on the way. Probabilities and rates are 0..=1; each draw is of its own.
+/// Faults on the wire. Probabilities and rates are 0..=1; each event has its own random sample.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WireFault {
     /// Datagrams are lost.
@@ -52,7 +52,7 @@ pub enum WireFault {
     Duplication {
         /// Probability for each datagram.
         probability: f64,
-        /// The copy is this much later, nanoseconds.
+        /// Delay of the copy, nanoseconds.
         after_ns: u64,
     },
     /// Datagrams are held back and overtaken.
@@ -62,7 +62,7 @@ pub enum WireFault {
         /// Number of packets.
         by_packets: u32,
     },
-    /// Datagrams or telegrams are late. With jitter, datagrams may overtake each other.
+    /// Datagrams or telegrams are delayed. With jitter, datagrams may overtake each other.
     Delay {
         /// Probability for each datagram.
         probability: f64,
@@ -75,7 +75,7 @@ pub enum WireFault {
     Truncation {
         /// Probability for each datagram.
         probability: f64,
-        /// To this length; to any shorter one when left out.
+        /// Length after the cut; `None`: any shorter length.
         to_bytes: Option<usize>,
     },
     /// Bits of datagrams are flipped.
@@ -97,18 +97,18 @@ pub enum WireFault {
     FramingBreaks {
         /// Probability for each byte.
         probability: f64,
-        /// For how many bits.
+        /// Number of bits for which the line is held low.
         length_bits: u32,
     },
-    /// Nothing passes, either way.
+    /// The link carries nothing in either direction.
     LinkDown,
-    /// A receiver's time pulse does not come, neither on its link nor on its cables.
+    /// The PPS of a GNSS receiver is missing, on its link and its cables.
     PpsLoss,
-    /// Neither pulse nor bytes come to a device by its `gps_cable`.
+    /// Neither PPS nor bytes reach a device by its `gps_cable`.
     GpsCableDown,
     /// The caster of a base closes every connection.
     CasterGone,
-    /// The caster of a base sends nothing to those who are connected.
+    /// The caster of a base sends nothing to connected clients.
     CasterSilent,
     /// The caster of a base has no stream of its name any more.
     CasterUnmounted,
@@ -122,16 +122,16 @@ pub enum WireFault {
 /// A fault within a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timed<K> {
-    /// Its place in the rig.
+    /// Index of the fault in the rig.
     pub fault: usize,
-    /// When.
+    /// Schedule of the fault.
     pub schedule: Schedule,
-    /// What.
+    /// Kind of the fault.
     pub kind: K,
 }
 
 impl<K> Timed<K> {
-    /// Whether it is there at `at`.
+    /// Whether the fault is active at `at`.
     pub fn is_on(&self, at: SimTime) -> bool {
         self.schedule.window_at(at).is_some()
     }

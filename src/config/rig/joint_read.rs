@@ -17,7 +17,7 @@ use crate::toml::reader::{Field, Limit, TableReader, Text};
 
 /// Carrier of a joint or a device that names no joint.
 const BODY: &str = "body";
-/// Most joints of a rig, and most of them one behind another: each is worked out at every firing.
+/// Largest number of joints, and of joints in one chain: each is computed at every firing.
 const MAX_JOINTS: usize = 64;
 const MAX_DEPTH: usize = 8;
 /// Most rows of a table.
@@ -25,14 +25,14 @@ const MAX_ROWS: usize = 10_000;
 /// The longest that a table or a swing may last, seconds.
 const LONGEST_S: f64 = 1e6;
 
-/// A joint that has been read, but for what carries it.
+/// A joint without its parent.
 struct Read {
     name: Option<Text>,
     parent: Option<Text>,
     joint: Option<JointConfig>,
 }
 
-/// Reads all joints of a rig; none when the key is not written.
+/// Reads all joints of a rig; none if the key is missing.
 pub(crate) fn joints(field: &Field<'_>) -> Option<Vec<Arc<JointConfig>>> {
     if !field.is_written() {
         return Some(Vec::new());
@@ -96,7 +96,7 @@ fn is_carried_by(joint: usize, carrier: usize, parents: &[Option<usize>]) -> boo
     carriers.take(parents.len()).any(|above| above == carrier)
 }
 
-/// The place of a joint among `names`; reports a fault if it is none of them.
+/// Index of a joint in `names`; reports an error if there is none.
 fn joint_named(field: &Field<'_>, text: &Text, names: &[&str]) -> Option<usize> {
     let found = names.iter().position(|name| *name == text.value);
     if found.is_none() {
@@ -119,9 +119,9 @@ struct Units {
     name: &'static str,
     rate_name: &'static str,
     acceleration_name: &'static str,
-    /// One of what is written, in what is stored.
+    /// Factor from the written unit to the stored one.
     scale: f64,
-    /// How far a position may be from zero, in what is written; rates by the second.
+    /// Largest distance of a position from zero, in the written unit; for rates, per second.
     most: f64,
     most_rate: f64,
 }
@@ -257,7 +257,7 @@ fn axis(field: &Field<'_>) -> Option<[f64; 3]> {
     Some(axis.normalize().to_array())
 }
 
-/// `Some(None)` of a joint without end stops.
+/// `Some(None)` for a joint without end stops.
 fn limits(field: &Field<'_>, units: &Units) -> Option<Option<([f64; 2], Place)>> {
     if !field.is_written() {
         return Some(None);
@@ -273,7 +273,7 @@ fn limits(field: &Field<'_>, units: &Units) -> Option<Option<([f64; 2], Place)>>
     Some(Some(([low, high].map(|x| x * units.scale), place)))
 }
 
-/// Reports a joint's motion beyond its limits.
+/// Reports a motion beyond the joint's limits.
 fn stay_within(
     joint: &JointConfig,
     [low, high]: [f64; 2],
@@ -325,7 +325,7 @@ const KINDS: [(&str, Kind); 4] = [
     ("commanded", Kind::Commanded),
 ];
 
-/// Reads `motion`, and returns its place.
+/// Reads `motion`; also returns its position in the file.
 fn motion(mut table: TableReader<'_>, units: &Units) -> Option<(JointMotion, Place)> {
     let kind = table.required("kind").choice(&KINDS, FORMAT)?;
     let place = table.place().clone();
@@ -411,8 +411,8 @@ fn rows(field: &Field<'_>, units: &Units) -> Option<Vec<[f64; 2]>> {
     Some(rows)
 }
 
-/// The joint that `parent` of a mount names, by its place; `joints` is `None` if they could not be read, and
-/// then nothing is said about them. `Some(None)` is the body.
+/// The joint that `parent` of a mount names, by index; `joints` is `None` if they could not be read, and the
+/// name is then not checked. `Some(None)` is the body.
 pub(crate) fn carrier(
     field: &Field<'_>,
     joints: Option<&[Arc<JointConfig>]>,
@@ -425,8 +425,8 @@ pub(crate) fn carrier(
     Some(Some((index, Arc::clone(&joints[index]))))
 }
 
-/// Tells of a device that does with joints what it cannot do: `on` is the joint it sits on, and `place`
-/// where its mount, or the device, is written.
+/// Reports a device that cannot be used with its joint: `on` is the joint that carries it, and `place` the
+/// position of its mount, or of the device.
 pub(crate) fn check_role(
     product: &Product,
     name: &str,
@@ -448,7 +448,7 @@ pub(crate) fn check_role(
         .fault(place.fault(title, label).note(format!("limit from the product: {}", product.noun)));
 }
 
-/// Tells of joints that nobody commands, or several devices, and of those that two faults hold.
+/// Reports joints that no device or several devices command, and joints that two faults hold.
 pub(crate) fn check_commands(
     joints: &[Arc<JointConfig>],
     devices: &[DeviceConfig],

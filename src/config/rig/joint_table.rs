@@ -1,10 +1,10 @@
 //! The smooth curve through the rows of a joint's table.
 //!
-//! It is the cubic spline through the rows: position, rate and acceleration are continuous, and at the
-//! time of a row the position is that of the row. Nothing is smoothed away; between two rows the curve
-//! may go beyond both. It begins and ends at rest. A table that repeats joins its last row to its first
-//! with the same rate and acceleration; if the last row is a whole number of turns, or any distance, from
-//! the first, each round goes on from where the one before ended.
+//! The curve is the cubic spline through the rows: position, rate and acceleration are continuous, and the
+//! curve passes through each row. Nothing is smoothed; between two rows the curve may leave their range. It
+//! begins and ends at rest. A repeated table joins its last row to its first with equal rate and
+//! acceleration. If the last row is a whole number of turns, or any distance, from the first, each cycle
+//! continues from the end of the one before.
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +103,7 @@ fn clamped_rates(rows: &[[f64; 2]]) -> Vec<f64> {
     [0.0].into_iter().chain(inner).chain([0.0]).collect()
 }
 
-/// As [`clamped_rates`], of a curve whose end is its beginning.
+/// Like [`clamped_rates`], for a closed curve.
 fn cyclic_rates(rows: &[[f64; 2]]) -> Vec<f64> {
     let count = rows.len() - 1;
     let (first, last) = (rows[0], rows[count]);
@@ -168,7 +168,7 @@ struct Equation {
     right: f64,
 }
 
-/// That the acceleration before the middle of three rows is that after it.
+/// Equation: the acceleration before the middle of three rows equals that after it.
 fn equation(before: [f64; 2], row: [f64; 2], after: [f64; 2]) -> Equation {
     let (left, right) = (row[0] - before[0], after[0] - row[0]);
     let slopes = [(row[1] - before[1]) / left, (after[1] - row[1]) / right];
@@ -180,10 +180,10 @@ fn equation(before: [f64; 2], row: [f64; 2], after: [f64; 2]) -> Equation {
     }
 }
 
-/// Equations of which each has its neighbours' unknowns alone, solved from the top down (Thomas).
+/// A tridiagonal system of equations, solved by the Thomas algorithm.
 #[derive(Default)]
 struct Tridiagonal {
-    /// What stands above the diagonal, and on the right, once the diagonal is 1.
+    /// Coefficients above the diagonal, and right-hand sides, after the diagonal is scaled to 1.
     rows: Vec<[f64; 2]>,
 }
 

@@ -1,4 +1,4 @@
-//! `[[joint]]`: what turns or slides between the robot's body and its devices.
+//! `[[joint]]`: parts that turn or slide between the robot's body and its devices.
 
 use super::joint_table::JointTable;
 use crate::frames::{Body, Transform};
@@ -8,27 +8,27 @@ use crate::toml::diagnostic::Place;
 /// Origin of a joint's limits where no product sets them.
 pub const FORMAT: &str = "the rig format, [[joint]]";
 
-/// One joint of a rig. Positions are radians of a joint that turns and metres of one that slides; at
-/// zero the axes of what it moves are those in which its own axis is written.
+/// One joint of a rig. Positions are radians for a joint that turns and metres for one that slides. At
+/// position zero the moved axes coincide with those in which the joint's axis is written.
 #[derive(Clone, Debug)]
 pub struct JointConfig {
     /// Unique among the rig's joints.
     pub name: String,
-    /// The joint that carries it, by its place in the rig; `None` for the body.
+    /// Index of the joint that carries this joint; `None` for the body.
     pub parent: Option<usize>,
-    /// Where it stands on what carries it.
+    /// Pose of the joint on its parent.
     pub parent_from_joint: Transform<Body, Body>,
-    /// The direction of its axis there, of length 1.
+    /// Direction of the joint's axis there, of length 1.
     pub axis: [f64; 3],
     /// Kind of the joint.
     pub kind: JointKind,
     /// The lowest and the highest position; `None` for a joint without end stops.
     pub limits: Option<[f64; 2]>,
-    /// Its position at the first instant; the middle of a sine.
+    /// Position at the first instant; of a sine, its middle.
     pub start: f64,
-    /// How the joint is moved.
+    /// Motion of the joint.
     pub motion: JointMotion,
-    /// Where its name is written.
+    /// Position of its name in the file.
     pub place: Place,
 }
 
@@ -36,23 +36,23 @@ words!(JointKind: "revolute" => Revolute, "prismatic" => Prismatic);
 /// Kind of a joint's motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointKind {
-    /// It turns about its axis, right-handed.
+    /// The joint turns about its axis, right-handed.
     Revolute,
-    /// It slides along its axis.
+    /// The joint slides along its axis.
     Prismatic,
 }
 
 /// How a joint moves, in radians or metres and seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JointMotion {
-    /// From its start at one rate, for ever.
+    /// Constant rate from the start position, without end.
     ConstantRate {
-        /// Positive turns right-handed about the axis, or slides along it.
+        /// Rate; positive turns right-handed about the axis, or slides along it.
         rate: f64,
     },
-    /// A sine about its start.
+    /// A sine around the start position.
     Sine {
-        /// From the middle to either end.
+        /// Amplitude: from the middle to either end.
         amplitude: f64,
         /// Period of a whole swing, seconds.
         period_s: f64,
@@ -70,26 +70,26 @@ pub enum JointMotion {
     },
 }
 
-/// A fault of a device: the joint on which it sits is held, and let go when the window closes.
+/// A fault of a device that holds the joint which carries it, and releases it when the window closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JointJam {
-    /// Time from its speed to rest, and after the window back to its speed, nanoseconds.
+    /// Time from full rate to rest, and back after the window, nanoseconds.
     pub stops_within_ns: u64,
 }
 
-/// When and how a joint is held.
+/// A fault that holds a joint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jam {
-    /// The fault's place in the rig.
+    /// Index of the fault in the rig.
     pub fault: usize,
-    /// When.
+    /// Schedule of the fault.
     pub schedule: Schedule,
-    /// How.
+    /// Details of the fault.
     pub jam: JointJam,
 }
 
 impl JointConfig {
-    /// Whether a device moves it.
+    /// Whether a device commands the joint.
     pub fn is_commanded(&self) -> bool {
         matches!(self.motion, JointMotion::Commanded { .. })
     }
@@ -124,7 +124,7 @@ impl JointConfig {
         }
     }
 
-    /// The lowest and the highest position that its motion leads to, if it does not go on for ever.
+    /// Lowest and highest position of the motion, unless it goes on without end.
     pub fn reach(&self) -> Option<[f64; 2]> {
         match &self.motion {
             JointMotion::ConstantRate { rate } => (*rate == 0.0).then_some([self.start; 2]),

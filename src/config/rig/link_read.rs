@@ -108,8 +108,8 @@ fn controls(
     read.into_iter().collect()
 }
 
-/// Reads one control: `None` if it has no address, `Some(None)` if that is wrong. A port takes
-/// the next number of `ports`, whether it has an address or not. Those that are the device's `own` sources are claimed.
+/// Reads one control: `None` without an address, `Some(None)` with a wrong one. Each port takes the next
+/// number of `ports`, with or without an address. A port in the device's `own` sources is claimed.
 fn control_of(
     control: &Control,
     ports: &mut impl Iterator<Item = u8>,
@@ -146,7 +146,7 @@ fn control_of(
     })
 }
 
-/// Reads a serial line, whatever carries it.
+/// Reads a serial line of any carrier.
 fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     let kinds = kinds_of(Interface::Line);
     let written = table.written_among(kinds);
@@ -237,7 +237,7 @@ fn listening(field: &Field<'_>, claims: &Claims<'_>) -> Option<SocketAddr> {
     Some(address)
 }
 
-/// One address, or two.
+/// Reads one address, or two.
 fn server(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<Vec<SocketAddr>> {
     let example = "[\"127.0.0.1:2111\", \"127.0.0.1:2112\"]";
     let field = table.required("tcp").such_as(example);
@@ -308,7 +308,7 @@ fn udp(
     Some(LinkConfig::Udp { udp, further_ports })
 }
 
-/// Where the datagrams of a product's further ports leave from, if those of the first leave from `from`.
+/// Source addresses of a product's further ports, if the first port sends from `from`.
 fn further_sources(from: SocketAddr, profile: Option<&Profile>) -> Vec<SocketAddr> {
     if from.port() == 0 {
         // A source port that the rig leaves open for the first is left open for the others too.
@@ -373,7 +373,7 @@ mod tests {
         },
     ];
 
-    /// What a link with these keys gives to a product that has all of [`CONTROLS`], and the faults.
+    /// The controls that a link with these keys gives to a product with all of [`CONTROLS`], and the errors.
     fn read(text: &str) -> (Option<Vec<ControlConfig>>, String) {
         let faults = Faults::default();
         let node = parse_toml(&SourceFile::new("rig.toml", text, ""), &faults).unwrap();

@@ -1,4 +1,4 @@
-//! A bench: the world, the robot, its devices and how they are wired.
+//! A rig: the world, the robot, its devices and their connections.
 
 mod cable_read;
 mod claims;
@@ -62,21 +62,21 @@ pub use scene_parameters::{
 /// A checked rig.
 #[derive(Clone, Debug)]
 pub struct Rig {
-    /// The file's path as given, or `default rig`.
+    /// Path of the file as given, or `default rig`.
     pub name: String,
-    /// Its text, without overrides.
+    /// Text of the file, without overrides.
     pub source: Arc<SourceFile>,
     /// Seed of every random draw.
     pub seed: u64,
-    /// Device time of the first instant; `None` takes the host's clock.
+    /// Device time of the first instant; `None`: the host's clock.
     pub start_utc: Option<jiff::Timestamp>,
-    /// Where World stands on Earth.
+    /// Position of the World frame on Earth.
     pub origin: Geodetic,
     /// The scene.
     pub world: WorldConfig,
     /// The robot's motion.
     pub robot: RobotConfig,
-    /// What turns or slides between the robot's body and devices, in the rig's order.
+    /// Joints between the robot's body and devices, in the rig's order.
     pub joints: Vec<Arc<JointConfig>>,
     /// Settings of the engine.
     pub engine: EngineConfig,
@@ -88,33 +88,32 @@ pub struct Rig {
     pub stimuli: Vec<StimulusConfig>,
     /// Responses of the robot to stimuli.
     pub responses: Vec<ResponseConfig>,
-    /// Where things were written, for faults that show only when a file is loaded.
+    /// Positions in the file, for errors that appear only when another file is loaded.
     pub places: RigPlaces,
 }
 
-/// Where a rig names what is loaded later.
+/// Positions in a rig of names of files that are loaded later.
 #[derive(Clone, Debug)]
 pub struct RigPlaces {
     /// The value of `world.scene`.
     pub scene: Place,
-    /// The value of `robot.trajectory`, or of its `path`.
+    /// Position of `robot.trajectory`, or of its `path`.
     pub trajectory: Place,
-    /// The value of `engine.caster`, if it is written.
+    /// Position of `engine.caster`, if it is written.
     pub caster: Option<Place>,
 }
 
-/// The rig that runs when none is given.
+/// Text of the default rig.
 const DEFAULT_RIG: &str = include_str!("default-rig.toml");
 
-/// No rig is longer than this.
+/// Largest size of a rig, bytes.
 const MAX_RIG_BYTES: u64 = 8 << 20;
 
 impl Rig {
     /// Reads the rig at `path` with `overrides` applied to it.
     ///
     /// # Errors
-    /// Everything that is wrong with it, with the profiles and calibrations it names, and with
-    /// the overrides.
+    /// All errors in the rig, in the profiles and calibrations that it names, and in the overrides.
     pub fn load(
         path: &Path,
         overrides: &[Override],
@@ -129,8 +128,7 @@ impl Rig {
             .map_err(|why| Diagnostic::new(format!("cannot read rig `{name}`: {why}")).into())
     }
 
-    /// The rig that runs when none is given: a robot with all kinds of sensors circles in the
-    /// courtyard.
+    /// The default rig: a robot with all kinds of sensors circles in the courtyard.
     ///
     /// # Errors
     /// Everything that is wrong with the overrides.
@@ -138,11 +136,11 @@ impl Rig {
         Self::parse("default rig", DEFAULT_RIG, Path::new(""), overrides, catalogue)
     }
 
-    /// The rig at `path`, or [`Rig::default_rig`], as a rig file in which every default is written and no
-    /// short form; relative paths stay as they are.
+    /// The rig at `path`, or [`Rig::default_rig`], as a rig file with every default and without short forms;
+    /// relative paths stay as they are.
     ///
     /// # Errors
-    /// As [`Rig::load`].
+    /// See [`Rig::load`].
     pub fn complete_text(
         path: Option<&Path>,
         overrides: &[Override],
@@ -160,11 +158,10 @@ impl Rig {
         DEFAULT_RIG
     }
 
-    /// Reads a rig from its text, which messages call `name`; relative paths in it start at
-    /// `base_dir`.
+    /// Reads a rig from its text. Messages call it `name`; relative paths start at `base_dir`.
     ///
     /// # Errors
-    /// As [`Rig::load`].
+    /// See [`Rig::load`].
     pub fn parse(
         name: &str,
         text: &str,
@@ -185,7 +182,7 @@ pub struct WorldConfig {
     pub objects: Vec<ObjectConfig>,
     /// Weather.
     pub weather: WeatherConfig,
-    /// What things are called in the truth; the first rule that fits holds.
+    /// Rules for labels in the ground truth; the first matching rule applies.
     pub labels: Vec<LabelRule>,
 }
 
@@ -211,11 +208,11 @@ pub enum SceneSource {
     Rods(RodsParameters),
     /// Grass and a fence before walls.
     MeadowWall(MeadowWallParameters),
-    /// The paper's stand of cylinders.
+    /// The stand of cylinders from the paper.
     GrassStand(GrassStandParameters),
     /// A potted shrub.
     Shrub(ShrubParameters),
-    /// A street with what is not matt.
+    /// A street with specular, transparent and retroreflective surfaces.
     Street(StreetParameters),
     /// A field to drive across.
     AndabataField(AndabataFieldParameters),
@@ -237,7 +234,7 @@ pub enum SceneSource {
 pub struct RobotConfig {
     /// Motion of the robot.
     pub trajectory: TrajectoryConfig,
-    /// Take z, roll and pitch from the terrain.
+    /// Take height, roll and pitch from the terrain.
     pub follow_ground: bool,
     /// Between front and rear, and between left and right wheels, metres.
     pub footprint_m: [f64; 2],
@@ -262,16 +259,17 @@ impl SceneSource {
 }
 
 impl RobotConfig {
-    /// The footprint when a rig names none, metres.
+    /// Default footprint, metres.
     pub const USUAL_FOOTPRINT_M: [f64; 2] = [0.6, 0.5];
 
-    /// Something that moves so, with the usual footprint.
+    /// A moving body with this trajectory and the default footprint.
     pub fn new(trajectory: TrajectoryConfig, follow_ground: bool) -> Self {
         Self { trajectory, follow_ground, footprint_m: Self::USUAL_FOOTPRINT_M }
     }
 }
 
-/// Where the robot goes. Angles in radians, World frame; motion starts at the first instant.
+/// Trajectory of the robot or of an object. Angles in radians, World frame; motion starts at the first
+/// instant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrajectoryConfig {
     /// Does not move.
@@ -298,7 +296,7 @@ pub enum TrajectoryConfig {
         radius_m: f64,
         /// Speed, m/s; negative runs clockwise.
         speed_m_s: f64,
-        /// Where on the circle it starts, radians from east.
+        /// Start position on the circle, radians from east.
         start_angle_rad: f64,
     },
     /// Along a sine's half wave and back to the line, for ever: y = amplitude * sin(pi x / length).
@@ -320,16 +318,17 @@ pub enum TrajectoryConfig {
         points_m: Vec<[f64; 3]>,
         /// Speed along the path, m/s.
         speed_m_s: f64,
-        /// Back to the first point and on, for ever; else it stops at the last.
+        /// Whether the path leads back to its first point and repeats; otherwise the motion stops at the last
+        /// point.
         closed: bool,
     },
     /// A recorded trajectory.
     File {
         /// TUM `.txt`/`.tum`, `.csv`, `.gpx`, `.vprp`; relative to the rig file's folder.
         path: PathBuf,
-        /// For files whose times are not to be trusted: drive the path at this speed instead.
+        /// Speed for files without reliable times.
         speed_m_s: Option<f64>,
-        /// Start again at the end.
+        /// Whether the trajectory restarts at its end.
         closed: bool,
     },
     /// Poses that another simulator sends during the run.
@@ -341,7 +340,7 @@ pub enum TrajectoryConfig {
 /// `trajectory = { kind = "feed", … }`: see [`crate::wire::feed`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeedConfig {
-    /// Where datagrams are taken.
+    /// Address that receives datagrams.
     pub listen: SocketAddr,
     /// After this long without one the body is held, nanoseconds.
     pub hold_after_ns: u64,
@@ -351,7 +350,7 @@ pub struct FeedConfig {
     pub yaw_rad: f64,
 }
 
-/// A device's place in its rig.
+/// Index of a device in its rig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceId(pub usize);
 
@@ -362,26 +361,26 @@ pub struct DeviceConfig {
     pub name: String,
     /// The firmware.
     pub profile: Arc<Profile>,
-    /// The joint that carries it, with its place in the rig; `None` on the body itself.
+    /// The joint that carries the device, with its index; `None` for the body.
     pub on: Option<(usize, Arc<JointConfig>)>,
-    /// Where it sits on the robot's body, or on what the joint moves.
+    /// Pose on the robot's body, or on the moved part of the joint.
     pub body_from_sensor: Transform<Body, Sensor>,
-    /// Link to which its bytes go.
+    /// Link of the device.
     pub link: LinkConfig,
-    /// Where else it listens to its hosts.
+    /// Further addresses at which the device receives host commands.
     pub controls: Vec<ControlConfig>,
-    /// The device whose PPS and serial port it hears by a cable; of a rover, the base whose corrections
-    /// it has; of a further line, the receiver.
+    /// The device at the other end of the cable: the source of PPS and serial output; for a rover, its base;
+    /// for a further line, the GNSS receiver.
     pub cable_from: Option<DeviceId>,
-    /// What comes by the cable.
+    /// Signals of the cable.
     pub cable: CableKind,
     /// Ports of the device to which further devices of the rig are lines.
     pub further_lines: Vec<u8>,
-    /// The caster that hands out what it sends.
+    /// Caster that serves this device's messages.
     pub caster: Option<CasterConfig>,
-    /// The caster that it has corrections from.
+    /// Caster from which the device gets corrections.
     pub ntrip: Option<NtripConfig>,
-    /// It asks for samples in series that are no longer, nanoseconds: how many at once changes no value.
+    /// Longest series of samples in one request, nanoseconds. It changes no value.
     pub longest_series_ns: u64,
     /// Settings in the rig, which only its family understands.
     pub settings: Arc<dyn FamilyData>,
@@ -390,46 +389,46 @@ pub struct DeviceConfig {
 impl DeviceConfig {
     /// The usual [`DeviceConfig::longest_series_ns`].
     pub const LONGEST_SERIES_NS: u64 = 10_000_000;
-    /// The same where a host moves the robot, whose motion is known no further than
-    /// `engine.render_ahead_ms` ahead: nobody could measure a series that ends later.
+    /// The same limit if a host moves the robot. Its motion is known only `engine.render_ahead_ms` ahead, so
+    /// a longer series could not be measured.
     pub const LONGEST_SERIES_DRIVEN_NS: u64 = 2_000_000;
 
-    /// Whether it is nothing but a line to a port of another device.
+    /// Whether the device is only a line to a port of another device.
     pub fn is_line(&self) -> bool {
         matches!(self.cable, CableKind::Line(_))
     }
 
-    /// The address of its own at which it speaks PTP, if it does.
+    /// The device's own address for PTP, if it uses PTP.
     pub fn ptp_address(&self) -> Option<Ipv4Addr> {
         let speaks = self.profile.family.speaks_ptp(&*self.settings);
         self.link.own_address().filter(|_| speaks)
     }
 
-    /// The unit's settings, if it is of the family whose settings are an `S`.
+    /// Settings of the family whose settings are of type `S`; `None` for other families.
     pub fn settings<S: 'static>(&self) -> Option<&S> {
         self.settings.get()
     }
 }
 
-/// What a cable from another device carries.
+/// Signals that a cable from another device carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CableKind {
-    /// PPS, and what leaves by the link.
+    /// PPS, and the output of the link.
     #[default]
     Link,
-    /// What leaves by this port.
+    /// Output of this port.
     Port(u8),
-    /// What leaves by this port; the device is nothing but the line to it, and its hosts speak to the
-    /// device that it leads to.
+    /// Output of this port. The device is only the line to it, and its hosts send to the receiver at the
+    /// other end.
     Line(u8),
 }
 
-/// Where a device's bytes go.
+/// Link of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LinkConfig {
     /// `link = { udp = { … } }`: datagrams.
     Udp {
-        /// Where those of the product's first port go.
+        /// Settings of the product's first port.
         udp: UdpOptions,
         /// Destination ports of the product's further ports, on the same host.
         further_ports: Vec<u16>,
@@ -441,7 +440,7 @@ pub enum LinkConfig {
 }
 
 impl LinkConfig {
-    /// Where datagrams go; `None` for a link that has none.
+    /// Destination of datagrams; `None` for other links.
     pub fn datagram_host(&self) -> Option<HostAddress> {
         match self {
             Self::Udp { udp, further_ports } => {
@@ -452,7 +451,7 @@ impl LinkConfig {
         }
     }
 
-    /// Its datagrams' settings; `None` for a link that has none.
+    /// Settings of datagrams; `None` for other links.
     pub fn udp(&self) -> Option<&UdpOptions> {
         match self {
             Self::Udp { udp, .. } => Some(udp),
@@ -460,7 +459,7 @@ impl LinkConfig {
         }
     }
 
-    /// The IPv4 address that only this device has, as far as the rig says.
+    /// IPv4 address of this device alone, if the rig sets one.
     pub fn own_address(&self) -> Option<Ipv4Addr> {
         match self.udp()?.from?.ip() {
             IpAddr::V4(ip) if !ip.is_unspecified() => Some(ip),
@@ -468,7 +467,7 @@ impl LinkConfig {
         }
     }
 
-    /// The link in messages, without what only the open link knows.
+    /// Text of the link for messages, without facts that only the open link has.
     pub fn describe(&self) -> String {
         match self {
             Self::Udp { udp, .. } => format!("udp {}", udp.to),
@@ -503,30 +502,30 @@ impl LineConfig {
     }
 }
 
-/// A way to a device beside its link, under the key that its product gives it.
+/// A further input of a device, under the key that its product defines.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlConfig {
-    /// `"ADDRESS:PORT"`: where its web interface is.
+    /// `"ADDRESS:PORT"`: address of the web interface.
     Web(SocketAddr),
-    /// `"ADDRESS:PORT"`: where hosts give commands by TCP.
+    /// `"ADDRESS:PORT"`: address for commands by TCP.
     Commands {
-        /// Address at which it listens.
+        /// Address of the server.
         address: SocketAddr,
-        /// What [`crate::wire::port::Peer::port`] is of those who connect.
+        /// [`crate::wire::port::Peer::port`] of connected hosts.
         port: u8,
     },
-    /// `"ADDRESS:PORT"`: where hosts give commands by UDP.
+    /// `"ADDRESS:PORT"`: address for commands by UDP.
     Datagrams {
-        /// Address at which it listens.
+        /// Address of the server.
         address: SocketAddr,
-        /// What [`crate::wire::port::Peer::port`] is of those who speak to it.
+        /// [`crate::wire::port::Peer::port`] of hosts that send to this address.
         port: u8,
-        /// Whether it hears what hosts broadcast to the port.
+        /// Whether the port receives broadcasts.
         hears_broadcasts: bool,
-        /// Whether it answers such hosts by broadcast; else it answers them alone.
+        /// Whether broadcasts are answered by broadcast instead of unicast.
         answers_all: bool,
     },
-    /// `{ pty = "PATH" }`: the serial line it takes commands from.
+    /// `{ pty = "PATH" }`: serial line for commands.
     Line(LineConfig),
 }
 

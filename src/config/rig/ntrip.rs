@@ -22,11 +22,11 @@ pub struct Login {
 /// A caster that hands out what a base sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CasterConfig {
-    /// Where it listens.
+    /// Address of the caster.
     pub listen: SocketAddr,
     /// The name of the stream.
     pub mount_point: String,
-    /// What clients must know, if anything.
+    /// Login that clients need, if any.
     pub login: Option<Login>,
 }
 
@@ -35,17 +35,17 @@ pub struct CasterConfig {
 pub struct NtripConfig {
     /// Name or address of the caster's host.
     pub host: String,
-    /// Its TCP port.
+    /// TCP port of the caster.
     pub port: u16,
     /// The name of the stream.
     pub mount_point: String,
-    /// What the caster wants to know.
+    /// Login for the caster.
     pub login: Option<Login>,
-    /// How often the rover's GGA is sent to the caster; `None` for never.
+    /// Period in which the rover's GGA is sent to the caster; `None`: never.
     pub gga_every_ns: Option<u64>,
 }
 
-/// Reads `caster`; without `mount_point` its name is empty.
+/// Reads `caster`; without `mount_point`, the name is empty.
 pub(super) fn caster(field: &Field<'_>, claims: &Claims<'_>) -> Option<CasterConfig> {
     let mut table = field.table("a caster")?;
     let listen = socket(&table.required("listen").such_as("\"127.0.0.1:2101\""));

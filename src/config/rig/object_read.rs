@@ -1,4 +1,4 @@
-//! Reads `[[world.object]]`: things that move.
+//! Reads `[[world.object]]`: moving objects.
 
 use super::parts::file_name;
 use glam::{DAffine3, DMat3, DVec3};
@@ -15,13 +15,13 @@ const FORMAT: &str = "the rig format, [[world.object]]";
 const TRAJECTORY_EXAMPLE: &str = "{ kind = \"line\", speed_m_s = 20.0 }";
 const MESH_POSE_EXAMPLE: &str = "{ roll_pitch_yaw_deg = [0.0, 0.0, 90.0] }";
 
-/// Most objects of a world, each of which is looked at for every pulse.
+/// Largest number of objects; each is tested for every pulse.
 const MAX_OBJECTS: usize = 1000;
 
 /// Extensions of mesh files.
 const MESH_EXTENSIONS: [&str; 5] = ["gltf", "glb", "obj", "ply", "stl"];
 
-/// Reads all objects of `[world]`; none when the key is not written.
+/// Reads all objects of `[world]`; none if the key is missing.
 pub fn objects(field: &Field<'_>) -> Option<Vec<ObjectConfig>> {
     if !field.is_written() {
         return Some(Vec::new());
@@ -135,7 +135,7 @@ fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, crate::toml::diagnos
     Some((ObjectBody::File { path, body_from_mesh }, text.place))
 }
 
-/// Keys of the other sort of body.
+/// Rejects keys of other bodies.
 fn refuse(table: &mut TableReader<'_>, keys: [&'static str; 2], why: &str) {
     for key in keys {
         if let Some(place) = table.take_unlisted(key) {
@@ -144,7 +144,7 @@ fn refuse(table: &mut TableReader<'_>, keys: [&'static str; 2], why: &str) {
     }
 }
 
-/// Where a mesh lies on the body, as a mount on the robot.
+/// Pose of a mesh on the body, in the form of a mount on the robot.
 fn mesh_pose(mut table: TableReader<'_>) -> DAffine3 {
     let reach = Limit::new(-1000.0..=1000.0, "m", FORMAT);
     let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");

@@ -7,19 +7,19 @@ use glam::DAffine3;
 use crate::rig::RobotConfig;
 use crate::toml::diagnostic::Place;
 
-/// A rigid thing with a motion of its own. Its body frame is forward-left-up; built-in bodies
-/// stand on the frame's origin.
+/// A rigid object with its own motion. Its body frame is forward-left-up; built-in bodies stand on the
+/// frame's origin.
 #[derive(Clone, Debug)]
 pub struct ObjectConfig {
     /// Unique in the rig; names files.
     pub name: String,
     /// Shape and material.
     pub body: ObjectBody,
-    /// Where it goes, in the robot's terms.
+    /// Motion, in the form of the robot's.
     pub motion: RobotConfig,
-    /// Where the rig names the body.
+    /// Position of the body's name in the rig.
     pub body_place: Place,
-    /// Where the rig names the trajectory, or its file.
+    /// Position of the trajectory, or of its file name, in the rig.
     pub trajectory_place: Place,
 }
 
@@ -58,7 +58,7 @@ pub enum ObjectShape {
 }
 
 impl ObjectShape {
-    /// The words that a rig uses for shapes.
+    /// Names of shapes in a rig.
     pub const WORDS: [(&'static str, Self); 4] = [
         ("box", Self::Box),
         ("cylinder", Self::Cylinder),

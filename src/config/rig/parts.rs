@@ -1,4 +1,4 @@
-//! What several tables of a rig have in common: names, seeds, addresses.
+//! Common parts of several tables of a rig: names, seeds, addresses.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::toml::reader::{Field, Limit, Text, nearest};
 /// Origin of a rig's limits where no product sets them.
 pub(crate) const FORMAT: &str = "the rig format";
 
-/// A name that files get; `whose` it is, as in "a device's".
+/// A name that becomes part of file names; `whose` is its owner, such as "a device's".
 pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
     let expected = "1 to 64 of a-z, 0-9, - and _, the first a letter or digit";
     let name = field.text_like(expected, Some("^[a-z0-9][a-z0-9_-]{0,63}$"))?;
@@ -42,7 +42,7 @@ pub(crate) fn extension_pattern(extensions: &[&str]) -> String {
     format!("\\.({})$", any.join("|"))
 }
 
-/// Whether a path ends in one of these, whatever the case.
+/// Whether a path ends in one of these extensions, in any case.
 pub(crate) fn has_extension(path: &str, allowed: &[&str]) -> bool {
     let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or_default();
     allowed.iter().any(|known| known.eq_ignore_ascii_case(extension))
@@ -53,11 +53,11 @@ pub fn seed_limit() -> Limit<i128> {
     Limit::new(0..=i128::from(u64::MAX), "", "the random generator: 64 bits")
 }
 
-/// Pattern of an address with its port.
+/// Regular expression of an address with its port.
 const SOCKET_PATTERN: &str =
     r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-fA-F:.]+(%[0-9]+)?\]):[0-9]{1,5}$";
 
-/// An address with its port, and where it is written.
+/// An address with its port, and its position in the file.
 pub(crate) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
     let expected = "a numeric address and port such as \"192.168.3.255:2368\"";
     let text = field.text_like(expected, Some(SOCKET_PATTERN))?;
@@ -71,7 +71,7 @@ pub(crate) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
     }
 }
 
-/// A device of the rig by its name, with its place.
+/// A device of the rig by name, with its index.
 pub(crate) fn device_named<'d>(
     field: &Field<'_>,
     text: &Text,
@@ -88,7 +88,7 @@ pub(crate) fn device_named<'d>(
     found
 }
 
-/// The place of `text` among `names`; reports a fault if it is none of them.
+/// Index of `text` in `names`; reports an error if there is none.
 pub(crate) fn place_of(
     field: &Field<'_>,
     text: &Text,

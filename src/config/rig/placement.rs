@@ -1,4 +1,4 @@
-//! How a scene file lies in the world: `up_axis`, `scale`, `rotate_deg` and `offset_m` of `[world]`.
+//! Placement of a scene file in the world: `up_axis`, `scale`, `rotate_deg` and `offset_m` of `[world]`.
 
 use std::path::Path;
 
@@ -20,14 +20,14 @@ pub enum UpAxis {
 }
 
 impl UpAxis {
-    /// The axis of a file whose rig says nothing: glTF is y up by its standard; all other formats have
-    /// no rule, and z is assumed, as robots have it.
+    /// Default axis of a file: glTF is y up by its standard; other formats have no rule, and z is assumed, as
+    /// in robotics.
     pub fn of_format(file: &Path) -> Self {
         let is_gltf = has_extension(&file.to_string_lossy(), &["gltf", "glb"]);
         if is_gltf { Self::Y } else { Self::Z }
     }
 
-    /// Turns the axis up.
+    /// Rotation that turns the axis up.
     pub fn turn(self) -> DMat3 {
         match self {
             Self::X => DMat3::from_cols(DVec3::Z, DVec3::Y, DVec3::NEG_X),
@@ -37,17 +37,16 @@ impl UpAxis {
     }
 }
 
-/// What a rig does to a scene file, in this order: its up axis is turned up, it is scaled, rotated
-/// and moved.
+/// Placement of a scene file, in this order: turn the axis up, scale, rotate, move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScenePlacement {
-    /// The file's axis that points up; `None` takes that of the format.
+    /// Axis of the file that points up; `None`: default of the format.
     pub up_axis: Option<UpAxis>,
     /// Metres for each unit of the file.
     pub scale: f64,
     /// Roll, pitch and yaw about the scene's origin, radians, as in [`quat_from_rpy`].
     pub roll_pitch_yaw_rad: [f64; 3],
-    /// Where the scene's origin lies, World, metres.
+    /// Position of the scene's origin, World, metres.
     pub offset_m: [f64; 3],
 }
 
@@ -58,7 +57,7 @@ impl Default for ScenePlacement {
 }
 
 impl ScenePlacement {
-    /// World from the coordinates in which a loader has `file`, whose usual axis it has turned up.
+    /// World from the loader's coordinates of `file`, whose default axis the loader has turned up.
     pub fn world_from_loaded(&self, file: &Path) -> DAffine3 {
         let usual = UpAxis::of_format(file);
         let up = self.up_axis.unwrap_or(usual).turn() * usual.turn().transpose();

@@ -39,10 +39,10 @@ const ORIGIN_EXAMPLE: &str =
 const MOUNT_EXAMPLE: &str =
     "{ translation_m = [0.0, 0.0, 2.0], roll_pitch_yaw_deg = [0.0, 0.0, 0.0] }";
 
-/// Most devices of a rig, each of which has threads and a link of its own.
+/// Largest number of devices; each has its own threads and link.
 const MAX_DEVICES: usize = 256;
 
-/// Where World stands when a rig does not say: Mississippi, by the courtyard's authors.
+/// Default position of the World frame: Mississippi, by the courtyard's authors.
 const DEFAULT_ORIGIN: Geodetic =
     Geodetic { latitude_deg: 33.4712, longitude_deg: -88.7933, altitude_m: 92.0 };
 
@@ -90,7 +90,7 @@ fn reading(
     }
 }
 
-/// Keys of a rig, as this reader asks for them.
+/// Keys of a rig, as this reader reads them.
 pub fn spec(catalogue: &Catalogue) -> TableSpec {
     let source = SourceFile::new("", "", "");
     explore(|survey| {
@@ -181,7 +181,7 @@ fn rig(
     })
 }
 
-/// Claims the ports where poses are taken.
+/// Claims the ports of feeds.
 fn claim_feeds(
     robot: Option<&(RobotConfig, Place)>,
     world: Option<&(WorldConfig, Place)>,
@@ -330,7 +330,7 @@ fn ptp_master(mut table: TableReader<'_>) -> Option<PtpMasterConfig> {
     Some(PtpMasterConfig { address: address?, interface, domain, priority_1, transport, delay })
 }
 
-/// How packets are brought to leave on time.
+/// Reads the keys for punctual sending.
 fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static str) {
     let spin = Limit::new(0.0..=10_000.0, "us", origin);
     let spin_us = table.optional("spin_us").number_or(&spin, all.spin_ns as f64 / 1e3);
@@ -537,7 +537,8 @@ fn device(
     (name, device)
 }
 
-/// Reads `link` and `address` as one table without short forms. `None` if one of them is wrong; its fault is reported.
+/// Reads `link` and `address` as one table without short forms. `None` if one of them is wrong; the error is
+/// reported.
 fn link_field<'f>(
     table: &mut TableReader<'f>,
     profile: Option<&Profile>,
@@ -572,7 +573,7 @@ fn link_field<'f>(
     Some(field.with(node))
 }
 
-/// Whether a device that speaks PTP has an address to do so at.
+/// Whether a device that uses PTP has an address for it.
 fn has_ptp_address(device: &DeviceConfig, settings: &Field<'_>) -> bool {
     let speaks = device.profile.family.speaks_ptp(&*device.settings);
     let has = !speaks || device.link.own_address().is_some();
@@ -594,7 +595,7 @@ fn settings(profile: &Profile, field: &Field<'_>) -> Option<Arc<dyn FamilyData>>
     profile.family.read_settings(profile, written)
 }
 
-/// Profiles a rig names by path, so that the faults of each are told once.
+/// Profiles that a rig names by path; errors of each are reported once.
 struct Profiles<'c> {
     catalogue: &'c Catalogue,
     loaded: Vec<(PathBuf, Option<Arc<Profile>>)>,
@@ -621,7 +622,7 @@ impl Profiles<'_> {
     }
 }
 
-/// Where a device sits, and the joint that carries it.
+/// Pose of a device, and the joint that carries it.
 type Mount = (Transform<Body, Sensor>, Option<(usize, Arc<JointConfig>)>);
 
 fn mount(mut table: TableReader<'_>, joints: Option<&[Arc<JointConfig>]>) -> Option<Mount> {

@@ -16,12 +16,12 @@ const STIMULUS: &str = "the rig format, [[stimulus]]";
 const RESPONSE: &str = "the rig format, [[response]]";
 /// Larger patterns are no messages.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// Most responses of a rig, each of which has a pattern that every message is searched for.
+/// Largest number of responses; each has a pattern that is searched in every message.
 const MAX_RESPONSES: usize = 1000;
-/// A device, and what is shown of it, marks packets with as many bits.
+/// Largest number of stimuli; packets have one bit for each.
 const MAX_STIMULI: usize = 32;
 
-/// What stimuli and responses may name; `None` where it could not be read.
+/// Names for stimuli and responses; `None` for parts that could not be read.
 #[derive(Clone, Copy)]
 pub struct Named<'a> {
     /// The rig's devices.
@@ -32,7 +32,7 @@ pub struct Named<'a> {
     pub objects: Option<&'a [ObjectConfig]>,
 }
 
-/// Reads all stimuli; none when the key is not written.
+/// Reads all stimuli; none if the key is missing.
 pub fn stimuli(field: &Field<'_>, named: Named<'_>) -> Option<Vec<StimulusConfig>> {
     let stimuli = tables(field, "stimulus", "a stimulus's", |table, name| {
         Some(StimulusConfig { name: name?, cause: cause(table, named)? })
@@ -44,7 +44,7 @@ pub fn stimuli(field: &Field<'_>, named: Named<'_>) -> Option<Vec<StimulusConfig
     Some(stimuli)
 }
 
-/// Reads all responses; none when the key is not written.
+/// Reads all responses; none if the key is missing.
 pub fn responses(
     field: &Field<'_>,
     stimuli: Option<&[StimulusConfig]>,
@@ -72,7 +72,7 @@ pub fn responses(
     })
 }
 
-/// Reads each table of an array with `read`, which is given its name if that is a good one.
+/// Reads each table of an array with `read`, which gets its name if the name is valid.
 fn tables<T>(
     field: &Field<'_>,
     what: &str,

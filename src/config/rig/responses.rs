@@ -1,4 +1,4 @@
-//! `[[stimulus]]` and `[[response]]`: what the robot is to notice, and how it says that it has.
+//! `[[stimulus]]` and `[[response]]`: events that the robot should notice, and its reactions.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use regex::bytes::Regex;
 
 use crate::rig::schedule::Schedule;
 
-/// Something the robot is to notice.
+/// An event that the robot should notice.
 #[derive(Clone, Debug)]
 pub struct StimulusConfig {
     /// Unique among the rig's stimuli.
@@ -18,14 +18,14 @@ pub struct StimulusConfig {
 /// Cause of a stimulus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StimulusCause {
-    /// The fault with this place in the rig does something to a packet.
+    /// The fault with this index in the rig affects a packet.
     Fault(usize),
-    /// The object with this place in the world is there while the schedule says so, and only then;
-    /// a lidar's packet has a return from it.
+    /// The object with this index exists only while the schedule is on; a lidar's packet has a return from
+    /// it.
     Object {
         /// Which.
         object: usize,
-        /// When.
+        /// Schedule of the object.
         schedule: Schedule,
     },
 }
@@ -35,23 +35,23 @@ pub enum StimulusCause {
 pub struct ResponseConfig {
     /// Unique among the rig's responses.
     pub name: String,
-    /// The place of what it answers.
+    /// Index of the stimulus that the response answers.
     pub stimulus: usize,
     /// Source of the response.
     pub source: ResponseSource,
     /// Pattern of the bytes that count.
     pub pattern: Regex,
-    /// An answer that takes longer is none, nanoseconds.
+    /// Time after which an answer no longer counts, nanoseconds.
     pub timeout_ns: u64,
 }
 
 /// Source of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseSource {
-    /// In datagrams to this address, where Menura listens.
+    /// In datagrams to this address of Menura.
     Udp(SocketAddr),
-    /// In what is sent over connections to this address, where Menura listens.
+    /// In bytes over connections to this address of Menura.
     Tcp(SocketAddr),
-    /// In what the host says to the device with this place in the rig.
+    /// In bytes of the host to the device with this index in the rig.
     Device(usize),
 }

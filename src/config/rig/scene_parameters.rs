@@ -27,7 +27,7 @@ fn length() -> Limit<f64> {
     number(0.1, 200.0, "m")
 }
 
-/// A seed, whose default is the rig's.
+/// Reads a seed (default: the rig's seed).
 fn seed(field: &Field<'_>) -> Option<u64> {
     field.integer(&seed_limit())
 }
@@ -44,7 +44,7 @@ keys! {
         pub trees: u32 = 50, whole(0, 2000, "trees");
         /// Triangles of the tree model, rounded down to an even number.
         pub tree_triangles: u32 = 40_000, whole(1000, 5_000_000, "triangles");
-        /// How far the ground rises above or sinks below z = 0 at most, metres.
+        /// Largest height of the ground above z = 0, and largest depth below it, metres.
         pub ground_relief_m: f64 = 1.5, number(0.0, 10.0, "m");
     }
 }
@@ -68,7 +68,7 @@ keys! {
     pub struct RootStepParameters {
         /// Fixes every shape and place (default: the rig's seed).
         pub seed: u64 = 0, By(seed);
-        /// Triangles of the floor, one mesh, at most.
+        /// Largest number of triangles of the floor, which is one mesh.
         pub ground_triangles: u32 = 22_000_000, whole(2000, 100_000_000, "triangles");
         /// Copies of the tree, 6 to 10 m tall, each with roots of its own in the floor.
         pub trees: u32 = 163, whole(0, 2000, "trees");
@@ -76,7 +76,7 @@ keys! {
         pub tree_triangles: u32 = 3_450_000, whole(1000, 5_000_000, "triangles");
         /// Clumps of undergrowth (800 triangles).
         pub plants: u32 = 24_400, whole(0, 1_000_000, "plants");
-        /// Hills rise or sink by less than this, metres.
+        /// Largest height of hills and depth of hollows, metres.
         pub ground_relief_m: f64 = 1.2, number(0.0, 10.0, "m");
         /// Height of the bank, metres.
         pub step_height_m: f64 = 0.35, number(0.0, 2.0, "m");
@@ -94,7 +94,7 @@ keys! {
         pub rods: u32 = 60, whole(1, 1000, "rods");
         /// Diameter of a rod, a prism of 16 sides, metres.
         pub diameter_m: f64 = 0.03, thickness();
-        /// Diameter of the middle rod of each row, metres; 0 for that of the others.
+        /// Diameter of the middle rod of each row, metres; 0: as the other rods.
         pub middle_diameter_m: f64 = 0.0, number(0.0, 1.0, "m");
         /// Distance from axis to axis, metres.
         pub spacing_m: f64 = 0.2, number(0.001, 10.0, "m");
@@ -104,7 +104,7 @@ keys! {
         pub row_distance_m: f64 = 6.0, length();
         /// Distance from the axes of a row to the wall behind them, metres.
         pub wall_behind_m: f64 = 3.0, number(0.01, 200.0, "m");
-        /// Width of each wall, metres; 0 for that of the square.
+        /// Width of each wall, metres; 0: as wide as the square.
         pub wall_width_m: f64 = 0.0, number(0.0, 1000.0, "m");
         /// Diffuse reflectance of rods.
         pub rod_reflectance: f64 = 0.5, share();
@@ -172,7 +172,7 @@ keys! {
         pub seed: u64 = 0, By(seed);
         /// Leaves, octagons turned at random, in the outer 15 % of the crown's radius.
         pub leaves: u32 = 700, whole(0, 1_000_000, "leaves");
-        /// Middle radius of a leaf, metres; leaves have 0.7 to 1.3 of it.
+        /// Mean radius of the leaves, metres. A leaf has 0.7 to 1.3 times this radius.
         pub leaf_radius_m: f64 = 0.025, thickness();
         /// Half-axes of the crown along x, y and z, metres.
         pub crown_m: [f64; 3] = [0.35, 0.35, 0.4], number(0.01, 20.0, "m");
@@ -203,15 +203,15 @@ keys! {
 }
 
 words!(PuddleChoice: "none" => None, "water" => Water, "matt" => Matt);
-/// The puddle on the way.
+/// Surface of the puddle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PuddleChoice {
-    /// There is none.
+    /// No puddle.
     #[default]
     None,
     /// Water that mirrors and shows no bottom.
     Water,
-    /// The same surface, matt: what a simulator without mirrors has.
+    /// The same surface, diffuse (matt), as in a simulator without mirrors.
     Matt,
 }
 
@@ -221,7 +221,7 @@ keys! {
     pub struct AndabataFieldParameters {
         /// Fixes every shape and place (default: the rig's seed).
         pub seed: u64 = 0, By(seed);
-        /// How far the ground rises above or sinks below z = 0, about, metres.
+        /// Approximate height of the ground above z = 0, and depth below it, metres.
         pub ground_relief_m: f64 = 0.6, number(0.0, 3.0, "m");
         /// Depth of the three ditches, metres.
         pub ditch_depth_m: f64 = 0.8, number(0.0, 2.0, "m");
@@ -233,8 +233,7 @@ keys! {
         pub tree_triangles: u32 = 40_000, whole(1000, 5_000_000, "triangles");
         /// Blades of high grass in eight patches, rounded up to clumps of 100 blades (800 triangles).
         pub grass_blades: u64 = 60_000, whole(0, 10_000_000, "blades");
-        /// The puddle of 3 x 2 m on the way to the first goal: none, water that mirrors, or a matt surface in its
-        /// place.
+        /// Puddle of 3 x 2 m on the way to the first goal: none, water that mirrors, or a diffuse (matt) surface.
         pub puddle: PuddleChoice = PuddleChoice::None, OneOf(&PuddleChoice::WORDS, SCENE);
     }
 }
@@ -245,10 +244,10 @@ keys! {
     pub struct FortDrumParameters {
         /// Fixes every shape and place (default: the rig's seed).
         pub seed: u64 = 0, By(seed);
-        /// How far the ground rises above or sinks below z = 0 at most, metres.
+        /// Largest height of the ground above z = 0, and largest depth below it, metres.
         pub roughness_m: f64 = 0.02, number(0.0, 0.5, "m");
-        /// Upright stems on a square metre of the two strips of plants, 4 x 1.5 m each; a single ray passes 1.5 m of
-        /// 307 stems of 5 mm with a chance of 0.1.
+        /// Upright stems on a square metre of the two strips of plants, 4 x 1.5 m each. At 307 stems of 5 mm, one ray in
+        /// ten passes through 1.5 m of plants.
         pub plants_per_m2: f64 = 307.0, number(0.0, 2000.0, "stems");
         /// Diameter of a stem, a prism of 16 sides, metres.
         pub plant_diameter_m: f64 = 0.005, thickness();

@@ -6,7 +6,7 @@ use crate::toml::reader::{Field, TableReader, Text};
 /// A rig's choice of a built-in scene.
 #[derive(Debug)]
 pub struct ChosenScene<'a, 'f> {
-    /// Its name, and where that is written.
+    /// Name of the scene, with its position in the file.
     pub scene: &'a Text,
     /// The value of `world.parameters`.
     pub parameters: &'a Field<'f>,
@@ -24,13 +24,13 @@ pub fn finish_parameters(mut table: TableReader<'_>, scene: &Text) {
 }
 
 impl ChosenScene<'_, '_> {
-    /// Reads the parameters into `all`, the defaults; messages call the scene `what`.
+    /// Reads the parameters into `all`, which holds the defaults; messages call the scene `what`.
     pub(super) fn read<P: OptionalKeys>(&self, what: &str, all: P) -> Option<P> {
         self.read_parameters(what, all, false)
     }
 
-    /// As [`ChosenScene::read`], of a scene with words that other scenes have, too: when `--set` chose the scene,
-    /// the file's parameters belong to its own scene and are dropped.
+    /// Like [`ChosenScene::read`], for a scene that shares words with other scenes. If `--set` chose the
+    /// scene, the file's parameters belong to another scene and are dropped.
     pub(super) fn read_own<P: OptionalKeys>(&self, what: &str, all: P) -> Option<P> {
         self.read_parameters(what, all, self.scene.place.is_override())
     }

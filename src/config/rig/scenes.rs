@@ -1,7 +1,7 @@
 //! The built-in scenes: what `menura scenes` prints, and how a rig's parameters are read.
 //!
-//! Kept here, left of `menura_world::world`, so that a rig is checked against the same numbers that
-//! `menura scenes` prints and the scenes are built with.
+//! The lists are here, left of `menura_world::world`, so that rigs are checked against the numbers that
+//! `menura scenes` prints and the scenes use.
 
 use super::SceneSource;
 use super::scene_parameters::{
@@ -20,15 +20,15 @@ use crate::toml::spec::{KeySpec, TableSpec};
 pub struct BuiltinScene {
     /// Name in `world.scene`.
     pub name: &'static str,
-    /// One line: what it is and what it is for.
+    /// One line about the scene and its purpose.
     pub summary: &'static str,
     /// Reads `world.parameters`.
     pub read: fn(&ChosenScene<'_, '_>) -> Option<SceneSource>,
-    /// A robot may circle the origin at this distance with the default parameters, metres.
+    /// Radius of a free circle around the origin with the default parameters, metres.
     pub lap_radius_m: f64,
     /// Whether the ground is z = 0 everywhere.
     pub is_flat: bool,
-    /// From where a picture shows it well, and what is in its middle, metres.
+    /// Camera position for a good picture, and the picture's middle, metres.
     pub view_m: [[f64; 3]; 2],
 }
 
@@ -168,8 +168,7 @@ pub fn builtin(name: &str) -> Option<&'static BuiltinScene> {
     BUILTIN.iter().find(|scene| scene.name == name)
 }
 
-/// The built-in scene that `scene` names, with its `parameters`; `rig_seed` is its seed if they name
-/// none.
+/// The built-in scene that `scene` names, with its `parameters`; `rig_seed` is the default seed.
 pub fn built_in(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<SceneSource> {
     let known = builtin(&scene.value)?;
     (known.read)(&ChosenScene { scene, parameters, rig_seed })

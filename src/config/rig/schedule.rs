@@ -1,22 +1,22 @@
-//! When something lasts: once, until the end, or again and again.
+//! Schedule of an event: once, until the end, or periodically.
 
 use crate::time::SimTime;
 use crate::toml::reader::{Limit, TableReader};
 
-/// Windows of time: from `start` for `duration_ns`, and again each `period_ns`. A window holds its
-/// first instant and not its last.
+/// Time windows: from `start` for `duration_ns`, repeated with `period_ns`. A window includes its first
+/// instant and excludes its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Time when the first window opens.
     pub start: SimTime,
-    /// How long it stays open; `None` to the end of the run.
+    /// Duration of a window; `None`: to the end of the run.
     pub duration_ns: Option<u64>,
-    /// Time from one opening to the next; `None` opens once. Longer than a duration.
+    /// Time from one opening to the next, longer than the duration; `None`: once.
     pub period_ns: Option<u64>,
 }
 
 impl Schedule {
-    /// Index of the window that holds `at`.
+    /// Index of the window that contains `at`.
     pub fn window_at(&self, at: SimTime) -> Option<u64> {
         self.window_between(at, at)
     }
@@ -45,7 +45,7 @@ impl Schedule {
         Some(self.window(window).0)
     }
 
-    /// Time when a window opens and closes; `None` if it never does.
+    /// Opening and closing time of a window; `None` if it never closes.
     pub fn window(&self, window: u64) -> (SimTime, Option<SimTime>) {
         let after = window.saturating_mul(self.period_ns.unwrap_or(0));
         let opens = SimTime(self.start.0.saturating_add(after));
@@ -53,7 +53,7 @@ impl Schedule {
     }
 }
 
-/// The longest that a schedule may ask for, seconds: longer than any run.
+/// Longest time in a schedule, seconds: longer than any run.
 const LONGEST_S: f64 = 1e7;
 
 /// Converts seconds to nanoseconds.
@@ -61,15 +61,15 @@ fn nanos(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-/// Reads `duration_s` of `table`, of something that begins when it is told; `origin` says whose key it
-/// is.
+/// Reads `duration_s` of `table`, for an event that starts on request; `origin` is the source of the key's
+/// limits.
 pub(crate) fn schedule_from_now(table: &mut TableReader<'_>, origin: &str) -> Schedule {
     let lasting = Limit::new(1e-6..=LONGEST_S, "s", origin);
     let duration_ns = table.optional("duration_s").number(&lasting).map(nanos);
     Schedule { start: SimTime::ZERO, duration_ns, period_ns: None }
 }
 
-/// Reads `start_s`, `duration_s` and `period_s` of `table`; `origin` says whose keys they are.
+/// Reads `start_s`, `duration_s` and `period_s` of `table`; `origin` is the source of their limits.
 pub(crate) fn schedule(table: &mut TableReader<'_>, origin: &str) -> Option<Schedule> {
     let from_start = Limit::new(0.0..=LONGEST_S, "s", origin);
     let lasting = Limit::new(1e-6..=LONGEST_S, "s", origin);

@@ -10,17 +10,17 @@ use crate::toml::reader::{Entry, Field, Limit, Node, Value};
 /// Most tables of `[defaults]`.
 const MAX_DEFAULTS: usize = 64;
 
-/// Keys that each device writes itself.
+/// Keys that have no default, because each device writes them itself.
 const OWN_KEYS: [&str; 6] = ["name", "profile", "repeat", "caster", "ntrip", "line_of"];
 
-/// `[defaults]`: keys that devices with matching profiles have unless they write them.
+/// `[defaults]`: default keys of devices with matching profiles.
 pub(crate) struct Defaults {
-    /// Patterns of names of profiles, where each stands, and its keys; those that say more come first.
+    /// Patterns of profile names with position and keys; more specific patterns come first.
     tables: Vec<Entry>,
 }
 
 impl Defaults {
-    /// Reads `[defaults]`; none where it is not written or wrong.
+    /// Reads `[defaults]`; none if it is missing or wrong.
     pub(crate) fn read(field: &Field<'_>) -> Self {
         let none = Self { tables: Vec::new() };
         if !field.is_written() {
@@ -62,7 +62,7 @@ impl Defaults {
         Self { tables }
     }
 
-    /// Puts the defaults beneath `devices`; a pattern that fits none of them is refused.
+    /// Adds the defaults to `devices`; rejects a pattern that matches no device.
     pub(crate) fn put_beneath(&self, devices: &mut [Node], field: &Field<'_>) {
         let profiles: Vec<_> =
             devices.iter().filter_map(|device| device.get("profile")?.as_text()).collect();
@@ -86,8 +86,8 @@ impl Defaults {
     }
 }
 
-/// Adds to a table the keys of `defaults` that it lacks, and to its tables those of theirs. A link goes one way:
-/// one that is written is complete.
+/// Adds to a table the keys of `defaults` that it lacks, and likewise to its inner tables. A written link is
+/// complete and gets no defaults.
 fn put_beneath(table: &mut Node, defaults: &Node, is_device: bool) {
     let Value::Table(defaults) = &defaults.value else { return };
     for default in defaults {
@@ -103,7 +103,7 @@ fn put_beneath(table: &mut Node, defaults: &Node, is_device: bool) {
     }
 }
 
-/// Whether `name` is what `pattern` says, in which `*` stands for any letters.
+/// Whether `name` matches `pattern`, in which `*` stands for any letters.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
@@ -119,7 +119,7 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Offset of a copy, and the end of its name.
+/// A copy: its offset, and the end of its name.
 pub(crate) struct Copy {
     /// Counts from 0.
     pub index: usize,
@@ -127,8 +127,8 @@ pub(crate) struct Copy {
     pub offset_m: [f64; 3],
 }
 
-/// Replaces each table of an array that has `repeat = { count, step_m }` by its copies. `change` moves a copy to its
-/// place; it returns title and label of a fault if such a table cannot be repeated.
+/// Replaces each table of an array that has `repeat = { count, step_m }` by its copies. `change` moves a copy
+/// to its place; it returns title and label of an error if the table cannot be repeated.
 pub(crate) fn repeated(
     items: Vec<Field<'_>>,
     most: usize,
@@ -168,7 +168,7 @@ pub(crate) fn repeated(
     all
 }
 
-/// Reads `repeat`: how many there are, and how far each is from the one before.
+/// Reads `repeat`: number of copies, and offset from one to the next.
 pub(crate) fn read(field: &Field<'_>, most: usize) -> Option<(usize, [f64; 3])> {
     let mut table =
         field.clone().such_as("{ count = 6, step_m = [3.0, 0.0, 0.0] }").table("a repetition")?;
@@ -179,7 +179,7 @@ pub(crate) fn read(field: &Field<'_>, most: usize) -> Option<(usize, [f64; 3])> 
     Some((count? as usize, step_m?))
 }
 
-/// Adds `offset_m` to the three numbers under `key` (default: 0). Values that are no numbers stay; their reader reports
+/// Adds `offset_m` to the three numbers under `key` (default: 0). Other values stay; their reader reports
 /// them.
 pub(crate) fn moved(table: &mut Node, key: &str, offset_m: [f64; 3]) {
     let place = table.place.clone();
@@ -202,7 +202,7 @@ pub(crate) fn add(numbers: &mut Node, offset_m: [f64; 3]) {
     }
 }
 
-/// Makes a copy of a device: it sits a step further, and has a link and an address of its own.
+/// Turns a device into a copy: moves it by the offset, and gives it its own link and address.
 pub(crate) fn repeat_device(device: &mut Node, copy: &Copy) -> Result<(), (String, String)> {
     let place = device.place.clone();
     if let Some(mount) = device.get_mut_or_insert("mount", || Node::empty(&place)) {
@@ -243,7 +243,7 @@ fn one_link(kind: &str) -> (String, String) {
     (title, "allowed: link = \"pty:PATH\", \"udp:HOST:PORT\", an `address`, or no link".into())
 }
 
-/// The address `index` after this one.
+/// The address that is `index` higher.
 fn further(address: IpAddr, index: usize) -> IpAddr {
     match address {
         IpAddr::V4(ip) => Ipv4Addr::from_bits(ip.to_bits().wrapping_add(index as u32)).into(),
@@ -251,7 +251,7 @@ fn further(address: IpAddr, index: usize) -> IpAddr {
     }
 }
 
-/// Makes a copy of an object: its trajectory begins a step further.
+/// Turns an object into a copy: moves the start of its trajectory by the offset.
 pub(crate) fn repeat_object(object: &mut Node, copy: &Copy) -> Result<(), (String, String)> {
     let empty = Node::empty(&object.place);
     let Some(trajectory) = object.get_mut_or_insert("trajectory", || empty) else { return Ok(()) };

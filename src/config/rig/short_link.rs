@@ -38,7 +38,8 @@ pub fn expected(kinds: &[&str]) -> String {
     fitting.map(|(_, example)| *example).collect::<Vec<_>>().join(", ")
 }
 
-/// A link whose short form is written out; `None` if it is a wrong one. The product has these kinds.
+/// Replaces the short form of a link by its table; `None` if it is wrong. `kinds` are the kinds of links of
+/// the product.
 pub(crate) fn written_out<'f>(field: Field<'f>, kinds: &[&str]) -> Option<Field<'f>> {
     let expected = expected(kinds);
     let pattern = format!("^({}):.", kinds.join("|"));
@@ -54,11 +55,11 @@ pub(crate) fn written_out<'f>(field: Field<'f>, kinds: &[&str]) -> Option<Field<
     }
 }
 
-/// Addresses that links of a rig have, so that a link that is left out gets another.
+/// Addresses in use by links of a rig, so that a default link gets another one.
 #[derive(Debug, Default)]
 pub struct Taken {
     ports: HashSet<SocketAddr>,
-    /// Addresses of servers: each has all ports of its address.
+    /// Addresses of servers: each uses all ports of its address.
     hosts: HashSet<IpAddr>,
 }
 
@@ -91,7 +92,7 @@ impl Taken {
         }
     }
 
-    /// A link on this computer for the device called `name`, at addresses that nobody has so far.
+    /// Default link on this computer for the device `name`, at unused addresses.
     pub fn usual(&mut self, profile: &Profile, name: &str) -> Json {
         match profile.product.interface {
             Interface::Line => json!({ "pty": format!("/tmp/menura/{name}") }),
@@ -153,15 +154,15 @@ fn servers(profile: &Profile, host: &str) -> Json {
     ports.map(|port| Json::from(format!("{host}:{port}"))).collect()
 }
 
-/// The device's own address, and where it is written. It sends from there, and its servers listen there at the
-/// ports that the product has.
+/// The device's own address, with its position in the file. The device sends from it, and its servers listen
+/// there at the product's ports.
 pub(crate) struct Address {
     ip: IpAddr,
     place: Place,
 }
 
 impl Address {
-    /// Reads `address`: `None` if it is not written or wrong.
+    /// Reads `address`: `None` if it is missing or wrong.
     pub(crate) fn read(field: &Field<'_>, profile: Option<&Profile>) -> Option<Self> {
         let expected = "the device's own IP address such as \"127.0.0.2\"";
         let pattern = r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)$";
@@ -181,7 +182,7 @@ impl Address {
         Some(Self { ip, place })
     }
 
-    /// The link of a server that has none.
+    /// Default link of a server.
     pub(crate) fn server(&self, profile: &Profile) -> Option<Json> {
         let is_server = profile.product.interface == Interface::Server;
         is_server.then(|| json!({ "tcp": servers(profile, &self.at(None)) }))
@@ -196,7 +197,7 @@ impl Address {
         port.map_or(host.clone(), |port| format!("{host}:{port}"))
     }
 
-    /// Adds to a link, written out, what the address says.
+    /// Adds the address to a link without short forms.
     pub(crate) fn add_to(&self, link: &mut Node, profile: &Profile) {
         let text = |port: u16| {
             let value = Value::String(self.at(Some(port)));

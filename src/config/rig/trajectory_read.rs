@@ -25,9 +25,9 @@ fn speed_limit() -> Limit<f64> {
     Limit::new(0.001..=100.0, "m/s", "the rig format, trajectories")
 }
 
-/// Reads `[robot]`, and the place of its trajectory in the file. Without a trajectory the robot stands still. Seeds that
-/// are not written are `rig_seed`. If the scene `has_terrain`, a robot whose trajectory lies in the plane z = 0 follows
-/// the terrain.
+/// Reads `[robot]`; also returns the position of its trajectory in the file. Without a trajectory the robot
+/// stands still. `rig_seed` is the default of seeds. If the scene `has_terrain`, a robot whose trajectory
+/// lies in the plane z = 0 follows the terrain.
 pub fn robot(
     mut table: TableReader<'_>,
     rig_seed: u64,
@@ -72,7 +72,7 @@ pub(crate) fn stance(
 }
 
 impl TrajectoryConfig {
-    /// Whether it says nothing about heights: all of it is in the plane z = 0.
+    /// Whether the trajectory lies in the plane z = 0.
     fn is_plane(&self) -> bool {
         match self {
             Self::Still { position_m: start, .. }
@@ -89,12 +89,12 @@ impl TrajectoryConfig {
 /// Owner of a trajectory.
 #[derive(Clone, Copy)]
 pub(crate) enum Whose {
-    /// The robot's, which may be driven; what draws and names no seed has the rig's.
+    /// Trajectory of the robot, which may be driven; the default seed is the rig's.
     Robot {
         /// The rig's.
         rig_seed: u64,
     },
-    /// That of something else.
+    /// Trajectory of an object.
     Object,
 }
 
@@ -121,10 +121,11 @@ const KINDS: &[(&str, Kind)] = &[
     ("drive", Kind::Drive),
 ];
 
-/// The kinds of what is not the robot: all but the last.
+/// Kinds of an object's trajectory: all but the last kind.
 const OF_OBJECTS: &[(&str, Kind)] = KINDS.split_at(KINDS.len() - 1).0;
 
-/// Reads a trajectory, of the robot or of an object. Also says where it, or its file, is named.
+/// Reads a trajectory of the robot or an object. Also returns the position of the trajectory or of its file
+/// name.
 pub(crate) fn trajectory(
     mut table: TableReader<'_>,
     whose: Whose,

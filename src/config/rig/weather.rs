@@ -1,4 +1,4 @@
-//! `[world.weather]`: what is between a lidar and what it looks at.
+//! `[world.weather]`: the air between a lidar and its targets.
 
 /// The weather of a world. Without any of it the air is clear.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,13 +9,13 @@ pub struct WeatherConfig {
     pub fog: Option<FogConfig>,
     /// Falling flakes.
     pub snow: Option<SnowConfig>,
-    /// Where dust rises, in the rig's order.
+    /// Sources of dust, in the rig's order.
     pub dust: Vec<DustConfig>,
     /// Law for a pulse in dust.
     pub dust_law: DustLaw,
-    /// How the air moves, east, north and up, m/s. It carries dust.
+    /// Velocity of the air, east, north and up, m/s. Wind carries dust.
     pub wind_m_s: [f64; 3],
-    /// Distances at which a receiver begins to see its own beam and sees all of it, metres.
+    /// Distances at which a detector begins to see the beam and at which it sees the whole beam, metres.
     pub overlap_m: [f64; 2],
 }
 
@@ -36,7 +36,7 @@ impl Default for WeatherConfig {
 }
 
 impl WeatherConfig {
-    /// Whether nothing is in the air.
+    /// Whether the air is clear.
     pub fn is_clear(&self) -> bool {
         self.rain.is_none() && self.fog.is_none() && self.snow.is_none() && self.dust.is_empty()
     }
@@ -58,11 +58,11 @@ pub enum RainLaw {
 pub struct RainConfig {
     /// Water that falls, mm/h.
     pub rate_mm_h: f64,
-    /// Law for light in this rain.
+    /// Law of extinction in this rain.
     pub law: RainLaw,
     /// Whether single drops send light back.
     pub drops: bool,
-    /// Depth of the water on all surfaces, mm; `None` if it follows from the rate.
+    /// Depth of water on all surfaces, mm; `None`: follows from the rate.
     pub film_mm: Option<f64>,
 }
 
@@ -90,7 +90,7 @@ pub enum SnowKind {
 }
 
 impl SnowKind {
-    /// Mass of a flake by the volume of the ball around it, g/cm³, if the rig does not say.
+    /// Default density: mass of a flake divided by the volume of the sphere around it, g/cm³.
     pub fn density_g_cm3(self) -> f64 {
         match self {
             Self::Dry => 0.1,
@@ -110,7 +110,7 @@ impl SnowKind {
 /// `[world.weather.snow]`
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SnowConfig {
-    /// The water in what falls, mm/h.
+    /// Snowfall rate as water, mm/h.
     pub rate_mm_h: f64,
     /// Wetness of the flakes.
     pub kind: SnowKind,
@@ -126,7 +126,7 @@ words!(DustLaw: "spheres" => Spheres, "mavs" => Mavs);
 /// Law for a pulse in dust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DustLaw {
-    /// Spheres of a medium that dims light and sends some of it back. A sphere keeps its mass while it
+    /// Spheres of a medium that dims light and backscatters part of it. A sphere keeps its mass while it
     /// grows.
     #[default]
     Spheres,
@@ -134,20 +134,20 @@ pub enum DustLaw {
     Mavs,
 }
 
-/// `[[world.weather.dust]]`: a place where spheres of dust rise.
+/// `[[world.weather.dust]]`: a source of dust spheres.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DustConfig {
     /// Unique in the rig; random draws depend on it.
     pub name: String,
-    /// The place, metres: east, north and up, or in the frame of the object that it is on.
+    /// Position, metres: east, north and up, or in the frame of the object that carries the source.
     pub position_m: [f64; 3],
-    /// The object that carries the place, by its index.
+    /// Index of the object that carries the source.
     pub object: Option<usize>,
     /// Half the edge of the cube in which spheres rise, metres.
     pub source_radius_m: f64,
     /// Spheres a second.
     pub rate_per_s: f64,
-    /// How long a sphere lasts, seconds.
+    /// Lifetime of a sphere, seconds.
     pub life_s: f64,
     /// A new sphere's radius, metres.
     pub radius_m: f64,
@@ -157,7 +157,7 @@ pub struct DustConfig {
     pub transmission: f64,
     /// Velocity of a new sphere in the air, east, north and up, m/s.
     pub velocity_m_s: [f64; 3],
-    /// What random velocities are added, along each axis, m/s at most.
+    /// Largest random velocity along each axis, m/s.
     pub spread_m_s: f64,
     /// Share of gravity with which spheres fall.
     pub gravity: f64,
@@ -165,7 +165,7 @@ pub struct DustConfig {
     pub lidar_ratio_sr: f64,
     /// Time when the first sphere rises, seconds; negative before the run.
     pub start_s: f64,
-    /// How long spheres rise, seconds; `None` for ever.
+    /// Time for which spheres rise, seconds; `None`: without end.
     pub duration_s: Option<f64>,
 }
 

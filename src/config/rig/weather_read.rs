@@ -13,7 +13,7 @@ const DUST_FORMAT: &str = "the rig format, [[world.weather.dust]]";
 
 /// Most places where dust rises.
 const MAX_SOURCES: usize = 16;
-/// Most spheres of a place at a time, each of which is looked at for every pulse.
+/// Largest number of spheres of a source at a time; each is tested for every pulse.
 const MAX_SPHERES: f64 = 2000.0;
 
 /// Reads `[world.weather]`; `objects` are those of the world. Clear air when the key is not written.
@@ -45,7 +45,7 @@ pub fn weather(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<We
     Some(WeatherConfig { rain: rain?, fog: fog?, snow: snow?, dust: dust?, ..all })
 }
 
-/// A table that may be absent.
+/// Reads an optional table.
 fn part<'f, T>(
     table: &mut TableReader<'f>,
     (key, what): (&'static str, &str),
@@ -205,8 +205,8 @@ fn source(
     })
 }
 
-/// The object that a field names. Where it goes must be known from the start: dust at a time is where it
-/// rose before.
+/// The object that a field names. Its trajectory must be known from the start, because dust rose from its
+/// earlier positions.
 fn carrier(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<Option<usize>> {
     if !field.is_written() {
         return Some(None);

@@ -14,7 +14,7 @@ words!(WireKind:
     "gps-cable-down" => GpsCableDown, "caster-gone" => CasterGone, "caster-silent" => CasterSilent,
     "caster-unmounted" => CasterUnmounted, "caster-late" => CasterLate);
 
-/// The kind of a [`WireFault`], before its own keys are read.
+/// The kind of a [`WireFault`], before the keys of the kind are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WireKind {
     PacketLoss,
@@ -36,7 +36,7 @@ pub(super) enum WireKind {
 }
 
 impl WireKind {
-    /// Whether it concerns each packet by itself.
+    /// Whether the fault affects single packets.
     pub(super) fn is_of_packets(self) -> bool {
         matches!(
             self,
@@ -49,7 +49,7 @@ impl WireKind {
         )
     }
 
-    /// Whether a device can have it.
+    /// Whether a device can have the fault.
     pub(super) fn fits(self, device: &DeviceConfig) -> bool {
         let product = &device.profile.product;
         match self {
@@ -71,7 +71,7 @@ impl WireKind {
     }
 }
 
-/// Reads the keys that only this kind has.
+/// Reads the keys of this kind.
 pub(super) fn details(kind: WireKind, table: &mut TableReader<'_>) -> Option<WireFault> {
     let share = Limit::new(0.0..=1.0, "", "a probability");
     let noise = Limit::new(1e-12..=0.5, "", "a rate of 0.5 is random bits");

@@ -25,7 +25,7 @@ const BUILT_IN: [&str; BUILTIN.len()] = {
 /// Extensions of scene files.
 const SCENE_EXTENSIONS: [&str; 6] = ["json", "gltf", "glb", "obj", "ply", "stl"];
 
-/// Reads `[world]`; `rig_seed` is the seed of what names none. Also says where the scene is named.
+/// Reads `[world]`; `rig_seed` is the default seed. Also returns the position of the scene in the file.
 pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, Place)> {
     let expected = format!(
         "a built-in scene ({}) or the path of a file ({})",
@@ -55,7 +55,7 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     Some((world, scene.place))
 }
 
-/// Most rules of `[world.labels]`; each is compared with every name once.
+/// Largest number of rules in `[world.labels]`; each is compared with every name once.
 const MAX_LABELS: usize = 1000;
 /// Letters of a label or a pattern, at most.
 const LONGEST_LABEL: usize = 64;
@@ -136,7 +136,7 @@ fn scene_file(
     Some(SceneSource::File { path, seed, placement })
 }
 
-/// What `[world]` says of how a scene file lies in the world.
+/// Keys of `[world]` about the placement of a scene file.
 struct Placed<'f> {
     up_axis: Field<'f>,
     scale: Field<'f>,
@@ -170,8 +170,8 @@ impl<'f> Placed<'f> {
         }
     }
 
-    /// Refuses the keys beside a built-in scene, which lies as its parameters say. Where `--set` chose
-    /// the scene, those that the file has for another one are left out.
+    /// Rejects these keys for a built-in scene, which needs no placement. If `--set` chose the scene, keys of
+    /// the file for another scene are ignored.
     fn refuse(&self, scene: &Text) {
         let keys = [
             ("up_axis", &self.up_axis),

@@ -1,15 +1,15 @@
-//! Values that have a default: it is named where the key is read, and nowhere else.
+//! Values with a default, which is stated only where the key is read.
 
 use super::reader::{Field, Limit};
 
 impl Field<'_> {
-    /// As [`Field::number`], or `default`.
+    /// Like [`Field::number`], with a default.
     pub fn number_or(&self, limit: &Limit<f64>, default: f64) -> f64 {
         self.note_default(|| default.into());
         self.number(limit).unwrap_or(default)
     }
 
-    /// As [`Field::integer`], or `default`.
+    /// Like [`Field::integer`], with a default.
     pub fn integer_or<T>(&self, limit: &Limit<i128>, default: T) -> T
     where
         T: TryFrom<i128> + Copy + Into<serde_json::Value>,
@@ -18,13 +18,13 @@ impl Field<'_> {
         self.integer(limit).unwrap_or(default)
     }
 
-    /// As [`Field::boolean`], or `default`.
+    /// Like [`Field::boolean`], with a default.
     pub fn boolean_or(&self, default: bool) -> bool {
         self.note_default(|| default.into());
         self.boolean().unwrap_or(default)
     }
 
-    /// As [`Field::choice`], or `default`.
+    /// Like [`Field::choice`], with a default.
     pub fn choice_or<T: Clone + PartialEq>(
         &self,
         words: &[(&str, T)],
@@ -37,19 +37,18 @@ impl Field<'_> {
         self.choice(words, origin).unwrap_or(default)
     }
 
-    /// As [`Field::numbers`], or `default`.
+    /// Like [`Field::numbers`], with a default.
     pub fn numbers_or<const N: usize>(&self, limit: &Limit<f64>, default: [f64; N]) -> [f64; N] {
         self.note_default(|| default.to_vec().into());
         self.numbers(limit).unwrap_or(default)
     }
 
-    /// Tells those who describe the format what is taken if the value is left out; `default` is as
-    /// it would be written.
+    /// Reports the default of a value to descriptions of the format; `default` is as it would be written.
     pub fn defaults_to(&self, default: impl Into<serde_json::Value>) {
         self.note_default(|| default.into());
     }
 
-    /// As [`Field::defaults_to`], of what costs time to make.
+    /// Like [`Field::defaults_to`], for a default that takes time to compute.
     pub(super) fn note_default(&self, default: impl FnOnce() -> serde_json::Value) {
         if let Some(asked) = &self.asked {
             let default = default();
@@ -61,7 +60,7 @@ impl Field<'_> {
         }
     }
 
-    /// As [`Field::defaults_to`], of a default that is another in other files.
+    /// Like [`Field::defaults_to`], for a default that differs between files.
     pub fn defaults_here_to(&self, default: impl Into<serde_json::Value>) {
         if self.asked.is_none() {
             self.note_default_here(|| default.into());

@@ -1,4 +1,4 @@
-//! What is wrong with a file a user wrote: where, what is allowed, and where the limit comes from.
+//! Errors in a user's file: position, allowed values, and origin of the limit.
 //!
 //! ```text
 //! error: `rotation_rate_rpm` is out of range
@@ -24,11 +24,11 @@ use super::read_files;
 /// A text that was read, with the name messages call it by.
 #[derive(Debug)]
 pub struct SourceFile {
-    /// The path as given, or what stands for one (`--set`).
+    /// Path as given, or a substitute such as `--set`.
     pub name: String,
-    /// All of it.
+    /// Text of the file.
     pub text: String,
-    /// Paths written in it are relative to this folder.
+    /// Folder of the file's relative paths.
     pub base_dir: PathBuf,
 }
 
@@ -45,7 +45,7 @@ impl SourceFile {
     /// Reads the file at `path`, which messages call `name`.
     ///
     /// # Errors
-    /// When it cannot be read, is not UTF-8 or is longer than `max_bytes`; the text says which.
+    /// The file cannot be read, is not UTF-8, or is longer than `max_bytes`; the text has the reason.
     pub fn read(name: &str, path: &Path, max_bytes: u64) -> Result<Arc<Self>, String> {
         use std::io::Read;
         let cannot = |e: std::io::Error| match e.kind() {
@@ -83,7 +83,7 @@ impl SourceFile {
 /// Name of the text of a `--set`.
 pub const OVERRIDE_NAME: &str = "--set";
 
-/// Where something was written.
+/// A position in a file.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The text.
@@ -103,7 +103,7 @@ impl Place {
         self.source.name == OVERRIDE_NAME
     }
 
-    /// A fault here: `title` says what is wrong, `text` stands beside the caret.
+    /// An error at this position: `title` states it, `text` is printed beside the caret.
     pub fn fault(&self, title: impl Into<String>, text: impl Into<String>) -> Diagnostic {
         Diagnostic {
             title: title.into(),
@@ -114,8 +114,7 @@ impl Place {
         }
     }
 
-    /// The span as the renderer may have it: within the text, on character boundaries, and ending
-    /// with the line it starts on.
+    /// The span for the renderer: within the text, on character boundaries, and ending in its first line.
     fn shown(&self) -> Range<usize> {
         let text = &self.source.text;
         let start = text.floor_char_boundary(self.span.start);
@@ -134,32 +133,32 @@ impl Place {
     }
 }
 
-/// A place and what to say there.
+/// A position with a text.
 #[derive(Clone, Debug)]
 pub struct Label {
-    /// Where.
+    /// Position.
     pub place: Place,
-    /// Beside the caret.
+    /// Text beside the caret.
     pub text: String,
 }
 
-/// One fault.
+/// One error.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     /// The error, in one line.
     pub title: String,
-    /// Where; `None` when there is no text to point at.
+    /// Position; `None` if there is no text to point at.
     pub primary: Option<Label>,
-    /// Other places that matter.
+    /// Further positions that matter.
     pub related: Vec<Label>,
-    /// Where a limit comes from, what is allowed.
+    /// Origin of a limit, and allowed values.
     pub notes: Vec<String>,
-    /// The way to mend it.
+    /// How to fix the error.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// A fault without a place.
+    /// An error without a position.
     pub fn new(title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -187,14 +186,14 @@ impl Diagnostic {
         self
     }
 
-    /// Adds another place.
+    /// Adds a further position.
     #[must_use]
     pub fn related(mut self, place: &Place, text: impl Into<String>) -> Self {
         self.related.push(Label { place: place.clone(), text: text.into() });
         self
     }
 
-    /// Whether another fault says the same of the same place.
+    /// Whether another error has the same title and position.
     fn is_same(&self, other: &Self) -> bool {
         let place = |fault: &Self| {
             let place = &fault.primary.as_ref()?.place;
@@ -227,8 +226,8 @@ impl Diagnostic {
     }
 }
 
-/// Faults that are kept and shown; further ones are counted only, so that a file with a fault in
-/// every line is read and answered in a time that grows with its length.
+/// Largest number of errors that are kept and shown. Further ones are only counted, so that the time for a
+/// file with an error in every line grows only with its length.
 const MAX_SHOWN: usize = 50;
 
 /// The faults that were found, of all files that were read.
@@ -239,8 +238,8 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Adds a fault, or counts it when the list is full. A fault that the list has is not added twice: `[defaults]` are
-    /// read once for each device that they apply to.
+    /// Adds an error, or counts it if the list is full. A repeated error is dropped: `[defaults]` are read
+    /// once for each device that they apply to.
     pub fn push(&mut self, fault: Diagnostic) {
         if self.list.iter().any(|told| told.is_same(&fault)) {
             return;
@@ -257,28 +256,28 @@ impl Diagnostics {
         self.list.len() >= MAX_SHOWN
     }
 
-    /// Counts `faults` that nobody needs to describe.
+    /// Counts `faults` without text.
     pub fn count(&mut self, faults: usize) {
         self.untold += faults;
     }
 
-    /// Adds all faults of `other`.
+    /// Adds all errors of `other`.
     pub fn append(&mut self, other: Diagnostics) {
         self.untold += other.untold;
         other.list.into_iter().for_each(|fault| self.push(fault));
     }
 
-    /// Nothing is wrong.
+    /// Whether there are no errors.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// How many faults, those that are not shown included.
+    /// Number of errors, including those that are not shown.
     pub fn len(&self) -> usize {
         self.list.len() + self.untold
     }
 
-    /// The same; faults without a place get `place` and `text`.
+    /// Gives errors without a position this `place` and `text`.
     #[must_use]
     pub fn placed(mut self, place: &Place, text: &str) -> Self {
         for fault in &mut self.list {
@@ -287,7 +286,7 @@ impl Diagnostics {
         self
     }
 
-    /// The faults as text, file by file, each file's by place; with colours if `styled`.
+    /// Text of the errors, sorted by file and position; with colours if `styled`.
     pub fn render(&self, styled: bool) -> String {
         let mut sources: Vec<*const SourceFile> = Vec::new();
         let mut keyed: Vec<_> = self
@@ -329,15 +328,15 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-/// The longest text that is given to the renderer with its lines whole, bytes: the renderer looks at
-/// all that it is given, for every fault anew.
+/// Longest text that is passed to the renderer in whole lines, bytes: the renderer scans its whole input for
+/// each error.
 const MAX_WINDOW: usize = 16 << 10;
-/// What is shown of a longer line before and after the place, bytes.
+/// Parts of a longer line that are shown before and after the position, bytes.
 const CONTEXT: (usize, usize) = (40, 120);
 /// A line of a title, label or note is cut off after as many characters.
 const MAX_LINE: usize = 2000;
 
-/// The lines of `label` with those `related` places that are in the same text.
+/// The lines of `label`, with those `related` positions that are in the same text.
 fn shown_text<'a>(label: &'a Label, related: &'a [Label]) -> Vec<Element<'a>> {
     let source = &label.place.source;
     let near = || related.iter().filter(|other| Arc::ptr_eq(&other.place.source, source));
@@ -357,7 +356,7 @@ fn shown_text<'a>(label: &'a Label, related: &'a [Label]) -> Vec<Element<'a>> {
     vec![snippet.into()]
 }
 
-/// The line of `label`, or what is around it if the line is long.
+/// The line of `label`, or the part around it if the line is long.
 fn alone(label: &Label, kind: AnnotationKind) -> Vec<Element<'_>> {
     let source = &label.place.source;
     let line = label.place.lines();
@@ -385,7 +384,7 @@ fn alone(label: &Label, kind: AnnotationKind) -> Vec<Element<'_>> {
     ]
 }
 
-/// The place of `label` in a text that begins at byte `start` of its source.
+/// The position of `label` in a text that begins at byte `start` of its source.
 fn annotation(label: &Label, kind: AnnotationKind, start: usize) -> Annotation<'_> {
     let span = label.place.shown();
     kind.span(span.start - start..span.end - start).label(clean(&label.text))

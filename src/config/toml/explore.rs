@@ -1,7 +1,8 @@
-//! Finds all that a reader takes: runs it again for every answer to every question it asks.
+//! Finds all keys that a reader accepts: runs the reader once for each possible answer to each of its
+//! questions.
 //!
-//! A reading of its own for each answer, all other questions answered as before, tells what depends on
-//! that answer alone. Readings therefore grow with the sum of all answers, not with their product.
+//! Each answer has its own reading with all other answers unchanged, which shows what depends on that answer
+//! alone. So the number of readings grows with the sum of all answers, not with their product.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ pub fn explore(read: impl Fn(&Survey)) -> TableSpec {
     visit(&read, &BTreeMap::new(), &BTreeSet::new())
 }
 
-/// What `read` takes if questions are answered thus. Those that are `known` are explored elsewhere.
+/// Keys that `read` accepts with these answers. Questions in `known` are explored elsewhere.
 fn visit(
     read: &dyn Fn(&Survey),
     answers: &BTreeMap<String, usize>,
@@ -61,7 +62,7 @@ fn visit(
     spec
 }
 
-/// One reading with these answers: what was read, and which questions it asked.
+/// One reading with these answers: its keys, and its questions.
 fn reading(
     read: &dyn Fn(&Survey),
     answers: &BTreeMap<String, usize>,
@@ -74,8 +75,8 @@ fn reading(
 }
 
 impl Question {
-    /// Moves a word up to the table that holds all that it changes; `first` is what was read with the
-    /// first answer. A word in an array stays: which item's would be meant?
+    /// Moves a question up to the table that contains all its effects; `first` is the reading with the first
+    /// answer. Questions in an array stay, because they belong to no single item.
     fn widen(
         &mut self,
         read: &dyn Fn(&Survey),
@@ -110,7 +111,7 @@ impl Question {
     }
 }
 
-/// Adds to `table` what the answers to `question` make of it.
+/// Adds to `table` the effects of the answers to `question`.
 fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<String>, TableSpec)>) {
     if question.matter == Matter::Type {
         let name = question.key.trim_end_matches("[]");
@@ -226,7 +227,7 @@ mod tests {
         Limit::new(0.0..=10.0, "m", "the test")
     }
 
-    /// For each case its word and the keys that it has.
+    /// Each case with its word and its keys.
     fn cases(spec: &TableSpec, variants: usize) -> Vec<(Option<&str>, Vec<&str>)> {
         let cases = spec.variants[variants].cases.iter();
         let there = |case: &'_ Case| -> Vec<String> {
@@ -267,7 +268,7 @@ mod tests {
         assert!(!spec.key("speed").unwrap().depends);
     }
 
-    /// A word in one table may decide about another, and what lies there depends on words of its own.
+    /// A word in one table may decide about another table, whose keys may depend on further words.
     #[test]
     fn what_a_word_changes_in_other_tables_is_told_where_both_are() {
         let spec = spec_of(|mut root| {
@@ -301,7 +302,7 @@ mod tests {
         assert!(spec.key("packet").unwrap().table().unwrap().key("generation").is_some());
     }
 
-    /// A word of a kind decides about its whole table, and other words below it are its own.
+    /// A word of a kind decides about its whole table; other words below belong to that kind.
     #[test]
     fn a_word_of_a_kind_is_explored_with_what_depends_on_other_words() {
         let spec = spec_of(|mut root| {
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!(by, [&word("receiver.dialect"), &word("driver")]);
     }
 
-    /// Two choices of which key is written, one behind the other, do not disturb one another.
+    /// Two nested choices between keys do not disturb each other.
     #[test]
     fn choices_of_keys_are_told_apart() {
         let spec = spec_of(|mut table| {
@@ -355,7 +356,7 @@ mod tests {
         assert_eq!(cases(item, 0), [(Some("a"), vec![]), (Some("b"), vec!["of_b"])]);
     }
 
-    /// What an open word changes is explored for each of its words, to the bottom.
+    /// Effects of an open word are explored for each of its words, at all depths.
     #[test]
     fn each_of_many_products_is_explored() {
         let spec = spec_of(|mut table| {

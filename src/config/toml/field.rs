@@ -1,4 +1,4 @@
-//! One value of a file, to be read as something.
+//! One value of a file, before it is read as a type.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -11,16 +11,16 @@ use super::spec::{KeySpec, Kind};
 use super::survey::Asked;
 use super::tree::{Faults, Node, Value};
 
-/// A string and where it was written.
+/// A string with its position.
 #[derive(Clone, Debug)]
 pub struct Text {
     /// The string.
     pub value: String,
-    /// Where.
+    /// Position of the string.
     pub place: Place,
 }
 
-/// One value to be read as something.
+/// One value, before it is read as a type.
 #[derive(Clone, Debug)]
 pub struct Field<'f> {
     pub(super) name: String,
@@ -54,14 +54,14 @@ impl<'f> Field<'f> {
         self
     }
 
-    /// How to write a table that stands here, for when it is missing.
+    /// Sets an example of the table, for the message if it is missing.
     #[must_use]
     pub fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
     }
 
-    /// The same of `node`, which stands for what is written.
+    /// The same field with `node` in place of the written value.
     #[must_use]
     pub fn with(mut self, node: Node) -> Self {
         if let Some(noted) = &self.noted {
@@ -71,20 +71,21 @@ impl<'f> Field<'f> {
         self
     }
 
-    /// The same with an empty table where nothing is written, at `place`.
+    /// The same field, with an empty table at `place` if nothing is written.
     #[must_use]
     pub fn or_empty(mut self, place: &Place) -> Self {
         self.node.get_or_insert_with(|| Node::empty(place));
         self
     }
 
-    /// As [`Field::or_empty`], where defaults are noted: a table that is left out has its own.
+    /// Like [`Field::or_empty`], but only while defaults are recorded, because a missing table has its own
+    /// defaults.
     #[must_use]
     pub fn or_empty_if_noted(self, place: &Place) -> Self {
         if self.noted.is_some() { self.or_empty(place) } else { self }
     }
 
-    /// The items of an array that others stand for, as those that are written.
+    /// The items of an array, with `items` in place of the written ones.
     pub fn items_of(&self, items: Vec<Node>) -> Vec<Field<'f>> {
         if let (Some(noted), Some(place)) = (&self.noted, self.place()) {
             noted.set(Node { value: Value::Array(items.clone()), place });
@@ -98,12 +99,12 @@ impl<'f> Field<'f> {
         items.into_iter().enumerate().map(item).collect()
     }
 
-    /// The value as it is written; none of a file of which nothing is known.
+    /// The written value; `None` if the file's content is unknown.
     pub fn node(&self) -> Option<&Node> {
         self.node.as_ref().filter(|_| self.asked.is_none())
     }
 
-    /// Text that stands for a table, if it is text; `expected` and a regular expression say what it holds.
+    /// The text of a short form, if the value is text; `expected` and a regular expression describe it.
     pub fn short_form(&self, expected: &str, pattern: &str) -> Option<Text> {
         if let Some(asked) = &self.asked {
             let pattern = Some(pattern.to_owned());
@@ -121,12 +122,12 @@ impl<'f> Field<'f> {
         self.node.is_some()
     }
 
-    /// Where the value stands, if it was written.
+    /// Position of the value, if it is written.
     pub fn place(&self) -> Option<Place> {
         self.node.as_ref().map(|node| node.place.clone())
     }
 
-    /// A finite number within `limit`; whole ones count.
+    /// A finite number within `limit`; whole numbers are accepted.
     pub fn number(&self, limit: &Limit<f64>) -> Option<f64> {
         if let Some(asked) = &self.asked {
             return Some(asked.number(limit));
@@ -157,21 +158,21 @@ impl<'f> Field<'f> {
         T::try_from(self.within(&node, number, limit)?).ok()
     }
 
-    /// As [`Field::number`], of a number that limits others of the file: those who describe the format
-    /// take it for its highest.
+    /// Like [`Field::number`], for a number that limits other numbers of the file; descriptions of the format
+    /// assume its largest value.
     pub fn number_that_limits(&self, limit: &Limit<f64>) -> Option<f64> {
         self.number(limit)
             .map(|number| if self.asked.is_some() { *limit.range.end() } else { number })
     }
 
-    /// As [`Field::number_that_limits`], of a whole number.
+    /// Like [`Field::number_that_limits`], for a whole number.
     pub fn integer_that_limits<T: TryFrom<i128>>(&self, limit: &Limit<i128>) -> Option<T> {
         let number = self.integer::<T>(limit);
         if self.asked.is_some() { T::try_from(*limit.range.end()).ok() } else { number }
     }
 
-    /// As [`Field::integer`], for a number that should be one of `allowed`, or any if there are
-    /// none; the caller judges that.
+    /// Like [`Field::integer`], for a number of `allowed`, or any number if that is empty; the caller checks
+    /// it.
     pub fn integer_among<T: TryFrom<i128>>(
         &self,
         limit: &Limit<i128>,
@@ -199,12 +200,12 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// A string; `expected` says what it should hold.
+    /// A string; `expected` describes it.
     pub fn text(&self, expected: &str) -> Option<Text> {
         self.text_like(expected, None)
     }
 
-    /// A string of printable ASCII, at most `most` characters; `expected` says what it should hold.
+    /// A string of printable ASCII, at most `most` characters; `expected` describes it.
     pub fn ascii(&self, most: usize, expected: &str) -> Option<String> {
         let text = self.text(expected)?;
         let is_plain = text.value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
@@ -216,8 +217,8 @@ impl<'f> Field<'f> {
         Some(text.value)
     }
 
-    /// A string; `expected` says what it should hold, and so does a regular expression to those who
-    /// describe the format. The caller judges it.
+    /// A string; `expected` describes it for people, and a regular expression for descriptions of the format.
+    /// The caller checks it.
     pub fn text_like(&self, expected: &str, pattern: Option<&str>) -> Option<Text> {
         if let Some(asked) = &self.asked {
             let pattern = pattern.map(str::to_owned);
@@ -231,8 +232,8 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// One of a few words, or other text that `expected` and a regular expression describe; the
-    /// caller knows what each means. `example` is some other text.
+    /// One of a few words, or a text that `expected` and a regular expression describe. `example` is such a
+    /// text.
     pub fn word_or_text(
         &self,
         words: &[&str],
@@ -252,7 +253,7 @@ impl<'f> Field<'f> {
         self.place().map(|place| Text { value: text.to_owned(), place })
     }
 
-    /// A number, or a word that stands for none; `origin` says who allows the word.
+    /// A number, or a word in place of a number; `origin` is the source of the word.
     pub fn number_or_word(
         &self,
         limit: &Limit<f64>,
@@ -270,12 +271,12 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// One of a few words; `origin` says who allows them.
+    /// One of a few words; `origin` is the source of the list.
     pub fn choice<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<T> {
         self.one_of(words, origin, false)
     }
 
-    /// As [`Field::choice`], of a word on which the whole rest of its table depends.
+    /// Like [`Field::choice`], for a word that determines all other keys of its table.
     pub fn choice_of_kind<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<T> {
         self.one_of(words, origin, true)
     }
@@ -309,8 +310,8 @@ impl<'f> Field<'f> {
         found.map(|(_, value)| value.clone())
     }
 
-    /// An array of a few words, each at most once; `origin` says who allows them. Those who describe the
-    /// format see all of them written.
+    /// An array of a few words, each at most once; `origin` is the source of the list. Descriptions of the
+    /// format assume all words.
     pub fn choices<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<Vec<T>> {
         let expected = format!("an array of {}", quoted(words));
         if let Some(asked) = &self.asked {
@@ -336,7 +337,7 @@ impl<'f> Field<'f> {
         found.into_iter().map(|index| Some(words[index?].1.clone())).collect()
     }
 
-    /// Refuses a word that has another name today; whether it was written.
+    /// Rejects a word with a new name; returns whether it was written.
     pub fn refuse_old_word(&self, old: &str, new: &str) -> bool {
         let Some(node) = &self.node else { return false };
         if !matches!(&node.value, Value::String(written) if written == old) {
@@ -404,13 +405,13 @@ impl<'f> Field<'f> {
         numbers?.try_into().ok()
     }
 
-    /// An array's items, each to be read on its own, and where the array stands.
+    /// The items of an array, each as a field, and the array's position.
     pub fn array(&self, expected: &str) -> Option<(Vec<Field<'f>>, Place)> {
         self.items(expected, "")
     }
 
-    /// As [`Field::array`], of no more items than `count`; `origin` says who sets that limit. Nothing is
-    /// read of an array that is longer.
+    /// Like [`Field::array`], with at most `count` items; `origin` is the source of the limit. A longer array
+    /// is not read.
     pub fn array_up_to(
         &self,
         count: RangeInclusive<usize>,
@@ -428,7 +429,7 @@ impl<'f> Field<'f> {
         self.array_of(count, expected)
     }
 
-    /// As [`Field::array`], for an array that should have so many items; the caller counts them.
+    /// Like [`Field::array`], for an array of a fixed number of items; the caller counts them.
     pub fn array_of(
         &self,
         count: RangeInclusive<usize>,
@@ -440,14 +441,14 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// An array of strings; `expected` says of what.
+    /// An array of strings; `expected` describes them.
     pub fn strings(&self, expected: &str) -> Option<Vec<String>> {
         let (items, _) = self.items(&format!("an array of strings, {expected}"), "")?;
         let texts: Vec<_> = items.iter().map(|item| item.text(expected)).collect();
         texts.into_iter().map(|text| text.map(|text| text.value)).collect()
     }
 
-    /// A value that may be of several types.
+    /// A value of one of several types.
     pub fn any(&self, expected: &str) -> Option<Node> {
         if let Some(asked) = &self.asked {
             asked.may_be(Kind::Any { expected: expected.to_owned() });
@@ -455,7 +456,8 @@ impl<'f> Field<'f> {
         self.some(expected, "")
     }
 
-    /// What a file named by this value holds, or its faults; those without a place get this one.
+    /// Content of a file that this value names, or its errors; errors without a position get that of the
+    /// value.
     pub fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
@@ -505,7 +507,7 @@ impl<'f> Field<'f> {
         self.node.clone()
     }
 
-    /// As few items as may be, but one.
+    /// The smallest permitted number of items, at least one.
     fn surveyed_items(
         &self,
         asked: &Asked<'f>,

@@ -6,10 +6,10 @@ use super::reader::{Field, Limit, TableReader};
 
 /// How a value of type `T` is written in TOML.
 pub trait KeyType<T> {
-    /// Reads the value, or reports what is wrong with it.
+    /// Reads the value, or reports its error.
     fn read(&self, field: &Field<'_>) -> Option<T>;
 
-    /// `value` as it is written, for descriptions of the format; null if it cannot be.
+    /// `value` in the form of the file, for descriptions of the format; null if there is no such form.
     fn written(&self, _value: &T) -> Json {
         Json::Null
     }
@@ -120,7 +120,7 @@ impl KeyType<bool> for TrueOrFalse {
     }
 }
 
-/// A value with a reader of its own.
+/// A value with its own reader.
 #[derive(Debug)]
 pub struct By<F>(pub F);
 
@@ -130,7 +130,7 @@ impl<T, F: Fn(&Field<'_>) -> Option<T>> KeyType<T> for By<F> {
     }
 }
 
-/// A table of keys; messages call it by this name.
+/// A table of keys, with its name in messages.
 #[derive(Debug)]
 pub struct Table(pub &'static str);
 
@@ -140,7 +140,7 @@ impl<T: RequiredKeys> KeyType<T> for Table {
     }
 }
 
-/// A table whose keys must all be written, as in a profile.
+/// A table whose keys are all required, as in a profile.
 pub trait RequiredKeys: Sized {
     /// Reads the table.
     fn read(table: TableReader<'_>) -> Option<Self>;
@@ -148,11 +148,11 @@ pub trait RequiredKeys: Sized {
 
 /// A table whose keys have defaults.
 pub trait OptionalKeys: Default {
-    /// Reads the keys that are written; the others keep their values.
+    /// Reads the written keys; the others keep their values.
     fn read_into(&mut self, table: &mut TableReader<'_>);
 }
 
-/// Reads a key that must be written. `doc` says what it sets.
+/// Reads a required key. `doc` is its sentence.
 pub fn required<'f, T>(
     table: &mut TableReader<'f>,
     key: &'static str,
@@ -162,7 +162,7 @@ pub fn required<'f, T>(
     key_type.read(&table.required(key).meaning(doc.trim()))
 }
 
-/// Reads a key that may be left out into `value`, its default. `doc` says what it sets.
+/// Reads an optional key into `value`, which holds its default. `doc` is its sentence.
 pub fn optional<T>(
     table: &mut TableReader<'_>,
     key: &'static str,

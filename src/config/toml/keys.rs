@@ -1,7 +1,7 @@
-//! Keys that a profile must have and a rig may override: one reader for both.
+//! Keys that a profile requires and a rig may override: one reader for both.
 //!
-//! A reader fills a value. For a rig it starts as the profile's value; for a profile its start has no effect,
-//! because every key is required. So each key is named once, with its limit and its unit.
+//! A reader fills a value. For a rig, the value starts as the profile's. For a profile, its start has no
+//! effect, because every key is required. So each key is stated once, with its limit and its unit.
 
 use serde_json::Value as Json;
 
@@ -20,22 +20,22 @@ pub struct Keys<'f> {
 }
 
 impl<'f> Keys<'f> {
-    /// The keys of a profile's table: all must be there.
+    /// Keys of a profile's table: all are required.
     pub fn of_profile(table: TableReader<'f>) -> Self {
         Self { table, is_profile: true, is_complete: true }
     }
 
-    /// The keys of a rig's table: what is left out keeps its value.
+    /// Keys of a rig's table: a missing key keeps the profile's value.
     pub fn of_rig(table: TableReader<'f>) -> Self {
         Self { table, is_profile: false, is_complete: true }
     }
 
-    /// Whether every key must be there.
+    /// Whether every key is required.
     pub fn is_profile(&self) -> bool {
         self.is_profile
     }
 
-    /// Whether nothing lacks of what was read so far.
+    /// Whether no required key is missing so far.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -45,7 +45,7 @@ impl<'f> Keys<'f> {
         if self.is_profile { self.table.required(key) } else { self.table.optional(key) }
     }
 
-    /// The value of `key`; a rig that leaves it out has `default`, as it would be written.
+    /// The value of `key`; for a rig without it, `default` in the form of the file.
     pub fn field_or(&mut self, key: &'static str, default: impl Into<Json>) -> Field<'f> {
         let field = self.field(key);
         if !self.is_profile {
@@ -54,7 +54,7 @@ impl<'f> Keys<'f> {
         field
     }
 
-    /// Puts what was read into `into`; a profile that lacks it is not complete.
+    /// Stores a read value in `into`; a profile without the value is incomplete.
     pub fn put<T>(&mut self, read: Option<T>, into: &mut T) {
         match read {
             Some(value) => *into = value,
@@ -73,7 +73,7 @@ impl<'f> Keys<'f> {
         self.put(read(&field), into);
     }
 
-    /// The value of a key of `keys!`; `doc` says what it sets.
+    /// Reads a key of `keys!`; `doc` is its sentence.
     pub fn of_type<T>(
         &mut self,
         key: &'static str,
@@ -125,7 +125,7 @@ impl<'f> Keys<'f> {
         self.typed(key, &TrueOrFalse, into);
     }
 
-    /// One of a few words; `origin` says who allows them.
+    /// One of a few words; `origin` is the source of the list.
     pub fn choice<T: Clone + PartialEq>(
         &mut self,
         key: &'static str,
@@ -136,7 +136,7 @@ impl<'f> Keys<'f> {
         self.typed(key, &OneOf(words, origin), into);
     }
 
-    /// As [`Keys::read`]; a rig that leaves it out has `default`, as it would be written.
+    /// Like [`Keys::read`]; for a rig without the key, `default` in the form of the file.
     pub fn with_default<T>(
         &mut self,
         key: &'static str,
@@ -148,7 +148,7 @@ impl<'f> Keys<'f> {
         self.put(read(&field), into);
     }
 
-    /// A table of its own under `key`, which `read` reads into the value; `what` names it in messages.
+    /// A table under `key`, which `read` reads into the value; messages call it `what`.
     pub fn table<T: Clone>(
         &mut self,
         key: &'static str,
@@ -160,7 +160,7 @@ impl<'f> Keys<'f> {
         self.table_in(&field, what, into, read);
     }
 
-    /// As [`Keys::table`], of a value that was taken before.
+    /// Like [`Keys::table`], for a field that was taken before.
     pub fn table_in<T: Clone>(
         &mut self,
         field: &Field<'f>,
@@ -181,7 +181,7 @@ impl<'f> Keys<'f> {
         self.put(part, into);
     }
 
-    /// Refuses keys that were not asked for; `None` if a profile lacks some.
+    /// Rejects unknown keys; `None` if a profile lacks keys.
     pub fn finish(self) -> Option<()> {
         self.table.finish();
         self.is_complete.then_some(())
@@ -190,7 +190,7 @@ impl<'f> Keys<'f> {
 
 /// A table that a profile must have and a rig may override key by key.
 pub trait SharedKeys: Clone {
-    /// Reads the table's keys; a rig's that are left out keep their values.
+    /// Reads the keys of the table; missing keys of a rig keep the profile's values.
     fn read_keys(&mut self, keys: &mut Keys<'_>);
 
     /// Reads the whole table. It is an argument of [`Keys::table`].

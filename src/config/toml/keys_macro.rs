@@ -1,8 +1,8 @@
-//! Keys that are stated once: `keys!` makes a struct, its reader and the sentences of `docs/RIG-KEYS.md` from one
-//! list, as `record!` does for bytes.
+//! Keys that are stated once: `keys!` makes a struct, its reader and the sentences of `docs/RIG-KEYS.md` from
+//! one list, as `record!` does for bytes.
 
-/// Makes a struct and the reader of its table. Each field has its sentence as a doc comment, its key if that is not
-/// its name, and its [`KeyType`](crate::toml::key_types::KeyType).
+/// Makes a struct and the reader of its table. Each field has a doc comment, which is its sentence, a key if
+/// the key differs from the field's name, and a [`KeyType`](crate::toml::key_types::KeyType).
 ///
 /// - Without more, all keys must be written: [`RequiredKeys`](crate::toml::key_types::RequiredKeys).
 /// - With `= value` behind the type of each field, keys may be left out:

@@ -1,4 +1,4 @@
-//! What a number may be.
+//! Limits of numbers.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -12,12 +12,12 @@ pub struct Limit<T> {
 }
 
 impl<T: PartialOrd + Display> Limit<T> {
-    /// Both ends are allowed. `unit` may be empty; `origin` says who sets the limit.
+    /// Both ends are allowed. `unit` may be empty; `origin` is the source of the limit.
     pub fn new(range: RangeInclusive<T>, unit: &'static str, origin: impl Into<String>) -> Self {
         Self { range, unit, origin: origin.into() }
     }
 
-    /// The range and its unit in words, such as `1 to 10 Hz`.
+    /// The range and its unit as text, such as `1 to 10 Hz`.
     pub(crate) fn allowed(&self) -> String {
         let space = if self.unit.is_empty() { "" } else { " " };
         format!("{} to {}{space}{}", self.range.start(), self.range.end(), self.unit)
@@ -29,7 +29,7 @@ impl<T: PartialOrd + Display> Limit<T> {
     }
 }
 
-/// Names the origin of a limit; empty if there is none.
+/// Note about the origin of a limit; empty without an origin.
 pub(super) fn limit_note(origin: &str) -> String {
     if origin.is_empty() { String::new() } else { format!("limit from {origin}") }
 }

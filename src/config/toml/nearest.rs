@@ -1,12 +1,12 @@
-//! Guesses which word was meant.
+//! Suggests the known word that is most similar to a wrong one.
 
-/// No known word is longer.
+/// Longest word that is compared.
 const LONGEST_WORD: usize = 100;
 /// Shorter texts occur in too many words by chance.
 const SHORTEST_PART: usize = 3;
 
-/// The word of `known` that `written` is most like, if any is like it at all: by its letters, else because
-/// parts of the word are those of `written`, as `rpm` is a part of `rotation_rate_rpm`.
+/// The word of `known` that is most similar to `written`, if any is: by its letters, or because parts of the
+/// word occur in `written`, as `rpm` occurs in `rotation_rate_rpm`.
 pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     // Comparing takes as long as the product of the lengths.
     if written.is_empty() || written.len() > LONGEST_WORD {
@@ -23,7 +23,7 @@ pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Optio
     by_letters.map(|(_, word)| word).or_else(|| by_parts(written, &known))
 }
 
-/// The shortest word that has all parts of `written`, or else that holds its letters.
+/// The shortest word that contains all parts of `written`, or else its letters.
 fn by_parts<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
     let written = written.to_ascii_lowercase();
     let parts = |text: &str| -> Vec<String> {

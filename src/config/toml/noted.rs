@@ -1,5 +1,5 @@
-//! Writes down what a reading of a file came to: what is written, with short forms written out, and what
-//! was taken for all that is not.
+//! Records the result of reading a file: the written values without short forms, and the defaults of all
+//! others.
 
 use std::cell::RefCell;
 
@@ -29,7 +29,7 @@ pub(super) struct Noted<'f> {
 }
 
 impl Notes {
-    /// Nothing is known yet.
+    /// An empty record.
     pub fn new(place: &Place) -> Self {
         Self { root: RefCell::new(Node { value: Value::Table(Vec::new()), place: place.clone() }) }
     }
@@ -58,7 +58,7 @@ impl Noted<'_> {
         Self { notes: self.notes, path }
     }
 
-    /// Notes that `node` stands here.
+    /// Records that `node` is written here.
     pub fn set(&self, node: Node) {
         let mut root = self.notes.root.borrow_mut();
         let mut place = &mut *root;
@@ -69,7 +69,7 @@ impl Noted<'_> {
         *place = node;
     }
 
-    /// Notes that nothing is written under `key`: other keys say the same.
+    /// Records that `key` is left out, because other keys replace it.
     pub fn unset(&self, key: &str) {
         let mut root = self.notes.root.borrow_mut();
         let mut place = &mut *root;
@@ -82,7 +82,7 @@ impl Noted<'_> {
         }
     }
 
-    /// Notes what is taken if nothing is written here.
+    /// Records the default that applies here.
     pub fn set_default(&self, default: Json) {
         let place = self.notes.root.borrow().place.clone();
         if let Some(node) = Node::of_json(default, &place) {
@@ -92,7 +92,7 @@ impl Noted<'_> {
 }
 
 impl Node {
-    /// One step down; keys are made where there are none.
+    /// Descends one step; creates missing keys.
     fn step(&mut self, step: &Step) -> Option<&mut Self> {
         match step {
             Step::Index(index) => match &mut self.value {
@@ -106,7 +106,7 @@ impl Node {
         }
     }
 
-    /// A value that stands for what is written, or would be, at `place`.
+    /// A value at `place` in place of a written one.
     pub fn of_json(value: Json, place: &Place) -> Option<Self> {
         let value = match value {
             Json::Null => return None,

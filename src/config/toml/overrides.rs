@@ -1,11 +1,10 @@
 //! `--set KEY=VALUE`: one key of a rig, written on the command line.
 //!
-//! `KEY` is a dotted path. An array takes an index, `device[0].name`; an array of tables also the
-//! name of one of them, `device.roof-lidar.settings.rotation_rate_rpm`. `VALUE` is TOML; what is
-//! not TOML is taken as a string, so that paths need no quotes. The value replaces the file's and
-//! is checked in its place; faults in it point at the argument, and relative paths in it start at
-//! the current folder. Where `world.scene` is set, parameters that the file has for another scene
-//! are left out.
+//! `KEY` is a dotted path. Items of an array have an index, `device[0].name`, and tables of an array also
+//! their name, `device.roof-lidar.settings.rotation_rate_rpm`. `VALUE` is TOML; other text is taken as a
+//! string, so that paths need no quotes. The value replaces the file's and is checked in the same way. Errors
+//! in it point at the argument, and relative paths in it start at the current folder. If `world.scene` is
+//! set, parameters of the file for another scene are ignored.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use std::sync::Arc;
 use crate::toml::diagnostic::{OVERRIDE_NAME, Place, SourceFile};
 use crate::toml::reader::{Entry, Faults, Node, Value, nearest, parse_value};
 
-/// One `--set`.
+/// One `--set` option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     /// The dotted path.
@@ -35,8 +34,8 @@ impl FromStr for Override {
 }
 
 impl Override {
-    /// Puts the value into the tree of a file; tells `faults` when the key leads nowhere. `table_of` is the table
-    /// that a text stands for, if it is a short form.
+    /// Inserts the value into the tree of a file; reports an error to `faults` if the key leads nowhere.
+    /// `table_of` converts a short form to its table.
     pub fn apply(
         &self,
         root: &mut Node,

@@ -1,7 +1,7 @@
-//! Which files a rig is read from: noted by whoever hands the rig on, and taken from the list by whoever gets it.
+//! Files that a rig consists of: one machine records them and sends them, another reads them from the list.
 //!
-//! A rig names its profiles and calibrations only while it is read. So both are said for the thread that reads
-//! it, not to each reader in between.
+//! A rig names its profiles and calibrations only while it is read. So the record belongs to the reading
+//! thread and is not passed through all readers.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -11,12 +11,12 @@ use std::sync::Mutex;
 /// Every file that this process has read for a rig.
 static READ: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Notes that `path` is read for a rig: its text, or a file that it names.
+/// Records that `path` is read for a rig: the rig itself, or a file that it names.
 pub fn note_read(path: &Path) {
     READ.lock().expect("no holder panics").insert(path.to_owned());
 }
 
-/// The paths of all files that this process has read for rigs, so that it does not write over one.
+/// Paths of all files that this process has read for rigs, so that it does not overwrite one.
 pub fn files_read() -> Vec<PathBuf> {
     READ.lock().expect("no holder panics").iter().cloned().collect()
 }
@@ -30,14 +30,15 @@ struct Lists {
     given: Option<Vec<(String, String)>>,
 }
 
-/// Path and text of each file that `work` reads on this thread, beside what it returns.
+/// Path and text of each file that `work` reads on this thread, with the result of `work`.
 pub fn noting_files<R>(work: impl FnOnce() -> R) -> (R, Vec<(String, String)>) {
     LISTS.with_borrow_mut(|lists| lists.noted = Some(Vec::new()));
     let done = work();
     (done, LISTS.with_borrow_mut(|lists| lists.noted.take()).unwrap_or_default())
 }
 
-/// Has `work`, on this thread, find these texts under their paths; what is not among them it reads.
+/// Runs `work` with these texts in place of the files at their paths, on this thread; other files are read as
+/// usual.
 pub fn with_files<R>(files: Vec<(String, String)>, work: impl FnOnce() -> R) -> R {
     LISTS.with_borrow_mut(|lists| lists.given = Some(files));
     let done = work();

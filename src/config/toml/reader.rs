@@ -1,11 +1,10 @@
 //! Reads TOML that remembers where every value was written.
 //!
-//! Two steps. [`parse_toml`] makes a tree of [`Node`]s, each with its [`Place`]; `--set` may then
-//! replace some, whose place is the argument. [`TableReader`] takes the tree apart key by key, and
-//! [`Field`] reads a value: every getter says what it accepts, so a wrong type, a value out of range,
-//! a missing and an unknown key are told in one way everywhere. Getters answer `None` after telling a
-//! fault and for an optional key that is absent; reading goes on, so that all faults of a file come at
-//! once.
+//! Reading has two steps. [`parse_toml`] makes a tree of [`Node`]s, each with its [`Place`]; `--set` may then
+//! replace some of them. [`TableReader`] takes the tree apart key by key, and [`Field`] reads a value: every
+//! getter describes what it accepts, so a wrong type, a value out of range, a missing and an unknown key are
+//! reported uniformly. Getters return `None` after an error and for a missing optional key. Reading continues
+//! after an error, so that all errors of a file are reported together.
 
 pub use super::field::{Field, Text};
 pub use super::limit::Limit;
@@ -16,7 +15,7 @@ use super::survey::{Asked, Survey};
 pub use super::tree::{Entry, Faults, Node, Value, parse_toml, parse_value};
 use crate::toml::diagnostic::{Diagnostic, Place, SourceFile};
 
-/// Takes a table apart; [`TableReader::finish`] refuses what was not asked for.
+/// Takes a table apart; [`TableReader::finish`] rejects unknown keys.
 #[derive(Debug)]
 #[must_use]
 pub struct TableReader<'f> {
@@ -38,12 +37,12 @@ impl<'f> TableReader<'f> {
         Self { what, place: node.place, entries, known, faults, asked, noted }
     }
 
-    /// The same, which writes down in `notes` what it comes to.
+    /// The same reader, which also records the result in `notes`.
     pub fn noted_in(self, notes: &'f Notes) -> Self {
         Self { noted: Some(notes.root()), ..self }
     }
 
-    /// The top level of a file of which nothing is known: `survey` notes what is asked for.
+    /// The top level of a file with unknown content: `survey` records which keys are requested.
     pub fn surveyed(survey: &'f Survey, faults: &'f Faults) -> Self {
         Self {
             what: String::new(),
@@ -56,7 +55,7 @@ impl<'f> TableReader<'f> {
         }
     }
 
-    /// Where the table was written.
+    /// Position of the table.
     pub fn place(&self) -> &Place {
         &self.place
     }
@@ -66,7 +65,7 @@ impl<'f> TableReader<'f> {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// A key that may be absent.
+    /// An optional key.
     pub fn optional(&mut self, key: &'static str) -> Field<'f> {
         self.field(key, false)
     }
@@ -98,7 +97,7 @@ impl<'f> TableReader<'f> {
         self.was_called_in(old, new, "");
     }
 
-    /// As [`TableReader::was_called`], where more than the name has changed; `how` to write it now.
+    /// Like [`TableReader::was_called`], for a change of more than the name; `how` describes the new form.
     pub fn was_called_in(&mut self, old: &str, new: &str, how: &str) {
         if let Some(place) = self.take_unlisted(old) {
             let label = if how.is_empty() { format!("write `{new}`") } else { how.to_owned() };
@@ -106,26 +105,25 @@ impl<'f> TableReader<'f> {
         }
     }
 
-    /// What is written under a key that has not been asked for.
+    /// The value of a key that has not been read.
     pub fn node(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// Notes that what `key` says is written elsewhere.
+    /// Records that other keys replace `key`.
     pub fn is_written_out(&self, key: &str) {
         if let Some(noted) = &self.noted {
             noted.unset(key);
         }
     }
 
-    /// A key that must be there.
+    /// A required key.
     pub fn required(&mut self, key: &'static str) -> Field<'f> {
         let missing = Some((self.place.clone(), self.what.clone()));
         Field { missing, ..self.field(key, true) }
     }
 
-    /// The ones of `keys` that the table has and that have not been asked for; exactly one should
-    /// be.
+    /// Those of `keys` that the table has and that have not been read; exactly one is expected.
     pub fn written_among(&self, keys: &[&'static str]) -> Vec<&'static str> {
         if let Some(asked) = &self.asked {
             return vec![keys[asked.which_key(keys)]];
@@ -134,24 +132,24 @@ impl<'f> TableReader<'f> {
         keys.iter().copied().filter(|key| is_written(key)).collect()
     }
 
-    /// Removes a key that is not allowed here and says where it stands, so that more can be told
-    /// than that it is unknown.
+    /// Removes a key that is not allowed here and returns its position, for a better message than that of an
+    /// unknown key.
     pub fn take_unlisted(&mut self, key: &str) -> Option<Place> {
         let found = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(found).key_place)
     }
 
-    /// The keys that were not asked for, for whoever knows what they mean.
+    /// Removes and returns the unread keys, for a caller that knows their meaning.
     pub fn take_rest(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }
 
-    /// Forgets keys that were not asked for, if `droppable` says so of their values' places.
+    /// Drops unread keys if `droppable` returns true for the positions of their values.
     pub fn drop_unknown(&mut self, droppable: impl Fn(&Place) -> bool) {
         self.entries.retain(|entry| !droppable(&entry.node.place));
     }
 
-    /// Every key must have been asked for: unknown ones are refused with the nearest known one.
+    /// Rejects unread keys, with a suggestion of the most similar known one.
     pub fn finish(self) {
         for (index, entry) in self.entries.iter().enumerate() {
             if self.faults.borrow().is_full() {
@@ -172,7 +170,7 @@ impl<'f> TableReader<'f> {
 }
 
 impl<'f> Field<'f> {
-    /// A table; `what` is its name in messages.
+    /// A table; messages call it `what`.
     pub fn table(&self, what: &str) -> Option<TableReader<'f>> {
         let expected = match self.example {
             Some(example) => format!("a table such as {example}"),

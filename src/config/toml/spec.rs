@@ -1,33 +1,32 @@
-//! What a reader takes of a file: keys with their types, limits, words and defaults.
+//! Description of what a reader accepts: keys with their types, limits, words and defaults.
 //!
-//! [`explore`](super::explore) fills these by running the readers themselves, so nothing here is
-//! written down twice.
+//! [`explore`](super::explore) fills it by running the readers themselves, so nothing is written twice.
 
 use serde_json::Value as Json;
 
 /// The keys of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableSpec {
-    /// In the order in which the reader asks for them.
+    /// Keys in the order in which the reader reads them.
     pub keys: Vec<KeySpec>,
-    /// Which keys there are, and what they may be, as far as that depends on another key.
+    /// Keys, and their types, that depend on another key.
     pub variants: Vec<Variants>,
 }
 
 /// One key, or the items of an array.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeySpec {
-    /// Its name; empty for the items of an array.
+    /// Name of the key; empty for the items of an array.
     pub name: String,
-    /// Whether it must be there.
+    /// Whether the key is required.
     pub is_required: bool,
-    /// What is taken when it is left out, if that is one value.
+    /// Default, if it is a single value.
     pub default: Option<Json>,
-    /// Meaning of the key, if its reader gives one.
+    /// Sentence about the key, if its reader has one.
     pub meaning: Option<String>,
-    /// Whether [`Variants`] of its table say more; then this holds what all of them have in common.
+    /// Whether [`Variants`] of its table have more details; this struct then has the common part.
     pub depends: bool,
-    /// Allowed kinds of values: any of these.
+    /// Types that are allowed.
     pub kinds: Vec<Kind>,
 }
 
@@ -44,37 +43,37 @@ pub enum Kind {
     Boolean,
     /// A string.
     Text {
-        /// The expected content, in words.
+        /// Expected content as text.
         expected: String,
-        /// A regular expression for it, if there is one.
+        /// Regular expression of the content, if there is one.
         pattern: Option<String>,
     },
     /// One of a few words.
     Words(Vec<String>),
     /// A date with its time.
     Datetime {
-        /// The expected value, in words.
+        /// Expected value as text.
         expected: String,
     },
     /// A day.
     Date {
-        /// The expected value, in words.
+        /// Expected value as text.
         expected: String,
     },
-    /// Something that only its reader knows.
+    /// A value that only its reader understands.
     Any {
-        /// The expected value, in words.
+        /// Expected value as text.
         expected: String,
     },
     /// An array.
     Array {
-        /// The expected content, in words.
+        /// Expected content as text.
         expected: String,
         /// The fewest items.
         least: usize,
         /// The most items.
         most: Option<usize>,
-        /// Each of them.
+        /// Description of the items.
         item: Box<KeySpec>,
     },
     /// A table.
@@ -88,16 +87,16 @@ pub struct Range<T> {
     pub least: T,
     /// The highest.
     pub most: T,
-    /// Empty if it has none.
+    /// Unit; may be empty.
     pub unit: &'static str,
-    /// Origin of the limits; empty if there is none.
+    /// Origin of the limits; may be empty.
     pub origin: String,
 }
 
-/// How keys of a table depend on another.
+/// Dependence of a table's keys on another key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variants {
-    /// On what.
+    /// The key that decides.
     pub by: Discriminator,
     /// Cases with their keys.
     pub cases: Vec<Case>,
@@ -106,7 +105,7 @@ pub struct Variants {
 /// Condition on which other keys depend.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Discriminator {
-    /// The word that this key holds; a dot leads into a table, `packet.generation`.
+    /// The word under this key; a dot leads into a table, `packet.generation`.
     WordOf(String),
     /// The table has exactly one of several keys.
     WhichKey,
@@ -115,9 +114,9 @@ pub enum Discriminator {
 /// One of several sets of keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// The word, or the name of the key that is written; `None` for any other text.
+    /// The word, or the name of the written key; `None` for any other text.
     pub word: Option<String>,
-    /// Keys that depend on it; `None` for those that may not be there.
+    /// Keys that depend on the condition; `None` for keys that are not allowed.
     pub keys: Vec<(String, Option<KeySpec>)>,
 }
 
@@ -127,12 +126,12 @@ impl TableSpec {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// The key called `name`, to be changed.
+    /// The key `name`, for changes.
     pub(super) fn key_mut(&mut self, name: &str) -> Option<&mut KeySpec> {
         self.keys.iter_mut().find(|key| key.name == name)
     }
 
-    /// The table at a path such as `world.object[]`; the empty one leads to the table itself.
+    /// The table at a path such as `world.object[]`; the empty path is the table itself.
     pub(super) fn table_mut(&mut self, path: &str) -> Option<&mut Self> {
         if path.is_empty() { Some(self) } else { self.at_mut(path)?.table_mut() }
     }
@@ -156,7 +155,7 @@ impl TableSpec {
 }
 
 impl TableSpec {
-    /// Drops keys that were asked for and then not read as anything: they are refused elsewhere.
+    /// Removes keys that were requested but not read as a type: they are rejected elsewhere.
     pub(super) fn forget_unread(&mut self) {
         self.keys.retain(|key| !key.kinds.is_empty());
         for kind in self.keys.iter_mut().flat_map(|key| &mut key.kinds) {
@@ -172,7 +171,7 @@ impl TableSpec {
         }
     }
 
-    /// What is left of it without the table at a path; defaults do not count.
+    /// The description without the table at a path; defaults are ignored.
     pub(super) fn without(&self, path: &str) -> Self {
         let mut rest = self.clone().without_defaults();
         if let Some(table) = rest.table_mut(path) {
@@ -188,7 +187,7 @@ impl TableSpec {
 }
 
 impl KeySpec {
-    /// The same for comparisons that leave defaults out.
+    /// The description without defaults, for comparisons.
     pub(super) fn without_defaults(mut self) -> Self {
         self.default = None;
         for kind in &mut self.kinds {
@@ -201,12 +200,12 @@ impl KeySpec {
         self
     }
 
-    /// A key of this name of which nothing is known yet.
+    /// A key of this name without further facts.
     pub(super) fn new(name: &str, is_required: bool) -> Self {
         Self { name: name.to_owned(), is_required, ..Self::default() }
     }
 
-    /// The table that it may be.
+    /// The table type of the value, if allowed.
     pub fn table(&self) -> Option<&TableSpec> {
         self.kinds.iter().find_map(|kind| match kind {
             Kind::Table(table) => Some(table),
@@ -214,7 +213,7 @@ impl KeySpec {
         })
     }
 
-    /// The items of the array that it may be.
+    /// The item type of the value, if arrays are allowed.
     pub fn item(&self) -> Option<&KeySpec> {
         self.kinds.iter().find_map(|kind| match kind {
             Kind::Array { item, .. } => Some(&**item),

@@ -1,9 +1,9 @@
-//! Writes down what readers ask for while they read a table of which nothing is known.
+//! Records which keys readers request while they read a table with unknown content.
 //!
-//! A reader that is given [`TableReader::surveyed`](super::reader::TableReader::surveyed) finds every
-//! key written, each with some value that its limit allows. Where it branches, by a word, by a type or
-//! by which key is written, the survey answers as it was told, and notes that there was a question:
-//! [`explore`](super::explore) then asks for the other answers.
+//! A reader of [`TableReader::surveyed`](super::reader::TableReader::surveyed) finds every key written, each
+//! with a value within its limits. If the reader branches, by a word, by a type or by which key is written,
+//! the survey gives the chosen answer and records the question. [`explore`](super::explore) then tries the
+//! other answers.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::limit::Limit;
 use super::spec::{KeySpec, Kind, Range, TableSpec};
 use serde_json::Value as Json;
 
-/// One reading of a table of which nothing is known.
+/// One reading of a table with unknown content.
 #[derive(Debug, Default)]
 pub struct Survey {
     answers: BTreeMap<String, usize>,
@@ -21,38 +21,38 @@ pub struct Survey {
     found: RefCell<TableSpec>,
 }
 
-/// Where a reader branches.
+/// A branch of a reader.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
     /// Unique in the file.
     pub id: String,
-    /// The path of the table that it is asked in.
+    /// Path of the table that contains the question.
     pub table: String,
-    /// The key that it is asked of, seen from the table; none for [`Matter::WhichKey`].
+    /// Key of the question, relative to the table; empty for [`Matter::WhichKey`].
     pub key: String,
     /// Subject of the question.
     pub matter: Matter,
     /// The answers; a reading without an answer takes the first.
     pub answers: Vec<Option<String>>,
-    /// How much it changes.
+    /// Extent of the effects.
     pub reach: Reach,
 }
 
-/// How much the answer to a [`Question`] changes.
+/// Extent of the effects of an answer to a [`Question`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// Some keys of its table.
     Keys,
-    /// Keys of other tables as well: its table is the one that holds them all.
+    /// Keys of other tables as well; the question's table contains them all.
     Tables,
-    /// Whatever follows in its table.
+    /// All further keys of its table.
     All,
 }
 
 /// Subject of a [`Question`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Matter {
-    /// Which of a few words a key holds; with the answer `None`, that it holds other text.
+    /// The word under a key; the answer `None` means other text.
     Word,
     /// The one of a few keys that is written.
     WhichKey,
@@ -68,7 +68,7 @@ pub(super) struct Asked<'s> {
 }
 
 impl Survey {
-    /// Of a reading that answers questions thus, by their ids, and all others with the first answer.
+    /// A survey with these answers by question id; all other questions get the first answer.
     pub(super) fn answering(answers: BTreeMap<String, usize>) -> Self {
         Self { answers, ..Self::default() }
     }
@@ -112,17 +112,17 @@ impl<'s> Asked<'s> {
         Self { survey: self.survey, path: format!("{}[]", self.path) }
     }
 
-    /// A type that this value may have.
+    /// Adds a type that this value may have.
     pub fn may_be(&self, kind: Kind) {
         self.change(|key| key.add(kind));
     }
 
-    /// Notes the default of this value.
+    /// Records the default of this value.
     pub fn defaults_to(&self, default: Json) {
         self.change(|key| key.default = Some(default));
     }
 
-    /// Notes the meaning of this value.
+    /// Records the sentence of this value.
     pub fn means(&self, meaning: &str) {
         self.change(|key| key.meaning = Some(meaning.to_owned()));
     }
@@ -145,7 +145,7 @@ impl<'s> Asked<'s> {
         *limit.range.start()
     }
 
-    /// The place of one of `words`; the whole table may depend on one that is of a kind.
+    /// Index of one of `words`; the whole table may depend on a word of a kind.
     pub fn word<'w>(&self, words: impl Iterator<Item = &'w str>, is_kind: bool) -> usize {
         let words: Vec<String> = words.map(str::to_owned).collect();
         self.may_be(Kind::Words(words.clone()));
@@ -153,7 +153,7 @@ impl<'s> Asked<'s> {
         self.ask(Matter::Word, "", words.into_iter().map(Some).collect(), reach)
     }
 
-    /// The place of one of `words`; their number for other text.
+    /// Index of one of `words`; their number means other text.
     pub fn word_or_text(&self, words: &[&str], expected: &str, pattern: &str) -> usize {
         let owned: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let answers = owned.iter().cloned().map(Some).chain([None]).collect();

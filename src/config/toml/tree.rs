@@ -11,12 +11,12 @@ use super::diagnostic::{Diagnostics, Place, SourceFile};
 /// Collects faults while a file is read.
 pub type Faults = RefCell<Diagnostics>;
 
-/// A value and where it was written.
+/// A value with its position.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Where.
+    /// Position of the value.
     pub place: Place,
 }
 
@@ -25,7 +25,7 @@ pub struct Node {
 pub enum Value {
     /// `"text"`
     String(String),
-    /// `12`; wider than TOML's own so that every `u64` seed fits.
+    /// `12`; wider than TOML's own type, so that every `u64` seed fits.
     Integer(i128),
     /// `1.5`
     Float(f64),
@@ -44,13 +44,13 @@ pub enum Value {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// Position of the key.
     pub key_place: Place,
     /// The value.
     pub node: Node,
 }
 
-/// Parses a whole file; `None` when it is not TOML, reported to `faults`.
+/// Parses a whole file; `None` if it is not TOML, which is reported to `faults`.
 pub fn parse_toml(source: &Arc<SourceFile>, faults: &Faults) -> Option<Node> {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     let mut sink = faults.borrow_mut();
@@ -71,7 +71,7 @@ pub fn parse_toml(source: &Arc<SourceFile>, faults: &Faults) -> Option<Node> {
     Some(root)
 }
 
-/// Parses one value that stands at `offset` in `source` up to its end; `None` when it is not TOML.
+/// Parses one value from `offset` in `source` to its end; `None` if it is not TOML.
 pub fn parse_value(source: &Arc<SourceFile>, offset: usize, faults: &Faults) -> Option<Node> {
     let (value, errors) = DeValue::parse_recoverable(&source.text[offset..]);
     errors.is_empty().then(|| node(source, offset, &value, faults))
@@ -136,7 +136,7 @@ impl Node {
         entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// The same, made if there is none; not of what is no table.
+    /// The value of a key, created if missing; `None` if this is no table.
     pub fn get_mut_or_insert(
         &mut self,
         key: &str,
@@ -151,7 +151,7 @@ impl Node {
         entries.get_mut(found).map(|entry| &mut entry.node)
     }
 
-    /// The text, if it is text.
+    /// The text of a string; `None` for other types.
     pub fn as_text(&self) -> Option<&str> {
         if let Value::String(text) = &self.value { Some(text) } else { None }
     }

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use super::tree::{Entry, Node, Value};
 
-/// A table that is longer than this when written in one line gets lines of its own.
+/// Length from which a table is written in several lines.
 const LONGEST_LINE: usize = 100;
 
-/// A file with this content.
+/// Text of a file with this content.
 pub fn written(root: &Node) -> String {
     let mut out = String::new();
     if let Value::Table(entries) = &root.value {

@@ -20,9 +20,9 @@ keys! {
         pub stream_period_ns as "stream_period_ms": u64, Time(limit(5.0, 10_000.0, "ms"), 1e6);
         /// The robot falls asleep in passive mode after this time without a command; 0: never.
         pub sleep_after_ns as "sleep_after_s": u64, Time(limit(0.0, 1e6, "s"), 1e9);
-        /// Factor of the distance in packet 19. Firmware before 3.3.0 is wrong here.
+        /// Factor of the distance in packet 19. Firmware before 3.3.0 reports wrong distances.
         pub distance_scale: f64, limit(-100.0, 100.0, "");
-        /// Factor of the angle in packet 20. Firmware before 3.4.0 is wrong here.
+        /// Factor of the angle in packet 20. Firmware before 3.4.0 reports wrong angles.
         pub angle_scale: f64, limit(-100.0, 100.0, "");
         /// Text that the robot prints after a reset.
         pub boot_text: String, BootText;

@@ -101,7 +101,7 @@ keys! {
         pub capacity_wh: f64, limit(0.0, 32_767.0, "Wh");
         /// Current of the electronics.
         pub idle_current_a: f64, limit(0.0, 100.0, "A");
-        /// Current of a motor for each m/s of its track.
+        /// Current of a motor for each m/s of track speed.
         pub motor_current_a_s_m: f64, limit(0.0, 1000.0, "A s/m");
         /// Temperature of electronics and motors.
         pub temperature_c: f64, limit(-100.0, 300.0, "degrees C");

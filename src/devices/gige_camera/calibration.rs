@@ -42,10 +42,7 @@ fn described(lens: &Lens, settings: &CameraSettings) -> ([f64; 2], &'static str,
     let name = settings.lens.word();
     match lens.model {
         // k1 k2 p1 p2 k3, and k4 k5 k6 if the model has them.
-        Model::Rational(k) => {
-            let count = if name == "plumb_bob" { 5 } else { 8 };
-            (lens.focal_px, name, k[..count].to_vec())
-        }
+        Model::Rational(k) => (lens.focal_px, name, k[..settings.lens.coefficients()].to_vec()),
         Model::Fisheye(k) => (lens.focal_px, name, k.to_vec()),
         Model::FieldOfView(half_rad) => as_fisheye(lens, half_rad),
     }

@@ -9,14 +9,11 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::ClockIdentity;
 
-const DAY_NS: i128 = 86_400_000_000_000;
-
 /// A unit's clock.
 #[derive(Clone, Debug)]
 pub(super) struct CameraClock {
     source: PtpState,
     epoch: Epoch,
-    drift_s_per_day: f64,
     own: PtpClock,
     /// Whether PTP is switched on.
     is_on: bool,
@@ -35,8 +32,8 @@ impl CameraClock {
         identity: ClockIdentity,
         noise: NoiseSource,
     ) -> Self {
-        let (ptp, drift_s_per_day) = (settings.ptp, settings.drift_s_per_day);
-        let own = PtpClock::new(drift_s_per_day, SimTime::ZERO, 0);
+        let ptp = settings.ptp;
+        let own = PtpClock::new(settings.drift_s_per_day, SimTime::ZERO, 0);
         let slave =
             || PtpSlave::new(&PtpSettings::default(), identity, own.clone(), noise, SimTime::ZERO);
         let slave = match ptp {
@@ -47,7 +44,6 @@ impl CameraClock {
         Self {
             source: ptp,
             epoch,
-            drift_s_per_day,
             own,
             is_on: ptp != PtpState::None,
             slave,
@@ -142,9 +138,8 @@ impl CameraClock {
 
     /// The time of a master without error, and the unit's own from where it was lost.
     fn masters_ns(&self, at: SimTime) -> i128 {
-        let alone = lost_since(&self.faults, at);
-        let alone_ns = alone.map_or(0, |since| i128::from(at.0) - i128::from(since.0));
-        let fast_ns_a_day = (self.drift_s_per_day * 1e9).round() as i128;
-        self.epoch.unix_ns(at) + TAI_AHEAD_NS + (alone_ns * fast_ns_a_day).div_euclid(DAY_NS)
+        let kept_to = lost_since(&self.faults, at).unwrap_or(at);
+        let shows_ns = self.epoch.unix_ns(kept_to) + TAI_AHEAD_NS;
+        self.own.restarted(kept_to, shows_ns).shows_ns(at)
     }
 }

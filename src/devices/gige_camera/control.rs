@@ -139,7 +139,7 @@ impl GigeCamera {
         let remembered =
             self.control.answers.iter().find(|(from, id, _)| (*from, *id) == (peer, command.id));
         if let Some((_, _, answer)) = remembered
-            && answer.get(2..4) == Some(&(command.code + 1).to_be_bytes()[..])
+            && answer.get(2..4) == Some(&command.code.wrapping_add(1).to_be_bytes()[..])
             && command.code != command::DISCOVERY
         {
             let answer = answer.clone();

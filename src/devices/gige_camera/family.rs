@@ -82,7 +82,7 @@ impl Family for GigeCameraFamily {
     }
 
     fn lens(&self, profile: &CameraProfile, settings: &CameraSettings) -> Option<Lens> {
-        Some(settings.optics(profile.size).lens)
+        Some(settings.binned_lens(profile.size))
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {

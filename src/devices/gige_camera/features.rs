@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::profile::CameraProfile;
+use super::profile::{BINNING, CameraProfile};
 use crate::wire::gige::gvsp::{CHUNK_TAIL, PixelFormat};
 use crate::wire::gige::status;
 
@@ -215,7 +215,7 @@ impl Features {
                 at::BINNING_X,
                 "BinningHorizontal",
                 IMAGE,
-                Choice(vec![("1", 1), ("2", 2), ("4", 4)]),
+                Choice(BINNING.to_vec()),
                 Idle,
                 settings.binning.into(),
             ),
@@ -223,7 +223,7 @@ impl Features {
                 at::BINNING_Y,
                 "BinningVertical",
                 IMAGE,
-                Choice(vec![("1", 1), ("2", 2), ("4", 4)]),
+                Choice(BINNING.to_vec()),
                 Idle,
                 settings.binning.into(),
             ),

@@ -14,6 +14,9 @@ words!(TestPattern: "off" => Off, "ramp" => Ramp, "moving_ramp" => MovingRamp, "
 words!(Trigger: "off" => Off, "software" => Software, "action1" => Action, "line1" => Line);
 words!(Stamped: "exposure_start" => ExposureStart, "exposure_end" => ExposureEnd);
 
+/// Values of `BinningHorizontal` and `BinningVertical`.
+pub const BINNING: [(&str, u32); 3] = [("1", 1), ("2", 2), ("4", 4)];
+
 /// A firmware of one model.
 #[derive(Clone, Debug)]
 pub struct CameraProfile {
@@ -75,6 +78,18 @@ pub enum LensModel {
     Fisheye,
     /// The wide-angle lens of Elmquist et al. 2021.
     FieldOfView,
+}
+
+impl LensModel {
+    /// Number of its coefficients.
+    pub fn coefficients(self) -> usize {
+        match self {
+            Self::PlumbBob => 5,
+            Self::Rational => 8,
+            Self::Fisheye => 4,
+            Self::FieldOfView => 0,
+        }
+    }
 }
 
 /// What starts a frame at power-on.
@@ -150,7 +165,7 @@ pub struct CameraSettings {
     pub test_pattern: TestPattern,
     /// Pulses at `Line1`; `None`: the input is not connected to a generator.
     pub line1: Option<Pulses>,
-    /// Columns and rows of pixels that are one, at power-on.
+    /// Columns and rows of pixels that form one pixel of the image, at power-on: one of [`BINNING`].
     pub binning: u32,
     /// Block id of the first frame after a host has opened the stream.
     pub first_block: u32,
@@ -168,7 +183,7 @@ pub struct CameraSettings {
     pub exposure_us: f64,
     /// Gain at power-on, decibels.
     pub gain_db: f64,
-    /// Width of a pattern's packet, bytes with IP and UDP headers.
+    /// Size of the stream's packets at power-on, bytes with IP and UDP headers.
     pub packet_bytes: u32,
     /// Horizontal field of view without distortion, radians.
     pub hfov_rad: f64,
@@ -270,6 +285,17 @@ impl CameraSettings {
             f_number: self.f_number,
             transmission: self.transmission,
             vignetting: self.vignetting,
+        }
+    }
+
+    /// The lens in pixels of the images at power-on, which are binned; the chip has `size` pixels.
+    pub fn binned_lens(&self, size: [u32; 2]) -> Lens {
+        let (lens, bin) = (self.optics(size).lens, f64::from(self.binning));
+        Lens {
+            size: lens.size.map(|pixels| pixels / self.binning),
+            focal_px: lens.focal_px.map(|focal| focal / bin),
+            centre_px: lens.centre_px.map(|centre| (centre + 0.5) / bin - 0.5),
+            ..lens
         }
     }
 

@@ -1,8 +1,8 @@
 //! Reads the profile of a camera, and what a rig sets on one.
 
 use super::profile::{
-    CameraProfile, CameraSettings, Identity, LensModel, PtpState, Pulses, Stamped, TestPattern,
-    Timing, Trigger,
+    BINNING, CameraProfile, CameraSettings, Identity, LensModel, PtpState, Pulses, Stamped,
+    TestPattern, Timing, Trigger,
 };
 use crate::config::profile::drift;
 use crate::config::profile::network::network;
@@ -26,7 +26,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<CameraProfile> {
     let sensor = part("sensor", "[sensor]").and_then(sensor);
     let timing = part("timing", "[timing]").and_then(timing);
     let start = part("start", "[start]").and_then(|mut keys| {
-        start(&mut keys, &mut all);
+        start(&mut keys, &Limit::new(1.0..=1e7, "us", CAMERAS), &mut all);
         keys.finish()
     });
     let lens = part("lens", "[lens]").and_then(|mut keys| {
@@ -60,7 +60,9 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &CameraProfile) -> Option
     if let Some(format) = field.choice(&formats, "the camera's chip") {
         all.pixel_format = format;
     }
-    start(&mut keys, &mut all);
+    let [shortest, longest] = driver.timing.exposure_ns.map(|ns| ns as f64 / 1e3);
+    let exposure = Limit::new(shortest..=longest, "us", "the profile, [timing]");
+    start(&mut keys, &exposure, &mut all);
     lens(&mut keys, &mut all);
     let degrees = Limit::new(-360.0..=360.0, "degrees", CAMERAS);
     let field = keys.table.optional("sun_deg");
@@ -113,10 +115,11 @@ fn wiring(keys: &mut Keys<'_>, all: &mut CameraSettings) {
         let pulses = field.table("pulses such as { period_s = 0.1 }").and_then(pulses);
         all.line1 = pulses.or(all.line1);
     }
-    let steps = Limit::new(1..=4, "pixels", CAMERAS);
+    let any = Limit::new(1..=i128::from(u32::MAX), "pixels", CAMERAS);
+    let allowed = BINNING.map(|(_, binning)| i128::from(binning));
     keys.with_default("binning", all.binning, &mut all.binning, |field| {
-        let binning = field.integer_among(&steps, &[1, 2, 4])?;
-        if binning == 3 {
+        let binning: u32 = field.integer_among(&any, &allowed)?;
+        if !allowed.contains(&binning.into()) {
             let fault = field.place()?.fault("`binning` must be 1, 2 or 4", "allowed: 1, 2, 4");
             field.fault(fault);
             return None;
@@ -148,10 +151,10 @@ fn pulses(mut table: TableReader<'_>) -> Option<Pulses> {
     Some(Pulses { start: SimTime(ns(start_s)), period_ns: ns(period_s), high_ns: ns(high_s) })
 }
 
-fn start(keys: &mut Keys<'_>, all: &mut CameraSettings) {
+fn start(keys: &mut Keys<'_>, exposure: &Limit<f64>, all: &mut CameraSettings) {
     keys.choice("stamped", &Stamped::WORDS, CAMERAS, &mut all.stamped);
     keys.number("frame_rate_hz", &Limit::new(0.1..=1000.0, "Hz", CAMERAS), &mut all.frame_rate_hz);
-    keys.number("exposure_us", &Limit::new(1.0..=1e7, "us", CAMERAS), &mut all.exposure_us);
+    keys.number("exposure_us", exposure, &mut all.exposure_us);
     keys.number("gain_db", &Limit::new(0.0..=48.0, "dB", CAMERAS), &mut all.gain_db);
     keys.integer("packet_bytes", &Limit::new(220..=9000, "bytes", STANDARD), &mut all.packet_bytes);
     if keys.is_profile() {
@@ -168,8 +171,16 @@ fn lens(keys: &mut Keys<'_>, all: &mut CameraSettings) {
     keys.choice("lens_model", &LensModel::WORDS, CAMERAS, &mut all.lens);
     let coefficient = Limit::new(-100.0..=100.0, "", CAMERAS);
     let default = all.distortion.clone();
+    let (model, most) = (all.lens.word(), all.lens.coefficients());
     keys.with_default("distortion", default, &mut all.distortion, |field| {
         let (items, _) = field.array_up_to(0..=8, "OpenCV", "coefficients")?;
+        if items.len() > most
+            && let Some(place) = field.place()
+        {
+            let title = format!("`distortion` has too many items for `lens_model` \"{model}\"");
+            field.fault(place.fault(title, format!("allowed: {most} items at most")));
+            return None;
+        }
         items.iter().map(|item| item.number(&coefficient)).collect()
     });
     keys.number("f_number", &Limit::new(0.7..=64.0, "", CAMERAS), &mut all.f_number);

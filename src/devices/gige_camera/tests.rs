@@ -6,6 +6,7 @@ use super::features::{Chunk, line};
 use super::profile::{PtpState, Pulses, Trigger};
 use super::*;
 use crate::Output;
+use crate::config::rig::Rig;
 use crate::config::rig::faults::DeviceFaults;
 use crate::families::catalogue;
 use crate::sensors::Subject;
@@ -59,7 +60,7 @@ impl Bench {
         let mut answer = None;
         self.drain(&mut answer);
         let answer = answer.expect("a command is answered");
-        assert_eq!(answer[2..4], (code + 1).to_be_bytes());
+        assert_eq!(answer[2..4], code.wrapping_add(1).to_be_bytes());
         assert_eq!(answer[6..8], id.to_be_bytes());
         (u16::from_be_bytes([answer[0], answer[1]]), answer[8..].to_vec())
     }
@@ -173,6 +174,67 @@ fn one_host_controls_and_others_read() {
         bench.say_as(1, command::READ_REGISTER, &at::WIDTH.to_be_bytes()).0,
         status::ACCESS_DENIED
     );
+}
+
+#[test]
+fn a_rig_sets_what_the_camera_can_do() {
+    let read = |settings: &str| {
+        let text = format!(
+            "[world]\nscene = \"room\"\n[[device]]\nname = \"camera\"\n\
+             profile = \"menura-gv231c\"\nsettings = {{ {settings} }}\n"
+        );
+        let rig = Rig::parse("rig.toml", &text, "".as_ref(), &[], catalogue());
+        rig.map(|_| ()).map_err(|faults| faults.to_string())
+    };
+    for good in [
+        "binning = 4",
+        "exposure_us = 20.0",
+        "exposure_us = 1e6",
+        "lens_model = \"equidistant\", distortion = [0.1, 0, 0, 0]",
+    ] {
+        assert_eq!(read(good), Ok(()));
+    }
+    for (bad, told) in [
+        ("binning = 3", "`binning` must be 1, 2 or 4"),
+        ("binning = 8", "`binning` must be 1, 2 or 4"),
+        ("exposure_us = 19.9", "allowed: 20 to 1000000 us"),
+        ("distortion = [0, 0, 0, 0, 0, 0]", "allowed: 5 items at most"),
+        ("lens_model = \"fov\", distortion = [0.1]", "allowed: 0 items at most"),
+    ] {
+        let fault = read(bad).unwrap_err();
+        assert!(fault.contains(told), "{bad}: {fault}");
+    }
+}
+
+#[test]
+fn unknown_commands_are_refused() {
+    let mut bench = Bench::new();
+    for code in [0, 0x0088, u16::MAX] {
+        assert_eq!(bench.say_as(1, code, &[]).0, status::NOT_IMPLEMENTED, "{code:#x}");
+    }
+    // The id of an answer that the camera remembers.
+    let id = bench.id;
+    assert_eq!(bench.repeat(1, id, u16::MAX, &[]).0, status::NOT_IMPLEMENTED);
+}
+
+#[test]
+fn the_lens_of_binned_images_shows_the_same_directions() {
+    let bench = Bench::with(|settings| {
+        settings.distortion = vec![-0.1, 0.02];
+        settings.binning = 4;
+    });
+    let size = bench.camera.profile.size;
+    let settings = &bench.camera.settings;
+    let (whole, binned) = (settings.optics(size).lens, settings.binned_lens(size));
+    assert_eq!((whole.size, binned.size), ([1280, 960], [320, 240]));
+    for direction in [[0.0, 0.0, 1.0], [0.3, -0.2, 1.0], [-0.5, 0.4, 1.0]] {
+        let [u, v] = whole.project(direction).unwrap();
+        let [x, y] = binned.project(direction).unwrap();
+        // Pixel 0 of the image has the centre of pixels 0 to 3.
+        for (of_whole, of_binned) in [(u, x), (v, y)] {
+            assert!((of_whole - (4.0 * of_binned + 1.5)).abs() < 1e-9, "{direction:?}");
+        }
+    }
 }
 
 #[test]

@@ -182,10 +182,11 @@ impl Gnss {
         let constellation = sensor.constellation().clone();
         let drift = noise.request(CLOCK_REQUEST).standard_normal(0, Quantity::GnssClock);
         let has_text = profile.dialect.is_ublox() && !profile.identity.boot_text.is_empty();
+        let store = Store::new(profile, settings);
         let mut receiver = Self {
             navigator: Navigator::new(&settings.receiver, constellation, noise, SimTime::ZERO),
-            store: Store::new(profile, settings),
-            ports: Port::all(profile, settings),
+            ports: Port::all(profile, settings, &store),
+            store,
             served: 0,
             asides: VecDeque::new(),
             rover: Rover::default(),

@@ -5,7 +5,7 @@
 //! ([`super::further_line`]).
 
 use super::Gnss;
-use super::items::{Protocol, UART2, baud_key, enabled_key, output_key};
+use super::items::{Protocol, Store, UART2, baud_key, enabled_key, output_key};
 use super::monitor::{PortState, Traffic};
 use super::profile::{GnssDialect, GnssProfile, GnssSettings, LinePort};
 use crate::serial::uart::Uart;
@@ -43,13 +43,11 @@ enum Arrival {
 }
 
 impl Port {
-    /// The ports of a receiver, that of its link first.
-    pub fn all(profile: &GnssProfile, settings: &GnssSettings) -> Vec<Self> {
-        let baud = |port: LinePort| match (port, &settings.uart2) {
-            (LinePort::Usb, _) => LineSettings::USB.baud,
-            (LinePort::Uart2, Some(output)) if port != settings.port => output.baud,
-            _ if port == settings.port => settings.baud,
-            _ => profile.defaults.baud,
+    /// The ports of a receiver with the settings of `store`, that of its link first.
+    pub fn all(profile: &GnssProfile, settings: &GnssSettings, store: &Store) -> Vec<Self> {
+        let baud = |port: LinePort| match baud_key(port.number()) {
+            Some(key) => store.get(key) as u32,
+            None => LineSettings::USB.baud,
         };
         let others = profile.dialect.line_ports().iter().filter(|port| **port != settings.port);
         std::iter::once(&settings.port)

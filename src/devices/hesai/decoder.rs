@@ -15,6 +15,7 @@ use crate::decoder::datagram::{
     CloudPoint, DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep,
     Twin,
 };
+use crate::decoder::facts::plural;
 use crate::decoder::{Misfit, object_of};
 use crate::wire::hesai::data::{Packet, Point, ReturnMode, Tail};
 use crate::wire::hesai::format::{DISTANCE_UNIT_M, HesaiFormat};
@@ -300,10 +301,9 @@ impl DatagramDecoder for HesaiDecoder {
     }
 
     fn other_lines(&self, _kind: &str, packets: u64) -> Lines {
-        let noun = if packets == 1 { "packet" } else { "packets" };
         let last =
             self.gps.as_deref().map_or_else(String::new, |gps| format!(", {}", gps_state(gps)));
-        vec![(GPS, format!("{packets} {noun}{last}"))]
+        vec![(GPS, format!("{}{last}", plural(packets, "packet")))]
     }
 
     fn other_fields(&self, _kind: &str) -> Map<String, Value> {

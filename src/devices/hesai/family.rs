@@ -111,7 +111,7 @@ impl Family for HesaiFamily {
         _baseline_m: f64,
     ) -> Option<String> {
         let lasers = calibration::lasers_of(profile, &settings.serial);
-        (extension == "csv").then(|| calibration::table(&lasers))
+        ["", "csv"].contains(&extension).then(|| calibration::table(&lasers))
     }
 
     fn commands(&self, _profile: &HesaiProfile) -> Vec<CommandTable> {

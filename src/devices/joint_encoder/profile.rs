@@ -72,7 +72,7 @@ pub struct JointEncoderSettings {
     pub is_reversed: bool,
     /// Kind of counting.
     pub counting: Counting,
-    /// The count, modulo a turn, at which the index mark is passed.
+    /// Position of the index mark: the count, modulo one turn.
     pub index_count: i64,
     /// First word of an index line; empty for a unit without an index mark.
     pub index_word: String,

@@ -42,7 +42,7 @@ keys! {
         pub turns_right: bool, TrueOrFalse;
         /// Amount that a unit of turn adds to one side and subtracts from the other, in units of drive.
         pub turn_share: f64, limit(0.001, 1000.0, "");
-        /// Speed towards a position, for each metre of the remaining distance.
+        /// Gain of the position controller: speed for each metre of the remaining distance.
         pub position_gain_hz: f64, limit(0.01, 100.0, "1/s");
     }
 }

@@ -54,7 +54,7 @@ keys! {
         pub address: u8, Limit::new(128..=135, "", "RoboClaw's packet serial");
         /// Whether the unit answers to every address, as over USB.
         pub answers_all_addresses as "all_addresses": bool, TrueOrFalse;
-        /// Pause within a packet that discards the packet.
+        /// A pause of this length within a packet discards the packet.
         pub packet_gap_ns as "packet_gap_ms": u64, Time(limit(1.0, 10_000.0, "ms"), 1e6);
         /// Motors stop after this time without a packet, until a host sets another time; 0: never.
         pub timeout_ns as "timeout_ms": u64,

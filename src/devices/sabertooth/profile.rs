@@ -33,7 +33,7 @@ keys! {
         /// Motors stop after this time without a command, until a host sets another time; 0: never.
         pub timeout_ns as "timeout_ms": u64,
             Time(Limit::new(0.0..=12_700.0, "ms", "Sabertooth's packet serial: 127 of 100 ms"), 1e6);
-        /// Time after a change of the rate in which the controller ignores input.
+        /// Time for which the controller ignores input after a change of the baud rate.
         pub restart_ns as "restart_ms": u64, Time(delay_limit(), 1e6);
     }
 }

@@ -1,4 +1,4 @@
-//! Sockets of this process that stand for a rig's links: what is sent is read again and forgotten.
+//! Sockets of this process in place of a rig's links. They read back the sent bytes and discard them.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, UdpSocket};
@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 /// Longer pieces are sent in parts.
 const MOST_AT_ONCE: usize = 32 << 10;
 
-/// A way out and its other end, for datagrams and for bytes.
+/// A socket to send by and its other end, for datagrams and for bytes.
 pub(super) struct Loopback {
     datagrams: (UdpSocket, UdpSocket),
     bytes: (UnixStream, UnixStream),
@@ -43,7 +43,7 @@ impl Loopback {
         Ok(())
     }
 
-    /// Reads what has arrived.
+    /// Reads and discards the bytes that have arrived.
     pub(super) fn drain(&mut self) {
         while matches!(self.datagrams.1.recv(&mut self.buffer), Ok(length) if length > 0) {}
         while matches!(self.bytes.1.read(&mut self.buffer), Ok(length) if length > 0) {}

@@ -1,8 +1,8 @@
-//! How many times real time a rig would run on this machine, and what takes how much of it.
+//! Benchmark of a rig on this machine: real-time factor, and cost of each device.
 //!
-//! A stretch of the rig is rendered as a recording is, by as many workers as a run has; what leaves goes to
-//! sockets of this process. [`timed`] measures the processor's time of each part on its way. Nothing is
-//! written, and no device's link is opened.
+//! The benchmark renders a stretch of the rig as a recording does, with the workers of a run, and sends its
+//! packets to sockets of this process. [`timed`] measures the processor time of each stage. No file is
+//! written, and no link is opened.
 
 mod loopback;
 mod timed;
@@ -25,9 +25,9 @@ use crate::timing::clock::{Stopwatch, epoch_now_or};
 /// Processor time of the parts of a rig's work, seconds for each simulated second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Stages {
-    /// Finding what rays hit.
+    /// Ray casting.
     pub cast_s: f64,
-    /// What sensors make of it: echoes, errors, weather; and all that casts no rays.
+    /// Echoes, errors and weather of the sensors, and all measurements without rays.
     pub physics_s: f64,
     /// Packets of measurements.
     pub packing_s: f64,
@@ -56,15 +56,14 @@ impl Stages {
 pub struct DeviceCost {
     /// The device.
     pub name: String,
-    /// Its profile.
+    /// Profile of the device.
     pub profile: String,
-    /// Its share of the time of all devices, 0..=1.
+    /// Share of the device in the time of all devices, 0..=1.
     pub share: f64,
     /// Cost by stage.
     #[serde(flatten)]
     pub stages: Stages,
-    /// Packets, or pieces of a stream, for each simulated second; 0 of a device that sends only to hosts
-    /// that ask.
+    /// Packets, or pieces of a stream, per simulated second. 0: a device that sends only on request.
     pub packets_per_s: f64,
     /// Pulses, and pixels of cameras, that were cast for each simulated second.
     pub pulses_per_s: f64,
@@ -76,46 +75,45 @@ pub struct DeviceCost {
 pub enum Limit {
     /// The threads that measure.
     Workers,
-    /// The one thread that makes packets of measurements.
+    /// The single thread that packs measurements into packets.
     Packing,
     /// The one thread that sends.
     Sending,
-    /// All threads together need the whole machine.
+    /// The processors: all threads together use the whole machine.
     Processors,
 }
 
 /// Cost of a rig on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchFigures {
-    /// How many times real time it would run; none if nothing takes any time.
+    /// Real-time factor; none if nothing takes any time.
     pub real_time_factor: Option<f64>,
-    /// Its first limit.
+    /// The resource that limits the speed.
     pub limit: Limit,
     /// The share of that which is left in real time; below 0 if it is not enough.
     pub headroom: f64,
     /// Cost of all devices together.
     pub stages: Stages,
-    /// What moving a robot takes that its computer drives, on the thread that makes packets, seconds for each
-    /// simulated second.
+    /// Cost of moving a driven robot, on the packing thread, seconds per simulated second.
     pub moving_s: f64,
     /// How many seconds of the rig the workers render in a second: the figure that a run prints.
     pub workers_factor: f64,
-    /// Cost of each, in the rig's order.
+    /// Cost of each device, in the rig's order.
     pub devices: Vec<DeviceCost>,
-    /// Processors of this machine that the process may use.
+    /// Number of processors that the process may use.
     pub processors: usize,
     /// Threads that measure.
     pub workers: usize,
     /// How much of the rig's time was rendered, seconds.
     pub simulated_s: f64,
-    /// How long that took, seconds.
+    /// Duration of the benchmark, seconds.
     pub took_s: f64,
 }
 
-/// Renders `stretch` of a rig in `world` and measures what that takes. `progress` is told how far it has come.
+/// Renders `stretch` of a rig in `world` and measures the cost. `progress` gets the simulated time so far.
 ///
 /// # Errors
-/// The system has no sockets for what leaves.
+/// The system has no sockets for the packets.
 pub fn bench(
     rig: &Rig,
     world: LiveWorld,
@@ -180,7 +178,7 @@ pub fn bench(
     })
 }
 
-/// What is needed most of what there is of it, and which share of it real time takes.
+/// The resource with the highest load, and its load in real time as a share of its capacity.
 fn limit_of(stages: &Stages, moving_s: f64, workers: usize, processors: usize) -> (Limit, f64) {
     let needs = [
         (Limit::Workers, (stages.cast_s + stages.physics_s) / workers.max(1) as f64),

@@ -1,6 +1,7 @@
-//! Devices, sensors and a ray caster that do what those within them do, and note how long it takes.
+//! Wrappers around devices, sensors and a ray caster that measure the time of each call.
 
 use std::cell::Cell;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,8 +10,11 @@ use glam::DVec3;
 use super::Stages;
 use crate::config::profile::FamilyData;
 use crate::config::rig::faults::DeviceFaults;
+use crate::devices::ptp::PtpSend;
+use crate::devices::ptp::account::ClockAccount;
 use crate::devices::{Built, CableSignal, Device, Transmit};
 use crate::engine::LiveWorld;
+use crate::sensors::camera::truth::FrameTruth;
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor, SkyOutlook, Subject, Surroundings};
 use crate::time::SimTime;
@@ -18,14 +22,15 @@ use crate::timing::clock::thread_cpu_ns;
 use crate::wire::http::{HttpRequest, HttpResponse};
 use crate::wire::line::LineSettings;
 use crate::wire::port::Peer;
+use crate::wire::ptp::Transport;
 use crate::world::raycast::{Beams, Finishes, Hit, OpenSky, Pulse, RayCaster, Stencil};
 
 thread_local! {
-    /// What the casts of this thread's measurement have taken, nanoseconds.
+    /// Time of the ray casts in this thread's measurement, nanoseconds.
     static CAST_NS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Measures the time that the processor works for a thread, without its own.
+/// Measures the processor time of calls on a thread, minus its own overhead.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     own_ns: u64,
@@ -46,7 +51,7 @@ impl Meter {
     }
 }
 
-/// What a device has taken so far, nanoseconds, and what came of it.
+/// Time of a device so far, nanoseconds, and the number of its packets.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     cast_ns: AtomicU64,
@@ -90,7 +95,7 @@ impl Costs {
     }
 }
 
-/// The same device and sensor, whose time is added to `costs`.
+/// Wraps a device and its sensor; their time is added to `costs`.
 pub(super) fn timed(built: Built, costs: &Arc<Costs>, meter: Meter) -> Built {
     let Built { device, sensor } = built;
     Built {
@@ -99,7 +104,7 @@ pub(super) fn timed(built: Built, costs: &Arc<Costs>, meter: Meter) -> Built {
     }
 }
 
-/// The same world, with a caster that notes its time.
+/// Returns the same world with a caster that measures its time.
 pub(super) fn with_timed_caster(mut world: LiveWorld, meter: Meter) -> LiveWorld {
     let caster = std::mem::replace(&mut world.caster, Box::new(OpenSky));
     world.caster = Box::new(TimedCaster { caster, meter });
@@ -218,6 +223,30 @@ impl Device for TimedDevice {
 
     fn handle_http(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
         self.note(|device| device.handle_http(now, request))
+    }
+
+    fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
+        self.note(|device| device.handle_ptp(now, stamped, from, bytes));
+    }
+
+    fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
+        self.note(|device| device.handle_ptp_departure(now, key, stamped));
+    }
+
+    fn poll_clock(&mut self) -> Option<ClockAccount> {
+        self.note(|device| device.poll_clock())
+    }
+
+    fn poll_frame(&mut self) -> Option<FrameTruth> {
+        self.note(|device| device.poll_frame())
+    }
+
+    fn poll_ptp_transport(&mut self) -> Option<Transport> {
+        self.note(|device| device.poll_ptp_transport())
+    }
+
+    fn poll_ptp(&mut self) -> Option<PtpSend> {
+        self.note(|device| device.poll_ptp())
     }
 
     fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {

@@ -1,4 +1,4 @@
-//! SHA-256 of what a run is made of.
+//! SHA-256 of the inputs of a run.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use super::Hash;
 use crate::config::rig::Rig;
 use crate::world::scene::{Instance, Scene};
 
-/// The rig's text, each profile's, the program, and the scene whose digest is `scene_sha256`.
+/// Hashes of the rig's text, each profile's text, the program, and the scene, whose digest is `scene_sha256`.
 pub fn hashes(rig: &Rig, scene: &str, scene_sha256: String) -> Vec<Hash> {
     let text = |part, name: &str, text: &str| Hash::new(part, name, hex(Sha256::digest(text)));
     let mut all = vec![text("rig", &rig.name, &rig.source.text)];
@@ -56,8 +56,7 @@ fn of_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Of everything that rays can meet, as it was loaded: meshes, materials and placement. The same on
-/// every machine.
+/// Digest of all surfaces as loaded: meshes, materials and placement. It is the same on every machine.
 pub fn of_scene(scene: &Scene) -> String {
     let mut hasher = Sha256::new();
     let length = |hasher: &mut Sha256, length: usize| hasher.update((length as u64).to_le_bytes());
@@ -91,7 +90,7 @@ pub fn of_scene(scene: &Scene) -> String {
     hex(hasher.finalize())
 }
 
-/// In pieces large enough to be hashed at full speed.
+/// Hashes in pieces that are large enough for full speed.
 fn update<const N: usize>(hasher: &mut Sha256, values: impl Iterator<Item = [u8; N]>) {
     let mut piece = [0; 4096];
     let mut filled = 0;

@@ -41,7 +41,7 @@ pub struct Certificate {
     pub start_utc: String,
     /// The host's clock at the first instant, UTC.
     pub host_start_utc: String,
-    /// How long the run took, seconds.
+    /// Duration of the run, seconds.
     pub run_s: f64,
     /// How much of the rig's time was simulated, seconds: less than `run_s` if a device was behind at the
     /// end. 0 in certificates of older versions.
@@ -51,7 +51,7 @@ pub struct Certificate {
     pub sending: Sending,
     /// Rights that the system granted.
     pub rights: Vec<Right>,
-    /// SHA-256 of what the run was made of.
+    /// SHA-256 of the inputs of the run.
     pub hashes: Vec<Hash>,
     /// The host's clock.
     pub clock: ClockState,
@@ -68,7 +68,7 @@ pub struct Certificate {
 pub struct Sending {
     /// `engine.spin_us`
     pub spin_us: f64,
-    /// `engine.lead_us`; none for `"auto"`, which gives each device its own
+    /// `engine.lead_us`; none for `"auto"`, where each device has its own lead.
     pub lead_us: Option<f64>,
     /// `engine.scheduler`
     pub scheduler: String,
@@ -97,7 +97,7 @@ pub struct Sending {
 pub struct Right {
     /// The request.
     pub wish: String,
-    /// Whether it was given.
+    /// Whether the system granted it.
     pub granted: bool,
     /// Why not.
     pub refused_because: Option<String>,
@@ -108,7 +108,7 @@ pub struct Right {
 pub struct Hash {
     /// `rig`, `profile`, `scene`, `binary`.
     pub part: String,
-    /// Its name.
+    /// Name of the device.
     pub name: String,
     /// SHA-256 of the file's bytes; for a scene, of what was loaded.
     pub sha256: String,
@@ -119,13 +119,13 @@ pub struct Hash {
 pub struct DeviceTiming {
     /// The device.
     pub name: String,
-    /// Its profile.
+    /// Profile of the device.
     pub profile: String,
-    /// Link to which its bytes went.
+    /// Link of the device.
     pub link: String,
-    /// Packets sent, late ones too.
+    /// Packets sent, including late ones.
     pub packets: u64,
-    /// Which of them left by which port; empty for a device that sends no datagrams.
+    /// Packets by port; empty for a device without datagrams.
     #[serde(default)]
     pub ports: Vec<PortPackets>,
     /// Payload bytes.
@@ -139,15 +139,15 @@ pub struct DeviceTiming {
     /// Measurements made with fewer rays a pulse because rendering fell behind.
     #[serde(default)]
     pub thinned: u64,
-    /// How far its measurements were behind real time at the end, seconds.
+    /// Delay of the device's measurements behind real time at the end, seconds.
     #[serde(default)]
     pub behind_s: f64,
     /// Packets the system refused.
     pub refused: u64,
-    /// Why it refused them: each reason once, in the order in which they came up.
+    /// Reasons for the refusals, each once, in the order of their first occurrence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_because: Vec<String>,
-    /// Packets sent whose timing nobody had time to write down.
+    /// Packets sent whose timing was not recorded, because the recording thread had no time.
     pub unrecorded: u64,
     /// Source of the times at which packets left: `kernel`, `card`, or `none` for links without
     /// timestamps.
@@ -155,28 +155,28 @@ pub struct DeviceTiming {
     /// Number of timestamps that the network card took; the kernel took the others.
     #[serde(default)]
     pub stamped_by_card: u64,
-    /// How far the card's clock may have been misread, microseconds: the worst.
+    /// Largest uncertainty of the card's clock, microseconds.
     #[serde(default)]
     pub card_comparison_us: f64,
     /// Packets that the standby sent, the first sender's core being taken away.
     #[serde(default)]
     pub by_standby: u64,
-    /// How long before they were due its datagrams were handed over in the end, microseconds.
+    /// Final lead: time before the due time at which datagrams are submitted to the kernel, microseconds.
     #[serde(default)]
     pub lead_us: f64,
-    /// Packets whose transmit timestamp never came.
+    /// Packets without a transmit timestamp.
     pub unstamped: u64,
-    /// From due to handed to the kernel.
+    /// Submission to the kernel minus due time.
     pub handed: ErrorFigures,
-    /// From due to the transmit timestamp.
+    /// Transmit timestamp minus due time.
     pub departed: ErrorFigures,
-    /// From handed over to the transmit timestamp.
+    /// Transmit timestamp minus submission to the kernel.
     pub in_kernel: ErrorFigures,
-    /// From the arrival of what the host told the robot's drive to the first packet that shows the
-    /// motion being handed over; none if the robot is not driven.
+    /// Latency from the arrival of a drive command to the submission of the first packet that shows the
+    /// motion; none if the robot is not driven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order_to_wire_us: Option<Lateness>,
-    /// Its PTP clock; none if it speaks no PTP.
+    /// Figures of the device's PTP clock; none without PTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ptp: Option<PtpFigures>,
 }
@@ -187,7 +187,7 @@ impl DeviceTiming {
         if self.departed.count > 0 { &self.departed } else { &self.handed }
     }
 
-    /// Whether nothing left although there was something to send.
+    /// Whether the device sent nothing although it had data to send.
     pub fn sent_nothing(&self) -> bool {
         self.packets == 0 && self.dropped + self.refused > 0
     }
@@ -249,7 +249,7 @@ pub struct Account<'a> {
     pub workers: usize,
     /// Rights that the system granted.
     pub grants: &'a [Grant],
-    /// SHA-256 of what the run was made of.
+    /// SHA-256 of the inputs of the run.
     pub hashes: Vec<Hash>,
     /// Each device's counters.
     pub figures: Vec<DeviceFigures>,
@@ -293,7 +293,7 @@ impl Certificate {
     /// Reads a certificate from its JSON.
     ///
     /// # Errors
-    /// The text is none, or of another format.
+    /// The text is not JSON, or has another format.
     pub fn parse(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Head {

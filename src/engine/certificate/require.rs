@@ -12,7 +12,7 @@ use crate::timing::is_maximum;
 /// A requirement on the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
-    /// The device it is about; all that have sent something when left out.
+    /// Name of the device to check; without it, all devices that have sent something.
     device: Option<String>,
     metric: Metric,
     comparison: Comparison,
@@ -52,18 +52,18 @@ enum Comparison {
 pub struct Verdict {
     /// Text of the requirement as written.
     pub requirement: String,
-    /// The device; empty when none has sent anything.
+    /// Name of the device; empty if no device has sent anything.
     pub device: String,
-    /// What was measured: microseconds, microseconds a second, or packets.
+    /// Measured value: microseconds, microseconds per second, or packets.
     pub measured: f64,
     /// Unit of `measured`.
     pub unit: String,
     /// Whether the requirement is met.
     pub is_met: bool,
-    /// How many values there were, if `measured` is a percentile that is their maximum because they are few.
+    /// Number of values, if `measured` is a percentile of so few values that it is their maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maximum_of: Option<u64>,
-    /// Why it is not, where what was measured does not say so.
+    /// Reason of the failure, if the measured value does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -115,7 +115,7 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0)
 }
 
-/// A time with its unit; negative is allowed for nobody.
+/// Reads a time with its unit; no requirement takes a negative one.
 fn micros(text: &str) -> Option<f64> {
     let text = text.trim();
     let units = [("ns", 1e-3), ("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
@@ -172,14 +172,14 @@ impl Metric {
 }
 
 impl Requirement {
-    /// The device it names.
+    /// Device that the requirement names.
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
 
-    /// The verdict for each device that it is about. Nothing is met by a device that has sent nothing
-    /// (but for a number of packets, if it had nothing to send), nor where no device had anything to
-    /// send, and no time where packets went unrecorded.
+    /// Returns a verdict for each device in question. A device that sent nothing fails, except for a packet
+    /// count when it had nothing to send. All requirements fail if no device had anything to send. A
+    /// requirement of time fails if the timing of packets is unrecorded.
     pub fn judge(&self, devices: &[DeviceTiming]) -> Vec<Verdict> {
         let is_meant = |device: &&DeviceTiming| match &self.device {
             Some(name) => device.name == *name,
@@ -239,8 +239,8 @@ impl Requirement {
 }
 
 impl Verdict {
-    /// What was measured, with a unit that fits, to six digits or a nanosecond; or why there is nothing
-    /// to be measured.
+    /// Measured value with a suitable unit, to six digits or a nanosecond; or the reason why there is no
+    /// value.
     pub fn measured_text(&self) -> String {
         match (&self.why, self.unit.as_str()) {
             (Some(why), _) => why.clone(),

@@ -1,4 +1,4 @@
-//! What each kind of fault does to a packet.
+//! Effect of each kind of fault on a packet.
 
 use rand::Rng;
 use rand_xoshiro::SplitMix64;
@@ -9,12 +9,12 @@ use crate::config::rig::faults::WireFault;
 use crate::devices::{Output, Transmit};
 use crate::wire::line::{LineSettings, sampled};
 
-/// How a disturbed line runs at both ends; its rate does not matter then.
+/// Line settings at both ends of a disturbed line; the rate does not matter here.
 const LINE: LineSettings = LineSettings::eight_n_one(9600);
 
 impl Active {
-    /// Does to `transmit`, which falls into `window`, what the fault does; what is left of it goes
-    /// to `after`, what was done to `tell`.
+    /// Applies the fault to `transmit`, which falls into `window`. The remaining packets go to `after`, the
+    /// effects to `tell`.
     pub(super) fn apply(
         &mut self,
         mut transmit: Transmit,
@@ -128,7 +128,7 @@ impl Active {
         }
     }
 
-    /// TCP repeats what a dead link swallowed once the link is up again; other bytes are lost.
+    /// TCP retransmits bytes of a dead link when the link is up again; other bytes are lost.
     fn wait_for_link(
         &mut self,
         mut transmit: Transmit,
@@ -145,7 +145,7 @@ impl Active {
         after.push(transmit);
     }
 
-    /// What goes through one connection or line never overtakes what is late.
+    /// Bytes of one connection or line never overtake delayed bytes.
     pub(super) fn in_order(&mut self, mut transmit: Transmit) -> Transmit {
         let may_overtake = self.interface == Interface::Datagrams
             || !matches!(self.kind, WireFault::Delay { .. })
@@ -163,7 +163,7 @@ fn share(draws: &mut SplitMix64) -> f64 {
     (draws.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Whether what has this probability happens.
+/// Random decision with the given probability.
 fn happens(probability: f64, draws: &mut SplitMix64) -> bool {
     share(draws) < probability
 }
@@ -173,7 +173,7 @@ fn below(end: u64, draws: &mut SplitMix64) -> u64 {
     ((u128::from(draws.next_u64()) * u128::from(end)) >> 64) as u64
 }
 
-/// Calls `act` for each of `count` things with the probability `rate`; for how many.
+/// Calls `act` for each of `count` items with the probability `rate`; returns the number of calls.
 fn each_of(count: usize, rate: f64, draws: &mut SplitMix64, mut act: impl FnMut(usize)) -> u64 {
     let mut done = 0;
     if rate <= 0.0 {

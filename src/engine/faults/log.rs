@@ -1,4 +1,4 @@
-//! The truth about faults: a table of what each did to which packet.
+//! The fault log: ground truth about the effect of each fault on each packet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,8 +11,8 @@ use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::schedule::Schedule;
 use crate::time::SimTime;
 
-/// Rows are held back this long, so that they come out in the order of time whichever device was
-/// rendered first: far more than devices are ever apart.
+/// Rows are held back this long, so that they are written in the order of time whatever the order of
+/// rendering. Devices are never that far apart.
 const SETTLING_NS: u64 = 2_000_000_000;
 
 /// The columns of the table.
@@ -22,8 +22,7 @@ pub const COLUMNS: [&str; 9] =
 /// When the windows of a rig's faults open and close.
 #[derive(Default)]
 pub struct Windows {
-    /// For each fault, the next window's number and whether it is open already; `None` after the
-    /// last.
+    /// For each fault, the number of its next window and whether that window is open; `None` after the last.
     next: Vec<Option<(u64, bool)>>,
     schedules: Vec<Schedule>,
 }
@@ -42,14 +41,14 @@ impl Windows {
         self.schedules.push(schedule);
     }
 
-    /// The `index`th fault has this schedule, which differs in what is to come only.
+    /// Gives the `index`th fault a new schedule, which differs in future windows only.
     pub fn reschedule(&mut self, index: usize, schedule: Schedule) {
         if let Some(known) = self.schedules.get_mut(index) {
             *known = schedule;
         }
     }
 
-    /// Tells of those that open or close after the last call, until `to`.
+    /// Reports windows that open or close after the last call, until `to`.
     pub fn announce(&mut self, to: SimTime, mut tell: impl FnMut(Row)) {
         for (fault, next) in self.next.iter_mut().enumerate() {
             while let Some((window, is_open)) = *next {
@@ -68,7 +67,7 @@ impl Windows {
     }
 }
 
-/// Turns the faults of rows into words.
+/// Converts the fault numbers of rows to names.
 #[derive(Default)]
 pub struct FaultWords {
     names: Vec<[String; 3]>,
@@ -76,16 +75,16 @@ pub struct FaultWords {
     ports: Vec<Vec<DatagramPort>>,
 }
 
-/// A row in words.
+/// A row with names in place of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultNote<'a> {
     /// The device's name.
     pub device: &'a str,
     /// The fault's name.
     pub fault: &'a str,
-    /// Its kind.
+    /// Kind of the fault.
     pub kind: &'a str,
-    /// The way of the packet that it touched, if it touched one.
+    /// Stream of the affected packet, if a packet is affected.
     pub stream: Option<&'a str>,
     /// The number of that packet.
     pub packet: Option<u64>,
@@ -96,7 +95,7 @@ pub struct FaultNote<'a> {
 }
 
 impl FaultWords {
-    /// For the faults of `rig`.
+    /// The names of `rig`'s faults.
     pub fn of(rig: &Rig) -> Self {
         let mut words = Self::default();
         rig.faults.iter().for_each(|fault| words.add(rig, fault));
@@ -110,7 +109,7 @@ impl FaultWords {
         self.ports.push(device.profile.ports().to_vec());
     }
 
-    /// A row in words.
+    /// Converts a row to names.
     pub fn note(&self, row: &Row) -> FaultNote<'_> {
         let [device, fault, kind] = &self.names[row.fault];
         let (effect, amount) = row.effect.words();
@@ -121,10 +120,10 @@ impl FaultWords {
     }
 }
 
-/// Writes rows as CSV: `time_ns` since the first instant, when the packet was due; `device`;
-/// `fault`; its `kind`; `packet`, counting from zero what the device gave out, faults aside;
-/// `effect`; and `amount`, whose unit the effect's name has. `begins` and `ends` have no packet; `keys`
-/// are those of a fault that begins while the rig runs, as JSON.
+/// Writes rows as CSV: `time_ns` since the first instant, at which the packet was due; `device`; `fault`; the
+/// fault's `kind`; `packet`, the device's packet number from zero, faults aside; `effect`; and `amount`, in
+/// the unit of the effect's name. Rows `begins` and `ends` have no packet. `keys` are the keys, as JSON, of a
+/// fault that was started while the rig ran.
 pub struct FaultLog {
     table: csv::Writer<Box<dyn io::Write + Send>>,
     waiting: BinaryHeap<Reverse<Row>>,
@@ -132,7 +131,7 @@ pub struct FaultLog {
     words: FaultWords,
     latest: SimTime,
     rows: u64,
-    /// For each fault, its keys as JSON if it began while the rig ran.
+    /// For each fault that was started while the rig ran, its keys as JSON.
     keys: Vec<String>,
 }
 
@@ -140,7 +139,7 @@ impl FaultLog {
     /// A table for the faults of `rig`, written to `sink`.
     ///
     /// # Errors
-    /// Those of `sink`.
+    /// Errors of `sink`.
     pub fn new(rig: &Rig, sink: Box<dyn io::Write + Send>) -> io::Result<Self> {
         let mut table = csv::Writer::from_writer(sink);
         table.write_record(COLUMNS)?;
@@ -159,33 +158,33 @@ impl FaultLog {
         Ok(log)
     }
 
-    /// Adds a fault of a device of `rig`; `keys` are those of one that begins while the rig runs, as
-    /// JSON.
+    /// Adds a fault of a device of `rig`. `keys` are the keys, as JSON, of a fault that was started while the
+    /// rig runs.
     pub fn add(&mut self, rig: &Rig, fault: &FaultConfig, keys: String) {
         self.windows.add(fault.schedule);
         self.words.add(rig, fault);
         self.keys.push(keys);
     }
 
-    /// The `index`th fault has this schedule, which differs in what is to come only.
+    /// Gives the `index`th fault a new schedule, which differs in future windows only.
     pub fn reschedule(&mut self, index: usize, schedule: Schedule) {
         self.windows.reschedule(index, schedule);
     }
 
-    /// Takes a row.
+    /// Adds a row.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn note(&mut self, row: Row) -> io::Result<()> {
         self.latest = self.latest.max(row.at);
         self.waiting.push(Reverse(row));
         self.write_until(SimTime(self.latest.0.saturating_sub(SETTLING_NS)))
     }
 
-    /// Writes what is left of a run that ended at `end`; how many rows there are.
+    /// Writes the remaining rows of a run that ended at `end`; returns the number of all rows.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn finish(mut self, end: SimTime) -> io::Result<u64> {
         self.windows.announce(end, |row| self.waiting.push(Reverse(row)));
         while let Some(Reverse(row)) = self.waiting.pop() {

@@ -1,10 +1,9 @@
-//! Faults on the wire: what lies between a device and its link, in a run and in a recording alike.
+//! Faults on the wire: they act between a device and its link, in runs and recordings alike.
 //!
-//! [`WireFaults`] takes what devices give out, in their order, and hands on what becomes of it,
-//! perhaps with other due times; whoever sends or records puts it in the order of due times again.
-//! It also notes what faults within a device did to it before.
-//! What a fault does to a packet depends on the fault's seed and name and on the packet's number
-//! alone, so a recording and a run of the same seed have the same faults.
+//! [`WireFaults`] takes the output of devices in its order and returns the packets that remain, perhaps with
+//! other due times; the caller sorts them by due time. It also logs faults within devices. The effect of a
+//! fault on a packet depends only on the fault's seed and name and on the packet's number. So a recording and
+//! a run with the same seed have the same faults.
 
 mod apply;
 pub mod log;
@@ -37,7 +36,7 @@ pub enum Effect {
         /// Added delay.
         after_ns: u64,
     },
-    /// Others went before it.
+    /// Later packets overtook the packet.
     HeldBack {
         /// Number of packets.
         packets: u64,
@@ -47,7 +46,7 @@ pub enum Effect {
         /// Size of the shift.
         by_ns: u64,
     },
-    /// Its end was cut off.
+    /// The end of the packet was cut off.
     Cut {
         /// Bytes that were left.
         to_bytes: u64,
@@ -57,7 +56,7 @@ pub enum Effect {
         /// Number of bits.
         bits: u64,
     },
-    /// Bytes within it were lost.
+    /// Bytes of the packet were lost.
     Dropped {
         /// Number of bytes.
         bytes: u64,
@@ -72,7 +71,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The word for it in the log, and how much.
+    /// Name of the effect in the log, and its amount.
     fn words(self) -> (&'static str, Option<u64>) {
         match self {
             Self::Begins => ("begins", None),
@@ -90,14 +89,14 @@ impl Effect {
     }
 }
 
-/// The word for [`Stream::Commands`].
+/// Name of [`Stream::Commands`] in the log.
 const COMMANDS: &str = "commands";
 
-/// Which way a packet goes. Faults draw for each by itself: packets of one port may be measured ahead
-/// and those of another not, so which is first may differ between a run and a recording.
+/// Stream of a packet. Each stream has its own random samples: packets of one port may be measured ahead of
+/// those of another port, so their order may differ between a run and a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
-    /// From a port for datagrams. What leaves by a serial line or a server counts as the first one's.
+    /// A port for datagrams. Output of a serial line or a server counts as that of the first port.
     Port(PortIndex),
     /// Bytes to a host that is connected to a control.
     Commands,
@@ -106,7 +105,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// The word for it in the log; `ports` are those of the device.
+    /// Name of the stream in the log; `ports` are the device's ports.
     fn word(self, ports: &[DatagramPort]) -> &'static str {
         match self {
             Self::Port(port) => ports.get(port.place()).map_or("data", |port| port.name),
@@ -121,7 +120,7 @@ impl Stream {
 pub struct Row {
     /// Time when the packet was due without faults.
     pub at: SimTime,
-    /// The fault's place in the rig.
+    /// Index of the fault in the rig.
     pub fault: usize,
     /// The packet, counted from zero as the device gave it out to that port.
     pub packet: Option<(Stream, u64)>,
@@ -138,50 +137,49 @@ pub struct WireFaults {
     rows: Vec<Row>,
 }
 
-/// A cable that will be down, from this device. What that keeps from the other end is not told here but
-/// in [`super::cables`]; here it is noted.
+/// A cable of this device that will be down. [`super::cables`] removes its signals; this struct only logs it.
 struct CableDown {
     source: DeviceId,
     fault: usize,
     schedule: Schedule,
 }
 
-/// A device's way to its link: a lane for each port, one for a device without.
+/// The streams of a device: one lane for each port, and one for a device without ports.
 struct Lanes {
     /// Lanes by port.
     ports: Vec<Lane>,
-    /// Whether it sends datagrams, so that what goes to one host goes by a control.
+    /// Whether the device sends datagrams, so that answers to one host leave by a control.
     sends_datagrams: bool,
-    /// Answers to hosts that are connected to a control: they can be held up, nothing else.
+    /// Answers to hosts of a control. They can be delayed but not lost or changed.
     commands: Lane,
 }
 
 /// Packets to one port.
 #[derive(Default)]
 struct Lane {
-    /// Counts what the device gave out.
+    /// Number of packets of the device so far.
     packet: u64,
     faults: Vec<Active>,
 }
 
-/// A fault and what it remembers.
+/// A fault with its state.
 struct Active {
     index: usize,
     kind: WireFault,
     schedule: Schedule,
     interface: Interface,
     draws: NoiseSource,
-    /// Held back, the oldest first, each with how many are still to go before it.
+    /// Packets held back, the oldest first, each with the number of packets that must overtake it.
     held: VecDeque<(u32, Transmit)>,
-    /// Latest due time: packets that were delayed without jitter keep their order.
+    /// Latest due time, so that packets with a constant delay keep their order.
     latest_due: SimTime,
-    /// Whether it began while the rig ran: its end may not be known yet.
+    /// Whether the fault was started while the rig ran, so that its end may be unknown.
     is_live: bool,
-    /// What a connection carries when its link is up again, which is not known yet.
+    /// Telegrams of a connection that wait for the end of a link fault.
     waiting: Vec<Waiting>,
 }
 
-/// A telegram that waits for its link.
+/// A telegram that waits for the end of a link fault.
 struct Waiting {
     at: SimTime,
     stream: Stream,
@@ -224,7 +222,7 @@ impl Lane {
     }
 }
 
-/// A packet on its way through the faults of its device.
+/// A packet that passes through the faults of its device.
 struct Passage<'a> {
     stream: Stream,
     packet: u64,
@@ -249,8 +247,8 @@ impl WireFaults {
         faults
     }
 
-    /// Adds the `index`th fault, of a device of `rig`, if it is one of links or cables. Nothing that was
-    /// taken before falls into it.
+    /// Adds the `index`th fault, a fault of a device of `rig`, if it concerns links or cables. It does not
+    /// affect packets that were taken before.
     pub fn add(&mut self, rig: &Rig, index: usize, fault: &FaultConfig) {
         let FaultKind::Wire(kind) = &fault.kind else { return };
         let device = &rig.devices[fault.device];
@@ -282,8 +280,8 @@ impl WireFaults {
         }
     }
 
-    /// The `index`th fault, which had no end so far, has this schedule. What waited for its end is
-    /// handed on to `out`.
+    /// Gives the `index`th fault, which had no end so far, its schedule. Packets that waited for its end go
+    /// to `out`.
     pub fn close(
         &mut self,
         index: usize,
@@ -302,7 +300,7 @@ impl WireFaults {
         }
     }
 
-    /// Takes the next of what a device gives out, and hands on to `out` what leaves because of it.
+    /// Takes the next output of a device; the packets that leave because of it go to `out`.
     pub fn apply(
         &mut self,
         device: DeviceId,
@@ -344,12 +342,12 @@ impl WireFaults {
         batch.into_iter().for_each(out);
     }
 
-    /// Counts a measured packet of a device that was given up before it was made.
+    /// Counts a packet of a device whose measurement was given up.
     pub fn skip(&mut self, device: DeviceId) {
         self.devices[device.0].ports[PortIndex::DATA.place()].packet += 1;
     }
 
-    /// Hands on what is still held back when nothing more comes.
+    /// Passes on the packets that are still held back, at the end of all output.
     pub fn finish(&mut self, out: &mut dyn FnMut(DeviceId, Transmit)) {
         for (index, lanes) in self.devices.iter_mut().enumerate() {
             let every = lanes.ports.iter_mut().chain([&mut lanes.commands]);
@@ -370,7 +368,7 @@ impl WireFaults {
     }
 }
 
-/// Whether a receiver's output is heard at the other end of a cable.
+/// Whether a GNSS receiver's output also goes through its cables.
 fn goes_down_cables(output: &Output) -> bool {
     matches!(output, Output::Bytes(_) | Output::PulsePerSecond(true))
 }
@@ -424,7 +422,7 @@ impl Active {
         after
     }
 
-    /// Whether telegrams wait until somebody says that the link is up again.
+    /// Whether telegrams wait until the fault is ended by request.
     fn waits_for_end(&self) -> bool {
         self.is_live
             && self.kind == WireFault::LinkDown
@@ -433,7 +431,7 @@ impl Active {
             && self.waiting.len() < MOST_WAITING
     }
 
-    /// What was held back long enough once another packet, due at `due`, has gone before it.
+    /// Packets held back that may leave once another packet, due at `due`, has overtaken them.
     fn overtaken_by(&mut self, due: SimTime) -> Vec<Transmit> {
         for (left, _) in &mut self.held {
             *left -= 1;

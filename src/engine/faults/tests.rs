@@ -49,7 +49,7 @@ fn packet(n: u64) -> Transmit {
 
 const DATA: Stream = Stream::Port(PortIndex::DATA);
 
-/// What leaves when `given` is given out, and what was done to it.
+/// Packets that leave, and effects, when the device gives out `given`.
 fn passed(rig: &Rig, device: usize, given: Vec<Transmit>) -> (Vec<Transmit>, Vec<Row>) {
     let mut faults = WireFaults::new(rig);
     let mut left = Vec::new();
@@ -203,8 +203,8 @@ fn a_dead_link_loses_or_keeps_as_its_kind_does() {
     assert!(left.iter().all(|transmit| transmit.due == SimTime(1_001_000)));
 }
 
-/// What leaves of the same packets when the last fault of `rig` is known from the start, and when it is
-/// told before them and its end after so many of them.
+/// Packets that leave in two cases: the last fault of `rig` is known from the start, or it is started before
+/// them and ended after a number of them.
 fn known_and_told(
     rig: &Rig,
     device: usize,
@@ -278,8 +278,8 @@ fn a_lost_time_pulse_takes_no_bytes_with_it() {
 }
 
 proptest! {
-    /// Whatever is wrong with a link, the same seed gives the same, another gives another, and
-    /// nothing is due before it was.
+    /// Whatever the fault: equal seeds give equal output, other seeds give other output, and no packet is due
+    /// earlier than without the fault.
     #[test]
     fn the_seed_decides(seed in 0u64..1000, which in 0usize..6) {
         let kind = [

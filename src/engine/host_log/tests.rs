@@ -20,7 +20,7 @@ fn rig() -> Rig {
     Rig::parse("test", RIG, std::path::Path::new(""), &[], catalogue()).unwrap()
 }
 
-/// A sink whose text can be read afterwards.
+/// A sink whose text a test can read.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 

@@ -1,9 +1,10 @@
-//! Whether this process was started as one of several, by what launchers of MPI say in the environment.
+//! Detects from the environment variables of MPI launchers whether this process was started as one of
+//! several.
 
 /// Variables with the number of processes: Open MPI's, that of PMI (MPICH, Intel MPI), MVAPICH's.
 const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"];
 
-/// How many processes were started together with this one, if more than one.
+/// Number of processes that were started together, if more than one.
 pub fn processes() -> Option<usize> {
     processes_by(|name| std::env::var(name).ok())
 }

@@ -1,4 +1,4 @@
-//! Rank 0: gives orders to the others and takes their replies.
+//! Rank 0: sends requests to the other ranks and receives their replies.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,23 +23,23 @@ use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Subject, Sweep
 use crate::time::Epoch;
 use crate::timing::clock::Stopwatch;
 
-/// Requests that a rank has, for each of its threads: one that is measured, and what keeps the thread busy while
-/// its answer travels.
+/// Number of requests that a rank holds for each of its threads: one in work, and others that keep the thread
+/// busy while the answer travels.
 const ASKED_PER_WORKER: usize = 3;
 /// Tables of pulses that are known on both sides.
 const TABLES: usize = 64;
-/// A rank from which nothing was heard for so long is lost: it says each second that it is there.
+/// A rank that is silent for this long counts as lost; each rank sends a message every second.
 const SILENCE: Duration = Duration::from_secs(20);
 /// Interval at which the end of the run is checked.
 const LOOK: Duration = Duration::from_millis(20);
-/// Within this a signal that is for all has come to all.
+/// Within this time, a signal to all processes has reached all of them.
 const SIGNALS: Duration = Duration::from_millis(300);
-/// How long the others may take to say farewell, and how long when the launcher ends all: it kills within a
-/// second.
+/// Longest time for the farewells of the other ranks, and the time if the launcher ends all processes: it
+/// kills after one second.
 const FAREWELL: Duration = Duration::from_secs(10);
 const HURRIED_FAREWELL: Duration = Duration::from_millis(500);
 
-/// Why the others cannot measure.
+/// Why the other ranks cannot measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unable {
     /// Rank and reason.
@@ -53,29 +53,29 @@ pub struct Unable {
 pub struct RankFigures {
     /// Number of the rank.
     pub rank: usize,
-    /// The name of its machine.
+    /// Name of the rank's machine.
     pub host: String,
     /// Threads that measure.
     pub workers: usize,
     /// Requests that were answered.
     pub answers: u64,
-    /// Bytes of all orders, with motion and tables.
+    /// Bytes of all requests, with motion and tables.
     pub order_bytes: u64,
     /// Bytes of all answers.
     pub answer_bytes: u64,
-    /// Time from a request to its answer, nanoseconds, all together.
+    /// Total time from requests to their answers, nanoseconds.
     pub away_ns: u64,
-    /// How long of that time threads were busy.
+    /// Part of that time for which threads were busy.
     pub busy_ns: u64,
 }
 
-/// Rank 0's view of the others.
+/// State of the other ranks, as seen by rank 0.
 pub struct Lead {
     line: Line,
     others: Vec<Other>,
     state: Mutex<State>,
     stop: OnceLock<Arc<AtomicBool>>,
-    /// Ticket of the next question, over all runs.
+    /// Number of the next question, over all runs.
     ticket: AtomicU64,
 }
 
@@ -88,9 +88,9 @@ struct Other {
 struct State {
     /// Faults that began while the run goes on, as orders.
     faults: Vec<Vec<u8>>,
-    /// Why the others are lost.
+    /// Why the other ranks are lost.
     lost: Option<String>,
-    /// Ranks that have said farewell.
+    /// Ranks whose farewell has arrived.
     farewells: Vec<usize>,
 }
 
@@ -110,7 +110,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Lead {
-    /// Of so many processes, this one included.
+    /// `processes` is the number of all processes, including this one.
     pub fn new(line: Line, processes: usize) -> Self {
         let other = |rank| Other {
             loaded: OnceLock::new(),
@@ -125,17 +125,17 @@ impl Lead {
         }
     }
 
-    /// Has `stop` set when a rank is lost: what goes on ends as if it were told to.
+    /// Sets `stop` when a rank is lost, so that the run ends as if it were stopped.
     pub fn stop_if_lost(&self, stop: Arc<AtomicBool>) {
         let _ = self.stop.set(stop);
     }
 
-    /// Has the others load a rig.
+    /// Requests that the other ranks load a rig.
     pub fn load(&self, load: &Load) {
         self.tell_all(&Order::Load(load.clone()).encode());
     }
 
-    /// Waits until all have loaded what this process has: `own` says what that is.
+    /// Waits until all ranks have loaded the same as this process, which `own` describes.
     ///
     /// # Errors
     /// Which rank has not, and why.
@@ -190,13 +190,13 @@ impl Lead {
         Ok(())
     }
 
-    /// Traffic so far, by rank.
+    /// Traffic so far, for each rank.
     pub fn figures(&self) -> Vec<RankFigures> {
         self.others.iter().map(|other| lock(&other.figures).clone()).collect()
     }
 
-    /// Ends it: tells the others and waits for their farewell, less long if they are ended from outside. Returns
-    /// whether all have said it.
+    /// Ends the session: sends farewells and waits for those of the others, for a shorter time if the
+    /// launcher ends them. Returns whether all farewells arrived.
     ///
     /// # Errors
     /// Which rank was lost, and why.
@@ -247,7 +247,7 @@ impl Lead {
         (1..=self.others.len()).filter(|rank| !state.farewells.contains(rank)).collect()
     }
 
-    /// How messages call a rank.
+    /// Name of a rank in messages.
     fn name(&self, rank: usize) -> String {
         match self.others.get(rank.wrapping_sub(1)).and_then(|other| other.loaded.get()) {
             Some(loaded) => format!("rank {rank} ({})", loaded.host),
@@ -271,7 +271,7 @@ impl Lead {
         self.others.iter().map(|_| Stopwatch::start()).collect()
     }
 
-    /// The next reply with its sender and its length, if one comes soon.
+    /// The next reply with its sender and length, if one arrives soon.
     fn listen(&self, heard: &mut [Stopwatch]) -> Result<Option<(usize, Reply, u64)>, String> {
         let (rank, bytes) = match self.line.mail.recv_timeout(LOOK) {
             Ok(mail) => mail,
@@ -304,7 +304,7 @@ impl Lead {
         }
     }
 
-    /// Gives out what is on the board to whoever has room for it.
+    /// Distributes the jobs of the board to ranks with room for them.
     fn ask(
         &self,
         world: &LiveWorld,
@@ -370,7 +370,7 @@ impl Lead {
         }
     }
 
-    /// Takes replies until the board is closed; why that is to be done before its time, if so.
+    /// Receives replies until the board is closed; returns the reason if the board must be closed early.
     fn collect(
         &self,
         world: &LiveWorld,
@@ -491,13 +491,13 @@ impl RemoteWorkers for Lead {
 #[derive(Default)]
 struct Partner {
     told: Told,
-    /// Number of faults that it knows.
+    /// Number of faults that the rank knows.
     faults: usize,
-    /// The table in each place.
+    /// Identity of the table in each slot.
     tables: HashMap<u32, u64>,
 }
 
-/// The pulses of sweeps, each with its age.
+/// Tables of the pulses of sweeps, each with its age.
 #[derive(Default)]
 struct Tables {
     known: Vec<(Arc<[FiringSlot]>, u64)>,
@@ -505,7 +505,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// The place of a table and its age; takes the place of the oldest if it is new.
+    /// Slot of a table and its age; a new table replaces the oldest one.
     fn of(&mut self, firings: &Arc<[FiringSlot]>) -> (u32, u64) {
         let same = |known: &Arc<[FiringSlot]>| Arc::ptr_eq(known, firings) || known == firings;
         if let Some(place) = self.known.iter().position(|(known, _)| same(known)) {
@@ -523,7 +523,7 @@ impl Tables {
     }
 }
 
-/// Beside what a device asks for.
+/// Parameters of a question in addition to the device's request.
 struct How {
     ticket: u64,
     table: u32,
@@ -531,7 +531,7 @@ struct How {
     wants_truth: bool,
 }
 
-/// Asks for the sweep of `request`.
+/// Builds the question for the sweep of `request`.
 fn question(device: DeviceId, request: &MeasurementRequest, sweep: &Sweep, how: How) -> Question {
     let How { ticket, table, thinning, wants_truth } = how;
     Question {
@@ -549,7 +549,7 @@ fn question(device: DeviceId, request: &MeasurementRequest, sweep: &Sweep, how: 
     }
 }
 
-/// Makes the answer that a worker of this process would have given.
+/// Builds the answer that a worker of this process would have given.
 fn answer(pending: Pending, reading: Reading) -> Answer {
     let Pending { device, request, begun_ns, .. } = pending;
     let (index, from, to) = (request.index, request.start, request.end());

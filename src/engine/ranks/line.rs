@@ -1,13 +1,13 @@
-//! What carries messages between ranks: queues, whoever empties and fills them.
+//! Transport of messages between ranks: queues that another thread empties and fills.
 
 use crossbeam_channel::{Receiver, Sender};
 
-/// One rank's end. When `post` and all its copies are dropped, what was posted is still delivered, and then
-/// the line ends.
+/// One rank's end of the transport. When `post` and all its copies are dropped, the queued messages are still
+/// delivered, and then the transport ends.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Rank and message. Sending never waits.
     pub post: Sender<(usize, Vec<u8>)>,
-    /// From which rank, and what. Of one sender in the order in which it posted.
+    /// Received messages with their rank; messages of one sender keep their order.
     pub mail: Receiver<(usize, Vec<u8>)>,
 }

@@ -1,4 +1,4 @@
-//! Past one machine: one process has the devices, others measure for them.
+//! Distributed ray casting: one process has the devices, the others measure for it.
 //!
 //! ```text
 //! rank 0                                              ranks 1, 2, …
@@ -6,12 +6,12 @@
 //!           <---------- answers <------- replies ---
 //! ```
 //!
-//! Rank 0 holds devices, clock and sender, and measures what casts no rays. The others read the same rig and load
-//! the same world; what only rank 0 knows goes to them with the orders: how the robot is driven, what feeds
-//! say, which faults began meanwhile ([`motion`]). [`pack`] has the bytes, [`mod@line`] what carries them. Between
-//! processes the program `menura-mpi` does (`src/mpi`), the only one that knows MPI.
+//! Rank 0 has devices, clock and sender, and measures everything without rays. The others read the same rig
+//! and load the same world. Requests carry the facts that only rank 0 knows: motion of a driven robot, poses
+//! of feeds, and faults started meanwhile ([`motion`]). [`pack`] defines the bytes, [`mod@line`] transports
+//! them. Only the program `menura-mpi` (`src/mpi`) knows MPI.
 //!
-//! Answers come in any order, and devices get them in the order in which they asked, as from threads: the
+//! Answers arrive in any order, and devices get them in the order of their requests, as from threads. So the
 //! bytes are the same for any number of ranks.
 
 pub mod launcher;

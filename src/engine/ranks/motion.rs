@@ -1,5 +1,5 @@
-//! What only rank 0 knows of motion, on its way to the others: steps of a robot that is driven, positions of
-//! joints that are commanded, poses that came by feeds.
+//! Motion that only rank 0 knows, sent to the other ranks: steps of a driven robot, positions of commanded
+//! joints, poses of feeds.
 
 use std::sync::Arc;
 
@@ -13,32 +13,31 @@ use crate::world::vehicle::VehicleStep;
 pub struct Motion {
     /// Steps of the robot's motion.
     pub steps: Vec<VehicleStep>,
-    /// Of each joint that is commanded: position and rate at whole milliseconds, with the number of the
-    /// first.
+    /// For each commanded joint: position and rate at whole milliseconds, with the number of the first.
     pub knots: Vec<(u64, Vec<[f64; 2]>)>,
     /// News by the place of the feed in [`feeds`].
     pub feeds: Vec<(usize, FeedNews)>,
 }
 
-/// How much of it one of the others has been told.
+/// The part of the motion that another rank already has.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
     /// The start of the last step of the robot, which had only begun.
     step: Option<SimTime>,
-    /// Number of the joints' knots that it knows.
+    /// Number of the joints' knots that the rank has.
     knots: u64,
     /// The number of the last pose of each feed.
     poses: Vec<u64>,
 }
 
-/// The feeds of a world: the robot's and those of what moves, in the rig's order.
+/// The feeds of a world: of the robot and of objects, in the rig's order.
 pub fn feeds(world: &LiveWorld) -> Vec<&Arc<Feed>> {
     let objects = world.objects.iter().map(|object| &object.trajectory);
     std::iter::once(&world.trajectory).chain(objects).filter_map(|motion| motion.feed()).collect()
 }
 
 impl Told {
-    /// What is to be told, if there is anything; it counts as told.
+    /// The motion that the rank does not have yet, if any; it counts as sent.
     pub fn news(&mut self, world: &LiveWorld) -> Option<Motion> {
         let mut motion = Motion::default();
         if let Some(driven) = world.trajectory.driven()
@@ -65,7 +64,7 @@ impl Told {
     }
 }
 
-/// Lets what moves in `world`, which is a copy, do what it did in the other.
+/// Applies `motion` to `world`, which is a copy of rank 0's world.
 pub fn repeat(world: &LiveWorld, motion: &Motion) {
     if let Some(driven) = world.trajectory.driven() {
         driven.repeat(motion.steps.iter().copied());

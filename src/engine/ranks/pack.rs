@@ -1,7 +1,6 @@
 //! The messages between ranks, and their bytes: a byte for the kind, then the fields in `wincode`'s form.
 //!
-//! Sweeps are asked for again and again with the same pulses. They are told once, as a table, to which requests
-//! refer.
+//! Many requests have the same pulses. The pulses are sent once, as a table, to which requests refer.
 
 use glam::DVec3;
 use wincode::config::DefaultConfig;
@@ -20,7 +19,7 @@ use crate::world::body_state::ShownPose;
 use crate::world::trajectory::feed::{FeedNews, FeedPose};
 use crate::world::vehicle::VehicleStep;
 
-/// Order of rank 0 to the others.
+/// Message of rank 0 to the others.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// Load a rig's world.
@@ -31,7 +30,7 @@ pub enum Order {
     Table(u32, Vec<FiringSlot>),
     /// News of the motion.
     Motion(Motion),
-    /// A fault has begun, or it is known when it ends.
+    /// A fault was started, or its end became known.
     Fault(FaultNews),
     /// Measure.
     Measure(Question),
@@ -39,38 +38,38 @@ pub enum Order {
     End,
 }
 
-/// A rig, with the texts of all files that it was read from.
+/// A rig, with the texts of all files that it refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// The rig's path; `None` of the one that runs when none is given.
+    /// Path of the rig; `None` for the default rig.
     pub rig: Option<String>,
     /// Path and text of the rig, its profiles and calibrations.
     pub files: Vec<(String, String)>,
     /// Key and value of each `--set`.
     pub sets: Vec<(String, String)>,
-    /// The folder in which relative paths start.
+    /// Folder of relative paths.
     pub folder: String,
 }
 
 /// A fault that began while the rig runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultNews {
-    /// Its place among the faults of the run.
+    /// Index of the fault in the run.
     pub place: usize,
-    /// Its name.
+    /// Name of the fault.
     pub name: String,
-    /// Its keys in TOML.
+    /// Keys of the fault in TOML.
     pub text: String,
-    /// When it acts.
+    /// Schedule of the fault.
     pub schedule: Schedule,
 }
 
-/// A measurement to be made.
+/// Request for a measurement.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Comes back with the answer.
+    /// Number that the answer returns.
     pub ticket: u64,
-    /// For which device, by its place in the rig.
+    /// Index of the device in the rig.
     pub device: usize,
     /// Counts the device's requests.
     pub index: u64,
@@ -78,7 +77,7 @@ pub struct Question {
     pub start: SimTime,
     /// The sweep's number.
     pub number: u64,
-    /// Its rotor's motion.
+    /// Motion of the rotor.
     pub rotor: RotorMotion,
     /// The echoes that are reported.
     pub selection: EchoSelection,
@@ -88,7 +87,7 @@ pub struct Question {
     pub table: u32,
     /// Whether with fewer rays.
     pub thinning: Thinning,
-    /// Whether with the truth of each return.
+    /// Whether the ground truth of each return is requested.
     pub wants_truth: bool,
 }
 
@@ -104,16 +103,16 @@ pub enum Reply {
     Unable(String, bool),
     /// Something has been measured.
     Answer(Box<Reading>),
-    /// Still there.
+    /// Sign of life.
     Beat,
-    /// Nothing more will come: why, or nothing if it was told to end.
+    /// Last message: the reason, or empty after a request to end.
     Farewell(String),
 }
 
 /// A rank that is ready.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// The name of its machine.
+    /// Name of the rank's machine.
     pub host: String,
     /// Threads that measure.
     pub workers: usize,
@@ -121,7 +120,7 @@ pub struct Loaded {
     pub program: String,
     /// Digest of the program.
     pub binary: String,
-    /// Digests of what was loaded.
+    /// Digests of the loaded data.
     pub digests: Vec<(String, String)>,
 }
 
@@ -130,25 +129,25 @@ pub struct Loaded {
 pub struct Reading {
     /// The question's.
     pub ticket: u64,
-    /// How long a thread was busy with it, nanoseconds.
+    /// Time for which a thread was busy, nanoseconds.
     pub busy_ns: u64,
-    /// Whether it was made with fewer rays than the sensor has.
+    /// Whether the measurement has fewer rays than the sensor.
     pub is_thinned: bool,
-    /// Pose from outside that its last firing shows.
+    /// External pose that the last firing shows.
     pub pose: Option<ShownPose>,
-    /// Watched objects with returns in it, a bit each.
+    /// Watched objects with returns in the measurement, one bit each.
     pub objects: u64,
     /// Returns or echoes.
     pub outcome: Outcome,
     /// Effects of faults.
     pub fault_effects: Vec<FaultEffect>,
-    /// The truth, if it was asked for.
+    /// Ground truth, if it was requested.
     pub truth: Option<SweepTruth>,
     /// Poses of feeds that were shown, and until when.
     pub shown: Vec<(usize, u64, SimTime)>,
 }
 
-/// A message that this program has not written.
+/// A message that is not from this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what came is no message of this program")]
 pub struct Garbled;
@@ -163,7 +162,7 @@ fn get<'b, T: SchemaRead<'b, DefaultConfig, Dst = T>>(bytes: &'b [u8]) -> Result
     wincode::deserialize_exact(bytes).map_err(|_| Garbled)
 }
 
-/// Longer lists are taken for garbled ones by `wincode`: a text goes in pieces.
+/// `wincode` rejects longer lists, so a text is sent in pieces.
 const PIECE: usize = 1 << 20;
 
 type Piece = Vec<u8>;
@@ -196,7 +195,7 @@ type QuestionFields = ((u64, u32, u64, u64, u64), SweepFields, (u32, u8, bool));
 /// The rotor's pieces, where its firings point, which echoes, and the receiver's setting.
 type SweepFields = (Vec<(u64, f64, f64, f64)>, Vec<[f64; 3]>, u8, f32, f32);
 type LoadedFields = (String, u32, String, String, Vec<(String, String)>);
-/// Ground truth of a return, and how it came about.
+/// Ground truth of a return, and its origin.
 type ReturnFields = ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool));
 type TruthFields = (u64, Vec<(u32, [f64; 7])>, Vec<(u32, f32, f32, u16)>, Vec<ReturnFields>);
 type ReadingFields = (
@@ -209,7 +208,7 @@ type ReadingFields = (
 );
 
 impl Order {
-    /// Its bytes.
+    /// Encodes the message.
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Self::Load(load) => {
@@ -239,10 +238,10 @@ impl Order {
         }
     }
 
-    /// Reads it.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// It is no order.
+    /// The bytes are no request.
     pub fn decode(bytes: &[u8]) -> Result<Self, Garbled> {
         let (kind, rest) = bytes.split_first().ok_or(Garbled)?;
         Ok(match kind {
@@ -329,7 +328,7 @@ const SELECTIONS: [EchoSelection; 5] = [
     EchoSelection::OtherAndLast,
 ];
 
-/// Where `value` is among `all`; each kind is.
+/// Index of `value` in `all`, which has every kind.
 fn place_of<T: PartialEq>(all: &[T], value: &T) -> u8 {
     all.iter().position(|one| one == value).map_or(u8::MAX, |place| place as u8)
 }
@@ -387,7 +386,7 @@ fn question_of((identity, sweep, how): QuestionFields) -> Result<Question, Garbl
 }
 
 impl Reply {
-    /// Its bytes.
+    /// Encodes the message.
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Self::Loaded(Loaded { host, workers, program, binary, digests }) => {
@@ -403,10 +402,10 @@ impl Reply {
         }
     }
 
-    /// Reads it.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// It is no reply.
+    /// The bytes are no reply.
     pub fn decode(bytes: &[u8]) -> Result<Self, Garbled> {
         let (kind, rest) = bytes.split_first().ok_or(Garbled)?;
         Ok(match kind {
@@ -435,8 +434,8 @@ fn echo_fields(echo: &Return) -> [f32; 3] {
     [echo.range_m, echo.intensity, echo.signal]
 }
 
-/// Which returns each pulse has, and all of them. Only lidars are asked by this way, and they report these
-/// two kinds.
+/// The returns of each pulse. Only measurements of lidars are requested here, and lidars report these two
+/// kinds.
 fn outcome_fields(outcome: &Outcome) -> (bool, Vec<u8>, Vec<[f32; 3]>) {
     let mut has = Vec::new();
     let mut echoes = Vec::new();

@@ -1,4 +1,4 @@
-//! The other ranks: read the rig and load the world that rank 0 has, and measure what it asks for.
+//! The other ranks: they read the rig, load the world of rank 0, and measure on request.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,7 +46,7 @@ pub fn loaded(host: String, rig: &Rig, world: &LiveWorld) -> Loaded {
     }
 }
 
-/// Serves rank 0 on `line` until it is told to end, or `stop` is set. Rank 0 is told of whatever goes wrong.
+/// Serves rank 0 on `line` until a farewell arrives or `stop` is set. Errors are reported to rank 0.
 pub fn serve(line: &Line, host: &str, stop: &AtomicBool) {
     let (quit, over) = bounded::<()>(0);
     std::thread::scope(|scope| {
@@ -83,7 +83,7 @@ fn lost() -> Reply {
     Reply::Farewell("rank 0 cannot be reached".to_owned())
 }
 
-/// Does what it is told to; the last word, unless it has been said.
+/// Handles one message; returns the farewell, unless it has been sent.
 fn attend(line: &Line, host: &str, stop: &AtomicBool) -> Option<Reply> {
     let load = loop {
         match next(line, stop) {
@@ -139,7 +139,7 @@ fn read_rig(load: Load) -> Result<Rig, String> {
 enum Next {
     Order(Order),
     Nothing,
-    /// This rank is to end; its last word.
+    /// This rank must end; contains its farewell.
     Last(Reply),
 }
 
@@ -225,7 +225,7 @@ fn give_tasks(
     }
 }
 
-/// The sensor that knows a fault which began while the rig runs, or its end.
+/// The sensor with a fault that was started while the rig runs, or with the end of such a fault.
 fn changed_sensor(
     rig: &Rig,
     faults: &mut Vec<FaultConfig>,
@@ -266,7 +266,7 @@ fn task(
     Some(Task { ticket, job, thinning, wants_truth })
 }
 
-/// Measures until nothing is given any more.
+/// Measures until no more tasks arrive.
 fn work(world: &LiveWorld, tasks: &Receiver<Task>, line: &Line) {
     let mut scratch = Scratch::default();
     scratch.set_watch(world.watch);

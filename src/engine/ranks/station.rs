@@ -6,26 +6,26 @@ use crossbeam_channel::Receiver;
 
 use super::line::Line;
 
-/// The end of a connection waits for all processes; one that is gone is not waited for any longer.
+/// The end of a connection waits for all processes, but no longer than this for a lost one.
 const LAST: Duration = Duration::from_secs(5);
 
 /// This process among those that were started together.
 pub struct Station {
-    /// Its number, from 0 on.
+    /// Rank of this process, from 0.
     pub rank: usize,
-    /// How many there are.
+    /// Number of processes.
     pub processes: usize,
-    /// The name of its machine.
+    /// Name of this machine.
     pub host: String,
-    /// To and from the others.
+    /// Messages to and from the other processes.
     pub line: Line,
     /// Gets a value when everything that was posted has been delivered and the connection has ended.
     pub ended: Receiver<()>,
 }
 
 impl Station {
-    /// Leaves the others, once what was posted has been delivered; all copies of the line are dropped. They are
-    /// waited for, as MPI's end is one that all come to together.
+    /// Leaves the session when all queued messages are delivered and all copies of the transport are dropped.
+    /// Waits for the other processes, because MPI must be ended by all together.
     pub fn leave(self) {
         let Self { line, ended, .. } = self;
         drop(line);

@@ -1,4 +1,4 @@
-//! Whether two ranks have the same world: digests of what was loaded.
+//! Compares the worlds of two ranks by digests of the loaded data.
 
 use std::fmt::Debug;
 
@@ -25,7 +25,7 @@ pub fn digests(world: &LiveWorld) -> Digests {
     all
 }
 
-/// The first thing that one has and the other has otherwise.
+/// The first entry that differs or exists on one side only.
 pub fn difference<'d>(one: &'d Digests, other: &Digests) -> Option<&'d str> {
     let differs = one.iter().enumerate().find(|(place, own)| other.get(*place) != Some(*own));
     differs.map(|(_, (name, _))| name.as_str())

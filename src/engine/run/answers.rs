@@ -1,5 +1,5 @@
-//! What a run does about stimuli and responses: which packet is the first to carry a stimulus, who
-//! listens for responses, and the thread that puts both together.
+//! Stimuli and responses of a run: finds the first packet that carries a stimulus, sets up the listeners, and
+//! starts the thread that combines both.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -20,28 +20,28 @@ use crate::time::SimTime;
 use crate::timing::clock::MonotonicClock;
 use crate::wire::port::Peer;
 
-/// How long the end of a run may go unnoticed.
+/// Longest delay until the end of a run is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Events on their way to the board; what does not fit is lost, and said so.
+/// Length of the queue of events to the board. Events that find no room are lost and reported.
 const QUEUE: usize = 4096;
 /// A datagram's bytes that are looked at.
 const LONGEST: usize = 65_536;
 
-/// Stimuli that no packet has carried yet.
+/// Tells which packets are the first to carry a stimulus.
 pub struct Carried {
     causes: Vec<StimulusCause>,
-    /// For each device, the window that was carried last.
+    /// For each device, the last window that was carried.
     windows: Vec<Option<u64>>,
 }
 
 impl Carried {
-    /// None has been carried.
+    /// Returns a state in which no packet has carried a stimulus.
     pub fn new(rig: &Rig) -> Self {
         let causes: Vec<_> = rig.stimuli.iter().map(|stimulus| stimulus.cause).collect();
         Self { windows: vec![None; causes.len()], causes }
     }
 
-    /// The stimuli that a packet with these objects is the first to carry, a bit each.
+    /// Stimuli that a packet with these objects is the first to carry, one bit each.
     pub fn by_objects(&mut self, seen: Option<Seen>) -> u32 {
         let Some(Seen { objects, from, to }) = seen else { return 0 };
         self.first(|cause| match cause {
@@ -52,7 +52,7 @@ impl Carried {
         })
     }
 
-    /// The stimuli that are new with this fault in this window, a bit each.
+    /// Stimuli that this fault starts in this window, one bit each.
     pub fn by_fault(&mut self, fault: usize, window: u64) -> u32 {
         self.first(|cause| (cause == StimulusCause::Fault(fault)).then_some(window))
     }
@@ -70,7 +70,7 @@ impl Carried {
     }
 }
 
-/// Where responses are heard, and what came of them.
+/// The listeners of all responses, and their results.
 pub struct Answers {
     responses: Vec<ResponseConfig>,
     sources: Vec<Source>,
@@ -79,7 +79,7 @@ pub struct Answers {
     queue: Receiver<Event>,
 }
 
-/// A port where one response is heard.
+/// A port at which one response arrives.
 pub struct Source {
     response: usize,
     port: Port,
@@ -90,7 +90,7 @@ enum Port {
     Tcp(TcpServer),
 }
 
-/// A response that the host of a device gives, and what the host has said so far.
+/// A response that arrives at a device, and the bytes of its host so far.
 pub struct DeviceResponse {
     device: DeviceId,
     response: usize,
@@ -135,8 +135,7 @@ impl Answers {
         }
     }
 
-    /// Says that these stimuli, a bit each, left at `at`, or would have if a fault had not
-    /// swallowed them.
+    /// Reports that these stimuli, one bit each, left at `at`, even if a fault dropped the packet.
     pub fn tell_all(&self, stimuli: u32, at: SimTime) {
         for stimulus in (0..u32::BITS as usize).filter(|bit| stimuli >> bit & 1 == 1) {
             self.tell(Event::Left { stimulus, at });
@@ -156,7 +155,7 @@ impl Answers {
         }
     }
 
-    /// The responses that are given to devices; nothing has been said to them yet.
+    /// Responses that arrive at devices, without any input yet.
     pub fn of_devices(&self) -> Vec<DeviceResponse> {
         let device = |(response, config): (usize, &ResponseConfig)| match config.source {
             ResponseSource::Device(device) => {
@@ -168,7 +167,7 @@ impl Answers {
         self.responses.iter().enumerate().filter_map(device).collect()
     }
 
-    /// Looks for responses in what the host of a device said.
+    /// Searches the bytes of a device's host for responses.
     pub fn look_into(
         &self,
         responses: &mut [DeviceResponse],

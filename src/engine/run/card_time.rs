@@ -2,15 +2,15 @@
 
 use crate::timing::clock::Comparison;
 
-/// Comparisons that are nearer to each other than this do not tell how fast the clocks run.
+/// Shortest interval of two comparisons that determines the rate of the clocks.
 const SHORTEST_BASE_NS: u64 = 100_000_000;
-/// The base is one to two of these.
+/// The interval for the rate is one to two times this.
 const BASE_NS: u64 = 1_000_000_000;
 /// Relative difference of two clocks above which one was set meanwhile.
 const MOST_APART: f64 = 1e-3;
 
-/// How a card's clock runs beside the monotonic one. Nobody keeps the two together, so a stamp is
-/// reckoned back from the last comparison at the rate of the last seconds.
+/// Relation of a network card's clock to the monotonic clock. The two are not synchronised, so a timestamp is
+/// converted by the last comparison and the rate over the last seconds.
 #[derive(Debug, Default)]
 pub struct CardTime {
     base: Option<Comparison>,
@@ -19,7 +19,7 @@ pub struct CardTime {
 }
 
 impl CardTime {
-    /// Takes a new comparison into account.
+    /// Adds a new comparison.
     pub fn note(&mut self, now: Comparison) {
         let is_old = |base: Comparison| now.monotonic_ns - base.monotonic_ns >= BASE_NS;
         if self.next_base.is_none_or(is_old) {
@@ -29,8 +29,7 @@ impl CardTime {
         self.last = Some(now);
     }
 
-    /// What the monotonic clock showed when the card's showed `card_ns`; `None` before the first
-    /// comparison.
+    /// Monotonic time at which the card's clock showed `card_ns`; `None` before the first comparison.
     pub fn monotonic_ns(&self, card_ns: u64) -> Option<i64> {
         let last = self.last?;
         let since_ns = card_ns.wrapping_sub(last.other_ns) as i64;

@@ -1,4 +1,4 @@
-//! Faults that begin and end while the rig runs: when each takes hold, and who is told.
+//! Faults that are started and ended while the rig runs: instant of effect, and notification of devices.
 
 use crossbeam_channel::Sender;
 
@@ -12,19 +12,19 @@ use crate::engine::render::Renderer;
 use crate::engine::workers::Casters;
 use crate::time::SimTime;
 
-/// Faults begin and end at whole multiples of this, nanoseconds: so that people can read when.
+/// Faults start and end at whole multiples of this, nanoseconds, so that people can read the times.
 const GRID_NS: u64 = 1_000_000;
-/// An end that was asked for is settled so long before the devices reach it, nanoseconds.
+/// A requested end is fixed this long before the devices reach it, nanoseconds.
 const END_MARGIN_NS: u64 = 50_000_000;
 
-/// All faults of a run, and which of them are still to be ended.
+/// All faults of a run, and the requested ends.
 pub(super) struct FaultOrders<'a> {
     run: &'a RealTimeRun<'a>,
-    /// All faults; the rig's come first.
+    /// All faults; those of the rig come first.
     faults: Vec<FaultConfig>,
-    /// The keys of those that the run was told, in TOML.
+    /// Keys, in TOML, of the faults that were started while the rig ran.
     texts: Vec<String>,
-    /// Requested ends by the fault's place.
+    /// Requested ends by the index of the fault.
     ends: Vec<(usize, SimTime)>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> FaultOrders<'a> {
         Self { run, faults: run.rig.faults.clone(), texts: Vec::new(), ends: Vec::new() }
     }
 
-    /// Carries out requests, and answers them.
+    /// Executes requests and answers them.
     pub(super) fn follow(
         &mut self,
         order: FaultOrder,
@@ -113,7 +113,7 @@ impl<'a> FaultOrders<'a> {
         self.settle(index, at, renderer, outgoing).ok_or_else(|| format!("no fault \"{name}\""))
     }
 
-    /// Ends what was to last until about now.
+    /// Fixes the end of faults whose duration is over soon.
     pub(super) fn end_what_is_due(
         &mut self,
         renderer: &mut Renderer<'_>,
@@ -131,7 +131,7 @@ impl<'a> FaultOrders<'a> {
         }
     }
 
-    /// Lets the `index`th fault end at `at`.
+    /// Ends the `index`th fault at `at`.
     fn settle(
         &mut self,
         index: usize,
@@ -148,7 +148,7 @@ impl<'a> FaultOrders<'a> {
         self.run.fault_desk.note_end(index, &name, schedule)
     }
 
-    /// When a fault can begin, or end, at the soonest: after all that has been measured or given out.
+    /// Earliest instant at which a fault can start or end: after all measurements and outputs so far.
     fn soonest(&self, fault: &FaultConfig, begins: bool, renderer: &Renderer<'_>) -> SimTime {
         let notice_ns = match &fault.kind {
             FaultKind::Wire(_) => 0,
@@ -160,7 +160,7 @@ impl<'a> FaultOrders<'a> {
         SimTime(soonest.div_ceil(GRID_NS).saturating_mul(GRID_NS))
     }
 
-    /// Tells whoever has to know of the `index`th fault, which changes at `at`.
+    /// Notifies the parts that the `index`th fault affects; it changes at `at`.
     fn tell_device(&self, index: usize, at: SimTime, renderer: &mut Renderer<'_>) {
         let fault = &self.faults[index];
         if matches!(fault.kind, FaultKind::Wire(_)) {

@@ -1,11 +1,12 @@
-//! How early a device's datagrams are handed to the kernel, so that they leave when they are due.
+//! The lead: time by which a device's datagrams are submitted to the kernel early, so that they leave when
+//! they are due.
 
 use std::time::Duration;
 
 use crate::config::rig::Lead;
 
-/// This share of the packets may leave early. Half would be best for the median error; but early is
-/// what a real product never is.
+/// Share of packets that may leave early. One half would give the smallest median error, but a real product
+/// never sends early.
 const EARLY_SHARE: f64 = 0.1;
 /// The largest lead.
 const MOST_NS: f64 = Lead::MOST_US * 1e3;
@@ -15,9 +16,8 @@ const LAST_STEP_NS: f64 = 20.0;
 /// Packets after which the first step is halved.
 const SETTLING: f64 = 8.0;
 
-/// Finds the lead of a device from how long after the sender was to act its packets departed: that
-/// below which a tenth of them are. Each packet moves it a step up or down, so the late ones do not
-/// count by how late they are.
+/// Finds the lead of a device from the delays between submission and departure: the 10 % quantile. Each
+/// packet moves the estimate one step up or down, so the size of a delay does not matter.
 #[derive(Clone, Debug, Default)]
 pub struct LeadFinder {
     lead_ns: f64,
@@ -34,7 +34,7 @@ impl LeadFinder {
         self.seen += 1;
     }
 
-    /// The lead so far.
+    /// Present estimate of the lead.
     pub fn lead(&self) -> Duration {
         Duration::from_nanos(self.lead_ns as u64)
     }
@@ -44,7 +44,7 @@ impl LeadFinder {
 mod tests {
     use super::*;
 
-    /// After `count` packets that take 3 to 9 us by turns, and now and then a millisecond.
+    /// The lead after `count` packets that take 3 and 9 us alternately, and sometimes a millisecond.
     fn found_ns(count: u64) -> f64 {
         let mut finder = LeadFinder::default();
         for n in 0..count {

@@ -1,4 +1,4 @@
-//! Listeners: a thread for each serial line, each server and each feed waits for what comes by it.
+//! Listeners: one thread receives from each serial line, server and feed.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -27,17 +27,17 @@ use crate::wire::drive_order::{DATAGRAM_LEN as ORDER_LEN, DriveOrder};
 use crate::wire::feed::DATAGRAM_LEN;
 use crate::world::trajectory::feed::Feed;
 
-/// How long the end of a run may go unnoticed.
+/// Longest delay until the end of a run is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// While a link is down, this long may pass before it is noticed that it is up again.
+/// Longest delay until the end of a link fault is noticed.
 const LONGEST_NAP: Duration = Duration::from_millis(1);
-/// Bytes taken at once.
+/// Bytes of one read.
 const PIECE: usize = 1024;
 /// Longest datagram of commands that is read, bytes: more than a frame of the network holds.
 const LONGEST_DATAGRAM: usize = 2048;
 
-/// Passes on what arrives on `line` until `over` is set; what arrives while the link is down is
-/// lost. A full queue makes the host wait.
+/// Passes on bytes from `line` until `over` is set. Bytes that arrive while the link is down are lost. A full
+/// queue makes the host wait.
 pub fn listen_to_line(
     device: DeviceId,
     line: &dyn ByteLink,
@@ -89,8 +89,8 @@ pub fn listen_to_web(
     }
 }
 
-/// Passes on what the clients of `server` do until `over` is set; what they do while the link is
-/// down is heard when it is up again. A full queue makes them wait.
+/// Passes on the events of `server`'s clients until `over` is set; events during a link fault are passed on
+/// after it. A full queue makes the clients wait.
 pub fn listen_to_server(
     device: DeviceId,
     server: &TcpServer,
@@ -147,8 +147,7 @@ pub fn listen_to_datagrams(
     }
 }
 
-/// Takes the poses that arrive on `socket` until `over` is set, says when they stop, and writes `log`
-/// if there is one.
+/// Receives the poses of `socket` until `over` is set, reports when they stop, and writes `log` if given.
 pub fn listen_to_feed(
     feed: &Feed,
     socket: &UdpSocket,
@@ -185,8 +184,8 @@ pub fn listen_to_feed(
     note(&mut log, failures, |log| log.write(&feed.take_log(true)).and_then(|()| log.flush()));
 }
 
-/// Passes on the orders that arrive on `socket` until `over` is set. Who says nothing for the time that
-/// the rig allows is taken to want the robot to stand.
+/// Passes on drive commands from `socket` until `over` is set. If no command arrives for the time that the
+/// rig allows, the robot stops.
 pub fn listen_to_orders(
     input: &TwistInput,
     socket: &UdpSocket,
@@ -232,7 +231,7 @@ pub fn listen_to_orders(
     }
 }
 
-/// Writes to a log while there is one; gives up after the first error.
+/// Writes to a log, if there is one; stops after the first error.
 fn note(
     log: &mut Option<FeedLog>,
     failures: &LogFailures,
@@ -259,12 +258,12 @@ impl LinkFaults {
         self.have(at, &WireFault::LinkDown)
     }
 
-    /// Whether there is this fault at `at`.
+    /// Whether this fault is active at `at`.
     pub fn have(&self, at: SimTime, wanted: &WireFault) -> bool {
         self.find(at, |fault| (fault == wanted).then_some(())).is_some()
     }
 
-    /// The first of what `of` makes of the faults at `at`.
+    /// Calls `of` for each fault at `at`; returns the first result.
     pub fn find<T>(&self, at: SimTime, of: impl Fn(&WireFault) -> Option<T>) -> Option<T> {
         let own = self.own.iter().filter(|(schedule, _)| schedule.window_at(at).is_some());
         own.filter_map(|(_, fault)| of(fault)).next().or_else(|| {
@@ -274,7 +273,7 @@ impl LinkFaults {
     }
 }
 
-/// Has the scheduler hear what was said; a full queue makes the speaker wait.
+/// Passes a host event to the scheduler; a full queue makes the caller wait.
 pub fn tell(said: Said, events: &Sender<HostEvent>, over: &AtomicBool) {
     let mut event = HostEvent::from(said);
     while let Err(refused) = events.send_timeout(event, PATIENCE) {

@@ -1,6 +1,6 @@
 //! The real-time loop.
 //!
-//! A packet's due time is absolute and comes from its firings. On its way it passes, in this order:
+//! A packet's due time is absolute and follows from its firings. A packet passes these stages, in this order:
 //!
 //! 1. [`scheduler`] tells devices the time and what their hosts do, and gives workers what is to be measured;
 //! 2. [`super::workers`] measure;
@@ -8,7 +8,7 @@
 //! 4. [`sender`] sends each at its time, as [`transmission`] says; a second sender may stand by;
 //! 5. [`send_log`] writes down what the sender did and reads transmit timestamps.
 //!
-//! [`listeners`] are the threads that hear hosts.
+//! The threads of [`listeners`] receive from hosts.
 
 pub(crate) mod answers;
 mod card_time;
@@ -72,18 +72,18 @@ pub use send_log::TimingLog;
 use tap::Tap;
 use transmission::SendContext;
 
-/// Time between deciding on the first instant and that instant: what is rendered ahead before it.
+/// Time from the choice of the first instant to that instant, for rendering ahead.
 const START_DELAY: Duration = Duration::from_millis(250);
-/// The scheduler and the sender look for something new at least this often.
+/// Longest sleep of the scheduler and of the sender between two checks.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
-/// Packets that wait for their due times, beside what is rendered ahead.
+/// Packets that wait for their due times, in addition to those rendered ahead.
 const SEND_QUEUE: usize = 4096;
-/// Stack of a thread that listens: locked memory stays in RAM, the stacks of all threads with it, and
-/// a rig may have many ports.
+/// Stack size of a listener thread, bytes. Locked memory, including all stacks, stays in RAM, and a rig may
+/// have many ports.
 const LISTENER_STACK: usize = 192 << 10;
 /// Stack of a thread that serves a web interface, which takes more.
 const WEB_STACK: usize = 512 << 10;
-/// Host events on their way to the devices. When it is full, hosts wait.
+/// Length of the queue of host events to the devices. When it is full, hosts wait.
 const EVENT_QUEUE: usize = 256;
 
 /// Outcome of the truth of a run.
@@ -95,57 +95,57 @@ pub struct TruthOutcome {
     pub dropped: u64,
 }
 
-/// A feed with the socket it comes by.
+/// A feed with its socket.
 struct FeedPort {
-    /// Name of what moves.
+    /// Name of the robot or object that the feed moves.
     name: String,
     feed: Arc<Feed>,
     socket: UdpSocket,
-    /// Taken by the thread that listens.
+    /// Log of the feed; its listener thread takes it.
     log: Mutex<Option<FeedLog>>,
 }
 
-/// A rig on its links, not yet running.
+/// A rig with open links, not yet running.
 pub struct RealTimeRun<'a> {
     rig: &'a Rig,
     world: &'a LiveWorld,
     connections: Vec<Connections>,
     stats: Vec<DeviceStats>,
-    /// One a device, if a certificate is wanted.
+    /// Timing log of each device, for a certificate.
     timing: Option<Vec<Mutex<TimingLog>>>,
     nominal_rates_hz: Vec<f64>,
-    /// How each serial port runs at power-on; anything for network devices.
+    /// Settings of each serial port at power-on; unused for network devices.
     lines: Vec<LineSettings>,
     render: RenderStats,
     casters: Casters<'a>,
     clock: MonotonicClock,
-    /// How long it took, when it is over.
+    /// Duration of the run, once it is over.
     took: OnceLock<Duration>,
     epoch: Epoch,
     feeds: Vec<FeedPort>,
     answers: Answers,
-    /// Where orders to a robot without a drive base come by.
+    /// Input and socket of drive commands to a robot without a drive base.
     orders: Option<(TwistInput, UdpSocket)>,
-    /// Configuration and link of this host's PTP master, if it is one.
+    /// Configuration and link of this host's PTP master, if any.
     ptp_master: Option<(PtpMasterConfig, PtpLink)>,
     /// Casters of bases, and those that rovers have corrections from.
     ntrip: Ntrip,
-    /// Taken by the scheduler.
+    /// Fault log; the scheduler takes it.
     fault_log: Mutex<Option<FaultLog>>,
-    /// Taken by the scheduler.
+    /// Command log; the scheduler takes it.
     host_log: Mutex<Option<HostLog>>,
-    /// Taken by its thread.
+    /// Ground truth file; its thread takes it.
     truth_file: Mutex<Option<TruthFile>>,
     truth: OnceLock<TruthOutcome>,
     pose_stream: Option<PoseStream>,
     log_failures: LogFailures,
     fault_desk: Arc<FaultDesk>,
-    /// Where what has been sent goes on to, if somebody may want to watch.
+    /// Tap for sent packets, if observers may want them.
     tap: Option<Tap>,
-    /// Hosts' inputs, on their way to the scheduler.
+    /// Queue of host events to the scheduler.
     host_events: (Sender<HostEvent>, Receiver<HostEvent>),
     host_start: jiff::Timestamp,
-    /// All threads but the sender, which goes to the core by itself.
+    /// Keeps all other threads off the sender's core.
     _kept_off: Option<KeptOff>,
 }
 
@@ -203,37 +203,37 @@ impl<'a> RealTimeRun<'a> {
         })
     }
 
-    /// Has rays cast by other processes.
+    /// Lets other processes cast the rays.
     pub fn cast_elsewhere(&mut self, remote: &'a dyn RemoteWorkers) {
         self.casters = Casters::Elsewhere(remote);
     }
 
-    /// Has the truth about faults written to `log`.
+    /// Writes a fault log to `log`.
     pub fn log_faults(&mut self, log: FaultLog) {
         self.fault_log = Mutex::new(Some(log));
     }
 
-    /// Has what hosts say written to `log`.
+    /// Writes a command log to `log`.
     pub fn log_hosts(&mut self, log: HostLog) {
         self.host_log = Mutex::new(Some(log));
     }
 
-    /// Has the truth of the run written to `file`. The world must keep the truth.
+    /// Writes the ground truth of the run to `file`. The world must keep ground truth.
     pub fn log_truth(&mut self, file: TruthFile) {
         self.truth_file = Mutex::new(Some(file));
     }
 
-    /// Has the poses of everything sent as datagrams.
+    /// Sends the poses of robot and objects as datagrams.
     pub fn stream_poses(&mut self, stream: PoseStream) {
         self.pose_stream = Some(stream);
     }
 
-    /// What was written of the truth, when the run is over and the truth was asked for.
+    /// Result of writing the ground truth, when the run is over, if it was requested.
     pub fn truth(&self) -> Option<&TruthOutcome> {
         self.truth.get()
     }
 
-    /// Has what comes by the feed of `name` written to `log`.
+    /// Writes the poses that the feed of `name` receives to `log`.
     pub fn log_feed(&mut self, name: &str, log: FeedLog) {
         if let Some(port) = self.feeds.iter_mut().find(|port| port.name == name) {
             port.feed.keep_log();
@@ -246,7 +246,7 @@ impl<'a> RealTimeRun<'a> {
         self.timing = Some(new_timing(self.connections.len()));
     }
 
-    /// The timing of each device's packets, if it is written down.
+    /// Timing of each device's packets, if it is recorded.
     pub fn timing(&self) -> Option<&[Mutex<TimingLog>]> {
         self.timing.as_deref()
     }
@@ -271,12 +271,12 @@ impl<'a> RealTimeRun<'a> {
         self.casters.count()
     }
 
-    /// The UTC of the first instant, as the devices know it.
+    /// UTC of the first instant, as the devices have it.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// Where devices are controlled, beside their links: a device's name and the control.
+    /// Addresses of the devices' controls: a device's name and the control.
     pub fn controls(&self) -> impl Iterator<Item = (&str, String)> {
         let casters = self.ntrip.casters().map(|(_, caster)| (caster.base(), caster.describe()));
         let named = self.rig.devices.iter().zip(&self.connections);
@@ -293,8 +293,8 @@ impl<'a> RealTimeRun<'a> {
         Duration::from_nanos(self.clock.now().0)
     }
 
-    /// How long the run took: to its end, and to the last measurement if devices were behind then. As
-    /// [`RealTimeRun::elapsed`] until it is over.
+    /// Duration of the run: to its end, or to the last measurement if devices were behind then. Until the run
+    /// is over: as [`RealTimeRun::elapsed`].
     pub fn took(&self) -> Duration {
         self.took.get().copied().unwrap_or_else(|| self.elapsed())
     }
@@ -304,12 +304,12 @@ impl<'a> RealTimeRun<'a> {
         self.render.real_time_factor(self.workers())
     }
 
-    /// As [`RenderStats::processor_share`].
+    /// See [`RenderStats::processor_share`].
     pub fn processor_share(&self) -> f64 {
         self.render.processor_share()
     }
 
-    /// Pulses cast so far.
+    /// Number of pulses cast so far.
     pub fn pulses(&self) -> u64 {
         self.render.pulses()
     }
@@ -344,12 +344,12 @@ impl<'a> RealTimeRun<'a> {
         self.feeds.iter().map(|port| (port.name.as_str(), port.feed.counts())).collect()
     }
 
-    /// How often a driven robot has run into something; `None` if it is not driven.
+    /// Number of collisions of a driven robot; `None` if the robot is not driven.
     pub fn contacts(&self) -> Option<u64> {
         self.world.trajectory.driven().map(|driven| driven.contacts())
     }
 
-    /// What could not be written of the logs that were asked for.
+    /// Messages about requested logs that could not be written.
     pub fn log_failures(&self) -> Vec<String> {
         self.log_failures.all()
     }
@@ -359,8 +359,8 @@ impl<'a> RealTimeRun<'a> {
         self.answers.figures()
     }
 
-    /// Runs until everything that is due before `duration`, and every packet whose first firing is,
-    /// has left, or `stop` is set. `on_start` learns what the system granted.
+    /// Runs until `stop` is set, or until every packet has left that is due before `duration` or has its
+    /// first firing before it. `on_start` gets the system's answers about rights.
     pub fn run(
         &self,
         duration: Option<Duration>,
@@ -370,7 +370,7 @@ impl<'a> RealTimeRun<'a> {
         self.run_devices(build_devices(self.rig, self.epoch), duration, stop, on_start);
     }
 
-    /// As [`RealTimeRun::run`], with these in place of the rig's devices.
+    /// Like [`RealTimeRun::run`], with `devices` in place of the rig's devices.
     fn run_devices(
         &self,
         devices: Vec<Built>,
@@ -473,7 +473,7 @@ impl<'a> RealTimeRun<'a> {
         });
     }
 
-    /// Starts a thread for each way by which the hosts of a device can say something.
+    /// Starts a listener thread for each input of a device's hosts.
     fn start_listeners<'scope, 'env: 'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, 'env>,
@@ -528,8 +528,7 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// Sends a PTP message, unless the link is down. It leaves at once: what counts is the stamp that it gets
-    /// when it does.
+    /// Sends a PTP message at once, unless the link is down; its transmit timestamp is what counts.
     fn send_ptp(&self, device: DeviceId, send: &PtpSend) {
         let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
         let Some(link) = link.filter(|_| !self.link_faults(device).is_down(self.clock.now()))
@@ -566,7 +565,8 @@ impl<'a> RealTimeRun<'a> {
         LinkFaults { own: own.collect(), live: Some((Arc::clone(&self.fault_desk), device)) }
     }
 
-    /// Room for all that may be rendered ahead, twice: a device may have more to say than usual.
+    /// Length of the send queue: twice the packets that can be rendered ahead, because a device may send more
+    /// than usual.
     fn most_waiting(&self) -> usize {
         let ahead_s = self.rig.engine.render_ahead_ns as f64 * 1e-9;
         let rate_hz: f64 = self.nominal_rates_hz.iter().sum();

@@ -1,10 +1,10 @@
-//! Corrections over the network: a caster hands out what a base sends, a client takes what a caster has
+//! Corrections over the network: an NTRIP caster serves the messages of a base, a client fetches corrections
 //! for a rover.
 //!
-//! A caster hands on whole RTCM 3 messages with a right CRC, and nothing else that leaves the base's port.
-//! Memory is bounded: [`TcpServer`] limits the number of clients, [`MAX_HEAD`] the request of each, and [`WAITING`] the
-//! messages that wait for the caster's thread; a client that reads too slowly loses messages. Bytes that a client gets from
-//! a caster go to the rover as if its host had sent them, and into the command log.
+//! A caster serves only whole RTCM 3 messages with a correct CRC from the base's port. Memory is bounded:
+//! [`TcpServer`] limits the number of clients, [`MAX_HEAD`] the request of each, and [`WAITING`] the messages
+//! that wait for the caster's thread; a client that reads too slowly loses messages. Bytes that a client
+//! receives from a caster go to the rover like bytes of its host, and into the command log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
@@ -32,17 +32,17 @@ use crate::wire::gnss_stream::{Frame, GnssStream};
 use crate::wire::ntrip::{Answer, Chunks, MAX_HEAD, NoHead, Request, Source, chunk};
 use crate::wire::port::Peer;
 
-/// The end of a run, and what a base has sent, are noticed after at most this time.
+/// Longest delay until the end of a run, or a base's message, is noticed.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Number of a base's messages that may wait for its caster.
+/// Number of a base's messages that may wait for the caster.
 const WAITING: usize = 256;
 /// Number of messages that a late caster keeps: an hour of eight a second.
 const MOST_LATE: usize = 8 * 3600;
-/// Bytes taken at once.
+/// Bytes of one read.
 const PIECE: usize = 4096;
 /// Longest silence of a caster before the client connects again.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How long a connection may take.
+/// Longest time to connect.
 const CONNECTING: Duration = Duration::from_secs(3);
 /// Before the first try after one that failed; twice that before each further one, up to the last.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
@@ -74,7 +74,7 @@ impl Ntrip {
         Ok(Self { casters, clients: clients.collect() })
     }
 
-    /// Takes what a device has sent.
+    /// Takes output of a device.
     pub fn take(&self, device: DeviceId, transmit: &Transmit) {
         let Output::Bytes(bytes) = &transmit.output else { return };
         if let Some(caster) = self.casters.get(&device.0) {
@@ -85,7 +85,7 @@ impl Ntrip {
         }
     }
 
-    /// The casters, with their bases.
+    /// The casters with their base stations.
     pub fn casters(&self) -> impl Iterator<Item = (DeviceId, &Caster)> {
         self.casters.iter().map(|(device, caster)| (DeviceId(*device), caster))
     }
@@ -112,13 +112,13 @@ pub struct Caster {
     sent: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
 }
 
-/// How far a client has got.
+/// State of a client.
 enum Listener {
-    /// Its request so far.
+    /// The client's request so far.
     Asking(Vec<u8>),
     /// The listener has the stream.
     Hearing { is_chunked: bool },
-    /// The listener has had its answer.
+    /// The client has its answer.
     Served,
 }
 
@@ -151,7 +151,7 @@ impl Caster {
         address.map_or_else(String::new, |at| format!("ntrip://{at}/{}", self.mount_point))
     }
 
-    /// Takes what the base has sent. What finds no room is lost.
+    /// Takes bytes of the base. Bytes that find no room are lost.
     fn take(&self, bytes: &[u8]) {
         let _ = self.sent.0.try_send(bytes.to_vec());
     }
@@ -282,7 +282,7 @@ enum Ended {
     Network(io::Error),
     /// The caster's.
     Refused(String),
-    /// Nothing has come for a while.
+    /// No bytes have arrived for a while.
     Silent,
 }
 
@@ -293,7 +293,7 @@ impl From<io::Error> for Ended {
 }
 
 impl Client {
-    /// Keeps the rover's GGA, if that is what it has sent and the caster is to have it.
+    /// Keeps the rover's GGA sentence if the caster is to get it.
     fn take(&self, bytes: &[u8]) {
         if self.config.gga_every_ns.is_some()
             && bytes.first() == Some(&b'$')
@@ -303,8 +303,8 @@ impl Client {
         }
     }
 
-    /// Passes on what the caster sends until `over` is set; what arrives while the rover's link is down
-    /// is lost.
+    /// Passes on bytes of the caster until `over` is set; bytes that arrive while the rover's link is down
+    /// are lost.
     pub fn listen(
         &self,
         device: DeviceId,
@@ -351,7 +351,7 @@ impl Client {
         }
     }
 
-    /// One connection to the caster, to its end.
+    /// One connection to the caster, until it ends.
     fn connection(
         &self,
         clock: MonotonicClock,
@@ -490,7 +490,7 @@ mod tests {
         Caster::open(&config, "base", [47.28, 8.57]).unwrap()
     }
 
-    /// Lets `with` meet a caster that serves, to which the base sends a message again and again.
+    /// Runs `with` against a working caster, whose base sends the same message repeatedly.
     fn with_caster(caster: &Caster, with: impl FnOnce(u16)) {
         with_faults(caster, &LinkFaults::default(), with);
     }

@@ -1,4 +1,4 @@
-//! What devices give out, on its way through the faults of links into the send queue.
+//! Output of devices on its way through the faults of links into the send queue.
 
 use super::RealTimeRun;
 use super::answers::Carried;
@@ -17,16 +17,16 @@ use crate::engine::stats::MissCause;
 use crate::engine::truth::{PacketEvent, TruthEvent, TruthSender};
 use crate::time::SimTime;
 
-/// What devices give out, on its way through the rig's faults into the send queue.
+/// Passes output of devices through the rig's faults into the send queue.
 pub(super) struct Outgoing<'a> {
     run: &'a RealTimeRun<'a>,
     packets: SendQueueWriter,
     faults: WireFaults,
-    /// For each fault, the device that has it.
+    /// For each fault, its device.
     owners: Vec<DeviceId>,
     log: Option<FaultLog>,
     truth: Option<&'a TruthSender>,
-    /// For each device, the serial number of the latest pose that its packets have shown.
+    /// For each device, the serial number of the latest pose in its packets.
     latest_poses: Vec<u64>,
     carried: Carried,
 }
@@ -111,7 +111,7 @@ impl<'a> Outgoing<'a> {
         }
     }
 
-    /// Adds a fault that begins while the rig runs; `keys` are its own, as JSON.
+    /// Adds a fault that is started while the rig runs; `keys` are its keys as JSON.
     pub(super) fn add_fault(&mut self, fault: &FaultConfig, keys: String) {
         let rig = self.run.rig;
         self.faults.add(rig, self.owners.len(), fault);
@@ -124,7 +124,7 @@ impl<'a> Outgoing<'a> {
         }
     }
 
-    /// The `index`th fault has this schedule, which differs in what is to come only.
+    /// Gives the `index`th fault a new schedule, which differs in future windows only.
     pub(super) fn reschedule_fault(&mut self, index: usize, schedule: Schedule) {
         if let Some(truth) = self.truth {
             truth.tell(TruthEvent::Rescheduled(index, schedule));
@@ -167,7 +167,7 @@ impl<'a> Outgoing<'a> {
         self.packets.send(Packet { device, transmit, marks });
     }
 
-    /// Queues what faults hold back, and ends the fault log of a run that ended at `end`.
+    /// Queues packets that faults hold back, and completes the fault log of a run that ended at `end`.
     pub(super) fn finish(mut self, end: SimTime) {
         let mut held = Vec::new();
         self.faults.finish(&mut |device, transmit| held.push((device, transmit)));
@@ -180,7 +180,7 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// Writes a row while there is a log; gives up after the first error.
+/// Writes a row, if there is a log; stops after the first error.
 fn note(log: &mut Option<FaultLog>, row: Row, failures: &LogFailures) {
     if let Some(Err(error)) = log.as_mut().map(|log| log.note(row)) {
         failures.note("fault log", &error);

@@ -1,9 +1,9 @@
-//! How much of its core the sending thread may spend on watching the clock.
+//! Limit for the sending thread's polling of the clock.
 //!
-//! Linux stops a real-time thread that leaves the ordinary threads of its core less than a twentieth
-//! of each second: for 50 ms, once a second (`sched_rt_runtime_us`; since 6.12 the fair server, which
-//! that setting does not turn off). A `SCHED_DEADLINE` thread is stopped when its share of a period is
-//! used up. So the sender keeps an account of its sleep, and spins less while it owes some.
+//! Linux stops a real-time thread that leaves the ordinary threads of its core less than a twentieth of each
+//! second: for 50 ms, once per second (`sched_rt_runtime_us`; since 6.12 the fair server, which that setting
+//! does not disable). A `SCHED_DEADLINE` thread stops when it has used its share of a period. So the sender
+//! counts its sleep, and spins less while it has slept too little.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl Pauses {
         Self { percent, owed_ns: 0, last: None }
     }
 
-    /// It is `now`, and the thread has slept for `slept` since it was told so before.
+    /// Reports that the time is `now` and that the thread has slept for `slept` since the last report.
     pub fn note(&mut self, now: SimTime, slept: Duration) {
         let elapsed = self.last.map_or(Duration::ZERO, |last| now.saturating_since(last));
         self.last = Some(now);
@@ -52,7 +52,7 @@ impl Pauses {
         self.owed_ns = balance_ns.max(-MOST_SAVED_NS);
     }
 
-    /// How long at the end of a wait the clock may be watched, if `wish` is what is wanted.
+    /// Time at the end of a wait for which the thread may spin, at most `wish`.
     pub fn spin(&self, wait: Duration, wish: Duration) -> Duration {
         let most = match wait {
             _ if self.owed_ns <= 0 => wait,
@@ -64,7 +64,7 @@ impl Pauses {
         most.min(wish)
     }
 
-    /// Whether the thread must sleep whatever is due.
+    /// Whether the thread must sleep even if a packet is due.
     pub fn must_sleep(&self) -> bool {
         self.owed_ns > LIMIT_NS
     }
@@ -77,8 +77,8 @@ mod tests {
 
     const WAKE_UP: Duration = Duration::from_micros(5);
 
-    /// What a thread comes to that sends for `cost` every `gap` and would spin `wish`: the share of
-    /// a second that it sleeps in the worst 50 ms, and how late it is at most.
+    /// Simulates a thread that sends for `cost` every `gap` and wants to spin for `wish`: returns its share
+    /// of sleep in the worst 50 ms, and its largest delay.
     fn drive(
         scheduler: SchedulerChoice,
         gap: Duration,

@@ -1,4 +1,4 @@
-//! PTP of devices on their way between the network and the scheduler, and the master that Menura is.
+//! PTP messages between network and devices, and Menura's own PTP master.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,16 +15,17 @@ use crate::time::SimTime;
 use crate::timing::clock::{MonotonicClock, realtime_offset};
 use crate::wire::ptp::HEADER_LEN;
 
-/// How long the end of a run may go unnoticed.
+/// Longest delay until the end of a run is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Messages that one device hears: in a second, and at once. Further messages are lost, so that a
-/// flood costs the other devices nothing. A master sends 400 a second at most.
+/// Number of messages that one device accepts per second, and in a burst. Further messages are lost, so that
+/// a flood does not slow other devices. A master sends at most 400 per second.
 const A_SECOND: f64 = 1000.0;
 const AT_ONCE: f64 = 200.0;
-/// The kind of message that only masters want.
+/// Message type that only masters process.
 const DELAY_REQ: u8 = 1;
 
-/// Passes on to `device` what its `link` hears until `over` is set; what arrives while the link is down is lost.
+/// Passes messages from `link` to `device` until `over` is set; messages that arrive while the link is down
+/// are lost.
 pub fn listen(
     device: DeviceId,
     link: &PtpLink,
@@ -67,7 +68,7 @@ pub fn listen(
     }
 }
 
-/// Lets `master` speak by `link` until `over` is set.
+/// Runs `master` on `link` until `over` is set.
 pub fn lead(master: &mut PtpMaster, link: &PtpLink, clock: MonotonicClock, over: &AtomicBool) {
     let mut reader = StampReader::default();
     let mut budget = Budget { left: AT_ONCE, at: clock.now() };
@@ -123,7 +124,7 @@ fn since_start(clock: MonotonicClock, unix_ns: u64) -> Option<SimTime> {
     u64::try_from(ns).ok().map(SimTime)
 }
 
-/// How many messages a device may hear yet.
+/// Number of messages that a device may still receive.
 struct Budget {
     left: f64,
     at: SimTime,

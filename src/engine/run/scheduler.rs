@@ -1,5 +1,5 @@
-//! The scheduler: tells devices the time and what their hosts do, keeps workers supplied, and puts what
-//! devices send into the send queue, with what the rig's faults do to it.
+//! The scheduler: advances devices, passes them their hosts' commands, supplies workers with requests, and
+//! applies the rig's faults to the output before it goes into the send queue.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::engine::render::{Rendered, Renderer};
 use crate::engine::truth::{TruthEvent, TruthSender};
 use crate::time::SimTime;
 
-/// Devices are this far ahead of the clock, so that what they decide to send is with the sender
-/// before it is due. Twice what passes between two looks.
+/// Devices are this far ahead of the clock, so that the sender has their output before it is due: twice the
+/// time between two checks.
 const DEVICES_AHEAD: Duration = Duration::from_millis(2);
 
 impl RealTimeRun<'_> {
@@ -82,7 +82,7 @@ impl RealTimeRun<'_> {
         outgoing.finish(now.min(end));
     }
 
-    /// Tells a device, or the robot, what one of its hosts has done.
+    /// Passes a host's event to a device or to the robot.
     fn handle(
         &self,
         HostEvent { said, reply }: HostEvent,

@@ -1,6 +1,6 @@
-//! The send log: a thread that writes down what the sender did, so that the sender needs neither a
-//! lock nor the allocator. It also frees the packets' buffers, and reads the kernel's transmit
-//! timestamps and assigns them to packets.
+//! The send log: a thread that records the sender's actions, so that the sender needs neither a lock nor the
+//! allocator. It also frees the packets' buffers, reads the kernel's transmit timestamps and assigns them to
+//! packets.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -26,13 +26,13 @@ use crate::time::SimTime;
 use crate::timing::ErrorRecord;
 use crate::timing::clock::{self, MonotonicClock};
 
-/// Time between two looks. The sender never waits for the send log, so it does not wake it.
+/// Time between two checks. The sender does not wake the send log.
 const REST: Duration = Duration::from_millis(2);
 /// How long the last stamps are waited for when the sender is done.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// Entries on their way from the sender.
+/// Length of the queue from the sender.
 pub const ENTRY_QUEUE: usize = 16_384;
-/// Packets that wait for their stamp, at most; older ones are without.
+/// Largest number of packets that wait for their timestamp; older ones get none.
 const MOST_UNSTAMPED: usize = 65_536;
 
 /// Entry from the sender.
@@ -40,16 +40,16 @@ const MOST_UNSTAMPED: usize = 65_536;
 pub enum LogEntry {
     /// Record of a packet.
     Record(SendRecord),
-    /// A packet of a device that nobody needs any more, to be freed.
+    /// A packet of a device whose buffer can be freed.
     Spent(DeviceId, Transmit),
 }
 
-/// One of the sending threads.
+/// Identifies one of the sending threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The one that sends.
     First,
-    /// Sends what the first has not, because its core was taken away from it.
+    /// The standby sender: sends packets that the first sender missed because it lost its core.
     Standby,
 }
 
@@ -60,19 +60,19 @@ pub struct SendRecord {
     pub device: DeviceId,
     /// Number of the device's packets that the sender had handled before.
     pub number: u64,
-    /// Time when it was due.
+    /// Due time.
     pub due: SimTime,
-    /// Time when the sender was to turn to it: its lead before it was due.
+    /// Planned time of sending: the due time minus the lead.
     pub act: SimTime,
-    /// Time when the sender began to handle it.
+    /// Time when the sender began to handle the packet.
     pub at: SimTime,
     /// Outcome of the packet.
     pub outcome: Outcome,
-    /// What the kernel calls it when it tells of its departure.
+    /// Key of the packet in the kernel's report of its departure.
     pub key: Option<u32>,
-    /// The port that it left by; the keys of each port's socket are its own.
+    /// Port by which the packet left; each port's socket has its own keys.
     pub port: PortIndex,
-    /// Thread that submitted it.
+    /// Thread that submitted the packet.
     pub by: Role,
     /// Poses, objects and stimuli that it is the first to show.
     pub marks: Marks,
@@ -81,33 +81,33 @@ pub struct SendRecord {
 /// The timing of one device's packets, written by the send log.
 #[derive(Debug, Default)]
 pub struct TimingLog {
-    /// From due to handed to the kernel.
+    /// Submission to the kernel minus due time.
     pub handed: ErrorRecord,
-    /// From due to the transmit timestamp.
+    /// Transmit timestamp minus due time.
     pub departed: ErrorRecord,
-    /// From handed over to the transmit timestamp.
+    /// Transmit timestamp minus submission to the kernel.
     pub in_kernel: ErrorRecord,
-    /// Whether this device's packets are stamped.
+    /// Whether the device's packets get timestamps.
     pub is_stamped: bool,
     /// Number of timestamps that the network card took.
     pub by_card: u64,
-    /// How far a reading of the card's clock may be off, nanoseconds: the worst.
+    /// Largest uncertainty of a reading of the card's clock, nanoseconds.
     pub card_uncertainty_ns: u64,
     /// Packets that the standby sent.
     pub by_standby: u64,
-    /// Packets whose stamp never came.
+    /// Packets without a timestamp.
     pub unstamped: u64,
     /// Stamps that no packet was found for.
     pub unclaimed: u64,
     lead: LeadFinder,
-    /// Records that wait for their stamps, by port.
+    /// Records that wait for their timestamps, by port.
     waiting: Vec<VecDeque<SendRecord>>,
 }
 
-/// Stamps of a link's sockets whose packets are still to come.
+/// Timestamps of a link's sockets that wait for their packets' records.
 #[derive(Debug)]
 struct Stamps {
-    /// Stamps without a packet yet, by port.
+    /// Timestamps without a packet so far, by port.
     ports: Vec<Vec<DepartureStamp>>,
     card: CardTime,
 }
@@ -120,26 +120,26 @@ impl Stamps {
 
 /// Consumers of the send log.
 pub struct SendLog<'a> {
-    /// Clock by which lateness is measured.
+    /// Clock for the lateness.
     pub clock: MonotonicClock,
-    /// Where stamps come from.
+    /// Sockets that deliver timestamps.
     pub connections: &'a [Connections],
     /// Lateness for the status view.
     pub stats: &'a [DeviceStats],
-    /// Where the timing of each device's packets goes, if it is wanted.
+    /// Timing logs of the devices, if requested.
     pub timing: Option<&'a [Mutex<TimingLog>]>,
     /// Tracker of packets that carry a stimulus.
     pub answers: Option<&'a Answers>,
-    /// Where what has left goes on to.
+    /// Tap for sent packets.
     pub tap: Option<&'a Tap>,
-    /// Casters that hand on what bases have sent.
+    /// Casters that serve the messages of base stations.
     pub ntrip: Option<&'a Ntrip>,
-    /// Whether each device's lead is to be what its departures show; needs `timing`.
+    /// Whether each device's lead is estimated from its departures; needs `timing`.
     pub finds_leads: bool,
 }
 
 impl SendLog<'_> {
-    /// Has the kernel stamp what leaves by datagram links, if a certificate is wanted.
+    /// Requests timestamps for datagrams from the kernel, if a certificate is requested.
     pub fn ask_for_stamps(&self) {
         for (connections, timing) in self.connections.iter().zip(self.timing.into_iter().flatten())
         {
@@ -152,7 +152,7 @@ impl SendLog<'_> {
         }
     }
 
-    /// Writes down what comes from the sender until it has gone and the last stamp is there.
+    /// Records the sender's entries until the sender has stopped and the last timestamp has arrived.
     pub fn keep(&self, mut entries: Consumer<LogEntry>) {
         let mut reader = StampReader::default();
         let mut stamps: Vec<Stamps> = self.connections.iter().map(Stamps::of).collect();
@@ -178,7 +178,7 @@ impl SendLog<'_> {
         }
     }
 
-    /// Whether the sender has gone.
+    /// Returns whether the sender has stopped.
     fn read_entries(&self, entries: &mut Consumer<LogEntry>) -> bool {
         // Asked first: what the sender wrote before it went is still to be read.
         let is_over = entries.is_abandoned();
@@ -237,7 +237,7 @@ impl SendLog<'_> {
         }
     }
 
-    /// Logs each reason once; all are counted.
+    /// Logs each reason of refusals once; counts all.
     fn tell_refusal(&self, record: &SendRecord, refusal: Refusal) {
         let (connections, stats) =
             (&self.connections[record.device.0], &self.stats[record.device.0]);
@@ -260,7 +260,7 @@ impl SendLog<'_> {
         }
     }
 
-    /// Gives stamps to the packets they are of; whether any packet still waits for its own.
+    /// Assigns timestamps to their packets; returns whether packets still wait for one.
     fn assign(&self, stamps: &mut [Stamps]) -> bool {
         let Some(timing) = self.timing else { return false };
         // The clocks are compared anew each time: the one that stamps is steered.

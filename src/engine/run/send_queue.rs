@@ -1,5 +1,4 @@
-//! The send queue: packets on their way from the scheduler to the sender, and in the order in which
-//! the sender acts.
+//! The send queue: packets between scheduler and sender, sorted by the time of sending.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,17 +11,16 @@ use crate::engine::packet::Packet;
 use crate::time::SimTime;
 use crate::timing::clock::MonotonicClock;
 
-/// Time between two looks whether a full queue has room again.
+/// Time between two checks for room in a full queue.
 const REST: Duration = Duration::from_millis(1);
 
-/// A send queue with room for `capacity` packets: where packets are put in, from one thread, and
-/// where they come out.
+/// A send queue for `capacity` packets: its input, for one thread, and its output.
 pub fn with_capacity(capacity: usize, clock: MonotonicClock) -> (SendQueueWriter, SendQueue) {
     let (producer, incoming) = RingBuffer::new(capacity);
     (SendQueueWriter { producer, clock }, SendQueue::new(incoming, capacity))
 }
 
-/// Where packets are put in.
+/// Input of the send queue.
 pub struct SendQueueWriter {
     producer: Producer<Ready>,
     clock: MonotonicClock,
@@ -35,7 +33,7 @@ struct Ready {
 }
 
 impl SendQueueWriter {
-    /// Puts `packet` in, and waits for room if there is none; `false` if the sender has stopped.
+    /// Adds `packet`; waits while the queue is full; `false` if the sender has stopped.
     pub fn send(&mut self, packet: Packet) -> bool {
         let mut ready = Ready { packet, at: self.clock.now() };
         loop {
@@ -49,14 +47,14 @@ impl SendQueueWriter {
     }
 }
 
-/// A packet, or the rest of one, that waits for its time; of equal times the first to come goes first.
+/// A packet, or the rest of one, that waits for its time. Packets of equal times keep their order.
 pub struct Scheduled {
     /// Time when the sender acts: when it is due, or earlier where the kernel needs time.
     pub act: SimTime,
-    /// Time when it, or its next piece, is due.
+    /// Due time of the packet or of its next piece.
     pub due: SimTime,
     order: u64,
-    /// Time when it came into the send queue.
+    /// Time of entry into the send queue.
     pub ready: SimTime,
     /// The packet.
     pub packet: Packet,
@@ -66,14 +64,13 @@ pub struct Scheduled {
     pub prepared: Option<u32>,
 }
 
-/// What waits for its time. Once it is made it asks the allocator for nothing, frees nothing and waits
-/// for nobody: packets come by a wait-free queue. With any other, a thread that was stopped in the
-/// middle of putting something in would have the sender spin until it runs again, which on the same
-/// core it does not.
+/// Packets that wait for their time. After its creation the queue allocates nothing, frees nothing and waits
+/// for no thread: packets arrive by a wait-free queue. With any other queue, a thread that is paused while it
+/// adds a packet would make the sender spin, and on the same core that thread could not continue.
 pub struct SendQueue {
     incoming: Consumer<Ready>,
-    /// What is to be sent next. Not in the heap: the time that it takes to find is better spent after
-    /// a packet is sent than when one is due.
+    /// Next packet to send. It is outside the heap, because the search is better done after sending than at
+    /// the due time.
     first: Option<Scheduled>,
     waiting: BinaryHeap<Reverse<Scheduled>>,
     capacity: usize,
@@ -87,8 +84,8 @@ impl SendQueue {
         Self { incoming, first: None, waiting, capacity, order: 0 }
     }
 
-    /// Takes what has come in, as far as there is room; `act` says when the sender acts on a packet.
-    /// Whether more may come.
+    /// Takes new packets, as far as there is room; `act` gives the time at which a packet is sent. Returns
+    /// whether more packets may arrive.
     pub fn take(&mut self, act: impl Fn(&Packet) -> SimTime) -> bool {
         // Asked first: what was put in before its end was dropped is still to be taken.
         let is_open = !self.incoming.is_abandoned();
@@ -108,8 +105,8 @@ impl SendQueue {
         self.waiting.push(Reverse(rest));
     }
 
-    /// Finds what is to be sent next. A packet that the kernel has built stays the first: nothing else
-    /// may be sent by its socket before it, and it goes within microseconds.
+    /// Finds the next packet to send. A packet that the kernel has already built stays first: its socket can
+    /// send no other before it, and it leaves within microseconds.
     pub fn settle(&mut self) -> Option<&Scheduled> {
         if self.first.as_ref().is_some_and(|first| first.prepared.is_some()) {
             return self.first.as_ref();
@@ -125,12 +122,12 @@ impl SendQueue {
         self.first.as_ref()
     }
 
-    /// The next packet, as it was scheduled.
+    /// The next packet with its times.
     pub fn first_mut(&mut self) -> Option<&mut Scheduled> {
         self.first.as_mut()
     }
 
-    /// Takes what is to be sent next, if `is_time` says so of when the sender acts.
+    /// Removes and returns the next packet, if `is_time` returns true for its sending time.
     pub fn pop_if(&mut self, is_time: impl Fn(SimTime) -> bool) -> Option<Scheduled> {
         self.first.take_if(|first| is_time(first.act))
     }

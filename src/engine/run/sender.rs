@@ -1,6 +1,6 @@
-//! The sending threads: the sender sleeps to the time of the earliest packet, sends it, and counts how
-//! late it was; a second one may stand by. After a miss the next packet is due when it always was, so
-//! a lidar that slips keeps its phase.
+//! The sending threads. The sender sleeps until the time of the earliest packet, sends it, and records the
+//! lateness; a second thread may be the standby. A miss does not delay the next packet, so a lidar keeps its
+//! phase.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,20 +26,20 @@ pub const SENDER_NAME: &str = "menura-send";
 /// Name of the standby sender's thread.
 pub const STANDBY_NAME: &str = "menura-standby";
 
-/// How long before its time the kernel is given a datagram to build, or the way through it is gone
-/// without one.
+/// Time before the due time at which the kernel builds a datagram, or at which its path through the kernel is
+/// warmed up.
 const REHEARSAL: Duration = Duration::from_micros(20);
-/// How long after a packet's time the standby looks whether it has gone.
+/// Time after the due time at which the standby checks whether a packet has left.
 const STANDBY_PATIENCE: Duration = Duration::from_micros(3);
-/// How much of a wait the standby may watch the clock: the rest of its core is for other threads, as
-/// the send log, and who receives on a machine of two cores.
+/// Largest share of a wait for which the standby may spin. The rest of its core is for other threads: the
+/// send log and, on a machine with two cores, the receiver.
 const STANDBY_PERCENT: u32 = 40;
-/// How long a sender leaves the send queue to the other that has it.
+/// Time for which a sender leaves the send queue to the other one.
 const OTHERS_TURN: Duration = Duration::from_micros(20);
 
-/// Starts the threads that send what comes by `queue` until its writer is dropped: the sender, one that
-/// stands by if the rig has a core for it, and the send log, which writes `timing` if that is wanted.
-/// `on_start` learns what the system granted.
+/// Starts the threads that send packets of `queue` until its input is dropped: the sender, the standby if the
+/// rig has a core for it, and the send log, which writes `timing` if requested. `on_start` gets the system's
+/// answers about rights.
 pub fn start<'scope, 'env: 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     context: SendContext<'scope>,
@@ -89,7 +89,7 @@ fn start_thread<'scope>(
     named.spawn_scoped(scope, work).expect("the system has threads to spare");
 }
 
-/// A thread that sends. It waits for no other: where another is sending, it looks again later.
+/// A sending thread. It never waits for the other one: while that one sends, it checks again later.
 pub struct Sender<'a> {
     transmission: Arc<Mutex<Transmission<'a>>>,
     clock: MonotonicClock,
@@ -99,7 +99,7 @@ pub struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// Will do what `transmission`, which has the same `context`, is there for.
+    /// Creates a sender for `transmission`, which has the same `context`.
     pub fn new(
         context: SendContext<'a>,
         transmission: Arc<Mutex<Transmission<'a>>>,
@@ -110,8 +110,7 @@ impl<'a> Sender<'a> {
         Self { transmission, clock, role, spin, pauses: Pauses::of(engine.scheduler) }
     }
 
-    /// Sends each packet when it is due, until whoever fills the send queue has gone and
-    /// nothing is left.
+    /// Sends each packet when it is due, until the queue's input is closed and the queue is empty.
     pub fn send_all(mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             let next = match self.transmission.try_lock() {
@@ -138,7 +137,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// How long after its time a packet is looked at.
+    /// Time after the due time at which this thread handles a packet.
     fn patience(&self) -> Duration {
         match self.role {
             Role::First => Duration::ZERO,
@@ -165,8 +164,8 @@ impl<'a> Sender<'a> {
         self.pauses.note(now, now.saturating_since(before));
     }
 
-    /// Sleeps until a little before `act` and watches the clock from there. A datagram's way is gone
-    /// once without it, if there is time.
+    /// Sleeps until shortly before `act`, then spins. If there is time, the path of a datagram is warmed up
+    /// once.
     fn wait_for(&mut self, act: SimTime, way: Option<(&UdpLink, SocketAddr)>) {
         let clock = self.clock;
         let wait = clock.left_until(act);
@@ -239,8 +238,8 @@ mod tests {
         u32::from_be_bytes(heard[..4].try_into().unwrap())
     }
 
-    /// What is sent of two packets of which the second comes, due earlier, when the first may have
-    /// been prepared; both are turned to when they are late.
+    /// Packets sent of two, of which the second arrives later but is due earlier, when the first may already
+    /// be prepared; the sender handles both late.
     fn sent_late(late: LatePolicy) -> (Vec<(u64, Outcome)>, Vec<u32>) {
         let (robot, connections) = robot();
         let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);

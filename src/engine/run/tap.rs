@@ -1,8 +1,8 @@
-//! A tap: copies nothing and holds nobody up. What has been sent goes on to whoever watches, instead of
-//! being freed; when nobody keeps up, it is freed as ever.
+//! A tap for observers: sent packets go to them instead of being freed. It copies nothing and delays nothing;
+//! packets that observers have no time for are freed.
 //!
-//! Each device has a lane of its own: of a lidar's thousands of packets some may be missed, but they crowd out no
-//! receiver's one message a second.
+//! Each device has its own queue. A lidar's thousands of packets may overflow theirs, but they displace no
+//! message of a GNSS receiver.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,19 +11,19 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use crate::config::rig::DeviceId;
 use crate::devices::Transmit;
 
-/// Packets of a device on their way to who watches.
+/// Length of a device's queue to the observers, packets.
 const LANE: usize = 4096;
 
 /// Something that a device has sent.
 #[derive(Debug)]
 pub struct Emitted {
-    /// Device that sent it.
+    /// Device that sent the packet.
     pub device: DeviceId,
-    /// What, and when it was due.
+    /// The packet with its due time.
     pub transmit: Transmit,
 }
 
-/// Where packets go in and come out.
+/// Queues from the sender to the observers.
 #[derive(Debug)]
 pub struct Tap {
     /// Lanes by device.
@@ -32,13 +32,13 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// For so many devices; nobody watches.
+    /// Creates queues for the given number of devices; nothing is observed at first.
     pub fn new(devices: usize) -> Self {
         let lanes = (0..devices).map(|_| bounded(LANE)).collect();
         Self { lanes, is_watched: AtomicBool::new(false) }
     }
 
-    /// Takes what was sent, if somebody watches and there is room.
+    /// Takes a sent packet, if it is observed and there is room.
     pub fn pass(&self, device: DeviceId, transmit: Transmit) {
         if self.is_watched.load(Ordering::Relaxed) {
             // Whoever watches too slowly misses packets.
@@ -46,12 +46,12 @@ impl Tap {
         }
     }
 
-    /// Says whether somebody watches.
+    /// Switches observation on or off.
     pub fn set_watched(&self, is_watched: bool) {
         self.is_watched.store(is_watched, Ordering::Relaxed);
     }
 
-    /// Whether somebody watches.
+    /// Whether packets are observed.
     pub fn is_watched(&self) -> bool {
         self.is_watched.load(Ordering::Relaxed)
     }

@@ -66,7 +66,7 @@ impl Device for Product {
     }
 }
 
-/// Connects, says `text`, and hears `expected`.
+/// Connects, sends `text`, and expects to receive `expected`.
 fn converse(address: SocketAddr, text: &str, expected: &str) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();

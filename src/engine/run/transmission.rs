@@ -1,8 +1,8 @@
-//! What the sender does with a packet whose time has come.
+//! Sends a packet whose time has come.
 //!
-//! Bytes of a serial line leave as a UART would have them ready: a real port is given them when the
-//! first start bit is due and takes its time by itself; to a line that moves them at once they are
-//! given in pieces, each when its last bit would have arrived.
+//! Bytes of a serial line leave with the timing of a UART. A real port gets them when the first start bit is
+//! due and paces them itself. A line without pacing gets them in pieces, each when its last bit would have
+//! arrived.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,63 +27,62 @@ use crate::time::SimTime;
 use crate::timing::clock::{MonotonicClock, tai_offset};
 use crate::wire::line::LineSettings;
 
-/// A piece of a serial transmission lasts no longer than this on the line, if it has more than one
-/// byte: well below the gaps that drivers take for the end of a telegram.
+/// Longest piece of a serial transmission on the line, if it has more than one byte: far below the gaps that
+/// drivers take for the end of a telegram.
 const LONGEST_PIECE_NS: u64 = 1_000_000;
-/// A datagram with a launch time is given to the kernel this much before it.
+/// Time before its launch time at which a datagram is submitted to the kernel.
 const LAUNCH_LEAD: Duration = Duration::from_millis(1);
-/// One that comes late to the kernel gets a launch time this far ahead: in the past it would be
-/// thrown away.
+/// A datagram that is submitted late gets a launch time this far ahead: the kernel drops launch times in the
+/// past.
 const SOONEST_LAUNCH: Duration = Duration::from_micros(100);
 
-/// Where packets go and how.
+/// Destinations of packets, and settings for sending.
 #[derive(Clone, Copy)]
 pub struct SendContext<'a> {
-    /// Tells when they are due.
+    /// Clock for the due times.
     pub clock: MonotonicClock,
     /// Connections by device.
     pub connections: &'a [Connections],
     /// Each device's counters.
     pub stats: &'a [DeviceStats],
-    /// How each device's serial port runs at first; meaningless for network devices.
+    /// Settings of each device's serial port at the start; unused for network devices.
     pub lines: &'a [LineSettings],
-    /// When to stop sleeping, and what becomes of late packets.
+    /// Settings for sleeping and for late packets.
     pub engine: &'a EngineConfig,
     /// Tracker of packets that carry a stimulus.
     pub answers: Option<&'a Answers>,
-    /// Where what has been sent goes on to.
+    /// Tap for sent packets.
     pub tap: Option<&'a Tap>,
-    /// Casters that hand on what bases have sent.
+    /// Casters that serve the messages of base stations.
     pub ntrip: Option<&'a Ntrip>,
 }
 
 /// Next action of a sender.
 pub enum Next<'a> {
-    /// A packet waits for its time, and goes this way if it is a datagram.
+    /// A packet waits for its time.
     Packet {
         /// Time when the sender acts.
         act: SimTime,
-        /// The socket, and where it sends.
+        /// Socket and destination of a datagram.
         way: Option<(&'a UdpLink, SocketAddr)>,
     },
     /// No packet waits.
     Nothing,
-    /// Nothing waits, and nothing more comes.
+    /// No packet waits, and no further packet will arrive.
     Over,
 }
 
-/// The send queue and how the lines run: what the two senders share. It asks the allocator for nothing,
-/// frees nothing, and waits for no other thread but for the locks of serial lines and servers: what
-/// it is done with, it hands to the send log. One system call sends one packet: several in one call
-/// would leave together.
+/// State that both senders share: the send queue and the state of the lines. It allocates nothing, frees
+/// nothing, and waits for no thread except at the locks of serial lines and servers; used buffers go to the
+/// send log. Each system call sends one packet, because several packets of one call would leave together.
 pub struct Transmission<'a> {
     context: SendContext<'a>,
     queue: SendQueue,
     log: Producer<LogEntry>,
     lines: Vec<LineSettings>,
-    /// Time when the last bit of what each line was given so far has left.
+    /// For each line, the time at which the last bit of its bytes so far has left.
     lines_free: Vec<SimTime>,
-    /// Where each device's datagrams go, by port; here as well as in the link, which has a lock.
+    /// Destinations of each device's datagrams, by port; a copy, because the link needs a lock.
     targets: Vec<Vec<SocketAddr>>,
     /// Number of packets of each device that the sender has handled.
     numbers: Vec<u64>,
@@ -94,7 +93,7 @@ pub struct Transmission<'a> {
 }
 
 impl<'a> Transmission<'a> {
-    /// Sends what comes by `queue`, and tells `log` of it.
+    /// Sends the packets of `queue` and reports them to `log`.
     pub fn new(context: SendContext<'a>, queue: SendQueue, log: Producer<LogEntry>) -> Self {
         if let Lead::Fixed { ns } = context.engine.lead {
             context.stats.iter().for_each(|stats| stats.set_lead(Duration::from_nanos(ns)));
@@ -113,7 +112,7 @@ impl<'a> Transmission<'a> {
         }
     }
 
-    /// Sends the first packet if its time has come, `by` one of the senders, and tells of the next.
+    /// Sends the first packet if its time has come; `by` is the calling sender. Returns the next packet.
     pub fn serve(&mut self, by: Role) -> Next<'a> {
         // Before the queue is looked at: this is what was waited for.
         let SendContext { clock, connections, stats, .. } = self.context;
@@ -141,8 +140,8 @@ impl<'a> Transmission<'a> {
         }
     }
 
-    /// Has the kernel build what is to be sent next, if it is a datagram that goes whatever happens;
-    /// whether it has.
+    /// Lets the kernel build the next packet, if it is a datagram that is certain to leave; returns whether
+    /// it did.
     pub fn prepare(&mut self) -> bool {
         let targets = &self.targets;
         let Some(first) = self.queue.first_mut() else { return false };
@@ -235,7 +234,7 @@ impl<'a> Transmission<'a> {
         self.give_back(scheduled);
     }
 
-    /// Sends the piece whose last bit has arrived by now and waits for that of the next.
+    /// Sends the piece whose last bit has arrived by now, and schedules the next piece.
     fn send_piece(&mut self, mut scheduled: Scheduled, line: &dyn ByteLink) {
         let Output::Bytes(bytes) = &scheduled.packet.transmit.output else { return };
         let done = match scheduled.piece.clone() {
@@ -271,7 +270,7 @@ impl<'a> Transmission<'a> {
         self.queue.put_back(scheduled);
     }
 
-    /// Calls `send`, or does not if it is too late for that, and counts it; whether it was called.
+    /// Calls `send` unless it is too late, and counts the packet; returns whether it called.
     fn hand_over(&mut self, scheduled: &Scheduled, send: impl Fn() -> Sent) -> bool {
         let SendContext { engine, clock, stats, .. } = self.context;
         let Scheduled { act, due, ready, ref packet, .. } = *scheduled;
@@ -302,7 +301,8 @@ impl<'a> Transmission<'a> {
         !is_dropped
     }
 
-    /// Has the packet's buffer freed elsewhere. Only if the send log is far behind it is freed here.
+    /// Passes the packet's buffer to the send log to be freed. Frees it here only if the send log is far
+    /// behind.
     fn give_back(&mut self, scheduled: Scheduled) {
         let _ = self.log.push(LogEntry::Spent(scheduled.packet.device, scheduled.packet.transmit));
     }
@@ -343,14 +343,14 @@ fn send_datagram(
 
 /// Result of submitting bytes to the system.
 struct Sent {
-    /// Why not all of them went.
+    /// Reason why some bytes were not sent.
     refusal: Option<Refusal>,
     /// The kernel's number of the datagram.
     key: Option<u32>,
 }
 
 impl Sent {
-    /// All of it went, and the kernel has no name for it.
+    /// All bytes were sent, without a key of the kernel.
     const WHOLE: Self = Self { refusal: None, key: None };
 
     /// A datagram.
@@ -367,7 +367,7 @@ impl Sent {
     }
 }
 
-/// All of `bytes`, if they fit.
+/// Sends all of `bytes`, if they fit.
 fn send_on(line: &dyn ByteLink, bytes: &[u8]) -> Sent {
     match line.send(bytes) {
         Ok(sent) => Sent::or_no_room(sent == bytes.len()),

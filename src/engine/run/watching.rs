@@ -1,4 +1,4 @@
-//! What others may know of a run that goes on, and do to it.
+//! Access of observers to a running rig, and their commands.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use crate::engine::stats::{Counters, DeviceStats, LatenessBin};
 use crate::wire::drive_order::DriveOrder;
 
 impl RealTimeRun<'_> {
-    /// Where faults are asked for that begin while it runs.
+    /// Desk for requests to start and end faults.
     pub fn fault_desk(&self) -> &Arc<FaultDesk> {
         &self.fault_desk
     }
 
-    /// Lets somebody watch what is sent; nobody does until [`Tap::set_watched`].
+    /// Lets observers receive sent packets; none are passed on before [`Tap::set_watched`].
     pub fn open_tap(&mut self) {
         self.tap = Some(Tap::new(self.rig.devices.len()));
     }
 
-    /// Where what has been sent comes out.
+    /// Output of the tap.
     pub fn tap(&self) -> Option<&Tap> {
         self.tap.as_ref()
     }
@@ -33,25 +33,25 @@ impl RealTimeRun<'_> {
         self.world
     }
 
-    /// Gives an order to the robot, as if a host had; whether it was taken. It is in the host log as any
-    /// other.
+    /// Gives the robot a drive command like a host's; returns whether it was accepted. The command log
+    /// contains it.
     pub fn order(&self, order: DriveOrder) -> bool {
         let is_driven = self.world.trajectory.driven().is_some();
         let said = Said { at: self.clock.now(), to: HostTarget::Robot, words: Words::Order(order) };
         is_driven && self.host_events.0.try_send(said.into()).is_ok()
     }
 
-    /// How late each device's packets were so far.
+    /// Histogram of the lateness of each device's packets so far.
     pub fn lateness(&self) -> Vec<Vec<LatenessBin>> {
         self.stats.iter().map(DeviceStats::lateness_bins).collect()
     }
 
-    /// What was counted of each device's packets so far; much cheaper than [`RealTimeRun::figures`].
+    /// Counters of each device's packets so far; much cheaper than [`RealTimeRun::figures`].
     pub fn counters(&self) -> Vec<Counters> {
         self.stats.iter().map(DeviceStats::counters).collect()
     }
 
-    /// How many packets of each device had which lateness so far: nanoseconds, ascending, and packets.
+    /// For each device, pairs of lateness, nanoseconds, ascending, and number of packets, so far.
     pub fn lateness_counts(&self) -> Vec<Vec<(u64, u64)>> {
         self.stats.iter().map(DeviceStats::lateness_counts).collect()
     }

@@ -14,7 +14,7 @@ use super::kinds::Kind;
 use crate::links::part_file::SharedPart;
 use crate::wire::truth as wire;
 
-/// Compressed together. Larger ones compress hardly better.
+/// Bytes of messages that are compressed together. Larger chunks compress hardly better.
 const CHUNK_BYTES: u64 = 1 << 20;
 /// Description of the layout in the file.
 const LAYOUT: &[u8] = b"Little-endian, version 1; docs/TRUTH.md of Menura. head 48: version u16, way u8, \
@@ -36,7 +36,7 @@ pub struct TruthError {
 pub struct TruthFigures {
     /// Messages.
     pub messages: u64,
-    /// Bytes of messages before they were compressed.
+    /// Bytes of messages before compression.
     pub message_bytes: u64,
     /// Bytes of the file.
     pub file_bytes: u64,
@@ -45,7 +45,7 @@ pub struct TruthFigures {
 /// A file for the truth. Times of messages are POSIX time, nanoseconds.
 pub struct TruthFile {
     path: PathBuf,
-    /// Does not seek: a chunk is written at once when it is whole, and to a pipe as well.
+    /// Writer that never seeks: each chunk is written when it is complete, so the output can be a pipe.
     out: Writer<NoSeek<BufWriter<SharedPart>>>,
     channels: BTreeMap<String, u16>,
     sequence: u32,
@@ -53,7 +53,7 @@ pub struct TruthFile {
 }
 
 impl TruthFile {
-    /// Creates the file, which is called `PATH.part` until the stream is finished that comes with it.
+    /// Creates the file. It is named `PATH.part` until the returned stream is finished.
     ///
     /// # Errors
     /// The system's.
@@ -80,7 +80,7 @@ impl TruthFile {
         Ok((file, stream))
     }
 
-    /// An error of this file.
+    /// An error with the path of this file.
     pub(super) fn wrong(&self, error: McapError) -> TruthError {
         wrong(&self.path, error)
     }

@@ -1,7 +1,7 @@
-//! Kinds of messages that are JSON: their names and their schemas.
+//! Kinds of messages in JSON: their names and schemas.
 //!
-//! Foxglove reads a schema of objects, lists, numbers, text and truth values only, each of them said in full:
-//! without what a list holds, it cannot show the messages at all.
+//! Foxglove reads schemas of objects, lists, numbers, text and truth values only, each stated in full:
+//! without the type of a list's items it shows no messages.
 
 use serde_json::{Map, Value, json};
 
@@ -20,13 +20,13 @@ pub enum Shape {
     Integer,
     /// A list of numbers.
     Numbers,
-    /// An object of these fields.
+    /// An object with these fields.
     Object(Fields),
-    /// A list of objects of these fields.
+    /// A list of objects with these fields.
     List(Fields),
 }
 
-/// Fields by their names.
+/// Names of fields with their types.
 pub type Fields = &'static [(&'static str, Shape)];
 
 /// A kind of message.
@@ -57,7 +57,7 @@ fn object(fields: Fields) -> Value {
 }
 
 impl Kind {
-    /// Its JSON schema.
+    /// JSON schema of the kind.
     pub fn schema(&self) -> Value {
         let mut schema = object(self.fields);
         schema["title"] = json!(self.name);
@@ -158,7 +158,7 @@ pub const INERTIAL: Kind = Kind {
         ("altitude_m", Number),
     ],
 };
-/// An antenna and its sky.
+/// Message about an antenna and its sky.
 pub const SKY: Kind = Kind {
     name: "menura.Sky",
     fields: &[
@@ -275,7 +275,7 @@ pub const IMU: Kind = Kind {
         ("yaw_deg", Number),
     ],
 };
-/// How a device keeps up.
+/// Message about the load and lateness of a device.
 pub const DEVICE_STATUS: Kind = Kind {
     name: "menura.DeviceStatus",
     fields: &[

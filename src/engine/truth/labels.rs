@@ -1,4 +1,4 @@
-//! What the things of a world are called: names of instances and materials, and their labels.
+//! Names of the parts of a world: instances, materials, and their labels.
 
 use crate::config::rig::objects::{ObjectBody, ObjectShape};
 use crate::config::rig::short_forms::fits;
@@ -7,7 +7,7 @@ use crate::engine::LiveWorld;
 use crate::wire::truth::NONE;
 use crate::world::scene::{Material, Scene};
 
-/// Labels so far, and the rules for them.
+/// Labels so far, and the rules that assign them.
 struct Names<'r> {
     all: Vec<String>,
     rules: &'r [LabelRule],
@@ -26,7 +26,7 @@ impl Names<'_> {
         scene.materials.iter().map(ruled).collect()
     }
 
-    /// The number of a label. Labels beyond the number that the file can tell apart have none.
+    /// Number of a label. Labels beyond the largest number of the file are replaced by none.
     fn number(&mut self, label: &str) -> u16 {
         if label.is_empty() {
             return 0;
@@ -40,7 +40,7 @@ impl Names<'_> {
     }
 }
 
-/// The label of what has none.
+/// Label of a part without one.
 pub const UNLABELLED: &str = "unlabelled";
 
 /// Names and labels of a world.
@@ -49,19 +49,19 @@ pub struct Labels {
     names: Vec<String>,
     /// Label of each mesh of the scene.
     of_mesh: Vec<u16>,
-    /// Label of each material of the scene; 0 if the material says nothing.
+    /// Label of each material of the scene; 0 for none.
     of_material: Vec<u16>,
     /// The mesh of each instance of the scene.
     meshes: Vec<u32>,
-    /// For each object its own label, and those of its materials.
+    /// For each object, its own label and those of its materials.
     of_object: Vec<(u16, Vec<u16>)>,
 }
 
 impl Labels {
-    /// Those of `world`, of which `rig` tells.
+    /// Labels of `world`, by the rules of `rig`.
     ///
-    /// The rig's rules go first, then what the scene's files say, then names: of what stands still that of
-    /// its mesh, of what moves that of its shape or file.
+    /// Rules of the rig precede those of the scene's files, and these precede names: of still parts the mesh,
+    /// of objects the shape or file.
     pub fn of(rig: &Rig, world: &LiveWorld) -> Self {
         let mut labels = Names { all: vec![UNLABELLED.to_owned()], rules: &rig.world.labels };
         let scene = &world.scene;
@@ -90,12 +90,12 @@ impl Labels {
         Self { names: labels.all, of_mesh, of_material, meshes, of_object }
     }
 
-    /// All labels, by their numbers.
+    /// All labels, by number.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The mesh of each instance of the scene that stands still.
+    /// The mesh of each still instance of the scene.
     pub fn meshes(&self) -> &[u32] {
         &self.meshes
     }
@@ -110,8 +110,8 @@ impl Labels {
         &self.of_mesh
     }
 
-    /// The moving object that an instance is, and the label of a hit on it. A material's label goes before
-    /// that of the mesh or object.
+    /// The moving object to which an instance belongs, and the label of a hit on it. A material's label
+    /// precedes that of the mesh or object.
     pub fn look_up(&self, instance: u32, material: u32) -> (u16, u16) {
         let (instance, material) = (instance as usize, material as usize);
         let label_of = |materials: &[u16], whole: u16| match materials.get(material) {

@@ -21,13 +21,13 @@ use crate::sensors::camera::truth::FrameTruth;
 use crate::time::{Epoch, SimTime};
 use crate::timing::clock::MonotonicClock;
 
-/// Time between two looks at what has come.
+/// Time between two checks of the queue.
 const REST: Duration = Duration::from_millis(10);
-/// Events that are taken between two looks at the clock, at most.
+/// Largest number of events between two checks of the clock.
 const EVENTS_A_LOOK: u32 = 64;
 
-/// The truth of a run on its way to a file. Ordered by time: of an instant first the poses, then devices in
-/// the rig's order, then faults, then hosts.
+/// Ground truth of a run on its way to a file, ordered by time. At one instant, poses come first, then
+/// devices in the rig's order, then faults, then hosts.
 pub struct TruthLog<'a> {
     rig: &'a Rig,
     world: &'a LiveWorld,
@@ -37,10 +37,10 @@ pub struct TruthLog<'a> {
     windows: Windows,
     words: FaultWords,
     devices: Vec<String>,
-    /// What is not settled yet, by time, rank and order of arrival.
+    /// Events that earlier ones may still precede, by time, rank and order of arrival.
     waiting: BTreeMap<(SimTime, usize, u64), Item>,
     arrived: u64,
-    /// Rows of poses so far.
+    /// Number of pose rows so far.
     rows: u64,
     row_s: f64,
     buffer: Vec<u8>,
@@ -56,7 +56,7 @@ enum Item {
 }
 
 impl<'a> TruthLog<'a> {
-    /// The truth of a run of `rig` whose first instant is `epoch`, on its way to `file`.
+    /// Ground truth of a run of `rig` with the first instant `epoch`, to be written to `file`.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -87,11 +87,11 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Writes what arrives until all senders have gone. With a `clock` time goes on by itself, without one as
-    /// [`TruthEvent::Until`] says.
+    /// Writes events until all senders are dropped. With a `clock`, time advances by itself; without one, by
+    /// [`TruthEvent::Until`].
     ///
     /// # Errors
-    /// What could not be written; events are still taken from the queue then.
+    /// Errors of writing; later events are still taken from the queue.
     pub fn keep(
         mut self,
         events: &Receiver<TruthEvent>,
@@ -135,7 +135,7 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Names of what numbers stand for.
+    /// Writes the names behind the numbers.
     fn begin(&mut self) -> Result<(), McapError> {
         let devices = self.rig.devices.iter().map(|device| {
             json!({
@@ -189,7 +189,7 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Rank of a device's measurements; its packets have the next. Poses come before all devices.
+    /// Rank of a device's measurements; its packets have the next one. Poses precede all devices.
     fn rank_of(&self, device: DeviceId) -> usize {
         1 + 2 * device.0
     }
@@ -288,15 +288,14 @@ impl<'a> TruthLog<'a> {
     }
 }
 
-/// Why there is no event.
+/// Reason why there is no event.
 enum NoEvent {
-    /// None waits, and it is so late.
+    /// No event waits; contains the present time.
     Yet(SimTime),
     AnyMore,
 }
 
-/// What comes next. In real time nobody wakes this thread, which would be a system call an event: it looks again and
-/// again.
+/// The next event. In real time the thread polls, because waking it would be a system call for each event.
 fn next(
     events: &Receiver<TruthEvent>,
     clock: Option<MonotonicClock>,
@@ -313,7 +312,7 @@ fn next(
     })
 }
 
-/// Where the messages about a device's packets are.
+/// Topic of the messages about a device's packets.
 fn packets_topic(device: &str) -> String {
     format!("/devices/{device}/packets")
 }

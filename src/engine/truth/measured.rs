@@ -1,4 +1,4 @@
-//! What sensors that are no lidars would measure without errors, as messages.
+//! Error-free measurements of sensors that are no lidars, as messages.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{Told, kinds, messages};
 use crate::sensors::{Measurement, Outcome, Subject};
 use crate::time::{Epoch, SimTime};
 
-/// The messages about a measurement of `device`, each with its instant.
+/// Messages about a measurement of `device`, each with its time.
 pub fn messages_of(device: &str, measurement: &Measurement, epoch: &Epoch) -> Vec<(SimTime, Told)> {
     let period_ns = match measurement.request.subject {
         Subject::Series { period_ns, .. } => period_ns,

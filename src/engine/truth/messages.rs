@@ -15,7 +15,7 @@ use crate::world::body_state::BodyState;
 use crate::world::joints::JointState;
 use crate::world::vehicle::WheelState;
 
-/// When, as Foxglove writes it.
+/// A time in Foxglove's form.
 pub fn timestamp(epoch: &Epoch, at: SimTime) -> Value {
     let unix_ns = epoch.unix_ns(at);
     json!({
@@ -24,12 +24,12 @@ pub fn timestamp(epoch: &Epoch, at: SimTime) -> Value {
     })
 }
 
-/// Three coordinates, as Foxglove writes them.
+/// Three coordinates in Foxglove's form.
 pub fn xyz([x, y, z]: [f64; 3]) -> Value {
     json!({ "x": x, "y": y, "z": z })
 }
 
-/// A rotation, as Foxglove writes it.
+/// A rotation in Foxglove's form.
 pub fn xyzw(rotation: DQuat) -> Value {
     let [x, y, z, w] = rotation.to_array();
     json!({ "x": x, "y": y, "z": z, "w": w })
@@ -67,7 +67,7 @@ pub fn place<A, B>(from: &Transform<A, B>) -> Value {
     json!({ "position": position, "orientation": orientation })
 }
 
-/// [`MOTION`](super::kinds::MOTION).
+/// A message of the kind [`MOTION`](super::kinds::MOTION).
 pub fn motion(at: SimTime, state: &BodyState, origin: &GeoOrigin) -> Value {
     let place = origin.geodetic_from_world(state.world_from_body.translation);
     json!({
@@ -83,13 +83,13 @@ pub fn motion(at: SimTime, state: &BodyState, origin: &GeoOrigin) -> Value {
     })
 }
 
-/// [`JOINT`](super::kinds::JOINT).
+/// A message of the kind [`JOINT`](super::kinds::JOINT).
 pub fn joint(at: SimTime, state: &JointState) -> Value {
     let JointState { position, rate, acceleration } = state;
     json!({ "time_ns": at.0, "position": position, "rate": rate, "acceleration": acceleration })
 }
 
-/// [`CLOCK`](super::kinds::CLOCK).
+/// A message of the kind [`CLOCK`](super::kinds::CLOCK).
 pub fn clock(account: &ClockAccount, error_ns: i64) -> Value {
     let scale = match (account.is_set, account.shows_tai) {
         (false, _) => "power-up",
@@ -108,7 +108,7 @@ pub fn clock(account: &ClockAccount, error_ns: i64) -> Value {
     })
 }
 
-/// [`INERTIAL`](super::kinds::INERTIAL).
+/// A message of the kind [`INERTIAL`](super::kinds::INERTIAL).
 pub fn inertial(truth: &InertialTruth) -> Value {
     json!({
         "time_ns": truth.at.0,
@@ -125,7 +125,7 @@ pub fn inertial(truth: &InertialTruth) -> Value {
     })
 }
 
-/// [`SKY`](super::kinds::SKY).
+/// A message of the kind [`SKY`](super::kinds::SKY).
 pub fn sky(at: SimTime, view: &SkyView) -> Value {
     let satellites = view.satellites.iter().map(|satellite| {
         json!({
@@ -157,7 +157,7 @@ pub fn fix(stamp: &Value, frame: &str, view: &SkyView) -> Value {
     })
 }
 
-/// [`WHEELS`](super::kinds::WHEELS).
+/// A message of the kind [`WHEELS`](super::kinds::WHEELS).
 pub fn wheels(at: SimTime, state: &WheelState) -> Value {
     json!({
         "time_ns": at.0,
@@ -168,7 +168,7 @@ pub fn wheels(at: SimTime, state: &WheelState) -> Value {
     })
 }
 
-/// [`FAULT`](super::kinds::FAULT).
+/// A message of the kind [`FAULT`](super::kinds::FAULT).
 pub fn fault(at: SimTime, window: u64, note: &FaultNote<'_>) -> Value {
     let FaultNote { device, fault, kind, stream, packet, effect, amount } = note;
     json!({
@@ -184,7 +184,7 @@ pub fn fault(at: SimTime, window: u64, note: &FaultNote<'_>) -> Value {
     })
 }
 
-/// The attachment that names what numbers in the file stand for.
+/// Attachment with the names behind the numbers in the file.
 pub fn names(world: &LiveWorld, labels: &super::labels::Labels, devices: Vec<Value>) -> Value {
     let materials = |materials: &[crate::world::scene::Material], of: &[u16]| -> Vec<Value> {
         let named = materials.iter().zip(of);

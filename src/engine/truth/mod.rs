@@ -1,14 +1,14 @@
-//! The truth of a run, beside its bytes: where everything was, and what each return is of.
+//! Ground truth of a run in addition to its packets: all poses, and the origin of each return.
 //!
 //! ```text
 //! devices, sensors, faults, hosts --events--> queue --> one thread: order, encode, compress --> file, datagrams
 //! ```
 //!
 //! [`TruthSender`] puts events into a bounded queue. In real time an event that finds no room is dropped and
-//! counted; a recording waits. [`log`] is the thread, [`mod@file`] the file, [`kinds`] has the schemas of messages and
-//! [`messages`] their values, [`poses`], [`measured`] and [`frames`] say which there are, [`packets`] how the truth of a
-//! packet becomes a message, [`labels`] what things are called, and [`stream`] sends poses as datagrams.
-//! `docs/TRUTH.md` has the format.
+//! counted; a recording waits. [`log`] is the thread and [`mod@file`] the file. [`kinds`] has the schemas of
+//! messages and [`messages`] their values; [`poses`], [`measured`] and [`frames`] make them. [`packets`]
+//! turns the ground truth of a packet into a message, [`labels`] has the names of parts, and [`stream`] sends
+//! poses as datagrams. `docs/TRUTH.md` describes the format.
 
 pub(crate) mod file;
 mod frames;
@@ -40,20 +40,20 @@ use crate::sensors::camera::truth::FrameTruth;
 use crate::time::SimTime;
 use crate::wire::truth::Way;
 
-/// Events on their way. A fifth of a second of the busiest lidar.
+/// Length of the queue, events: a fifth of a second of the busiest lidar.
 const QUEUE: usize = 4096;
-/// So many may be there when a packet still finds room. The rest is for all else, which is little: a lidar's
-/// packets crowd out no position that comes once a second.
+/// Largest number of queued events at which a packet still finds room. The rest is for other events, which
+/// are few, so that a lidar's packets displace no position.
 const QUEUE_FOR_PACKETS: usize = QUEUE / 4 * 3;
 
 /// A message that is JSON.
 #[derive(Clone)]
 pub struct Told {
-    /// Where.
+    /// Topic of the message.
     pub topic: String,
     /// Kind of the value.
     pub kind: &'static Kind,
-    /// What.
+    /// Content of the message.
     pub value: Value,
 }
 
@@ -63,9 +63,9 @@ impl Told {
     }
 }
 
-/// Something that the truth tells of.
+/// An event of the ground truth.
 pub enum TruthEvent {
-    /// A packet leaves, if nothing goes wrong any more.
+    /// A packet leaves, unless the link refuses it.
     Packet(PacketEvent),
     /// A sensor that is no lidar has measured.
     Measured(DeviceId, Box<Measurement>),
@@ -77,32 +77,32 @@ pub enum TruthEvent {
     Fault(Row),
     /// A fault was added that is none of the rig's.
     FaultAdded(Box<FaultConfig>),
-    /// A fault, by its place, has another schedule from now on.
+    /// A fault, by its index, has a new schedule.
     Rescheduled(usize, Schedule),
-    /// A host has said something.
+    /// A host event.
     Said(Said),
-    /// Nothing comes any more that was before this.
+    /// No further event is earlier than this.
     Until(SimTime),
 }
 
-/// A packet with its truth.
+/// A packet with its ground truth.
 pub struct PacketEvent {
     /// Device that sent it.
     pub device: DeviceId,
-    /// Time when it is due.
+    /// Due time.
     pub due: SimTime,
-    /// Link by which it leaves.
+    /// Link by which the packet leaves.
     pub way: Way,
-    /// Port by which it leaves.
+    /// Port by which the packet leaves.
     pub port: u8,
-    /// Bytes as they leave.
+    /// Bytes of the packet.
     pub bytes: Box<[u8]>,
     /// Ground truth of the packet.
     pub truth: PacketTruth,
 }
 
 impl PacketEvent {
-    /// The record of what a device gives out; `None` if it has no bytes.
+    /// The event of a device's output; `None` for output without bytes.
     pub fn of(device: DeviceId, due: SimTime, output: &Output, truth: PacketTruth) -> Option<Self> {
         let (way, port) = match output {
             Output::Datagram { port, .. } => (Way::Datagram, port.0),
@@ -113,7 +113,7 @@ impl PacketEvent {
     }
 }
 
-/// Where the parts of a run tell the truth.
+/// Input of the ground truth, for all parts of a run.
 #[derive(Clone, Debug)]
 pub struct TruthSender {
     queue: Sender<TruthEvent>,
@@ -122,13 +122,13 @@ pub struct TruthSender {
 }
 
 impl TruthSender {
-    /// A sender, and what its events arrive at. One that `waits` loses nothing.
+    /// A sender and its queue. With `waits`, no event is lost.
     pub fn new(waits: bool) -> (Self, Receiver<TruthEvent>) {
         let (queue, events) = bounded(QUEUE);
         (Self { queue, waits, dropped: Arc::default() }, events)
     }
 
-    /// Tells of something.
+    /// Sends an event.
     pub fn tell(&self, event: TruthEvent) {
         // Sending fails only when the thread has ended, which it does after an error that it keeps.
         let is_lost = match self.waits {
@@ -144,7 +144,7 @@ impl TruthSender {
         }
     }
 
-    /// Events that were lost so far.
+    /// Number of lost events so far.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }

@@ -22,7 +22,7 @@ pub fn record_of(event: &PacketEvent, labels: &Labels) -> PacketRecord {
     }
 }
 
-/// The same, for a packet of which nothing but its truth is known.
+/// Like the function above, for a packet of which only the ground truth is known.
 pub fn returns_of(truth: &PacketTruth, due: SimTime, labels: &Labels) -> PacketRecord {
     let mut record = PacketRecord {
         way: Way::Datagram,

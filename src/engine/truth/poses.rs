@@ -1,11 +1,11 @@
-//! Where everything is at an instant, as messages.
+//! Poses of robot, objects, joints and devices at an instant, as messages.
 
 use glam::{DQuat, DVec3};
 use serde_json::{Value, json};
 
 use super::{Told, kinds, messages};
 use crate::config::rig::Rig;
-use crate::devices::families::family_of;
+use crate::devices::families::is_camera;
 use crate::engine::LiveWorld;
 use crate::frames::{Sensor, Transform};
 use crate::time::{Epoch, SimTime};
@@ -25,14 +25,13 @@ fn joint_frame(joint: &str) -> String {
     format!("joint/{joint}")
 }
 
-/// The latest instant up to `at` at which everything's place is settled: orders may still change what
-/// comes after it.
+/// Latest instant up to `at` at which all poses are final: commands may still change later ones.
 pub fn known_at(world: &LiveWorld, at: SimTime) -> SimTime {
     let driven = world.trajectory.driven().map(|driven| driven.known_until());
     at.min(driven.unwrap_or(at)).min(world.joints.known_until())
 }
 
-/// Tells where robot, objects, joints and devices are at `at`, and how they move.
+/// Sends poses and motion of robot, objects, joints and devices at `at`.
 pub fn tell(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime, tell: &mut impl FnMut(Told)) {
     let stamp = messages::timestamp(epoch, at);
     let robot = world.trajectory.state(at);
@@ -51,8 +50,8 @@ pub fn tell(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime, tell: &mut
     tell(Told::of("/tf", &kinds::TRANSFORMS, transforms(rig, world, epoch, at)));
 }
 
-/// The tree of frames at `at`: `world`, in it the robot and objects, in the robot joints and devices, in
-/// cameras the frames of their images.
+/// The tree of frames at `at`: `world` contains robot and objects, the robot contains joints and devices,
+/// cameras contain the frames of their images.
 pub fn transforms(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime) -> Value {
     let stamp = messages::timestamp(epoch, at);
     let robot = world.trajectory.pose(at);
@@ -72,7 +71,7 @@ pub fn transforms(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime) -> V
         };
         let frame = device_frame(&device.name);
         frames.push(messages::transform(&stamp, &parent, &frame, &device.body_from_sensor));
-        if family_of(&device.profile).lens(device).is_some() {
+        if is_camera(device) {
             let turned = DQuat::from_xyzw(-0.5, 0.5, -0.5, 0.5);
             let forward_left_up = Transform::<Sensor, Sensor>::new(DVec3::ZERO, turned);
             let optical = optical_frame(&device.name);

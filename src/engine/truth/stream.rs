@@ -1,4 +1,4 @@
-//! Poses as datagrams, for people who plot them while a run goes on: one JSON object a thing and instant.
+//! Poses as datagrams, for plots during a run: a JSON object for each part and instant.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -21,10 +21,10 @@ pub struct PoseStream {
 }
 
 impl PoseStream {
-    /// A stream that goes to `to`.
+    /// A stream to the address `to`.
     ///
     /// # Errors
-    /// The system has no socket for it.
+    /// The system has no socket for the stream.
     pub fn open(to: SocketAddr) -> io::Result<Self> {
         let any: SocketAddr = match to {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -51,7 +51,8 @@ impl PoseStream {
     }
 }
 
-/// What is sent of each thing at `at`: its name with the fields of `menura.Motion` or `menura.Joint`.
+/// Messages of the stream at `at`: the name of each part with the fields of `menura.Motion` or
+/// `menura.Joint`.
 fn things(rig: &Rig, world: &LiveWorld, at: SimTime) -> Vec<Value> {
     let named = |name: String, mut value: Value| {
         value["name"] = json!(name);

@@ -1,11 +1,11 @@
-//! Machines of artificial speed: time is what the test says.
+//! Simulated machines whose time the test sets.
 
 use super::*;
 
 const MS: u64 = 1_000_000;
 const AHEAD_NS: u64 = 100 * MS;
 
-/// A device that asks for a packet each `period_ns`, which a worker needs `cost_ns` for.
+/// A device that requests a packet every `period_ns`, at a cost of `cost_ns` for a worker.
 #[derive(Clone, Copy)]
 struct Load {
     period_ns: u64,
@@ -26,8 +26,8 @@ fn real_time(late: LatePolicy) -> Pace {
     Pace::RealTime { late, ahead_ns: AHEAD_NS, backlog: 8 }
 }
 
-/// Lets `workers` work on the devices' packets for `duration_ns`; each lane is filled up to the horizon
-/// whenever a worker chooses, with `room` packets at most.
+/// Simulates `workers` that serve the devices for `duration_ns`; before each choice, every queue is filled up
+/// to the horizon with at most `room` packets.
 fn simulate(
     pace: Pace,
     loads: &[Load],
@@ -38,7 +38,7 @@ fn simulate(
     simulate_ahead(pace, AHEAD_NS, loads, workers, room, duration_ns)
 }
 
-/// As [`simulate`], with packets asked for `ahead_ns` before they are due.
+/// Like [`simulate`], with packets requested `ahead_ns` before they are due.
 fn simulate_ahead(
     pace: Pace,
     ahead_ns: u64,
@@ -113,8 +113,8 @@ fn a_light_device_is_in_time_beside_one_that_needs_more_than_there_is() {
     }
 }
 
-/// As the closed loop of three lidars on two workers that was late: a VLP-16, an XT-16 and an OS1-32 with
-/// 20 ms of look-ahead, while another program takes most of both processors (costs are three times their own).
+/// Model of a closed loop that was late: a VLP-16, an XT-16 and an OS1-32 on two workers with 20 ms of
+/// look-ahead, while another program uses most of both processors (costs are tripled).
 const CLOSED_LOOP: [Load; 3] = [
     Load { period_ns: 1_327_104, cost_ns: 500_000 },
     Load { period_ns: 400_000, cost_ns: 220_000 },

@@ -1,4 +1,4 @@
-//! A page that needs nothing else, light or dark as its reader likes.
+//! A page without external files, in light and dark colours.
 
 use std::fmt::Write;
 

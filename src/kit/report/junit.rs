@@ -1,4 +1,4 @@
-//! JUnit XML, as CI services read it.
+//! JUnit XML for CI services.
 
 use std::fmt::Write;
 

@@ -5,31 +5,31 @@ pub mod junit;
 
 use crate::kit::verdict::{Outcome, Verdict};
 
-/// Subject of a report, beside the outcomes.
+/// Subject of a report.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The suite.
     pub suite: String,
     /// The rig's name.
     pub rig: String,
-    /// The device under test and its profile.
+    /// Device under test, with its profile.
     pub device: String,
     /// The driver's command.
     pub command: String,
-    /// When the cases were begun.
+    /// Time at which the cases started.
     pub begun: jiff::Timestamp,
-    /// How long they took, seconds.
+    /// Duration of all cases, seconds.
     pub took_s: f64,
 }
 
-/// How many cases came to which verdict.
+/// Number of cases for each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Passed.
     pub passed: usize,
     /// Failed.
     pub failed: usize,
-    /// Not applicable.
+    /// Skipped cases.
     pub not_applicable: usize,
     /// The bench failed.
     pub bench_failed: usize,
@@ -50,7 +50,7 @@ impl Counts {
         counts
     }
 
-    /// Title in words.
+    /// The counts as a line of text.
     pub fn line(&self) -> String {
         let mut parts = vec![format!("{} passed", self.passed), format!("{} failed", self.failed)];
         if self.not_applicable > 0 {
@@ -80,7 +80,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// What was wrong in a case, with what was seen around it, as plain text.
+/// Plain text about the failure of a case, with the evidence.
 pub fn account(outcome: &Outcome) -> String {
     let mut text = String::new();
     for complaint in &outcome.complaints {

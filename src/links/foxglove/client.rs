@@ -14,7 +14,7 @@ use crate::wire::foxglove::{Level, status};
 /// Time without progress after which a client counts as gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A client that was let in; it is out again when this is dropped.
+/// A connected client; dropping this disconnects it.
 pub(super) struct Client {
     number: u64,
     outbox: Arc<Outbox>,

@@ -1,4 +1,4 @@
-//! Channels, who wants their messages, and messages on their way.
+//! Channels, their subscribers, and queued messages.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,14 +12,14 @@ use crate::wire::foxglove::{
 /// Clients at a time.
 pub(super) const MAX_CLIENTS: usize = 8;
 
-/// A channel to be advertised; it gets its number here.
+/// A channel to be advertised; the hub assigns its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewChannel {
-    /// Its name.
+    /// Name of the channel.
     pub topic: String,
     /// `json` or `protobuf`.
     pub encoding: &'static str,
-    /// The name of the schema of its messages.
+    /// Name of the messages' schema.
     pub schema_name: String,
     /// `jsonschema`, or `protobuf` for base64 of a `FileDescriptorSet`.
     pub schema_encoding: &'static str,
@@ -47,12 +47,12 @@ struct State {
 #[derive(Debug)]
 struct Visitor {
     outbox: Arc<Outbox>,
-    /// Channel, and what the client calls its subscription.
+    /// The client's subscription id for each channel.
     subscriptions: BTreeMap<u32, u32>,
 }
 
 impl Hub {
-    /// Without channels and clients.
+    /// A hub without channels and clients.
     pub fn new(info: &ServerInfo) -> Arc<Self> {
         Arc::new(Self {
             info: info.emit().into(),
@@ -82,13 +82,13 @@ impl Hub {
         self.visitors.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether anybody wants the messages of a channel.
+    /// Whether a client has subscribed to a channel.
     pub fn is_wanted(&self, channel: u32) -> bool {
         let wants = |client: &Visitor| client.subscriptions.contains_key(&channel);
         self.is_visited() && self.state().clients.values().any(wants)
     }
 
-    /// Sends a message to all who want it; `log_time_ns` is POSIX time. Waits for nobody.
+    /// Sends a message to all subscribers; `log_time_ns` is POSIX time. Never waits.
     pub fn publish(&self, channel: u32, log_time_ns: u64, payload: impl Into<Arc<[u8]>>) {
         let payload = payload.into();
         for client in self.state().clients.values() {
@@ -99,7 +99,7 @@ impl Hub {
         }
     }
 
-    /// Ends all conversations, also those that have not begun.
+    /// Ends all connections, also those that have not begun.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -107,7 +107,7 @@ impl Hub {
         state.clients.values().for_each(|client| client.outbox.put(end()));
     }
 
-    /// Admits a client, if there is room, and sends it the channels.
+    /// Admits a client if there is room, and sends it the channels.
     pub(super) fn let_in(&self) -> Option<(u64, Arc<Outbox>)> {
         let mut state = self.state();
         if state.is_closed || state.clients.len() == MAX_CLIENTS {

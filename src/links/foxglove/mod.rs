@@ -1,7 +1,7 @@
-//! A server that speaks Foxglove's WebSocket protocol ([`crate::wire::foxglove`]).
+//! A server for Foxglove's WebSocket protocol ([`crate::wire::foxglove`]).
 //!
-//! [`Hub`] has the channels and takes messages from any thread, without ever waiting for a client; each
-//! client has a bounded queue ([`outbox`]), out of which the oldest data goes when it reads too slowly.
+//! [`Hub`] has the channels and takes messages from any thread, without ever waiting for a client. Each
+//! client has a bounded queue ([`outbox`]); if the client reads too slowly, the oldest data is dropped.
 
 mod client;
 mod hub;
@@ -28,13 +28,13 @@ use super::visitors::{self, CONNECTION_LIFE, Caller, LimitedListener};
 use crate::wire::foxglove::{MAX_CLIENT_MESSAGE, SUBPROTOCOLS};
 use crate::wire::http::ClientSays;
 
-/// Bytes that wait within a WebSocket before the system takes them: a message more than its queue has.
+/// Largest number of bytes that wait within a WebSocket: one message more than its queue.
 const MAX_WRITE_BUFFER: usize = 32 << 20;
-/// How long clients have to hear that a run is over.
+/// Longest time to tell clients that a run is over.
 const FAREWELL: Duration = Duration::from_millis(300);
 
-/// Decides whether a client may come in, by what it says and the query of its address; else a status code
-/// and why.
+/// Decides whether to admit a client, by its headers and the query of its address; otherwise returns a status
+/// code and a reason.
 pub type Admit = Arc<dyn Fn(&ClientSays, &str) -> Result<(), (u16, &'static str)> + Send + Sync>;
 
 /// A port that is listened at.
@@ -48,21 +48,21 @@ impl FoxgloveServer {
     /// Listens at `address`; clients wait until [`FoxgloveServer::serve`] is called.
     ///
     /// # Errors
-    /// The port cannot be had; the error says why and keeps the kind of the system's.
+    /// The port is unavailable; the error has the reason and the system's error kind.
     pub fn listen(address: SocketAddr) -> io::Result<Self> {
         let (listener, address) = visitors::listen(address, "Foxglove")?;
         Ok(Self { listener, address })
     }
 
-    /// Address at which it listens.
+    /// Address of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves those whom `admit` lets in on this thread until `over` is set.
+    /// Serves the clients that `admit` accepts on this thread until `over` is set.
     ///
     /// # Errors
-    /// The system refuses what a server needs.
+    /// The system refuses resources that the server needs.
     pub fn serve(&self, hub: &Arc<Hub>, admit: Admit, over: &AtomicBool) -> io::Result<()> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
@@ -100,7 +100,7 @@ impl FoxgloveServer {
 
 type UpgradeRefused = axum::extract::ws::rejection::WebSocketUpgradeRejection;
 
-/// Answers a client that wants to come in.
+/// Answers a client that wants to connect.
 fn open(
     hub: &Arc<Hub>,
     admit: &Admit,

@@ -1,4 +1,4 @@
-//! What waits for a client: bounded, and put there without waiting.
+//! Queue of a client: bounded, and filled without waiting.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ const MOST_MESSAGES: usize = 1024;
 pub(super) enum Ending {
     /// The run is over.
     RunOver,
-    /// The client does not take even messages other than data.
+    /// The client does not even read messages other than data.
     TooSlow,
     /// The client sent bytes that are no message of the protocol.
     WrongMessage,
@@ -38,7 +38,7 @@ impl Ending {
     }
 }
 
-/// Something on its way to a client.
+/// An item of a client's queue.
 #[derive(Clone, Debug)]
 pub(super) enum Item {
     /// JSON.
@@ -101,8 +101,8 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Puts something behind all else. When there is no room, the oldest data goes; if none is left, the
-    /// conversation ends.
+    /// Adds an item to the queue's end. If there is no room, the oldest data is dropped; without data to
+    /// drop, the connection ends.
     pub(super) fn put(&self, item: Item) {
         {
             let mut waiting = self.waiting.lock().expect("no holder panics");

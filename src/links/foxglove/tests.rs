@@ -1,4 +1,5 @@
-//! Clients of all kinds, over real sockets: they speak WebSocket as bytes, so that they can do it wrongly.
+//! Tests with clients of all kinds over real sockets. The clients write WebSocket frames as bytes, so that
+//! they can write wrong ones.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -70,7 +71,7 @@ impl Guest {
         Self(stream)
     }
 
-    /// Sends a frame of these first bits, masked by zeros, as one that says it has `length` bytes.
+    /// Sends a frame with this first byte, masked by zeros, whose header claims `length` bytes.
     fn send(&mut self, first: u8, length: u64, payload: &[u8]) {
         let mut frame = vec![first, 0x80 | 127];
         frame.extend(length.to_be_bytes());
@@ -85,7 +86,7 @@ impl Guest {
         self.send(0x81, text.len() as u64, text.as_bytes());
     }
 
-    /// The next message: its code and its bytes; `None` when the server has gone.
+    /// The next message: its opcode and its bytes; `None` when the server has closed the connection.
     fn hear(&mut self) -> Option<(u8, Vec<u8>)> {
         let mut head = [0; 2];
         self.0.read_exact(&mut head).ok()?;
@@ -294,7 +295,7 @@ fn who_does_not_read_holds_up_nobody() {
     });
 }
 
-/// The code and the text of a message that ends a conversation, after all else.
+/// Code and text of the message that ends a connection, after all other messages.
 fn farewell(guest: &mut Guest) -> (u16, String) {
     loop {
         let (code, bytes) = guest.hear().expect("a message before the connection ends");

@@ -16,7 +16,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins with `head`, such as `sRA STlms`.
+    /// Starts a content with `head`, such as `sRA STlms`.
     pub fn new(dialect: Dialect, head: &[&str]) -> Self {
         let content = head.join(" ").into_bytes();
         Self { dialect, content, has_values: false }
@@ -75,7 +75,7 @@ impl Writer {
         }
     }
 
-    /// Bytes whose number is known.
+    /// Bytes of a fixed length.
     pub fn word(&mut self, word: &[u8]) {
         match self.dialect {
             Dialect::A => {
@@ -94,7 +94,7 @@ impl Writer {
         self.content
     }
 
-    /// The content so far, to add to as it stands.
+    /// The content so far, to append to.
     pub fn raw(&mut self) -> &mut Vec<u8> {
         &mut self.content
     }
@@ -105,12 +105,12 @@ impl Writer {
 pub struct Reader<'a> {
     dialect: Dialect,
     rest: &'a [u8],
-    /// Only what a [`Writer`] writes is read.
+    /// Whether only the forms of a [`Writer`] are accepted.
     is_strict: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads as scanners do: numbers in all their spellings.
+    /// Reads all forms that scanners accept.
     pub fn lenient(dialect: Dialect, after_name: &'a [u8]) -> Self {
         let rest = match dialect {
             Dialect::A => after_name,
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         Self { dialect, rest, is_strict: false }
     }
 
-    /// Reads what a [`Writer`] writes and nothing else.
+    /// Reads only the forms that a [`Writer`] writes.
     pub fn strict(dialect: Dialect, after_name: &'a [u8]) -> Self {
         Self { is_strict: true, ..Self::lenient(dialect, after_name) }
     }
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         u32::from_str_radix(text, 16).map_err(|_| Refusal::InvalidCharacter)
     }
 
-    /// A text with its length before it.
+    /// A text after its length.
     pub fn text(&mut self) -> Result<&'a [u8], Refusal> {
         let length = usize::from(self.u16()?);
         if length == 0 { Ok(&[]) } else { self.word(length) }
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a [`Writer`] writes a number so.
+/// Whether a [`Writer`] would write the number in this form.
 fn is_canonical(token: &[u8]) -> bool {
     let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'A'..=b'F').contains(byte);
     token.iter().all(is_digit) && (token[0] != b'0' || token.len() == 1)

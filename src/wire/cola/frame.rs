@@ -1,11 +1,11 @@
-//! Where a telegram begins and ends.
+//! Start and end of telegrams.
 //!
 //! ```text
 //! CoLa-A   02 | content | 03
 //! CoLa-B   02 02 02 02 | length, u32 | content | exclusive or of the content's bytes
 //! ```
 //!
-//! The dialect is told by the second byte. Every content begins with `s`.
+//! The second byte determines the dialect. Every content begins with `s`.
 
 use std::borrow::Cow;
 
@@ -21,9 +21,9 @@ const BINARY_HEAD: usize = 8;
 /// One telegram without its frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// How it was written.
+    /// Dialect of the telegram.
     pub dialect: Dialect,
-    /// From the `s` to the last parameter.
+    /// Content from the `s` to the last parameter.
     pub content: Vec<u8>,
 }
 

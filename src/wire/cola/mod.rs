@@ -1,8 +1,8 @@
 //! CoLa, the protocol of SICK's network scanners (LMS1xx, LMS5xx, TiM), in its two dialects.
 //!
-//! A telegram is a kind (`sRN`, `sMN`, ...), a name and values: in CoLa-A all of it as text, in CoLa-B
-//! the values as big-endian binary. [`frame`] finds telegrams in a stream, [`telegram`] reads and
-//! writes commands and their answers by a table of names, [`scan_data`] the measured values.
+//! A telegram is a kind (`sRN`, `sMN`, ...), a name and values: in CoLa-A all of it is text, in CoLa-B the
+//! values are big-endian binary. [`frame`] finds telegrams in a stream. [`telegram`] reads and writes
+//! commands and their answers by a table of names, [`scan_data`] the measured values.
 //!
 //! Sources: SICK's operating instructions of the LMS1xx, LMS500 and LMS4000 (annex on telegrams),
 //! the drivers `sick_scan_xd` and `LMS1xx`, MRPT's `CLMS100Eth`, logs of real LMS1xx and LMS5xx in
@@ -13,7 +13,7 @@ pub mod frame;
 pub mod scan_data;
 pub mod telegram;
 
-/// How telegrams are written.
+/// Dialect of telegrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// CoLa-A: text between STX and ETX.
@@ -31,37 +31,37 @@ pub enum Refusal {
     /// The method needs a login.
     #[error("access denied")]
     AccessDenied = 0x1,
-    /// There is no such method.
+    /// Unknown method.
     #[error("unknown method")]
     UnknownMethod = 0x2,
-    /// There is no such variable.
+    /// Unknown variable.
     #[error("unknown variable")]
     UnknownVariable = 0x3,
-    /// Not now.
+    /// The command is not possible in the present state.
     #[error("local condition failed")]
     LocalConditionFailed = 0x4,
     /// A value that is not allowed.
     #[error("invalid data")]
     InvalidData = 0x5,
-    /// More bytes than the command takes.
+    /// The command has too many bytes.
     #[error("buffer overflow")]
     BufferOverflow = 0x7,
-    /// Fewer bytes than the command takes.
+    /// The command has too few bytes.
     #[error("buffer underflow")]
     BufferUnderflow = 0x8,
-    /// The variable needs a login to be written.
+    /// Writing the variable needs a login.
     #[error("write access denied")]
     WriteAccessDenied = 0xA,
-    /// No kind of command.
+    /// Unknown kind of command.
     #[error("unknown command")]
     UnknownCommand = 0xC,
-    /// There is no such event.
+    /// Unknown event.
     #[error("unknown event")]
     UnknownEvent = 0xF,
     /// A number of CoLa-A that does not fit.
     #[error("value overflow")]
     ValueOverflow = 0x10,
-    /// A character that CoLa-A does not have in this place.
+    /// A character that CoLa-A does not allow here.
     #[error("invalid character")]
     InvalidCharacter = 0x11,
 }

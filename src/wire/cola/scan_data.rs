@@ -1,4 +1,4 @@
-//! `LMDscandata`: one scan, as it is streamed (`sSN`) or asked for (`sRA`).
+//! `LMDscandata`: one scan, streamed (`sSN`) or requested (`sRA`).
 
 use super::Dialect;
 use super::Refusal;
@@ -11,7 +11,7 @@ const ASKED_FOR: &str = "sRA";
 /// Why bytes are no scan telegram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScanDataError {
-    /// Something else.
+    /// Another telegram.
     #[error("this telegram is not LMDscandata")]
     OtherTelegram,
     /// A field is wrong.
@@ -24,10 +24,10 @@ pub enum ScanDataError {
     },
 }
 
-/// One scan. What is raw here has the unit of the wire.
+/// One scan. Raw values have the unit of the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ScanData {
-    /// `sSN`, else `sRA`.
+    /// Whether the telegram is `sSN` instead of `sRA`.
     pub is_streamed: bool,
     /// Version of the format: 0 or 1.
     pub version: u16,
@@ -37,13 +37,13 @@ pub struct ScanData {
     pub serial_number: u32,
     /// 0 0 fine, 0 1 error, 0 2 pollution warning, 0 4 or 0 5 pollution error.
     pub status: [u8; 2],
-    /// Telegrams given to the interface.
+    /// Number of telegrams passed to the interface.
     pub telegram_counter: u16,
-    /// Scans made.
+    /// Number of scans.
     pub scan_counter: u16,
     /// Since power-on, at the zero index of the scan, microseconds.
     pub start_us: u32,
-    /// Since power-on, when the scan was given to the interface, microseconds.
+    /// Time since power-on at which the scan was passed to the interface, microseconds.
     pub transmission_us: u32,
     /// A bit an input.
     pub digital_inputs: [u8; 2],
@@ -63,7 +63,7 @@ pub struct ScanData {
     pub channels_8: Vec<Channel<u8>>,
     /// Trailer behind the channels, if it has the known form.
     pub trailer: Option<Trailer>,
-    /// Bytes behind all that; all bytes behind the channels when they have another form.
+    /// Remaining bytes; all bytes after the channels if their form is unknown.
     pub rest: Vec<u8>,
 }
 
@@ -94,7 +94,7 @@ pub struct Channel<T> {
 }
 
 impl<T> Channel<T> {
-    /// The factor that makes millimetres of distances.
+    /// Factor from distance counts to millimetres.
     pub fn scale_factor(&self) -> f32 {
         f32::from_bits(self.scale_factor_bits)
     }
@@ -103,7 +103,7 @@ impl<T> Channel<T> {
 /// Trailer behind the channels.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Trailer {
-    /// Where the scanner is.
+    /// Position of the scanner.
     pub position: Option<Position>,
     /// Device name that the user has set.
     pub device_name: Option<Vec<u8>>,
@@ -115,10 +115,10 @@ pub struct Trailer {
     pub event: u16,
 }
 
-/// Where a scanner is, as its user set it.
+/// Position of a scanner, as its user set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Position {
-    /// Bits of x, y, z and of the turns around them.
+    /// Bits of x, y, z and of the rotations about them.
     pub real_bits: [u32; 6],
     /// 0 none, 1 pitch, 2 roll, 3 free.
     pub rotation_type: u8,

@@ -1,8 +1,8 @@
 //! Commands and their answers.
 //!
-//! Which values a name has is the same in all scanners that know it; the tables here hold what the
-//! drivers of LMS1xx and LMS5xx use. A command is read in all spellings hosts have for numbers and
-//! written in one, so only what this module wrote comes back byte for byte.
+//! The values of a name are the same in all scanners that have the name; the tables here contain those that
+//! drivers of LMS1xx and LMS5xx use. A command is read with numbers in all spellings and written in one, so
+//! only telegrams from this module are reproduced byte for byte.
 
 use super::fields::{Reader, Writer};
 use super::{Dialect, Refusal};
@@ -10,9 +10,9 @@ use super::{Dialect, Refusal};
 /// Purpose of a telegram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `sRN`: a variable is asked for by its name.
+    /// `sRN`: requests a variable by its name.
     Read,
-    /// `sRI`: a variable is asked for by its number.
+    /// `sRI`: requests a variable by its number.
     ReadIndex,
     /// `sWN`: a variable is set.
     Write,
@@ -22,15 +22,15 @@ pub enum Kind {
     Subscribe,
     /// `sRA`: the variable's value.
     ReadAnswer,
-    /// `sWA`: it is set.
+    /// `sWA`: the variable is set.
     WriteAnswer,
     /// `sAN`: the method's result.
     CallAnswer,
-    /// `sEA`: whether it is subscribed to.
+    /// `sEA`: whether the event is subscribed.
     SubscribeAnswer,
     /// `sSN`: the event has happened.
     Happened,
-    /// `sFA`: it cannot be done.
+    /// `sFA`: the command is refused.
     Refused,
 }
 
@@ -49,7 +49,7 @@ const KINDS: [(&str, Kind); 11] = [
 ];
 
 impl Kind {
-    /// Its three letters.
+    /// The three letters of the kind.
     pub fn word(self) -> &'static str {
         KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(word, _)| word)
     }
@@ -81,7 +81,7 @@ pub enum Type {
     I32,
     /// An IEEE 754 number.
     Real,
-    /// Bytes with their number before them.
+    /// Bytes after their number.
     Text,
 }
 
@@ -233,7 +233,7 @@ const EVENTS: &[&str] = &["LMDscandata", "LFErec", "LIDoutputstate", "LIDinputst
 /// The variable of an evaluation field; a field that is not configured has the one value 0.
 const FIELD: &[Type] = &[U8];
 
-/// Asked for by number 0: as DeviceIdent.
+/// Number of DeviceIdent.
 const IDENT_INDEX: &str = "0";
 
 /// The types of the values behind a name.
@@ -274,7 +274,7 @@ pub struct Telegram {
     pub kind: Kind,
     /// Name of the command or variable; empty in a refusal.
     pub name: String,
-    /// Its values, of the types that its name has.
+    /// Values of the types that the name requires.
     pub values: Vec<Value>,
 }
 
@@ -289,7 +289,7 @@ impl Telegram {
         Self::new(Kind::Refused, "", vec![Value::U16(refusal.code())])
     }
 
-    /// Kind and name of a content, whatever follows.
+    /// Kind and name of a content; the rest is ignored.
     ///
     /// # Errors
     /// [`Refusal::UnknownCommand`] without a kind, [`Refusal::InvalidCharacter`] for a name that is
@@ -314,7 +314,7 @@ impl Telegram {
     /// Reads a telegram.
     ///
     /// # Errors
-    /// What a scanner answers to it.
+    /// Error code that a scanner answers.
     pub fn parse(dialect: Dialect, content: &[u8]) -> Result<Self, Refusal> {
         let (kind, name, rest) = Self::head(content)?;
         // The number follows without a blank, and its first byte may be that of one.

@@ -1,5 +1,4 @@
-//! `foxglove.PointCloud` as Protocol Buffers, and its description as Foxglove wants it: a
-//! `FileDescriptorSet`.
+//! `foxglove.PointCloud` as Protocol Buffers, and its description for Foxglove: a `FileDescriptorSet`.
 
 use crate::protobuf::Message;
 
@@ -23,7 +22,7 @@ pub type PointField = (&'static str, u32, Number);
 /// Points of one instant in one frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cloud<'a> {
-    /// When, POSIX time, nanoseconds.
+    /// Time, nanoseconds of POSIX time.
     pub unix_ns: u64,
     /// The frame of coordinates of `x`, `y` and `z`.
     pub frame: &'a str,

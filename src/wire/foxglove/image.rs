@@ -9,7 +9,7 @@ pub const NAME: &str = "foxglove.CompressedImage";
 /// An image of a camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompressedImage<'a> {
-    /// When, POSIX time, nanoseconds.
+    /// Time, nanoseconds of POSIX time.
     pub unix_ns: u64,
     /// The camera's frame: x right, y down, z forward.
     pub frame: &'a str,

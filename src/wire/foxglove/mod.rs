@@ -1,7 +1,7 @@
-//! Foxglove's WebSocket protocol: JSON text for who is there and what there is, binary messages for data.
+//! Foxglove's WebSocket protocol: JSON text about server and channels, binary messages for data.
 //!
-//! <https://github.com/foxglove/ws-protocol/blob/main/docs/spec.md>. `foxglove.sdk.v1` is the same protocol
-//! under the name that newer programs ask for. [`cloud`] and [`image`] are the messages that are no JSON.
+//! <https://github.com/foxglove/ws-protocol/blob/main/docs/spec.md>. Newer programs request the same protocol
+//! as `foxglove.sdk.v1`. [`cloud`] and [`image`] are the messages that are not JSON.
 
 pub mod cloud;
 pub mod image;
@@ -25,9 +25,9 @@ const MESSAGE_DATA: u8 = 1;
 pub struct ServerInfo {
     /// Text for people.
     pub name: String,
-    /// Another one with each start of the server.
+    /// Random id of this start of the server.
     pub session: String,
-    /// More of it, by name.
+    /// Further metadata, by name.
     pub metadata: Vec<(String, String)>,
 }
 
@@ -49,13 +49,13 @@ impl ServerInfo {
 /// A stream of messages that clients may subscribe to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Its number with this server.
+    /// Number of the channel at this server.
     pub id: u32,
-    /// Its name.
+    /// Name of the channel.
     pub topic: String,
     /// `json` or `protobuf`.
     pub encoding: &'static str,
-    /// The name of the schema of its messages.
+    /// Name of the messages' schema.
     pub schema_name: String,
     /// `jsonschema`, or `protobuf` for base64 of a `FileDescriptorSet`.
     pub schema_encoding: &'static str,
@@ -78,10 +78,10 @@ pub fn advertise<'c>(channels: impl IntoIterator<Item = &'c Channel>) -> String 
     json!({ "op": "advertise", "channels": told.collect::<Vec<_>>() }).to_string()
 }
 
-/// How bad a status is.
+/// Severity of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Good to know.
+    /// Information.
     Info = 0,
     /// Something was not done.
     Warning = 1,
@@ -94,7 +94,7 @@ pub fn status(level: Level, text: &str) -> String {
     json!({ "op": "status", "level": level as u8, "message": text }).to_string()
 }
 
-/// What stands before a message of a subscription; `log_time_ns` is POSIX time.
+/// Header of a message of a subscription; `log_time_ns` is POSIX time.
 pub fn data_head(subscription: u32, log_time_ns: u64) -> [u8; DATA_HEAD_LEN] {
     let mut head = [0; DATA_HEAD_LEN];
     head[0] = MESSAGE_DATA;
@@ -119,14 +119,14 @@ pub enum ClientMessage {
     Subscribe(Vec<Subscription>),
     /// The client ends these subscriptions.
     Unsubscribe(Vec<u32>),
-    /// The client makes another request, by this name.
+    /// Another request of this name.
     Other(String),
 }
 
 /// Why a client is not understood; for the client, in a status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientFault {
-    /// No JSON object with an `op`.
+    /// The text is no JSON object with an `op`.
     #[error("not a JSON object with `op`")]
     NoObject,
     /// The request has an error.
@@ -141,7 +141,7 @@ impl ClientMessage {
     /// Reads a client's text.
     ///
     /// # Errors
-    /// Why it is not understood.
+    /// Reason why the request is invalid.
     pub fn parse(text: &str) -> Result<Self, ClientFault> {
         let message: Value = serde_json::from_str(text).map_err(|_| ClientFault::NoObject)?;
         let op = message.get("op").and_then(Value::as_str).ok_or(ClientFault::NoObject)?;

@@ -10,7 +10,7 @@ pub const CHUNK_TAIL: usize = 8;
 const IMAGE: u32 = 1;
 const HAS_CHUNKS: u32 = 0x4000;
 
-/// How pixels are written: the codes of PFNC.
+/// Pixel formats with their codes in PFNC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PixelFormat {
     /// Brightness, 8 bits.
@@ -30,7 +30,7 @@ pub enum PixelFormat {
 words!(PixelFormat: "Mono8" => Mono8, "Mono12" => Mono12, "Mono16" => Mono16, "BayerRG8" => BayerRg8, "BayerRG12p" => BayerRg12p, "RGB8" => Rgb8);
 
 impl PixelFormat {
-    /// Its code. Bits 16 to 23 are the bits of a pixel.
+    /// Code of the format. Bits 16 to 23 are the bits of a pixel.
     pub fn code(self) -> u32 {
         match self {
             Self::Mono8 => 0x0108_0001,
@@ -63,7 +63,7 @@ pub struct Leader {
     pub pixel_format: u32,
     /// Pixels: width, height, offset in x and y.
     pub region: [u32; 4],
-    /// Number of the layout of the chunks that follow the image; `None`: none follow.
+    /// Layout number of the chunks after the image; `None` without chunks.
     pub chunks: Option<u32>,
 }
 
@@ -73,13 +73,13 @@ impl Leader {
     }
 }
 
-/// Ends a chunk, whose data `bytes` ends with: the image itself, or what follows it.
+/// Ends a chunk, whose data is at the end of `bytes`: the image itself, or further data.
 pub fn end_chunk(bytes: &mut Vec<u8>, id: u32, len: usize) {
     bytes.extend(id.to_be_bytes());
     bytes.extend((len as u32).to_be_bytes());
 }
 
-/// The chunks of a payload with their ids, the last first; `None` if the payload is not made of chunks.
+/// Chunks of a payload with their ids, the last first; `None` if the payload has no chunks.
 pub fn chunks(payload: &[u8]) -> Option<Vec<(u32, &[u8])>> {
     let mut rest = payload;
     let mut all = Vec::new();
@@ -94,7 +94,7 @@ pub fn chunks(payload: &[u8]) -> Option<Vec<(u32, &[u8])>> {
     Some(all)
 }
 
-/// How the packets of a stream look.
+/// Form of a stream's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Bytes of a packet with IP and UDP headers.
@@ -129,7 +129,7 @@ impl Shape {
         bytes
     }
 
-    /// Packet `packet` of an image with its chunks, with `status`; `None` if it has none of this number.
+    /// Packet `packet` of an image with its chunks, with `status`; `None` if the number is too high.
     pub fn packet(
         self,
         status: u16,
@@ -172,7 +172,7 @@ impl Shape {
     }
 }
 
-/// What a packet of a stream is.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
     /// The first of a frame.
@@ -183,7 +183,7 @@ pub enum Part<'a> {
     Trailer,
 }
 
-/// Reads a packet: block id, packet id and what it is; `None` if it is none.
+/// Reads a packet: block id, packet id and content; `None` if it is invalid.
 pub fn parse(bytes: &[u8]) -> Option<(u64, u32, Part<'_>)> {
     let word = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
     let first = word(4)?;
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(parse(&packet(9, 0).unwrap()), Some((9, 0, Part::Leader(leader))));
     }
 
-    /// As Wireshark's dissector and Aravis read them.
+    /// Chunks as Wireshark's dissector and Aravis read them.
     #[test]
     fn chunks_follow_an_image() {
         let mut payload = vec![7; 16];

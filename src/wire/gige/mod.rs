@@ -18,13 +18,13 @@ pub const MAX_PAYLOAD: usize = 540;
 /// Most data of a READMEM, bytes.
 pub const MAX_READ: u16 = 536;
 
-/// Commands and, one above them, their acknowledgements.
+/// Commands; the code of an acknowledgement is one higher.
 pub mod command {
-    /// Who is there?
+    /// Searches for cameras.
     pub const DISCOVERY: u16 = 0x0002;
-    /// Takes an address until the next start.
+    /// Sets an address until the next start.
     pub const FORCE_IP: u16 = 0x0004;
-    /// Asks for packets of the stream again.
+    /// Requests packets of the stream again.
     pub const PACKET_RESEND: u16 = 0x0040;
     /// Reads registers.
     pub const READ_REGISTER: u16 = 0x0080;
@@ -34,9 +34,9 @@ pub mod command {
     pub const READ_MEMORY: u16 = 0x0084;
     /// Writes memory.
     pub const WRITE_MEMORY: u16 = 0x0086;
-    /// The acknowledgement of what takes longer.
+    /// Announces a delayed acknowledgement.
     pub const PENDING_ACK: u16 = 0x0089;
-    /// Fires signals of many cameras at once.
+    /// Triggers signals of several cameras together.
     pub const ACTION: u16 = 0x0100;
 }
 
@@ -46,21 +46,21 @@ pub mod status {
     pub const SUCCESS: u16 = 0x0000;
     /// The camera does not have the command.
     pub const NOT_IMPLEMENTED: u16 = 0x8001;
-    /// A value is out of its limits.
+    /// A value is outside its limits.
     pub const INVALID_PARAMETER: u16 = 0x8002;
-    /// There is no such register.
+    /// Unknown register.
     pub const INVALID_ADDRESS: u16 = 0x8003;
     /// The register cannot be written.
     pub const WRITE_PROTECT: u16 = 0x8004;
     /// Address or length are no multiple of four, or cut a register.
     pub const BAD_ALIGNMENT: u16 = 0x8005;
-    /// Another host controls the camera, or none does.
+    /// Another host controls the camera, or no host does.
     pub const ACCESS_DENIED: u16 = 0x8006;
-    /// Not now: the camera streams.
+    /// The camera is busy streaming.
     pub const BUSY: u16 = 0x8007;
-    /// A packet is no longer kept.
+    /// The packet is no longer stored.
     pub const PACKET_UNAVAILABLE: u16 = 0x800c;
-    /// The header is none.
+    /// Invalid header.
     pub const INVALID_HEADER: u16 = 0x800e;
     /// The time of a scheduled action is past.
     pub const ACTION_LATE: u16 = 0x8016;
@@ -73,11 +73,11 @@ pub mod status {
 pub struct Command<'a> {
     /// Bit 0: an acknowledgement is wanted. Others depend on the command.
     pub flags: u8,
-    /// One of [`command`].
+    /// A code of [`command`].
     pub code: u16,
-    /// Of the host; repeats have the same.
+    /// Number of the host's request; repeats have the same.
     pub id: u16,
-    /// What belongs to it.
+    /// Data of the command.
     pub payload: &'a [u8],
 }
 
@@ -85,7 +85,7 @@ impl<'a> Command<'a> {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// It is no command, or has another length than it says.
+    /// The bytes are no command, or their length is wrong.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         let Some((head, payload)) = bytes.split_at_checked(HEAD_LEN) else {
             return Err(ParseError::Length { what: "a command", need: HEAD_LEN, got: bytes.len() });
@@ -126,22 +126,22 @@ impl<'a> Command<'a> {
     }
 }
 
-/// The words of a payload; what is left over of the last is dropped.
+/// The 32-bit words of a payload; incomplete ones are dropped.
 pub fn words(payload: &[u8]) -> impl Iterator<Item = u32> + '_ {
     payload.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word))
 }
 
-/// An acknowledgement with the code that follows that of its command.
+/// An acknowledgement; its code is one above the command's.
 pub fn ack(status: u16, command: u16, id: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEAD_LEN + payload.len());
-    for half in [status, command + 1, payload.len() as u16, id] {
+    for half in [status, command.wrapping_add(1), payload.len() as u16, id] {
         bytes.extend(half.to_be_bytes());
     }
     bytes.extend(payload);
     bytes
 }
 
-/// Says that an acknowledgement takes `ms`.
+/// Announces that an acknowledgement takes `ms`.
 pub fn pending(id: u16, ms: u16) -> Vec<u8> {
     let [high, low] = ms.to_be_bytes();
     ack(status::SUCCESS, command::PENDING_ACK - 1, id, &[0, 0, high, low])
@@ -159,7 +159,7 @@ pub struct Resend {
 }
 
 impl Resend {
-    /// Reads the payload of a command; `None` if it is none.
+    /// Reads the payload of a command; `None` if it is invalid.
     pub fn parse(command: &Command<'_>) -> Option<Self> {
         let words: Vec<u32> = words(command.payload).collect();
         match (command.is_extended(), words.as_slice()) {
@@ -183,16 +183,16 @@ impl Resend {
 pub struct Action {
     /// Must be the camera's.
     pub device_key: u32,
-    /// Must be that of a signal.
+    /// Group key, which must equal that of a signal.
     pub group_key: u32,
     /// Must have a bit in common with that of the signal.
     pub group_mask: u32,
-    /// When, ticks of the camera's clock; `None` at once.
+    /// Time of the action, ticks of the camera's clock; `None`: at once.
     pub at: Option<u64>,
 }
 
 impl Action {
-    /// Reads the payload of a command; `None` if it is none.
+    /// Reads the payload of a command; `None` if it is invalid.
     pub fn parse(command: &Command<'_>) -> Option<Self> {
         let words: Vec<u32> = words(command.payload).collect();
         let of = |at| match words.as_slice() {
@@ -226,6 +226,7 @@ mod tests {
         let done = ack(0, command.code, command.id, &[0, 0, 0, 1]);
         assert_eq!(done, [0, 0, 0, 0x83, 0, 4, 0xff, 0x2c, 0, 0, 0, 1]);
         assert_eq!(pending(0xff55, 1500), [0, 0, 0, 0x89, 0, 4, 0xff, 0x55, 0, 0, 5, 0xdc]);
+        assert_eq!(ack(status::NOT_IMPLEMENTED, 0xffff, 1, &[]), [0x80, 1, 0, 0, 0, 0, 0, 1]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Data packets: blocks of one azimuth each with a distance for every laser, and a tail.
 //!
-//! Packets do not name their product: their length and their first bytes tell it.
+//! Packets do not name their product; length and first bytes identify it.
 
 use super::format::{
     AZIMUTH_LEN, BLOCK_FLAG, DISTANCE_UNIT_MM, HAS_SEQUENCE, HEAD_FLAG, HesaiFormat, LongHead,
@@ -9,7 +9,7 @@ use super::format::{
 use crate::ParseError;
 use crate::record::{Record as _, record};
 
-/// Hundredths of a degree in a turn.
+/// Hundredths of a degree in one rotation.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
 
 record! {
@@ -51,7 +51,7 @@ record! {
 
     /// The last bytes of an XT's packet.
     XtTail: Le {
-        /// Reserved; real units tell their state in them.
+        /// Reserved bytes, in which real units report their state.
         status: [u8; 10],
         /// See [`ReturnMode`].
         return_mode: u8,
@@ -68,10 +68,10 @@ record! {
     }
 }
 
-/// What the last bytes of a packet say, whichever model it is of.
+/// Content of a packet's last bytes, for any model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tail {
-    /// Words of state; the first [`HesaiFormat::status_len`] of them are sent.
+    /// Status words; the first [`HesaiFormat::status_len`] are sent.
     pub status: [u8; 10],
     /// Speed of the motor, rpm.
     pub rpm: u16,
@@ -113,7 +113,7 @@ pub enum ReturnMode {
 }
 
 impl ReturnMode {
-    /// All of them with their names.
+    /// All modes with their names.
     pub const NAMES: [(&'static str, Self); 9] = [
         ("first", Self::First),
         ("second", Self::Second),
@@ -136,7 +136,7 @@ impl ReturnMode {
         Self::NAMES.into_iter().map(|(_, mode)| mode).find(|mode| mode.byte() == byte)
     }
 
-    /// Its name.
+    /// Name of the mode.
     pub fn name(self) -> &'static str {
         let own = Self::NAMES.iter().find(|(_, mode)| *mode == self);
         own.map_or("", |(name, _)| name)
@@ -151,7 +151,7 @@ impl ReturnMode {
 /// A return of a laser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
-    /// In units of [`DISTANCE_UNIT_M`](super::format::DISTANCE_UNIT_M); 0 if nothing came back.
+    /// Distance in units of [`DISTANCE_UNIT_M`](super::format::DISTANCE_UNIT_M); 0 without a return.
     pub distance: u16,
     /// Per cent of a white target; more of a retro-reflector.
     pub reflectivity: u8,
@@ -171,7 +171,7 @@ impl Point {
         }
     }
 
-    /// Reads it from the bytes of a point.
+    /// Reads a point from its bytes.
     #[inline]
     pub fn get(bytes: &[u8]) -> Self {
         let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
@@ -232,7 +232,7 @@ pub struct PacketWriter<'a> {
 }
 
 impl<'a> PacketWriter<'a> {
-    /// For as many bytes as [`HesaiFormat::packet_len`] says.
+    /// A writer for [`HesaiFormat::packet_len`] bytes.
     pub fn new(format: HesaiFormat, bytes: &'a mut [u8]) -> Self {
         Self { format, bytes }
     }
@@ -242,7 +242,7 @@ impl<'a> PacketWriter<'a> {
         self.bytes[..self.format.head_len()].copy_from_slice(head);
     }
 
-    /// Begins a block with its azimuth, hundredths of a degree, and gives the bytes of its points.
+    /// Starts a block with its azimuth, hundredths of a degree; returns the bytes of its points.
     pub fn block(&mut self, index: usize, azimuth_centideg: u16) -> &mut [u8] {
         let (format, len) = (self.format, self.format.block_len());
         let at = format.head_len() + index * len;
@@ -292,7 +292,7 @@ impl<'a> Packet<'a> {
         Err(wrong)
     }
 
-    /// Its format.
+    /// Format of the packet.
     pub fn format(&self) -> HesaiFormat {
         self.format
     }
@@ -302,7 +302,7 @@ impl<'a> Packet<'a> {
         &self.bytes[..self.format.head_len()]
     }
 
-    /// Its blocks: azimuths, hundredths of a degree, and the bytes of the points.
+    /// Blocks of the packet: azimuths, hundredths of a degree, and the bytes of the points.
     pub fn blocks(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
         blocks(self.format, self.bytes)
     }

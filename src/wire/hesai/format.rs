@@ -1,16 +1,16 @@
-//! How the data packets of each model are laid out, and the bytes before their first block.
+//! Layout of each model's data packets, and the bytes before their first block.
 
 use crate::record::{Record as _, record};
 
 /// Length of one count of distance, metres.
 pub const DISTANCE_UNIT_M: f64 = 0.004;
-/// The same in heads of packets, millimetres.
+/// Distance unit in packet headers, millimetres.
 pub const DISTANCE_UNIT_MM: u8 = 4;
 /// The flag of heads that a sequence number ends the packet.
 pub const HAS_SEQUENCE: u8 = 1;
-/// Begins the packets that have a head.
+/// First bytes of packets with a header.
 pub(super) const HEAD_FLAG: [u8; 2] = [0xee, 0xff];
-/// Begins the blocks of packets without a head.
+/// First bytes of blocks in packets without a header.
 pub(super) const BLOCK_FLAG: [u8; 2] = [0xff, 0xee];
 pub(super) const AZIMUTH_LEN: usize = 2;
 const SEQUENCE_LEN: usize = 4;
@@ -31,7 +31,7 @@ pub enum HesaiFormat {
     Xt32,
 }
 
-/// The words that end a packet.
+/// Layout of the words at a packet's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TailKind {
     Pandar,
@@ -97,7 +97,7 @@ pub struct HeadWords {
 }
 
 impl HesaiFormat {
-    /// All of them with their names.
+    /// All layouts with their names.
     pub const NAMES: [(&'static str, Self); 5] = [
         ("pandar40p", Self::Pandar40P),
         ("pandar64", Self::Pandar64),
@@ -106,7 +106,7 @@ impl HesaiFormat {
         ("xt32", Self::Xt32),
     ];
 
-    /// Its name.
+    /// Name of the layout.
     pub fn name(self) -> &'static str {
         let own = Self::NAMES.iter().find(|(_, format)| *format == self);
         own.map_or("", |(name, _)| name)
@@ -157,7 +157,7 @@ impl HesaiFormat {
         }
     }
 
-    /// Major version of the protocol, of formats that tell it.
+    /// Major version of the protocol, if the packets contain it.
     pub fn protocol(self) -> Option<u8> {
         match self {
             Self::Pandar40P | Self::Pandar64 => None,
@@ -200,7 +200,7 @@ impl HesaiFormat {
         self.tail_at() + self.tail_len() + if has_sequence { SEQUENCE_LEN } else { 0 }
     }
 
-    /// The formats of packets of this length, and whether they have a sequence number.
+    /// Formats with packets of this length, and whether they have a sequence number.
     pub fn of_len(len: usize) -> impl Iterator<Item = (Self, bool)> {
         let all = Self::NAMES.into_iter().flat_map(|(_, one)| [(one, false), (one, true)]);
         all.filter(move |(format, has_sequence)| format.packet_len(*has_sequence) == len)

@@ -12,11 +12,11 @@ const FILLER: u8 = 0xdf;
 const FILLER_LEN: usize = 404;
 
 record! {
-    /// A packet as it is laid out.
+    /// Layout of a packet.
     GpsWords: Le 512 {
         /// `ff ee`.
         flag: [u8; 2],
-        /// Year, month, day, second, minute, hour: two digits each, that of the units first.
+        /// Year, month, day, second, minute, hour: two digits each, units first.
         digits: [[u8; 2]; 6],
         /// Microseconds of the second.
         micros: u32,
@@ -40,7 +40,7 @@ pub struct GpsPacket {
     pub date: [u8; 6],
     /// Microseconds of the second.
     pub micros: u32,
-    /// The receiver's last sentence; empty if there is none.
+    /// Last sentence of the GNSS receiver; may be empty.
     pub sentence: Vec<u8>,
     /// `A`, `V` or a digit; 0 without a sentence.
     pub status: u8,
@@ -49,7 +49,7 @@ pub struct GpsPacket {
 }
 
 impl GpsPacket {
-    /// Its bytes. A sentence that is too long is cut off.
+    /// Bytes of the packet. A sentence that is too long is cut off.
     pub fn to_bytes(&self) -> Vec<u8> {
         let [year, month, day, hour, minute, second] = self.date;
         let digits = |value: u8| [b'0' + value % 10, b'0' + value / 10 % 10];

@@ -1,4 +1,4 @@
-//! The commands of the TCP port 9347 (PTC), version 1: frames, and what they hold.
+//! Commands of the TCP port 9347 (PTC), version 1: frames and contents.
 //!
 //! Requests and answers have one form; an answer repeats its request's command.
 
@@ -7,22 +7,22 @@ use crate::record::{Record as _, record};
 
 /// The port that units listen at.
 pub const PTC_PORT: u16 = 9347;
-/// No payload is longer: drivers warn of more.
+/// Largest payload: drivers warn of larger ones.
 pub const MAX_PAYLOAD: usize = 10_240;
 const FLAG: [u8; 2] = [0x47, 0x74];
 const HEAD_LEN: usize = 8;
 
 /// Commands that drivers send.
 pub mod command {
-    /// Asks for the table of the beams' angles.
+    /// Requests the angle correction table.
     pub const CALIBRATION: u8 = 0x05;
     /// Asks for the state of PTP; the request names a [`super::PtpQuery`].
     pub const PTP_DIAGNOSTICS: u8 = 0x06;
-    /// Asks for an [`super::Inventory`].
+    /// Requests an [`super::Inventory`].
     pub const INVENTORY: u8 = 0x07;
-    /// Asks for a [`super::Configuration`].
+    /// Requests a [`super::Configuration`].
     pub const CONFIGURATION: u8 = 0x08;
-    /// Asks for a [`super::Status`].
+    /// Requests a [`super::Status`].
     pub const STATUS: u8 = 0x09;
     /// Restarts the unit.
     pub const REBOOT: u8 = 0x10;
@@ -30,13 +30,13 @@ pub mod command {
     pub const SPIN_RATE: u8 = 0x17;
     /// Sets a [`super::SyncAngle`].
     pub const SYNC_ANGLE: u8 = 0x18;
-    /// Sets what triggers firings.
+    /// Sets the trigger of firings.
     pub const TRIGGER: u8 = 0x1b;
-    /// Sets whether the unit stands by.
+    /// Switches standby on or off.
     pub const STANDBY: u8 = 0x1c;
     /// Sets which echoes are sent.
     pub const RETURN_MODE: u8 = 0x1e;
-    /// Sets what the clock follows.
+    /// Sets the reference of the clock.
     pub const CLOCK_SOURCE: u8 = 0x1f;
     /// Sets a [`super::Destination`].
     pub const DESTINATION: u8 = 0x20;
@@ -44,19 +44,19 @@ pub mod command {
     pub const OWN_NETWORK: u8 = 0x21;
     /// Sets a [`super::LidarRange`].
     pub const SET_RANGE: u8 = 0x22;
-    /// Asks for a [`super::LidarRange`].
+    /// Requests a [`super::LidarRange`].
     pub const GET_RANGE: u8 = 0x23;
     /// Sets a [`super::PtpConfiguration`].
     pub const SET_PTP: u8 = 0x24;
     /// Brings back the factory's configuration.
     pub const RESET: u8 = 0x25;
-    /// Asks for a [`super::PtpConfiguration`], after a byte that tells whether PTP is on.
+    /// Requests a [`super::PtpConfiguration`], after a byte with the PTP state.
     pub const GET_PTP: u8 = 0x26;
-    /// Asks for a [`super::Monitor`].
+    /// Requests a [`super::Monitor`].
     pub const MONITOR: u8 = 0x27;
     /// Sets how far the clock may be from the PTP master's and be locked: one byte, microseconds.
     pub const SET_PTP_LOCK_OFFSET: u8 = 0x39;
-    /// Asks for that byte.
+    /// Requests the lock offset of PTP.
     pub const GET_PTP_LOCK_OFFSET: u8 = 0x3a;
 }
 
@@ -68,7 +68,7 @@ pub mod code {
     pub const INVALID_PARAMETER: u8 = 1;
     /// The payload has another length.
     pub const INVALID_DATA: u8 = 3;
-    /// The unit has no such command.
+    /// The unit does not have the command.
     pub const UNSUPPORTED: u8 = 5;
 }
 
@@ -105,7 +105,7 @@ record! {
         zero_angle_centideg: i16,
         /// The product.
         model: u8,
-        /// 0: it turns one way.
+        /// 0: the motor turns in one direction.
         motor_type: u8,
         /// Lasers.
         lines: u8,
@@ -115,13 +115,13 @@ record! {
 
     /// Answer to [`command::CONFIGURATION`].
     Configuration: Be 47 {
-        /// The unit's own address.
+        /// Address of the unit.
         ip: [u8; 4],
         /// Network mask.
         mask: [u8; 4],
         /// Gateway.
         gateway: [u8; 4],
-        /// Address to which packets go.
+        /// Destination of packets.
         destination: Destination,
         /// Set speed, rpm.
         rpm: u16,
@@ -129,7 +129,7 @@ record! {
         sync: SyncAngle,
         /// Lasers fire from this angle on, tenths of a degree.
         start_decideg: u16,
-        /// To this angle, tenths of a degree.
+        /// End of the sector, tenths of a degree.
         stop_decideg: u16,
         /// 0 the receiver, 1 PTP.
         clock_source: u8,
@@ -139,7 +139,7 @@ record! {
         trigger: u8,
         /// See [`mode_number`].
         return_mode: u8,
-        /// 1 while it stands by.
+        /// 1 in standby.
         standby: u8,
         /// 1 while the motor is driven.
         motor: u8,
@@ -149,13 +149,13 @@ record! {
         sentence: u8,
         /// Whether noise is filtered.
         noise_filter: u8,
-        /// How reflectivity becomes a byte.
+        /// Mapping of reflectivity to a byte.
         reflectivity_mapping: u8,
         /// Zero.
         reserved: [u8; 6],
     }
 
-    /// Address to which packets go.
+    /// Destination of packets.
     Destination: Be 8 {
         /// Address.
         ip: [u8; 4],
@@ -165,9 +165,9 @@ record! {
         gps_port: u16,
     }
 
-    /// Whether the rotor is to be somewhere when a second begins, and where.
+    /// Phase lock: whether the rotor has a fixed angle when a second begins, and the angle.
     SyncAngle: Be 3 {
-        /// 1 if it is.
+        /// 1 if enabled.
         is_on: u8,
         /// The angle: degrees in a request, hundredths of a degree in an answer.
         angle: u16,
@@ -175,13 +175,13 @@ record! {
 
     /// A VLAN.
     Vlan: Be 3 {
-        /// 1 if frames have its tag.
+        /// 1 if frames are tagged.
         is_on: u8,
-        /// Its number.
+        /// Number of the VLAN.
         id: u16,
     }
 
-    /// The unit's own address.
+    /// Address of the unit.
     OwnNetwork: Be 15 {
         /// Address.
         ip: [u8; 4],
@@ -195,7 +195,7 @@ record! {
 
     /// Answer to [`command::STATUS`].
     Status: Be 54 {
-        /// Since power-up, seconds.
+        /// Time since power-on, seconds.
         uptime_s: u32,
         /// Speed of the motor, rpm.
         rpm: u16,
@@ -203,11 +203,11 @@ record! {
         temperatures: [i32; 8],
         /// 1 while the pulse is locked.
         pps_locked: u8,
-        /// 1 while sentences come that are valid.
+        /// 1 while valid sentences arrive.
         nmea_locked: u8,
-        /// Starts so far.
+        /// Number of starts.
         starts: i32,
-        /// Operation so far, minutes.
+        /// Operating time, minutes.
         operation_min: i32,
         /// 0 free, 1 tracking, 2 locked, 3 frozen.
         ptp: u8,
@@ -223,7 +223,7 @@ record! {
         voltage: i32,
         /// Hundredths of a watt.
         power: i32,
-        /// How far the rotor is from its phase, hundredths of a degree.
+        /// Deviation of the rotor from its phase, hundredths of a degree.
         phase_offset: i32,
         /// Zero.
         reserved: [u8; 48],
@@ -231,11 +231,11 @@ record! {
 
     /// Sector in which lasers fire.
     LidarRange: Be 5 {
-        /// 0: the same for all lasers.
+        /// 0: one sector for all lasers.
         method: u8,
-        /// From this angle on, tenths of a degree.
+        /// Start of the sector, tenths of a degree.
         start_decideg: u16,
-        /// To this angle, tenths of a degree.
+        /// End of the sector, tenths of a degree.
         stop_decideg: u16,
     }
 
@@ -249,19 +249,19 @@ record! {
         network: u8,
         /// Logarithm to the base of 2 of seconds between announcements.
         log_announce_interval: i8,
-        /// The same of synchronisations.
+        /// Logarithm of the interval of Sync messages.
         log_sync_interval: i8,
-        /// The same of requests for the delay.
+        /// Logarithm of the interval of delay requests.
         log_min_delay_interval: i8,
     }
 
     /// Answer to [`PtpQuery::Status`].
     PtpStatus: Be 16 {
-        /// From the master's clock, nanoseconds.
+        /// Offset from the master's clock, nanoseconds.
         master_offset_ns: i64,
         /// State as in [`Status`].
         state: i32,
-        /// Since the last synchronisation, milliseconds.
+        /// Time since the last Sync, milliseconds.
         elapsed_ms: i32,
     }
 
@@ -281,13 +281,13 @@ record! {
 /// Query of [`command::PTP_DIAGNOSTICS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PtpQuery {
-    /// [`PtpStatus`].
+    /// Requests a [`PtpStatus`].
     Status,
-    /// [`PortDataSet`](crate::ptp::management::PortDataSet).
+    /// Requests a [`PortDataSet`](crate::ptp::management::PortDataSet).
     Port,
-    /// [`TimeStatus`](crate::ptp::management::TimeStatus).
+    /// Requests a [`TimeStatus`](crate::ptp::management::TimeStatus).
     Time,
-    /// [`PtpGrandmaster`].
+    /// Requests a [`PtpGrandmaster`].
     Grandmaster,
 }
 
@@ -313,7 +313,7 @@ pub const MODES: [super::data::ReturnMode; 6] = {
     [Last, Strongest, LastStrongest, First, LastFirst, FirstStrongest]
 };
 
-/// The number of a return mode; 255 for those that commands have none for.
+/// Number of a return mode in commands; 255 for modes without one.
 pub fn mode_number(mode: super::data::ReturnMode) -> u8 {
     MODES.iter().position(|known| *known == mode).map_or(u8::MAX, |number| number as u8)
 }
@@ -338,7 +338,7 @@ pub struct PtcFrame {
 }
 
 impl PtcFrame {
-    /// Its bytes.
+    /// Bytes of the answer.
     pub fn to_bytes(&self) -> Vec<u8> {
         let Self { command, code, payload } = self;
         let payload_len = payload.len() as u32;

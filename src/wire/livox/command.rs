@@ -1,4 +1,4 @@
-//! Frames of commands, and what the commands hold.
+//! Command frames and their contents.
 
 use super::key::Entries;
 use crate::ParseError;
@@ -9,20 +9,20 @@ use crate::record::{Reader, record};
 pub const SEARCH_PORT: u16 = 56_000;
 /// Bytes of a frame without data.
 pub const HEAD_LEN: usize = 24;
-/// No frame is longer.
+/// Longest frame, bytes.
 pub const LONGEST_FRAME: usize = 1400;
 const START: u8 = 0xaa;
 const CRC_AT: usize = 18;
 
 /// Commands.
 pub mod id {
-    /// Asks who is there.
+    /// Searches for lidars.
     pub const SEARCH: u16 = 0x0000;
     /// Sets keys.
     pub const SET: u16 = 0x0100;
-    /// Asks for keys.
+    /// Requests the values of keys.
     pub const GET: u16 = 0x0101;
-    /// Keys that the lidar reports by itself.
+    /// Keys that the lidar pushes.
     pub const PUSH: u16 = 0x0102;
     /// Restarts the unit.
     pub const REBOOT: u16 = 0x0200;
@@ -36,15 +36,15 @@ pub mod id {
 pub mod ret {
     /// The command was carried out.
     pub const DONE: u8 = 0x00;
-    /// It failed.
+    /// The command failed.
     pub const FAILED: u8 = 0x01;
-    /// It is not allowed now.
+    /// The command is not permitted now.
     pub const NOT_ALLOWED: u8 = 0x02;
-    /// A value is out of its range.
+    /// A value is outside its range.
     pub const OUT_OF_RANGE: u8 = 0x03;
-    /// The unit has no such key.
+    /// Unknown key.
     pub const UNKNOWN_KEY: u8 = 0x20;
-    /// It takes effect when the unit restarts.
+    /// The value takes effect after a restart.
     pub const AFTER_REBOOT: u8 = 0x21;
     /// The key cannot be set.
     pub const READ_ONLY: u8 = 0x22;
@@ -61,11 +61,11 @@ pub struct Frame {
     pub sequence: u32,
     /// See [`id`].
     pub id: u16,
-    /// Whether it answers another frame.
+    /// Whether the frame is an answer.
     pub is_answer: bool,
     /// Whether the lidar has sent it, not the host.
     pub is_lidars: bool,
-    /// What the command holds.
+    /// Data of the command.
     pub data: Vec<u8>,
 }
 
@@ -73,7 +73,7 @@ impl Frame {
     /// Reads a datagram. The checksum of no data may be any: hosts differ.
     ///
     /// # Errors
-    /// What no sender writes.
+    /// Bytes that no sender writes.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new("a command", bytes);
         let [start, version] = reader.array()?;
@@ -105,7 +105,7 @@ impl Frame {
         Ok(Self { sequence, id, is_answer: answers == 1, is_lidars: lidars == 1, data })
     }
 
-    /// Its bytes.
+    /// Bytes of the frame.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD_LEN + self.data.len());
         bytes.extend([START, 0]);
@@ -143,7 +143,7 @@ record! {
         serial: [u8; 16],
         /// The unit's address.
         ip: [u8; 4],
-        /// Where it takes commands.
+        /// Port for commands.
         command_port: u16,
     }
 
@@ -155,11 +155,11 @@ record! {
         key: u16,
     }
 
-    /// [`id::GPS_TIME`].
+    /// Data of [`id::GPS_TIME`].
     GpsTime: Le 9 {
         /// 2.
         kind: u8,
-        /// Of the last pulse, nanoseconds.
+        /// Time of the last pulse, nanoseconds.
         ns: u64,
     }
 }
@@ -169,12 +169,12 @@ record! {
 pub struct GetAnswer {
     /// See [`ret`].
     pub ret: u8,
-    /// Keys and their values.
+    /// Keys with their values.
     pub entries: Entries,
 }
 
 impl GetAnswer {
-    /// Reads it.
+    /// Reads the answer.
     ///
     /// # Errors
     /// Too few bytes, or too many.
@@ -184,7 +184,7 @@ impl GetAnswer {
         Ok(Self { ret, entries: Entries::read(&mut reader, count)? })
     }
 
-    /// Its bytes.
+    /// Bytes of the answer.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![self.ret];
         bytes.extend((self.entries.0.len() as u16).to_le_bytes());
@@ -193,7 +193,7 @@ impl GetAnswer {
     }
 }
 
-/// Keys with their values, as [`id::SET`] and [`id::PUSH`] hold them.
+/// Reads keys with their values, the data of [`id::SET`] and [`id::PUSH`].
 ///
 /// # Errors
 /// The number of keys does not match the data.
@@ -211,7 +211,7 @@ pub fn keys_to_bytes(entries: &Entries) -> Vec<u8> {
     bytes
 }
 
-/// The keys that [`id::GET`] asks for.
+/// Reads the keys that [`id::GET`] requests.
 ///
 /// # Errors
 /// The number of keys does not match the data.
@@ -223,7 +223,7 @@ pub fn parse_asked(data: &[u8]) -> Result<Vec<u16>, ParseError> {
     Ok(keys)
 }
 
-/// The bytes of [`id::GET`].
+/// Data of [`id::GET`].
 pub fn asked_to_bytes(keys: &[u16]) -> Vec<u8> {
     let mut bytes = Vec::from((keys.len() as u16).to_le_bytes());
     bytes.extend([0, 0]);

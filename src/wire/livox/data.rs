@@ -8,14 +8,14 @@ use crate::record::{Reader, Record as _, record};
 pub const HEAD_LEN: usize = 36;
 /// Points of a packet.
 pub const POINTS: usize = 96;
-/// Where the CRC-32 is; it covers what follows.
+/// Offset of the CRC-32, which covers the bytes after it.
 const CRC_AT: usize = 24;
 /// The step of a spherical point's angles, degrees.
 pub const ANGLE_STEP_DEG: f64 = 0.01;
 
 words!(DataType: "cartesian" => Cartesian, "cartesian-16" => Cartesian16, "spherical" => Spherical);
 
-/// How points are written.
+/// Format of points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DataType {
     /// Millimetres in 32 bits.
@@ -31,7 +31,7 @@ pub enum DataType {
 const INERTIAL: u8 = 0;
 
 impl DataType {
-    /// Its number on the wire.
+    /// Number on the wire.
     pub fn number(self) -> u8 {
         match self {
             Self::Cartesian => 1,
@@ -40,7 +40,7 @@ impl DataType {
         }
     }
 
-    /// What a number on the wire means.
+    /// Format with this number on the wire.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::WORDS.into_iter().map(|(_, kind)| kind).find(|kind| kind.number() == number)
     }
@@ -55,10 +55,10 @@ impl DataType {
     }
 }
 
-/// By what the clock is set.
+/// Reference of the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeType {
-    /// Nothing: it counts from power-up.
+    /// None: time since power-on.
     #[default]
     None,
     /// A PTP master.
@@ -68,7 +68,7 @@ pub enum TimeType {
 }
 
 impl TimeType {
-    /// Its number on the wire.
+    /// Number on the wire.
     pub fn number(self) -> u8 {
         match self {
             Self::None => 0,
@@ -77,18 +77,18 @@ impl TimeType {
         }
     }
 
-    /// What a number on the wire means.
+    /// Reference with this number on the wire.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::None, Self::Ptp, Self::Gps].into_iter().find(|one| one.number() == number)
     }
 }
 
 record! {
-    /// What a packet begins with.
+    /// Header of a packet.
     Head: Le 36 {
         /// 0.
         version: u8,
-        /// Of the whole packet.
+        /// Length of the whole packet.
         length: u16,
         /// From the first point to the last, tenths of a microsecond.
         interval: u16,
@@ -98,15 +98,15 @@ record! {
         sequence: u16,
         /// Counts frames, of repetitive patterns.
         frame: u8,
-        /// 0 inertial, else as [`DataType::number`].
+        /// 0 for inertial samples, else [`DataType::number`].
         data_type: u8,
-        /// As [`TimeType::number`].
+        /// Number of the reference, [`TimeType::number`].
         time_type: u8,
         /// Zero.
         reserved: [u8; 12],
-        /// CRC-32 of all that follows.
+        /// CRC-32 of the bytes after it.
         crc: u32,
-        /// Of the first point, nanoseconds.
+        /// Time of the first point, nanoseconds.
         time_ns: u64,
     }
 
@@ -120,7 +120,7 @@ record! {
 }
 
 impl Head {
-    /// Of a packet that is sealed later.
+    /// Header of a packet that is completed later.
     pub fn new(data_type: u8, count: u16, interval: u16, sequence: u16) -> Self {
         let (version, length, frame, time_type, crc, time_ns) = (0, 0, 0, 0, 0, 0);
         let reserved = [0; 12];
@@ -147,12 +147,12 @@ pub struct Point {
     pub place: [i32; 3],
     /// 0 to 150 of diffuse surfaces, above of retro-reflectors.
     pub reflectivity: u8,
-    /// How sure the unit is of it.
+    /// Confidence in the point.
     pub tag: u8,
 }
 
 impl Point {
-    /// Whether nothing came back.
+    /// Whether the point has no return.
     #[inline]
     pub fn is_empty(&self, kind: DataType) -> bool {
         match kind {
@@ -164,7 +164,7 @@ impl Point {
         }
     }
 
-    /// Writes it to a slice of [`DataType::point_len`] bytes; what does not fit is cut off.
+    /// Writes the point to a slice of [`DataType::point_len`] bytes; values that are too large are cut off.
     #[inline]
     pub fn put(&self, kind: DataType, out: &mut [u8]) {
         let [a, b, c] = self.place;
@@ -193,7 +193,7 @@ impl Point {
         out[tail..tail + 2].copy_from_slice(&[self.reflectivity, self.tag]);
     }
 
-    /// Reads it from a slice of [`DataType::point_len`] bytes.
+    /// Reads a point from a slice of [`DataType::point_len`] bytes.
     pub fn get(kind: DataType, bytes: &[u8]) -> Self {
         fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
             bytes.get(at..at + N).and_then(|part| part.try_into().ok()).unwrap_or([0; N])
@@ -214,7 +214,7 @@ impl Point {
     }
 }
 
-/// A packet whose head and data are there: writes its time and seals it.
+/// Completes a packet with header and data: writes its time and checksum.
 pub fn seal(packet: &mut [u8], time_type: TimeType, time_ns: u64) {
     let length = (packet.len() as u16).to_le_bytes();
     packet[1..3].copy_from_slice(&length);
@@ -238,7 +238,7 @@ pub fn inertial_packet(
     packet
 }
 
-/// What a packet holds.
+/// Content of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Packet<'p> {
     /// Points, with their bytes.
@@ -251,7 +251,7 @@ impl<'p> Packet<'p> {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// What no unit sends.
+    /// Bytes that no unit sends.
     pub fn parse(bytes: &'p [u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new("a packet", bytes);
         let head: Head = reader.le()?;
@@ -283,7 +283,7 @@ impl<'p> Packet<'p> {
         Ok(Self::Points(head, kind, data))
     }
 
-    /// What it begins with.
+    /// Header of the packet.
     pub fn head(&self) -> &Head {
         match self {
             Self::Points(head, ..) | Self::Inertial(head, _) => head,

@@ -1,15 +1,15 @@
-//! Keys: what a unit can be set to and what it reports, each a number with a value of fixed length.
+//! Keys: settings and reported values of a unit, each a number with a value of fixed length.
 
 use crate::ParseError;
 use crate::record::{Reader, record};
 
-/// Their numbers.
+/// Numbers of the keys.
 #[expect(
     clippy::module_inception,
     reason = "key::STATE reads well, and there is nothing else to import"
 )]
 pub mod key {
-    /// How points are written.
+    /// Format of points.
     pub const DATA_TYPE: u16 = 0x0000;
     /// The pattern of the scan.
     pub const PATTERN: u16 = 0x0001;
@@ -17,29 +17,29 @@ pub mod key {
     pub const DUAL_EMISSION: u16 = 0x0002;
     /// 0 sends points, 1 does not.
     pub const NO_POINTS: u16 = 0x0003;
-    /// The unit's own address, mask and gateway.
+    /// Address, mask and gateway of the unit.
     pub const NETWORK: u16 = 0x0004;
-    /// Where pushes go.
+    /// Destination of pushes.
     pub const STATE_HOST: u16 = 0x0005;
-    /// Where points go.
+    /// Destination of points.
     pub const POINT_HOST: u16 = 0x0006;
-    /// Where inertial samples go.
+    /// Destination of inertial samples.
     pub const IMU_HOST: u16 = 0x0007;
-    /// How the unit is mounted; stored only.
+    /// Mounting of the unit; stored only.
     pub const MOUNTING: u16 = 0x0012;
-    /// Nothing nearer is reported, centimetres.
+    /// Smallest reported distance, centimetres.
     pub const BLIND_ZONE: u16 = 0x0013;
     /// The first field of view.
     pub const FIELD_0: u16 = 0x0015;
     /// The second.
     pub const FIELD_1: u16 = 0x0016;
-    /// Which of them are on, a bit each.
+    /// Fields of view that are enabled, one bit each.
     pub const FIELDS_ON: u16 = 0x0017;
     /// 0 normal, 1 sensitive.
     pub const DETECTION: u16 = 0x0018;
     /// The state that the unit is to be in.
     pub const TARGET_STATE: u16 = 0x001a;
-    /// Whether the window may be heated.
+    /// Whether window heating is enabled.
     pub const HEATING: u16 = 0x001b;
     /// Whether inertial samples are sent.
     pub const IMU_ON: u16 = 0x001c;
@@ -61,17 +61,17 @@ pub mod key {
     pub const MAC: u16 = 0x8005;
     /// The state that the unit is in.
     pub const STATE: u16 = 0x8006;
-    /// Of the core, hundredths of a degree Celsius.
+    /// Temperature of the core, hundredths of a degree Celsius.
     pub const TEMPERATURE: u16 = 0x8007;
-    /// Starts so far.
+    /// Number of starts.
     pub const STARTS: u16 = 0x8008;
-    /// What the clock shows, nanoseconds.
+    /// Time on the clock, nanoseconds.
     pub const TIME: u16 = 0x8009;
-    /// What it showed when it was set last, nanoseconds.
+    /// Time at which the clock was last set, nanoseconds.
     pub const SYNCHRONISED: u16 = 0x800a;
-    /// How far it was off then, nanoseconds.
+    /// Correction at that time, nanoseconds.
     pub const TIME_OFFSET: u16 = 0x800b;
-    /// By what it is set.
+    /// Reference of the clock.
     pub const SYNCHRONISATION: u16 = 0x800c;
     /// The table of status codes of a HAP.
     pub const STATUS: u16 = 0x800d;
@@ -81,13 +81,13 @@ pub mod key {
     pub const FLASH: u16 = 0x800f;
     /// 0 loader, 1 application.
     pub const FIRMWARE_KIND: u16 = 0x8010;
-    /// Eight codes of what is wrong.
+    /// Eight diagnostic codes.
     pub const HMS: u16 = 0x8011;
     /// Whether the window is heated.
     pub const HEATER: u16 = 0x8012;
 }
 
-/// The length of a key's value, bytes; `None` of a key that the format does not know.
+/// Length of a key's value, bytes; `None` for an unknown key.
 pub fn length_of(key: u16) -> Option<usize> {
     Some(match key {
         0x0000..=0x0003 | 0x0014 | 0x0017 | 0x0018 | 0x001a..=0x001e | 0x0020..=0x0022 => 1,
@@ -118,7 +118,7 @@ pub mod state {
     pub const IDLE: u8 = 2;
     /// Something is wrong.
     pub const ERROR: u8 = 4;
-    /// The unit tests itself.
+    /// Self-test.
     pub const SELF_CHECK: u8 = 5;
     /// The motor starts.
     pub const STARTING: u8 = 6;
@@ -131,7 +131,7 @@ pub mod state {
 pub struct Entries(pub Vec<(u16, Vec<u8>)>);
 
 impl Entries {
-    /// Reads `count` of them, and nothing else.
+    /// Reads `count` keys with values and nothing else.
     ///
     /// # Errors
     /// Too few bytes, or too many.
@@ -145,7 +145,7 @@ impl Entries {
         Ok(Self(all))
     }
 
-    /// Appends their bytes.
+    /// Appends the bytes of keys and values.
     pub fn emit(&self, out: &mut Vec<u8>) {
         for (key, value) in &self.0 {
             out.extend(key.to_le_bytes());
@@ -160,9 +160,9 @@ record! {
     Destination: Le 8 {
         /// The host.
         ip: [u8; 4],
-        /// Its port.
+        /// Port of the destination.
         port: u16,
-        /// The port that datagrams leave from; units have their own.
+        /// Source port; units have fixed ones.
         own_port: u16,
     }
 
@@ -170,11 +170,11 @@ record! {
     FieldOfView: Le 20 {
         /// 0 to 359, counter-clockwise from forward.
         yaw_start: i32,
-        /// As `yaw_start`; less than that if the field goes across 0.
+        /// End of the sector, as `yaw_start`; smaller if the sector crosses 0.
         yaw_stop: i32,
         /// -10 to 60, up.
         pitch_start: i32,
-        /// As `pitch_start`.
+        /// End of the sector, as `pitch_start`.
         pitch_stop: i32,
         /// Zero.
         reserved: u32,

@@ -12,7 +12,7 @@ const SUBFRAMES: u32 = 5;
 const PAGES: u32 = 24;
 /// The page of subframe 5 with UTC.
 const UTC_PAGE: u32 = 10;
-/// Information bits of the first word and of all others.
+/// Information bits of the first word and of the others.
 const FIRST_BITS: usize = 26;
 const DATA_BITS: usize = 22;
 const INFORMATION_BITS: usize = FIRST_BITS + 9 * DATA_BITS;
@@ -20,9 +20,9 @@ const INFORMATION_BITS: usize = FIRST_BITS + 9 * DATA_BITS;
 /// Message of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct D1 {
-    /// Its orbit and clock, of BeiDou's week.
+    /// Orbit and clock, in BeiDou's week.
     pub orbit: Keplerian,
-    /// Whether it may be used.
+    /// Health flag.
     pub is_healthy: bool,
     /// Coefficients of the ionosphere, alpha and beta, in the message's steps.
     pub ionosphere: [[i8; 4]; 2],
@@ -31,8 +31,8 @@ pub struct D1 {
 }
 
 impl D1 {
-    /// The subframe that begins at a time of BeiDou's week, a multiple of [`SUBFRAME_S`]: ten words of
-    /// 30 bits, information and parity.
+    /// The subframe that begins at a time of BeiDou's week, a multiple of [`SUBFRAME_S`]: ten words of 30
+    /// bits, with parity.
     pub fn subframe(&self, week: u32, sow_s: u32) -> [u32; 10] {
         let orbit = &self.orbit;
         let count = sow_s / SUBFRAME_S;

@@ -7,22 +7,22 @@ use super::{Bits, steps};
 
 /// Seconds of a string.
 pub const STRING_S: u32 = 2;
-/// A frame is so many strings, a superframe so many frames.
+/// Strings of a frame, and frames of a superframe.
 const STRINGS: u32 = 15;
 const FRAMES: u32 = 5;
 const DAY_S: i64 = 86_400;
 /// Seconds of the steps in which orbits refer to a time of day.
 const TIME_STEP_S: i64 = 900;
-/// Bits of a string, the last eight of which check the others.
+/// Bits of a string; the last eight are check bits.
 const BITS: usize = 85;
 const CHECK_BITS: usize = 8;
 
-/// What a satellite says.
+/// Data of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glonass {
     /// Number of the satellite, 1 to 24.
     pub slot: u8,
-    /// Whether it may be used.
+    /// Health flag.
     pub is_healthy: bool,
     /// Day within the period of four years, from 1, and number of that period, 1 from 1996 on.
     pub day: u16,
@@ -30,18 +30,18 @@ pub struct Glonass {
     pub four_years: u8,
     /// Time of GLONASS's day that orbit and clock refer to: a multiple of 900 s.
     pub toe_s: u32,
-    /// Place then, metres.
+    /// Position at the reference time, metres.
     pub position_m: [f64; 3],
     /// Velocity then.
     pub velocity_m_s: [f64; 3],
-    /// Offset of the clock then: what it is ahead of GLONASS's time.
+    /// Offset of the satellite's clock from GLONASS time at the reference time; positive is ahead.
     pub clock_s: f64,
-    /// Its drift, s/s.
+    /// Drift of the clock, s/s.
     pub drift: f64,
 }
 
-/// Words of a string as receivers report it: 85 bits from the highest on, the number of the superframe's
-/// day and of the frame in the last one.
+/// Words of a string as receivers report it: 85 bits from the highest down; the last word has the numbers of
+/// superframe and frame.
 pub type Words = [u32; 4];
 
 impl Glonass {
@@ -99,7 +99,7 @@ impl Glonass {
         [checked.get(0, 32), checked.get(32, 32), checked.get(64, 32), superframe << 16 | frame]
     }
 
-    /// Velocity, acceleration of Sun and Moon (none), and place on an axis, in kilometres.
+    /// Velocity, acceleration by Sun and Moon (none), and position along an axis, in kilometres.
     fn axis(&self, head: Bits, axis: usize) -> Bits {
         let bits = signed(head, self.velocity_m_s[axis] * 1e-3, -20, 24).put(0, 5);
         signed(bits, self.position_m[axis] * 1e-3, -11, 27)
@@ -113,8 +113,8 @@ fn signed(bits: Bits, value: f64, exponent: i32, count: usize) -> Bits {
     bits.put(i64::from(number < 0), 1).put(number.abs(), count - 1)
 }
 
-/// The check bits of a string's 77 others: a Hamming code and its parity (ICD, 4.7). Bits count from the last
-/// one; a data bit's place in the code is the next number that is no power of two.
+/// Check bits of a string's 77 data bits: a Hamming code and its parity (ICD, 4.7). Bits count from the last
+/// one; a data bit's position in the code is the next number that is no power of two.
 fn check(data: &Bits) -> u32 {
     let is_one = |bit: usize| data.get(BITS - bit, 1) == 1;
     let places = (3u32..).filter(|place| !place.is_power_of_two());

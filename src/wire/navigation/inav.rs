@@ -1,5 +1,4 @@
-//! Galileo's I/NAV message on E1-B: words of 128 bits in pages of two seconds, which begin with odd
-//! seconds.
+//! Galileo's I/NAV message on E1-B: words of 128 bits in pages of two seconds, which begin at odd seconds.
 //!
 //! Source: Galileo OS SIS ICD, chapter 4.
 
@@ -8,9 +7,9 @@ use crate::checksum::crc24q;
 
 /// Seconds of a page, and when the first one of a week begins.
 pub const PAGE_S: u32 = 2;
-/// The second of the week at which its first page begins.
+/// Second of the week at which the first page begins.
 pub const FIRST_S: u32 = 1;
-/// Pages of a subframe, by their word's type: almanacs are dummies.
+/// Pages of a subframe, by their word types; almanacs are dummies.
 const TYPES: [i64; 15] = [2, 4, 6, DUMMY, DUMMY, 0, 0, 0, 0, 0, 1, 3, 5, 0, 0];
 const DUMMY: i64 = 63;
 const WORD_BITS: usize = 128;
@@ -22,17 +21,17 @@ const FIRST_BITS: usize = 112;
 pub struct Inav {
     /// Number of the satellite.
     pub satellite: u8,
-    /// Its orbit and clock.
+    /// Orbit and clock.
     pub orbit: Keplerian,
-    /// Whether it may be used.
+    /// Health flag.
     pub is_healthy: bool,
     /// Galileo's time minus UTC, seconds.
     pub leap_s: i8,
 }
 
 impl Inav {
-    /// The page that begins at an odd second of a Galileo week: both halves, 120 bits and eight zeros
-    /// each, and a word that u-blox's receivers add on E1-B alone.
+    /// The page that begins at an odd second of a Galileo week: both halves, 120 bits and eight zeros each,
+    /// and a word that u-blox's receivers add on E1-B only.
     pub fn page(&self, week: u32, tow_s: u32) -> [u32; 9] {
         let kind = TYPES[(tow_s / PAGE_S) as usize % TYPES.len()];
         let word = self.word(kind, week, tow_s);

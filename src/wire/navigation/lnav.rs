@@ -14,11 +14,11 @@ const IONOSPHERE_PAGE: u32 = 18;
 const PREAMBLE: i64 = 0x8b;
 /// Bits of a word without its parity.
 const DATA_BITS: usize = 24;
-/// Bits of a subframe without its words' parity and the two words at its head.
+/// Bits of a subframe without the words' parity and the two header words.
 const BODY_BITS: usize = 8 * DATA_BITS;
 
-/// Data bits (1 to 24) of each parity bit, and whether it takes the last but one (29) or the last (30)
-/// bit of the word before: IS-GPS-200, table 20-XIV.
+/// Data bits (1 to 24) of each parity bit, and whether it includes the last but one (29) or the last (30) bit
+/// of the word before: IS-GPS-200, table 20-XIV.
 const PARITY: [(u8, &[u8]); 6] = [
     (29, &[1, 2, 3, 5, 6, 10, 11, 12, 13, 14, 17, 18, 20, 23]),
     (30, &[2, 3, 4, 6, 7, 11, 12, 13, 14, 15, 18, 19, 21, 24]),
@@ -31,9 +31,9 @@ const PARITY: [(u8, &[u8]); 6] = [
 /// Message of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lnav {
-    /// Its orbit and clock.
+    /// Orbit and clock.
     pub orbit: Keplerian,
-    /// Whether it may be used.
+    /// Health flag.
     pub is_healthy: bool,
     /// Coefficients of the ionosphere, alpha and beta, in the message's steps.
     pub ionosphere: [[i8; 4]; 2],
@@ -42,8 +42,8 @@ pub struct Lnav {
 }
 
 impl Lnav {
-    /// The subframe that begins at a time of the week, a multiple of [`SUBFRAME_S`]: ten words of 30
-    /// bits, their data as they are meant (not inverted by the bit before), with parity.
+    /// The subframe that begins at a time of the week, a multiple of [`SUBFRAME_S`]: ten words of 30 bits
+    /// with parity. The data is not inverted by the bit before it.
     pub fn subframe(&self, week: u32, tow_s: u32) -> [u32; 10] {
         let count = tow_s / SUBFRAME_S;
         let number = count % SUBFRAMES + 1;
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Every word's parity by the table, the data bits inverted as they are sent.
+    /// Parity of every word by the table, with the data bits inverted as they are sent.
     #[test]
     fn words_close_with_their_parity() {
         for start in 0..750 {

@@ -1,4 +1,4 @@
-//! Navigation messages: what satellites say of their orbits and clocks, as receivers hand it on.
+//! Navigation messages: orbits and clocks of satellites, as receivers output them.
 
 pub mod d1;
 pub mod glonass;
@@ -12,7 +12,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// Appends the low `count` bits of a number; of a negative one those of its two's complement.
+    /// Appends the low `count` bits of a number, in two's complement.
     #[must_use]
     pub fn put(mut self, value: i64, count: usize) -> Self {
         self.bits.extend((0..count).rev().map(|bit| value >> bit.min(63) & 1 == 1));
@@ -27,37 +27,37 @@ impl Bits {
         self
     }
 
-    /// How many there are.
+    /// Number of bits.
     pub fn len(&self) -> usize {
         self.bits.len()
     }
 
-    /// Appends other numbers.
+    /// Appends all bits of `other`.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         self.bits.extend(other.bits);
         self
     }
 
-    /// Appends `count` bits of others.
+    /// Appends `count` bits of `other`.
     #[must_use]
     pub fn put_bits(mut self, other: &Self, from: usize, count: usize) -> Self {
         self.bits.extend_from_slice(&other.bits[from..from + count]);
         self
     }
 
-    /// Whether there are none.
+    /// Whether there are no bits.
     pub fn is_empty(&self) -> bool {
         self.bits.is_empty()
     }
 
-    /// `count` bits from `from` on as a number; what is not there is zero.
+    /// `count` bits from `from` on as a number; missing bits are zero.
     pub fn get(&self, from: usize, count: usize) -> u32 {
         let bit = |at: usize| u32::from(self.bits.get(at).copied().unwrap_or(false));
         (from..from + count).fold(0, |number, at| number << 1 | bit(at))
     }
 
-    /// The same as bytes, the last one filled up with zeros.
+    /// The bits as bytes, the last one padded with zeros.
     pub fn bytes(&self) -> Vec<u8> {
         (0..self.len().div_ceil(8)).map(|at| self.get(at * 8, 8) as u8).collect()
     }
@@ -85,7 +85,7 @@ pub struct Keplerian {
     pub mean_motion_rad_s: f64,
     /// Longitude of the ascending node at the beginning of the week.
     pub node_rad: f64,
-    /// Its rate, rad/s.
+    /// Rate of the ascending node, rad/s.
     pub node_rate_rad_s: f64,
     /// Inclination.
     pub inclination_rad: f64,
@@ -93,7 +93,7 @@ pub struct Keplerian {
     pub perigee_rad: f64,
     /// Offset of the clock.
     pub clock_s: f64,
-    /// Its drift, s/s.
+    /// Drift of the clock, s/s.
     pub drift: f64,
 }
 

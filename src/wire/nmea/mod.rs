@@ -1,9 +1,9 @@
-//! NMEA 0183 sentences, versions 2.x to 4.11, as GNSS receivers send and take them.
+//! NMEA 0183 sentences, versions 2.x to 4.11, as GNSS receivers send and receive them.
 //!
-//! `$` address `,` fields `*` checksum CR LF. The checksum is the exclusive or of every byte
-//! between `$` and `*`, as two upper-case hex digits. [`RawSentence`] is that frame around any
-//! fields; [`Sentence`] gives the fields of the usual sentences their meaning. Both keep every
-//! digit, so that what a receiver sent comes back byte for byte.
+//! `$` address `,` fields `*` checksum CR LF. The checksum is the exclusive or of every byte between `$` and
+//! `*`, as two upper-case hex digits. [`RawSentence`] is the frame around any fields; [`Sentence`] has the
+//! meaning of the usual sentences' fields. Both keep every digit, so that received sentences are reproduced
+//! byte for byte.
 //!
 //! Versions differ in their last fields: 2.3 added the mode to RMC, GLL and VTG; 4.10 the system to
 //! GSA, the signal to GSV and the navigation status to RMC and GNS. Such a field is a
@@ -23,8 +23,7 @@ pub use sentences::{
 use super::ParseError;
 use super::checksum::xor8;
 
-/// No sentence is longer, `$` and CR LF included. The standard says 82; receivers in
-/// high-precision mode send more.
+/// Longest sentence, with `$` and CR LF. The standard says 82; receivers in high-precision mode send more.
 pub const MAX_SENTENCE_LEN: usize = 512;
 
 /// A sentence whose fields are text.
@@ -32,12 +31,12 @@ pub const MAX_SENTENCE_LEN: usize = 512;
 pub struct RawSentence {
     /// Between `$` and the first comma: `GNGGA`, `PUBX`.
     pub address: String,
-    /// The fields after it.
+    /// Fields after the address.
     pub fields: Vec<String>,
 }
 
 impl RawSentence {
-    /// A sentence of `fields`, none of which may hold a comma, `*`, `$` or a control character.
+    /// A sentence of `fields`, none of which may contain a comma, `*`, `$` or a control character.
     pub fn new<S: Into<String>>(address: &str, fields: impl IntoIterator<Item = S>) -> Self {
         Self { address: address.to_string(), fields: fields.into_iter().map(Into::into).collect() }
     }

@@ -1,4 +1,4 @@
-//! Numbers as NMEA writes them: decimal digits whose count is part of the format.
+//! Numbers in NMEA's form: decimal digits, whose count is part of the format.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ pub struct Number {
     integer_digits: u8,
 }
 
-/// More digits than this no receiver sends; they fit a `u64`.
+/// Largest number of digits of any receiver; they fit a `u64`.
 const MAX_DIGITS: usize = 18;
 
 impl Number {
@@ -35,7 +35,7 @@ impl Number {
         Self { is_negative: false, scaled, decimals, integer_digits: 1 }
     }
 
-    /// With at least this many digits before the point, filled with zeros.
+    /// The number with at least this many digits before the point, filled with zeros.
     #[must_use]
     pub fn padded(self, integer_digits: u8) -> Self {
         Self { integer_digits, ..self }
@@ -166,7 +166,7 @@ impl Serialize for Time {
 pub struct Date(Number);
 
 impl Date {
-    /// From a civil date; the century is lost.
+    /// A date from a civil date; the century is lost.
     pub fn new(year: u16, month: u8, day: u8) -> Self {
         let whole = (u64::from(day) * 100 + u64::from(month)) * 100 + u64::from(year % 100);
         Self(Number::whole(whole).padded(6))
@@ -206,8 +206,8 @@ impl Serialize for Date {
 pub struct Angle(Number);
 
 impl Angle {
-    /// From degrees, whose sign is ignored, to minutes with `decimals` (at most 9): rounded first,
-    /// then carried, so that there are never 60 minutes.
+    /// Converts degrees, without their sign, to degrees and minutes with `decimals` (at most 9): rounds
+    /// first, then carries, so that the result never has 60 minutes.
     pub fn from_degrees(degrees: f64, degree_digits: u8, decimals: u8) -> Self {
         let unit = 10_u64.pow(decimals.into());
         let minutes = (degrees.abs() * 60.0 * unit as f64).round() as u64;
@@ -221,7 +221,7 @@ impl Angle {
         self.0.decimals()
     }
 
-    /// In degrees.
+    /// The angle in degrees.
     pub fn to_degrees(self) -> f64 {
         let degrees = self.0.integer() / 100;
         degrees as f64 + (self.0.to_f64() - (degrees * 100) as f64) / 60.0
@@ -247,11 +247,11 @@ impl std::fmt::Display for Angle {
 /// Latitude and longitude: four fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Without sign.
+    /// Latitude without sign.
     pub latitude: Angle,
     /// N or S.
     pub is_north: bool,
-    /// Without sign.
+    /// Longitude without sign.
     pub longitude: Angle,
     /// E or W.
     pub is_east: bool,

@@ -1,6 +1,6 @@
 //! The usual sentences, field by field.
 //!
-//! Empty fields are `None`: a receiver leaves empty what it does not know.
+//! Empty fields are `None`: a receiver leaves unknown values empty.
 
 use serde::Serialize;
 
@@ -12,16 +12,16 @@ use super::{Angle, Date, Number, Position, RawSentence, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Tail<T> {
-    /// The sentence ends before it.
+    /// The field is missing, because the sentence ends before it.
     #[default]
     Absent,
-    /// There, and empty.
+    /// The field is empty.
     Empty,
-    /// There.
+    /// The field has a value.
     Value(T),
 }
 
-/// Takes a sentence's fields one by one.
+/// Reads a sentence's fields one by one.
 struct Reader<'a> {
     fields: std::slice::Iter<'a, String>,
 }
@@ -163,13 +163,13 @@ fn one_of(text: &str, yes: &str, no: &str) -> Result<bool, ParseError> {
 /// A satellite of a GSV.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SatelliteInView {
-    /// In the numbering of the talker's system.
+    /// Number of the satellite in the talker's system.
     pub svid: Option<Number>,
     /// Degrees.
     pub elevation_deg: Option<Number>,
     /// Degrees from north, clockwise.
     pub azimuth_deg: Option<Number>,
-    /// dB-Hz; none when not tracked.
+    /// Signal strength, dB-Hz; none if not tracked.
     pub cno_dbhz: Option<Number>,
 }
 
@@ -204,7 +204,7 @@ impl Field for Vec<SatelliteInView> {
     }
 }
 
-/// The text of a TXT, commas and all.
+/// Text of a TXT sentence, including commas.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct FreeText(pub String);
@@ -306,7 +306,7 @@ sentences! {
         separation_unit: Option<char>,
         /// Age of differential corrections, seconds.
         correction_age_s: Option<Number>,
-        /// Station that sends them.
+        /// Station of the differential corrections.
         station: Option<Number>,
     }
     /// Position.
@@ -339,11 +339,11 @@ sentences! {
     }
     /// Satellites in view, up to four a message.
     Gsv "GSV" {
-        /// How many messages belong together.
+        /// Number of messages of the group.
         messages: Option<Number>,
         /// Index of the message, from 1.
         message: Option<Number>,
-        /// Satellites in view, in all of them.
+        /// Number of satellites in view, in all messages.
         in_view: Option<Number>,
         /// Satellites of this message.
         satellites: Vec<SatelliteInView>,
@@ -379,7 +379,7 @@ sentences! {
         course_true_deg: Option<Number>,
         /// `T`
         true_unit: Option<char>,
-        /// From magnetic north, degrees.
+        /// Course from magnetic north, degrees.
         course_magnetic_deg: Option<Number>,
         /// `M`
         magnetic_unit: Option<char>,
@@ -406,11 +406,11 @@ sentences! {
         semi_minor_m: Option<Number>,
         /// Orientation of the semi-major axis from true north, degrees.
         orientation_deg: Option<Number>,
-        /// One standard deviation, metres.
+        /// Standard deviation of the latitude, metres.
         latitude_m: Option<Number>,
-        /// One standard deviation, metres.
+        /// Standard deviation of the longitude, metres.
         longitude_m: Option<Number>,
-        /// One standard deviation, metres.
+        /// Standard deviation of the altitude, metres.
         altitude_m: Option<Number>,
     }
     /// Time and date.
@@ -446,7 +446,7 @@ sentences! {
         geoid_separation_m: Option<Number>,
         /// Age of differential corrections, seconds.
         correction_age_s: Option<Number>,
-        /// Station that sends them.
+        /// Station of the differential corrections.
         station: Option<Number>,
         /// Version 4.10: V, no navigational status.
         navigation_status: Tail<char>,
@@ -463,20 +463,20 @@ sentences! {
         altitude_error_m: Option<Number>,
         /// The satellite that is most likely at fault.
         svid: Option<Number>,
-        /// That it is missed.
+        /// Probability that a fault is missed.
         probability: Option<Number>,
         /// Bias of the satellite's range, metres.
         bias_m: Option<Number>,
         /// Standard deviation of the bias, metres.
         bias_std_m: Option<Number>,
-        /// Version 4.10: its system.
+        /// Version 4.10: satellite system.
         system: Tail<String>,
-        /// Version 4.10: its signal.
+        /// Version 4.10: signal.
         signal: Tail<String>,
     }
     /// Text for people.
     Txt "TXT" {
-        /// How many messages belong together.
+        /// Number of messages of the group.
         messages: Option<Number>,
         /// Index of the message, from 1.
         message: Option<Number>,
@@ -503,10 +503,10 @@ impl Sentence {
         Self { talker: talker.to_string(), content: content.into() }
     }
 
-    /// The meaning of `raw`; `None` when its type is not one of [`Content`].
+    /// Meaning of `raw`; `None` if its type is not one of [`Content`].
     ///
     /// # Errors
-    /// A field that is not what the type says, one too few or too many.
+    /// A field does not have its type, or the number of fields is wrong.
     pub fn from_raw(raw: &RawSentence) -> Option<Result<Self, ParseError>> {
         let kind = raw.address.get(2..)?;
         if raw.address.starts_with('P') {
@@ -524,7 +524,7 @@ impl Sentence {
         }))
     }
 
-    /// Its fields as text.
+    /// The sentence with its fields as text.
     pub fn to_raw(&self) -> RawSentence {
         let mut fields = Vec::new();
         self.content.write(&mut fields);

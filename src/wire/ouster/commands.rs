@@ -1,7 +1,7 @@
 //! Lines of the TCP port 7501, which firmware up to 2.x has: a host gives a command in a line, and the unit answers by
 //! a line.
 //!
-//! Source: TCP API guide; what ouster-sdk 0.15.1 says to firmware 2.0.
+//! Sources: TCP API guide; the commands of ouster-sdk 0.15.1 to firmware 2.0.
 
 use crate::framer::{Framing, NoFrame};
 
@@ -10,10 +10,10 @@ pub const MAX_LINE: usize = 8192;
 /// The answer to bytes that are no command.
 pub const NOT_RECOGNISED: &str = "error: Command not recognized.";
 
-/// A command and what follows it.
+/// A command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The first word.
+    /// First word of the line.
     pub command: String,
     /// The rest of the line, without blanks at its ends.
     pub arguments: String,

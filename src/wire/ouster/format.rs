@@ -1,10 +1,10 @@
-//! How the lidar packets of each `udp_profile_lidar` are laid out.
+//! Layout of lidar packets for each `udp_profile_lidar`.
 
 /// Columns of a packet.
 pub const COLUMNS: usize = 16;
 /// Bytes of the header and of the footer of every packet but those of [`LidarFormat::Legacy`].
 pub const EDGE_LEN: usize = 32;
-/// Encoder ticks of a turn, which packets of [`LidarFormat::Legacy`] tell.
+/// Encoder ticks of a rotation, in packets of [`LidarFormat::Legacy`].
 pub const ENCODER_TICKS: u32 = 90_112;
 /// Pixels of a column that units can have.
 pub const PIXELS: [usize; 3] = [32, 64, 128];
@@ -13,12 +13,12 @@ pub const COARSE_MM: u32 = 8;
 /// Photons of near infrared of a count in the formats of low bandwidth.
 pub const COARSE_PHOTONS: u16 = 16;
 
-/// What the pixels of a packet say: a value of `udp_profile_lidar`.
+/// Layout of a packet's pixels: a value of `udp_profile_lidar`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LidarFormat {
     /// Packets without header, 12 bytes a pixel.
     Legacy,
-    /// One return, 12 bytes a pixel.
+    /// One return, 12 bytes per pixel.
     #[default]
     Single,
     /// Two returns, 16 bytes a pixel.
@@ -42,7 +42,7 @@ impl LidarFormat {
         ("FUSA_RNG15_RFL8_NIR8_DUAL", Self::Fusa),
     ];
 
-    /// Its name in the configuration.
+    /// Name in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Legacy => "LEGACY",

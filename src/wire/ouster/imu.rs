@@ -6,10 +6,10 @@ use crate::record::record;
 pub const IMU_PACKET_LEN: usize = 48;
 
 record! {
-    /// One sample.
+    /// Packet of one sample.
     #[derive(Copy, Default)]
     ImuPacket: Le 48 {
-        /// Time when the unit's system read it, nanoseconds of its clock.
+        /// Time of the reading on the unit's system clock, nanoseconds.
         system_ns: u64,
         /// Time when the accelerometer was read.
         acceleration_ns: u64,

@@ -1,7 +1,7 @@
 //! Lidar packets: sixteen columns of pixels.
 //!
-//! Whole packets are written in place ([`PacketWriter`]), because they are up to 33 kB and come 1280
-//! times a second.
+//! Whole packets are written in place ([`PacketWriter`]), because they have up to 33 kB and there are 1280
+//! per second.
 
 use super::format::{COARSE_MM, COARSE_PHOTONS, COLUMNS, EDGE_LEN, ENCODER_TICKS, LidarFormat};
 use crate::ParseError;
@@ -9,7 +9,7 @@ use crate::checksum::crc64_xz;
 
 /// Packet type of lidar packets.
 pub const LIDAR_TYPE: u16 = 1;
-/// Bytes of a packet's checksum, its last.
+/// Bytes of the checksum at a packet's end.
 const CRC_LEN: usize = 8;
 /// Constant in place of a checksum in firmware 2.3 and 2.4.
 const CONSTANT_CRC: [u8; CRC_LEN] = [0xde, 0xc0, 0, 0, 0xef, 0xbe, 0xad, 0xde];
@@ -22,13 +22,13 @@ pub enum Footer {
     /// Zeros, as firmware 2.2 and the packets of functional safety have them.
     #[default]
     Zero,
-    /// The same in every packet, as firmware 2.3 and 2.4 have them.
+    /// The constant of firmware 2.3 and 2.4.
     Constant,
-    /// The CRC-64/XZ of all bytes before them.
+    /// CRC-64/XZ of all bytes before it.
     Crc64,
 }
 
-/// What the header of a packet says; packets of [`LidarFormat::Legacy`] have its frame number only.
+/// Header of a packet; packets of [`LidarFormat::Legacy`] have only its frame number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Counts turns. Wraps after 65535, but in packets of functional safety.
@@ -41,7 +41,7 @@ pub struct Header {
     pub alert_flags: u8,
     /// Seconds until the unit shuts down for its temperature.
     pub shutdown_countdown_s: u8,
-    /// Seconds until the unit limits its shots.
+    /// Seconds until the unit reduces its shots.
     pub limiting_countdown_s: u8,
     /// 0 normal, 1 imminent.
     pub thermal_shutdown: u8,
@@ -49,10 +49,10 @@ pub struct Header {
     pub shot_limiting: u8,
 }
 
-/// One pixel of a column. Formats leave out what they have no room for.
+/// One pixel of a column. Formats omit values that they have no room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pixel {
-    /// The first and the second return; zeros where there is none.
+    /// First and second return; zeros for a missing one.
     pub returns: [PixelReturn; 2],
     /// Photons of the background.
     pub near_infrared: u16,
@@ -74,9 +74,9 @@ pub struct PixelReturn {
 pub struct Column {
     /// Time when it was measured, nanoseconds of the unit's clock.
     pub timestamp_ns: u64,
-    /// Its place in the turn.
+    /// Index of the column in the rotation.
     pub measurement_id: u16,
-    /// Whether its pixels were measured.
+    /// Whether the column's pixels were measured.
     pub is_valid: bool,
 }
 
@@ -105,8 +105,8 @@ impl<'a> PacketWriter<'a> {
         }
     }
 
-    /// Writes the head of the column in place `index`, and returns the bytes of its pixels. `turn` are
-    /// the columns of a turn.
+    /// Writes the header of the column with this `index`; returns the bytes of its pixels. `turn` is the
+    /// number of columns of a rotation.
     pub fn column(
         &mut self,
         index: usize,
@@ -133,13 +133,13 @@ impl<'a> PacketWriter<'a> {
         &mut out[first..first + self.pixels * self.format.pixel_len()]
     }
 
-    /// Writes the timestamp of the column in place `index` again.
+    /// Rewrites the timestamp of the column with this `index`.
     pub fn stamp(&mut self, index: usize, timestamp_ns: u64) {
         let from = self.format.header_len() + index * self.format.column_len(self.pixels);
         self.bytes[from..from + 8].copy_from_slice(&timestamp_ns.to_le_bytes());
     }
 
-    /// Writes the checksum, once all else is there.
+    /// Writes the checksum when all other bytes are complete.
     pub fn finish(self, footer: Footer) {
         if self.format != LidarFormat::Legacy {
             seal(self.bytes, footer);
@@ -184,7 +184,7 @@ fn put_states(out: &mut [u8], header: &Header) {
 }
 
 impl Pixel {
-    /// Writes it into bytes that are zeros and as many as [`LidarFormat::pixel_len`] says.
+    /// Writes the pixel into [`LidarFormat::pixel_len`] zero bytes.
     #[inline(always)]
     pub fn put(&self, format: LidarFormat, out: &mut [u8]) {
         let [one, two] = &self.returns;
@@ -220,7 +220,7 @@ impl Pixel {
         }
     }
 
-    /// Reads it from as many bytes as [`LidarFormat::pixel_len`] says.
+    /// Reads a pixel from [`LidarFormat::pixel_len`] bytes.
     pub fn get(format: LidarFormat, bytes: &[u8]) -> Self {
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let word = |at: usize| {
@@ -285,7 +285,7 @@ impl<'a> Packet<'a> {
         Ok(Self { format, pixels, bytes })
     }
 
-    /// Its format.
+    /// Format of the packet.
     pub fn format(&self) -> LidarFormat {
         self.format
     }
@@ -332,7 +332,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Its columns: the head of each, and the bytes of its pixels.
+    /// Columns of the packet: the header of each, and the bytes of its pixels.
     pub fn columns(&self) -> impl Iterator<Item = (Column, &'a [u8])> {
         let (format, len) = (self.format, self.format.column_len(self.pixels));
         let from = format.header_len();
@@ -354,14 +354,14 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// The encoder's count at its first column, which packets of [`LidarFormat::Legacy`] tell.
+    /// Encoder count of the first column, in packets of [`LidarFormat::Legacy`].
     pub fn encoder(&self) -> Option<u32> {
         let [a, b, c, d] = *self.bytes.get(12..16)?.first_chunk::<4>()?;
         (self.format == LidarFormat::Legacy).then(|| u32::from_le_bytes([a, b, c, d]))
     }
 
-    /// What its last bytes are; `None` if they are a wrong checksum or something else, and of packets
-    /// of [`LidarFormat::Legacy`], which have none.
+    /// Kind of the last bytes; `None` for a wrong checksum or other bytes, and for [`LidarFormat::Legacy`],
+    /// which has no footer.
     pub fn footer(&self) -> Option<Footer> {
         if self.format == LidarFormat::Legacy {
             return None;

@@ -18,8 +18,8 @@ const HEADER: Header = Header {
     shot_limiting: 0,
 };
 
-/// Every format with its length at 64 pixels, its first pixel, the SHA-256 of the first packet, and that
-/// of the 64 packets of the turn. All but those of `LEGACY` are what ouster-sdk 1.0.1 writes.
+/// Each format with its length at 64 pixels, its first pixel, the SHA-256 of the first packet, and that of
+/// the 64 packets of the rotation. ouster-sdk 1.0.1 wrote all but those of `LEGACY`.
 const GOLDEN: [(LidarFormat, usize, &str, &str, &str); 6] = [
     (
         LidarFormat::Legacy,
@@ -95,7 +95,7 @@ fn column(id: u32) -> Column {
     Column { timestamp_ns, measurement_id: id as u16, is_valid: true }
 }
 
-/// Packet `index` of a turn of 1024 columns.
+/// Packet `index` of a rotation of 1024 columns.
 fn packet(format: LidarFormat, index: u32) -> Vec<u8> {
     let mut bytes = vec![0; format.packet_len(PIXELS)];
     let mut writer = PacketWriter::new(format, PIXELS, &mut bytes);

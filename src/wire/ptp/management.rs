@@ -6,15 +6,15 @@ use super::{ClockIdentity, ClockQuality, PortIdentity};
 use crate::ParseError;
 use crate::record::{Be, Field, Reader, record};
 
-/// What a management message wants, [`Management::action`].
+/// Values of [`Management::action`].
 pub mod action {
     /// Request a data set.
     pub const GET: u8 = 0;
-    /// To change one.
+    /// Change a data set.
     pub const SET: u8 = 1;
     /// The answer.
     pub const RESPONSE: u8 = 2;
-    /// To have something done.
+    /// Execute a command.
     pub const COMMAND: u8 = 3;
     /// The answer to that.
     pub const ACKNOWLEDGE: u8 = 4;
@@ -22,15 +22,15 @@ pub mod action {
 
 /// Data sets, [`Management::id`].
 pub mod id {
-    /// [`super::DefaultDataSet`].
+    /// Requests the [`super::DefaultDataSet`].
     pub const DEFAULT: u16 = 0x2000;
-    /// [`super::CurrentDataSet`].
+    /// Requests the [`super::CurrentDataSet`].
     pub const CURRENT: u16 = 0x2001;
-    /// [`super::ParentDataSet`].
+    /// Requests the [`super::ParentDataSet`].
     pub const PARENT: u16 = 0x2002;
-    /// [`super::TimePropertiesDataSet`].
+    /// Requests the [`super::TimePropertiesDataSet`].
     pub const TIME_PROPERTIES: u16 = 0x2003;
-    /// [`super::PortDataSet`].
+    /// Requests the [`super::PortDataSet`].
     pub const PORT: u16 = 0x2004;
     /// [`super::TimeStatus`], of linuxptp.
     pub const TIME_STATUS: u16 = 0xc000;
@@ -38,7 +38,7 @@ pub mod id {
 
 /// Why there is no answer, [`Management::id`] of an error.
 pub mod error {
-    /// There is no such data set.
+    /// Unknown data set.
     pub const NO_SUCH_ID: u16 = 0x0002;
     /// The value cannot be set.
     pub const NOT_SETABLE: u16 = 0x0005;
@@ -46,7 +46,7 @@ pub mod error {
 
 /// The head of a part that holds a data set.
 const DATA: u16 = 0x0001;
-/// The head of a part that says what is wrong.
+/// Type of the part with an error.
 const ERROR: u16 = 0x0002;
 
 /// A port of any clock.
@@ -55,9 +55,9 @@ pub const ANY_PORT: PortIdentity = PortIdentity { clock: [0xff; 8], port: 0xffff
 /// Content of a management message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Management {
-    /// The port that is meant; all ones: any.
+    /// Addressed port; all ones: any.
     pub target: PortIdentity,
-    /// How many clocks the message may be passed on by, at first.
+    /// Largest number of clocks that may forward the message.
     pub starting_hops: u8,
     /// Hops from here on.
     pub hops: u8,
@@ -65,9 +65,9 @@ pub struct Management {
     pub action: u8,
     /// Reserved.
     pub reserved: u8,
-    /// Whether it says what is wrong.
+    /// Whether the part reports an error.
     pub is_error: bool,
-    /// One of [`id`], or of [`error`].
+    /// A value of [`id`] or [`error`].
     pub id: u16,
     /// The data set.
     pub data: Vec<u8>,
@@ -111,15 +111,15 @@ record! {
         flags: u8,
         /// Zero.
         reserved: u8,
-        /// How many ports it has.
+        /// Number of ports.
         ports: u16,
         /// The lower the better a master.
         priority_1: u8,
-        /// Its own.
+        /// Quality of the clock itself.
         quality: ClockQuality,
         /// Priority where the quality is the same, as [`DefaultDataSet::priority_1`].
         priority_2: u8,
-        /// Its own.
+        /// Identity of the clock itself.
         identity: ClockIdentity,
         /// The domain.
         domain: u8,
@@ -127,17 +127,17 @@ record! {
         reserved_2: u8,
     }
 
-    /// How far it is from its master.
+    /// Offset from the master.
     CurrentDataSet: Be 18 {
-        /// Clocks between the grandmaster and this one.
+        /// Number of clocks between the grandmaster and this one.
         steps_removed: u16,
-        /// Its time minus the master's, nanoseconds times 65 536.
+        /// Own time minus the master's, nanoseconds times 65 536.
         offset_from_master: i64,
         /// Nanoseconds times 65 536.
         mean_path_delay: i64,
     }
 
-    /// Data set of its master.
+    /// Data set of the parent: the clock's master.
     ParentDataSet: Be 32 {
         /// The master's port.
         parent: PortIdentity,
@@ -169,7 +169,7 @@ record! {
         time_source: u8,
     }
 
-    /// How a port speaks PTP.
+    /// Settings and state of a port.
     PortDataSet: Be 26 {
         /// The port.
         identity: PortIdentity,
@@ -178,11 +178,11 @@ record! {
         /// Least interval of delay requests; all intervals are logarithms to the base of 2 of
         /// seconds.
         log_min_delay_interval: i8,
-        /// To the neighbour, nanoseconds times 65 536.
+        /// Delay to the neighbour, nanoseconds times 65 536.
         peer_mean_path_delay: i64,
         /// Interval of announcements.
         log_announce_interval: i8,
-        /// Announcements that may be missed.
+        /// Number of Announce messages that may be missed.
         announce_receipt_timeout: u8,
         /// Interval of the master's Sync messages, logarithm to the base of 2.
         log_sync_interval: i8,
@@ -194,9 +194,9 @@ record! {
         version: u8,
     }
 
-    /// linuxptp's `TIME_STATUS_NP`.
+    /// Data of linuxptp's `TIME_STATUS_NP`.
     TimeStatus: Be 50 {
-        /// Its time minus the master's, nanoseconds.
+        /// Own time minus the master's, nanoseconds.
         master_offset_ns: i64,
         /// Time when the last synchronisation arrived, nanoseconds.
         ingress_time_ns: i64,
@@ -208,9 +208,9 @@ record! {
         gm_time_base: u16,
         /// Change of the grandmaster's phase.
         last_gm_phase_change: [u8; 12],
-        /// 1 if there is one.
+        /// 1 if there is a grandmaster.
         gm_present: i32,
-        /// Its clock.
+        /// Identity of the grandmaster.
         gm_identity: ClockIdentity,
     }
 }

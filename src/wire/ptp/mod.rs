@@ -1,7 +1,8 @@
 //! PTP, the Precision Time Protocol: messages of IEEE 1588-2019 as UDP and Ethernet carry them, and of IEEE 802.1AS.
 //!
-//! By UDP event messages go to [`EVENT_PORT`], all others to [`GENERAL_PORT`]. Numbers are most significant byte first.
-//! [`management`] has the data sets that a management message asks for, [`suffix`] what may follow a message.
+//! By UDP, event messages go to [`EVENT_PORT`], all others to [`GENERAL_PORT`]. Numbers are most significant
+//! byte first. [`management`] has the data sets of management messages, [`suffix`] the optional parts after a
+//! message.
 //!
 //! Sources: IEEE 1588-2019, clauses 13 to 16, annexes C and E; IEEE 802.1AS-2020, clause 11; captures of linuxptp 3.1.1.
 
@@ -16,18 +17,17 @@ use super::record::{Be, Field, Reader, Record as _, record};
 
 /// UDP port of messages whose departure and arrival are stamped.
 pub const EVENT_PORT: u16 = 319;
-/// UDP port of all other messages.
+/// UDP port of all messages that are not event messages.
 pub const GENERAL_PORT: u16 = 320;
-/// Multicast group of all messages but those of the peer delay.
+/// Multicast group of all messages except those of the peer delay.
 pub const PRIMARY_GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 1, 129);
 /// Multicast group of messages that measure the delay to a neighbour.
 pub const PEER_DELAY_GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 107);
-/// Type of Ethernet frames that hold a message.
+/// Ethernet type of frames with PTP messages.
 pub const ETHER_TYPE: u16 = 0x88f7;
-/// Group address of Ethernet for all messages but those of the peer delay.
+/// Ethernet group address of all messages except those of the peer delay.
 pub const PRIMARY_MAC: [u8; 6] = [0x01, 0x1b, 0x19, 0, 0, 0];
-/// Group address of Ethernet for messages that measure the delay to a neighbour, and for all of IEEE 802.1AS: no bridge
-/// passes it on.
+/// Ethernet group address of peer delay messages, and of all messages of IEEE 802.1AS; no bridge forwards it.
 pub const PEER_DELAY_MAC: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0x0e];
 
 words!(Transport: "udp" => Udp, "ethernet" => Ethernet, "802.1as" => Gptp);
@@ -44,7 +44,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// [`Message::sdo`] of its messages.
+    /// [`Message::sdo`] of the profile's messages.
     pub fn sdo(self) -> u8 {
         u8::from(self == Self::Gptp)
     }
@@ -54,26 +54,26 @@ words!(DelayMechanism: "e2e" => EndToEnd, "p2p" => PeerToPeer);
 /// Mechanism by which the path delay is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DelayMechanism {
-    /// To the master, E2E.
+    /// Delay to the master, E2E.
     #[default]
     EndToEnd,
-    /// To the neighbour, P2P.
+    /// Delay to the neighbour, P2P.
     PeerToPeer,
 }
 
-/// Where a message goes.
+/// Destination of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The group of all clocks.
+    /// The multicast group of all clocks.
     All,
     /// The group of the peer delay.
     Neighbours,
-    /// This host, by UDP.
+    /// One host, by UDP.
     Host(Ipv4Addr),
 }
 
 impl Target {
-    /// The group that a message goes to.
+    /// The multicast group of a message.
     pub fn group_of(body: &Body) -> Self {
         if body.is_of_peer_delay() { Self::Neighbours } else { Self::All }
     }
@@ -87,7 +87,7 @@ pub const LONGEST: usize = 1472;
 pub const VERSION: u8 = 2;
 /// TAI minus UTC since 2017, seconds.
 pub const UTC_OFFSET_S: i16 = 37;
-/// `log_interval` of messages that have none.
+/// `log_interval` of messages without an interval.
 pub const NO_INTERVAL: i8 = 0x7f;
 
 /// Bits of [`Message::flags`].
@@ -118,7 +118,7 @@ pub fn identity_of([a, b, c, d, e, f]: [u8; 6]) -> ClockIdentity {
     [a, b, c, 0xff, 0xfe, d, e, f]
 }
 
-/// An identity as linuxptp writes it: `020000.fffe.00000a`.
+/// An identity in linuxptp's form: `020000.fffe.00000a`.
 pub fn identity_text([a, b, c, d, e, f, g, h]: ClockIdentity) -> String {
     format!("{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{f:02x}{g:02x}{h:02x}")
 }
@@ -129,41 +129,41 @@ record! {
     PortIdentity: Be 10 {
         /// The clock.
         clock: ClockIdentity,
-        /// Its port, from 1.
+        /// Number of the port, from 1.
         port: u16,
     }
 
     /// A time.
     #[derive(Copy, Default, Eq)]
     Timestamp: Be 10 {
-        /// Seconds, their upper 16 bits.
+        /// Upper 16 bits of the seconds.
         seconds_high: u16,
-        /// Seconds, their lower 32 bits.
+        /// Lower 32 bits of the seconds.
         seconds_low: u32,
         /// Nanoseconds of the second.
         nanos: u32,
     }
 
-    /// How good a clock is.
+    /// Quality of a clock.
     #[derive(Copy, Default, Eq, PartialOrd, Ord)]
     ClockQuality: Be 4 {
-        /// 6: set by a primary reference; 248: none of the others; 255: a slave only.
+        /// 6: set by a primary reference; 248: default; 255: slave only.
         class: u8,
         /// 0x20: 25 ns, and so on; 0xfe: not known.
         accuracy: u8,
-        /// How steady it is; 0xffff: not known.
+        /// Stability of the clock; 0xffff: unknown.
         variance: u16,
     }
 
     /// Announcement of a clock that is, or offers to be, a master.
     Announce: Be 30 {
-        /// Zero, or about when it was sent.
+        /// Zero, or an approximate time of sending.
         origin: Timestamp,
         /// TAI minus UTC, seconds.
         utc_offset_s: i16,
         /// Zero.
         reserved: u8,
-        /// The lower the better, before all else.
+        /// First priority: lower is better, before all other criteria.
         priority_1: u8,
         /// Clock quality of the grandmaster.
         quality: ClockQuality,
@@ -171,29 +171,29 @@ record! {
         priority_2: u8,
         /// The grandmaster.
         grandmaster: ClockIdentity,
-        /// Clocks between the grandmaster and this one.
+        /// Number of clocks between the grandmaster and this one.
         steps_removed: u16,
         /// 0x20 a GNSS receiver, 0xa0 an oscillator, and so on.
         time_source: u8,
     }
 
-    /// The answer to a request for a delay: a time, and who asked.
+    /// Answer to a delay request: a time, and the requesting port.
     Response: Be 20 {
-        /// When the request arrived, or the answer left.
+        /// Arrival time of the request, or departure time of the answer.
         at: Timestamp,
-        /// Port that made the request.
+        /// Port that sent the request.
         requester: PortIdentity,
     }
 
-    /// Asks a neighbour for the delay to it.
+    /// Delay request to a neighbour.
     PeerRequest: Be 20 {
-        /// Zero, or about when it was sent.
+        /// Zero, or an approximate time of sending.
         origin: Timestamp,
         /// Zeros, as long as the answer is.
         reserved: [u8; 10],
     }
 
-    /// What every message begins with; [`Message`] has its fields by themselves.
+    /// Header of every message; [`Message`] has its fields.
     RawHeader: Be 34 {
         /// Upper part of the standard, and kind.
         sdo_and_kind: u8,
@@ -201,7 +201,7 @@ record! {
         versions: u8,
         /// Length of the whole message, bytes.
         length: u16,
-        /// Domain as in [`Message`]; so are all fields that follow.
+        /// Domain as in [`Message`]; the following fields as well.
         domain: u8,
         /// Lower part of the standard.
         minor_sdo: u8,
@@ -215,15 +215,15 @@ record! {
         source: PortIdentity,
         /// Counted up by the sender.
         sequence: u16,
-        /// The kind once more.
+        /// Repeats the kind.
         control: u8,
-        /// Between such messages.
+        /// Logarithm of the interval of such messages.
         log_interval: i8,
     }
 }
 
 impl Timestamp {
-    /// The time `ns` after the epoch of its time scale; the first or the last that there is if it cannot be told.
+    /// The time `ns` after the epoch of its time scale, limited to the format's range.
     pub fn of_ns(ns: i128) -> Self {
         let seconds = ns.div_euclid(1_000_000_000).clamp(0, (1 << 48) - 1) as u64;
         let nanos = ns.rem_euclid(1_000_000_000) as u32;
@@ -242,7 +242,7 @@ impl Timestamp {
 pub struct Message {
     /// Which standard's messages these are, upper part, 0 to 15: 0 IEEE 1588, 1 IEEE 802.1AS.
     pub sdo: u8,
-    /// Its lower part.
+    /// Lower part of the sdo id.
     pub minor_sdo: u8,
     /// 0 or 1: version 2.0 or 2.1.
     pub minor_version: u8,
@@ -256,15 +256,15 @@ pub struct Message {
     pub specific: [u8; 4],
     /// Port that sent the message.
     pub source: PortIdentity,
-    /// Counted up by the sender, each kind by itself.
+    /// Sequence number; each kind has its own.
     pub sequence: u16,
-    /// The kind once more, as version 1 has it.
+    /// Repeats the kind in the form of version 1.
     pub control: u8,
     /// Logarithm to the base of 2 of the seconds between such messages.
     pub log_interval: i8,
     /// Content of the message.
     pub body: Body,
-    /// Suffixes, each with its own head; empty as a rule.
+    /// Suffixes, each with its own header; usually empty.
     pub suffix: Vec<u8>,
 }
 
@@ -273,9 +273,9 @@ pub struct Message {
 pub enum Body {
     /// The master's time, or that a follow-up brings it.
     Sync(Timestamp),
-    /// Asks the master for the delay.
+    /// Requests the delay to the master.
     DelayReq(Timestamp),
-    /// Asks a neighbour for the delay.
+    /// Requests the delay to a neighbour.
     PeerDelayReq(PeerRequest),
     /// The neighbour's answer: when the request arrived.
     PeerDelayResp(Response),
@@ -283,11 +283,11 @@ pub enum Body {
     FollowUp(Timestamp),
     /// The master's answer: when the request arrived.
     DelayResp(Response),
-    /// When the neighbour's answer left.
+    /// Departure time of the neighbour's answer.
     PeerDelayFollowUp(Response),
     /// Announcement of a clock that offers to be master.
     Announce(Announce),
-    /// Asks one clock, or all, for something.
+    /// Requests to one clock, or to all.
     Signaling(PortIdentity),
     /// Reads or sets a data set.
     Management(Management),
@@ -310,17 +310,17 @@ impl Body {
         }
     }
 
-    /// Whether departure and arrival are stamped, so that it goes to [`EVENT_PORT`].
+    /// Whether departure and arrival get timestamps, so that the message goes to [`EVENT_PORT`].
     pub fn is_event(&self) -> bool {
         self.kind() < 0x8
     }
 
-    /// Whether it goes to [`PEER_DELAY_GROUP`].
+    /// Whether the message goes to [`PEER_DELAY_GROUP`].
     pub fn is_of_peer_delay(&self) -> bool {
         matches!(self.kind(), 0x2 | 0x3 | 0xa)
     }
 
-    /// [`Message::control`] of this kind.
+    /// [`Message::control`] of the kind.
     fn control(&self) -> u8 {
         match self {
             Self::Sync(_) => 0,
@@ -414,17 +414,18 @@ impl Message {
         })
     }
 
-    /// Reads the message that a datagram begins with: senders may pad it.
+    /// Reads the message at the start of a datagram, which may be padded.
     ///
     /// # Errors
-    /// As [`Message::parse`].
+    /// See [`Message::parse`].
     pub fn of_datagram(bytes: &[u8]) -> Result<Self, ParseError> {
         let length = bytes.get(2..4).map(|length| u16::from_be_bytes([length[0], length[1]]));
         let message = length.and_then(|length| bytes.get(..usize::from(length)));
         Self::parse(message.unwrap_or(bytes))
     }
 
-    /// Its bytes. A suffix of more than 64 KiB is cut off, as the length has no room for it.
+    /// Bytes of the message. A suffix of more than 64 KiB is cut off, because the length field has no room
+    /// for it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.body.write(&mut rest);

@@ -1,5 +1,5 @@
-//! What may follow a message, each part with a type and a length: requests for unicast messages and their answers, and
-//! what IEEE 802.1AS adds to an announcement and a follow-up.
+//! Optional parts after a message, each with a type and a length: requests for unicast messages and their
+//! answers, and the additions of IEEE 802.1AS to an announcement and a follow-up.
 //!
 //! Sources: IEEE 1588-2019, clauses 14.3 and 16.1; IEEE 802.1AS-2020, clauses 10.6.3.2.8 and 11.4.4.3.
 
@@ -35,13 +35,13 @@ record! {
         duration_s: u32,
     }
 
-    /// The answer to it.
+    /// Answer to a request for unicast messages.
     UnicastGrant: Be 8 {
         /// The kind, in the upper four bits.
         kind: u8,
         /// Logarithm to the base of 2 of the seconds between them.
         log_interval: i8,
-        /// Duration, seconds; 0: not at all.
+        /// Duration, seconds; 0: refused.
         duration_s: u32,
         /// Zero.
         reserved: u8,
@@ -49,7 +49,7 @@ record! {
         renewal: u8,
     }
 
-    /// Ends it.
+    /// Ends unicast messages.
     UnicastCancel: Be 2 {
         /// The kind, in the upper four bits.
         kind: u8,
@@ -58,8 +58,7 @@ record! {
     }
 }
 
-/// What follows a follow-up of IEEE 802.1AS: its organization, its kind, and rate and phase of a grandmaster that has not
-/// changed.
+/// Suffix of a follow-up of IEEE 802.1AS: organisation, kind, and rate and phase of an unchanged grandmaster.
 const FOLLOW_UP_INFORMATION: [u8; 28] = {
     let mut bytes = [0; 28];
     (bytes[1], bytes[2], bytes[5]) = (0x80, 0xc2, 1);
@@ -69,21 +68,21 @@ const FOLLOW_UP_INFORMATION: [u8; 28] = {
 /// A part.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
-    /// Asks for unicast messages.
+    /// Requests unicast messages.
     Request(UnicastRequest),
-    /// Grants or denies them.
+    /// Grants or refuses unicast messages.
     Grant(UnicastGrant),
-    /// Ends them.
+    /// Ends unicast messages.
     Cancel(UnicastCancel),
-    /// They have ended.
+    /// Confirms their end.
     Cancelled(UnicastCancel),
     /// The clocks that an announcement has passed.
     PathTrace(Vec<ClockIdentity>),
-    /// Rate and phase of a grandmaster whose clock goes on evenly.
+    /// Rate and phase of a grandmaster whose clock runs evenly.
     FollowUpInformation,
 }
 
-/// The parts of a suffix that are known, as far as it is whole. Any bytes may come.
+/// Known parts of a suffix, as far as it is complete. The input may be any bytes.
 pub fn parts(suffix: &[u8]) -> Vec<Part> {
     let mut from = Reader::new("a suffix", suffix);
     let mut next = || -> Result<Option<Part>, ParseError> {

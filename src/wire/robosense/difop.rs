@@ -1,6 +1,7 @@
 //! Packets of state (DIFOP): addresses, settings, versions, clock, voltages and the unit's own angles.
 //!
-//! All models begin theirs alike, so that the layout must be known from packets of points or from a profile.
+//! All models have the same start of the packet, so the layout must be known from packets of points or from a
+//! profile.
 
 use super::layout::Layout;
 use super::values::{
@@ -8,7 +9,7 @@ use super::values::{
 };
 use crate::ParseError;
 
-/// What a packet begins with.
+/// First bytes of a packet.
 pub const ID: [u8; 8] = [0xa5, 0xff, 0x00, 0x5a, 0x11, 0x11, 0x55, 0x55];
 /// Room for a receiver's sentence, bytes.
 pub const SENTENCE_LEN: usize = 86;
@@ -26,31 +27,31 @@ const RS16_ANGLES_AT: usize = 1165;
 const RS16_DOWNWARD: usize = 8;
 /// Bits of the receiver's state.
 pub mod gps {
-    /// Pulses come.
+    /// PPS pulses arrive.
     pub const PPS: u8 = 1;
-    /// Sentences come that are valid.
+    /// Valid sentences arrive.
     pub const VALID: u8 = 2;
     /// The time is set.
     pub const TIME: u8 = 4;
 }
 
-/// How a unit's clock is to be set; its number in packets.
+/// Configured reference of the clock, with its number in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncMode {
-    /// By a receiver's pulse and sentences.
+    /// PPS and sentences of a GNSS receiver.
     #[default]
     Gps = 0,
-    /// By PTP, delays end to end.
+    /// PTP with end-to-end delays.
     PtpE2e = 1,
-    /// By PTP, delays peer to peer.
+    /// PTP with peer-to-peer delays.
     PtpP2p = 2,
-    /// By gPTP.
+    /// Generalised PTP (gPTP).
     Gptp = 3,
 }
 
 words!(SyncMode: "gps" => Gps, "ptp-e2e" => PtpE2e, "ptp-p2p" => PtpP2p, "gptp" => Gptp);
 
-/// What a packet says.
+/// Content of a packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Difop {
     /// Set speed, rpm; frames a second of an M1.
@@ -59,11 +60,11 @@ pub struct Difop {
     pub ips: [[u8; 4]; 2],
     /// The unit's hardware address.
     pub mac: [u8; 6],
-    /// MSOP local and remote, DIFOP local and remote; an M1 tells the remote ones.
+    /// Ports of MSOP local and remote, DIFOP local and remote; an M1 has only the remote ones.
     pub ports: [u16; 4],
     /// Lasers fire from the first to the second angle, hundredths of a degree.
     pub fov: [u16; 2],
-    /// Where the rotor is to be when a second begins, degrees.
+    /// Angle of the rotor when a second begins, degrees.
     pub phase_deg: u16,
     /// Versions of the top board and of the bottom board.
     pub versions: [[u8; 5]; 2],
@@ -71,13 +72,13 @@ pub struct Difop {
     pub serial: [u8; 6],
     /// The code of the return mode.
     pub returns: u8,
-    /// The number of the way in which the clock is to be set, and by what it is: 0 nothing, 1 a receiver, 2 PTP.
+    /// Number of the configured reference, and the present one: 0 none, 1 GNSS receiver, 2 PTP.
     pub sync: [u8; 2],
     /// Microseconds of POSIX time.
     pub unix_us: i64,
-    /// Voltages and currents as the model counts them.
+    /// Voltages and currents in units of the model.
     pub supplies: [u16; SUPPLIES],
-    /// Of the boards, degrees Celsius.
+    /// Temperatures of the boards, degrees Celsius.
     pub celsius: [f64; TEMPERATURES],
     /// See [`gps`].
     pub gps: u8,
@@ -85,15 +86,15 @@ pub struct Difop {
     pub turns_rpm: u16,
     /// The receiver's last sentence.
     pub sentence: Vec<u8>,
-    /// How the unit is mounted, of an Airy.
+    /// Mounting of an Airy.
     pub mounting: u8,
     /// From the inertial unit to the lidar, of an Airy: metres.
     pub imu_m: [f32; 3],
-    /// Up, and clockwise, by laser, degrees; `None` if it has not been measured.
+    /// Angles of each laser, degrees, up and clockwise; `None` if not measured.
     pub angles: Vec<[Option<f64>; 2]>,
 }
 
-/// Where the fields are that not all models have in one place.
+/// Offsets of fields that differ between models.
 struct Places {
     supplies: &'static [usize],
     temperatures: &'static [usize],
@@ -143,7 +144,7 @@ pub fn is_difop(bytes: &[u8]) -> bool {
 }
 
 impl Difop {
-    /// Its bytes.
+    /// Bytes of the packet.
     pub fn to_bytes(&self, layout: Layout) -> Vec<u8> {
         let is_m1 = layout == Layout::M1;
         let mut bytes = vec![0; if is_m1 { SHORT } else { LONG }];
@@ -215,7 +216,7 @@ impl Difop {
     /// Reads the packet of a unit with this layout.
     ///
     /// # Errors
-    /// Another length or other first bytes.
+    /// Wrong length or first bytes.
     pub fn parse(layout: Layout, bytes: &[u8]) -> Result<Self, ParseError> {
         let is_m1 = layout == Layout::M1;
         let need = if is_m1 { SHORT } else { LONG };

@@ -10,7 +10,7 @@ pub const IMU_LEN: usize = 51;
 const ID: [u8; 4] = [0xaa, 0x55, 0x5a, 0x05];
 
 record! {
-    /// A packet as it is laid out.
+    /// Layout of a packet.
     ImuWords: Be 51 {
         /// `aa 55 5a 05`.
         id: [u8; 4],
@@ -20,7 +20,7 @@ record! {
         acceleration: [i32; 3],
         /// Parts of the range.
         angular_rate: [i32; 3],
-        /// Of the chip, hundredths of a degree Celsius.
+        /// Temperature of the chip, hundredths of a degree Celsius.
         temperature: i32,
         /// Number of the output rate.
         rate: u8,
@@ -44,7 +44,7 @@ pub struct Sample {
     pub acceleration_g: [f64; 3],
     /// Angular rate, degrees/s.
     pub angular_rate_deg_s: [f64; 3],
-    /// Of the chip, degrees Celsius.
+    /// Temperature of the chip, degrees Celsius.
     pub celsius: f64,
     /// Numbers of the ranges of acceleration and angular rate.
     pub ranges: [u8; 2],
@@ -58,7 +58,7 @@ fn full_scales(ranges: [u8; 2]) -> [f64; 2] {
 }
 
 impl Sample {
-    /// Its packet; a full range is 2 to the power of `bits`.
+    /// Bytes of the packet; full scale is 2 to the power of `bits`.
     pub fn to_bytes(&self, bits: u8) -> Vec<u8> {
         let scales = full_scales(self.ranges);
         let full = libm::exp2(f64::from(bits));
@@ -81,7 +81,7 @@ impl Sample {
     /// Reads a packet whose full range is 2 to the power of `bits`.
     ///
     /// # Errors
-    /// Another length, other first bytes, no date.
+    /// Wrong length or first bytes, or an invalid date.
     pub fn parse(bytes: &[u8], bits: u8) -> Result<Self, ParseError> {
         let words = ImuWords::parse(bytes)?;
         if words.id != ID {

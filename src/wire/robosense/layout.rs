@@ -1,4 +1,4 @@
-//! How packets of each model are laid out.
+//! Layout of each model's packets.
 
 use std::ops::Range;
 
@@ -25,24 +25,24 @@ pub enum Layout {
     Ruby,
     /// Airy with 96 lines: two blocks for a firing.
     Airy,
-    /// M1: points with their own angles.
+    /// M1, whose points have their own angles.
     M1,
 }
 
 /// The sizes of a packet, bytes, and counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Of the whole packet.
+    /// Length of the whole packet.
     pub packet: usize,
     /// Before the first block.
     pub head: usize,
     /// Blocks.
     pub blocks: usize,
-    /// Of a block before its first point.
+    /// Bytes of a block before its first point.
     pub block_head: usize,
     /// Points of a block.
     pub points: usize,
-    /// Of a point.
+    /// Bytes of a point.
     pub point: usize,
 }
 
@@ -57,12 +57,12 @@ impl Shape {
         Self { packet, head, blocks, block_head, points, point: 3 }
     }
 
-    /// Where a block begins.
+    /// Offset of a block.
     pub fn block_at(&self, block: usize) -> usize {
         self.head + block * (self.block_head + self.points * self.point)
     }
 
-    /// Where a point begins.
+    /// Offset of a point.
     pub fn point_at(&self, block: usize, point: usize) -> usize {
         self.block_at(block) + self.block_head + point * self.point
     }
@@ -77,16 +77,16 @@ pub struct Slot {
     pub point: usize,
     /// The firing, counted in the packet from 0.
     pub firing: usize,
-    /// Whether they are the second returns.
+    /// Whether the points are second returns.
     pub is_second: bool,
-    /// The lasers, one for each point.
+    /// Laser of the first point; the following points have the next lasers.
     pub first_laser: usize,
-    /// How many.
+    /// Number of lasers.
     pub lasers: usize,
 }
 
 impl Slot {
-    /// The bytes of its points.
+    /// Range of the points' bytes.
     pub fn bytes(&self, shape: &Shape) -> Range<usize> {
         shape.point_at(self.block, self.point)..shape.point_at(self.block, self.point + self.lasers)
     }
@@ -95,7 +95,7 @@ impl Slot {
 /// Which part of the stream of returns a packet holds, where two returns of a firing do not fit into whole packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Packets are alike, or this one begins with the first return of a firing.
+    /// Packets are equal, or this one begins with the first return of a firing.
     #[default]
     Even,
     /// The packet begins with the second return of a firing.
@@ -103,7 +103,7 @@ pub enum Phase {
 }
 
 impl Layout {
-    /// Sizes and counts of its packets of points.
+    /// Sizes and counts of packets of points.
     pub fn shape(self) -> Shape {
         match self {
             Self::Rs16
@@ -143,7 +143,7 @@ impl Layout {
         if self == Self::Airy { 0x3fff } else { u16::MAX }
     }
 
-    /// What a packet of points begins with.
+    /// First bytes of a packet of points.
     pub fn id(self) -> &'static [u8] {
         match self {
             Self::Rs16 | Self::Rs32 | Self::Bpearl | Self::BpearlV4 => {
@@ -154,7 +154,7 @@ impl Layout {
         }
     }
 
-    /// What a block begins with.
+    /// First bytes of a block.
     pub fn block_flag(self) -> &'static [u8] {
         match self {
             Self::Ruby => &[0xfe],
@@ -171,7 +171,7 @@ impl Layout {
         }
     }
 
-    /// Whether dates are in calendar form; else they are seconds of POSIX time.
+    /// Whether dates are calendar dates instead of seconds of POSIX time.
     pub fn has_calendar(self) -> bool {
         matches!(self, Self::Rs16 | Self::Rs32 | Self::Bpearl)
     }
@@ -210,8 +210,8 @@ impl Layout {
         }
     }
 
-    /// What the points of a packet are, in the order of the wire. Of an M1 with two returns, which has packets of first and
-    /// of second returns, those of the first.
+    /// Lasers and returns of a packet's points, in the order of the wire. For an M1 with two returns, which
+    /// sends separate packets for them, those of the first return.
     pub fn slots(self, is_dual: bool, phase: Phase) -> Vec<Slot> {
         let lasers = self.lasers();
         let whole = |block, firing, is_second| Slot {

@@ -1,6 +1,7 @@
-//! What RoboSense's lidars send and take by UDP: packets of points ([`msop`]) and of state ([`difop`]), inertial samples of
-//! an Airy ([`imu`]), and the configuration that hosts write ([`ucwp`]). [`layout`] says how models differ, [`values`] how
-//! times, temperatures and angles are written. All is most significant byte first but the temperatures of most heads.
+//! UDP packets of RoboSense's lidars: packets of points ([`msop`]) and of state ([`difop`]), inertial samples
+//! of an Airy ([`imu`]), and the configuration that hosts write ([`ucwp`]). [`layout`] has the differences
+//! between models, [`values`] the form of times, temperatures and angles. All numbers are most significant
+//! byte first, except the temperatures in most headers.
 //!
 //! Sources: RoboSense's user manuals (RS-LiDAR-16, RS-LiDAR-32, Helios, M1); rs_driver 1.5.19; goldens that it has read.
 

@@ -7,39 +7,39 @@ use super::values::{
 };
 use crate::ParseError;
 
-/// Hundredths of a degree in a turn.
+/// Hundredths of a degree in one rotation.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
-/// What the angles of an M1's points are added to.
+/// Zero of the angles of an M1's points.
 pub const M1_ANGLE_ZERO: i32 = 32_768;
 /// An M1's temperatures are counted from this, degrees Celsius.
 const M1_COLDEST: f64 = 80.0;
-/// Where mechanical models have their time, and a Ruby.
+/// Offset of the time in packets of mechanical models and of a Ruby.
 const TIME_AT: usize = 20;
 const RUBY_TIME_AT: usize = 10;
 const COUNT_AT: usize = 1242;
 const END: [u8; 2] = [0x00, 0xff];
 
-/// What the head of a packet says.
+/// Header of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Head {
-    /// Of the first firing, microseconds of POSIX time; 0 if the field holds no date.
+    /// Time of the first firing, microseconds of POSIX time; 0 if the field has no date.
     pub unix_us: i64,
-    /// Of the boards, degrees Celsius.
+    /// Temperature of the boards, degrees Celsius.
     pub celsius: f64,
-    /// Packets so far, or the packet's number in its frame.
+    /// Number of packets so far, or number of the packet in its frame.
     pub count: u32,
     /// The model's type and kind.
     pub kind: [u8; 2],
     /// The code of the return mode, of layouts that have one.
     pub returns: u8,
-    /// By what the clock is set, of an M1.
+    /// Reference of an M1's clock.
     pub sync: u8,
 }
 
 /// A return of a laser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
-    /// In units of [`Layout::distance_unit_m`]; 0 if nothing came back.
+    /// Distance in units of [`Layout::distance_unit_m`]; 0 without a return.
     pub distance: u16,
     /// 0 to 255.
     pub intensity: u8,
@@ -117,7 +117,7 @@ pub fn return_number(shape: &Shape, block: usize, number: u8, out: &mut [u8]) {
 }
 
 impl Point {
-    /// Writes it into its three bytes.
+    /// Writes the point into its three bytes.
     #[inline]
     pub fn put(self, out: &mut [u8]) {
         if let [a, b, c] = out {
@@ -126,7 +126,7 @@ impl Point {
         }
     }
 
-    /// Reads it from its three bytes.
+    /// Reads a point from its three bytes.
     #[inline]
     fn get(bytes: &[u8]) -> Self {
         match bytes {
@@ -146,7 +146,7 @@ pub struct AngledPoint {
 }
 
 impl AngledPoint {
-    /// Writes it into its nine bytes.
+    /// Writes the point into its nine bytes.
     #[inline]
     pub fn put(self, out: &mut [u8]) {
         let [pitch, yaw] = self.angles.map(u16::to_be_bytes);
@@ -182,7 +182,7 @@ pub struct Packet<'a> {
     bytes: &'a [u8],
 }
 
-/// The type byte of models that others of the same form are told apart by.
+/// Type bytes that distinguish models of the same form.
 mod kind {
     pub const RS16: u8 = 1;
     pub const RS32: u8 = 2;
@@ -214,7 +214,7 @@ impl<'a> Packet<'a> {
         Ok(packet)
     }
 
-    /// Its layout.
+    /// Layout of the packet.
     pub fn layout(&self) -> Layout {
         self.layout
     }
@@ -223,7 +223,7 @@ impl<'a> Packet<'a> {
         self.bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
     }
 
-    /// What its head says.
+    /// Header of the packet.
     pub fn head(&self) -> Head {
         let (layout, bytes) = (self.layout, self.bytes);
         let unix_us = read_time(layout, self.array(time_at(layout))).unwrap_or_default();
@@ -259,7 +259,7 @@ impl<'a> Packet<'a> {
         u16::from_be_bytes(self.array(shape.block_at(block) + shape.block_head - 2))
     }
 
-    /// The parts of its blocks. A Ruby's phase is told by its azimuths.
+    /// Parts of the packet's blocks. The azimuths determine the phase of a Ruby.
     pub fn slots(&self, is_dual: bool) -> Vec<Slot> {
         let phase = match self.layout == Layout::Ruby && self.azimuth(0) != self.azimuth(1) {
             true => Phase::Odd,

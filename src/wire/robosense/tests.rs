@@ -1,4 +1,5 @@
-//! Packets that the maker's driver has read, both ways: rs_driver 1.5.19 took these from a loopback socket.
+//! Packets that the maker's driver has read, decoded and encoded again: rs_driver 1.5.19 received them from a
+//! loopback socket.
 
 use sha2::{Digest as _, Sha256};
 

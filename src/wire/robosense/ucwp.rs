@@ -17,11 +17,11 @@ record! {
         id: [u8; 8],
         /// 300, 600 or 1200; anything else stops the motor.
         rpm: u16,
-        /// The lidar's own address.
+        /// Address of the lidar.
         lidar_ip: [u8; 4],
-        /// Where packets go.
+        /// Destination of packets.
         host_ip: [u8; 4],
-        /// The lidar's own hardware address.
+        /// Hardware address of the lidar.
         mac: [u8; 6],
         /// MSOP local and remote, DIFOP local and remote.
         ports: [u16; 4],
@@ -29,7 +29,7 @@ record! {
         fov: [u16; 2],
         /// Calendar date of UTC.
         time: [u8; TIME_LEN],
-        /// Where the rotor is to be when a second begins, degrees.
+        /// Angle of the rotor when a second begins, degrees.
         phase_deg: u16,
     }
 }
@@ -38,7 +38,7 @@ impl Ucwp {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// Another length or other first bytes.
+    /// Wrong length or first bytes.
     pub fn read(bytes: &[u8]) -> Result<Self, ParseError> {
         if bytes.len() != UCWP_LEN {
             let (what, need) = ("a UCWP datagram", UCWP_LEN);
@@ -58,7 +58,7 @@ impl Ucwp {
         bytes
     }
 
-    /// The time that it sets, microseconds of POSIX time; `None` if it is no date.
+    /// The configured time, microseconds of POSIX time; `None` if it is invalid.
     pub fn unix_us(&self) -> Option<i64> {
         read_time(Layout::Rs16, self.time)
     }

@@ -1,4 +1,4 @@
-//! Times, temperatures and angles as packets have them.
+//! Times, temperatures and angles in the form of packets.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -30,7 +30,7 @@ pub fn time_field(layout: Layout, unix_us: i64) -> [u8; TIME_LEN] {
     field
 }
 
-/// What a time field says, microseconds of POSIX time; `None` if it is no date.
+/// Value of a time field, microseconds of POSIX time; `None` if it is invalid.
 pub fn read_time(layout: Layout, field: [u8; TIME_LEN]) -> Option<i64> {
     let [a, b, c, d, e, f, g, h, i, j] = field;
     if layout.has_calendar() {
@@ -60,7 +60,7 @@ pub fn temperature_le(celsius: f64) -> [u8; 2] {
     [(counts & 0x1f) as u8 * 8, (counts >> 5) as u8 | sign(celsius)]
 }
 
-/// What such bytes say, degrees Celsius.
+/// Value of a temperature field, degrees Celsius.
 pub fn read_temperature_le([low, high]: [u8; 2]) -> f64 {
     celsius(u16::from(high & 0x7f) << 5 | u16::from(low >> 3), high)
 }
@@ -71,7 +71,7 @@ pub fn temperature_be(celsius: f64) -> [u8; 2] {
     [(counts >> 4) as u8 | sign(celsius), (counts & 0xf) as u8 * 16]
 }
 
-/// What such bytes say, degrees Celsius.
+/// Value of a temperature field, degrees Celsius.
 pub fn read_temperature_be([high, low]: [u8; 2]) -> f64 {
     celsius(u16::from(high & 0x7f) << 4 | u16::from(low >> 4), high)
 }
@@ -100,7 +100,7 @@ pub fn angle(deg: Option<f64>, unit_deg: f64) -> [u8; 3] {
     [u8::from(deg < 0.0 && size > 0), high, low]
 }
 
-/// What such bytes say, degrees.
+/// Value of an angle field, degrees.
 pub fn read_angle([sign, high, low]: [u8; 3], unit_deg: f64) -> Option<f64> {
     let size = f64::from(u16::from_be_bytes([high, low])) * unit_deg;
     match sign {

@@ -14,7 +14,7 @@ pub fn largest(characters: usize) -> u32 {
     (1u32 << (BITS * characters.min(MOST))) - 1
 }
 
-/// Appends `value` with so many characters; what they cannot hold is clipped to their largest number.
+/// Appends `value` in this number of characters, limited to their largest number.
 pub fn encode(value: u32, characters: usize, out: &mut Vec<u8>) {
     let value = value.min(largest(characters));
     for place in (0..characters.min(MOST)).rev() {
@@ -22,10 +22,10 @@ pub fn encode(value: u32, characters: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// The number that up to five characters hold.
+/// The number in up to five characters.
 ///
 /// # Errors
-/// There are none or more, or one is not between `0` and `o`.
+/// There are none or more characters, or one is not between `0` and `o`.
 pub fn decode(text: &[u8]) -> Result<u32, ParseError> {
     if !(1..=MOST).contains(&text.len()) {
         return Err(ParseError::Length { what: "number", need: MOST, got: text.len() });

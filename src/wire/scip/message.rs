@@ -1,4 +1,4 @@
-//! What a scanner sends: the request again, a status, lines with a sum each, an empty line.
+//! Messages of a scanner: the request again, a status, lines with a checksum each, an empty line.
 
 use super::{LF, sum};
 use crate::framer::{Framing, NoFrame, require};
@@ -11,9 +11,9 @@ pub const LONGEST_MESSAGE: usize = 1 << 16;
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The request that it answers, without the end of its line.
+    /// The request that the message answers, without its line end.
     pub echo: Vec<u8>,
-    /// How it went.
+    /// Result of the request.
     pub status: Status,
     /// Lines of the request.
     pub lines: Vec<Line>,
@@ -22,28 +22,28 @@ pub struct Message {
 /// The second line of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Two characters, followed by their sum.
+    /// Two characters with a checksum.
     Code([u8; 2]),
-    /// One character without a sum, as scanners answer that still speak SCIP 1.1.
+    /// One character without a checksum, as scanners in SCIP 1.1 answer.
     Scip1(u8),
 }
 
 /// A line below the status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// `KEY:value`, without the semicolon and the sum of what stands before it.
+    /// `KEY:value`, without the semicolon and the checksum.
     Info(Vec<u8>),
-    /// Any other line, without its sum.
+    /// Any other line, without its checksum.
     Data(Vec<u8>),
 }
 
 impl Message {
-    /// An answer with nothing but a status.
+    /// An answer that consists of a status only.
     pub fn status(echo: &[u8], code: [u8; 2]) -> Self {
         Self { echo: echo.to_vec(), status: Status::Code(code), lines: Vec::new() }
     }
 
-    /// Appends its bytes.
+    /// Appends the message's bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.extend(&self.echo);
         out.push(LF);
@@ -66,7 +66,7 @@ impl Message {
         out.push(LF);
     }
 
-    /// Its bytes.
+    /// Bytes of the message.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.emit(&mut bytes);
@@ -99,7 +99,7 @@ impl Line {
         }
     }
 
-    /// Its text, without semicolon and sum.
+    /// Text of the line, without semicolon and checksum.
     pub fn text(&self) -> &[u8] {
         match self {
             Self::Info(text) | Self::Data(text) => text,
@@ -107,7 +107,7 @@ impl Line {
     }
 }
 
-/// Finds [`Message`]s in what a scanner sends.
+/// Finds [`Message`]s in a scanner's output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Messages;
 
@@ -141,7 +141,7 @@ impl Framing for Messages {
     }
 }
 
-/// Whether a line may have this character.
+/// Whether a line may contain this character.
 pub fn is_printable(byte: u8) -> bool {
     byte == b' ' || byte.is_ascii_graphic()
 }

@@ -1,8 +1,8 @@
 //! SCIP, the protocol of Hokuyo's scanners: lines of ASCII, over TCP or a serial line.
 //!
-//! A host sends a line ([`request`]); the scanner repeats it, tells a status and sends lines with a
-//! sum each ([`message`]). Numbers in data are groups of six bits, a character each ([`coding`]); what
-//! scans are made of is in [`scan`].
+//! A host sends a line ([`request`]); the scanner repeats it, sends a status and then lines with a checksum
+//! each ([`message`]). Numbers in data are groups of six bits, one character each ([`coding`]); [`scan`] has
+//! the content of scans.
 //!
 //! Sources: Hokuyo C-42-03320B (SCIP 2.0), the drivers urg_c, hokuyolx and MRPT for SCIP 2.2.
 

@@ -1,17 +1,17 @@
-//! What a host sends: a command of two letters (or `%` and two), digits, and a text of its own that the
+//! Requests of a host: a command of two letters (or `%` and two), digits, and an optional text that the
 //! scanner repeats.
 
 use super::message::is_printable;
 use super::scan::ScanFormat;
 
-/// Characters of a host's own text, its semicolon aside.
+/// Longest text of a host, without its semicolon.
 pub const LONGEST_TEXT: usize = 16;
 /// Bytes of a line that a scanner keeps; the longest request has 32.
 pub const LONGEST_REQUEST: usize = 64;
 const STX: u8 = 0x02;
 const ETX: u8 = 0x03;
 
-/// Every command with its word.
+/// Every command with its name.
 pub const NAMES: [(&str, Name); 26] = [
     ("VV", Name::Vv),
     ("PP", Name::Pp),
@@ -44,19 +44,19 @@ pub const NAMES: [(&str, Name); 26] = [
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// Asks for the identity.
+    /// Requests the identity.
     Vv,
-    /// What it measures.
+    /// Requests the measuring parameters.
     Pp,
-    /// How it is.
+    /// Requests the state.
     Ii,
     /// Laser on.
     Bm,
     /// Laser and streams off.
     Qt,
-    /// A stream of distances, three characters each.
+    /// Requests a stream of distances, three characters each.
     Md,
-    /// A stream of distances, two characters each.
+    /// Requests a stream of distances, two characters each.
     Ms,
     /// A stream of distances and intensities.
     Me,
@@ -64,15 +64,15 @@ pub enum Name {
     Nd,
     /// A stream of distances and intensities of several echoes.
     Ne,
-    /// One scan as of [`Name::Md`].
+    /// Requests one scan as of [`Name::Md`].
     Gd,
-    /// One scan as of [`Name::Ms`].
+    /// Requests one scan as of [`Name::Ms`].
     Gs,
-    /// One scan as of [`Name::Me`].
+    /// Requests one scan as of [`Name::Me`].
     Ge,
-    /// One scan as of [`Name::Nd`].
+    /// Requests one scan as of [`Name::Nd`].
     Hd,
-    /// One scan as of [`Name::Ne`].
+    /// Requests one scan as of [`Name::Ne`].
     He,
     /// Time adjustment.
     Tm,
@@ -94,21 +94,21 @@ pub enum Name {
     St,
     /// Sleep.
     Sl,
-    /// From SCIP 1.1 to SCIP 2.0.
+    /// Switches from SCIP 1.1 to SCIP 2.0.
     Scip2,
 }
 
-/// How a scan is asked for.
+/// Form of a requested scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanCommand {
-    /// Whether scans follow one another, else there is one.
+    /// Whether scans are streamed instead of sent once.
     pub is_stream: bool,
     /// Format of the values.
     pub format: ScanFormat,
 }
 
 impl Name {
-    /// The command that is written so.
+    /// The command with this name.
     pub fn of_word(word: &str) -> Option<Self> {
         NAMES.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
     }
@@ -123,7 +123,7 @@ impl Name {
         NAMES.iter().map(|(_, name)| *name)
     }
 
-    /// The digits of each parameter.
+    /// Number of digits of each parameter.
     pub fn widths(self) -> &'static [usize] {
         match self {
             Self::Md | Self::Ms | Self::Me | Self::Nd | Self::Ne => &[4, 4, 2, 1, 2],
@@ -135,7 +135,7 @@ impl Name {
         }
     }
 
-    /// The scan that is asked for, if it asks for any.
+    /// Form of the requested scan, if the command requests one.
     pub fn scan(self) -> Option<ScanCommand> {
         let (is_stream, characters, has_intensity, has_echoes) = match self {
             Self::Md => (true, 3, false, false),
@@ -157,30 +157,30 @@ impl Name {
     }
 }
 
-/// A request whose parts have the right lengths.
+/// A request whose parts have the correct lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
     /// The command.
     pub name: Name,
     /// All parameters, [`Name::widths`] long, of any characters.
     pub parameters: &'a [u8],
-    /// The host's own text with its semicolon, or without in the older form; may be empty.
+    /// The host's text with its semicolon, or without in the older form; may be empty.
     pub text: &'a [u8],
 }
 
 /// Why a line is no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// No such command.
+    /// Unknown command.
     #[error("no such command")]
     Unknown,
     /// Parameters are missing.
     #[error("parameters are missing")]
     TooShort,
-    /// There is more than parameters and no semicolon.
+    /// The request continues after its parameters without a semicolon.
     #[error("more than parameters")]
     TooLong,
-    /// The host's own text is too long.
+    /// The host's text is too long.
     #[error("the text has more than 16 characters")]
     LongText,
     /// A character that cannot be printed.
@@ -192,7 +192,7 @@ impl<'a> Request<'a> {
     /// Reads a line without its end. Texts without semicolon are refused if `needs_semicolon`.
     ///
     /// # Errors
-    /// What is wrong with its form; parameters are not looked at.
+    /// Error in the request's form; parameters are not checked.
     pub fn parse(line: &'a [u8], needs_semicolon: bool) -> Result<Self, RequestError> {
         if !line.iter().all(|byte| is_printable(*byte)) {
             return Err(RequestError::BadCharacter);
@@ -220,7 +220,7 @@ impl<'a> Request<'a> {
         [self.name.word().as_bytes(), self.parameters, self.text].concat()
     }
 
-    /// The parameters as numbers; of one that is none, its place.
+    /// The parameters as numbers; or the index of an invalid one.
     ///
     /// # Errors
     /// The first that has characters beside digits, counted from 0.
@@ -239,10 +239,10 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The lines that a host sends, whatever pieces they come in. Memory is bounded.
+/// Splits a host's bytes into lines, in pieces of any length. Memory is bounded.
 ///
-/// LF and CR end a line, empty lines are none, and so CR LF is one end. Frames from STX to ETX, which
-/// Hokuyo's safety scanners are asked in, are stepped over.
+/// LF and CR end a line, and empty lines are ignored, so CR LF is one end. Frames from STX to ETX, requests
+/// to Hokuyo's safety scanners, are skipped.
 #[derive(Clone, Debug, Default)]
 pub struct RequestLines {
     line: Vec<u8>,
@@ -253,14 +253,14 @@ pub struct RequestLines {
 /// A line that a host has sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestLine {
-    /// Its bytes without its end; of one that is too long the first.
+    /// Bytes of the line without its end; the first ones of a line that is too long.
     pub bytes: Vec<u8>,
-    /// Whether it had more than [`LONGEST_REQUEST`].
+    /// Whether the line has more than [`LONGEST_REQUEST`] bytes.
     pub is_too_long: bool,
 }
 
 impl RequestLines {
-    /// The next line. Takes bytes from the front of `input`; call it until `None`.
+    /// The next line. Takes bytes from the start of `input`; call it until it returns `None`.
     pub fn next_line(&mut self, input: &mut &[u8]) -> Option<RequestLine> {
         while let Some((byte, rest)) = input.split_first() {
             *input = rest;

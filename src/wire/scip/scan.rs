@@ -10,7 +10,7 @@ pub const DATA_LINE: usize = 64;
 const TIME: usize = 4;
 /// Characters of an intensity.
 const INTENSITY: usize = 3;
-/// Stands before a further echo of the same step.
+/// Precedes a further echo of the same step.
 const ALSO: u8 = b'&';
 /// Time stamps count milliseconds up to this, and on from 0.
 pub const TIME_PERIOD_MS: u32 = 1 << 24;
@@ -26,7 +26,7 @@ pub struct ScanFormat {
     pub has_echoes: bool,
 }
 
-/// One echo as it is sent.
+/// One echo in the form of the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Echo {
     /// Millimetres, or a code below the least distance.
@@ -106,7 +106,7 @@ impl ScanData {
     /// Reads lines.
     ///
     /// # Errors
-    /// They are no scan of this format.
+    /// The lines are no scan of this format.
     pub fn parse(format: ScanFormat, lines: &[Line]) -> Result<Self, ParseError> {
         let (time, data) = match lines {
             [Line::Data(time), data @ ..] if time.len() == TIME => (time, data),

@@ -68,7 +68,7 @@ fn sums_are_those_of_the_specification() {
     }
 }
 
-/// Parses `text`, which holds one message, and checks that writing the message gives `text` again.
+/// Parses `text`, which contains one message, and checks that writing the message gives `text` again.
 fn read(text: &str) -> Message {
     let (message, length) =
         Messages.scan(text.as_bytes()).unwrap_or_else(|error| panic!("{error:?}: {text}"));

@@ -1,4 +1,4 @@
-//! What a host says: payloads of telegrams to the scanner.
+//! Commands of a host: payloads of telegrams to the scanner.
 
 use super::{LineRate, Variant};
 use crate::record::{Reader, Record, record};
@@ -15,26 +15,26 @@ record! {
 }
 
 impl Subrange {
-    /// Whether a scan of `values` values has it.
+    /// Whether a scan of `values` values includes the part.
     pub fn fits(self, values: usize) -> bool {
         1 <= self.first && self.first <= self.last && usize::from(self.last) <= values
     }
 
-    /// Its values of a scan that has them.
+    /// The part's values of a scan that includes them.
     pub fn of<T>(self, scan: &[T]) -> &[T] {
         &scan[usize::from(self.first) - 1..usize::from(self.last)]
     }
 }
 
-/// A command. What is known by no variant, or has other data than the variant says, is
-/// [`Command::Other`]; so every payload has a command, and it gives the payload back.
+/// A command. An unknown command, or one with unexpected data, is [`Command::Other`]; so every payload is a
+/// command that gives the same payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// 0x10: restart.
     Reset,
     /// 0x20: change the operating mode, or the rate.
     Switch(Mode),
-    /// 0x30: values of one scan. The selector 1 means all; drivers send others too.
+    /// 0x30: values of one scan. The selector 1 means all; drivers also send others.
     RequestScan {
         /// The requested values.
         selector: Vec<u8>,
@@ -47,29 +47,29 @@ pub enum Command {
     OperatingData,
     /// 0x36: the mean of some scans.
     RequestMean {
-        /// How many scans.
+        /// Number of scans.
         scans: u8,
     },
     /// 0x37: part of one scan.
     RequestSubrange(Subrange),
-    /// 0x3A: which scanner is it?
+    /// 0x3A: requests the type.
     Type,
     /// 0x3B: change angle and resolution.
     SwitchVariant(Variant),
     /// 0x3F: part of the mean of some scans.
     RequestMeanSubrange {
-        /// How many scans.
+        /// Number of scans.
         scans: u8,
-        /// The values that are meant.
+        /// Requested values.
         part: Subrange,
     },
     /// 0x44: one scan, and reflectivity of a part of it.
     RequestReflectivity(Subrange),
-    /// 0x66: keep the present rate for the next power-on, or forget it.
+    /// 0x66: whether the present rate also applies after the next power-on.
     PermanentRate(bool),
     /// 0x74: the configuration.
     Configuration,
-    /// 0x75: parts of one revolution, each value with its remission.
+    /// 0x75: parts of one scan, each value with its remission.
     RequestRemission(Vec<Subrange>),
     /// 0x77: change the configuration; shorter data leave the rest as it is.
     Configure(Vec<u8>),
@@ -96,23 +96,23 @@ pub enum Mode {
     Continuous,
     /// 0x25: values on request only.
     OnRequest,
-    /// 0x26: means of some scans.
+    /// 0x26: means of several scans.
     Mean {
-        /// How many scans.
+        /// Number of scans.
         scans: u8,
     },
     /// 0x27: part of every scan.
     Subrange(Subrange),
-    /// 0x28: part of the means of some scans.
+    /// 0x28: part of the means of several scans.
     MeanSubrange {
-        /// How many scans.
+        /// Number of scans.
         scans: u8,
-        /// The values that are meant.
+        /// Requested values.
         part: Subrange,
     },
     /// 0x2A: each revolution of the mirror as a partial scan.
     Partial,
-    /// 0x2B: parts of each revolution, each value with its remission.
+    /// 0x2B: parts of each scan, each value with its remission.
     Remission(Vec<Subrange>),
     /// 0x30: only tests the password.
     PasswordTest {
@@ -220,7 +220,7 @@ impl Mode {
         reader.finish().ok().map(|()| mode)
     }
 
-    /// Its number, as the status telegram says it.
+    /// Number of the mode in the status telegram.
     pub fn code(&self) -> u8 {
         match self {
             Self::Installation { .. } => 0x00,

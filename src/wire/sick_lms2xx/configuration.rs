@@ -35,17 +35,17 @@ impl Default for Configuration {
 }
 
 impl Configuration {
-    /// The block with these bytes.
+    /// A block with these bytes.
     pub fn from_bytes(bytes: [u8; CONFIGURATION_LEN]) -> Self {
         Self { bytes }
     }
 
-    /// Its bytes.
+    /// Bytes of the block.
     pub fn bytes(&self) -> &[u8; CONFIGURATION_LEN] {
         &self.bytes
     }
 
-    /// The block with its first bytes replaced; what is beyond its end is ignored.
+    /// The block with its first bytes replaced; bytes beyond its end are ignored.
     #[must_use]
     pub fn overlaid(mut self, prefix: &[u8]) -> Self {
         let count = prefix.len().min(CONFIGURATION_LEN);

@@ -1,4 +1,4 @@
-//! Measured values: what a scan's numbers mean.
+//! Measured values: the numbers of a scan.
 
 use super::SpecialValue;
 use crate::ParseError;
@@ -18,12 +18,12 @@ pub enum Unit {
 words!(Unit: "cm" => Centimetres, "mm" => Millimetres, "dm" => Decimetres);
 
 impl Unit {
-    /// The unit that block E and the info word number so.
+    /// Unit with this number in block E and in the info word.
     pub fn from_code(code: u8) -> Option<Self> {
         [Self::Centimetres, Self::Millimetres, Self::Decimetres].get(usize::from(code)).copied()
     }
 
-    /// Its number in block E and in the info word.
+    /// Number of the unit in block E and in the info word.
     pub fn code(self) -> u8 {
         match self {
             Self::Centimetres => 0,
@@ -45,7 +45,7 @@ impl Unit {
 /// The word before a scan's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanInfo {
-    /// How many values follow, below 1024.
+    /// Number of the following values, below 1024.
     pub count: u16,
     /// Quarters of a degree from a whole one at which a partial scan starts, 0..=3.
     pub quarters: u8,
@@ -56,7 +56,7 @@ pub struct ScanInfo {
 }
 
 impl ScanInfo {
-    /// The word.
+    /// The value as a word.
     pub fn word(self) -> u16 {
         (self.count & 0x03ff)
             | u16::from(self.quarters & 3) << 11
@@ -64,7 +64,7 @@ impl ScanInfo {
             | u16::from(self.unit.code()) << 14
     }
 
-    /// What a word says.
+    /// Meaning of a word.
     ///
     /// # Errors
     /// Bit 10 is set, or the unit is the reserved one.
@@ -109,7 +109,7 @@ impl Values {
         put_le(out, &self.values);
     }
 
-    /// The word before the values.
+    /// The word before these values.
     pub fn info(&self) -> ScanInfo {
         ScanInfo {
             count: self.values.len() as u16,
@@ -125,7 +125,7 @@ impl Values {
 pub enum Range {
     /// Number of units.
     Units(u16),
-    /// Not a range.
+    /// A special value instead of a range.
     Special(SpecialValue),
 }
 
@@ -141,7 +141,7 @@ impl MeasuringMode {
     /// Factory setting: 13 bits of range, fields A and B, dazzling.
     pub const FACTORY: Self = Self { code: 0x00, range_bits: 13, reflectivity_bits: 0 };
 
-    /// The mode that block D numbers so, if it is one.
+    /// Mode with this number in block D; `None` if unknown.
     pub fn from_code(code: u8) -> Option<Self> {
         let (range_bits, reflectivity_bits) = match code {
             0x00 | 0x02 => (13, 0),
@@ -159,7 +159,7 @@ impl MeasuringMode {
         Some(Self { code, range_bits, reflectivity_bits })
     }
 
-    /// Its number.
+    /// Number of the mode.
     pub fn code(self) -> u8 {
         self.code
     }
@@ -174,13 +174,13 @@ impl MeasuringMode {
         if self.range_bits == 16 { u16::MAX - 9 } else { (1 << self.range_bits) - 10 }
     }
 
-    /// Levels of reflectivity beside each range; 1 for none.
+    /// Number of reflectivity levels beside each range; 1 for none.
     pub fn reflectivity_levels(self) -> u16 {
         1 << self.reflectivity_bits
     }
 
-    /// A value. Ranges beyond [`MeasuringMode::max_range`] are said to be so; `level` is below
-    /// [`MeasuringMode::reflectivity_levels`].
+    /// A measured value. Ranges beyond [`MeasuringMode::max_range`] become the special value for it; `level`
+    /// is below [`MeasuringMode::reflectivity_levels`].
     pub fn value(self, range: Range, level: u16) -> u16 {
         let field = match range {
             Range::Units(units) if units <= self.max_range() => units,

@@ -29,14 +29,14 @@ pub fn emit(address: u8, payload: &[u8]) -> Vec<u8> {
 /// Item on the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A telegram whose CRC is right.
+    /// A telegram with a correct CRC.
     Telegram {
         /// Address of the receiver or the sender.
         address: u8,
         /// Code and data.
         payload: Vec<u8>,
     },
-    /// The STX of what looks like a telegram but for its CRC; what follows it is looked at again.
+    /// The STX of a telegram with a wrong CRC; the bytes after it are searched again.
     BadCrc {
         /// Address of the receiver or the sender.
         address: u8,
@@ -54,7 +54,7 @@ pub struct Telegrams {
 }
 
 impl Telegrams {
-    /// Telegrams of two addresses only (which may be the same).
+    /// Telegrams of only two addresses (which may be equal).
     pub fn of(addresses: [u8; 2]) -> Self {
         Self { addresses: Some(addresses) }
     }

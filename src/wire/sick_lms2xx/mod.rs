@@ -4,15 +4,14 @@
 //! 02  address  length (2)  payload (length)  CRC (2)
 //! ```
 //!
-//! All numbers are little-endian. The host addresses the scanner with 0x00, the scanner answers
-//! with 0x80 added. `length` counts the payload, which is a code, its data and, from the scanner
-//! only, a status byte. Between telegrams the scanner sends single bytes, [`ACK`] and [`NAK`].
-//! [`frame`] cuts a line into telegrams, [`command`] is what a host says, [`reply`] what a scanner
-//! says.
+//! All numbers are little-endian. The host addresses the scanner with 0x00, the scanner answers with 0x80
+//! added. `length` counts the payload: a code, its data and, from the scanner only, a status byte. Between
+//! telegrams the scanner sends the single bytes [`ACK`] and [`NAK`]. [`frame`] splits a stream into
+//! telegrams, [`command`] has the host's commands, [`reply`] the scanner's replies.
 //!
-//! Sources: the drivers sicktoolbox, MRPT, Carmen, Player, Robotics Library and Gearbox, which were
-//! written to SICK's "Telegrams for Configuring and Operating the LMS 2xx" (8007954). Fields that
-//! they disagree about are said so where they stand.
+//! Sources: the drivers sicktoolbox, MRPT, Carmen, Player, Robotics Library and Gearbox, which follow SICK's
+//! "Telegrams for Configuring and Operating the LMS 2xx" (8007954). Comments at the fields name
+//! contradictions between them.
 
 pub mod command;
 pub mod configuration;
@@ -38,7 +37,7 @@ pub const FACTORY_PASSWORD: [u8; 8] = *b"SICK_LMS";
 
 /// The status byte that ends every telegram from the scanner.
 pub mod status_byte {
-    /// Bits 3 and 4: the LMS 2xx family. In normal operation nothing else is set.
+    /// Bits 3 and 4: the LMS 2xx family. In normal operation all other bits are 0.
     pub const FAMILY: u8 = 0x10;
     /// Bits 0 to 2: 0 is all right, 1 information, 2 warning, 3 error, 4 fatal error.
     pub const LEVEL: u8 = 0x07;
@@ -65,7 +64,7 @@ pub enum LineRate {
 }
 
 impl LineRate {
-    /// All of them, slowest first.
+    /// All rates, slowest first.
     pub const ALL: [Self; 4] = [Self::Baud9600, Self::Baud19200, Self::Baud38400, Self::Baud500000];
 
     /// Bits a second.
@@ -78,7 +77,7 @@ impl LineRate {
         }
     }
 
-    /// The operating mode that switches to it.
+    /// Operating mode that selects the rate.
     pub fn mode(self) -> u8 {
         match self {
             Self::Baud38400 => 0x40,
@@ -93,8 +92,8 @@ impl LineRate {
         Self::ALL.into_iter().find(|rate| rate.mode() == mode)
     }
 
-    /// The word for it in the status telegram. The low byte is Robotics Library's; the high one is
-    /// not confirmed.
+    /// Word of the rate in the status telegram. The low byte is Robotics Library's; the high one is
+    /// unconfirmed.
     pub fn status_word(self) -> u16 {
         match self {
             Self::Baud500000 => 0x8001,
@@ -104,7 +103,7 @@ impl LineRate {
         }
     }
 
-    /// The rate that [`LineRate::status_word`] stands for.
+    /// The rate of a [`LineRate::status_word`].
     pub fn from_status_word(word: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|rate| rate.status_word() & 0xff == word & 0xff)
     }
@@ -143,12 +142,12 @@ pub enum SpecialValue {
     LowSignal = 0xb,
     /// Error when reading channel 1.
     ReadError = 0xa,
-    /// Beyond what the value can say, or no echo at all.
+    /// Beyond the largest value, or no echo.
     AboveMaximum = 0x7,
 }
 
 impl SpecialValue {
-    /// All entries.
+    /// All special values.
     pub const ALL: [Self; 6] = [
         Self::Invalid,
         Self::Dazzled,

@@ -1,4 +1,4 @@
-//! What a scanner says: payloads of telegrams to the host.
+//! Replies of a scanner: payloads of telegrams to the host.
 
 use super::Variant;
 use super::command::Subrange;
@@ -18,7 +18,7 @@ pub struct Reply {
 }
 
 record! {
-    /// Two counters that count modulo 256, sent with scans when the configuration says so.
+    /// Two counters modulo 256, sent with scans if configured.
     #[derive(Copy, Eq)]
     Indices: Le 2 {
         /// Index of the scan.
@@ -31,14 +31,14 @@ record! {
 /// Content of a scanner's reply, by its code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// 0x90: it has started.
+    /// 0x90: the scanner has started.
     PowerOn {
         /// Text as in [`Body::Type`].
         text: [u8; 21],
     },
-    /// 0x91: it will restart.
+    /// 0x91: the scanner will restart.
     ResetConfirmed,
-    /// 0x92: it does not know the command.
+    /// 0x92: the scanner does not know the command.
     IncorrectCommand,
     /// 0xA0
     Switched(SwitchResult),
@@ -46,18 +46,18 @@ pub enum Body {
     Scan {
         /// Ranges.
         values: Values,
-        /// If configured.
+        /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
     /// 0xB1
     Status(Box<State>),
-    /// 0xB2: type and number of each error; bit 7 of the type says that it is over.
+    /// 0xB2: type and number of each error; bit 7 of the type means that it is over.
     Errors(Vec<[u8; 2]>),
     /// 0xB5
     OperatingData {
         /// Units of two hours.
         operating_time: u16,
-        /// Number of times it was switched on.
+        /// Number of power-ons.
         power_on_count: u16,
     },
     /// 0xB6
@@ -66,16 +66,16 @@ pub enum Body {
         scans: u8,
         /// Ranges.
         values: Values,
-        /// If configured.
+        /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
     /// 0xB7
     Subrange {
-        /// The values that it has.
+        /// Values in the reply.
         part: Subrange,
         /// Ranges.
         values: Values,
-        /// If configured.
+        /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
     /// 0xBA: twenty characters and a zero.
@@ -85,7 +85,7 @@ pub enum Body {
     },
     /// 0xBB
     VariantSwitched {
-        /// Whether it was done.
+        /// Whether the command was executed.
         accepted: bool,
         /// The present variant.
         variant: Variant,
@@ -94,11 +94,11 @@ pub enum Body {
     MeanSubrange {
         /// Number of scans.
         scans: u8,
-        /// The values that it has.
+        /// Values in the reply.
         part: Subrange,
         /// Ranges.
         values: Values,
-        /// If configured.
+        /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
     /// 0xC4
@@ -107,14 +107,14 @@ pub enum Body {
         values: Values,
         /// The values that have a reflectivity.
         part: Subrange,
-        /// One byte each.
+        /// Reflectivity values, one byte each.
         reflectivity: Vec<u8>,
-        /// If configured.
+        /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
     /// 0xE6
     PermanentRate {
-        /// Whether it was done.
+        /// Whether the command was executed.
         accepted: bool,
     },
     /// 0xF4: [`CONFIGURATION_LEN`] or [`OLD_CONFIGURATION_LEN`] bytes.
@@ -123,7 +123,7 @@ pub enum Body {
     Remission(Vec<RemissionPart>),
     /// 0xF7
     Configured {
-        /// Whether it was done.
+        /// Whether the command was executed.
         accepted: bool,
         /// The present configuration.
         configuration: Vec<u8>,
@@ -141,12 +141,12 @@ pub enum SwitchResult {
     Fault,
 }
 
-/// Part of a revolution, each value with its remission.
+/// Part of a scan, each value with its remission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemissionPart {
-    /// The values that it has.
+    /// Values in the part.
     pub part: Subrange,
-    /// The word before them.
+    /// The word before the values.
     pub info: ScanInfo,
     /// Range, without flags, and remission.
     pub values: Vec<[u16; 2]>,
@@ -161,10 +161,10 @@ impl Reply {
         out
     }
 
-    /// What a payload says.
+    /// Content of a payload.
     ///
     /// # Errors
-    /// It is none of [`Body`], or is not as long as it says.
+    /// The payload is none of [`Body`], or its length is wrong.
     pub fn parse(payload: &[u8]) -> Result<Self, ParseError> {
         let Some((&status, body)) = payload.split_last() else {
             return Err(ParseError::Length { what: "reply", need: 2, got: 0 });
@@ -177,7 +177,7 @@ impl Reply {
 }
 
 impl Body {
-    /// The code of its telegram.
+    /// Code of the reply's telegram.
     pub fn code(&self) -> u8 {
         match self {
             Self::PowerOn { .. } => 0x90,

@@ -1,17 +1,17 @@
-//! The scanner's state, as telegram 0xB1 says it.
+//! State of the scanner in telegram 0xB1.
 
 use crate::record::record;
 
 record! {
-    /// All that a scanner says about itself. Times and counters are raw; percentages, thresholds and
-    /// angles are in the scanner's own units.
+    /// All status values of a scanner. Times and counters are raw; percentages, thresholds and angles are in
+    /// the scanner's own units.
     #[derive(Default, Eq)]
     State: Le 152 {
         /// Version of the software, such as `V02.30 `.
         software_version: [u8; 7],
         /// The parameter of command 0x20 that is in force.
         operating_mode: u8,
-        /// 0 all right, 1 error.
+        /// 0: no error, 1: error.
         device_status: u8,
         /// Text.
         manufacturer: [u8; 8],

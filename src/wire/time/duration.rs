@@ -1,8 +1,8 @@
-//! Durations as people type and read them.
+//! Durations in the form that people write and read.
 
 use std::time::Duration;
 
-/// Longest duration taken, seconds: a year.
+/// Longest duration that is accepted, seconds: a year.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 
 /// Reads `10s`, `1.5s`, `500ms`, `2min`, `1h` or plain seconds.
@@ -23,13 +23,13 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time of so many microseconds in the unit that fits it, to three digits: `150 ns`, `7.25 us`,
-/// `19.6 ms`, `2.5 s`. Zeros at the end are left out.
+/// A time in microseconds, printed in a suitable unit to three digits: `150 ns`, `7.25 us`, `19.6 ms`, `2.5
+/// s`. Zeros at the end are left out.
 pub fn describe_us(us: f64) -> String {
     describe_us_to(us, 3)
 }
 
-/// As [`describe_us`], to so many digits.
+/// Like [`describe_us`], with this number of digits.
 pub fn describe_us_to(us: f64, digits: i32) -> String {
     const UNITS: [(&str, f64); 3] = [("s", 1e6), ("ms", 1e3), ("us", 1.0)];
     if !us.is_finite() || us == 0.0 {

@@ -1,4 +1,4 @@
-//! CFG and ACK messages: what a host sets, asks for and is answered.
+//! CFG and ACK messages: settings, requests and their answers.
 
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ message! {
         baud: u32,
         /// Bit 0 UBX, 1 NMEA, 2 RTCM 2, 5 RTCM 3.
         input_protocols: u16,
-        /// The same.
+        /// Protocols of the output.
         output_protocols: u16,
         /// Bit 1 extended timeout.
         flags: u16,
@@ -44,20 +44,20 @@ message! {
     }
     /// Restart. Not acknowledged.
     CfgRst 0x06 0x04 4 {
-        /// What to forget: 0 nothing (hot), 1 ephemeris (warm), 0xffff everything (cold).
+        /// Data to delete: 0 none (hot), 1 ephemeris (warm), 0xffff everything (cold).
         clear: u16,
         /// 0 and 4 hardware, 1 and 2 software, 8 stop and 9 start navigation.
         mode: u8,
         /// Reserved.
         reserved1: u8,
     }
-    /// How often to measure and navigate.
+    /// Rates of measurements and solutions.
     CfgRate 0x06 0x08 6 {
         /// Between measurements.
         measurement_ms: u16,
         /// Measurements a solution.
         measurements_per_solution: u16,
-        /// 0 UTC, 1 GPS and others.
+        /// 0: UTC, 1: GPS, and others.
         time_reference: u16,
     }
     /// The navigation engine.
@@ -78,7 +78,7 @@ message! {
         dead_reckoning_limit_s: u8,
         /// Dilutions and accuracies above which a fix is outside the limits, 0.1 and metres.
         limits: [u16; 4],
-        /// Below this speed the position is held.
+        /// Speed below which the position is held.
         static_hold_cm_s: u8,
         /// Differential corrections' timeout.
         correction_timeout_s: u8,
@@ -86,7 +86,7 @@ message! {
         cno_threshold: [u8; 2],
         /// Reserved.
         reserved1: [u8; 2],
-        /// Static hold ends beyond this distance.
+        /// Distance beyond which static hold ends.
         static_hold_max_m: u16,
         /// 0 automatic.
         utc_standard: u8,
@@ -107,26 +107,26 @@ message! {
         rf_delay_ns: i16,
         /// Microseconds or hertz.
         period: u32,
-        /// The same once locked.
+        /// Period of the pulse once locked.
         period_locked: u32,
         /// Microseconds or 2^-32 of the period.
         length: u32,
-        /// The same once locked.
+        /// Length of the pulse once locked.
         length_locked: u32,
-        /// Delay the user asks for.
+        /// Delay set by the user.
         user_delay_ns: i32,
         /// Bit 0 active, 1 lock, 2 locked values differ, 3 frequency, 4 length, 5 align, 6 rising.
         flags: u32,
     }
 }
 
-/// How often a message is sent: one every so many solutions, 0 never.
+/// Rate of a message: once in this number of solutions, 0 for never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CfgMsg {
-    /// Asks for the rates of the message.
+    /// Requests the rates of the message.
     Poll(MessageId),
-    /// Sets the rate on the port this came by.
+    /// Sets the rate on the receiving port.
     ThisPort(MessageId, u8),
     /// Sets, or answers with, the rates on I2C, UART1, UART2, USB, SPI and a reserved port.
     AllPorts(MessageId, [u8; 6]),
@@ -160,14 +160,14 @@ impl Record for CfgMsg {
 }
 
 message! {
-    /// Clear, save and load settings, in this order; bits name groups of them.
+    /// Clears, saves and loads settings, in this order; bits are groups of settings.
     #[derive(Eq)]
     CfgCfg 0x06 0x09 {
         /// Put back to the factory's.
         clear: u32,
-        /// From RAM to storage.
+        /// Groups to copy from RAM to storage.
         save: u32,
-        /// From storage to RAM.
+        /// Groups to copy from storage to RAM.
         load: u32,
         /// Which storage: bit 0 battery-backed, 1 flash, 2 EEPROM, 4 SPI flash.
         devices: Option<u8>,
@@ -180,9 +180,9 @@ record! {
     GnssBlock: Le 8 {
         /// 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 4 IMES, 5 QZSS, 6 GLONASS.
         gnss_id: u8,
-        /// Channels kept for it.
+        /// Number of reserved channels.
         reserved_channels: u8,
-        /// Channels it may have.
+        /// Largest number of channels.
         max_channels: u8,
         /// Reserved.
         reserved1: u8,
@@ -225,13 +225,13 @@ impl Record for CfgGnss {
     }
 }
 
-/// A configuration item's key. Bits 28-30 give the size of its value, 16-23 its group.
+/// Key of a configuration item. Bits 28-30 are the size of its value, 16-23 its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Key(pub u32);
 
 impl Key {
-    /// Bytes its value takes, as bits 28-30 of the key say; `None` for sizes that do not exist.
+    /// Length of the value, bytes, from bits 28-30 of the key; `None` for unknown sizes.
     pub fn value_len(self) -> Option<usize> {
         match self.0 >> 28 & 7 {
             1 | 2 => Some(1),
@@ -242,7 +242,7 @@ impl Key {
         }
     }
 
-    /// Whether its value is one bit.
+    /// Whether the value is one bit.
     pub fn is_bit(self) -> bool {
         self.0 >> 28 & 7 == 1
     }
@@ -258,7 +258,7 @@ impl Key {
 pub struct Item {
     /// Which.
     pub key: Key,
-    /// Its value's bits, of which as many count as the key says.
+    /// Bits of the value; the key determines their number.
     pub value: u64,
 }
 
@@ -333,16 +333,16 @@ impl Payload for CfgValdel {
     const ID: MessageId = MessageId::new(0x06, 0x8c);
 }
 
-/// Asks for configuration items, or answers with them.
+/// Requests configuration items, or answers with them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CfgValget {
-    /// From the host: version 0. A key whose low 16 bits are ones asks for its whole group, one
-    /// whose group is ones too for everything.
+    /// From the host: version 0. A key whose low 16 bits are ones requests its whole group; if its group is
+    /// ones as well, all items.
     Request {
         /// 0 RAM, 1 battery-backed, 2 flash, 7 default.
         layer: u8,
-        /// How many items of the answer to skip.
+        /// Number of items to skip in the answer.
         position: u16,
         /// At most 64.
         keys: Vec<Key>,

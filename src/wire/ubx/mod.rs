@@ -1,9 +1,9 @@
 //! UBX, the binary protocol of u-blox receivers, generations 8 and 9.
 //!
-//! `B5 62`, class, id, length (two bytes, little-endian), payload, two checksum bytes: Fletcher's
-//! sums of class to payload modulo 256. [`Frame`] is that around any payload; [`Message`] gives the
-//! payloads of the usual messages their fields. All numbers are little-endian. Reserved bytes are
-//! kept, so that what a receiver sent comes back byte for byte.
+//! `B5 62`, class, id, length (two bytes, little-endian), payload, two checksum bytes: Fletcher's sums of
+//! class to payload modulo 256. [`Frame`] is the frame around any payload; [`Message`] has the fields of the
+//! usual messages. All numbers are little-endian. Reserved bytes are kept, so that received messages are
+//! reproduced byte for byte.
 //!
 //! Sources: u-blox ZED-F9P interface description (UBX-18010854), u-blox 8/M8 receiver description;
 //! gpsd's captures of a ZED-F9P and a NEO-M8T.
@@ -44,7 +44,7 @@ use super::record::Record;
 /// The first two bytes of a frame.
 pub const SYNC: [u8; 2] = [0xb5, 0x62];
 
-/// Bytes of a frame around its payload.
+/// Bytes of a frame besides its payload.
 pub const OVERHEAD: usize = 8;
 
 /// Longer payloads no receiver sends; the longest known, RXM-RAWX with 127 signals, has 4080 bytes.
@@ -55,19 +55,19 @@ pub const MAX_PAYLOAD_LEN: usize = 8192;
 pub struct MessageId {
     /// The class: a group of messages.
     pub class: u8,
-    /// The message within its class.
+    /// Id of the message within its class.
     pub id: u8,
 }
 
 impl MessageId {
-    /// From class and id.
+    /// A message id from class and id.
     pub const fn new(class: u8, id: u8) -> Self {
         Self { class, id }
     }
 }
 
 impl std::fmt::Display for MessageId {
-    /// The documented name of a message this crate knows, else the two bytes.
+    /// Documented name of a known message, else the two bytes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match name(*self) {
             Some(name) => f.write_str(name),
@@ -125,7 +125,7 @@ impl Frame {
     /// Appends the frame.
     ///
     /// # Panics
-    /// When the payload is longer than [`MAX_PAYLOAD_LEN`].
+    /// The payload is longer than [`MAX_PAYLOAD_LEN`].
     pub fn emit(&self, out: &mut Vec<u8>) {
         assert!(self.payload.len() <= MAX_PAYLOAD_LEN, "{} has an oversized payload", self.id);
         let start = out.len() + 2;
@@ -145,12 +145,12 @@ impl Frame {
     }
 }
 
-/// A message that can stand in a frame.
+/// A message that can be the payload of a frame.
 pub trait Payload: Record {
-    /// Its class and id.
+    /// Class and id of the message.
     const ID: MessageId;
 
-    /// The message in its frame.
+    /// Frame with the message.
     fn to_frame(&self) -> Frame {
         Frame::new(Self::ID, self.to_bytes())
     }
@@ -166,7 +166,7 @@ macro_rules! messages {
         }
 
         impl Message {
-            /// The fields of `frame`; `None` when the message is not one of these.
+            /// The fields of `frame`; `None` if the message is not one of these.
             ///
             /// # Errors
             /// A payload the message cannot have. Polls have none.
@@ -177,7 +177,7 @@ macro_rules! messages {
                 None
             }
 
-            /// The message in its frame.
+            /// Frame with the message.
             pub fn to_frame(&self) -> Frame {
                 match self {
                     $(Self::$type(message) => message.to_frame()),+
@@ -266,7 +266,7 @@ messages! {
     "RXM-COR" rxm RxmCor,
 }
 
-/// Names of messages whose payload stays bytes.
+/// Names of messages whose payload is not decoded.
 const OTHER_NAMES: &[(MessageId, &str)] = &[
     (MessageId::new(0x04, 0x00), "INF-ERROR"),
     (MessageId::new(0x04, 0x01), "INF-WARNING"),

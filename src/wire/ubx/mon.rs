@@ -1,4 +1,4 @@
-//! MON and TIM messages: who the receiver is, how it fares, and when its next pulse comes.
+//! MON and TIM messages: identity and state of the receiver, and time of its next pulse.
 
 use serde::Serialize;
 
@@ -7,19 +7,19 @@ use crate::ParseError;
 use crate::record::{Reader, Record, put_le, record};
 
 message! {
-    /// The next time pulse; sent before it.
+    /// Time of the next PPS pulse; sent before it.
     TimTp 0x0d 0x01 16 {
         /// Time of week of the pulse.
         tow_ms: u32,
-        /// To be added, 2^-32 ms.
+        /// Fraction to be added, 2^-32 ms.
         tow_sub_ms: u32,
-        /// Error of the pulse by its quantisation.
+        /// Quantisation error of the pulse.
         quantisation_error_ps: i32,
         /// Week of the pulse.
         week: u16,
         /// Bit 0 time base UTC instead of GNSS, 1 UTC available, 2-3 RAIM, 4 error invalid.
         flags: u8,
-        /// Bits 0-3 GNSS of reference, 4-7 whose UTC.
+        /// Bits 0-3: reference system, 4-7: source of UTC.
         reference: u8,
     }
 }
@@ -35,7 +35,7 @@ message! {
         pin_direction: u32,
         /// Levels.
         pin_value: u32,
-        /// Noise as the radio measures it.
+        /// Noise of the radio.
         noise_per_ms: u16,
         /// Gain control, 0 to 8191.
         agc_count: u16,
@@ -80,7 +80,7 @@ record! {
         self_test: u32,
         /// Reserved.
         reserved1: [u8; 4],
-        /// Noise as the radio measures it.
+        /// Noise of the radio.
         noise_per_ms: u16,
         /// Gain control, 0 to 8191.
         agc_count: u16,
@@ -102,23 +102,23 @@ record! {
     PortTraffic: Le 40 {
         /// 0x0000 I2C, 0x0100 UART1, 0x0201 UART2, 0x0300 USB, 0x0400 SPI.
         port: u16,
-        /// Bytes that wait to be sent.
+        /// Bytes waiting to be sent.
         tx_pending: u16,
         /// Bytes sent.
         tx_bytes: u32,
         /// Present usage of the transmit buffer.
         tx_usage_percent: u8,
-        /// Highest usage of the transmit buffer so far.
+        /// Highest usage of the transmit buffer.
         tx_peak_percent: u8,
-        /// Bytes that wait to be read.
+        /// Bytes waiting to be read.
         rx_pending: u16,
         /// Bytes received.
         rx_bytes: u32,
         /// Present usage of the receive buffer.
         rx_usage_percent: u8,
-        /// Highest usage of the receive buffer so far.
+        /// Highest usage of the receive buffer.
         rx_peak_percent: u8,
-        /// Times 100 ms in which bytes were lost.
+        /// Number of periods of 100 ms in which bytes were lost.
         overruns: u16,
         /// Messages received, by the protocols of the message.
         messages: [u16; 4],
@@ -171,7 +171,7 @@ pub struct MonComms {
     pub tx_errors: u8,
     /// Reserved.
     pub reserved1: u8,
-    /// What ports count messages of: 0 UBX, 1 NMEA, 5 RTCM 3, 255 nothing.
+    /// Protocols of the message counters: 0 UBX, 1 NMEA, 5 RTCM 3, 255 none.
     pub protocols: [u8; 4],
     /// At most 255.
     pub ports: Vec<PortTraffic>,
@@ -206,7 +206,7 @@ record! {
         software: [u8; 30],
         /// Version of the hardware.
         hardware: [u8; 10],
-        /// More about both.
+        /// Further lines about software and hardware.
         extensions: Vec<[u8; 30]>,
     }
 }

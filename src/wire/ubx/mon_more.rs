@@ -57,7 +57,7 @@ message! {
         pending: [u16; 6],
         /// Now.
         usage_percent: [u8; 6],
-        /// At most so far.
+        /// Highest usage.
         peak_percent: [u8; 6],
     }
     /// Transmit buffers of the ports.
@@ -66,11 +66,11 @@ message! {
         pending: [u16; 6],
         /// Now.
         usage_percent: [u8; 6],
-        /// At most so far.
+        /// Highest usage.
         peak_percent: [u8; 6],
         /// Present usage of all ports.
         total_percent: u8,
-        /// Highest usage of all ports so far.
+        /// Highest usage of all ports.
         total_peak_percent: u8,
         /// Bits 0-5 limit of the port reached, 6 memory, 7 allocation.
         errors: u8,
@@ -90,26 +90,26 @@ message! {
         boot: u8,
         /// Now.
         cpu_percent: u8,
-        /// At most so far.
+        /// Highest load.
         cpu_peak_percent: u8,
         /// Now.
         memory_percent: u8,
-        /// At most so far.
+        /// Highest usage of memory.
         memory_peak_percent: u8,
         /// Now.
         io_percent: u8,
-        /// At most so far.
+        /// Highest usage of input and output.
         io_peak_percent: u8,
-        /// Since the start.
+        /// Time since the start.
         runtime_s: u32,
-        /// Texts so far: notices, warnings, errors.
+        /// Numbers of texts: notices, warnings, errors.
         texts: [u16; 3],
         /// Temperature of the chip.
         temperature_c: i8,
         /// Reserved.
         reserved1: [u8; 5],
     }
-    /// An aiding message was taken or not.
+    /// Acknowledges an aiding message, or rejects it.
     MgaAck 0x13 0x60 8 {
         /// 0 not used, 1 accepted.
         kind: u8,
@@ -119,7 +119,7 @@ message! {
         code: u8,
         /// Id of the aiding message.
         id: u8,
-        /// The head of its payload.
+        /// First bytes of the aiding message's payload.
         head: [u8; 4],
     }
 }
@@ -152,7 +152,7 @@ record! {
     MonPatch: Le {
         /// Version of the message, 1.
         version: u16,
-        /// How many patches follow.
+        /// Number of patches.
         count: u16,
         /// State, number, address and data of each.
         patches: Vec<[u32; 4]>,
@@ -162,7 +162,7 @@ record! {
     MonHw3: Le {
         /// Version of the message, 0.
         version: u8,
-        /// How many pins follow.
+        /// Number of pins.
         count: u8,
         /// Bit 0 clock calibrated, 1 safe boot, 2 no crystal.
         flags: u8,
@@ -170,7 +170,7 @@ record! {
         hardware: [u8; 10],
         /// Reserved.
         reserved1: [u8; 9],
-        /// One block of each pin.
+        /// One block for each pin.
         pins: Vec<[u8; 6]>,
     }
     /// Number of the chip: five bytes before generation 10, which has six.

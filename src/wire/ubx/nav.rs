@@ -70,11 +70,11 @@ message! {
         /// Easting.
         e_dop_centi: u16,
     }
-    /// The old navigation solution, gone in generation 9.
+    /// The old navigation solution, removed in generation 9.
     NavSol 0x01 0x06 52 {
         /// GPS time of week.
         itow_ms: u32,
-        /// To be added.
+        /// Nanoseconds to be added.
         ftow_ns: i32,
         /// GPS week.
         week: i16,
@@ -119,7 +119,7 @@ message! {
         valid: u8,
         /// Time accuracy.
         t_acc_ns: u32,
-        /// To be added to the time of day.
+        /// Nanoseconds to be added to the time of day.
         nano_ns: i32,
         /// 0 none, 1 dead reckoning, 2 two- and 3 three-dimensional, 4 with dead reckoning, 5 time.
         fix_type: u8,
@@ -161,7 +161,7 @@ message! {
         head_veh_1e5_deg: i32,
         /// Magnetic declination.
         mag_dec_centideg: i16,
-        /// Its accuracy.
+        /// Accuracy of the declination.
         mag_acc_centideg: u16,
     }
     /// Velocity, earth-centred.
@@ -179,7 +179,7 @@ message! {
         itow_ms: u32,
         /// North, east, down.
         vel_ned_cm_s: [i32; 3],
-        /// In space.
+        /// Speed in three dimensions.
         speed_cm_s: u32,
         /// Over ground.
         g_speed_cm_s: u32,
@@ -200,7 +200,7 @@ message! {
         itow_ms: u32,
         /// x, y, z.
         ecef_cm: [i32; 3],
-        /// To be added to x, y, z, -99 to 99.
+        /// Parts to be added to x, y, z, -99 to 99.
         ecef_hp_100um: [i8; 3],
         /// Bit 0 position invalid.
         flags: u8,
@@ -225,13 +225,13 @@ message! {
         height_mm: i32,
         /// Above mean sea level.
         h_msl_mm: i32,
-        /// To be added, -99 to 99.
+        /// Part of the longitude to be added, -99 to 99.
         lon_hp_1e9_deg: i8,
-        /// To be added, -99 to 99.
+        /// Part of the latitude to be added, -99 to 99.
         lat_hp_1e9_deg: i8,
-        /// To be added, -9 to 9.
+        /// Part of the height to be added, -9 to 9.
         height_hp_100um: i8,
-        /// To be added, -9 to 9.
+        /// Part of the height above mean sea level to be added, -9 to 9.
         h_msl_hp_100um: i8,
         /// Horizontal accuracy.
         h_acc_100um: u32,
@@ -242,7 +242,7 @@ message! {
     NavTimegps 0x01 0x20 16 {
         /// GPS time of week.
         itow_ms: u32,
-        /// To be added.
+        /// Nanoseconds to be added.
         ftow_ns: i32,
         /// GPS week.
         week: i16,
@@ -259,7 +259,7 @@ message! {
         itow_ms: u32,
         /// Accuracy.
         t_acc_ns: u32,
-        /// To be added to the time of day.
+        /// Nanoseconds to be added to the time of day.
         nano_ns: i32,
         /// Four digits.
         year: u16,
@@ -297,19 +297,19 @@ message! {
         version: u8,
         /// Reserved.
         reserved1: [u8; 3],
-        /// Where the present number comes from: 0 firmware, 2 GPS.
+        /// Source of the present number: 0 firmware, 2 GPS.
         source: u8,
         /// GPS minus UTC.
         leap_s: i8,
-        /// Where the next change comes from.
+        /// Source of the next change.
         change_source: u8,
         /// The next change: -1, 0, 1.
         change_s: i8,
-        /// Until the next, or since the last, change.
+        /// Time to the next change, or since the last.
         time_to_event_s: i32,
         /// GPS week of the change.
         event_week: u16,
-        /// Its day, 1 Sunday to 7 Saturday.
+        /// Day of the change, 1 Sunday to 7 Saturday.
         event_day: u16,
         /// Reserved.
         reserved2: [u8; 3],
@@ -351,9 +351,9 @@ message! {
         heading_1e5_deg: i32,
         /// Reserved.
         reserved2: [u8; 4],
-        /// To be added to north, east, down, -99 to 99.
+        /// Parts to be added to north, east, down, -99 to 99.
         rel_pos_hp_100um: [i8; 3],
-        /// To be added to the length, -99 to 99.
+        /// Part to be added to the length, -99 to 99.
         length_hp_100um: i8,
         /// Accuracy of north, east, down.
         acc_100um: [u32; 3],
@@ -374,21 +374,21 @@ message! {
         reserved1: [u8; 3],
         /// GPS time of week.
         itow_ms: u32,
-        /// How long it has gone on.
+        /// Duration of the survey so far.
         duration_s: u32,
         /// Mean of x, y, z.
         mean_ecef_cm: [i32; 3],
-        /// To be added, -99 to 99.
+        /// Parts to be added to the mean position, -99 to 99.
         mean_ecef_hp_100um: [i8; 3],
         /// Reserved.
         reserved2: u8,
         /// Accuracy of the mean.
         mean_acc_100um: u32,
-        /// Positions so far.
+        /// Number of positions.
         observations: u32,
         /// 1 when time and accuracy are as asked for.
         valid: u8,
-        /// 1 while it goes on.
+        /// 1 during the survey.
         active: u8,
         /// Reserved.
         reserved3: [u8; 2],
@@ -412,7 +412,7 @@ record! {
         cno_dbhz: u8,
         /// -90 to 90.
         elevation_deg: i8,
-        /// From north, clockwise.
+        /// Azimuth from north, clockwise.
         azimuth_deg: i16,
         /// Residual of the range.
         residual_dm: i16,
@@ -439,7 +439,7 @@ record! {
         quality: u8,
         /// Corrections: 0 none, 4 RTCM 3 with carrier phases, 5 RTCM 3 without.
         correction_source: u8,
-        /// Ionosphere: 0 none, 1 the satellites' model, 8 both frequencies.
+        /// Ionospheric correction: 0 none, 1 broadcast model, 8 two frequencies.
         ionosphere_model: u8,
         /// Bits 0-1 health (1 ok), 2 smoothed, 3 range used, 4 carrier used, 5 Doppler used, 6 range
         /// corrected, 7 carrier corrected, 8 Doppler corrected.
@@ -450,9 +450,9 @@ record! {
     /// One channel of [`NavSvinfo`].
     #[derive(Copy, Default, Serialize)]
     ChannelInfo: Le 12 {
-        /// 255 when none is assigned.
+        /// Number of the channel; 255 if none is assigned.
         channel: u8,
-        /// In the flat numbering: GPS 1-32, GLONASS 65-96.
+        /// Number of the satellite in the flat numbering: GPS 1-32, GLONASS 65-96.
         sv_id: u8,
         /// Bit 0 used, 2 orbit known, 3 ephemeris.
         flags: u8,
@@ -462,7 +462,7 @@ record! {
         cno_dbhz: u8,
         /// Degrees.
         elevation_deg: i8,
-        /// From north, clockwise.
+        /// Azimuth from north, clockwise.
         azimuth_deg: i16,
         /// Residual of the range.
         residual_cm: i32,
@@ -539,7 +539,7 @@ impl Record for NavSig {
     }
 }
 
-/// Channels, gone in generation 9.
+/// Channels; the message was removed in generation 9.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NavSvinfo {
     /// GPS time of week.

@@ -82,9 +82,9 @@ message! {
         reserved1: [u8; 3],
         /// GPS time of week.
         itow_ms: u32,
-        /// Since it was set to zero.
+        /// Distance since it was set to zero.
         distance_m: u32,
-        /// Since the receiver was made.
+        /// Distance since the receiver's production.
         total_distance_m: u32,
         /// Standard deviation.
         distance_std_m: u32,
@@ -100,7 +100,7 @@ message! {
         /// Reserved.
         reserved1: [u8; 10],
     }
-    /// Protection levels; none is valid without a solution that has them.
+    /// Protection levels; invalid without a solution that supports them.
     NavPl 0x01 0x62 52 {
         /// Version of the message, 1.
         version: u8,
@@ -151,17 +151,17 @@ record! {
         ephemeris: u8,
         /// Almanac: bits 0-4 usable for so many days, 5-7 source (1 the sky).
         almanac: u8,
-        /// Other orbits: bits 5-7 kind, 0 none.
+        /// Other orbits: bits 5-7 are their kind, 0 none.
         other: u8,
     }
-    /// Orbits that the receiver knows.
+    /// Orbits that the receiver has.
     #[derive(Default, Serialize)]
     NavOrb: Le {
         /// GPS time of week.
         itow_ms: u32,
         /// Version of the message, 1.
         version: u8,
-        /// How many satellites follow.
+        /// Number of satellites.
         count: u8,
         /// Reserved.
         reserved1: [u8; 2],
@@ -181,13 +181,13 @@ record! {
         system: i8,
         /// Bit 0 ranging, 1 corrections, 2 integrity, 3 test, 4 bad.
         service: u8,
-        /// How many satellites follow.
+        /// Number of satellites.
         count: u8,
         /// Bits 0-1 integrity used: 0 unknown, 1 not, 2 yes.
         status: u8,
         /// Reserved.
         reserved1: [u8; 2],
-        /// One block of each satellite.
+        /// One block for each satellite.
         satellites: Vec<[u8; 12]>,
     }
     /// Differential corrections.
@@ -199,15 +199,15 @@ record! {
         age_ms: i32,
         /// The base station.
         station: i16,
-        /// Its health.
+        /// Health of the station.
         health: i16,
-        /// How many satellites follow.
+        /// Number of satellites.
         count: u8,
-        /// 0 none, 1 PR and PRR corrections.
+        /// 0: none, 1: range and range-rate corrections.
         status: u8,
         /// Reserved.
         reserved1: [u8; 2],
-        /// One block of each satellite.
+        /// One block for each satellite.
         satellites: Vec<[u8; 12]>,
     }
     /// QZSS's corrections of the first band.
@@ -221,15 +221,15 @@ record! {
         reserved1: [u8; 3],
         /// Longitude and latitude of the monitoring station, 0.001 degrees.
         station_mdeg: [i32; 2],
-        /// Its code.
+        /// Code of the station.
         station: u8,
         /// Satellite of the corrections.
         sv_id: u8,
         /// Bit 0 station available, 1 satellite available, 2 test mode.
         flags: u8,
-        /// How many satellites follow.
+        /// Number of satellites.
         count: u8,
-        /// One block of each satellite.
+        /// One block for each satellite.
         satellites: Vec<[u8; 8]>,
     }
     /// State of one fence.
@@ -249,7 +249,7 @@ record! {
         version: u8,
         /// 0 off, 1 on.
         status: u8,
-        /// How many fences follow.
+        /// Number of fences.
         count: u8,
         /// 0 unknown, 1 inside of one at least, 2 outside of all.
         combined: u8,

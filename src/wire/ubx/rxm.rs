@@ -7,7 +7,7 @@ use crate::ParseError;
 use crate::record::{Reader, Record, put_le, record};
 
 message! {
-    /// An RTCM message came in, version 2.
+    /// Reports a received RTCM message, version 2.
     RxmRtcm 0x02 0x32 8 {
         /// Version of the message, 2.
         version: u8,
@@ -17,10 +17,10 @@ message! {
         sub_type: u16,
         /// The base station.
         station: u16,
-        /// RTCM's number of it.
+        /// RTCM's number of the message.
         message: u16,
     }
-    /// A message with corrections came in, version 1.
+    /// Reports a received correction message, version 1.
     RxmCor 0x02 0x34 12 {
         /// Version of the message, 1.
         version: u8,
@@ -31,9 +31,9 @@ message! {
         /// Bits 0-4 protocol (1 RTCM 3), 5-6 errors (1 none), 7-8 used (1 not, 2 yes), 9-24 station,
         /// 25 number valid, 26 sub type valid, 27 input handled, 28-29 encrypted (1 not), 30-31 decrypted.
         status: u32,
-        /// Its number.
+        /// Number of the message.
         message: u16,
-        /// Its sub type.
+        /// Sub type of the message.
         sub_type: u16,
     }
 }
@@ -46,7 +46,7 @@ record! {
         pseudorange_m: f64,
         /// Carrier phase.
         carrier_cycles: f64,
-        /// Doppler, positive when the satellite comes closer.
+        /// Doppler, positive while the satellite approaches.
         doppler_hz: f32,
         /// System as in [`super::nav::SatInfo`].
         gnss_id: u8,
@@ -129,13 +129,13 @@ pub struct RxmSfrbx {
     pub sig_id: u8,
     /// GLONASS: frequency slot plus 7.
     pub freq_id: u8,
-    /// The channel that received it.
+    /// Channel of the signal.
     pub channel: u8,
     /// Version of the message, 2.
     pub version: u8,
     /// Reserved.
     pub reserved1: u8,
-    /// Its words; at most 255.
+    /// Words of the subframe; at most 255.
     pub words: Vec<u32>,
 }
 

@@ -1,8 +1,8 @@
 //! VectorNav's binary output packets: a layout the host chose, field by field.
 //!
-//! `FA | groups | a mask of fields for each group | fields | CRC16`. Fields stand in the order of
-//! their groups and bits, least significant byte first; the CRC is most significant byte first and
-//! covers everything after `FA`. Source: VectorNav's programming library 1.2.
+//! `FA | groups | a mask of fields for each group | fields | CRC16`. Fields are in the order of their groups
+//! and bits, least significant byte first. The CRC is most significant byte first and covers all bytes after
+//! `FA`. Source: VectorNav's programming library 1.2.
 
 use crate::ParseError;
 use crate::checksum::crc16_xmodem;
@@ -36,11 +36,11 @@ pub enum Group {
 }
 
 impl Group {
-    /// In the order of their bits.
+    /// All groups in the order of their bits.
     pub const ALL: [Self; GROUPS] =
         [Self::Common, Self::Time, Self::Imu, Self::Gps1, Self::Attitude, Self::Ins, Self::Gps2];
 
-    /// The length of each field, by its bit.
+    /// Length of each field, by its bit.
     pub fn field_lengths(self) -> &'static [usize] {
         match self {
             Self::Common => &[8, 8, 8, 12, 16, 12, 24, 12, 12, 24, 20, 28, 2, 4, 8],
@@ -61,7 +61,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout with these masks.
+    /// A layout with these masks.
     ///
     /// # Errors
     /// A bit without a field, no field at all, or a packet longer than [`MAX_LEN`].
@@ -88,7 +88,7 @@ impl Layout {
         (0..GROUPS).filter(|g| self.masks[*g] != 0).fold(0, |byte, g| byte | 1 << g)
     }
 
-    /// Group, bit and length of each field, in their order.
+    /// Group, bit and length of each field, in order.
     pub fn fields(&self) -> impl Iterator<Item = (Group, u8, usize)> + '_ {
         Group::ALL.into_iter().zip(self.masks).flat_map(|(group, mask)| {
             let lengths = group.field_lengths().iter().enumerate();
@@ -133,12 +133,12 @@ impl Layout {
 pub struct BinaryPacket {
     /// The packet's fields.
     pub layout: Layout,
-    /// Their bytes.
+    /// Bytes of the fields.
     pub payload: Vec<u8>,
 }
 
 impl BinaryPacket {
-    /// A packet whose fields `write` appends, one after the other.
+    /// A packet whose fields `write` appends, in order.
     ///
     /// # Panics
     /// When `write` does not append as many bytes as the field has.

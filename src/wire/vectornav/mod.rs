@@ -1,9 +1,9 @@
 //! VectorNav's text lines, `$VNRRG,01*72`, and the stream they share with
 //! [binary packets](binary).
 //!
-//! Lines look like NMEA 0183. Their checksum is the exclusive or of the bytes between `$` and `*`
-//! in two hex digits, or a CRC16 in four if the unit was told so; `XX` asks not to check. Source:
-//! VectorNav's programming library 1.2, the ROS drivers built on it.
+//! Lines resemble NMEA 0183. Their checksum is the exclusive or of the bytes between `$` and `*` in two hex
+//! digits, or a CRC16 in four if the unit is configured so; `XX` means no check. Sources: VectorNav's
+//! programming library 1.2, and the ROS drivers based on it.
 
 pub mod binary;
 
@@ -30,7 +30,7 @@ pub mod error {
     pub const INSUFFICIENT_BAUD_RATE: u8 = 0x0c;
 }
 
-/// How lines are checked.
+/// Checksum of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checksum {
     /// Two hex digits.
@@ -38,11 +38,11 @@ pub enum Checksum {
     Xor,
     /// Four hex digits.
     Crc16,
-    /// `XX` or `XXXX`: not at all.
+    /// `XX` or `XXXX`: no check.
     Ignored,
 }
 
-/// A line as it stands in the stream; its checksum may be wrong.
+/// A line of the stream; its checksum may be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Between `$` and `*`: `VNRRG,01`.
@@ -65,7 +65,7 @@ impl Line {
         Self { body, sum, has_return: true }
     }
 
-    /// How the line is checked; `None` when that fails.
+    /// The line's checksum; `None` if it is wrong.
     pub fn checked(&self) -> Option<Checksum> {
         let sum = u16::from_str_radix(&self.sum, 16).ok();
         match self.sum.len() {
@@ -113,9 +113,9 @@ pub enum Format {
     Angle,
     /// Gauss, `+00.2100`.
     Magnetic,
-    /// m/s², `-09.810`.
+    /// Acceleration, m/s², `-09.810`.
     Acceleration,
-    /// rad/s, `+00.010000`.
+    /// Angular rate, rad/s, `+00.010000`.
     AngularRate,
     /// Parts of a quaternion, `+0.707107`.
     Quaternion,
@@ -123,7 +123,7 @@ pub enum Format {
     Seconds,
     /// Degrees C, `+35.5`.
     Temperature,
-    /// kPa, `+101.325`.
+    /// Pressure, kPa, `+101.325`.
     Pressure,
 }
 

@@ -1,8 +1,8 @@
 //! Velodyne's 1206-byte data packet; [`super::position`] has the other UDP payload.
 //!
-//! All numbers are little-endian and raw: a distance is in the model's unit (2 or 4 mm), not yet
-//! corrected by any calibration. Parsing keeps whatever a unit sent, so that the packets of every
-//! model and firmware survive; what looks wrong is told by [`DataPacket::check`].
+//! All numbers are little-endian and raw: a distance is in the model's unit (2 or 4 mm), without calibration.
+//! Parsing keeps all received values, so that the packets of every model and firmware are reproduced;
+//! [`DataPacket::check`] reports suspicious ones.
 //!
 //! Sources: HDL-64E S1, S2 and S3, HDL-32E, VLP-16, VLP-32C and VLS-128 user manuals; captures of
 //! real units. Doubts: the six last bytes of the HDL-64E S1, see
@@ -22,7 +22,7 @@ pub const SLOTS: usize = 32;
 pub const BLOCK_LEN: usize = 100;
 /// Length of a point, bytes.
 pub const POINT_LEN: usize = 3;
-/// Azimuths are below this, 0.01 degrees.
+/// Hundredths of a degree in one rotation.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
 /// Timestamps are below this: the microseconds of an hour.
 pub const HOUR_US: u32 = 3_600_000_000;
@@ -34,10 +34,10 @@ mod block {
     pub const AZIMUTH: Range<usize> = 2..4;
     pub const POINTS: Range<usize> = 4..super::BLOCK_LEN;
 }
-/// Where a data packet's blocks end and its last six bytes begin.
+/// Offset of the last six bytes, after the blocks.
 pub const TAIL: usize = BLOCKS * BLOCK_LEN;
 
-/// Where a data packet of all models but the HDL-64E S1 has its timestamp.
+/// Offset of the timestamp in data packets of all models but the HDL-64E S1.
 pub const TIMESTAMP: std::ops::Range<usize> = TAIL..TAIL + 4;
 
 /// The 32 lasers of a block, by its flag.
@@ -89,7 +89,7 @@ impl Bank {
 /// One point, raw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
-    /// In the model's unit; 0 is no return.
+    /// Distance in the model's unit; 0 without a return.
     pub distance: u16,
     /// Brightness, 0..=255. Real units send small values with a zero distance too.
     pub intensity: u8,
@@ -110,7 +110,7 @@ pub fn blocks_mut(packet: &mut [u8; DATA_PACKET_LEN]) -> &mut [[u8; BLOCK_LEN]] 
     packet.as_chunks_mut().0
 }
 
-/// Writes what a block begins with and gives the room for its points: [`SLOTS`] of them.
+/// Writes the header of a block; returns the room for its points: [`SLOTS`] of them.
 #[inline]
 pub fn begin_block(
     block: &mut [u8; BLOCK_LEN],
@@ -157,7 +157,7 @@ impl Block {
 /// The payload sent to UDP port 2368.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataPacket {
-    /// In the order of the wire.
+    /// Blocks in the order of the wire.
     pub blocks: [Block; BLOCKS],
     /// The last six bytes. All models but the HDL-64E S1: see [`DataPacket::timestamp_us`] and
     /// [`DataPacket::status_bytes`]; the S1's six are free of a timestamp.
@@ -184,7 +184,7 @@ impl DataPacket {
         [self.tail[4], self.tail[5]]
     }
 
-    /// Writes all of `out`.
+    /// Writes the packet to `out`.
     pub fn emit(&self, out: &mut [u8; DATA_PACKET_LEN]) {
         for (block, out) in self.blocks.iter().zip(blocks_mut(out)) {
             block.emit(out);
@@ -203,10 +203,10 @@ impl DataPacket {
         Ok(packet)
     }
 
-    /// What this packet alone tells about who sent it; `None` if nothing fits.
+    /// Model of the sender, as far as this packet alone shows it; `None` if nothing fits.
     ///
-    /// A single packet of an HDL-64E S1 that holds only upper blocks, or one of a rare mode, may
-    /// leave this open or, once in a while, look like another model: judge over several packets.
+    /// A single packet of an HDL-64E S1 with only upper blocks, or a packet of a rare mode, may be ambiguous
+    /// or, rarely, look like another model: decide over several packets.
     pub fn model(&self) -> Option<Model> {
         let banks = self.blocks.map(|block| Bank::from_flag(block.flag));
         if banks.iter().any(|bank| matches!(bank, Some(Bank::Third | Bank::Fourth))) {
@@ -223,9 +223,9 @@ impl DataPacket {
         Model::from_product_id(product)
     }
 
-    /// Whether all blocks come in pairs of equal azimuth, as two returns of one firing do.
+    /// Whether all blocks are pairs of equal azimuth, which two returns of one firing have.
     ///
-    /// HDL-64E: firings are pairs of blocks anyway, so equal fours are asked for.
+    /// HDL-64E: firings are pairs of blocks in any case, so groups of four equal azimuths are required.
     pub fn is_dual_return(&self) -> bool {
         match self.model() {
             Some(Model::Hdl64e) => {
@@ -236,7 +236,7 @@ impl DataPacket {
         }
     }
 
-    /// What no unit sends, in the order of the wire; empty for a packet as it should be.
+    /// Values that no unit sends, in the order of the wire; empty for a correct packet.
     pub fn check(&self) -> Vec<Issue> {
         let model = self.model();
         let mut issues = Vec::new();
@@ -270,14 +270,14 @@ pub enum Issue {
     UnknownFlag {
         /// Index of the block.
         block: usize,
-        /// Its flag.
+        /// Flag of the block.
         flag: u16,
     },
-    /// An azimuth of a full turn or more.
+    /// An azimuth of a full rotation or more.
     AzimuthTooLarge {
         /// Index of the block.
         block: usize,
-        /// Its azimuth, 0.01 degrees.
+        /// Azimuth of the block, 0.01 degrees.
         azimuth_centideg: u16,
     },
     /// A timestamp of an hour or more.
@@ -370,18 +370,18 @@ impl Model {
     }
 }
 
-/// Which echoes a packet reports, told by byte 1204 of all models but the HDL-64E.
+/// Echoes in a packet, from byte 1204 of all models but the HDL-64E.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnMode {
     /// The brightest.
     Strongest,
     /// The farthest.
     Last,
-    /// Both.
+    /// Both echoes.
     Dual,
     /// Three, VLS-128.
     Triple,
-    /// Both with confidence, VLS-128.
+    /// Both echoes with confidence, VLS-128.
     DualWithConfidence,
 }
 
@@ -409,7 +409,7 @@ impl ReturnMode {
         }
     }
 
-    /// The mode in lower-case words.
+    /// Name of the mode in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             ReturnMode::Strongest => "strongest",

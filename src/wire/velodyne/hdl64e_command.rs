@@ -1,8 +1,7 @@
-//! The commands an HDL-64E takes on its serial line: `#HDL`, a word, digits, `$`.
+//! Commands of an HDL-64E on its serial line: `#HDL`, a word, digits, `$`.
 //!
-//! Sources: HDL-64E S2 and S3 manuals, public controllers of the S1 (`#HDLRPM600$`) and
-//! installation guides (`#HDLIPA192168020013192168020255$`). Words that no source at hand confirms
-//! are data, [`CommandWords`].
+//! Sources: HDL-64E S2 and S3 manuals, public controllers of the S1 (`#HDLRPM600$`) and installation guides
+//! (`#HDLIPA192168020013192168020255$`). Unconfirmed words are data of the profile, [`CommandWords`].
 
 use core::net::Ipv4Addr;
 
@@ -12,25 +11,25 @@ use crate::framer::{Framing, NoFrame, require};
 const BEGINNING: &str = "#HDL";
 /// End of every command.
 const END: u8 = b'$';
-/// No command is longer.
+/// Longest command, bytes.
 const LONGEST: usize = 64;
 
-/// Words that differ between firmwares; an empty one is a command that there is not.
+/// Words that differ between firmwares; an empty word: the command does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandWords {
     /// Digits of a speed.
     pub rpm_digits: usize,
     /// A speed that is not stored, `RPN`.
     pub unstored_rpm: String,
-    /// The view: three digits each for its first and last degree, `FOV`.
+    /// Sets the sector: three digits each for first and last degree, `FOV`.
     pub view: String,
-    /// The addresses: twelve digits each for its own and its host's, `IPA`.
+    /// Sets the addresses: twelve digits each for unit and host, `IPA`.
     pub addresses: String,
     /// The strongest return.
     pub strongest: String,
     /// The last.
     pub last: String,
-    /// Both.
+    /// Selects both returns.
     pub dual: String,
     /// The laser power: a digit 0 to 7, or 8 for the unit's own choice.
     pub power: String,
@@ -39,9 +38,9 @@ pub struct CommandWords {
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Turn at this speed.
+    /// Sets the rotation rate.
     Rpm(u32),
-    /// Fire between these degrees, 0..=360.
+    /// Sets the sector in which lasers fire, degrees, 0..=360.
     View([u16; 2]),
     /// From the next power-on on, have the first address and send to the second.
     Addresses([Ipv4Addr; 2]),
@@ -49,7 +48,7 @@ pub enum Command {
     Strongest,
     /// Report the last return.
     Last,
-    /// Report both.
+    /// Selects both returns.
     Dual,
     /// Fixed laser power, 0..=7, or 8 for the unit's own choice.
     Power(u8),

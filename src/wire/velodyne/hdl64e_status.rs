@@ -1,10 +1,9 @@
 //! The status bytes of the HDL-64E: live values and the unit's calibration, two bytes a packet.
 //!
-//! S2 and S3 end each packet with a type and a value. Sixteen packets make a *cycle*: nine live
-//! values ([`LiveStatus`]), then seven bytes of a stream of 1820 ([`RollingStream`]), which holds
-//! the calibration of the 64 lasers and the unit's settings ([`StatusTable`]). 260 cycles, 4160
-//! packets, carry it once. [`StatusDecoder`] puts it together again. The S1 sends six bytes of
-//! another kind: [`S1Status`].
+//! S2 and S3 end each packet with a type and a value. Sixteen packets form a *cycle*: nine live values
+//! ([`LiveStatus`]), then seven bytes of a stream of 1820 ([`RollingStream`]), which contains the calibration
+//! of the 64 lasers and the unit's settings ([`StatusTable`]). 260 cycles, 4160 packets, carry it once;
+//! [`StatusDecoder`] reassembles it. The S1 sends six bytes of another kind: [`S1Status`].
 //!
 //! Sources: HDL-64E S2 manual (firmware 4.07), S3 manual (63-HDL64ES3), and the decoders of
 //! VeloView and velodyne-decoder, which agree. Doubts: the reserved bytes, kept as sent; the types of
@@ -24,13 +23,13 @@ const LIVE_TYPES: [u8; 9] = *b"HMSDNYGTV";
 const ROLLING_PER_CYCLE: usize = 7;
 /// Length of the rolling stream, bytes.
 pub const ROLLING_LEN: usize = 1820;
-/// Packets that carry the whole rolling stream once.
+/// Number of packets that carry the whole rolling stream once.
 pub const STREAM_PACKETS: u64 = (ROLLING_LEN / ROLLING_PER_CYCLE) as u64 * CYCLE_PACKETS;
 /// Lasers of the unit.
 pub const LASERS: usize = 64;
 /// Marker at the start of the stream.
 const MARKER: [u8; 5] = *b"UNIT#";
-/// What an S2 sends where an S3 has its CRC: the length of the stream.
+/// Value of an S2 in place of an S3's CRC: the length of the stream.
 const S2_CHECKSUM: u16 = ROLLING_LEN as u16;
 
 /// Offsets in the rolling stream.
@@ -62,9 +61,9 @@ pub enum StatusFormat {
     S3,
 }
 
-/// The types of the upper and the lower block threshold, which end the cycle that begins with
-/// `UNIT#`. One public decoder waits for types of their own, which go on downwards from those of the
-/// other settings (0xff to 0xf8); the others do not look at them.
+/// Types of the upper and the lower block threshold, which end the cycle that begins with `UNIT#`. One public
+/// decoder expects types that continue downwards from those of the other settings (0xff to 0xf8); the others
+/// ignore them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThresholdTypes {
     /// 0xf7 and 0xf6.
@@ -171,21 +170,21 @@ pub struct LaserRecord {
     pub rotational_centideg: i16,
     /// Added to the distance, far point, mm.
     pub distance_mm: i16,
-    /// The same at the near point of x, mm.
+    /// X correction at the near point of x, mm.
     pub distance_x_mm: i16,
-    /// The same at the near point of y, mm.
+    /// Y correction at the near point of y, mm.
     pub distance_y_mm: i16,
     /// Height of the laser's exit, mm.
     pub vertical_offset_mm: i16,
-    /// Sideways place of the laser's exit, mm.
+    /// Lateral position of the laser's exit, mm.
     pub horizontal_offset_mm: i16,
     /// Distance at which intensity needs no correction, mm.
     pub focal_distance_mm: i16,
     /// Strength of the intensity correction, 0.1.
     pub focal_slope_tenths: i16,
-    /// Intensities are clamped to this from below.
+    /// Lower limit of intensities.
     pub min_intensity: u8,
-    /// Intensities above this value become this value.
+    /// Upper limit of intensities.
     pub max_intensity: u8,
 }
 
@@ -253,7 +252,7 @@ pub struct StatusTable {
     pub life_time_hours: u16,
     /// The unit's address.
     pub source_ip: [u8; 4],
-    /// Where its packets go.
+    /// Destination of packets.
     pub destination_ip: [u8; 4],
     /// 0 strongest, 1 last, 2 both.
     pub return_mode: u8,
@@ -311,7 +310,7 @@ pub struct RollingStream {
 }
 
 impl RollingStream {
-    /// Encodes a table, checksum included. The thresholds have types of their own; see
+    /// Encodes a table with its checksum. The thresholds have their own types; see
     /// [`RollingStream::with_threshold_types`].
     pub fn emit(table: &StatusTable) -> Self {
         let mut bytes = Box::new([0; ROLLING_LEN]);
@@ -342,7 +341,7 @@ impl RollingStream {
         Self { format: table.format, threshold_types: ThresholdTypes::default(), bytes }
     }
 
-    /// The stream with these types of its thresholds.
+    /// The stream with these types for its thresholds.
     #[must_use]
     pub fn with_threshold_types(self, threshold_types: ThresholdTypes) -> Self {
         Self { threshold_types, ..self }
@@ -458,7 +457,7 @@ fn type_of(format: StatusFormat, threshold_types: ThresholdTypes, index: usize) 
     }
 }
 
-/// Whether an S3 has its warnings at `index`: the first byte behind each laser but the last.
+/// Whether an S3 has its warnings at `index`: the first byte after each laser but the last.
 fn is_warning(index: usize) -> bool {
     index < at::CALIBRATION_TIME
         && index
@@ -466,7 +465,7 @@ fn is_warning(index: usize) -> bool {
             .is_some_and(|past| past.is_multiple_of(at::LASER_STRIDE))
 }
 
-/// The place in the cycle, 0..16, that a type byte belongs to; `None` for an unknown type.
+/// Position in the cycle, 0..16, of a type byte; `None` for an unknown type.
 fn slot_of(kind: u8) -> Option<usize> {
     let rolling = match kind {
         b'1'..=b'7' => usize::from(kind - b'1'),
@@ -494,7 +493,7 @@ fn checksum_of(format: StatusFormat, bytes: &[u8; ROLLING_LEN]) -> u16 {
     }
 }
 
-/// The six last bytes of an HDL-64E S1's packet, which takes turns between two forms.
+/// The last six bytes of an HDL-64E S1's packet, which have two alternating forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum S1Status {
     /// Ends in `DegC`.
@@ -506,7 +505,7 @@ pub enum S1Status {
     },
     /// Any other value.
     Version {
-        /// Not used.
+        /// Unused.
         padding: [u8; 2],
         /// Counts.
         counter: u16,

@@ -1,5 +1,5 @@
-//! What Velodyne lidars send and take: data and position packets, the status bytes of the HDL-64E
-//! and the commands on its serial line.
+//! Formats of Velodyne lidars: data and position packets, the status bytes of the HDL-64E, and the commands
+//! on its serial line.
 //!
 //! Each module names its sources.
 

@@ -1,8 +1,7 @@
-//! Velodyne's 512-byte position packet, the UDP payload beside the data packet
-//! ([`super::DataPacket`]): a receiver's sentence, the state of its pulse, temperatures and, of an
-//! HDL-32E, inertial units.
+//! Velodyne's 512-byte position packet, a second UDP payload beside the data packet ([`super::DataPacket`]):
+//! sentence and pulse state of a GNSS receiver, temperatures and, for an HDL-32E, inertial sensors.
 //!
-//! All numbers are little-endian. Parsing keeps whatever a unit sent.
+//! All numbers are little-endian. Parsing keeps all received values.
 //!
 //! Sources: HDL-32E, VLP-16 and VLP-32C user manuals; captures of real units.
 
@@ -26,10 +25,10 @@ mod at {
     pub const NMEA: Range<usize> = 206..512;
 }
 
-/// Words of one inertial unit of an HDL-32E; other models send zeros.
+/// Words of one inertial sensor of an HDL-32E; other models send zeros.
 ///
-/// Of each, the low twelve bits are a two's complement value and the high four say which it is:
-/// 0, 1, 2, 3 in the order of the fields.
+/// The low twelve bits of each word are a two's complement value; the high four are its index: 0, 1, 2, 3 in
+/// the order of the fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImuWords {
     /// Angular rate, 0.09766 deg/s.
@@ -52,13 +51,13 @@ impl ImuWords {
 /// Whether a position packet's pulse-per-second input is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PpsStatus {
-    /// No pulses.
+    /// There are no pulses.
     Absent,
     /// Locking on.
     Synchronizing,
     /// Locked.
     Locked,
-    /// Pulses that do not make sense.
+    /// Pulses are irregular.
     Error,
 }
 
@@ -98,7 +97,7 @@ impl PpsStatus {
 /// The payload sent to UDP port 8308.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PositionPacket {
-    /// Zero in all models.
+    /// Zeros in all models.
     pub lead: [u8; 14],
     /// Inertial units, HDL-32E only.
     pub imu: [ImuWords; 3],
@@ -135,12 +134,12 @@ impl Default for PositionPacket {
 }
 
 impl PositionPacket {
-    /// What [`PositionPacket::pps`] says; `None` for a value of no firmware.
+    /// Meaning of [`PositionPacket::pps`]; `None` for an unknown value.
     pub const fn pps_status(&self) -> Option<PpsStatus> {
         PpsStatus::from_byte(self.pps)
     }
 
-    /// The NMEA sentence without its line end; `None` if there is none or it is not ASCII.
+    /// The NMEA sentence without its line end; `None` if it is empty or not ASCII.
     pub fn nmea(&self) -> Option<&str> {
         let text = self.nmea_area.split(|byte| *byte == 0).next()?;
         let text = std::str::from_utf8(text).ok().filter(|text| text.is_ascii())?;
@@ -148,8 +147,8 @@ impl PositionPacket {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Puts a sentence, its `\r\n` included, into the NMEA area and zeros behind it. Refuses one
-    /// that does not fit.
+    /// Writes a sentence with its `\r\n` into the NMEA area, and zeros after it. Rejects a sentence that does
+    /// not fit.
     pub fn set_nmea(&mut self, sentence: &str) -> Result<(), ParseError> {
         let (need, got) = (self.nmea_area.len(), sentence.len());
         if got > need {
@@ -160,7 +159,7 @@ impl PositionPacket {
         Ok(())
     }
 
-    /// Writes all of `out`.
+    /// Writes the packet to `out`.
     pub fn emit(&self, out: &mut [u8; POSITION_PACKET_LEN]) {
         out[at::LEAD].copy_from_slice(&self.lead);
         for (imu, out) in self.imu.iter().zip(out[at::IMU].chunks_exact_mut(8)) {

@@ -1,5 +1,4 @@
-//! What newer firmware tells in a position packet's telemetry area: temperatures and the calibration
-//! of the converters.
+//! Telemetry of newer firmware in a position packet: temperatures, and the calibration of the converters.
 //!
 //! Source: VLP-32C manual, table 9-3; velodyne-decoder reads the same.
 
@@ -20,7 +19,7 @@ mod at {
 /// Why the converters were calibrated last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AdcCalibration {
-    /// Not yet.
+    /// No calibration yet.
     #[default]
     None,
     /// At power-on.
@@ -29,7 +28,7 @@ pub enum AdcCalibration {
     Manual,
     /// The temperature had changed.
     Temperature,
-    /// The time for it had come.
+    /// A periodic calibration.
     Periodic,
 }
 
@@ -37,7 +36,7 @@ impl AdcCalibration {
     const ALL: [Self; 5] =
         [Self::None, Self::PowerOn, Self::Manual, Self::Temperature, Self::Periodic];
 
-    /// The reason in words.
+    /// Name of the reason.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -49,7 +48,7 @@ impl AdcCalibration {
     }
 }
 
-/// The fields of the area; all else in it is zero.
+/// Fields of the area; all other bytes are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
     /// Degrees C.
@@ -58,13 +57,13 @@ pub struct Telemetry {
     pub bottom_board_c: u8,
     /// Temperature of the last calibration, degrees C.
     pub calibrated_at_c: u8,
-    /// Since then, degrees C.
+    /// Temperature change since the calibration, degrees C.
     pub change_since_calibration_c: i16,
-    /// Since then, seconds.
+    /// Time since the calibration, seconds.
     pub since_calibration_s: u32,
-    /// Why it was made.
+    /// Reason of the calibration.
     pub calibration: AdcCalibration,
-    /// Bit 0 it runs, bit 1 the temperature asks for one, bit 2 the time does.
+    /// Bit 0: calibration runs; bit 1: requested by the temperature; bit 2: requested by the time.
     pub flags: u8,
 }
 
@@ -82,7 +81,7 @@ impl Telemetry {
         area
     }
 
-    /// Reads an area; `None` when it is all zeros, as in older firmware, or has an unknown reason.
+    /// Reads an area; `None` if it is all zeros, as in older firmware, or has an unknown reason.
     pub fn parse(area: &[u8; TELEMETRY_LEN]) -> Option<Self> {
         if area.iter().all(|byte| *byte == 0) {
             return None;

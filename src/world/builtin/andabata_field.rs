@@ -11,9 +11,9 @@
 //! -11, -18.6     the puddle, 3 m by 2 m, on the way to the first goal
 //! ```
 //!
-//! Ditches are 6 m long and 1.2 m wide at the top; their walls go down within 0.2 m. Rocks, trees and patches
-//! of grass stand at random places, clear of start, goals, origin, ditches, barrier, fence and puddle. The ground
-//! consists of cells of 0.2 m; below the puddle it is level.
+//! Ditches are 6 m long and 1.2 m wide at the top; their walls have a width of 0.2 m. Rocks, trees and
+//! patches of grass have random positions, clear of start, goals, origin, ditches, barrier, fence and puddle.
+//! The ground consists of cells of 0.2 m; below the puddle it is level.
 
 use std::f64::consts::{PI, TAU};
 
@@ -31,11 +31,11 @@ use crate::world::scene::{MaterialId, Mesh, Scene};
 
 /// Half of the field's side, metres.
 pub const HALF_SIZE_M: f64 = 25.0;
-/// Where a robot may start, World x and y, metres.
+/// Start position for a robot, World x and y, metres.
 pub const START_M: [f64; 2] = [-20.0, -20.0];
-/// Where it may be sent, one after the other, metres.
+/// Goals for a robot, in order, metres.
 pub const GOALS_M: [[f64; 2]; 3] = [[20.0, -14.0], [-20.0, 2.0], [18.0, 20.0]];
-/// Around here a robot may circle, metres.
+/// Centre of the circle that is free for a robot, metres.
 const LAP_M: [f64; 2] = [0.0, 0.0];
 /// South-western and north-eastern corners of the ditches at the top, metres: multiples of a cell.
 pub const DITCHES_M: [[[f64; 2]; 2]; 3] =
@@ -60,7 +60,7 @@ const MATT_PUDDLE_REFLECTANCE: f32 = 0.15;
 /// Cells along each side of the ground.
 const CELLS: u32 = 300;
 const CELL_M: f64 = 0.2;
-/// Around the puddle the ground gets level within this, metres.
+/// Distance around the puddle within which the ground becomes level, metres.
 const LEVEL_M: f64 = 2.0;
 /// Waves that form the relief.
 const WAVES: u32 = 8;
@@ -71,7 +71,7 @@ const ROCK_RINGS: u32 = 7;
 const ROCK_SIDES: u32 = 12;
 /// Room that rocks, trees and grass leave around start, goals and origin, metres.
 const CLEAR_OF_GOALS_M: f64 = 3.5;
-/// Places that are tried for a thing before it stands where it is crowded.
+/// Attempts to find a free position before an object is placed in a crowded one.
 const TRIES: u32 = 200;
 
 // Purposes of random streams; `planting` has the first five.
@@ -184,7 +184,7 @@ fn finished(mut mesh: Mesh, material: MaterialId) -> Mesh {
     mesh
 }
 
-/// A concrete wall in pieces of a metre, each as high above its ground.
+/// A concrete wall in pieces of one metre, all equally high above their ground.
 fn barrier(ground: &HeightGrid, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "barrier".into(), ..Mesh::default() };
     let [[west, south], [east, north]] = BARRIER_M;
@@ -281,7 +281,7 @@ struct Room {
 }
 
 impl Room {
-    /// A place for something of this radius, clear of everything if there is one.
+    /// A position for an object of this radius, free of all others if possible.
     fn find(&mut self, rng: &mut SplitMix64, radius_m: f64) -> DVec2 {
         let reach = HALF_SIZE_M - 1.0 - radius_m;
         let mut place = DVec2::ZERO;

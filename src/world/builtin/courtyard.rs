@@ -6,8 +6,8 @@
 //! 20 m        radius of the lane: no trunk within 3 m of it, no grass within 1 m
 //! ```
 //!
-//! One tree and one clump of grass are instanced with random yaw, scale and position. The ground's
-//! relief fades out before the walls, which stand on z = 0.
+//! One tree and one clump of grass are instanced with random yaw, scale and position. The ground's relief
+//! decreases to zero before the walls, which stand on z = 0.
 
 use std::f64::consts::{PI, TAU};
 
@@ -64,7 +64,7 @@ pub fn build(parameters: &CourtyardParameters) -> Scene {
     scene
 }
 
-/// Four walls that stand on z = 0, and half a metre below it.
+/// Four walls from half a metre below z = 0 upward.
 fn walls(material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "walls".into(), ..Mesh::default() };
     let (inner, outer) = (HALF_SIZE_M, HALF_SIZE_M + WALL_THICKNESS_M);

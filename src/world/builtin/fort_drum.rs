@@ -30,7 +30,7 @@ use crate::world::scene::{MaterialId, Mesh, Scene};
 pub const APRON_HALF_M: f64 = 20.0;
 /// South-western and north-eastern corners of the strips of plants, metres.
 pub const PLANTS_M: [[[f64; 2]; 2]; 2] = [[[1.0, 1.5], [2.5, 5.5]], [[1.0, -5.5], [2.5, -1.5]]];
-/// The same of the strip of grass.
+/// Corners of the strip of grass.
 pub const GRASS_M: [[f64; 2]; 2] = [[-7.0, -8.0], [-5.5, -4.0]];
 /// Middle of the boulder, metres; it is not turned.
 pub const BOULDER_M: [f64; 2] = [3.6, 0.0];
@@ -47,7 +47,7 @@ const CELLS: u32 = 240;
 const CELL_M: f64 = 0.25;
 /// Waves that form the roughness.
 const WAVES: u32 = 12;
-/// How deep things stand in the ground, metres.
+/// Depth of objects in the ground, metres.
 const IN_GROUND_M: f64 = 0.1;
 /// Grass is lower than this, metres; blades of the model are 0.25 to 0.5 m long.
 const GRASS_SCALE: [f64; 2] = [0.26, 0.34];

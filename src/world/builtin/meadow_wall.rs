@@ -99,7 +99,7 @@ fn parts(length_m: f64, spacing_m: f64) -> u32 {
     ((length_m / spacing_m - 1e-9).ceil() as u32).max(1)
 }
 
-/// Pose of a clump whose blades reach `reach` from its middle.
+/// Pose of a clump whose blades have the radius `reach`.
 fn clump_place(seed: u64, index: u64, half_m: f64, reach: f64) -> DAffine3 {
     let mut rng = random::stream(seed, GRASS_PLACE, index);
     let scale = uniform(&mut rng, 0.8, 1.2);

@@ -15,7 +15,7 @@ pub const LANE_TO_TRUNK_M: f64 = 3.0;
 /// Least distance between the lane and any part of a blade of grass, metres.
 pub const LANE_TO_GRASS_M: f64 = 1.0;
 
-/// Distance between trees where there is room, metres.
+/// Distance between trees, if there is room, metres.
 const TREE_SPACING_M: f64 = 5.0;
 
 // Purposes of random streams; the numbers are part of the seed.
@@ -49,7 +49,7 @@ pub(super) fn from_lane(p: DVec2) -> f64 {
     (p.length() - LANE_RADIUS_M).abs()
 }
 
-/// Where things grow: a square around the origin with a lane that is kept clear.
+/// Area of the plants: a square around the origin with a free lane.
 pub(super) struct Site<'a> {
     pub seed: u64,
     pub half_size_m: f64,
@@ -85,8 +85,8 @@ impl Site<'_> {
         DAffine3::from_mat3_translation(axes, place.extend(z))
     }
 
-    /// Poses of the trees: on the ground, clear of lane and walls, and apart from each other where
-    /// there is room.
+    /// Poses of the trees: on the ground, clear of lane and walls, and at a distance from each other if there
+    /// is room.
     pub fn tree_places(&self, trees: u32, reach: f64) -> Vec<DAffine3> {
         let mut taken: Vec<DVec2> = Vec::new();
         let mut places = Vec::new();

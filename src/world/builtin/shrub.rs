@@ -1,5 +1,5 @@
-//! The built-in `shrub`: a potted shrub at the origin, in the place of the one that Durst et al. 2011
-//! and Goodin et al. 2018 (section 3.4.3) scan, whose shape neither paper gives.
+//! The built-in `shrub`: a potted shrub at the origin. It stands for the one that Durst et al. 2011 and
+//! Goodin et al. 2018 (section 3.4.3) scan, whose shape neither paper gives.
 //!
 //! A stem runs from the pot to the top of the crown. The crown is an ellipsoid whose leaves are in
 //! the outer 15 % of its radius, so that a beam that passes them may meet the stem.

@@ -29,8 +29,8 @@ pub(super) fn loft(mesh: &mut Mesh, low: &[DVec3], high: &[DVec3]) {
     }
 }
 
-/// A regular prism that stands for a cylinder: its edges lie on the cylinder, the first one in the
-/// direction of x; from z = 0 up along z.
+/// A regular prism in place of a cylinder: its edges are on the cylinder, the first one in the direction of
+/// x; from z = 0 upward.
 pub(super) fn prism(
     name: &str,
     sides: u32,
@@ -103,8 +103,8 @@ pub(super) fn walls(
     mesh
 }
 
-/// The place `out_m` from the origin and `across_m` to the left of its middle on a side of a square:
-/// 0 is the east, the others follow counter-clockwise. World x and y.
+/// A point on a side of a square: `out_m` from the origin and `across_m` to the left of the side's middle.
+/// Side 0 is the east, the others follow counter-clockwise. World x and y.
 pub(super) fn on_side(side: u32, out_m: f64, across_m: f64) -> DVec2 {
     let [x, y] = match side % 4 {
         0 => [out_m, across_m],

@@ -29,7 +29,7 @@ const WINDOW_Z_M: [f64; 2] = [0.6, 2.6];
 const ROOM_BACK_M: f64 = 11.0;
 /// Middle of the puddle, metres.
 const PUDDLE_M: [f64; 2] = [8.0, 1.8];
-/// Place of the road sign: its middle and the length of its sides, metres.
+/// Position of the road sign: its middle and the length of its sides, metres.
 const SIGN_Y_M: f64 = -4.5;
 const SIGN_Z_M: f64 = 2.3;
 const SIGN_SIZE_M: f64 = 0.6;
@@ -191,7 +191,7 @@ impl Part {
         }
     }
 
-    /// Adds the mesh to `scene`, where it is.
+    /// Adds the mesh to `scene` without moving it.
     fn place(self, scene: &mut Scene) {
         let mesh = scene.meshes.len() as u32;
         scene.meshes.push(self.mesh);

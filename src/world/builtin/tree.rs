@@ -28,12 +28,12 @@ pub(super) const TRUNK_RADIUS_M: f64 = 0.16;
 const LEAF_AREA_M2: f64 = 75.0;
 /// Shortest and longest leaf, metres.
 const LEAF_LENGTH_M: [f64; 2] = [0.02, 0.35];
-/// 180 (3 - sqrt 5) degrees: consecutive leaves and branches shade each other least.
+/// 180 (3 - sqrt 5) degrees: with this angle, consecutive leaves and branches shade each other least.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
 
-/// One generation of wood.
+/// One level of branching.
 struct Generation {
-    /// Branches on each branch of the generation before.
+    /// Branches on each branch of the level before.
     children: usize,
     /// Number of sides of a prism.
     sides: usize,
@@ -120,7 +120,7 @@ struct Branch {
     start: DVec3,
     direction: DVec3,
     length: f64,
-    /// Radius at its start, metres.
+    /// Radius at the branch's start, metres.
     radius: f64,
 }
 
@@ -268,14 +268,14 @@ impl Grower<'_> {
     }
 }
 
-/// Length of a branch on the trunk, in tree heights, by its place from the lowest (0) to the
-/// highest (1): a round crown, widest below its middle.
+/// Length of a branch on the trunk, in tree heights, by its position from the lowest (0) to the highest (1):
+/// a round crown, widest below its middle.
 fn crown(place: f64) -> f64 {
     let from_widest = (place - 0.25) / 0.8;
     0.10 + 0.26 * (1.0 - from_widest * from_widest).max(0.0).sqrt()
 }
 
-/// Radius of a branch, metres, by the place along it.
+/// Radius of a branch, metres, by the position along it.
 fn taper(branch: &Branch, is_trunk: bool, along: f64) -> f64 {
     let slender = branch.radius * (1.0 - 0.88 * along);
     if is_trunk {
@@ -305,7 +305,7 @@ fn any_perpendicular(v: DVec3) -> DVec3 {
 enum LeafShape {
     /// A rhomb folded along its midrib.
     Folded,
-    /// As [`LeafShape::Folded`], with a curved midrib.
+    /// Like [`LeafShape::Folded`], with a curved midrib.
     Bowed,
     /// Two cross-sections, folded and curved.
     Curved,
@@ -315,7 +315,8 @@ enum LeafShape {
 const LEAF_AREA_PER_LENGTH2: f64 = 0.33;
 
 impl LeafShape {
-    /// Vertices of a leaf of length 1: along it, aside, and above its face. The first is where it grows.
+    /// Vertices of a leaf of length 1: coordinates along it, aside, and above its face. The first is its
+    /// base.
     fn vertices(self) -> &'static [[f64; 3]] {
         match self {
             Self::Folded => &[[0.0; 3], [1.0, 0.0, -0.12], [0.45, 0.32, 0.08], [0.45, -0.32, 0.08]],
@@ -356,7 +357,8 @@ impl LeafShape {
         }
     }
 
-    /// Adds leaves, each where `place` tells: on all processors, as large trees have half a million.
+    /// Adds leaves at the positions that `place` returns. Uses all processors, because large trees have half
+    /// a million leaves.
     fn add(self, mesh: &mut Mesh, leaves: Range<usize>, place: impl Fn(usize) -> Leaf + Sync) {
         let (vertices, triangles) = (self.vertices(), self.triangles());
         let base = mesh.positions.len();
@@ -377,12 +379,12 @@ impl LeafShape {
     }
 }
 
-/// A leaf in its place.
+/// A leaf with its pose.
 struct Leaf {
     root: DVec3,
-    /// Along it.
+    /// Direction along the leaf.
     axis: DVec3,
-    /// Where its upper side faces.
+    /// Direction that its upper side faces.
     face: DVec3,
     /// Metres.
     length: f64,

@@ -13,14 +13,15 @@ const STEP_NS: u64 = 1_000_000;
 const STEP_S: f64 = 1e-3;
 /// Steps that are remembered: far more than measuring is ever behind.
 const MOST_STEPS: usize = 120_000;
-/// Orders that wait; a host that gives more at once loses the oldest.
+/// Largest number of waiting commands; beyond it, the oldest is lost.
 const MOST_ORDERS: usize = 10_000;
 
-/// A joint with its motor. Set points of rate and angle hold from whole milliseconds on; between two of
-/// them the acceleration is constant, but for the last step to an angle.
+/// A joint with its motor. Set points of rate and angle take effect at whole milliseconds. Within a
+/// millisecond the acceleration is constant, except in the last step to an angle.
 ///
-/// To a rate the joint speeds up or brakes as hard as it may. To an angle its rate is the highest from
-/// which it can still stop there: a trapezoid over time. It stops before its limits by itself.
+/// Towards a set point of rate, the joint accelerates or brakes at its limit. Towards an angle, its rate is
+/// the highest from which it can still stop there: a trapezoid over time. It stops before its end stops by
+/// itself.
 #[derive(Debug)]
 pub(super) struct Commanded {
     start: f64,
@@ -32,7 +33,7 @@ pub(super) struct Commanded {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SetPoint {
     Rate(f64),
-    /// A position, and the highest rate on the way there.
+    /// A position, and the highest rate of the motion to it.
     Position(f64, f64),
 }
 
@@ -42,7 +43,7 @@ struct Plant {
     max_acceleration: f64,
     limits: [f64; 2],
     jam: Option<Jam>,
-    /// Commands by instant, then by the order in which they were given.
+    /// Commands by instant, then by order of arrival.
     orders: BTreeMap<(SimTime, u64), SetPoint>,
     set_point: SetPoint,
     /// At the last whole millisecond.
@@ -144,7 +145,7 @@ impl Commanded {
         (first, history.knots.range(skipped..).copied().collect())
     }
 
-    /// Takes what the joint of which this is a copy did from the `first`th millisecond on.
+    /// Applies the motion of the original of this copy, from the `first`th millisecond on.
     pub(super) fn repeat(&self, first: u64, knots: &[[f64; 2]]) {
         let next = {
             let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
@@ -159,8 +160,8 @@ impl Commanded {
         SimTime((history.first + history.knots.len() as u64 - 1) * STEP_NS)
     }
 
-    /// At a whole millisecond the acceleration is that of the step before it, so that an answer never
-    /// depends on how far the joint has been moved. Beyond what is known the joint is where it was last.
+    /// At a whole millisecond the acceleration is that of the step before it, so that a result never depends
+    /// on how far the joint has been integrated. Beyond the known motion the joint keeps its last position.
     pub(super) fn state(&self, t: SimTime) -> JointState {
         let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
         let whole = t.0 / STEP_NS;
@@ -190,7 +191,7 @@ impl Commanded {
 }
 
 impl Plant {
-    /// Goes on from `at` by a step; position and rate at its end.
+    /// Integrates one step from `at`; returns position and rate at its end.
     fn step(&mut self, at: SimTime) -> [f64; 2] {
         while let Some(order) = self.orders.first_entry().filter(|order| order.key().0 <= at) {
             self.set_point = order.remove();
@@ -237,8 +238,8 @@ impl Plant {
         [self.position, self.rate]
     }
 
-    /// The highest rate after a step that begins at `rate` from which it can stop within `left` of where
-    /// it is now.
+    /// The highest rate after a step that begins at `rate`, from which the joint can stop within the distance
+    /// `left`.
     fn stoppable(&self, left: f64, rate: f64) -> f64 {
         if left.is_infinite() {
             return f64::INFINITY;

@@ -1,4 +1,4 @@
-//! What turns or slides between the robot's body and its devices.
+//! Joints: parts that turn or slide between the robot's body and its devices.
 //!
 //! ```text
 //! position over time      motion.rs     constant rate, sine, table; held by a fault
@@ -8,15 +8,16 @@
 //!
 //! # Frames
 //!
-//! A joint stands at `parent_from_joint` on what carries it: the body, or what another joint moves. What
-//! it moves has its axes at position zero, and is turned about the joint's axis, right-handed, or shifted
-//! along it.
+//! A joint has the pose `parent_from_joint` on its parent: the body, or the moved part of another joint. Its
+//! moved part has the same axes at position zero, and is turned about the joint's axis, right-handed, or
+//! shifted along it.
 //!
 //! # Motion
 //!
-//! Positions, rates and accelerations are analytic functions of time, those of a joint that is commanded
-//! in pieces of a millisecond. [`Carrier::motion`] propagates them along the chain: with the origin `o` of
-//! a joint, its unit axis `u`, position `q` and what carries it turning at `w` with the change `a`,
+//! Positions, rates and accelerations are analytic functions of time; those of a commanded joint consist of
+//! pieces of a millisecond. [`Carrier::motion`] propagates them along the chain. With the origin `o` of a
+//! joint, its unit axis `u`, its position `q`, and a parent that turns at the rate `w` with the acceleration
+//! `a`,
 //!
 //! ```text
 //! turning:  w' = w + u dq                   a' = a + u ddq + w x u dq
@@ -40,15 +41,15 @@ use crate::world::actuation::{Actuation, Command};
 /// Position and motion of a joint at an instant: radians of one that turns, metres of one that slides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JointState {
-    /// Where it is.
+    /// Position of the joint.
     pub position: f64,
-    /// Its rate, by the second.
+    /// Rate of the joint, per second.
     pub rate: f64,
     /// The change of its rate, by the second squared.
     pub acceleration: f64,
 }
 
-/// The joints of a rig, in its order. May be asked from any thread.
+/// The joints of a rig, in its order. Any thread may query them.
 #[derive(Debug, Default)]
 pub struct Joints {
     all: Vec<Joint>,
@@ -71,7 +72,7 @@ enum Motion {
 }
 
 impl Joints {
-    /// The joints of `configs`, which hold as `jams` say: each with the place of its joint.
+    /// The joints of `configs`, with the faults `jams` that hold them, each with the index of its joint.
     pub fn new<'c>(
         configs: impl IntoIterator<Item = &'c JointConfig>,
         jams: &[(usize, Jam)],
@@ -97,12 +98,12 @@ impl Joints {
         Self { all: all.collect() }
     }
 
-    /// Whether there is none.
+    /// Whether there are no joints.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Where a joint is at `t`. One that is commanded stays where it is known to be last.
+    /// State of a joint at `t`. A commanded joint keeps its last known position.
     pub fn state(&self, joint: usize, t: SimTime) -> JointState {
         match &self.all[joint].motion {
             Motion::Scheduled(scheduled) => scheduled.state(t),
@@ -110,19 +111,19 @@ impl Joints {
         }
     }
 
-    /// The fault that holds a joint at `t` and the number of its window, if one does.
+    /// The fault that holds a joint at `t` and the number of its window, if any.
     pub fn jammed_by(&self, joint: usize, t: SimTime) -> Option<(usize, u64)> {
         let jam = self.all[joint].jam?;
         jam.schedule.window_at(t).map(|window| (jam.fault, window))
     }
 
-    /// Carrier for the things on `joint`.
+    /// Motion of the part that carries the devices on `joint`.
     pub fn carrier(&self, joint: usize) -> Carrier<'_> {
         Carrier { joints: self, joint }
     }
 
-    /// Takes an order for one of the joints; what is for the drive is left alone. It holds from the first
-    /// whole millisecond on that is not before `command.at`, nor before [`Joints::known_until`].
+    /// Takes a command for one of the joints; ignores commands for the drive. The command takes effect at the
+    /// first whole millisecond that is not before `command.at`, nor before [`Joints::known_until`].
     pub fn command(&self, command: Command) {
         let joint = match command.actuation {
             Actuation::JointRate { joint, .. } | Actuation::JointAngle { joint, .. } => joint,
@@ -133,7 +134,7 @@ impl Joints {
         }
     }
 
-    /// Puts what is commanded back to where it is at the first instant, at rest, and forgets all orders.
+    /// Resets commanded joints to their position at the first instant, at rest, and drops all commands.
     pub fn restart(&self) {
         self.commanded().for_each(Commanded::restart);
     }
@@ -148,14 +149,13 @@ impl Joints {
         self.commanded().map(Commanded::known_until).min().unwrap_or(SimTime(u64::MAX))
     }
 
-    /// What those that are commanded did from the `from`th millisecond on (or what is remembered), for a copy in
-    /// another process: one after the other position and rate at whole milliseconds, with the number of the
-    /// first.
+    /// Motion of the commanded joints from the `from`th millisecond on, as far as it is stored, for a copy in
+    /// another process: position and rate at whole milliseconds for each joint, with the number of the first.
     pub fn knots_from(&self, from: u64) -> Vec<(u64, Vec<[f64; 2]>)> {
         self.commanded().map(|joint| joint.knots_from(from)).collect()
     }
 
-    /// Does what the joints did of which these are a copy, as [`Joints::knots_from`] gave it.
+    /// Applies the motion of the original of these joints, from [`Joints::knots_from`].
     pub fn repeat(&self, knots: &[(u64, Vec<[f64; 2]>)]) {
         for (joint, (first, knots)) in self.commanded().zip(knots) {
             joint.repeat(*first, knots);
@@ -170,30 +170,30 @@ impl Joints {
     }
 }
 
-/// Motion of a joint, for what sits on it.
+/// Motion of the part that a joint moves, for devices on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Carrier<'a> {
     joints: &'a Joints,
     joint: usize,
 }
 
-/// Pose and motion of what a joint carries, relative to the robot's body and in its axes.
+/// Pose and motion of the part that a joint moves, relative to the robot's body and in its axes.
 #[derive(Clone, Copy, Debug)]
 pub struct CarrierMotion {
-    /// Where it is.
+    /// Pose.
     pub body_from_carrier: Transform<Body, Body>,
-    /// Velocity of its origin, m/s.
+    /// Velocity of the part's origin, m/s.
     pub velocity_m_s: DVec3,
-    /// Acceleration of its origin, m/s².
+    /// Acceleration of the part's origin, m/s².
     pub acceleration_m_s2: DVec3,
-    /// rad/s
+    /// Angular rate, rad/s.
     pub angular_rate_rad_s: DVec3,
-    /// rad/s²
+    /// Angular acceleration, rad/s².
     pub angular_acceleration_rad_s2: DVec3,
 }
 
 impl CarrierMotion {
-    /// The body itself.
+    /// The motion of the body relative to itself: none.
     const BODY: Self = Self {
         body_from_carrier: Transform::IDENTITY,
         velocity_m_s: DVec3::ZERO,
@@ -202,7 +202,7 @@ impl CarrierMotion {
         angular_acceleration_rad_s2: DVec3::ZERO,
     };
 
-    /// The same of a point of it, whose axes are turned as `carrier_from_point` says.
+    /// Motion of a point on the part, in axes that are turned by `carrier_from_point`.
     #[must_use]
     pub fn of_point<C>(&self, carrier_from_point: Transform<Body, C>) -> PointMotion<C> {
         let arm = self.body_from_carrier.direction(carrier_from_point.translation);
@@ -217,7 +217,7 @@ impl CarrierMotion {
         }
     }
 
-    /// Motion of a joint that stands on this one.
+    /// Motion of the part that a further joint on this one moves.
     fn moved(&self, joint: &Joint, state: &JointState) -> Self {
         let base = self.of_point(joint.parent_from_joint);
         let axis = base.body_from_point.direction(joint.axis);
@@ -255,18 +255,18 @@ impl CarrierMotion {
 /// Motion of a point that a joint carries, relative to the robot's body and in its axes.
 #[derive(Clone, Copy, Debug)]
 pub struct PointMotion<C> {
-    /// Where it is.
+    /// Pose of the point.
     pub body_from_point: Transform<Body, C>,
-    /// m/s
+    /// Velocity, m/s.
     pub velocity_m_s: DVec3,
-    /// m/s²
+    /// Acceleration, m/s².
     pub acceleration_m_s2: DVec3,
-    /// rad/s
+    /// Angular rate, rad/s.
     pub angular_rate_rad_s: DVec3,
 }
 
 impl Joint {
-    /// Motion of the joint, in its own axes.
+    /// Pose of the moved part at a position, in the joint's own axes.
     fn moved(&self, position: f64) -> Transform<Body, Body> {
         match self.kind {
             JointKind::Revolute => Transform::new(DVec3::ZERO, quat_about(self.axis, position)),
@@ -276,17 +276,17 @@ impl Joint {
 }
 
 impl Carrier<'_> {
-    /// The joint that carries it: its position and motion at `t`.
+    /// Position and motion of the carrying joint at `t`.
     pub fn state(&self, t: SimTime) -> JointState {
         self.joints.state(self.joint, t)
     }
 
-    /// As [`Joints::jammed_by`].
+    /// See [`Joints::jammed_by`].
     pub fn jammed_by(&self, t: SimTime) -> Option<(usize, u64)> {
         self.joints.jammed_by(self.joint, t)
     }
 
-    /// Where it is at `t`.
+    /// Pose at `t`.
     pub fn pose(&self, t: SimTime) -> Transform<Body, Body> {
         let joint = &self.joints.all[self.joint];
         let own = joint.parent_from_joint * joint.moved(self.state(t).position);
@@ -296,7 +296,7 @@ impl Carrier<'_> {
         }
     }
 
-    /// Where it is at `t`, and how it moves.
+    /// Pose and motion at `t`.
     pub fn motion(&self, t: SimTime) -> CarrierMotion {
         let joint = &self.joints.all[self.joint];
         let base = match joint.parent {

@@ -1,4 +1,4 @@
-//! Joints whose motion the rig says beforehand.
+//! Joints whose motion the rig defines.
 
 use std::f64::consts::TAU;
 
@@ -7,8 +7,8 @@ use crate::config::rig::joint_table::JointTable;
 use crate::config::rig::joints::{Jam, JointMotion};
 use crate::time::SimTime;
 
-/// A position over time. While a fault holds the joint its own time stands still: afterwards it goes on
-/// from where it was held.
+/// A position over time. While a fault holds the joint, its own time stands still; afterwards the motion
+/// continues from the held position.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduled {
     start: f64,
@@ -24,7 +24,7 @@ enum Curve {
 }
 
 impl Scheduled {
-    /// A motion about `start`. What is commanded stays there.
+    /// A motion about `start`. A commanded joint stays there.
     pub(super) fn new(start: f64, motion: &JointMotion, jam: Option<Jam>) -> Self {
         let curve = match motion {
             JointMotion::ConstantRate { rate } => Curve::Rate(*rate),
@@ -61,10 +61,11 @@ impl Scheduled {
     }
 }
 
-/// The own time of a joint that is held now and then, in seconds, with its pace and the change of that.
+/// The joint's own time, which stands still while a fault holds it, in seconds, with its first and second
+/// derivative.
 ///
-/// The pace falls to nothing from the opening of a window on, evenly, and rises again before it closes.
-/// In a window too short for that it falls and rises as far as there is time.
+/// The pace falls evenly to zero from the opening of a window, and rises again before it closes. In a window
+/// that is too short it falls and rises as far as there is time.
 fn own_time(jam: &Jam, t: SimTime) -> [f64; 3] {
     let schedule = &jam.schedule;
     let seconds = |ns: u64| ns as f64 * 1e-9;

@@ -60,7 +60,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Notes what a mesh is.
+    /// Sets the label of a mesh.
     pub fn label_mesh(&mut self, mesh: u32, label: &str) {
         if let Some(mesh) = self.scene.meshes.get_mut(mesh as usize) {
             mesh.label = Some(label.to_owned());
@@ -82,7 +82,7 @@ impl<'a> Assembly<'a> {
         self.warnings.add(place, oddity);
     }
 
-    /// Notes of [`Assembly::warn`], one line for each kind.
+    /// Texts of [`Assembly::warn`], one line for each kind.
     #[cfg(test)]
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.lines().collect()
@@ -104,7 +104,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// One channel of the image file at `path`, which must be there; read once however often it is
+    /// One channel of the image file at `path`, which must exist. A file is read once, however often it is
     /// named.
     pub fn texture(&mut self, path: &Path, channel: Channel, named_at: &Place) -> Option<Texture> {
         let key = (path.to_owned(), channel);
@@ -125,13 +125,13 @@ impl<'a> Assembly<'a> {
         texture
     }
 
-    /// The colours of the image file at `path`, which was read by [`Assembly::texture`]; `None` if they are not
-    /// wanted.
+    /// Colours of the image file at `path`, which [`Assembly::texture`] has read; `None` if they are not
+    /// requested.
     pub fn colour_map(&self, path: &Path) -> Option<ColourMap> {
         self.colours.get(path).cloned().flatten()
     }
 
-    /// The colours of an image; `None` if they are not wanted, or if there is no room for them.
+    /// Colours of an image; `None` if they are not requested, or if there is no room.
     pub fn colours_of(&mut self, image: &texture::Image, named_at: &Place) -> Option<ColourMap> {
         if !self.resolver.wants_colours() {
             return None;
@@ -140,8 +140,7 @@ impl<'a> Assembly<'a> {
         texture::colours(image)
     }
 
-    /// As [`Assembly::texture`], of an image that the scene can do without: if there is no such file,
-    /// `odd` says what is done instead.
+    /// Like [`Assembly::texture`], for an optional image: if the file does not exist, `odd` is the warning.
     pub fn texture_if_there(
         &mut self,
         path: &Path,
@@ -156,7 +155,7 @@ impl<'a> Assembly<'a> {
         self.texture(path, channel, named_at)
     }
 
-    /// Makes room for `count` more texels; `None` if a scene may not hold so many.
+    /// Reserves room for `count` more texels; `None` if that exceeds the limit of a scene.
     pub fn hold_texels(&mut self, count: usize, place: &Place) -> Option<()> {
         self.texels = self.texels.saturating_add(count);
         if self.texels > MAX_TEXELS {
@@ -168,8 +167,8 @@ impl<'a> Assembly<'a> {
         Some(())
     }
 
-    /// What the spectrum file at `path` says, which is read once; `None` after a warning if there is no such
-    /// file.
+    /// Values of the spectrum file at `path`, which is read once; `None` after a warning if the file does not
+    /// exist.
     pub fn spectrum(&mut self, path: &Path, named_at: &Place) -> Option<Spectral> {
         if let Some(&known) = self.spectra.get(path) {
             return known;
@@ -192,7 +191,8 @@ impl<'a> Assembly<'a> {
         spectral
     }
 
-    /// `value`, or the nearest that is possible with a warning, or `None` with one if it is not a number.
+    /// `value`, or the nearest permitted value with a warning, or `None` with a warning if it is not a
+    /// number.
     pub fn within(
         &mut self,
         key: &'static str,
@@ -210,8 +210,8 @@ impl<'a> Assembly<'a> {
         taken
     }
 
-    /// Gives `material` the finish that its name says, if that is a special one. `is_measured` says that its
-    /// reflectance comes from a spectrum. A texture on glass is taken for a picture of it.
+    /// Gives `material` the finish that its name indicates, if any. `is_measured` means that its reflectance
+    /// comes from a spectrum. A texture on glass counts as a picture of the glass.
     pub fn finish_by_name(material: &mut Material, is_textured: bool, is_measured: bool) {
         let named = materials::by_name(&material.name);
         match named.finish {
@@ -235,8 +235,8 @@ impl<'a> Assembly<'a> {
         (self.scene.materials.len() - 1) as MaterialId
     }
 
-    /// Adds a mesh whose indices have been checked, without its degenerate triangles. Faults are
-    /// recorded at `place`. `None` if the mesh is not usable.
+    /// Adds a mesh with valid indices, without its degenerate triangles. Faults are recorded at `place`.
+    /// `None` if the mesh is unusable.
     pub fn add_mesh(&mut self, mut mesh: Mesh, place: &Place) -> Option<u32> {
         let mut bounds = [DVec3::INFINITY, DVec3::NEG_INFINITY];
         for position in &mesh.positions {
@@ -261,7 +261,7 @@ impl<'a> Assembly<'a> {
         Some((self.scene.meshes.len() - 1) as u32)
     }
 
-    /// Reserves room for `count` more triangles or vertices; `None` if a scene may not hold so many.
+    /// Reserves room for `count` more triangles or vertices; `None` if that exceeds the limit of a scene.
     fn reserve(&mut self, count: usize, place: &Place) -> Option<()> {
         self.stored = self.stored.saturating_add(count);
         if self.stored > MAX_STORED {
@@ -316,8 +316,8 @@ impl<'a> Assembly<'a> {
         Ok(self.scene)
     }
 
-    /// Makes room for `count` more visible instances before they are made; `None` if a scene may not
-    /// hold so many.
+    /// Reserves room for `count` more visible instances before they are made; `None` if that exceeds the
+    /// limit of a scene.
     pub fn room_for(&mut self, count: u64, place: &Place) -> Option<()> {
         let count = count.saturating_add(self.scene.instances.len() as u64);
         let limit = MAX_INSTANCES as u64;
@@ -444,7 +444,7 @@ mod tests {
         assert_eq!(problem_of(far), Some(Problem::NoTriangles));
     }
 
-    /// A copy that is parked far out does not keep the others from being seen.
+    /// A copy at a far position does not prevent the others from being loaded.
     #[test]
     fn copies_far_out_are_left_out_with_one_warning() {
         let files = Memory::default();

@@ -1,4 +1,4 @@
-//! Faults of scene files, with their places.
+//! Faults of scene files, with their positions.
 
 use std::fmt;
 use std::io;
@@ -46,20 +46,20 @@ impl From<Fault> for SceneError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct Fault {
-    /// Where the fault is.
+    /// Position of the fault.
     pub place: Place,
     /// The problem.
     pub problem: Problem,
 }
 
 impl Fault {
-    /// `problem` at `place`.
+    /// A fault `problem` at `place`.
     pub fn new(place: Place, problem: Problem) -> Self {
         Self { place, problem }
     }
 }
 
-/// A place in a file, as exact as its format allows.
+/// A position in a file, as exact as its format permits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// File as named by the rig or by another file.
@@ -127,7 +127,7 @@ pub enum Problem {
     /// A file that is named does not exist.
     #[error("there is no file `{}`", .path.display())]
     MissingFile {
-        /// Where the file was expected.
+        /// Expected path of the file.
         path: PathBuf,
     },
     /// A file exists but cannot be read.
@@ -138,7 +138,7 @@ pub enum Problem {
         /// The operating system's message.
         reason: String,
     },
-    /// No loader knows the ending of the file's name.
+    /// No loader has this extension.
     #[error("is of no known scene format; known are MAVS .json, .gltf, .glb, .obj, .ply and .stl")]
     UnknownSuffix,
     /// The file breaks its format's rules.
@@ -196,7 +196,7 @@ pub enum Problem {
     /// The scene has no visible triangle.
     #[error("holds no triangle with an area; a lidar sees triangles only")]
     NoTriangles,
-    /// More than a loader accepts.
+    /// The number exceeds the loader's limit.
     #[error("{what}: {count}, but at most {limit} are allowed, so that a scene fits into memory")]
     TooMany {
         /// Name of the counted items.

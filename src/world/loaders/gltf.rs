@@ -12,9 +12,8 @@
 //! - `KHR_texture_transform` is applied. Textures repeat, whatever their sampler says.
 //! - Skins, morphs and animations stay at rest. Points, lines, lights and cameras are skipped.
 //!
-//! The `gltf` crate panics at some faults that its validation does not find. They are checked here
-//! first: short headers, positions and images that refer to nothing, empty or overlong accessors,
-//! loops and joins in the node tree.
+//! The `gltf` crate panics at some faults that its validation does not find. These are checked first: short
+//! headers, positions and images without data, empty or overlong accessors, loops and joins in the node tree.
 
 mod finish;
 mod images;
@@ -46,7 +45,7 @@ use crate::world::scene::{self, Finish, MaterialId, Mesh, Scene, Texture};
 /// Reads the glTF file `bytes`, called `file`: text, or binary by its first four bytes.
 ///
 /// # Errors
-/// Everything wrong with it and with the buffers and images it names.
+/// All errors in the file, and in the buffers and images that it names.
 pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene, SceneError> {
     let (document, blob) = open(bytes, file)?;
     let mut loader = Loader {
@@ -73,13 +72,13 @@ pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene
     loader.assembly.finish(file, true)
 }
 
-/// The digits of buffers and images that stand in the file itself, whether padded or not.
+/// Encoding of buffers and images within the file, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Extensions that do not change what a lidar sees, so that a file may require them.
+/// Extensions without effect on a lidar, which a file may therefore require.
 const HARMLESS_EXTENSIONS: [&str; 8] = [
     "KHR_lights_punctual",
     "KHR_materials_emissive_strength",
@@ -149,13 +148,13 @@ fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault>
     Ok((document, blob))
 }
 
-/// A material as a laser sees it, with its texture mapping.
+/// A material for a laser, with its texture mapping.
 #[derive(Clone, Copy)]
 struct Look {
     id: MaterialId,
     /// Whether it is fully transparent.
     invisible: bool,
-    /// `None` for a plain colour.
+    /// Texture; `None` for a plain colour.
     texture: Option<TextureUse>,
 }
 
@@ -171,7 +170,7 @@ struct TextureUse {
 struct Loader<'a> {
     document: &'a Document,
     file: &'a Path,
-    /// Shared where several name the same file.
+    /// Buffers; those from the same file are shared.
     buffers: Vec<Rc<[u8]>>,
     assembly: Assembly<'a>,
     /// The image that was decoded last.
@@ -222,7 +221,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The bytes of a `uri`: a data URI, or a file beside this one.
+    /// Bytes of a `uri`: a data URI, or a file in the same folder.
     fn resource(&mut self, uri: &str, place: &Place) -> Option<Vec<u8>> {
         if let Some(data) = uri.strip_prefix("data:") {
             // What comes before is the media type.
@@ -282,7 +281,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// A mesh with all its primitives, read once.
+    /// A mesh with all its primitives; each is read once.
     fn mesh(&mut self, mesh: &::gltf::Mesh<'a>) -> Option<u32> {
         if let Some(&known) = self.meshes.get(&mesh.index()) {
             return known;
@@ -397,7 +396,7 @@ impl<'a> Loader<'a> {
         self.items(accessor)
     }
 
-    /// Texture coordinates as a [`Mesh`] has them, whose v runs up.
+    /// Texture coordinates in the form of a [`Mesh`], whose v points up.
     fn texture_coordinates(
         &self,
         accessor: Accessor<'a>,
@@ -565,8 +564,8 @@ impl<'a> Loader<'a> {
         Look { id, invisible, texture }
     }
 
-    /// The material without textures: its finish by the parameters of the file, or by its name if they say
-    /// nothing of transmission.
+    /// The material without textures. Its finish follows the parameters of the file, or its name if the
+    /// parameters have no transmission.
     fn finished(
         &mut self,
         material: &Material<'a>,

@@ -1,6 +1,6 @@
-//! JSON in which every value knows its path, line and column.
+//! JSON values with their path, line and column.
 //!
-//! `serde_json` parses. Values stay slices of the text until they are used, which gives their place.
+//! `serde_json` parses. Values stay slices of the text until they are used, which gives their position.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -56,8 +56,8 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The place of the value. Columns beyond a few thousand are counted in bytes, because counting
-    /// characters would take too long in a large file that is a single line.
+    /// Position of the value. Columns beyond a few thousand are counted in bytes, because counting characters
+    /// would take too long in a large file with a single line.
     pub fn place(&self) -> Place {
         let document = self.document;
         let offset = self.text.as_ptr() as usize - document.text.as_ptr() as usize;
@@ -158,7 +158,7 @@ impl<'a> Object<'a> {
         Some(Node { document: self.node.document, text: raw.get(), path })
     }
 
-    /// The value at `key`, which must be there.
+    /// The value of the required key `key`.
     pub fn need(&self, key: &'static str, expected: &'static str) -> Result<Node<'a>, Fault> {
         self.get(key).ok_or_else(|| self.node.fault(Problem::MissingKey { key, expected }))
     }

@@ -36,7 +36,7 @@ use crate::world::scene::Scene;
 /// Reads the MAVS scene `bytes`, called `file`. `seed` determines random positions.
 ///
 /// # Errors
-/// Everything wrong with it and with the files it names.
+/// All errors in the file and in the files that it names.
 pub fn parse(
     bytes: &[u8],
     file: &Path,
@@ -58,7 +58,7 @@ pub fn parse(
     loader.assembly.finish(file, false)
 }
 
-/// The folders in which files are searched.
+/// Folders that are searched for files.
 struct Roots {
     /// Folder of the scene file.
     scene: PathBuf,
@@ -113,9 +113,9 @@ struct Loader<'a> {
     assembly: Assembly<'a>,
     /// Labels of mesh files, from the file of labels.
     labels: BTreeMap<String, String>,
-    /// Meshes read so far, by file and by the material file that replaces the mesh's own.
+    /// Meshes that were read, by file and by the material file that replaces the mesh's own.
     meshes: BTreeMap<(PathBuf, Option<String>), Option<u32>>,
-    /// Height field of the ground, once all of it is loaded.
+    /// Height field of the ground, once the ground is complete.
     terrain: Option<Terrain>,
 }
 
@@ -163,7 +163,7 @@ impl Loader<'_> {
         }
     }
 
-    /// A lidar does not need labels; a missing file, or one that is no list of them, gives a warning only.
+    /// A lidar does not need labels, so a missing or invalid file gives only a warning.
     fn labels(&mut self, node: &Node) -> Result<(), Fault> {
         let path = named(&self.roots.meshes, &node.string()?);
         if !self.assembly.resolver.exists(&path) {
@@ -229,7 +229,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Sums the random copies of all `Objects` before the first is made; `None` if they are too many.
+    /// Sums the random copies of all `Objects` before the first is made; `None` if the sum exceeds the limit.
     fn room_for_random(&mut self, scene: &Object) -> Option<()> {
         let Some(node) = scene.get("Objects") else { return Some(()) };
         let number = |entry: &Node| -> Option<u64> {
@@ -264,17 +264,17 @@ impl Loader<'_> {
         mesh
     }
 
-    /// Height of the ground, once all of it is loaded.
+    /// Height of the ground, once the ground is complete.
     fn height(&mut self, p: DVec2) -> Option<f64> {
         let scene = self.assembly.scene();
         self.terrain.get_or_insert_with(|| Terrain::new(scene)).height_m(p.x, p.y)
     }
 }
 
-/// A file of labels. It has their colours, too.
+/// A file with labels and their colours.
 #[derive(serde::Deserialize)]
 struct LabelFile {
-    /// A mesh's file and its label.
+    /// File and label of each mesh.
     #[serde(rename = "Labels", default)]
     labels: Vec<(String, String)>,
 }

@@ -8,17 +8,16 @@
 //! | `.ply` | ascii and binary, see [`ply`] | z | none: default grey |
 //! | `.stl` | ascii and binary, see [`stl`] | z | none: default grey |
 //!
-//! `docs/MATERIALS.md` says what becomes of each; where a file says nothing, the name does.
+//! `docs/MATERIALS.md` describes the treatment of each material; the name decides if a file has no data.
 //!
-//! Files are in metres and lie in World as they are, unless the rig turns, scales or moves them
-//! ([`crate::config::rig::placement`]). A MAVS scene names its ground; in all other formats everything is also
-//! ground.
+//! Files are in metres and in World coordinates, unless the rig turns, scales or moves them
+//! ([`crate::config::rig::placement`]). A MAVS scene names its ground; in all other formats every surface is
+//! also ground.
 //!
-//! A loader continues after a fault as far as it can, so that [`SceneError`] lists all faults at
-//! once. It trusts no count in a file before it has checked that the file is long enough, and never
-//! panics. What is odd but can be used gives one warning for each kind, with its first place and a count,
-//! see `oddity.rs`. Each format has a `parse` that takes bytes in memory and a [`Resolver`] for the files
-//! that they name.
+//! A loader continues after a fault as far as it can, so that [`SceneError`] lists all faults together. It
+//! checks each count in a file against the file's length, and never panics. Odd but usable data gives one
+//! warning for each kind, with its first position and a count, see `oddity.rs`. Each format has a `parse`
+//! that takes bytes in memory and a [`Resolver`] for the files that they name.
 
 pub(crate) mod error;
 pub mod gltf;
@@ -59,11 +58,11 @@ pub const MAX_TEXELS: usize = 1 << 30;
 /// Largest number of pixels of an image.
 pub const MAX_IMAGE_PIXELS: u64 = 1 << 26;
 
-/// Builds a built-in scene or loads a file; with `colours` its colour images as well.
+/// Builds a built-in scene, or loads a file and what it names from `files`.
 ///
 /// # Errors
-/// Everything that is wrong with the files, with its place.
-pub fn load(source: &SceneSource, colours: bool) -> Result<Scene, SceneError> {
+/// All errors in the files, with their positions.
+pub fn load(source: &SceneSource, files: &Disk) -> Result<Scene, SceneError> {
     match source {
         SceneSource::Courtyard(parameters) => Ok(builtin::courtyard::build(parameters)),
         SceneSource::Room(parameters) => Ok(builtin::room::build(parameters)),
@@ -75,11 +74,9 @@ pub fn load(source: &SceneSource, colours: bool) -> Result<Scene, SceneError> {
         SceneSource::Street(parameters) => Ok(builtin::street::build(parameters)),
         SceneSource::AndabataField(parameters) => Ok(builtin::andabata_field::build(parameters)),
         SceneSource::FortDrum(parameters) => Ok(builtin::fort_drum::build(parameters)),
-        SceneSource::File { path, seed, placement } => place(
-            load_file(path, *seed, &Disk { colours })?,
-            &placement.world_from_loaded(path),
-            path,
-        ),
+        SceneSource::File { path, seed, placement } => {
+            place(load_file(path, *seed, files)?, &placement.world_from_loaded(path), path)
+        }
     }
 }
 
@@ -104,7 +101,7 @@ fn place(mut scene: Scene, placement: &DAffine3, file: &Path) -> Result<Scene, S
 /// the random positions of a MAVS scene.
 ///
 /// # Errors
-/// As [`load`].
+/// See [`load`].
 pub fn load_file(path: &Path, seed: u64, resolver: &dyn Resolver) -> Result<Scene, SceneError> {
     let suffix = path.extension().and_then(|s| s.to_str()).unwrap_or_default().to_lowercase();
     let read = || {

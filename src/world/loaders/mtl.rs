@@ -1,6 +1,6 @@
 //! Material files (`.mtl`) of OBJ meshes, with the `Kd spectral` of MAVS.
 //!
-//! `tobj` could read them, but it refuses `Kd spectral`, panics at a `Kd` with fewer than three
+//! `tobj` could read material files, but it rejects `Kd spectral`, panics at a `Kd` with fewer than three
 //! numbers, and loses the line that names a texture.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::world::scene::{Finish, Material};
 /// The properties of one material that a lidar needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Statement {
-    /// From `newmtl`.
+    /// Name after `newmtl`.
     pub name: String,
     /// `Kd` as written, and where. Red counts for lasers.
     diffuse: Option<(Rgb, Place)>,
@@ -29,22 +29,22 @@ pub(super) struct Statement {
     diffuse_map: Option<(String, Place)>,
     /// File of `map_d`.
     opacity_map: Option<(String, Place)>,
-    /// The first option of a map, none of which is supported.
+    /// The first option of a map; options are not supported.
     option: Option<(String, Place)>,
-    /// What follows each of [`PROPERTIES`] that the material has, and where.
+    /// Value and position of each of [`PROPERTIES`] that the material has.
     properties: BTreeMap<&'static str, (String, Place)>,
-    /// The material file itself.
+    /// Path of the material file.
     file: PathBuf,
 }
 
-/// Statements that say what a surface does besides scattering light diffusely: the highlight's colour and
-/// exponent, how opaque the material is or how transparent, its refractive index, and how it is lit.
+/// Statements about reflection that is not diffuse: colour and exponent of the highlight, opacity or
+/// transparency, refractive index, and illumination model.
 const PROPERTIES: [&str; 6] = ["Ks", "Ns", "d", "Tr", "Ni", "illum"];
 
-/// `Ks` up to this is written for every surface, dull or not, by programs that know no better; it counts
-/// beside an `illum` that asks for reflections only.
+/// Largest `Ks` that some programs write for every surface, dull or not. It counts only if `illum` requests
+/// reflections.
 const USUAL_HIGHLIGHT: f32 = 0.5;
-/// From this on a material is opaque.
+/// Opacity from which a material counts as opaque.
 const OPAQUE: f32 = 0.99;
 
 /// The materials of a file, in its order. Statements that a lidar does not need are skipped.
@@ -153,8 +153,8 @@ impl Statement {
         material
     }
 
-    /// Sets what the surface does besides scattering light diffusely. Numbers that do not matter are not
-    /// read, because programs write impossible ones.
+    /// Sets the finish of the material. Numbers without effect are not read, because programs write
+    /// impossible ones.
     fn finish(&self, material: &mut Material, is_measured: bool, assembly: &mut Assembly) {
         let light = self.number("illum", 0.0..=10.0, "a whole number from 0 to 10", assembly);
         let light = light.map(|light| light as u8);
@@ -192,7 +192,7 @@ impl Statement {
         Assembly::finish_by_name(material, is_textured, is_measured);
     }
 
-    /// How opaque the material is, if it says so. A map of opacity says it texel by texel.
+    /// Opacity of the material, if it has any; a map has it for each texel.
     fn opacity(&self, assembly: &mut Assembly) -> Option<f32> {
         let dissolve = self.number("d", 0.0..=1.0, "a number from 0 to 1", assembly);
         let clear = self.number("Tr", 0.0..=1.0, "a number from 0 to 1", assembly);
@@ -209,7 +209,7 @@ impl Statement {
         dissolve.or(clear.filter(|&clear| clear < 1.0).map(|clear| 1.0 - clear))
     }
 
-    /// The first number of a property; `None` after a warning if it has none.
+    /// The first number of a property; `None` after a warning if there is no number.
     fn number(
         &self,
         property: &'static str,
@@ -231,8 +231,8 @@ impl Statement {
     }
 }
 
-/// The file of a spectrum: the first that exists in `spectra_folder`, `folder` and the folders above
-/// it, each with and without `spectra/`; if there is none, the path where it is expected.
+/// File of a spectrum: the first that exists in `spectra_folder`, `folder` and the folders above it, each
+/// with and without `spectra/`; otherwise the path where it is expected.
 pub(super) fn find_spectrum(
     resolver: &dyn Resolver,
     name: &str,
@@ -482,7 +482,7 @@ mod tests {
         );
     }
 
-    /// Other programs draw with such materials, so they are no reason to refuse a scene.
+    /// Other programs accept such materials, so they give warnings, not errors.
     #[test]
     fn missing_files_and_bright_colours_are_told_and_put_up_with() {
         let files = Memory::default();

@@ -4,9 +4,9 @@
 //! groups, lines and points are ignored. Triangles without a material, or with one that no file
 //! defines, get a plain one, see [`materials::by_name`].
 //!
-//! `tobj` builds the mesh. It reports no lines, overflows at negative indices that reach too far
-//! back, and copies the newest name for each group. Every statement is therefore checked here first,
-//! and only those that are valid and needed are passed on.
+//! `tobj` builds the mesh. It reports no lines, overflows at negative indices that reach too far back, and
+//! copies the newest name for each group. Every statement is therefore checked first, and only valid and
+//! needed statements are passed on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -22,10 +22,10 @@ use super::resolve::{Resolver, folder_of, named};
 use crate::world::materials;
 use crate::world::scene::{MaterialId, Mesh, Scene};
 
-/// Reads the OBJ file `bytes`, called `file`, placed once as it is.
+/// Reads the OBJ file `bytes`, named `file`, and places one unmoved instance.
 ///
 /// # Errors
-/// Everything wrong with it and with the material files, textures and spectra it names.
+/// All errors in the file, and in the material files, textures and spectra that it names.
 pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene, SceneError> {
     let mut assembly = Assembly::new(resolver);
     if let Some(mesh) = read(bytes, file, None, None, &mut assembly) {
@@ -89,7 +89,7 @@ pub(super) fn read(
     assembly.add_mesh(mesh, &Place::of(file))
 }
 
-/// The mesh alone, all of one material.
+/// Reads the mesh alone, with one material.
 pub(super) fn read_shape(bytes: &[u8], file: &Path, material: MaterialId) -> Result<Mesh, Fault> {
     let checked = check(&String::from_utf8_lossy(bytes), file)?;
     build(&checked.text, &vec![material; checked.materials.len()], file)
@@ -100,13 +100,12 @@ const UNNAMED: &str = "default";
 
 /// An OBJ file reduced to valid statements that are needed.
 struct Checked {
-    /// The statements for `tobj`. Materials are named by their index in `materials`. Every face has
-    /// positive indices of positions and texture coordinates; the first texture coordinate stands
-    /// for none.
+    /// Statements for `tobj`. Materials are named by their index in `materials`. Every face has positive
+    /// indices of positions and texture coordinates; the first texture coordinate means "none".
     text: String,
     /// Names in the order of first use by a face.
     materials: Vec<String>,
-    /// Material files, with the place that names them.
+    /// Material files, with the positions that name them.
     libraries: Vec<(String, Place)>,
 }
 
@@ -189,8 +188,8 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
     Ok(out)
 }
 
-/// Copies the first `count` numbers of a statement; fails with the invalid word. Texture
-/// coordinates may have a single number.
+/// Copies the first `count` numbers of a statement; fails with the invalid word. Texture coordinates may have
+/// a single number.
 fn write_numbers<'a>(
     out: &mut String,
     keyword: &str,

@@ -1,20 +1,20 @@
-//! What a loader puts up with: things that other programs load although they are odd.
+//! Oddities that a loader accepts, because other programs load them.
 
 use std::mem::discriminant;
 use std::path::PathBuf;
 
 use super::error::Place;
 
-/// Something odd, and what the loader does about it.
+/// An oddity, and its treatment.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Oddity {
-    /// A copy so far out that no sensor sees it, where some scenes put what they do not need.
+    /// A copy beyond the range of all sensors, where some scenes put unused objects.
     #[error("a copy at {value} m, beyond ±{} m, is left out", super::MAX_COORDINATE_M)]
     FarCopy {
-        /// Its farthest coordinate, metres.
+        /// Farthest coordinate of the copy, metres.
         value: f64,
     },
-    /// A colour that would reflect more light than falls on it, or less than none.
+    /// A colour with a reflectance above 1 or below 0.
     #[error("a diffuse colour of {value} is not within 0 to 1 and is taken as {taken}")]
     Colour {
         /// Value in the file.
@@ -25,7 +25,7 @@ pub enum Oddity {
     /// A number of a material that is not possible.
     #[error("`{key}` of {got} is not {allowed} and is {instead}")]
     Property {
-        /// Its name in the file.
+        /// Key of the colour in the file.
         key: &'static str,
         /// Text in the file.
         got: String,
@@ -48,34 +48,34 @@ pub enum Oddity {
         /// The nearest that is possible.
         taken: f64,
     },
-    /// A polygon around nothing.
+    /// A polygon without area.
     #[error("a polygon of {corners} points has no area: copies stand on its points and edges")]
     FlatPolygon {
-        /// Its corners.
+        /// Number of its corners.
         corners: usize,
     },
-    /// A material file is not there.
+    /// A missing material file.
     #[error("there is no file `{}`: its materials are plain", .path.display())]
     NoMaterials {
-        /// Where it was expected.
+        /// Expected path of the file.
         path: PathBuf,
     },
-    /// No file has a material.
+    /// A material that no file defines.
     #[error("no file defines the material `{name}`: it is plain")]
     NoMaterial {
-        /// Its name.
+        /// Name of the material.
         name: String,
     },
-    /// The image of a colour is not there.
+    /// A missing image of a colour.
     #[error("there is no file `{}`: the colour is plain", .path.display())]
     NoTexture {
-        /// Where it was expected.
+        /// Expected path of the image.
         path: PathBuf,
     },
     /// The image of an opacity mask is not there.
     #[error("there is no file `{}`: nothing shines through the material", .path.display())]
     NoMask {
-        /// Where it was expected.
+        /// Expected path of the file.
         path: PathBuf,
     },
     /// A map of a material has an option.
@@ -87,7 +87,7 @@ pub enum Oddity {
     /// Triangles that are lines or points.
     #[error("{count} triangles without area are left out")]
     FlatTriangles {
-        /// How many in this mesh.
+        /// Number in this mesh.
         count: usize,
     },
     /// Primitives of a glTF that are no triangles.
@@ -99,12 +99,12 @@ pub enum Oddity {
     /// A spectrum does not exist.
     #[error("there is no file `{}`: the reflectance is that of the colour", .path.display())]
     NoSpectrum {
-        /// Where it was expected.
+        /// Expected path of the file.
         path: PathBuf,
     },
 }
 
-/// One kind of oddity: the first of its kind, and how many there are.
+/// One kind of oddity: the first case and the number of cases.
 #[derive(Clone, Debug, PartialEq)]
 struct Warning {
     place: Place,
@@ -128,7 +128,7 @@ impl Warnings {
         }
     }
 
-    /// One line for each kind, in the order found.
+    /// One line for each kind, in the order of their first case.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         self.list.iter().map(|Warning { place, first, count }| match count {
             1 => format!("{place}: {first}"),

@@ -1,10 +1,9 @@
 //! PLY meshes, ascii and binary: positions and faces; z up, metres.
 //!
-//! Polygons are cut into triangle fans. PLY has no materials, so everything is default grey. Other
-//! elements and properties are skipped.
+//! Polygons are cut into triangle fans. PLY has no materials, so the default grey is used. Other elements and
+//! properties are ignored.
 //!
-//! The `ply-rs-bw` crate trusts the header's counts, so they are compared with the file's length
-//! first.
+//! The `ply-rs-bw` crate trusts the header's counts, so they are first compared with the file's length.
 
 use std::path::Path;
 
@@ -20,10 +19,10 @@ use super::resolve::Memory;
 use crate::world::materials;
 use crate::world::scene::{Mesh, Scene};
 
-/// Reads the PLY file `bytes`, called `file`, placed once as it is.
+/// Reads the PLY file `bytes`, named `file`, and places one unmoved instance.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of the error.
 pub fn parse(bytes: &[u8], file: &Path) -> Result<Scene, SceneError> {
     let no_files = Memory::default();
     let mut assembly = Assembly::new(&no_files);
@@ -95,7 +94,7 @@ fn read(bytes: &[u8], file: &Path) -> Result<Mesh, Fault> {
 /// Names for the list of a face's corners.
 const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];
 
-/// Whether the file can hold as many elements as its header says.
+/// Whether the file is long enough for the counts in its header.
 fn check_length(
     element: &ElementDef,
     encoding: Encoding,

@@ -11,13 +11,13 @@ pub trait Resolver {
     /// The whole file at `path`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`] if there is none, else why it cannot be read.
+    /// [`io::ErrorKind::NotFound`] for a missing file, else the error of reading.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
     /// Whether there is a file or folder at `path`.
     fn exists(&self, path: &Path) -> bool;
 
-    /// Whether colour images are wanted, which take four times the memory of those for lasers.
+    /// Whether colour images are requested, which take four times the memory of those for lasers.
     fn wants_colours(&self) -> bool {
         true
     }

@@ -8,12 +8,12 @@ use crate::world::colours::WAVES_UM;
 /// The wavelength of the lasers, micrometres.
 pub(super) const LASER_WAVELENGTH_UM: f64 = 0.905;
 
-/// A spectrum that begins above this says nothing of colours, micrometres.
+/// Wavelength above which a spectrum has no colours, micrometres.
 const VISIBLE_UM: f64 = 0.6;
 
-/// The reflectance at [`LASER_WAVELENGTH_UM`], and those that stand for red, green and blue if the file has visible
-/// light. They are not yet limited to 0..=1, interpolated linearly between the file's wavelengths, which may ascend or
-/// descend, and constant beyond them.
+/// The reflectance at [`LASER_WAVELENGTH_UM`], and those for red, green and blue if the file covers visible
+/// light. They are not yet limited to 0..=1. Between the file's wavelengths, which may ascend or descend,
+/// they are interpolated linearly; beyond them they are constant.
 pub(super) fn read(bytes: &[u8], file: &Path) -> Result<(f64, Option<[f64; 3]>), Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut laser = Sample::new(LASER_WAVELENGTH_UM);

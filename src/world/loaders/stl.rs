@@ -1,9 +1,8 @@
 //! STL meshes, ascii and binary; z up, metres.
 //!
-//! Normals are ignored, and corners at the same position are merged. STL has no materials, so
-//! everything is default grey. A file whose length matches the count in its binary header is binary
-//! even if it begins with `solid`, as many do. Ascii files may contain several solids and be written
-//! in upper or lower case.
+//! Normals are ignored, and corners at the same position are merged. STL has no materials, so the default
+//! grey is used. A file whose length matches the count in its binary header is binary even if it begins with
+//! `solid`, as many do. ASCII files may contain several solids, in upper or lower case.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -16,10 +15,10 @@ use super::resolve::Memory;
 use crate::world::materials;
 use crate::world::scene::{Mesh, Scene};
 
-/// Reads the STL file `bytes`, called `file`, placed once as it is.
+/// Reads the STL file `bytes`, named `file`, and places one unmoved instance.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of the error.
 pub fn parse(bytes: &[u8], file: &Path) -> Result<Scene, SceneError> {
     let no_files = Memory::default();
     let mut assembly = Assembly::new(&no_files);

@@ -32,13 +32,13 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Its pixels.
+    /// Number of pixels.
     pub fn pixels(&self) -> usize {
         self.width as usize * self.height as usize
     }
 }
 
-/// No valid image has more pixels per byte: deflate packs at most 1032 bytes into one, and a byte
+/// Largest number of pixels per byte of a valid image: deflate packs at most 1032 bytes into one, and a byte
 /// holds 8 pixels of one bit.
 const MAX_PIXELS_PER_BYTE: u64 = 8 * 1032;
 
@@ -268,7 +268,7 @@ pub(super) mod tests {
 
     /// Two pixels: red 200 opaque, red 100 transparent.
     pub(in super::super) const TWO_PIXELS: [u8; 8] = [200, 10, 20, 255, 100, 30, 40, 0];
-    /// The same without alpha.
+    /// The two pixels without alpha.
     pub(in super::super) const TWO_OPAQUE_PIXELS: [u8; 6] = [200, 10, 20, 100, 30, 40];
 
     /// A JPEG of eight by eight pixels of grey 77, by hand: one coefficient, (77 - 128) times 8, in

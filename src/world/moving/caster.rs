@@ -1,19 +1,19 @@
 //! Ray casting with moving objects.
 //!
-//! The scene's tree is never rebuilt. Each object has a tree of its own body, and a pulse is
-//! transformed into the body's frame with the object's pose at the pulse's firing time, so that a
-//! passing car is stretched or shortened as in a real scan (Elmquist et al. 2021, figure 5).
+//! The scene's tree is never rebuilt. Each object has its own tree. A pulse is transformed into the body's
+//! frame by the object's pose at the pulse's firing time, so that a passing car is stretched or shortened as
+//! in a real scan (Elmquist et al. 2021, figure 5).
 //!
-//! Poses are evaluated at whole milliseconds of the run and interpolated between, which at an
-//! acceleration of 10 m/s² is off by a micrometre. The grid does not depend on the call, so what a
-//! pulse sees depends on its firing time alone.
+//! Poses are computed at whole milliseconds of the run and interpolated; at an acceleration of 10 m/s² the
+//! error is a micrometre. The grid does not depend on the call, so the result of a pulse depends on its
+//! firing time alone.
 //!
 //! Cost: an object outside the cone around all pulses of a call costs two poses and a comparison a
 //! call. For other objects, each pulse is compared with the object's bounding ball, and only pulses
 //! that may hit it are transformed and traced (measured in `benches/RESULTS.md`).
 //!
-//! Of a static and a moving surface at the same range, the static one is seen; of two moving ones,
-//! the first in the rig.
+//! If a still and a moving surface have the same range, the still one is hit; of two moving ones, the first
+//! in the rig.
 
 use std::sync::Arc;
 
@@ -40,14 +40,14 @@ pub struct MovingCaster {
 }
 
 impl MovingCaster {
-    /// `still` has `instances` instances; each object gets one of the indices that follow.
+    /// `still` has `instances` instances; each object gets one of the next indices.
     pub fn new(still: Box<dyn RayCaster>, instances: usize, objects: Arc<[MovingObject]>) -> Self {
         Self { still, objects, first_instance: instances as u32 }
     }
 }
 
 impl RayCaster for MovingCaster {
-    /// Casts with all objects where they are at the start of the run.
+    /// Casts with all objects at their poses at the start of the run.
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
         self.cast_at(stencil, pulses, &vec![SimTime::ZERO; pulses.len()], hits);
     }
@@ -150,8 +150,8 @@ fn pose_at(object: &MovingObject, fired: SimTime) -> Transform<World, Body> {
     before.interpolate(&after, (fired.0 % SLICE_NS) as f64 / SLICE_NS as f64)
 }
 
-/// `pulse` in the frame of a body with this pose, and its hit there: the hit in World does not say which part of the
-/// body it is on, so that the ray is cast again.
+/// Casts `pulse` again in the frame of a body with this pose, because the hit in World does not name the hit
+/// part of the body.
 fn on_body(object: &MovingObject, pose: &Transform<World, Body>, pulse: &Pulse) -> (Pulse, Hit) {
     let pulse = in_body(pulse, pose, pulse.max_range_m);
     (pulse, finishes::first_hit(object.caster.as_ref(), pulse))
@@ -176,7 +176,7 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// `None` if there are no pulses.
+    /// Returns `None` if there are no pulses.
     fn new(stencil: &'a Stencil, pulses: &'a [Pulse], fired: &'a [SimTime]) -> Option<Self> {
         let first = pulses.first()?;
         let (earliest, latest) = (fired.iter().min()?, fired.iter().max()?);

@@ -1,4 +1,4 @@
-//! Moving objects: rigid bodies, each with a trajectory of its own.
+//! Moving objects: rigid bodies, each with its own trajectory.
 
 mod caster;
 
@@ -20,11 +20,11 @@ pub use caster::MovingCaster;
 
 /// A rigid body with a trajectory, ready for ray casting.
 pub struct MovingObject {
-    /// Its name in the rig.
+    /// Name of the object in the rig.
     pub name: String,
-    /// Its pose over time.
+    /// Trajectory of the object.
     pub trajectory: Trajectory,
-    /// Windows of time in which it exists; empty means always.
+    /// Time windows in which the object exists; empty: always.
     pub shown: Vec<Schedule>,
     /// Casts rays into its body, in the body's frame.
     caster: Arc<BvhCaster>,
@@ -33,16 +33,16 @@ pub struct MovingObject {
     radius_m: f64,
 }
 
-/// Why an object cannot be made.
+/// Error in creating an object.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
-    /// Its mesh cannot be loaded.
+    /// The mesh cannot be loaded.
     #[error(transparent)]
     Body(#[from] SceneError),
-    /// No tree can be built of its mesh.
+    /// The mesh gives no tree.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// Its trajectory is not possible.
+    /// The trajectory is impossible.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
 }
@@ -62,7 +62,7 @@ impl Solid {
     }
 }
 
-/// The bodies of a world's objects: equal ones are loaded once, and all are small enough together.
+/// Bodies of a world's objects. Equal ones are loaded once, and their total size is limited.
 #[derive(Default)]
 pub struct Bodies {
     /// Whether colour images are loaded.
@@ -72,15 +72,15 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// None yet; with `colours` colour images are loaded with them.
+    /// No bodies yet; with `colours`, colour images are loaded as well.
     pub fn new(colours: bool) -> Self {
         Self { colours, ..Self::default() }
     }
 
-    /// As [`MovingObject::new`].
+    /// See [`MovingObject::new`].
     ///
     /// # Errors
-    /// What is wrong with the mesh or the trajectory, or that all meshes together are too large.
+    /// Errors in the mesh or the trajectory, or too large meshes in total.
     pub fn object(
         &mut self,
         config: &ObjectConfig,
@@ -95,7 +95,7 @@ impl Bodies {
         Ok(MovingObject::with(&config.name, &body, trajectory))
     }
 
-    /// Bodies that were loaded, each once.
+    /// Number of loaded bodies.
     pub fn loaded(&self) -> usize {
         self.known.len()
     }
@@ -125,11 +125,11 @@ impl Bodies {
 }
 
 impl MovingObject {
-    /// Loads the body of `config` and makes its trajectory; `geo` and `ground` are as for
+    /// Loads the body of `config` and creates its trajectory; `geo` and `ground` are as for
     /// [`Trajectory::new`].
     ///
     /// # Errors
-    /// What is wrong with the mesh or the trajectory.
+    /// Errors in the mesh or the trajectory.
     pub fn new(
         config: &ObjectConfig,
         geo: &GeoOrigin,
@@ -141,7 +141,7 @@ impl MovingObject {
     /// An object called `name` whose body is `scene`, in the body's frame.
     ///
     /// # Errors
-    /// No tree can be built of the scene.
+    /// The scene gives no tree.
     pub fn of(name: &str, scene: Scene, trajectory: Trajectory) -> Result<Self, BuildError> {
         Ok(Self::with(name, &Solid::new(scene)?, trajectory))
     }
@@ -151,22 +151,22 @@ impl MovingObject {
         Self { name: name.to_owned(), trajectory, shown: Vec::new(), caster, centre, radius_m }
     }
 
-    /// Its pose at `at`.
+    /// Pose at `at`.
     pub fn pose(&self, at: SimTime) -> Transform<World, Body> {
         self.trajectory.pose(at)
     }
 
-    /// Whether it exists at `at`.
+    /// Whether the object exists at `at`.
     pub fn is_there(&self, at: SimTime) -> bool {
         self.shown.is_empty() || self.shown.iter().any(|shown| shown.window_at(at).is_some())
     }
 
-    /// Its body, in the body's frame.
+    /// Scene of the body, in its own frame.
     pub fn body(&self) -> &Arc<Scene> {
         self.caster.scene()
     }
 
-    /// Bytes of its trees.
+    /// Size of the body's trees, bytes.
     pub fn memory_bytes(&self) -> usize {
         self.caster.memory_bytes()
     }

@@ -1,10 +1,10 @@
 //! A motion that another simulator controls: poses and twists that arrive during the run.
 //!
-//! Between datagrams the body moves with its last twist, constant in its own frame: along a screw. A
-//! pose applies from the instant at which it was valid, not from its arrival. For this the sender's
-//! clock is matched to the run's so that the fastest datagrams took no time; later ones are
-//! extrapolated by their delay. If nothing arrives for [`FeedConfig::hold_after_ns`], the body is
-//! held where the last twist has taken it by then.
+//! Between datagrams the body moves with its last twist, constant in its own frame: along a screw. A pose
+//! applies from the instant at which it was valid, not from its arrival. For this the sender's clock is
+//! matched to the run's under the assumption that the fastest datagrams took no time; slower ones are
+//! extrapolated by their delay. If nothing arrives for [`FeedConfig::hold_after_ns`], the body is held where
+//! the last twist has moved it.
 //!
 //! This module opens no socket; the engine passes the datagrams in.
 
@@ -26,7 +26,7 @@ use crate::world::body_state::{BodyState, ShownPose};
 const KEPT: usize = 64;
 /// Numbers of datagrams that may be missing between two, as in RFC 3550 (`MAX_DROPOUT`).
 const MAX_DROPOUT: u64 = 3000;
-/// How far numbers may go back within a stream, as in RFC 3550 (`MAX_MISORDER`).
+/// Largest backward step of numbers within a stream, as in RFC 3550 (`MAX_MISORDER`).
 const MAX_MISORDER: u64 = 100;
 /// Largest relative drift between the two clocks.
 const DRIFT: f64 = 2e-4;
@@ -41,21 +41,21 @@ pub struct Feed {
 #[derive(Debug, Default)]
 struct State {
     kept: VecDeque<Arc<Sample>>,
-    /// Log entries that have not been taken yet; `None` if no log is kept.
+    /// Log entries that were not taken yet; `None` without a log.
     log: Option<VecDeque<Logged>>,
     sender: Option<Sender>,
-    /// The last datagram of the sender, if it was far from those before it.
+    /// The sender's last datagram, if its number or time was far from those before.
     stray: Option<Sender>,
     is_held: bool,
     counts: FeedCounts,
 }
 
-/// A pose and the twist that follows it.
+/// A pose with its twist.
 #[derive(Debug)]
 struct Sample {
     event: FeedEvent,
     source: PoseSource,
-    /// The latest instant at which it was shown, plus 1 ns; 0 if it never was.
+    /// Latest instant at which a packet showed it, plus 1 ns; 0 for never.
     shown_until: AtomicU64,
     /// Time up to which [`Feed::take_shown`] has reported poses as shown.
     shown_told: AtomicU64,
@@ -64,13 +64,13 @@ struct Sample {
     /// Time when the pose is valid, on the run's clock.
     at: SimTime,
     pose: Transform<World, Body>,
-    /// In the Body frame.
+    /// Velocity, Body frame.
     velocity_m_s: DVec3,
-    /// In the Body frame.
+    /// Angular rate, Body frame.
     rate_rad_s: DVec3,
 }
 
-/// A log entry that has not been taken yet.
+/// A log entry that was not taken yet.
 #[derive(Debug)]
 enum Logged {
     /// A pose that may still be in use by readers.
@@ -90,12 +90,12 @@ pub enum FeedEvent {
     Pose,
     /// A pose at which the sender's clock jumped.
     Jump,
-    /// Nothing arrived; the body is held from here on.
+    /// No datagram arrived; the body is held from here on.
     Hold,
 }
 
 impl FeedEvent {
-    /// Its name in the log.
+    /// Name of the event in the log.
     pub fn word(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -125,17 +125,17 @@ pub struct PoseSource {
 pub struct FeedRow {
     /// Why the pose changed.
     pub event: FeedEvent,
-    /// From when on the pose applies.
+    /// Time from which the pose applies.
     pub at: SimTime,
     /// Pose of the body at `at`.
     pub world_from_body: Transform<World, Body>,
-    /// Velocity from there on, Body frame.
+    /// Velocity from then on, Body frame.
     pub velocity_m_s: DVec3,
-    /// Angular rate from there on, Body frame.
+    /// Angular rate from then on, Body frame.
     pub rate_rad_s: DVec3,
-    /// `None` for rows without a datagram.
+    /// Source of the pose; `None` for rows without a datagram.
     pub source: Option<PoseSource>,
-    /// The latest instant at which this pose was shown; `None` if it never was.
+    /// Latest instant at which a packet showed this pose; `None` if there was none.
     pub shown_until: Option<SimTime>,
 }
 
@@ -179,13 +179,13 @@ pub struct FeedPose {
     pub serial: u64,
     /// Time when the pose is valid, on the run's clock.
     pub at: SimTime,
-    /// Time when it came.
+    /// Time of arrival.
     pub arrived: SimTime,
-    /// Where the body is then.
+    /// Pose of the body at that time.
     pub world_from_body: Transform<World, Body>,
-    /// From there on, Body frame.
+    /// Velocity from then on, Body frame.
     pub velocity_m_s: DVec3,
-    /// From there on, Body frame.
+    /// Angular rate from then on, Body frame.
     pub rate_rad_s: DVec3,
 }
 
@@ -194,7 +194,7 @@ pub struct FeedPose {
 pub struct FeedNews {
     /// Poses with lower numbers are in use no longer.
     pub oldest: u64,
-    /// Poses that have come, in their order.
+    /// Number of accepted poses.
     pub poses: Vec<FeedPose>,
 }
 
@@ -219,7 +219,7 @@ pub struct FeedCounts {
     pub strangers: u64,
     /// Poses that arrived after a later one, or twice.
     pub outdated: u64,
-    /// Poses whose number or time is far from those before and after them.
+    /// Poses whose number or time is far from those before and after.
     pub strays: u64,
     /// Poses that never arrived, by gaps in the sequence numbers.
     pub missing: u64,
@@ -238,17 +238,17 @@ pub enum FeedRefusal {
     /// Another sender owns the feed.
     #[error("another sender has the feed")]
     Stranger,
-    /// A later pose arrived before it.
+    /// A later pose arrived earlier.
     #[error("a later pose has come before")]
     Outdated,
-    /// Its number or time is far from those before it, and no other datagram has confirmed it.
+    /// Number or time is far from those before, and no other datagram has confirmed it.
     #[error("its number or time is far from those before it")]
     Stray,
 }
 
 impl Sender {
-    /// Whether a datagram of its own may have such a number and such a time. A sender's time may stop, not
-    /// go back.
+    /// Whether the sender's next datagram may have this number and time. A sender's time may stop, but not go
+    /// back.
     fn is_followed_by(&self, sequence: u64, time_ns: u64, ahead_ns: i128, limit_ns: i128) -> bool {
         let is_near = match sequence.checked_sub(self.sequence) {
             Some(forward) => forward <= MAX_DROPOUT,
@@ -281,7 +281,7 @@ impl Feed {
     /// the feed has stopped.
     ///
     /// # Errors
-    /// Why the datagram was refused; it is counted.
+    /// Reason of the refusal; the datagram is counted.
     pub fn take(
         &self,
         arrived: SimTime,
@@ -413,13 +413,13 @@ impl Feed {
         true
     }
 
-    /// Keeps a log from now on, for [`Feed::take_log`].
+    /// Starts a log for [`Feed::take_log`].
     pub fn keep_log(&self) {
         self.state.write().expect("no holder panics").log.get_or_insert_default();
     }
 
-    /// Takes the new log rows in order. A pose is included once it is no longer shown, or if the run
-    /// is over.
+    /// Takes the new log rows in order. A pose is included once later ones have replaced it, or if the run is
+    /// over.
     pub fn take_log(&self, is_over: bool) -> Vec<FeedRow> {
         let mut state = self.state.write().expect("no holder panics");
         let Some(log) = &mut state.log else { return Vec::new() };
@@ -442,7 +442,7 @@ impl Feed {
         Some(ShownPose { serial: sample.serial, arrived: sample.source.arrived })
     }
 
-    /// What a copy lacks that has all up to the pose `serial`; `None` if it lacks nothing.
+    /// Events that a copy with all poses up to `serial` lacks; `None` if it is complete.
     pub fn news_since(&self, serial: u64) -> Option<FeedNews> {
         let state = self.state.read().expect("no holder panics");
         if state.kept.back().is_none_or(|last| last.serial <= serial) {
@@ -461,7 +461,7 @@ impl Feed {
         Some(FeedNews { oldest, poses: new.map(told).collect() })
     }
 
-    /// Takes what came by the feed of which this is a copy. Whom it came from only the other knows, which keeps
+    /// Applies the events of the original feed to this copy. Only the original knows the senders, and keeps
     /// the log.
     pub fn repeat(&self, news: &FeedNews) {
         let mut state = self.state.write().expect("no holder panics");
@@ -483,8 +483,8 @@ impl Feed {
         }));
     }
 
-    /// Which poses were shown longer than was told before, with the latest instant: what a copy tells the feed
-    /// that keeps the log.
+    /// Poses that packets have shown since the last call, with the latest instant; a copy reports them to the
+    /// original feed, which keeps the log.
     pub fn take_shown(&self) -> Vec<(u64, SimTime)> {
         let state = self.state.read().expect("no holder panics");
         let shown = state.kept.iter().filter_map(|sample| {
@@ -548,8 +548,7 @@ fn at_rest(world_from_body: Transform<World, Body>) -> BodyState {
     }
 }
 
-/// The motion of a body whose twist stays the same in its own frame for `dt` seconds: the
-/// exponential of the twist.
+/// Motion of a body with constant twist in its own frame for `dt` seconds: the exponential of the twist.
 fn screw(velocity: DVec3, rate: DVec3, dt: f64) -> Transform<Body, Body> {
     let turn = rate * dt;
     let angle = turn.length();

@@ -7,8 +7,8 @@
 //! | `.gpx` | XML; the tracks' points, else the routes', else the waypoints |
 //! | `.vprp` | after `@Data`: `time:x y z:qw qx qy qz`; lines with seven numbers are parts of the vehicle and skipped; up to `@END` |
 //!
-//! CSV columns, separated by comma, semicolon or tab. Angles say their unit; other columns are ignored
-//! with a warning, but for those of `truth.csv`:
+//! CSV columns, separated by comma, semicolon or tab. Names of angles contain their unit. Other columns are
+//! ignored with a warning, except those of `truth.csv`:
 //!
 //! | Column | Names | |
 //! |---|---|---|
@@ -17,11 +17,11 @@
 //! | orientation | `qx`, `qy`, `qz`, `qw` | all four, or |
 //! | | `yaw_deg`, `pitch_deg`, `roll_deg`, or each in `_rad` | yaw, and the others if wanted |
 //!
-//! GPX heights are above sea level; they are taken as above the ellipsoid, plus `geoidheight`
-//! where a point gives it. If any point lacks `ele`, z is 0 for all.
+//! GPX heights are above sea level; they are taken as heights above the ellipsoid, plus `geoidheight` if a
+//! point has it. If any point lacks `ele`, z is 0 for all.
 //!
-//! The parsers turn text into poses in the file's order. Whether times are needed, and increase, is
-//! checked where they are used.
+//! The parsers turn text into poses in the file's order. The users of the poses check whether times exist and
+//! increase.
 
 mod gpx;
 
@@ -62,9 +62,9 @@ pub enum Format {
 pub struct Pose {
     /// Line in the file, counted from 1.
     pub line: u64,
-    /// On the file's clock, which may start anywhere.
+    /// Time on the file's clock, which may start anywhere.
     pub time_s: Option<f64>,
-    /// In the World frame.
+    /// Position in the World frame.
     pub position_m: DVec3,
     /// Unit quaternion from Body to World.
     pub orientation: Option<DQuat>,

@@ -12,14 +12,14 @@ use crate::world::ground::GroundHeight;
 const SPACING: f64 = 0.5;
 /// Height queries in each span.
 const SAMPLES_PER_SPAN: usize = 3;
-/// Largest number of spans; they get longer on paths of more than 130,000 footprints.
+/// Largest number of spans; spans get longer on paths of more than 130,000 footprints.
 const MAX_SPANS: usize = 1 << 18;
 /// Length for which an endless path follows the terrain.
 const REACH_M: f64 = 20_000.0;
 /// An endless path stops following after this length without ground.
 const GIVE_UP_M: f64 = 1_000.0;
 
-/// The plane on which the wheels stand.
+/// The plane through the wheels' contacts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stance {
     /// Height of the footprint's centre, metres.
@@ -47,8 +47,8 @@ impl GroundProfile {
     /// Makes a motion follow the ground on wheels at the corners of a `footprint_m` (length, width).
     /// `place` gives x, y and yaw (metres, radians) at a parameter; `m_per_unit` is the largest distance that the robot travels in a unit of the parameter.
     ///
-    /// Where there is no ground under all four wheels the robot is level at the last height;
-    /// before the first ground, at that ground's height.
+    /// Without ground under all four wheels, the robot is level at the last height; before the first ground,
+    /// at that ground's height.
     pub fn new(
         place: impl Fn(f64) -> [f64; 3],
         extent: Extent,
@@ -115,7 +115,7 @@ impl GroundProfile {
     }
 }
 
-/// The plane under wheels at the corners of a footprint (length, width) at a place (x, y, yaw); `None` if a
+/// Plane through wheels at the corners of a footprint (length, width) at a position (x, y, yaw); `None` if a
 /// wheel has no ground.
 pub fn stance(
     ground: &dyn GroundHeight,

@@ -37,9 +37,9 @@
 //!
 //! # Ends
 //!
-//! Waypoints and files that are not closed end in a stop: the robot brakes over the last metres
-//! (peak 1.5 m/s², continuous jerk) and stays there. Closed ones repeat for ever; the last pose of a
-//! closed file must be within 1 m of its first, or within 1.5 times the usual step.
+//! Waypoints and files that are not closed end in a stop: the robot brakes over the last metres (peak 1.5
+//! m/s², continuous jerk) and stays there. Closed ones repeat without end; the last pose of a closed file
+//! must be within 1 m of its first, or within 1.5 times the usual step.
 
 mod cubic;
 pub(crate) mod error;

@@ -21,8 +21,8 @@ use crate::world::body_state::{BodyState, ShownPose};
 use crate::world::ground::GroundHeight;
 use crate::world::vehicle::{Driven, WheelState};
 
-/// A robot's motion from the start of the run on. It may be evaluated from any thread, within a
-/// fraction of a microsecond and without allocation.
+/// A robot's motion from the start of the run. Any thread may query it; a query takes a fraction of a
+/// microsecond and allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Trajectory {
     base: Base,
@@ -68,7 +68,7 @@ pub enum End {
     Stops,
     /// The motion repeats without a jump, for ever.
     Repeats,
-    /// The motion goes on for ever and never comes back.
+    /// The motion never ends and never repeats.
     Endless,
     /// Another simulator decides.
     Fed,
@@ -122,7 +122,7 @@ impl Trajectory {
         Ok(made)
     }
 
-    /// The same motion, starting from rest and reaching full speed after the ramp of `start`.
+    /// The same motion from rest, with full speed after the ramp of `start`.
     #[must_use]
     pub fn starting_from_rest(mut self, start: Start) -> Self {
         if !self.description.closed
@@ -191,7 +191,7 @@ impl Trajectory {
         }
     }
 
-    /// The curve's parameter with its derivatives by time.
+    /// The curve's parameter and its derivatives with respect to time.
     fn progress(&self, t_s: f64) -> [f64; 3] {
         let Some(start) = &self.start else { return self.progress.at(t_s) };
         let [own_s, pace, pace_change] = start.at(t_s);
@@ -220,7 +220,7 @@ impl Trajectory {
         }
     }
 
-    /// What from outside a firing at `t` shows; `None` if nothing has come by then, or nothing can.
+    /// The external input that a firing at `t` shows; `None` if there is none.
     pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
         match &self.base {
             Base::Feed(feed) => feed.shown_at(t),
@@ -290,7 +290,7 @@ impl fmt::Display for Description {
     }
 }
 
-/// Orientation with its derivative by the curve's parameter.
+/// Orientation and its derivative with respect to the curve's parameter.
 enum Facing {
     Angles { roll: AngleJet, pitch: AngleJet, yaw: AngleJet },
     Rotation { rotation: DQuat, rate: DVec3 },

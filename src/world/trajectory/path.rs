@@ -32,13 +32,13 @@ pub enum Path {
 pub enum Extent {
     /// Endless.
     Unbounded,
-    /// Ends at this value of the parameter.
+    /// The path ends at this value of the parameter.
     Open(f64),
-    /// Repeats after this length of the parameter.
+    /// The path repeats after this length of the parameter.
     Closed(f64),
 }
 
-/// A position with its derivatives by the parameter.
+/// A position with its derivatives with respect to the parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionJet {
     /// Position in World, metres.
@@ -93,7 +93,7 @@ impl Path {
         (yaw, pitch)
     }
 
-    /// Number of spans of its spline, or 0.
+    /// Number of spans of the path's spline, or 0.
     pub fn spans(&self) -> usize {
         match self {
             Self::Line { .. } | Self::Circle { .. } => 0,
@@ -102,7 +102,7 @@ impl Path {
         }
     }
 
-    /// Range of its arc length, metres.
+    /// Range of the path's arc length, metres.
     pub fn extent(&self) -> Extent {
         match self {
             Self::Line { .. } | Self::Sine(_) => Extent::Unbounded,
@@ -202,7 +202,7 @@ impl SinePath {
 pub enum PathFault {
     /// A path needs more distinct points.
     TooFew { found: usize, least: usize },
-    /// A point is exactly above or below the one before, so there is no heading.
+    /// A point is exactly above or below the one before, so the path has no heading.
     Vertical {
         /// Index of the point, from 0.
         index: usize,
@@ -279,8 +279,8 @@ pub fn fit_path(
     }
 }
 
-/// Indices of points at least `distance_m` from the previous one that is kept. The last point is
-/// kept, unless the path is closed and it is too near to the first.
+/// Indices of the points that are kept: each is at least `distance_m` from the previous one. The last point
+/// is kept, unless the path is closed and the point is too near to the first.
 pub fn thin(points: &[DVec3], closed: bool, distance_m: f64) -> Vec<usize> {
     let mut kept: Vec<usize> = Vec::new();
     for (i, point) in points.iter().enumerate() {

@@ -5,7 +5,7 @@ const BRAKING_M_S2: f64 = 1.5;
 /// Ratio of the peak to the mean of the braking profile.
 const PEAK_OVER_MEAN: f64 = 1.875;
 
-/// The curve's parameter over time; twice continuously differentiable, and so is its rate.
+/// The curve's parameter over time; it and its rate are twice continuously differentiable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
     /// An endless constant rate.
@@ -25,8 +25,8 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// Travels `length` at `rate` and stops there. `speed_m_s` is the speed before the stop. Braking
-    /// peaks at 1.5 m/s² unless that would take more than half of the path.
+    /// Moves over `length` at `rate` and stops there. `speed_m_s` is the speed before braking. Braking peaks
+    /// at 1.5 m/s² unless that would take more than half of the path.
     pub fn stopping(rate: f64, length: f64, speed_m_s: f64) -> Self {
         let comfortable_s = (PEAK_OVER_MEAN * speed_m_s / BRAKING_M_S2).max(0.2);
         // Braking covers half of the distance that the full rate would.

@@ -22,7 +22,7 @@ pub struct TimedPose {
     /// Time since the first pose.
     pub time_s: f64,
     pub position_m: DVec3,
-    /// World from Body. Either all poses of a recording have it or none.
+    /// Orientation, World from Body. Either all poses of a recording have it or none.
     pub orientation: Option<DQuat>,
 }
 
@@ -185,8 +185,8 @@ fn bridged<const D: usize>(mut samples: Vec<(f64, [f64; D])>, grid: &Grid) -> Ve
     all
 }
 
-/// Level orientations along the path: the direction between positions `step_m` apart, interpolated
-/// over time. A robot that stands still keeps its heading.
+/// Level orientations along the path: the direction between positions `step_m` apart, interpolated over time.
+/// A robot at rest keeps its heading.
 fn headings(poses: &[TimedPose], closed: bool, step_m: f64) -> Vec<DQuat> {
     let places: Vec<DVec3> = poses.iter().map(|p| p.position_m.with_z(0.0)).collect();
     let anchors = thin(&places, false, step_m);

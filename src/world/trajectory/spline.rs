@@ -1,8 +1,8 @@
 //! Uniform quintic B-splines, fitted by penalised least squares.
 //!
-//! Quintic, because a path's heading is its first derivative and an IMU's angular acceleration
-//! the third: four continuous derivatives keep every simulated signal smooth. Uniform, so that a
-//! value costs the same everywhere, without search or allocation.
+//! The spline is quintic, because a path's heading is its first derivative and an IMU's angular acceleration
+//! the third: four continuous derivatives keep every simulated signal smooth. It is uniform, so that each
+//! evaluation has the same cost, without search or allocation.
 //!
 //! A fit minimises the squared distance to the samples plus a penalty on the third derivative
 //! (P-spline: Eilers and Marx 1996, with B-splines of degree 5). On dense samples that is a
@@ -10,7 +10,7 @@
 
 /// Number of control points that determine one span.
 const ORDER: usize = 6;
-/// Limit of spans, so that no file makes a fit take gigabytes.
+/// Largest number of spans, so that no file makes a fit take gigabytes.
 pub const MAX_SPANS: usize = 1 << 20;
 /// Longest cutoff period in spans: keeps the normal equations well conditioned.
 const MAX_CUTOFF_SPANS: f64 = 64.0;
@@ -57,8 +57,8 @@ pub struct Fit<'a, const D: usize> {
     pub grid: Grid,
     /// Parameters, which must be within the grid, and values.
     pub samples: &'a [(f64, [f64; D])],
-    /// Waves of this period, in units of the parameter, lose half of their amplitude; shorter ones
-    /// lose nearly all. 0 fits as closely as the knots allow and needs two samples a span.
+    /// Waves of this period, in units of the parameter, lose half of their amplitude; shorter ones lose
+    /// nearly all. 0 fits as closely as the knots permit and needs two samples per span.
     pub cutoff: f64,
 }
 
@@ -71,7 +71,7 @@ pub struct Deviation {
 }
 
 impl<const D: usize> BSpline<D> {
-    /// The curve at `u`: clamped to its ends, wrapped if it is closed.
+    /// The curve at `u`: clamped to the ends of an open curve, wrapped for a closed one.
     pub fn at(&self, u: f64) -> Jet<D> {
         let (span, t, sign) = self.locate(u);
         let [basis, basis_1, basis_2] = basis_with_derivatives(t);
@@ -97,7 +97,7 @@ impl<const D: usize> BSpline<D> {
         self.grid
     }
 
-    /// How far the curve passes from `samples` at their parameters.
+    /// Distance of the curve from `samples` at their parameters.
     pub fn deviation(&self, samples: &[(f64, [f64; D])]) -> Deviation {
         let mut sum = 0.0;
         let mut max: f64 = 0.0;
@@ -110,8 +110,8 @@ impl<const D: usize> BSpline<D> {
         Deviation { rms: (sum / samples.len().max(1) as f64).sqrt(), max: max.sqrt() }
     }
 
-    /// Sets the value from the knot `span` on to its value there: the curve runs out smoothly
-    /// within five spans before the end and its derivatives are zero at the end.
+    /// Sets the values from the knot `span` on to the value there: the curve ends smoothly within the five
+    /// spans before, with zero derivatives at the end.
     pub fn hold_end(&mut self) {
         let points = self.control.len();
         let held = self.at(self.grid.length()).value;
@@ -120,7 +120,7 @@ impl<const D: usize> BSpline<D> {
         }
     }
 
-    /// The span, the place in it (0..=1) and the lap's sign.
+    /// The span, the position in it (0..=1) and the lap's sign.
     fn locate(&self, u: f64) -> (usize, f64, f64) {
         let length = self.grid.length();
         let (u, sign) = match self.grid.lap_factor {

@@ -1,4 +1,4 @@
-//! How treads, wheels and a steering follow what they are told, and how the body moves with them.
+//! Motion of tracks, wheels and steering from their set points, and motion of the body.
 //!
 //! | Quantity | Law |
 //! |---|---|
@@ -18,9 +18,9 @@ const LEAST_STEERED_M_S: f64 = 1e-6;
 /// Wheel state that encoders can measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WheelState {
-    /// How far each side's wheels have turned, as travel on their circumference, metres: left, right.
+    /// Travel of each side's wheels on their circumference, metres: left, right.
     pub travel_m: [f64; 2],
-    /// The same by time, m/s.
+    /// Speed of each side's wheels, m/s.
     pub speed_m_s: [f64; 2],
     /// Setpoints, m/s.
     pub setpoint_m_s: [f64; 2],
@@ -41,7 +41,7 @@ pub(super) struct Twist {
 }
 
 impl Twist {
-    /// The same motion, `share` as fast.
+    /// The same motion at `share` times the speed.
     pub fn scaled(self, share: f64) -> Self {
         Self {
             forward_m_s: self.forward_m_s * share,
@@ -51,10 +51,10 @@ impl Twist {
     }
 }
 
-/// How the body turns with its wheels.
+/// Relation of the body's rotation to its wheels.
 #[derive(Clone, Copy, Debug)]
 enum Steering {
-    /// Steering by different speeds of both sides, about a centre between them.
+    /// Skid steering: both sides have different speeds, about a centre between them.
     BySpeeds {
         /// Distance from the body's middle to the centres of rotation of the left and the right
         /// tread, metres.
@@ -74,12 +74,12 @@ pub(super) struct Drivetrain {
     /// Infinite if the motors set no limit.
     max_acceleration_m_s2: f64,
     lag_s: f64,
-    /// What each side's tread travels over ground for a metre of its own.
+    /// Distance over ground for each metre of the track, for each side.
     grip: [f64; 2],
     state: State,
 }
 
-/// State that changes while it drives.
+/// State that changes during the motion.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// Set points and speeds of the motors: of each side's, or of the rear axle twice.
@@ -130,7 +130,7 @@ impl Drivetrain {
         self.state.setpoint_m_s = [0.0; 2];
     }
 
-    /// Takes new set points; what does not concern the drive changes nothing.
+    /// Takes new set points; commands to joints have no effect.
     pub fn obey(&mut self, actuation: &Actuation) {
         match *actuation {
             Actuation::Treads { left_m_s, right_m_s } => match self.steering {
@@ -182,7 +182,7 @@ impl Drivetrain {
         finite(speed_m_s).clamp(-self.max_speed_m_s, self.max_speed_m_s)
     }
 
-    /// Lets `dt_s` seconds pass.
+    /// Advances the state by `dt_s` seconds.
     pub fn advance(&mut self, dt_s: f64) {
         let State { setpoint_m_s, speed_m_s, steering_setpoint_rad, steering_rad } =
             &mut self.state;
@@ -195,7 +195,7 @@ impl Drivetrain {
         }
     }
 
-    /// What each side's wheels turn at, m/s: left, right. Of a robot that steers, the rear wheels.
+    /// Speed of each side's wheels, m/s: left, right. For a robot that steers, the rear wheels.
     pub fn speed_m_s(&self) -> [f64; 2] {
         self.of_both_sides(self.state.speed_m_s, self.state.steering_rad)
     }
@@ -220,8 +220,8 @@ impl Drivetrain {
         }
     }
 
-    /// How the body moves on firm ground, with the centres of rotation `icr_scale` times as far out as
-    /// they are on average: left, right.
+    /// Motion of the body on firm ground, with the centres of rotation at `icr_scale` times their average
+    /// distance: left, right.
     pub fn twist(&self, icr_scale: [f64; 2]) -> Twist {
         let [left, right] = [0, 1].map(|side| self.state.speed_m_s[side] * self.grip[side]);
         match self.steering {
@@ -260,7 +260,7 @@ fn follow(value: f64, target: f64, lag_s: f64, limit: f64, dt_s: f64) -> f64 {
     target - soft.copysign(gap) * libm::exp(-(dt_s - bounded_s) / lag_s)
 }
 
-/// Replaces what is no number by zero, which stands for rest.
+/// Replaces NaN and infinities by zero, which means rest.
 fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }

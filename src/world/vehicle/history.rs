@@ -1,9 +1,9 @@
-//! What the vehicle did lately: motion in steps, with everything that is between them.
+//! Recent motion of the vehicle, in steps.
 //!
-//! Within a step each rate of change is a parabola through its values at the step's start, middle and end.
-//! Positions, angles and travel are its integrals and accelerations its derivatives, so that they agree to
-//! rounding: velocities are continuous, accelerations jump only where set points or obstacles do. A reset
-//! begins a step elsewhere, at rest; no velocity leads there.
+//! Within a step each rate is a parabola through its values at the step's start, middle and end. Positions,
+//! angles and travel are its integrals and accelerations its derivatives, so that they agree up to rounding:
+//! velocities are continuous, and accelerations jump only at set points and obstacles. A reset begins a step
+//! at another place, at rest, without a velocity between.
 
 use std::collections::VecDeque;
 
@@ -16,10 +16,10 @@ use crate::world::body_state::{BodyState, ShownPose};
 
 /// A step of the integration, nanoseconds.
 pub const STEP_NS: u64 = 1_000_000;
-/// The same in seconds.
+/// Length of a step in seconds.
 pub(super) const STEP_S: f64 = STEP_NS as f64 * 1e-9;
 
-/// Length of history that is kept, nanoseconds: no sensor looks back farther.
+/// Length of the history, nanoseconds: no sensor needs older states.
 const KEPT_NS: u64 = 60_000_000_000;
 
 /// x, y, z (World, metres), roll, pitch and yaw (radians), and the travel of the left and right wheels
@@ -30,16 +30,16 @@ pub type Course = [f64; 8];
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub at: SimTime,
-    /// At its start.
+    /// Values at the step's start.
     pub from: Course,
-    /// At its start, middle and end.
+    /// Rates at the step's start, middle and end.
     pub rates: [Course; 3],
     pub setpoint_m_s: [f64; 2],
-    /// Steering angles at its start and end.
+    /// Steering angles at the step's start and end.
     pub steering_rad: [f64; 2],
-    /// Height of the terrain under each wheel at its start, World, metres; NaN where there is none.
+    /// Height of the terrain under each wheel at the step's start, World, metres; NaN without terrain.
     pub terrain_m: [f64; 4],
-    /// The order that holds.
+    /// The command in effect.
     pub shown: Option<ShownPose>,
 }
 
@@ -74,7 +74,7 @@ impl Step {
     }
 }
 
-/// Steps, one after the other. The last one is where the vehicle has come to.
+/// Consecutive steps. The last one begins at the present state.
 #[derive(Debug)]
 pub(super) struct History {
     steps: VecDeque<Step>,
@@ -96,13 +96,13 @@ impl History {
         self.steps.push_back(next);
     }
 
-    /// The steps from the one that begins at `from` on, or the oldest that is kept; the last has only begun.
+    /// Steps from the one that begins at `from`, or from the oldest stored one; the last has only begun.
     pub fn steps_from(&self, from: SimTime) -> impl Iterator<Item = &Step> {
         let first = self.steps.partition_point(|step| step.at < from);
         self.steps.range(first..)
     }
 
-    /// Takes a step that another history has: it completes the one that begins with it, or comes next.
+    /// Takes a step of another history: it completes the step with the same start, or is appended.
     pub fn take(&mut self, step: Step) {
         while self.steps.back().is_some_and(|last| last.at >= step.at) {
             self.steps.pop_back();
@@ -118,8 +118,8 @@ impl History {
         self.steps.back().map_or(SimTime::ZERO, |last| last.at)
     }
 
-    /// The step that holds at `t` and how much of it has passed by then, 0 to 1: the oldest one before
-    /// all that is kept, and the start of the last one after all that is known.
+    /// The step at `t` and the share of it that has passed, 0 to 1. Before the history: the oldest step;
+    /// after the known motion: the start of the last one.
     fn step_at(&self, t: SimTime) -> (&Step, f64) {
         let first = self.steps[0].at.0;
         let since_ns = t.0.saturating_sub(first);
@@ -157,12 +157,12 @@ impl History {
         }
     }
 
-    /// Height of the terrain under each wheel in the step that holds at `t`.
+    /// Height of the terrain under each wheel in the step at `t`.
     pub fn terrain_m(&self, t: SimTime) -> [f64; 4] {
         self.step_at(t).0.terrain_m
     }
 
-    /// The order that holds at `t`.
+    /// The command in effect at `t`.
     pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
         self.step_at(t).0.shown
     }

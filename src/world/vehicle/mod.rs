@@ -9,12 +9,12 @@
 //! history.rs      the last minute, at any instant of it
 //! ```
 //!
-//! The vehicle is integrated by one thread ([`Driven::advance`]). What it did is kept for a minute, so that
-//! any thread can ask for the pose at a firing ([`Driven::state`]). An order holds from the first whole
-//! millisecond at or after its [`Command::at`] on, which is never before what is integrated already: what
-//! the robot did depends on the orders and their times alone.
+//! One thread integrates the vehicle ([`Driven::advance`]). The motion is stored for a minute, so that any
+//! thread can query the pose at a firing ([`Driven::state`]). A command takes effect at the first whole
+//! millisecond at or after its [`Command::at`], which is never before the integrated motion. So the motion
+//! depends on the commands and their times alone.
 //!
-//! docs/DRIVING.md has the equations, and says what stops the robot.
+//! docs/DRIVING.md has the equations and describes what stops the robot.
 
 mod drivetrain;
 mod history;
@@ -43,7 +43,7 @@ use crate::world::materials;
 use crate::world::raycast::RayCaster;
 use crate::world::scene::Scene;
 
-/// Events that are kept until they are taken.
+/// Largest number of events that wait to be taken.
 const MOST_EVENTS: usize = 10_000;
 
 /// A robot that is driven. One thread writes, any thread reads.
@@ -57,19 +57,19 @@ pub struct Driven {
 /// travel of the left and right wheels (metres), and their rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VehicleStep {
-    /// Its start.
+    /// Start of the step.
     pub at: SimTime,
-    /// The values at its start.
+    /// Values at the step's start.
     pub from: Course,
-    /// Rates at its start, middle and end.
+    /// Rates at the step's start, middle and end.
     pub rates: [Course; 3],
     /// Set points of both sides.
     pub setpoint_m_s: [f64; 2],
-    /// Steering angles at its start and end.
+    /// Steering angles at the step's start and end.
     pub steering_rad: [f64; 2],
-    /// Height of the ground under each wheel at its start, World, metres.
+    /// Height of the ground under each wheel at the step's start, World, metres.
     pub terrain_m: [f64; 4],
-    /// The order that holds.
+    /// The command in effect.
     pub shown: Option<ShownPose>,
 }
 
@@ -85,7 +85,7 @@ struct Vehicle {
     refused: u64,
 }
 
-/// Names of things.
+/// Names of materials and objects.
 struct Names {
     scene: Arc<Scene>,
     /// Names of moving objects, in the rig's order.
@@ -95,28 +95,28 @@ struct Names {
 /// Something that befell the robot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriveEvent {
-    /// When.
+    /// Time of the event.
     pub at: SimTime,
-    /// What.
+    /// Kind of the event.
     pub what: DriveEventKind,
 }
 
 /// Kinds of [`DriveEvent`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum DriveEventKind {
-    /// The body touches something, which stops it; its wheels turn on.
+    /// The body touches an obstacle, which stops it; its wheels turn on.
     Touches {
         /// The object's name, or mesh and material of the scene.
         name: String,
-        /// Where, World, metres.
+        /// Point of contact, World, metres.
         point_m: DVec3,
     },
-    /// Nothing is in its way any more.
+    /// The obstacle is gone.
     IsFree,
 }
 
 impl Driven {
-    /// A robot that stands where `config` says, with wheels at the corners of a `footprint_m` (length,
+    /// A robot at the start position of `config`, with wheels at the corners of a `footprint_m` (length,
     /// width), on a plane without obstacles.
     pub fn new(config: DriveConfig, footprint_m: [f64; 2]) -> Self {
         let plant = Plant::new(&config, footprint_m);
@@ -132,13 +132,13 @@ impl Driven {
         Self { config, vehicle: Mutex::new(vehicle), history }
     }
 
-    /// The rig's words.
+    /// Configuration in the rig.
     pub fn config(&self) -> &DriveConfig {
         &self.config
     }
 
-    /// Puts the robot on `ground`, whose height, roll and pitch it takes from now on; to be called before
-    /// the run. False if there is no ground where it stands.
+    /// Puts the robot on `ground`, which then determines its height, roll and pitch; must be called before
+    /// the run. Returns false if there is no ground at its position.
     pub fn stand_on(&self, ground: Arc<dyn GroundHeight>) -> bool {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         let stands = vehicle.plant.stand_on(ground);
@@ -146,8 +146,8 @@ impl Driven {
         stands
     }
 
-    /// Tells what the scene consists of and what the `objects` are called that move in it, so that the robot
-    /// knows what it drives through and what it touched.
+    /// Sets the scene and the names of the moving `objects`, so that the robot knows which materials it
+    /// drives through and names what it touches.
     pub fn look_around(&self, scene: Arc<Scene>, objects: Vec<String>) {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         let through = &self.config.body.drives_through;
@@ -158,8 +158,8 @@ impl Driven {
         vehicle.names = Some(Names { scene, objects });
     }
 
-    /// Takes an order that holds from `command.at` on, which is not before
-    /// [`Driven::known_until`]; orders of the same instant hold in the order of their serial numbers.
+    /// Takes a command that takes effect at `command.at`, which is not before [`Driven::known_until`].
+    /// Commands of the same instant apply in the order of their serial numbers.
     pub fn command(&self, command: Command) {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         if !vehicle.plant.command(command) {
@@ -172,7 +172,7 @@ impl Driven {
         }
     }
 
-    /// Forgets everything: the robot stands where the rig says, and the run begins.
+    /// Resets the robot to its start position and the time to the first instant.
     pub fn restart(&self) {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         vehicle.plant.restart();
@@ -209,8 +209,8 @@ impl Driven {
         self.history.read().expect("no holder panics").known_until()
     }
 
-    /// What the robot did from the step on that begins at `from`, for a copy in another process. The last step
-    /// has only begun: whoever wants to go on from here begins with it.
+    /// Motion of the robot from the step that begins at `from`, for a copy in another process. The last step
+    /// has only begun; the next call starts with it.
     pub fn steps_from(&self, from: SimTime) -> Vec<VehicleStep> {
         let history = self.history.read().expect("no holder panics");
         let told = |step: &Step| VehicleStep {
@@ -225,7 +225,7 @@ impl Driven {
         history.steps_from(from).map(told).collect()
     }
 
-    /// Does what the robot did of which this is a copy: steps in their order.
+    /// Applies the motion of the original robot to this copy: steps in order.
     pub fn repeat(&self, steps: impl IntoIterator<Item = VehicleStep>) {
         let mut history = self.history.write().expect("no holder panics");
         for step in steps {
@@ -246,18 +246,18 @@ impl Driven {
     }
 
     /// Height of the ground right under each wheel (front left, front right, rear left, rear right) in the
-    /// millisecond of `t`, World, metres: a wheel is in a ditch whose ground is far below that of the others.
-    /// NaN where there is no ground.
+    /// millisecond of `t`, World, metres. A wheel is in a ditch if its ground is far below that of the
+    /// others. NaN without ground.
     pub fn wheel_heights_m(&self, t: SimTime) -> [f64; 4] {
         self.history.read().expect("no holder panics").terrain_m(t)
     }
 
-    /// The order that holds at `t`; `None` before the first.
+    /// The command in effect at `t`; `None` before the first.
     pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
         self.history.read().expect("no holder panics").shown_at(t)
     }
 
-    /// Takes the events that nobody has taken yet, in their order.
+    /// Takes the events that were not taken yet, in order.
     pub fn take_events(&self) -> Vec<DriveEvent> {
         self.vehicle.lock().expect("no holder panics").events.drain(..).collect()
     }
@@ -312,8 +312,7 @@ impl Vehicle {
     }
 }
 
-/// Whether a material is one of those `named`, by its own name or by that of its entry in the table of
-/// materials.
+/// Whether a material is among `named`, by its own name or by that of its entry in the table of materials.
 fn is_among(material: &str, named: &[String]) -> bool {
     let known = materials::typical(material).map(|entry| entry.name);
     named.iter().any(|name| name == material || known == Some(name.as_str()))

@@ -1,17 +1,17 @@
-//! What the body runs into.
+//! Obstacles that the body collides with.
 //!
 //! The body is a box: as long and wide as the footprint, from [`DriveBody::blocks_above_m`] above the plane
-//! of the wheels up to its height. At each look rays leave the faces that move outward, from points at most
-//! 5 cm apart across and 15 cm apart upward, each in the direction in which its point moves. A ray is as
-//! long as the way until the next look and the way of braking. It passes
+//! of the wheels up to its height. At each check, rays leave the faces that move outward, from points at most
+//! 5 cm apart across and 15 cm apart upward, each in the direction of its point's motion. A ray is as long as
+//! the distance until the next check plus the braking distance. It passes
 //!
 //! - surfaces of the materials that the robot drives through (grass and leaves, unless the rig says
 //!   otherwise), and
 //! - what is not higher than [`DriveBody::blocks_above_m`] above the ground 0.1 m before it: wheels roll over
 //!   it, and a slope up to 45° (with the usual 0.1 m) is ground.
 //!
-//! Anything else in its way, also what moves, is an obstacle. Things thinner than the distance of two rays
-//! may slip through.
+//! Any other surface in its path is an obstacle, also of moving objects. Objects thinner than the distance of
+//! two rays may be missed.
 //!
 //! [`DriveBody::blocks_above_m`]: crate::config::rig::drive::DriveBody::blocks_above_m
 
@@ -30,40 +30,39 @@ const UPWARD_M: f64 = 0.15;
 /// Most rays across a face and upward; they are farther apart on larger bodies.
 const MOST_ACROSS: u32 = 60;
 const MOST_UPWARD: u32 = 10;
-/// Rays begin within the body, so that what is at its surface is hit, metres at most.
+/// Largest distance by which rays begin within the body, so that surfaces in contact are hit, metres.
 const INSET_M: f64 = 0.1;
-/// Rays are longer than the way by this, metres.
+/// Additional length of rays, metres.
 const MARGIN_M: f64 = 0.005;
 /// Distance before a surface at which the height of its foot is looked up, metres.
 const FOOT_M: f64 = 0.1;
 /// Most surfaces that a ray passes.
 const MOST_PASSED: u32 = 32;
-/// A point that moves slower stands, m/s.
+/// Speed below which a point counts as at rest, m/s.
 const STANDS_M_S: f64 = 1e-4;
 
-/// Obstacles that rays may pass.
+/// Surfaces that rays may pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Passable {
-    /// For each material of the scene, whether the robot drives through what is made of it.
+    /// For each material of the scene, whether the robot drives through it.
     pub materials: Vec<bool>,
     /// Instances of the scene; what moves has the indices that follow, and is never passed.
     pub instances: u32,
 }
 
-/// An obstacle that was found in the way.
+/// An obstacle in the robot's path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ahead {
-    /// The body touches it after so long at the speed that was asked about, seconds; negative if it is
-    /// within the body.
+    /// Time until contact at the given speed, seconds; negative if the obstacle is within the body.
     pub in_s: f64,
-    /// Where, World, metres.
+    /// Position of the obstacle, World, metres.
     pub point_m: DVec3,
     /// Instance and material as in [`Hit::instance`] and [`Hit::material`].
     pub instance: u32,
     pub material: u32,
 }
 
-/// Looks out for obstacles.
+/// Searches for obstacles.
 #[derive(Clone, Debug)]
 pub(super) struct Lookout {
     /// Half of the box's length and width, metres.
@@ -73,14 +72,14 @@ pub(super) struct Lookout {
     blocks_above_m: f64,
 }
 
-/// Surroundings of a look.
+/// Surroundings for a search.
 pub(super) struct Surroundings<'a> {
     pub caster: &'a dyn RayCaster,
     pub ground: Option<&'a dyn GroundHeight>,
     pub passable: &'a Passable,
 }
 
-/// A ray that is under way.
+/// A ray of a search.
 struct Ray {
     pulse: Pulse,
     speed_m_s: f64,
@@ -195,7 +194,7 @@ impl Lookout {
         rays
     }
 
-    /// How far a ray may begin before a place on the body's surface, within the body, metres.
+    /// Distance by which a ray begins before a point on the body's surface, within the body, metres.
     fn inset_m(&self, place: [f64; 2], ahead: DVec3) -> f64 {
         let along = |axis: usize, ahead: f64| match ahead {
             back if back > 0.0 => (place[axis] + self.half_m[axis]) / back,

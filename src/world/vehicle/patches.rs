@@ -1,8 +1,8 @@
 //! Ground under which a robot's centres of rotation vary.
 //!
-//! How far out a tread's centre of rotation lies depends on the ground. Here it is the average times
-//! `1 + spread n`, where n is a normal draw: one for the run, or one at every so many metres of way with a
-//! smooth course between. Draws are hashes of seed, side and place.
+//! The distance of a track's centre of rotation depends on the ground: it is the average times `1 + spread
+//! n`, with a normal random number n: one for the run, or one for each piece of the path with a smooth
+//! transition. The numbers are hashes of seed, side and position.
 
 use std::f64::consts::TAU;
 
@@ -11,10 +11,10 @@ use crate::world::random;
 
 /// Purpose of the draws.
 const ICR: u64 = 0x1C12;
-/// The least share of its average distance at which a centre of rotation lies.
+/// Smallest distance of a centre of rotation, as a share of the average.
 const LEAST: f64 = 0.2;
 
-/// How far out the centres of rotation are, by the way.
+/// Distance of the centres of rotation along the path.
 #[derive(Clone, Debug)]
 pub(super) struct Patches {
     variation: Option<IcrVariation>,

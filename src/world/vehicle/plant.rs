@@ -20,17 +20,18 @@ use crate::world::raycast::RayCaster;
 
 /// Half of a step, seconds.
 const HALF_S: f64 = 0.5 * STEP_S;
-/// How often the robot looks for obstacles, nanoseconds.
+/// Period of the search for obstacles, nanoseconds.
 const LOOK_NS: u64 = 10_000_000;
-/// How fast an obstacle stops the body: the time constant of its speed, seconds.
+/// Time constant with which an obstacle stops the body, seconds.
 const IMPACT_S: f64 = 0.01;
-/// How far ahead a look goes: until the next one, until the body stands, and a little for gathering speed.
+/// Time that a search looks ahead, seconds: until the next one, until the body stands, and a little for
+/// acceleration.
 const AHEAD_S: f64 = LOOK_NS as f64 * 1e-9 + IMPACT_S + 0.01;
-/// What is not higher above a wheel than this is ground below it, metres: roofs and crowns are not.
+/// Height above a wheel up to which a surface counts as ground, metres; roofs and tree crowns are higher.
 const OVERHEAD_M: f64 = 0.5;
-/// Orders that may wait; a robot's computer has a handful under way.
+/// Largest number of waiting commands; a robot's computer has a handful.
 const MOST_PENDING: usize = 1 << 16;
-/// The body's plane never gets steeper than this for its kinematics, as a cosine.
+/// Smallest cosine of the body's slope that the kinematics use.
 const LEAST_COSINE: f64 = 0.2;
 
 /// Something that befell the vehicle.
@@ -47,7 +48,7 @@ pub(super) struct Plant {
     ride: Ride,
     lookout: Lookout,
     ground: Option<Arc<dyn GroundHeight>>,
-    /// Where it stands at first and after a reset.
+    /// State at the start and after a reset.
     start: Course,
     start_riding: Riding,
     now: SimTime,
@@ -57,13 +58,13 @@ pub(super) struct Plant {
     riding: Riding,
     /// Height of the ground at the wheels' next places, where it was last known.
     terrain_m: AtWheels,
-    /// Height of the ground right under the wheels; NaN where there is none.
+    /// Height of the ground right under the wheels; NaN without ground.
     under_m: AtWheels,
-    /// Way of the wheels on average, metres.
+    /// Mean distance travelled by the wheels, metres.
     way_m: f64,
     /// Share of its motion that obstacles leave the body.
     free: f64,
-    /// From when on an obstacle stops the body.
+    /// Time from which an obstacle stops the body.
     stops_at: Option<SimTime>,
     touches: bool,
     /// While the power is cut: the last command received since then. `None` while the power is on.
@@ -104,7 +105,7 @@ impl Plant {
         }
     }
 
-    /// Puts the robot on `ground`, where it stands now; false if there is none under it.
+    /// Puts the robot on `ground` at its present position; false if there is no ground.
     pub fn stand_on(&mut self, ground: Arc<dyn GroundHeight>) -> bool {
         let [x, y, z, _, _, yaw, ..] = self.start;
         let found = self.heights(ground.as_ref(), [x, y, yaw], [z; 4]);
@@ -134,7 +135,7 @@ impl Plant {
         self.stops_at = None;
     }
 
-    /// Returns to the first state, on the ground where it stands.
+    /// Returns to the start state, on the ground there.
     pub fn restart(&mut self) {
         self.rest();
         self.now = SimTime::ZERO;
@@ -148,7 +149,7 @@ impl Plant {
         self.now
     }
 
-    /// Takes an order; false if too many wait.
+    /// Takes a command; false if too many wait.
     pub fn command(&mut self, command: Command) -> bool {
         if self.pending.len() >= MOST_PENDING {
             return false;
@@ -159,7 +160,7 @@ impl Plant {
         true
     }
 
-    /// A step with the rates of now, which stands for the one to come.
+    /// A step with the present rates, in place of the next one.
     pub fn coming_step(&self) -> Step {
         Step {
             rates: [self.rates; 3],
@@ -170,7 +171,7 @@ impl Plant {
         }
     }
 
-    /// One step on. Orders hold from the first step that begins at their time or after it.
+    /// Integrates one step. Commands take effect at the first step that begins at or after their time.
     pub fn step(
         &mut self,
         caster: &dyn RayCaster,
@@ -253,7 +254,7 @@ impl Plant {
         rates
     }
 
-    /// Where the wheels come to when the body comes to `place` (x, y, yaw) with these rates.
+    /// Heights that the wheels reach when the body moves to `place` (x, y, yaw) with these rates.
     fn wheels_at(&mut self, place: [f64; 3], rates: &Course, speed_m_s: f64) -> AtWheels {
         let from = self.riding.wheels_m;
         let Some(ground) = self.ground.clone() else { return from };
@@ -267,7 +268,7 @@ impl Plant {
         Ride::reached(&from, &self.terrain_m, speed_m_s, STEP_S)
     }
 
-    /// Heights of the ground under the wheels of a body at `place`, whose wheels have about these heights.
+    /// Heights of the ground under the wheels of a body at `place`, near the given heights of the wheels.
     fn heights(
         &self,
         ground: &dyn GroundHeight,
@@ -282,7 +283,7 @@ impl Plant {
         })
     }
 
-    /// Heights of the ground right under the wheels; NaN where there is none.
+    /// Heights of the ground right under the wheels; NaN without ground.
     fn terrain_now(&self) -> AtWheels {
         let Some(ground) = &self.ground else { return self.riding.wheels_m };
         let [x, y, _, _, _, yaw, ..] = self.course;
@@ -290,7 +291,7 @@ impl Plant {
             .map(|height| height.unwrap_or(f64::NAN))
     }
 
-    /// Looks for an obstacle in the way of what the wheels do.
+    /// Searches for an obstacle along the present motion.
     fn look(
         &mut self,
         caster: &dyn RayCaster,

@@ -1,8 +1,8 @@
-//! How the body rides on its wheels: height, and slopes ahead and to the left.
+//! Ride of the body on its wheels: height, and slopes forward and to the left.
 //!
-//! Each wheel carries the body with `k (wheel - corner) + c (wheel - corner)'` at the corners of its
-//! footprint; the sums of these forces and of their moments accelerate heave, pitch and roll. There are two
-//! settings of that equation:
+//! Each wheel carries the body with the force `k (wheel - corner) + c (wheel - corner)'` at a corner of its
+//! footprint. The sums of these forces and of their moments accelerate heave, pitch and roll. The equation
+//! has two settings:
 //!
 //! - **Rigid**, the default: a smoothing that no product has, for an inertial unit needs a velocity that is
 //!   continuous. Heave, pitch and roll follow the plane of the wheels critically damped with 4 Hz: waves
@@ -11,9 +11,9 @@
 //! - **Suspension**: springs and dampers as the rig says, with the body's mass and the inertia of a box. A
 //!   wheel that is unloaded hangs free, and past its stroke a spring meets a stop, ten times as stiff.
 //!
-//! In both a wheel's height follows the terrain at no more than 1 m/s and twice the speed of the body:
-//! the edge of a ditch is a steep way down, not a jump. Heights are those of the ground under the wheels'
-//! contacts: a body at rest on even ground has the ground's height.
+//! In both, a wheel's height follows the terrain at no more than 1 m/s and twice the speed of the body: the
+//! edge of a ditch is a steep slope, not a jump. Heights are those of the ground under the wheels' contacts:
+//! a body at rest on even ground has the ground's height.
 
 use crate::config::rig::drive::Suspension;
 
@@ -23,9 +23,9 @@ const RIGID_RAD_S: f64 = 8.0 * std::f64::consts::PI;
 const RIGID_LAG_S: f64 = 2.0 / RIGID_RAD_S;
 /// Standard acceleration of free fall, m/s² (ISO 80000-3).
 const GRAVITY_M_S2: f64 = 9.80665;
-/// How much stiffer a stop is than its spring.
+/// Stiffness of an end stop, as a multiple of its spring's.
 const STOP_STIFFNESS: f64 = 10.0;
-/// The fastest exponent of the equations times an integration step is kept below this.
+/// Limit of the fastest exponent of the equations times an integration step.
 const STABLE: f64 = 0.5;
 
 /// Heights of wheels: front left, front right, rear left, rear right, metres.
@@ -116,12 +116,12 @@ impl Ride {
         }
     }
 
-    /// How long after an instant the wheels' place is to be looked up for it, seconds.
+    /// Time by which the wheels' positions are looked up ahead of an instant, seconds.
     pub fn lead_s(&self) -> f64 {
         if self.stroke.is_some() { 0.0 } else { RIGID_LAG_S }
     }
 
-    /// Where wheel `index` stands: ahead and to the left of the body's origin, metres.
+    /// Position of wheel `index`: forward and to the left of the body's origin, metres.
     pub fn wheel_m(&self, index: usize) -> [f64; 2] {
         let ahead = if index < 2 { 1.0 } else { -1.0 };
         let left = if index.is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -139,7 +139,7 @@ impl Ride {
         Riding { plane, rates: [0.0; 3], wheels_m }
     }
 
-    /// Where wheels come to within `dt_s` seconds that are to come to `terrain_m`; the body runs at
+    /// Heights that wheels reach within `dt_s` seconds on their way to `terrain_m`; the body moves at
     /// `speed_m_s`.
     pub fn reached(from_m: &AtWheels, terrain_m: &AtWheels, speed_m_s: f64, dt_s: f64) -> AtWheels {
         let most_m = (1.0 + 2.0 * speed_m_s.abs()) * dt_s;

@@ -29,7 +29,7 @@ fn at_s(seconds: f64) -> SimTime {
     SimTime::from_secs_f64(seconds)
 }
 
-/// Tells `driven` something at a time.
+/// Sends `driven` a command at a time.
 fn tell(driven: &Driven, seconds: f64, actuation: Actuation) {
     let at = at_s(seconds);
     driven.command(Command { at, serial: at.0, arrived: at, actuation });
@@ -49,7 +49,7 @@ fn place(driven: &Driven, seconds: f64) -> (DVec3, DVec3) {
     (pose.translation, pose.direction(DVec3::X))
 }
 
-/// A scene with everything that is asked of it, and a robot on its ground.
+/// A scene that returns fixed results, and a robot on its ground.
 struct Field {
     caster: BvhCaster,
     driven: Driven,
@@ -69,7 +69,7 @@ fn in_room(config: DriveConfig) -> Field {
     in_scene(room::build(&parameters), config, FOOTPRINT_M)
 }
 
-/// Ground made of a formula.
+/// Ground defined by a formula.
 struct Relief<F>(F);
 impl<F: Fn(f64, f64) -> Option<f64> + Send + Sync> GroundHeight for Relief<F> {
     fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64> {
@@ -77,8 +77,8 @@ impl<F: Fn(f64, f64) -> Option<f64> + Send + Sync> GroundHeight for Relief<F> {
     }
 }
 
-/// What an inertial unit would make of the motion: velocity and heading by integration of acceleration and
-/// angular rate in steps of 0.1 ms, compared with the poses. The largest deviations, m/s and radians.
+/// Result of an IMU's dead reckoning: integrates acceleration and angular rate in steps of 0.1 ms and
+/// compares velocity and heading with the poses. Returns the largest deviations, m/s and radians.
 fn dead_reckoning(driven: &Driven, from_s: f64, to_s: f64) -> (f64, f64, f64) {
     let steps = ((to_s - from_s) * 1e4).round() as u64;
     let first = driven.state(at_s(from_s));
@@ -123,8 +123,8 @@ fn a_step_of_the_treads_has_the_papers_lag() {
     assert_eq!(driven.shown_at(SimTime(1)).unwrap().serial, 0);
 }
 
-/// Four sides of 1 m with turns in place, at the speeds of the lag: the square closes, and so does the one
-/// that the wheels' travel makes with the same centres of rotation.
+/// Four sides of 1 m with turns in place, at the speeds after the time constant: the square closes, and so
+/// does the one from the wheels' travel with the same centres of rotation.
 #[test]
 fn a_square_ends_where_the_kinematics_say() {
     for (model, between) in [

@@ -1,20 +1,20 @@
-//! Frames of commands, and what the commands hold.
+//! Command frames and their contents.
 
 use crate::ParseError;
 use crate::checksum::{crc16_livox, crc32_livox};
 use crate::record::{Reader, record};
 
-/// Where lidars take commands, and where all their datagrams leave from.
+/// Command port of lidars, and source port of all their datagrams.
 pub const LIDAR_PORT: u16 = 65_000;
-/// Where hosts hear the broadcasts of lidars.
+/// Port at which hosts receive the broadcasts of lidars.
 pub const BROADCAST_PORT: u16 = 55_000;
-/// Bytes of a frame around its data.
+/// Bytes of a frame besides its data.
 pub const OVERHEAD: usize = 15;
-/// No frame is longer.
+/// Longest frame, bytes.
 pub const LONGEST_FRAME: usize = 1400;
 const START: u8 = 0xaa;
 const VERSION: u8 = 1;
-/// Where the CRC-16 of the head is.
+/// Offset of the header's CRC-16.
 const HEAD_CRC_AT: usize = 7;
 
 /// Commands: set and number.
@@ -23,9 +23,9 @@ pub mod id {
     pub const BROADCAST: (u8, u8) = (0, 0x00);
     /// A host connects.
     pub const HANDSHAKE: (u8, u8) = (0, 0x01);
-    /// Asks for the firmware's version.
+    /// Requests the firmware version.
     pub const INFORMATION: (u8, u8) = (0, 0x02);
-    /// Keeps the connection.
+    /// Keeps the connection alive.
     pub const HEARTBEAT: (u8, u8) = (0, 0x03);
     /// Starts or stops points.
     pub const SAMPLE: (u8, u8) = (0, 0x04);
@@ -33,17 +33,17 @@ pub mod id {
     pub const COORDINATES: (u8, u8) = (0, 0x05);
     /// Ends the connection.
     pub const DISCONNECT: (u8, u8) = (0, 0x06);
-    /// The lidar reports its status by itself.
+    /// The lidar pushes its status.
     pub const STATUS: (u8, u8) = (0, 0x07);
     /// Sets the address.
     pub const SET_ADDRESS: (u8, u8) = (0, 0x08);
-    /// Asks for the address.
+    /// Requests the address.
     pub const GET_ADDRESS: (u8, u8) = (0, 0x09);
     /// Restarts the unit.
     pub const REBOOT: (u8, u8) = (0, 0x0a);
     /// Sets parameters.
     pub const SET_PARAMETERS: (u8, u8) = (0, 0x0b);
-    /// Asks for parameters.
+    /// Requests parameters.
     pub const GET_PARAMETERS: (u8, u8) = (0, 0x0c);
     /// Brings back the factory's parameters.
     pub const RESET_PARAMETERS: (u8, u8) = (0, 0x0d);
@@ -51,21 +51,21 @@ pub mod id {
     pub const MODE: (u8, u8) = (1, 0x00);
     /// Sets the mounting.
     pub const SET_MOUNTING: (u8, u8) = (1, 0x01);
-    /// Asks for the mounting.
+    /// Requests the mounting.
     pub const GET_MOUNTING: (u8, u8) = (1, 0x02);
     /// Suppression of rain and fog.
     pub const RAIN_FOG: (u8, u8) = (1, 0x03);
     /// Fan on or off.
     pub const SET_FAN: (u8, u8) = (1, 0x04);
-    /// Asks for the fan.
+    /// Requests the state of the fan.
     pub const GET_FAN: (u8, u8) = (1, 0x05);
     /// Chooses which returns become points.
     pub const SET_RETURNS: (u8, u8) = (1, 0x06);
-    /// Asks which returns become points.
+    /// Requests the return mode.
     pub const GET_RETURNS: (u8, u8) = (1, 0x07);
     /// Inertial samples on or off.
     pub const SET_IMU: (u8, u8) = (1, 0x08);
-    /// Asks for the rate of inertial samples.
+    /// Requests the rate of inertial samples.
     pub const GET_IMU: (u8, u8) = (1, 0x09);
     /// Sets the clock by the last pulse.
     pub const UTC: (u8, u8) = (1, 0x0a);
@@ -75,7 +75,7 @@ pub mod id {
 pub mod ret {
     /// The command was carried out.
     pub const DONE: u8 = 0;
-    /// It failed.
+    /// The command failed.
     pub const FAILED: u8 = 1;
     /// The change of the mode takes a while.
     pub const IN_PROGRESS: u8 = 2;
@@ -93,11 +93,11 @@ pub mod key {
 
 /// Why parameters were not set or read.
 pub mod key_error {
-    /// All went well.
+    /// No error.
     pub const NONE: u8 = 0;
-    /// The unit has no such key.
+    /// Unknown key.
     pub const UNKNOWN: u8 = 1;
-    /// The value is out of its range.
+    /// The value is outside its range.
     pub const VALUE: u8 = 4;
     /// The value has the wrong length.
     pub const VALUE_LENGTH: u8 = 5;
@@ -107,41 +107,41 @@ pub mod key_error {
 
 /// States that heartbeats report.
 pub mod state {
-    /// The unit tests itself or its motor starts.
+    /// Self-test, or the motor starts.
     pub const STARTING: u8 = 0;
-    /// It works.
+    /// Normal operation.
     pub const NORMAL: u8 = 1;
-    /// All but the network rests.
+    /// Only the network is powered.
     pub const POWER_SAVING: u8 = 2;
-    /// It sends no laser light.
+    /// No laser light.
     pub const STANDBY: u8 = 3;
-    /// It has stopped.
+    /// Stopped by an error.
     pub const ERROR: u8 = 4;
 }
 
 words!(Kind: "command" => Command, "answer" => Answer, "message" => Message);
 
-/// What a frame is for.
+/// Purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It asks for an answer.
+    /// A command that requires an answer.
     Command = 0,
-    /// It answers a command.
+    /// An answer to a command.
     Answer = 1,
-    /// It wants no answer.
+    /// A message without an answer.
     Message = 2,
 }
 
 /// A frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is for.
+    /// Purpose of the frame.
     pub kind: Kind,
     /// Repeated by the answer.
     pub sequence: u16,
     /// Set and number, see [`id`].
     pub id: (u8, u8),
-    /// What the command holds.
+    /// Data of the command.
     pub data: Vec<u8>,
 }
 
@@ -149,7 +149,7 @@ impl Frame {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// What no sender writes.
+    /// Bytes that no sender writes.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new("a command", bytes);
         let [start, version] = reader.array()?;
@@ -182,7 +182,7 @@ impl Frame {
         Ok(Self { kind, sequence, id: (set, number), data })
     }
 
-    /// Its bytes.
+    /// Bytes of the frame.
     pub fn to_bytes(&self) -> Vec<u8> {
         let length = OVERHEAD + self.data.len();
         let mut bytes = Vec::with_capacity(length);
@@ -204,7 +204,7 @@ impl Frame {
 }
 
 record! {
-    /// [`id::BROADCAST`].
+    /// Data of [`id::BROADCAST`].
     Broadcast: Le 19 {
         /// Serial number, slot, and a zero.
         code: [u8; 16],
@@ -218,11 +218,11 @@ record! {
     Handshake: Le 10 {
         /// The host.
         ip: [u8; 4],
-        /// Its port for points.
+        /// Destination port of points.
         data_port: u16,
-        /// Its port for status messages.
+        /// Destination port of status messages.
         command_port: u16,
-        /// Its port for inertial samples.
+        /// Destination port of inertial samples.
         imu_port: u16,
     }
 
@@ -242,7 +242,7 @@ record! {
     Address: Le 13 {
         /// 0 dynamic, 1 static.
         mode: u8,
-        /// The unit's own.
+        /// Address of the unit.
         ip: [u8; 4],
         /// The mask.
         mask: [u8; 4],
@@ -254,13 +254,13 @@ record! {
     ParameterAnswer: Le 4 {
         /// See [`ret`].
         ret: u8,
-        /// The key at fault; 0 if there is none.
+        /// The wrong key; 0 if there is none.
         key: u16,
         /// See [`key_error`].
         error: u8,
     }
 
-    /// [`id::UTC`].
+    /// Data of [`id::UTC`].
     Utc: Le 8 {
         /// Years since 2000.
         year: u8,
@@ -276,7 +276,7 @@ record! {
 }
 
 impl Utc {
-    /// The beginning of the hour, nanoseconds of POSIX time; `None` if there is no such date or hour.
+    /// Start of the hour, nanoseconds of POSIX time; `None` if date or hour is invalid.
     pub fn hour_ns(&self) -> Option<u64> {
         let part = |value: u8| i8::try_from(value).ok();
         let (month, day, hour) = (part(self.month)?, part(self.day)?, part(self.hour)?);
@@ -290,7 +290,7 @@ impl Utc {
 /// Keys with their values.
 pub type Parameters = Vec<(u16, Vec<u8>)>;
 
-/// Reads keys with their values, as [`id::SET_PARAMETERS`] holds them.
+/// Reads keys with their values, the data of [`id::SET_PARAMETERS`].
 ///
 /// # Errors
 /// A length does not match the data.
@@ -304,7 +304,7 @@ pub fn parse_parameters(data: &[u8]) -> Result<Parameters, ParseError> {
     Ok(all)
 }
 
-/// The bytes of keys with their values.
+/// Bytes of keys with their values.
 pub fn parameters_to_bytes(parameters: &[(u16, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (key, value) in parameters {
@@ -315,7 +315,7 @@ pub fn parameters_to_bytes(parameters: &[(u16, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// The keys that [`id::GET_PARAMETERS`] asks for, or [`id::RESET_PARAMETERS`] after its flag.
+/// Reads the keys that [`id::GET_PARAMETERS`] requests, or [`id::RESET_PARAMETERS`] after its flag.
 ///
 /// # Errors
 /// The number of keys does not match the data.

@@ -11,7 +11,7 @@ pub const HEAD_LEN: usize = 18;
 /// Most returns of a pulse.
 pub const MOST_RETURNS: usize = 3;
 const VERSION: u8 = 5;
-/// Where status, time type and time are.
+/// Offsets of status, time type and time.
 const STATUS_AT: usize = 4;
 const TIME_TYPE_AT: usize = 8;
 const TIME_AT: usize = 10;
@@ -20,7 +20,7 @@ const INERTIAL: u8 = 6;
 
 words!(Coordinates: "cartesian" => Cartesian, "spherical" => Spherical);
 
-/// How points are written.
+/// Coordinates of points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coordinates {
     /// Millimetres.
@@ -33,7 +33,7 @@ pub enum Coordinates {
 /// The format of a packet of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// How points are written.
+    /// Coordinates of the points.
     pub coordinates: Coordinates,
     /// Whether points have tags.
     pub has_tags: bool,
@@ -60,18 +60,18 @@ impl Format {
         ]
     };
 
-    /// The format of these points.
+    /// Format with these properties.
     pub fn new(coordinates: Coordinates, has_tags: bool, returns: usize) -> Self {
         let returns = returns.clamp(1, MOST_RETURNS);
         Self { coordinates, has_tags: has_tags || returns > 1, returns }
     }
 
-    /// Its number on the wire.
+    /// Number on the wire.
     pub fn number(self) -> u8 {
         Self::ALL.iter().find(|(_, known)| *known == self).map_or(0, |(number, _)| *number)
     }
 
-    /// What a number on the wire means.
+    /// Format with this number on the wire.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == number).map(|(_, format)| *format)
     }
@@ -103,8 +103,8 @@ impl Format {
         format!("{}, {returns} return{tags}", self.coordinates.word())
     }
 
-    /// Writes a pulse to a slice of [`Self::pulse_len`] bytes. Its returns have the same angles; returns that `points`
-    /// lacks are empty.
+    /// Writes a pulse to a slice of [`Self::pulse_len`] bytes. Its returns have the same angles; returns that
+    /// `points` lacks are empty.
     pub fn put(self, points: &[Point], out: &mut [u8]) {
         let of = |nth: usize| points.get(nth).copied().unwrap_or_default();
         let depth = |place: [i32; 3]| (place[0].max(0) as u32).to_le_bytes();
@@ -170,7 +170,7 @@ impl Format {
         Ok(())
     }
 
-    /// Whether nothing came back.
+    /// Whether the point has no return.
     pub fn is_empty(self, point: &Point) -> bool {
         match self.coordinates {
             Coordinates::Spherical => point.place[0] == 0,
@@ -182,7 +182,7 @@ impl Format {
 /// The source that sets the clock, and with it the format of time stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeType {
-    /// Nothing: nanoseconds since power-up.
+    /// None: nanoseconds since power-on.
     #[default]
     None,
     /// A PTP master: nanoseconds of its time.
@@ -194,7 +194,7 @@ pub enum TimeType {
 }
 
 impl TimeType {
-    /// Its number on the wire.
+    /// Number on the wire.
     pub fn number(self) -> u8 {
         match self {
             Self::None => 0,
@@ -204,14 +204,14 @@ impl TimeType {
         }
     }
 
-    /// What a number on the wire means.
+    /// Reference with this number on the wire.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::None, Self::Ptp, Self::Gps, Self::Pps].into_iter().find(|one| one.number() == number)
     }
 }
 
 record! {
-    /// What a packet begins with.
+    /// Header of a packet.
     Head: Le 18 {
         /// 5.
         version: u8,
@@ -223,11 +223,11 @@ record! {
         reserved: u8,
         /// See [`status`].
         status: u32,
-        /// As [`TimeType::number`].
+        /// Number of the reference, [`TimeType::number`].
         time_type: u8,
-        /// 6 inertial, else as [`Format::number`].
+        /// 6 for inertial samples, else [`Format::number`].
         data_type: u8,
-        /// Of the first point, as the time type says.
+        /// Time of the first point, in the form of the time type.
         time: [u8; 8],
     }
 }
@@ -244,13 +244,13 @@ pub mod status {
     pub const DIRTY: u32 = 6;
     /// The firmware must be replaced.
     pub const FIRMWARE: u32 = 8;
-    /// Pulses come.
+    /// PPS pulses arrive.
     pub const PPS: u32 = 9;
-    /// The end of its life is near.
+    /// The unit is near the end of its life.
     pub const END_OF_LIFE: u32 = 10;
     /// The fan warns.
     pub const FAN: u32 = 11;
-    /// PTP messages come.
+    /// PTP messages arrive.
     pub const PTP: u32 = 13;
     /// Three bits: 0 nothing sets the clock, 1 PTP, 2 GPS, 3 pulses, 4 the best source fails.
     pub const SYNCHRONISATION: u32 = 14;
@@ -259,7 +259,7 @@ pub mod status {
 }
 
 impl Head {
-    /// Of a packet that is sealed later.
+    /// Header of a packet that is completed later.
     pub fn new(data_type: u8, slot: u8) -> Self {
         let (status, time_type, time) = (0, 0, [0; 8]);
         Self { version: VERSION, slot, id: 1, reserved: 0, status, time_type, data_type, time }
@@ -276,7 +276,7 @@ impl Head {
     }
 }
 
-/// Time as packets with a time type have it, of nanoseconds as [`Head::time_ns`] gives them.
+/// Time in the form of a time type, from nanoseconds as in [`Head::time_ns`].
 pub fn time_bytes(time_type: TimeType, time_ns: u64) -> [u8; 8] {
     if time_type != TimeType::Gps {
         return time_ns.to_le_bytes();
@@ -289,7 +289,7 @@ pub fn time_bytes(time_type: TimeType, time_ns: u64) -> [u8; 8] {
     [year, date.month() as u8, date.day() as u8, date.hour() as u8, a, b, c, d]
 }
 
-/// A packet whose head and data are there: writes its status and time.
+/// Completes a packet with header and data: writes its status and time.
 pub fn seal(packet: &mut [u8], status: u32, time_type: TimeType, time_ns: u64) {
     packet[STATUS_AT..STATUS_AT + 4].copy_from_slice(&status.to_le_bytes());
     packet[TIME_TYPE_AT] = time_type.number();
@@ -303,7 +303,7 @@ pub fn inertial_packet(sample: &Inertial, slot: u8) -> Vec<u8> {
     packet
 }
 
-/// What a packet holds.
+/// Content of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Packet<'p> {
     /// Points, with their bytes.
@@ -316,7 +316,7 @@ impl<'p> Packet<'p> {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// What no unit sends.
+    /// Bytes that no unit sends.
     pub fn parse(bytes: &'p [u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new("a packet", bytes);
         let head: Head = reader.le()?;
@@ -341,7 +341,7 @@ impl<'p> Packet<'p> {
         Ok(Self::Points(head, format, data))
     }
 
-    /// What it begins with.
+    /// Header of the packet.
     pub fn head(&self) -> &Head {
         match self {
             Self::Points(head, ..) | Self::Inertial(head, _) => head,
@@ -349,7 +349,7 @@ impl<'p> Packet<'p> {
     }
 }
 
-/// The returns of each pulse of a packet; the first [`Format::returns`] of them count.
+/// Returns of each pulse of a packet; the first [`Format::returns`] of them are used.
 pub fn pulses(format: Format, data: &[u8]) -> impl Iterator<Item = [Point; MOST_RETURNS]> {
     data.chunks_exact(format.pulse_len()).map(move |bytes| format.get(bytes))
 }

@@ -33,7 +33,7 @@ fn values(count: usize, millimetres: u16) -> Values {
     }
 }
 
-/// `head`, so many times `middle`, `tail`; all in hex.
+/// `head`, then `middle` repeated, then `tail`; all in hex.
 fn around(head: &str, middle: (&str, usize), tail: &str) -> Vec<u8> {
     hex(&format!("{head} {} {tail}", format!("{} ", middle.0).repeat(middle.1)))
 }

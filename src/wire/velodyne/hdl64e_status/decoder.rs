@@ -8,18 +8,18 @@ use crate::ParseError;
 
 /// Puts the status bytes of consecutive packets together again.
 ///
-/// Keeps one stream's worth of bytes at most. A packet lost is seen by the order of the types and
-/// costs the stream at hand; the decoder then waits for the next `UNIT#`. Sixteen packets lost at
-/// a time leave no such trace, but shift the laser ids or spoil the checksum.
+/// Stores at most one stream. The order of the types reveals a lost packet and makes the decoder drop the
+/// present stream and wait for the next `UNIT#`. Sixteen packets lost together are not revealed, but shift
+/// the laser ids or make the checksum wrong.
 #[derive(Clone, Debug)]
 pub struct StatusDecoder {
-    /// Place in the cycle of the last packet.
+    /// Position in the cycle of the last packet.
     last_slot: Option<usize>,
     /// The stream so far; empty while the marker is awaited.
     stream: Vec<u8>,
     /// Rolling bytes of the present cycle, to find the marker in.
     cycle: Vec<u8>,
-    /// Types so far rule one format out.
+    /// The format, once the types exclude one of them.
     format: Option<StatusFormat>,
     live: [Option<u8>; LIVE_TYPES.len()],
     breaks: u64,
@@ -77,7 +77,7 @@ impl StatusDecoder {
         self.take(kind, value)
     }
 
-    /// The live values; `None` until each was seen once.
+    /// Live values; `None` until each was received once.
     pub fn live(&self) -> Option<LiveStatus> {
         let mut values = [0; LIVE_TYPES.len()];
         for (value, live) in values.iter_mut().zip(self.live) {
@@ -86,12 +86,12 @@ impl StatusDecoder {
         Some(LiveStatus::from_values(values))
     }
 
-    /// The last value of one live type, such as `b'T'`; `None` if not seen or no live type.
+    /// Last value of one live type, such as `b'T'`; `None` if it was not received or is no live type.
     pub fn live_value(&self, kind: u8) -> Option<u8> {
         LIVE_TYPES.iter().position(|live| *live == kind).and_then(|slot| self.live[slot])
     }
 
-    /// How many bytes of the stream at hand have been collected, 0 while its start is awaited.
+    /// Number of received bytes of the present stream; 0 before its start.
     pub fn collected(&self) -> usize {
         self.stream.len()
     }

@@ -1,22 +1,22 @@
 //! From glTF's metallic-roughness material to a [`Finish`].
 //!
 //! The highlight is that of the distribution by Trowbridge and Reitz (GGX), which glTF 2.0 names in its
-//! appendix B, where light returns to its source: `D(0) F / 4`, so that its height is `F / (4 a²)` of a
-//! white diffuser's with `a` the square of the roughness. Its fall is Phong's with the exponent
-//! `(2 / a² - 2) / 4`. What is rough scatters diffusely: the highlight has the share `1 - a` of the light and
-//! of metals the diffuse part the rest. A roughness of 1 is therefore matt, metallic or not, which is what
-//! a file says that says nothing.
+//! appendix B, for light that returns to its source: `D(0) F / 4`. Its height is therefore `F / (4 a²)` of a
+//! white diffuser's, with `a` the square of the roughness. Its fall is Phong's with the exponent
+//! `(2 / a² - 2) / 4`. Rough surfaces scatter diffusely: the highlight has the share `1 - a` of the light, and for
+//! metals the diffuse part has the rest. A roughness of 1, the default of a file, is therefore purely
+//! diffuse, metallic or not.
 
 use crate::world::scene::Finish;
 
 /// Least square of the roughness; smoother surfaces have the same highlight.
 const LEAST_ALPHA: f32 = 0.03;
-/// Metals smoother than this are mirrors.
+/// Roughness below which metals are mirrors.
 const MIRROR_ROUGHNESS: f32 = 0.1;
-/// A highlight below this is none.
+/// Height below which a highlight is ignored.
 const LEAST_PEAK: f32 = 0.01;
 
-/// A material's parameters, within their limits.
+/// Parameters of a material, within their limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface {
     /// Red of the base colour, 0..=1.
@@ -27,14 +27,14 @@ pub struct Surface {
     pub roughness: f32,
     /// Refractive index, 1 or more.
     pub index: f32,
-    /// Share of the light that goes through, 0..=1.
+    /// Share of the light that passes through, 0..=1.
     pub transmission: f32,
     /// Whether the mesh is the boundary of a body, with a face on either side of it.
     pub has_volume: bool,
 }
 
 impl Surface {
-    /// Its diffuse reflectance, and what it does besides.
+    /// Diffuse reflectance and finish of the material.
     pub fn look(&self) -> (f32, Finish) {
         let &Self { base, metallic, roughness, index, transmission, has_volume } = self;
         let alpha = roughness * roughness;

@@ -10,8 +10,8 @@ use crate::world::colours::{ColourMap, LINEAR_FROM_SRGB};
 use crate::world::scene::Texture;
 
 impl Loader<'_> {
-    /// The reflectance of image `source`, which all materials share that use it, and the mask of its
-    /// texels whose alpha, times a material's own, is at least a `threshold`.
+    /// Reflectance of image `source`, which all its materials share, and the mask of its texels whose alpha,
+    /// times a material's own, is at least a `threshold`.
     pub(super) fn maps(
         &mut self,
         source: usize,
@@ -35,7 +35,7 @@ impl Loader<'_> {
         Some((map, Some(mask)))
     }
 
-    /// The colours of image `source`, which all materials share that use it.
+    /// Colours of image `source`, which all its materials share.
     pub(super) fn colours(&mut self, source: usize, place: &Place) -> Option<ColourMap> {
         if let Some(known) = self.colours.get(&source) {
             return known.clone();
@@ -56,7 +56,7 @@ impl Loader<'_> {
         Some(texture::mapped(&first, |texel| linear[usize::from(texel)]))
     }
 
-    /// A decoded image; only the last one is kept, as all its channels take much memory.
+    /// A decoded image. Only the last one is kept, because all its channels take much memory.
     fn image(&mut self, index: usize) -> Option<&Image> {
         if self.image.as_ref().is_none_or(|(last, _)| *last != index) {
             let image = self.read_image(index);

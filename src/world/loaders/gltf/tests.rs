@@ -51,7 +51,7 @@ fn load(extra: &str) -> Result<Scene, String> {
     load_with(extra, Memory::default())
 }
 
-/// A binary file with the buffer in it.
+/// A binary file that contains the buffer.
 fn glb(extra: &str) -> Vec<u8> {
     let mut value = document(extra);
     value["buffers"][0].as_object_mut().unwrap().remove("uri");

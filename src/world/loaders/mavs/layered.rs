@@ -22,7 +22,7 @@ struct Look {
 }
 
 impl Loader<'_> {
-    /// Loads the surface and gives the trails on it.
+    /// Loads the surface; returns the trails on it.
     pub(super) fn layered_surface(&mut self, node: &Node) -> Result<Vec<Vec<DVec2>>, Fault> {
         let surface = node.object()?;
         if let Some(potholes) = surface.get("Potholes") {
@@ -117,8 +117,8 @@ impl Loader<'_> {
         Ok(Some(relief(&grey, resolution, scale, material, &path)))
     }
 
-    /// Reads the ground's material from its layer file: that of the undergrowth layer, which is visible
-    /// beside the trail. A spectrum replaces the texture, as everywhere in MAVS.
+    /// Reads the ground's material from the layer file: that of the undergrowth layer, which is visible
+    /// beside the trail. A spectrum replaces the texture, as in all of MAVS.
     fn layers(&mut self, bytes: &[u8], file: &Path) -> Result<Look, Fault> {
         let document = Document::new(file, bytes)?;
         let layers = document.root()?.object()?;
@@ -159,7 +159,7 @@ impl Loader<'_> {
         Ok(Look { material, texture_size })
     }
 
-    /// The paths of the trail, unless its width is zero, which turns it off.
+    /// Paths of the trail; none if its width is zero, which disables it.
     fn trails(&mut self, node: &Node) -> Result<Vec<Vec<DVec2>>, Fault> {
         let trail = node.object()?;
         if trail.or("Trail Width", 1.0, Node::number)? == 0.0 {

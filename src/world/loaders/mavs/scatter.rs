@@ -13,13 +13,13 @@ use crate::world::random::{self, uniform};
 
 /// Largest number of corners of a polygon.
 const MAX_CORNERS: usize = 1000;
-/// Largest number of copies that keep a distance from each other: each is compared with those nearby.
+/// Largest number of copies with a minimum distance: each is compared with its neighbours.
 const MAX_SPACED: u64 = 1_000_000;
 /// Copies that need not be farther apart keep no distance, metres.
 const CLOSEST_M: f64 = 1.0e-4;
-/// Farthest corner of a polygon, metres: beyond it nothing is seen.
+/// Farthest corner of a polygon, metres: no sensor sees farther.
 const MAX_CORNER_M: f64 = super::super::MAX_COORDINATE_M;
-/// Attempts to place a copy that must keep its distance from others.
+/// Attempts to place a copy with a minimum distance.
 const MAX_TRIES: u32 = 200;
 
 /// The content of `Random`.
@@ -33,9 +33,9 @@ pub struct Scatter {
 
 /// Ranges from which scales are drawn.
 enum Scale {
-    /// One draw for all axes.
+    /// One random number for all axes.
     Uniform([f64; 2]),
-    /// A draw for each axis.
+    /// A random number for each axis.
     EachAxis([[f64; 2]; 3]),
 }
 
@@ -85,7 +85,7 @@ impl Scatter {
         Ok(Self { number, polygon, offset, scale, spacing })
     }
 
-    /// Number of copies that are asked for.
+    /// Requested number of copies.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -95,8 +95,8 @@ impl Scatter {
         Some(self.polygon.line.len()).filter(|&corners| corners > 0)
     }
 
-    /// Hands each copy to `give`. There are fewer than asked for if they cannot keep their distance; a
-    /// warning then names `place`.
+    /// Passes each copy to `give`. If the minimum distance leaves no room for some, there are fewer, and a
+    /// warning names `place`.
     pub fn copies(&self, seed: u64, kind: u64, place: &Place, mut give: impl FnMut(Copy)) {
         let mut taken = self.spacing.map(Spaced::new);
         let mut given = 0;
@@ -127,7 +127,7 @@ impl Scatter {
     }
 }
 
-/// Positions that keep a distance from each other.
+/// Positions with a minimum distance.
 struct Spaced {
     spacing: f64,
     /// By square cells as wide as the distance. Only looked up: the order of a hash map is random.
@@ -156,17 +156,17 @@ impl Spaced {
     }
 }
 
-/// A polygon, cut into trapezoids between the levels of its corners, so that positions can be drawn
-/// uniformly from any shape.
+/// A polygon, cut into trapezoids between the levels of its corners, so that positions can be sampled
+/// uniformly for any shape.
 struct Polygon {
     trapezoids: Vec<Trapezoid>,
     /// Cumulative area up to and including each trapezoid.
     areas: Vec<f64>,
-    /// The corners, if there is no area between them: a point, or a line there and back.
+    /// Corners of a polygon without area: a point, or a line there and back.
     line: Vec<DVec2>,
 }
 
-/// A trapezoid between two levels of y, with its left and right ends at each.
+/// A trapezoid between two levels of y, with its left and right ends at both.
 struct Trapezoid {
     y: [f64; 2],
     low: [f64; 2],
@@ -325,7 +325,7 @@ mod tests {
         assert!(polygon(&[[0., 1.], [1., 1.], [2., 1.]]).is_none());
     }
 
-    /// Where other programs put copies, too: on the point, or on the line.
+    /// Polygons without area are treated as in other programs: copies lie on the point or the line.
     #[test]
     fn polygons_without_area_are_points_and_lines() {
         let drawn = |corners: &[[f64; 2]]| -> Vec<DVec2> {

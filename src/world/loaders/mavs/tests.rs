@@ -24,7 +24,7 @@ fn load(text: &str) -> Result<Scene, String> {
     load_with(text, &files())
 }
 
-/// Where the first copy puts a point.
+/// Position that the first copy gives a point.
 fn placed(scene: &Scene, p: [f64; 3]) -> [f64; 3] {
     let at = scene.instances[0].world_from_mesh.transform_point3(p.into());
     at.to_array().map(|c| (c * 1e9).round() / 1e9 + 0.0)
@@ -247,7 +247,7 @@ fn everything_wrong_is_told_at_once() {
     );
 }
 
-/// What their own simulator loads is loaded, with a warning for each kind.
+/// Odd scenes that MAVS itself loads are loaded, with a warning for each kind.
 #[test]
 fn odd_scenes_are_put_up_with() {
     let files = files()
@@ -270,7 +270,7 @@ fn odd_scenes_are_put_up_with() {
     assert_eq!(scene.materials[1].reflectance, 1.0);
 }
 
-/// Sums are taken before anything is made of them: each of these would take hours and terabytes.
+/// Sums are checked before copies are made: each of these scenes would take hours and terabytes.
 #[test]
 fn bombs_are_refused_before_they_are_made() {
     let copies = |count: usize, spacing: &str| {

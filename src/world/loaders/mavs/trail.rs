@@ -1,4 +1,4 @@
-//! Trails (`.vprp`), which plants must keep clear of.
+//! Trails (`.vprp`), which remain free of plants.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ const CLOSEST_M: f64 = 0.01;
 /// Largest number of pieces of all paths, which are about metres.
 pub const MAX_PIECES: u64 = 1_000_000;
 
-/// Paths that are kept clear.
+/// Paths that remain free of plants.
 #[derive(Default)]
 pub struct Trails {
     /// Pieces of path by 1 m cells. Only looked up: the order of a hash map is random.
@@ -56,18 +56,19 @@ impl Trails {
     }
 }
 
-/// Pieces of the path from `start` to `end`, none longer than a cell, so that each crosses few cells.
+/// Number of pieces of the path from `start` to `end`, none longer than a cell, so that each crosses few
+/// cells.
 fn pieces(start: DVec2, end: DVec2) -> f64 {
     start.distance(end).ceil().max(1.0)
 }
 
-/// How many pieces a path takes.
+/// Number of pieces of a path.
 pub fn count(path: &[DVec2]) -> f64 {
     thinned(path).windows(2).map(|pair| pieces(pair[0], pair[1])).sum()
 }
 
-/// The path without points that are almost those before them, of which a drive has many where it
-/// stood.
+/// The path without points that almost equal the ones before, which a recorded drive has where it stood
+/// still.
 fn thinned(path: &[DVec2]) -> Vec<DVec2> {
     let mut kept: Vec<DVec2> = Vec::new();
     for &point in path {
@@ -155,7 +156,7 @@ mod tests {
         assert!(!trails.covers(DVec2::new(50.0, 10.0)));
     }
 
-    /// A drive that stood for an hour is one point, so that asking for it stays quick.
+    /// A drive that stood still for an hour is reduced to one point, so that queries stay fast.
     #[test]
     fn points_on_top_of_each_other_are_one() {
         let stood: Vec<DVec2> =

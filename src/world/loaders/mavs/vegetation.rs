@@ -54,7 +54,7 @@ impl Grid {
         [from, (from + CELL_M).min(self.high)]
     }
 
-    /// How many plants of a species are to be expected in a cell.
+    /// Expected number of plants of a species in a cell.
     fn expected(&self, zones: &[Zone], species: usize, cell: u64) -> f64 {
         let [from, to] = self.corners(cell);
         density(zones, species, from + CELL_M / 2.0) * (to - from).element_product()

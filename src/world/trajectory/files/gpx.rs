@@ -11,7 +11,7 @@ use crate::world::trajectory::error::FileFault;
 /// Farthest a point may be from the rig's origin, metres: the World frame is flat.
 const MAX_FROM_ORIGIN_M: f64 = 200_000.0;
 
-/// Elements that are points, best first. All poses come from the best kind that the file has.
+/// Elements with points, by preference. All poses come from the first kind that the file has.
 const POINT_KINDS: [&str; 3] = ["trkpt", "rtept", "wpt"];
 
 /// GPX nests six levels deep, extensions a little deeper; the XML reader slows down with depth.
@@ -149,8 +149,8 @@ fn read_points(text: &str) -> Result<Vec<Point>, FileFault> {
     Ok(by_kind.into_iter().find(|points| !points.is_empty()).unwrap_or_default())
 }
 
-/// Limits far beyond what any receiver writes: entities that stand for much text, and names that
-/// every element brings along, would make a short file long.
+/// Limits far above all real files: without them, entities with long texts and repeated names would make a
+/// short file expand.
 fn limits() -> ParserConfig2 {
     ParserConfig2::new()
         .max_entity_expansion_length(64)

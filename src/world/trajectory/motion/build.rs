@@ -1,4 +1,4 @@
-//! Making a trajectory from its configuration.
+//! Creates a trajectory from its configuration.
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const WAYPOINT_ALLOWED_M: Deviation = Deviation { rms: 1e-3, max: 4e-3 };
 const COUNTER_SPEED_M_S: f64 = 100.0;
 /// Shortest recording, seconds.
 const LEAST_DURATION_S: f64 = 1e-2;
-/// Accelerations above this are logged as a warning.
+/// Acceleration above which a warning is logged.
 const ROUGH_M_S2: f64 = 20.0;
 
 impl Trajectory {
@@ -246,7 +246,7 @@ impl Trajectory {
         Self { base, progress, start: None, ground: None, description }
     }
 
-    /// Takes z, roll and pitch from the ground.
+    /// Takes height, roll and pitch from the ground.
     pub(super) fn put_on(
         &mut self,
         ground: &dyn GroundHeight,
@@ -306,10 +306,10 @@ impl Trajectory {
         Ok(())
     }
 
-    /// Gives a driven robot the ground on which it drives; other motions have theirs already.
+    /// Gives a driven robot its ground; other trajectories already have it.
     ///
     /// # Errors
-    /// There is no ground where the robot stands at first.
+    /// There is no ground at the robot's start position.
     pub fn keep_ground(&self, ground: Arc<dyn GroundHeight>) -> Result<(), TrajectoryError> {
         match &self.base {
             Base::Driven(driven) if !driven.stand_on(ground) => Err(TrajectoryError::parameter(
