@@ -330,7 +330,7 @@ mod tests {
         let cases = [([0, 0, 320, 240], [159.5, 119.5]), ([8, 4, 64, 32], [151.5, 115.5])];
         for (region, [cx, cy]) in cases {
             let value = of(region).expect("Foxglove supports the lens");
-            let focal = 160.0 / 30f64.to_radians().tan();
+            let focal = 160.0 / libm::tan(30f64.to_radians());
             for (key, places) in [("K", [0, 2, 4, 5]), ("P", [0, 2, 5, 6])] {
                 for (at, wanted) in places.into_iter().zip([focal, cx, focal, cy]) {
                     let found = number(&value, key, at);

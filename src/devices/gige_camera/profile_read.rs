@@ -168,7 +168,12 @@ fn start(keys: &mut Keys<'_>, exposure: &Limit<f64>, all: &mut CameraSettings) {
 
 fn lens(keys: &mut Keys<'_>, all: &mut CameraSettings) {
     keys.degrees("hfov_deg", &Limit::new(1.0..=170.0, "degrees", CAMERAS), &mut all.hfov_rad);
+    let model = all.lens;
     keys.choice("lens_model", &LensModel::WORDS, CAMERAS, &mut all.lens);
+    if all.lens != model {
+        // Coefficients of another model mean something else.
+        all.distortion.clear();
+    }
     let coefficient = Limit::new(-100.0..=100.0, "", CAMERAS);
     let default = all.distortion.clone();
     let (model, most) = (all.lens.word(), all.lens.coefficients());
