@@ -18,7 +18,6 @@ use crate::motor_stall::MotorStall;
 use crate::sensors::RotorMotion;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::spinning::motor_settings::MotorSettings;
-use crate::spinning::turns::SPEED_TOLERANCE;
 use crate::time::SimTime;
 use stretch::{MINUTE_NS, Motion, Stretch};
 
@@ -26,6 +25,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// A phase error below this is not corrected, turns.
 const PHASE_TOLERANCE: f64 = 1e-6;
 
+/// Units send no packets while the rotor's speed is farther from the set one than this share.
+pub(super) const SPEED_TOLERANCE: f64 = 0.1;
 /// The speed changes by no more than this share while a phase is corrected. A unit sends meanwhile.
 const CORRECTION_SHARE: f64 = 0.8 * SPEED_TOLERANCE;
 

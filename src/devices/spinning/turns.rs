@@ -1,10 +1,7 @@
 //! Firings that the encoder triggers: the places of a turn, and when the rotor reaches them.
 
-use super::rotor::{Rotor, part_of_turn};
+use super::rotor::{Rotor, SPEED_TOLERANCE, part_of_turn};
 use crate::time::SimTime;
-
-/// No packets are made while the rotor's speed is farther from the set one than this share.
-pub const SPEED_TOLERANCE: f64 = 0.1;
 
 /// The first instant after `after` at which the rotor points at its angle 0; at the first instant of all it
 /// may already.

@@ -15,7 +15,7 @@ use glam::DVec3;
 
 use super::bundle::{Room, Spot};
 use super::bvh::BvhCaster;
-use super::walk::{Walker, may_meet};
+use super::walk::{WALKERS, Walker, may_meet};
 use super::{Beams, Finishes, Hit, Pulse, RayCaster, Stencil, fastest, finishes, shade, surface};
 use crate::time::SimTime;
 
@@ -37,10 +37,6 @@ impl RayCaster for BvhCaster {
         Some(self.scene.as_ref())
     }
 }
-
-/// Number of interleaved traversals: each waits for memory while the others compute. In a scene that is small there is
-/// one, see [`BvhCaster::is_small`].
-pub(super) const WALKERS: usize = 4;
 
 /// Up to this number, a bundle's pulses are held against the scene's largest boxes before it is formed.
 const FEW_PULSES: usize = 3;

@@ -8,8 +8,7 @@ use glam::{DMat3, DVec3};
 
 use super::bundle::{Bundle, MAX_LANES, NONE, REGISTERS, least, most, of_register};
 use super::bvh::BvhCaster;
-use super::cast::WALKERS;
-use super::walk::Walker;
+use super::walk::{WALKERS, Walker};
 use super::{Pulse, fastest};
 
 /// Parallel rays towards a light.

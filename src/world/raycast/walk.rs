@@ -23,6 +23,10 @@ use super::shadow::{Shadows, View, load};
 use super::slab::Spread;
 use super::tree::{Node, leaf};
 
+/// Number of interleaved traversals: each waits for memory while the others compute. In a scene that is small there is
+/// one, see [`BvhCaster::is_small`].
+pub(super) const WALKERS: usize = 4;
+
 /// Up to this number, rays are tested one by one against a node's children; more rays are tested
 /// child by child.
 const FEW_RAYS: u32 = 8;
