@@ -4,8 +4,9 @@
 //! the thread that makes it, on earlier draws, or on whether another error is switched on. The
 //! generator is SplitMix64, a hash of its counter.
 
-use rand::Rng;
-use rand::SeedableRng;
+use std::convert::Infallible;
+
+use rand::{SeedableRng, TryRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::SplitMix64;
 
@@ -152,6 +153,7 @@ pub struct RequestNoise {
 
 impl RequestNoise {
     /// A draw from the standard normal distribution.
+    #[inline]
     pub fn standard_normal(&self, firing: usize, quantity: Quantity) -> f64 {
         // Each draw has a counter range of its own: the distribution nearly always consumes one
         // number, and a few more in its tails.
@@ -159,10 +161,10 @@ impl RequestNoise {
     }
 
     /// As [`RequestNoise::standard_normal`], for a quantity of which the firing has several.
+    #[inline]
     pub fn standard_normal_of(&self, firing: usize, quantity: Quantity, place: u32) -> f64 {
         let counter = (firing as u64) << 8 | quantity as u64 | u64::from(place) << 48;
-        let start = mix(self.key, counter);
-        StandardNormal.sample(&mut SplitMix64::from_seed(start.to_le_bytes()))
+        StandardNormal.sample(&mut Counter(mix(self.key, counter)))
     }
 
     /// A generator for an unknown number of draws. The request must not be used for other draws.
@@ -179,16 +181,19 @@ impl RequestNoise {
     }
 
     /// A draw from 0 to below 1, uniform.
+    #[inline]
     pub fn uniform(&self, firing: usize, quantity: Quantity) -> f64 {
         let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);
         (draw >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Three draws from 0 to below 1, uniform in steps of 2^-21.
-    #[inline]
+    #[inline(always)]
     pub fn uniform_triple(&self, firing: usize, quantity: Quantity) -> [f64; 3] {
         let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);
-        [43, 22, 1].map(|shift| (draw >> shift & 0x1f_ffff) as f64 / f64::from(1u32 << 21))
+        let part =
+            |shift: u32| f64::from((draw >> shift) as u32 & 0x1f_ffff) / f64::from(1u32 << 21);
+        [part(43), part(22), part(1)]
     }
 
     /// An integer in `low..=high`, uniform to within 2^-56.
@@ -201,10 +206,44 @@ impl RequestNoise {
 }
 
 /// One step of SplitMix64 from a state that depends on both arguments.
-#[inline]
+#[inline(always)]
 fn mix(key: u64, value: u64) -> u64 {
-    let state = key ^ value.wrapping_mul(0xd134_2543_de82_ef95);
-    SplitMix64::from_seed(state.to_le_bytes()).next_u64()
+    Counter(key ^ value.wrapping_mul(0xd134_2543_de82_ef95)).step()
+}
+
+/// SplitMix64 from a state. `rand_xoshiro` makes one only by a call that compilers do not inline, which takes as long
+/// as a draw.
+struct Counter(u64);
+
+impl Counter {
+    #[inline(always)]
+    fn step(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+}
+
+impl TryRng for Counter {
+    type Error = Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok((self.step() >> 32) as u32)
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.step())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        for part in bytes.chunks_mut(8) {
+            part.copy_from_slice(&self.step().to_le_bytes()[..part.len()]);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -227,6 +266,17 @@ mod tests {
         assert!((fourth - 3.0).abs() < 0.09, "{fourth}");
         let lag: f64 = draws.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / n as f64;
         assert!(lag.abs() < 0.009, "neighbours correlate: {lag}");
+    }
+
+    #[test]
+    fn the_counter_is_splitmix64() {
+        use rand::Rng;
+        for state in [0, 1, 0x1234_5678_9abc_def0, u64::MAX] {
+            let (mut ours, mut theirs) = (Counter(state), SplitMix64::seed_from_u64(state));
+            for _ in 0..100 {
+                assert_eq!(ours.step(), theirs.next_u64());
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Lenses: from pixels to directions. Axes: x right, y down, z forward; pixel centres are at whole numbers.
 
+use super::forward;
+use super::lanes::{LANES, Lanes, Lanes3, ZEROS, real, set, whole};
+
 /// How a lens maps directions to the image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Model {
@@ -143,6 +146,39 @@ impl Directions {
         });
         ray[2].is_finite().then_some(ray)
     }
+
+    /// The directions of the first `len` places of the image, in the axes of the mount, unit vectors; NaN where the lens
+    /// shows nothing. The arithmetic is that of [`Directions::at`].
+    #[inline(always)]
+    pub(super) fn of(&self, u: &Lanes, v: &Lanes, len: usize, out: &mut Lanes3) {
+        let step = f64::from(STEP);
+        let (mut s, mut t, mut place) = (ZEROS, ZEROS, [0; LANES]);
+        for k in 0..LANES {
+            let [a, b] = [u[k] / step + 1.0, v[k] / step + 1.0];
+            let (column, row) = (whole(a), whole(b));
+            (s[k], t[k]) = (a - real(column), b - real(row));
+            place[k] = row as usize * self.columns + column as usize;
+        }
+        let mut nodes = [[[0.0f32; LANES]; 3]; 4];
+        for k in 0..len {
+            for (pair, from) in [place[k], place[k] + self.columns].into_iter().enumerate() {
+                let found = self.nodes.get(from..from + 2).unwrap_or(&[[f32::NAN; 3]; 2]);
+                for (right, node) in found.iter().enumerate() {
+                    for axis in 0..3 {
+                        nodes[2 * pair + right][axis][k] = node[axis];
+                    }
+                }
+            }
+        }
+        for k in 0..LANES {
+            let ray = [0, 1, 2].map(|axis| {
+                let [a, b, c, d] = [0, 1, 2, 3].map(|node| f64::from(nodes[node][axis][k]));
+                let (near, far) = (a * (1.0 - s[k]) + b * s[k], c * (1.0 - s[k]) + d * s[k]);
+                near * (1.0 - t[k]) + far * t[k]
+            });
+            set(out, k, forward(ray));
+        }
+    }
 }
 
 /// The angle that the image shows for `theta`, and how it grows.
@@ -181,8 +217,12 @@ fn distorted(d: &[f64; 8], [x, y]: [f64; 2]) -> [f64; 2] {
 fn undistorted(d: &[f64; 8], [a, b]: [f64; 2]) -> Option<[f64; 2]> {
     let [mut x, mut y] = [a, b];
     for _ in 0..ROUNDS {
+        let before = [x, y];
         let (rho, [dx, dy]) = (radial(d, x * x + y * y), tangential(d, [x, y]));
         [x, y] = [(a - dx) / rho, (b - dy) / rho];
+        if [x, y] == before {
+            break; // further rounds change nothing
+        }
     }
     let [back_x, back_y] = distorted(d, [x, y]);
     let r = libm::hypot(x, y);

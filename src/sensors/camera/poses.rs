@@ -1,5 +1,8 @@
 //! Poses of a camera within an interval: a few are evaluated, the others are interpolated.
 
+use glam::{DMat3, DVec3};
+
+use super::lanes::{real, whole};
 use crate::frames::{Sensor, Transform, World};
 use crate::sensors::Surroundings;
 use crate::time::SimTime;
@@ -13,30 +16,41 @@ pub(super) struct Poses {
     span_ns: u64,
     /// The poses, from the start of the interval to its end.
     pub(super) all: [Transform<World, Sensor>; POSES],
+    /// Their rotations.
+    pub(super) turns: [DMat3; POSES],
+    /// Whether the camera stays where it is.
+    pub(super) is_still: bool,
 }
 
 impl Poses {
     /// Those from `first` to `last`.
     pub(super) fn between(first: SimTime, last: SimTime, surroundings: &Surroundings<'_>) -> Self {
         let span_ns = last.0.saturating_sub(first.0);
-        let all = std::array::from_fn(|step| {
+        let all: [_; POSES] = std::array::from_fn(|step| {
             let after = u128::from(span_ns) * step as u128 / (POSES - 1) as u128;
             surroundings.world_from_sensor(SimTime(first.0 + after as u64))
         });
-        Self { first, span_ns, all }
+        let turns = all.map(|pose| DMat3::from_quat(pose.rotation));
+        let is_still = all.iter().all(|pose| *pose == all[0]);
+        Self { first, span_ns, all, turns, is_still }
     }
 
-    /// Whether the camera stays where it is.
-    pub(super) fn is_still(&self) -> bool {
-        self.all.iter().all(|pose| *pose == self.all[0])
-    }
-
-    /// Index of the evaluated pose before `at`, and the share of the step to the next one.
+    /// Index of the evaluated pose before `at`, and the share of the step to the next one. The interval is shorter than
+    /// 2^52 nanoseconds.
+    #[inline(always)]
     pub(super) fn around(&self, at: SimTime) -> (usize, f64) {
-        let share = at.0.saturating_sub(self.first.0) as f64 / self.span_ns.max(1) as f64;
-        let step = share.min(1.0) * (POSES - 1) as f64;
-        let before = (step as usize).min(POSES - 2);
-        (before, step - before as f64)
+        let span_ns = self.span_ns.max(1);
+        let share = real(at.0.saturating_sub(self.first.0).min(span_ns)) / real(span_ns);
+        let step = share * (POSES - 1) as f64;
+        let before = whole(step).min(POSES as u64 - 2);
+        (before as usize, step - real(before))
+    }
+
+    /// Rotations and places of the evaluated pose `before`, as [`Poses::around`] has it, and of the next one.
+    #[inline(always)]
+    pub(super) fn pair(&self, before: usize) -> [(&DMat3, DVec3); 2] {
+        let before = before.min(POSES - 2);
+        [before, before + 1].map(|step| (&self.turns[step], self.all[step].translation))
     }
 
     /// The pose at an instant.

@@ -5,6 +5,7 @@
 
 use glam::DVec3;
 
+use super::lanes::{LANES, Lanes3, real, vector, whole};
 use crate::world::colours::WAVES_UM;
 
 /// Red, green and blue, linear.
@@ -143,17 +144,50 @@ impl Daylight {
         if matches!(self.model, Model::Overcast { .. }) {
             return self.sky_at(direction.z.max(0.0), 0.0);
         }
+        self.in_table(self.table_place(direction))
+    }
+
+    /// What is seen in the first `len` of `directions` where nothing stands in the way; the arithmetic is that of
+    /// [`Daylight::seen`].
+    #[inline(always)]
+    pub(super) fn seen_by(&self, directions: &Lanes3, len: usize, out: &mut [Colour; LANES]) {
+        if self.table.is_empty() {
+            out.iter_mut().take(len).enumerate().for_each(|(k, out)| {
+                *out = self.seen(vector(directions, k));
+            });
+            return;
+        }
+        let mut places = [(0, 0.0, 0.0); LANES];
+        for k in 0..LANES {
+            places[k] = self.table_place(vector(directions, k));
+        }
+        for k in 0..len {
+            out[k] = self.in_table(places[k]);
+            if vector(directions, k).dot(self.sun) >= SUN_COS {
+                out[k] = self.seen(vector(directions, k));
+            }
+        }
+    }
+
+    /// The node of the table before a direction, and the shares of the intervals in height and in distance from the sun.
+    #[inline(always)]
+    fn table_place(&self, direction: DVec3) -> (usize, f64, f64) {
         // Half of the chord to the sun on the unit sphere needs no arc cosine.
         let chord = (0.5 * (1.0 - direction.dot(self.sun).clamp(-1.0, 1.0))).sqrt();
         let height = direction.z.clamp(LOWEST, 1.0).sqrt();
         let split = |share: f64, intervals: usize| {
             let place = share * intervals as f64;
-            let node = (place as usize).min(intervals - 1);
-            (node, place - node as f64)
+            let node = whole(place).min(intervals as u64 - 1);
+            (node as usize, place - real(node))
         };
         let ((row, up), (column, away)) = (split(height, HEIGHTS), split(chord, DISTANCES));
-        let node = |row: usize, column: usize| &self.table[row * (DISTANCES + 1) + column];
-        let [low, high] = [row, row + 1].map(|row| [node(row, column), node(row, column + 1)]);
+        (row * (DISTANCES + 1) + column, up, away)
+    }
+
+    #[inline(always)]
+    fn in_table(&self, (node, up, away): (usize, f64, f64)) -> Colour {
+        let rows = [node, node + DISTANCES + 1];
+        let [low, high] = rows.map(|node| [&self.table[node], &self.table[node + 1]]);
         std::array::from_fn(|c| {
             let along = |pair: [&Colour; 2]| pair[0][c] + (pair[1][c] - pair[0][c]) * away;
             let (low, high) = (along(low), along(high));

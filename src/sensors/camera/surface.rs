@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 
+use super::lanes::{LANES, Lanes, Lanes3, cell, real};
 use super::sky::Colour;
 use crate::world::scene::Material;
 
@@ -15,7 +16,7 @@ pub(super) struct Look {
     /// Size of its patches, metres.
     patch_m: f64,
     /// Whether it is laid of bricks.
-    is_brick: bool,
+    pub(super) is_brick: bool,
 }
 
 const fn look(albedo: Colour, mottle: f64, patch_m: f64) -> Look {
@@ -72,31 +73,56 @@ impl Look {
         let known = LOOKS.iter().find(|(word, _)| name.contains(word)).map(|(_, look)| *look);
         known.unwrap_or_else(|| look([f64::from(material.reflectance); 3], 0.0, 1.0))
     }
+}
 
-    /// The albedo at a place of World whose surface has this normal. Patches smaller than `pixel_m`, the width of a pixel
-    /// there, are left out.
-    pub(super) fn albedo(&self, place: DVec3, normal: DVec3, pixel_m: f64) -> Colour {
-        if self.mottle == 0.0 {
-            return self.albedo;
-        }
-        let mut factor = 1.0;
-        for (size_m, share) in [(self.patch_m, 0.7), (self.patch_m * 7.0, 0.5)] {
-            let visible = (1.0 - pixel_m / size_m).clamp(0.0, 1.0);
-            if visible > 0.0 {
-                factor += self.mottle * share * visible * smooth_noise(place / size_m);
+/// Looks of the surfaces of many pixels.
+pub(super) struct Looks {
+    /// As in [`Look`].
+    pub albedo: Lanes3,
+    pub mottle: Lanes,
+    pub patch_m: Lanes,
+}
+
+impl Looks {
+    #[inline(always)]
+    pub fn set(&mut self, k: usize, look: &Look) {
+        (0..3).for_each(|c| self.albedo[c][k] = look.albedo[c]);
+        self.mottle[k] = look.mottle;
+        self.patch_m[k] = look.patch_m;
+    }
+
+    /// The albedos at places of World without mortar. Patches smaller than `pixel_m`, the width of a pixel there, are left
+    /// out.
+    #[inline(always)]
+    pub fn albedos(&self, places: &Lanes3, pixel_m: &Lanes, len: usize, out: &mut Lanes3) {
+        let mut factor = [1.0; LANES];
+        for (times, share) in [(1.0, 0.7), (7.0, 0.5)] {
+            let mut visible = [0.0; LANES];
+            for k in 0..LANES {
+                visible[k] = (1.0 - pixel_m[k] / (self.patch_m[k] * times)).clamp(0.0, 1.0);
+            }
+            let is_visible = |k: usize| self.mottle[k] != 0.0 && visible[k] > 0.0;
+            if !(0..len).any(is_visible) {
+                continue;
+            }
+            for k in 0..LANES {
+                let size_m = self.patch_m[k] * times;
+                let [x, y, z] = [0, 1, 2].map(|axis| places[axis][k] / size_m);
+                factor[k] += self.mottle[k] * share * visible[k] * smooth_noise(x, y, z);
             }
         }
-        if self.is_brick
-            && let Some(mortar) = brick(place, normal, pixel_m)
-        {
-            return mortar;
+        for c in 0..3 {
+            for k in 0..LANES {
+                let own = self.albedo[c][k];
+                let mottled = (own * factor[k]).clamp(0.0, 0.95);
+                out[c][k] = if self.mottle[k] == 0.0 { own } else { mottled };
+            }
         }
-        self.albedo.map(|part| (part * factor).clamp(0.0, 0.95))
     }
 }
 
 /// Mortar between bricks of 250 x 75 mm on upright walls; `None` on a brick, on floors, and where a pixel is wider.
-fn brick(place: DVec3, normal: DVec3, pixel_m: f64) -> Option<Colour> {
+pub(super) fn brick(place: DVec3, normal: DVec3, pixel_m: f64) -> Option<Colour> {
     const MORTAR: Colour = [0.45, 0.42, 0.37];
     if normal.z.abs() > 0.7 || pixel_m > 0.02 {
         return None;
@@ -109,24 +135,24 @@ fn brick(place: DVec3, normal: DVec3, pixel_m: f64) -> Option<Colour> {
 }
 
 /// Noise between -1 and 1, trilinear between the corners of unit cubes.
-fn smooth_noise(place: DVec3) -> f64 {
-    let [(x, right), (y, up), (z, ahead)] = place.to_array().map(|along| {
-        // Rounds down without a call of the system's mathematics.
-        let cut = along as i64;
-        let cell = cut - i64::from(along < cut as f64);
-        let part = along - cell as f64;
-        (cell as u64, part * part * (3.0 - 2.0 * part))
-    });
-    let of = |cell: u64, odd: u64| [cell.wrapping_mul(odd), cell.wrapping_add(1).wrapping_mul(odd)];
-    let x = of(x, 0x9e37_79b9_7f4a_7c15);
-    let y = of(y, 0xc2b2_ae3d_27d4_eb4f);
-    let z = of(z, 0x1656_67b1_9e37_79f9);
+#[inline(always)]
+fn smooth_noise(x: f64, y: f64, z: f64) -> f64 {
+    let smooth = |part: f64| part * part * (3.0 - 2.0 * part);
+    let (left, right) = cell(x);
+    let (front, ahead) = cell(y);
+    let (below, up) = cell(z);
+    let (right, ahead, up) = (smooth(right), smooth(ahead), smooth(up));
+    let ends =
+        |cell: u64, odd: u64| [cell.wrapping_mul(odd), cell.wrapping_mul(odd).wrapping_add(odd)];
+    let x = ends(left, 0x9e37_79b9_7f4a_7c15);
+    let y = ends(front, 0xc2b2_ae3d_27d4_eb4f);
+    let z = ends(below, 0x1656_67b1_9e37_79f9);
     let at = |key: u64| {
         let mixed = (key ^ key >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (mixed >> 40) as f64 / f64::from(1u32 << 23) - 1.0
+        real(mixed >> 40) / f64::from(1u32 << 23) - 1.0
     };
     let between = |low: f64, high: f64, share: f64| low + (high - low) * share;
     let along = |yz: u64| between(at(x[0] ^ yz), at(x[1] ^ yz), right);
-    let across = |z: u64| between(along(y[0] ^ z), along(y[1] ^ z), up);
-    between(across(z[0]), across(z[1]), ahead)
+    let across = |z: u64| between(along(y[0] ^ z), along(y[1] ^ z), ahead);
+    between(across(z[0]), across(z[1]), up)
 }

@@ -1,0 +1,129 @@
+//! From light to counts of the converter.
+
+use fearless_simd::{Level, dispatch};
+use glam::DVec3;
+
+use super::aim::{Cell, centre};
+use super::lanes::{LANES, Lanes, ZEROS};
+use super::sky::Colour;
+use super::{Camera, FULL_SCALE, PHOTONS_PER_LXS_UM2, Shot, place_of};
+use crate::sensors::noise::Quantity;
+
+/// Below this mean, counts of photons follow Poisson's law exactly; above it, Gauss's.
+const POISSON_BELOW: f64 = 50.0;
+
+impl Camera {
+    /// Passes the index within the frame of each of `cells`, which see `light`, and its count to `put`.
+    pub(super) fn counts(
+        &self,
+        level: Level,
+        shot: &Shot,
+        cells: &[Cell],
+        light: &[Colour],
+        put: &mut impl FnMut(usize, u16),
+    ) {
+        for (cells, light) in cells.chunks(LANES).zip(light.chunks(LANES)) {
+            let mut counts = [0; LANES];
+            dispatch!(level, _simd => self.counts_of(shot, cells, light, &mut counts));
+            for (cell, count) in cells.iter().zip(counts) {
+                put(cell.index(shot), count);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn counts_of(&self, shot: &Shot, cells: &[Cell], light: &[Colour], counts: &mut Lanes<u16>) {
+        let (chip, optics) = (&self.chip, &self.optics);
+        let len = cells.len().min(light.len()).min(LANES);
+        let exposure_s = shot.exposure_ns as f64 * 1e-9;
+        let [left, top, ..] = shot.region;
+        let [bin_x, bin_y] = shot.binning.map(f64::from);
+        let binned = f64::from(shot.binning[0] * shot.binning[1]);
+        let (mut column, mut row, mut cos) = ([0u32; LANES], [0u32; LANES], ZEROS);
+        let mut seen = [ZEROS; 3];
+        for k in 0..len {
+            let Cell { row: down, column: right, direction: DVec3 { x, .. } } = cells[k];
+            (column[k], row[k], cos[k]) = (left + right, top + down, x);
+            (0..3).for_each(|c| seen[c][k] = light[k][c]);
+        }
+        let [cx, cy] = optics.lens.centre_px;
+        let half = 0.5 * f64::from(optics.lens.size[0]);
+        let [a1, a2] = optics.vignetting;
+        let lx_per_cd =
+            std::f64::consts::PI * optics.transmission / (4.0 * optics.f_number * optics.f_number);
+        let mut mean_e = ZEROS;
+        for k in 0..LANES {
+            let cos2 = cos[k] * cos[k];
+            let x = (centre(column[k], bin_x) - cx) / half;
+            let y = (centre(row[k], bin_y) - cy) / half;
+            let r2 = x * x + y * y;
+            let fall = (cos2 * cos2 * (1.0 + r2 * (a1 + r2 * a2))).max(0.0);
+            let photons = |cd: f64| {
+                cd * (lx_per_cd * fall)
+                    * exposure_s
+                    * PHOTONS_PER_LXS_UM2
+                    * chip.pixel_um
+                    * chip.pixel_um
+            };
+            let [red, green, blue] = [0, 1, 2].map(|c| photons(seen[c][k]) * chip.efficiency[c]);
+            mean_e[k] = if chip.is_colour {
+                match (row[k] & 1) + (column[k] & 1) {
+                    0 => red,
+                    1 => green,
+                    _ => blue,
+                }
+            } else {
+                let weighted =
+                    |weight: f64, c: usize| weight * photons(seen[c][k]) * chip.efficiency[c];
+                weighted(0.2126, 0) + weighted(0.7152, 1) + weighted(0.0722, 2)
+            };
+        }
+        let unit = self.noise.request(u64::MAX);
+        let draws = self.noise.request(shot.number);
+        let (mut response, mut offset) = (ZEROS, ZEROS);
+        let (mut of_photons, mut of_readout) = (ZEROS, ZEROS);
+        for k in 0..len {
+            let place = place_of(column[k], row[k]);
+            let index = cells[k].index(shot);
+            response[k] = unit.standard_normal_of(place, Quantity::PixelPattern, 0);
+            offset[k] = unit.standard_normal_of(place, Quantity::PixelPattern, 1);
+            of_photons[k] = draws.standard_normal_of(index, Quantity::Pixel, 1);
+            of_readout[k] = draws.standard_normal_of(index, Quantity::Pixel, 2);
+        }
+        // All pixels of a bin together.
+        let (mut all_e, mut shot_e) = (ZEROS, ZEROS);
+        for k in 0..LANES {
+            let mean_e = mean_e[k] * (1.0 + chip.prnu * response[k]) + chip.dark_e_s * exposure_s;
+            all_e[k] = binned * mean_e.clamp(0.0, 10.0 * chip.full_well_e);
+            shot_e[k] = all_e[k] + all_e[k].sqrt() * of_photons[k];
+        }
+        for k in 0..len {
+            if all_e[k] < POISSON_BELOW {
+                let uniform = draws.uniform(cells[k].index(shot), Quantity::Pixel);
+                shot_e[k] = poisson(all_e[k], uniform);
+            }
+        }
+        let per_electron =
+            f64::from(FULL_SCALE) / chip.full_well_e * libm::pow(10.0, shot.gain_db / 20.0);
+        let root = binned.sqrt();
+        for k in 0..LANES {
+            let held_e = shot_e[k].clamp(0.0, binned * chip.full_well_e) / binned;
+            let readout = of_readout[k] / root;
+            let read_e = held_e + chip.dsnu_e * offset[k] + chip.read_noise_e * readout;
+            let count = (read_e * per_electron + shot.black).round();
+            counts[k] = count.clamp(0.0, f64::from(FULL_SCALE)) as u16;
+        }
+    }
+}
+
+/// A count of photons with the mean `mean`, by the inverse of the distribution at `uniform`.
+fn poisson(mean: f64, uniform: f64) -> f64 {
+    let mut term = libm::exp(-mean);
+    let (mut sum, mut count) = (term, 0.0);
+    while sum < uniform && count < 4.0 * POISSON_BELOW {
+        count += 1.0;
+        term *= mean / count;
+        sum += term;
+    }
+    count
+}

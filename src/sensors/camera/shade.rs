@@ -1,0 +1,501 @@
+//! Light along rays: that of the sky, and that of surfaces in the sun and under the sky.
+
+use fearless_simd::{Level, dispatch};
+use glam::DVec3;
+
+use super::aim::Rays;
+use super::air::PictureAir;
+use super::lanes::{LANES, Lanes, Lanes3, ZEROS, set, vector};
+use super::ray;
+use super::sky::{Colour, Daylight};
+use super::surface::{Look, Looks, brick};
+use crate::sensors::surfaces::wet_reflectance;
+use crate::time::SimTime;
+use crate::world::raycast::{Beams, Hit, Pulse, RayCaster, Stencil};
+use crate::world::scene::{Finish, Material};
+
+/// A shadow falls from no farther, metres.
+const SHADOW_REACH_M: f32 = 300.0;
+/// Mirrors and panes that light is followed through.
+const MOST_BOUNCES: usize = 3;
+/// Triangles that are kept, with what all their places have in common: neighbours often meet the same one. A power of
+/// two.
+const FACETS: usize = 128;
+
+/// Follows the rays of a tile.
+pub(super) struct Shader<'a> {
+    caster: &'a dyn RayCaster,
+    day: &'a Daylight,
+    air: PictureAir<'a>,
+    /// Width of a pixel, radians.
+    pixel_rad: f64,
+    level: Level,
+    single: Stencil,
+    /// Looks by scene and material.
+    looks: Vec<((u32, u32), Look)>,
+    facets: Vec<Option<Facet<'a>>>,
+    skies: Box<Skies>,
+    met: Box<Met<'a>>,
+    hits: Vec<Hit>,
+    onward: Rays,
+    lit: Lit,
+}
+
+/// A triangle as it is seen from one side.
+#[derive(Clone, Copy)]
+struct Facet<'a> {
+    instance: u32,
+    triangle: u32,
+    normal: DVec3,
+    ambient_lx: Colour,
+    /// Cosine of the angle to the sun; negative on the side away from it.
+    toward_sun: f64,
+    material: &'a Material,
+    look: Look,
+    /// Share of its texture that is under water.
+    film: f32,
+    /// Whether light goes on from it that is not scattered.
+    goes_on: bool,
+}
+
+/// Rays that see the sky.
+struct Skies {
+    len: usize,
+    direction: Lanes3,
+    pixel: Lanes<u32>,
+    share: Lanes,
+}
+
+/// Rays that met a surface.
+struct Met<'a> {
+    len: usize,
+    /// The ray's index.
+    ray: Lanes<u32>,
+    pixel: Lanes<u32>,
+    /// Share of the light that it scatters.
+    share: Lanes,
+    place: Lanes3,
+    range_m: Lanes,
+    normal: Lanes3,
+    ambient_lx: Lanes3,
+    toward_sun: Lanes,
+    looks: Looks,
+    /// Reflectance for a laser there, and that of the material.
+    reflectance: Lanes,
+    own_reflectance: Lanes,
+    /// Of a surface that is not only a mottled colour.
+    special: Lanes<Option<(&'a Material, f32, bool)>>,
+}
+
+/// Places that face the sun, one entry each.
+#[derive(Default)]
+struct Lit {
+    from: Vec<DVec3>,
+    fired: Vec<SimTime>,
+    pixel: Vec<u32>,
+    sun: Vec<Colour>,
+    blocked: Vec<bool>,
+}
+
+impl<'a> Shader<'a> {
+    pub(super) fn new(
+        caster: &'a dyn RayCaster,
+        day: &'a Daylight,
+        air: PictureAir<'a>,
+        pixel_rad: f64,
+        level: Level,
+    ) -> Self {
+        let skies = Skies { len: 0, direction: [ZEROS; 3], pixel: [0; LANES], share: ZEROS };
+        let looks = Looks { albedo: [ZEROS; 3], mottle: ZEROS, patch_m: [1.0; LANES] };
+        let met = Met {
+            len: 0,
+            ray: [0; LANES],
+            pixel: [0; LANES],
+            share: ZEROS,
+            place: [ZEROS; 3],
+            range_m: ZEROS,
+            normal: [ZEROS; 3],
+            ambient_lx: [ZEROS; 3],
+            toward_sun: ZEROS,
+            looks,
+            reflectance: ZEROS,
+            own_reflectance: ZEROS,
+            special: [None; LANES],
+        };
+        Self {
+            caster,
+            day,
+            air,
+            pixel_rad,
+            level,
+            single: Stencil::single(),
+            looks: Vec::new(),
+            facets: vec![None; FACETS],
+            skies: Box::new(skies),
+            met: Box::new(met),
+            hits: Vec::new(),
+            onward: Rays::default(),
+            lit: Lit::default(),
+        }
+    }
+
+    /// Adds to `light` what reaches the lens along each of `rays`, and empties them.
+    pub(super) fn follow(&mut self, rays: &mut Rays, light: &mut [Colour]) {
+        for bounce in 0..=MOST_BOUNCES {
+            if rays.pulses.is_empty() {
+                break;
+            }
+            self.hits.clear();
+            self.hits.resize(rays.pulses.len(), Hit::MISS);
+            self.caster.cast_at(&self.single, &rays.pulses, &rays.fired, &mut self.hits);
+            let may_go_on = bounce < MOST_BOUNCES;
+            dispatch!(self.level, _simd => self.gather(rays, may_go_on, light));
+            self.shine(light);
+            std::mem::swap(rays, &mut self.onward);
+            self.onward.clear();
+        }
+        rays.clear();
+    }
+
+    /// Adds the light of the sky and of surfaces under it.
+    #[inline(always)]
+    fn gather(&mut self, rays: &Rays, may_go_on: bool, light: &mut [Colour]) {
+        for k in 0..rays.pulses.len() {
+            let (pulse, hit) = (&rays.pulses[k], self.hits[k]);
+            let (pixel, mut share) = (rays.pixels[k], rays.shares[k]);
+            if !self.air.is_clear() {
+                let Pulse { origin, direction, .. } = *pulse;
+                let (passes, added) =
+                    self.air.between(origin, direction, rays.fired[k], hit.range_m);
+                gain(&mut light[pixel as usize], added, share);
+                share *= passes;
+            }
+            let is_hit = hit.range_m.is_finite();
+            let facet = if is_hit { self.facet(pulse, &hit, rays.fired[k]) } else { None };
+            let Some(facet) = facet else {
+                self.skies.push(pulse.direction, pixel, share);
+                if self.skies.len == LANES {
+                    self.skies.shine(self.day, light);
+                }
+                continue;
+            };
+            let place = pulse.exit() + pulse.direction * f64::from(hit.range_m);
+            let mut matt = share;
+            if may_go_on
+                && facet.goes_on
+                && let Some((through, onward)) =
+                    facet.onward(pulse, place, share, self.day, &mut light[pixel as usize])
+            {
+                matt *= 1.0 - onward;
+                self.onward.push(pixel, through, rays.fired[k], share * onward);
+            }
+            self.met.push(k as u32, pixel, matt, place, &hit, &facet);
+            if self.met.len == LANES {
+                self.scatter(rays, light);
+            }
+        }
+        self.skies.shine(self.day, light);
+        self.scatter(rays, light);
+    }
+
+    /// The triangle that a ray hit; `None` of nothing and of one without a normal.
+    #[inline(always)]
+    fn facet(&mut self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<Facet<'a>> {
+        let slot = (hit.triangle ^ hit.instance.wrapping_mul(0x9e37_79b9)) as usize % FACETS;
+        if let Some(kept) = &mut self.facets[slot]
+            && (kept.instance, kept.triangle) == (hit.instance, hit.triangle)
+        {
+            if kept.normal.dot(pulse.direction) > 0.0 {
+                *kept = Facet {
+                    ambient_lx: self.day.ambient(-kept.normal),
+                    toward_sun: (-kept.normal).dot(self.day.sun),
+                    normal: -kept.normal,
+                    ..*kept
+                };
+            }
+            return Some(*kept);
+        }
+        self.new_facet(pulse, hit, fired, slot)
+    }
+
+    #[inline(never)]
+    fn new_facet(
+        &mut self,
+        pulse: &Pulse,
+        hit: &Hit,
+        fired: SimTime,
+        slot: usize,
+    ) -> Option<Facet<'a>> {
+        let shading = self.caster.shading()?;
+        let material = shading.surface(hit)?;
+        let normal = shading.normal(pulse, hit, fired)?;
+        let scene_of = shading.scene_of(hit);
+        let key = (scene_of, hit.material);
+        let look = match self.looks.iter().find(|(known, _)| *known == key) {
+            Some((_, look)) => *look,
+            None => {
+                let look = Look::of(material);
+                self.looks.push((key, look));
+                look
+            }
+        };
+        let film = match material.finish {
+            Finish::Wet { film } => self.air.film().max(film),
+            Finish::Matt => self.air.film(),
+            _ => 0.0,
+        };
+        let goes_on = match material.finish {
+            Finish::Mirror { .. } | Finish::Water { .. } | Finish::Glass { .. } => true,
+            Finish::Wet { .. } | Finish::Matt => film > 0.0,
+            Finish::Glossy { exponent, .. } => exponent >= LACQUER_FROM,
+            Finish::Retro { .. } => false,
+        };
+        let facet = Facet {
+            instance: hit.instance,
+            triangle: hit.triangle,
+            normal,
+            ambient_lx: self.day.ambient(normal),
+            toward_sun: normal.dot(self.day.sun),
+            material,
+            look,
+            film,
+            goes_on,
+        };
+        if scene_of == 0 {
+            // Of what moves, the next ray meets another normal.
+            self.facets[slot] = Some(facet);
+        }
+        Some(facet)
+    }
+
+    /// Adds what the surfaces scatter of the sky's light, and notes those that the sun may light.
+    #[inline(always)]
+    fn scatter(&mut self, rays: &Rays, light: &mut [Colour]) {
+        let met = &mut *self.met;
+        let len = std::mem::take(&mut met.len);
+        if len == 0 {
+            return;
+        }
+        let mut pixel_m = ZEROS;
+        for k in 0..LANES {
+            pixel_m[k] = self.pixel_rad * met.range_m[k];
+        }
+        let mut albedo = [ZEROS; 3];
+        met.looks.albedos(&met.place, &pixel_m, len, &mut albedo);
+        // Of a scene without colour images, the texture of a laser's reflectance is that of the colour.
+        let mut part = ZEROS;
+        for k in 0..LANES {
+            let own = met.own_reflectance[k];
+            part[k] = if own > 0.0 { (met.reflectance[k] / own).min(2.0) } else { 1.0 };
+        }
+        for c in 0..3 {
+            for k in 0..LANES {
+                albedo[c][k] = (part[k] * albedo[c][k]).min(1.0);
+            }
+        }
+        for k in 0..len {
+            let Some((material, film, is_brick)) = met.special[k] else { continue };
+            let ray = met.ray[k] as usize;
+            let mut own = vector(&albedo, k).to_array();
+            if is_brick
+                && let Some(mortar) =
+                    brick(vector(&met.place, k), vector(&met.normal, k), pixel_m[k])
+            {
+                own = mortar.map(|mortar| (part[k] * mortar).min(1.0));
+            }
+            let textured = textured(
+                material,
+                self.caster,
+                &rays.pulses[ray],
+                &self.hits[ray],
+                rays.fired[ray],
+                pixel_m[k],
+            );
+            own = textured.unwrap_or(own);
+            if film > 0.0 {
+                let cos = self.hits[ray].cos_incidence;
+                own = own.map(|part| f64::from(wet_reflectance(part as f32, cos, film)));
+            }
+            set(&mut albedo, k, own.into());
+        }
+        let mut scale = ZEROS;
+        for k in 0..LANES {
+            scale[k] = met.share[k] / std::f64::consts::PI;
+        }
+        let (mut ambient, mut sun, mut from) = ([ZEROS; 3], [ZEROS; 3], [ZEROS; 3]);
+        let sun_lx = self.day.sun_lx;
+        for c in 0..3 {
+            for k in 0..LANES {
+                ambient[c][k] = albedo[c][k] * met.ambient_lx[c][k] * scale[k];
+                sun[c][k] = albedo[c][k] * sun_lx[c] * met.toward_sun[k] * scale[k];
+                let above_m = 1e-3 + 4e-6 * met.range_m[k];
+                from[c][k] = met.place[c][k] + met.normal[c][k] * above_m;
+            }
+        }
+        for k in 0..len {
+            let pixel = met.pixel[k];
+            gain(&mut light[pixel as usize], vector(&ambient, k).to_array(), 1.0);
+            if met.toward_sun[k] > 0.0 && sun_lx[1] > 0.0 {
+                let fired = rays.fired[met.ray[k] as usize];
+                self.lit.push(vector(&from, k), fired, pixel, vector(&sun, k).to_array());
+            }
+        }
+    }
+
+    /// Adds the light of the sun where nothing stands between.
+    fn shine(&mut self, light: &mut [Colour]) {
+        let beams = Beams { toward: self.day.sun, reach_m: SHADOW_REACH_M };
+        let lit = &mut self.lit;
+        lit.blocked.clear();
+        lit.blocked.resize(lit.from.len(), false);
+        self.caster.blocked_at(&beams, &lit.from, &lit.fired, &mut lit.blocked);
+        for ((pixel, sun), blocked) in lit.pixel.iter().zip(&lit.sun).zip(&lit.blocked) {
+            if !blocked {
+                gain(&mut light[*pixel as usize], *sun, 1.0);
+            }
+        }
+        lit.from.clear();
+        lit.fired.clear();
+        lit.pixel.clear();
+        lit.sun.clear();
+    }
+}
+
+impl Skies {
+    #[inline(always)]
+    fn push(&mut self, direction: DVec3, pixel: u32, share: f64) {
+        let k = self.len % LANES;
+        set(&mut self.direction, k, direction);
+        self.pixel[k] = pixel;
+        self.share[k] = share;
+        self.len = k + 1;
+    }
+
+    /// Adds the light of those that wait.
+    #[inline(always)]
+    fn shine(&mut self, day: &Daylight, light: &mut [Colour]) {
+        let len = std::mem::take(&mut self.len);
+        let mut seen = [[0.0; 3]; LANES];
+        day.seen_by(&self.direction, len, &mut seen);
+        for k in 0..len {
+            gain(&mut light[self.pixel[k] as usize], seen[k], self.share[k]);
+        }
+    }
+}
+
+impl<'a> Met<'a> {
+    #[inline(always)]
+    fn push(
+        &mut self,
+        ray: u32,
+        pixel: u32,
+        share: f64,
+        place: DVec3,
+        hit: &Hit,
+        facet: &Facet<'a>,
+    ) {
+        let k = self.len % LANES;
+        self.len = k + 1;
+        self.ray[k] = ray;
+        self.pixel[k] = pixel;
+        self.share[k] = share;
+        set(&mut self.place, k, place);
+        self.range_m[k] = f64::from(hit.range_m);
+        set(&mut self.normal, k, facet.normal);
+        set(&mut self.ambient_lx, k, facet.ambient_lx.into());
+        self.toward_sun[k] = facet.toward_sun;
+        self.looks.set(k, &facet.look);
+        self.reflectance[k] = f64::from(hit.reflectance);
+        self.own_reflectance[k] = f64::from(facet.material.reflectance);
+        self.special[k] = facet.special();
+    }
+}
+
+impl Lit {
+    #[inline(always)]
+    fn push(&mut self, from: DVec3, fired: SimTime, pixel: u32, sun: Colour) {
+        self.from.push(from);
+        self.fired.push(fired);
+        self.pixel.push(pixel);
+        self.sun.push(sun);
+    }
+}
+
+#[inline(always)]
+fn gain(light: &mut Colour, more: Colour, share: f64) {
+    for (light, more) in light.iter_mut().zip(more) {
+        *light += more * share;
+    }
+}
+
+/// The albedo by the material's colour image; `None` if it has none. `pixel_m` is the width of a pixel there.
+fn textured(
+    material: &Material,
+    caster: &dyn RayCaster,
+    pulse: &Pulse,
+    hit: &Hit,
+    fired: SimTime,
+    pixel_m: f64,
+) -> Option<Colour> {
+    let map = material.colour_map.as_ref()?;
+    let spot = caster.shading()?.texture_spot(pulse, hit, fired)?;
+    let texel = map.sample(spot.uv, spot.per_m * pixel_m as f32);
+    let colour = material.colour.unwrap_or([1.0; 3]);
+    Some(std::array::from_fn(|c| f64::from(texel[c] * colour[c])))
+}
+
+impl<'a> Facet<'a> {
+    /// Its material, its film of water and whether it is of bricks, if any of that needs a closer look.
+    #[inline(always)]
+    fn special(&self) -> Option<(&'a Material, f32, bool)> {
+        let is_special =
+            self.look.is_brick || self.film > 0.0 || self.material.colour_map.is_some();
+        is_special.then_some((self.material, self.film, self.look.is_brick))
+    }
+
+    /// Where light goes on that a mirror, water, lacquer, a wet surface or a pane does not scatter, and its share. What a
+    /// pane mirrors is the sky; it is added to `light`, whose ray has the share `share`.
+    fn onward(
+        &self,
+        pulse: &Pulse,
+        place: DVec3,
+        share: f64,
+        day: &Daylight,
+        light: &mut Colour,
+    ) -> Option<(Pulse, f64)> {
+        let direction = pulse.direction;
+        let cos = -direction.dot(self.normal);
+        let mirrored = direction + 2.0 * cos * self.normal;
+        let aside = 1e-3 * self.normal;
+        match self.material.finish {
+            Finish::Mirror { share } => Some((ray(place + aside, mirrored), f64::from(share))),
+            Finish::Water { .. } => Some((ray(place + aside, mirrored), schlick(1.33, cos))),
+            Finish::Wet { .. } | Finish::Matt => {
+                // The texture breaks the film: a part of it lies level.
+                let share = f64::from(self.film) * LEVEL_FILM * schlick(1.33, cos);
+                (self.film > 0.0).then(|| (ray(place + aside, mirrored), share))
+            }
+            Finish::Glossy { exponent, .. } if exponent >= LACQUER_FROM => {
+                Some((ray(place + aside, mirrored), schlick(1.5, cos)))
+            }
+            Finish::Glass { index, clear, .. } => {
+                let face = schlick(f64::from(index), cos);
+                let both = 2.0 * face / (1.0 + face);
+                gain(light, day.seen(mirrored), share * both);
+                Some((ray(place - aside, direction), (1.0 - both) * f64::from(clear)))
+            }
+            Finish::Retro { .. } | Finish::Glossy { .. } => None,
+        }
+    }
+}
+
+/// Share of a wet surface whose film is level and mirrors; made up.
+const LEVEL_FILM: f64 = 0.3;
+/// Surfaces with a highlight of this exponent or more have a clear coat that mirrors.
+const LACQUER_FROM: f32 = 20.0;
+
+/// Fresnel's share of unpolarised light that is mirrored, by Schlick's formula.
+fn schlick(index: f64, cos: f64) -> f64 {
+    let straight = ((index - 1.0) / (index + 1.0)).powi(2);
+    straight + (1.0 - straight) * (1.0 - cos.clamp(0.0, 1.0)).powi(5)
+}
