@@ -194,12 +194,19 @@ fn main() {
             cases.push(Case::echoes(name, mode, &format!("return_mode = {mode:?}, {clock}")));
         }
     }
+    let ptp = "ptp = \"locked\"";
     for (name, kind) in
         [("livox-mid360", "cartesian"), ("livox-mid360", "spherical"), ("livox-hap", "cartesian")]
     {
         if name.contains(&wanted) {
-            let settings = format!("data_type = {kind:?}, ptp = \"locked\"");
+            let settings = format!("data_type = {kind:?}, {ptp}");
             cases.push(Case::echoes(name, kind, &settings));
+        }
+    }
+    for (name, mode) in [("livox-mid70", "strongest"), ("livox-avia", "triple")] {
+        if name.contains(&wanted) {
+            let settings = format!("return_mode = {mode:?}, streams_alone = true, {ptp}");
+            cases.push(Case::echoes(name, mode, &settings));
         }
     }
     for _ in 0..ROUNDS {

@@ -6,7 +6,7 @@ with the ground truth.
 written from the protocol's documents (livox1_host.py) asks each unit for each of its formats. Every point must be on a
 wall at its time and in the direction that the closed form of the pattern has then; every inertial sample must be that
 of the circle. `commands`: the same host loses and ends connections, and reads what it has set. `avia`, `horizon`,
-`mid40`: openpylivoxv2 discovers, connects, sets and records a unit with nine rays a pulse and the profile's errors.
+`mid40`, `mid70`: openpylivoxv2 discovers, connects, sets and records a unit with nine rays a pulse and the profile's errors.
 Every point and sample in its files must be that of a recording of the same rig, whose points `menura join` labels with
 the ground truth.
 
@@ -92,7 +92,7 @@ def main():
         words = [sys.executable, *sys.argv, "--inside"]
         return subprocess.run(["unshare", "-rn", "sh", "-c", ready, "sh", *words], timeout=3600).returncode
     checks = [("points", points), ("commands", commands)]
-    checks += [(model, functools.partial(client, model)) for model in ("avia", "horizon", "mid40")]
+    checks += [(model, functools.partial(client, model)) for model in SESSIONS]
     checks = [(name, check) for name, check in checks if (arguments.only or "") in name]
     return max(once(name, check, arguments) for name, check in checks)
 
@@ -361,6 +361,8 @@ SESSIONS = {
     "avia": [(2, "", []), (4, 'return_mode = "dual"', [("setLidarReturnMode", 2)])],
     "horizon": [(2, 'return_mode = "first"', [("setLidarReturnMode", 0)])],
     "mid40": [(0, "", []), (1, 'coordinates = "spherical"', [("setSphericalCS",)])],
+    # Not two returns, because packets of 48 pulses after ones of 100 do not begin where a recording's do.
+    "mid70": [(0, "", []), (1, 'coordinates = "spherical"', [("setSphericalCS",)])],
 }
 
 

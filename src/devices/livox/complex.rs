@@ -1,8 +1,8 @@
-//! Complex numbers, one by one as vectors (real part, imaginary part), and several side by side.
+//! Patterns of two motions that turn evenly: complex numbers, and the directions that closed forms of them give.
 
-use std::array::from_fn;
-
-use glam::DVec2;
+use fearless_simd::prelude::{SimdBase, SimdFloat, SimdFrom};
+use fearless_simd::{Level, Simd, dispatch, f64x4};
+use glam::{DVec2, DVec3};
 
 /// The number of length 1 at an angle.
 pub(super) fn unit(angle_rad: f64) -> DVec2 {
@@ -10,77 +10,174 @@ pub(super) fn unit(angle_rad: f64) -> DVec2 {
     DVec2::new(cos, sin)
 }
 
-/// The complex conjugate.
-pub(super) fn conjugate(z: DVec2) -> DVec2 {
-    DVec2::new(z.x, -z.y)
+/// The number of length 1 whose angle is `turns` of a full circle.
+fn turned(turns: f64) -> DVec2 {
+    unit(std::f64::consts::TAU * (turns - turns.floor()))
 }
 
-/// How many numbers are computed side by side. Compilers make vector instructions of loops of this length.
-pub(super) const LANES: usize = 4;
+/// How many numbers are computed side by side.
+const LANES: usize = 4;
 
-/// Real numbers side by side.
-pub(super) type Reals = [f64; LANES];
-
-/// Complex numbers side by side. Each is computed as [`DVec2`] would, so that its bits are the same.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lanes {
-    pub re: Reals,
-    pub im: Reals,
+/// Complex numbers side by side.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes<S: Simd> {
+    pub re: f64x4<S>,
+    pub im: f64x4<S>,
 }
 
-impl Lanes {
-    pub const ZERO: Self = Self { re: [0.0; LANES], im: [0.0; LANES] };
-    pub const ONE: Self = Self { re: [1.0; LANES], im: [0.0; LANES] };
-
-    /// The numbers of `each`.
-    pub fn of(each: [DVec2; LANES]) -> Self {
-        Self { re: each.map(|z| z.x), im: each.map(|z| z.y) }
-    }
-
+impl<S: Simd> Lanes<S> {
     /// One number in every lane.
     #[inline(always)]
-    pub fn all(z: DVec2) -> Self {
-        Self { re: [z.x; LANES], im: [z.y; LANES] }
+    pub fn all(simd: S, z: DVec2) -> Self {
+        Self { re: f64x4::splat(simd, z.x), im: f64x4::splat(simd, z.y) }
+    }
+
+    /// Numbers by their real and imaginary parts.
+    #[inline(always)]
+    fn of(simd: S, [re, im]: [[f64; LANES]; 2]) -> Self {
+        Self { re: f64x4::simd_from(simd, re), im: f64x4::simd_from(simd, im) }
     }
 
     /// The product.
     #[inline(always)]
     pub fn times(self, by: Self) -> Self {
-        Self {
-            re: from_fn(|i| self.re[i] * by.re[i] - self.im[i] * by.im[i]),
-            im: from_fn(|i| self.im[i] * by.re[i] + self.re[i] * by.im[i]),
-        }
+        Self { re: self.re * by.re - self.im * by.im, im: self.im * by.re + self.re * by.im }
     }
 
     #[inline(always)]
     pub fn plus(self, other: Self) -> Self {
-        Self {
-            re: from_fn(|i| self.re[i] + other.re[i]),
-            im: from_fn(|i| self.im[i] + other.im[i]),
-        }
+        Self { re: self.re + other.re, im: self.im + other.im }
     }
 
     #[inline(always)]
     pub fn scaled(self, by: f64) -> Self {
-        Self { re: self.re.map(|x| x * by), im: self.im.map(|x| x * by) }
+        Self { re: self.re * by, im: self.im * by }
     }
 
     /// The complex conjugates.
     #[inline(always)]
     pub fn conjugate(self) -> Self {
-        Self { im: self.im.map(|y| -y), ..self }
+        Self { im: -self.im, ..self }
     }
 
-    /// The powers from the lowest, which is as far below 0 as the highest is above; `N` is odd.
+    /// A quarter turn ahead.
+    #[inline(always)]
+    pub fn ahead(self) -> Self {
+        Self { re: -self.im, im: self.re }
+    }
+
+    /// The powers from 0 on.
     #[inline(always)]
     pub fn powers<const N: usize>(self) -> [Self; N] {
-        let mut powers = [Self::ONE; N];
-        let middle = N / 2;
-        for harmonic in 1..=middle {
-            let next = powers[middle + harmonic - 1].times(self);
-            powers[middle + harmonic] = next;
-            powers[middle - harmonic] = next.conjugate();
+        let mut powers = [Self::all(self.re.simd, DVec2::X); N];
+        for power in 1..N {
+            powers[power] = powers[power - 1].times(self);
         }
         powers
+    }
+
+    /// The power of any sign, of the powers from 0 on.
+    #[inline(always)]
+    fn power<const N: usize>(powers: &[Self; N], power: i32) -> Self {
+        let positive = powers[power.unsigned_abs() as usize];
+        if power < 0 { positive.conjugate() } else { positive }
+    }
+}
+
+/// Harmonics of the two motions, and the amplitude.
+pub(super) type Term = (i32, i32, f64);
+
+/// A sum of terms, of the powers of two motions.
+#[inline(always)]
+pub(super) fn sum<S: Simd, const N: usize>(
+    terms: &[Term],
+    powers: &[[Lanes<S>; N]; 2],
+) -> Lanes<S> {
+    // A loop, because a closure would not get the vector instructions.
+    let mut sum = Lanes::all(powers[0][0].re.simd, DVec2::ZERO);
+    for (m, n, amplitude) in terms {
+        let [one, other] = [Lanes::power(&powers[0], *m), Lanes::power(&powers[1], *n)];
+        sum = sum.plus(one.times(other).scaled(*amplitude));
+    }
+    sum
+}
+
+/// A closed form of directions.
+pub(super) trait ClosedForm {
+    /// Lines that fire together.
+    fn lines(&self) -> usize;
+
+    /// Writes the unit vectors of all lines of several groups of points, by how far both motions have turned.
+    fn groups<S: Simd>(&self, motions: [Lanes<S>; 2], aims: &mut [DVec3]);
+}
+
+/// Writes unit vectors that look forward: `flat` is left + i up of the middle of `lines` lines, `by_line` leads from a line to
+/// that before it.
+#[inline(always)]
+pub(super) fn forward<S: Simd>(
+    flat: Lanes<S>,
+    by_line: Lanes<S>,
+    lines: usize,
+    aims: &mut [DVec3],
+) {
+    let middle = (lines - 1) as f64 / 2.0;
+    for line in 0..lines {
+        let flat = flat.plus(by_line.scaled(middle - line as f64));
+        let square = flat.re * flat.re + flat.im * flat.im;
+        let forward = (1.0 - square).max(0.0).sqrt();
+        write([forward, flat.re, flat.im], line, lines, aims);
+    }
+}
+
+/// Writes the coordinates of a line's vectors.
+#[inline(always)]
+pub(super) fn write<S: Simd>(axes: [f64x4<S>; 3], line: usize, lines: usize, aims: &mut [DVec3]) {
+    let [x, y, z] = axes;
+    for (lane, aims) in aims.chunks_exact_mut(lines).enumerate() {
+        aims[line] = DVec3::new(x[lane], y[lane], z[lane]);
+    }
+}
+
+/// Two motions that turn evenly.
+#[derive(Clone, Debug)]
+pub(super) struct Motions {
+    /// Turns for a group of points, and the same as numbers of length 1.
+    turns: [f64; 2],
+    steps: [DVec2; 2],
+    /// Groups before the first instant.
+    before: f64,
+}
+
+impl Motions {
+    /// Motions that turn by `turns` for a group of points, `before` groups of which come before the first instant.
+    pub fn new(turns: [f64; 2], before: f64) -> Self {
+        Self { turns, steps: turns.map(turned), before }
+    }
+
+    /// Unit vectors (forward, left, up) of `count` groups from group `first` on, the lines of a group together.
+    pub fn aims(&self, form: &impl ClosedForm, first: u64, count: usize) -> Vec<DVec3> {
+        let lines = form.lines();
+        let mut aims = vec![DVec3::ZERO; count.next_multiple_of(LANES) * lines];
+        let from = self.before + first as f64;
+        // All vector instructions give the same bits, because none contracts multiply and add.
+        dispatch!(Level::new(), simd => self.write(simd, form, from, &mut aims));
+        aims.truncate(count * lines);
+        aims
+    }
+
+    #[inline(always)]
+    fn write<S: Simd>(&self, simd: S, form: &impl ClosedForm, from: f64, aims: &mut [DVec3]) {
+        let mut motions = self.turns.map(|turns| turned(turns * from));
+        for aims in aims.chunks_exact_mut(LANES * form.lines()) {
+            let mut lanes = [[[0.0; LANES]; 2]; 2];
+            for lane in 0..LANES {
+                for (motion, lanes) in motions.iter_mut().zip(&mut lanes) {
+                    [lanes[0][lane], lanes[1][lane]] = motion.to_array();
+                }
+                motions = [0, 1].map(|n| motions[n].rotate(self.steps[n]));
+            }
+            let [one, other] = lanes;
+            form.groups([Lanes::of(simd, one), Lanes::of(simd, other)], aims);
+        }
     }
 }

@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::profile::{EchoChoice, PointProfile, TagRule};
 use crate::sensors::{Echoes, Return};
-use crate::spinning::returns::Intensities;
+use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::livox::data::{DataType, HEAD_LEN, Head, POINTS, Point};
 use crate::wire::livox::key::FieldOfView;
 use crate::wire::record::Record as _;
@@ -71,11 +71,12 @@ pub(super) fn weak_signal(threshold: f64) -> f32 {
     threshold as f32 * WEAK_BELOW
 }
 
-/// The nearest whole number.
+/// The nearest whole number to a number below 2^31.
 #[inline]
 pub(super) fn whole(value: f64) -> i32 {
-    // Cut off after adding a half: without SSE4.1 `round` is a call.
-    (value + 0.5_f64.copysign(value)) as i32
+    /// Numbers from here on have no bits after the point, so that a sum's last bits are the whole number.
+    const WHOLE_FROM: f64 = 1.5 * (1_u64 << 52) as f64;
+    (value + WHOLE_FROM).to_bits() as i32
 }
 
 /// Depth, theta and phi of a spherical point: millimetres and hundredths of a degree.
@@ -117,40 +118,59 @@ impl PointMaker {
         let mut bytes = Vec::with_capacity(HEAD_LEN + POINTS * kind.point_len());
         Head::new(kind.number(), POINTS as u16, interval, sequence).emit(&mut bytes);
         bytes.resize(HEAD_LEN + POINTS * kind.point_len(), 0);
+        let out = &mut bytes[HEAD_LEN..];
+        // Each type has a loop of its own.
+        let returns = match kind {
+            DataType::Cartesian => self.put(DataType::Cartesian, mode, aims, echoes, out),
+            DataType::Cartesian16 => self.put(DataType::Cartesian16, mode, aims, echoes, out),
+            DataType::Spherical => self.put(DataType::Spherical, mode, aims, echoes, out),
+        };
+        (bytes, returns)
+    }
+
+    /// Writes the points of a packet; how many have a return.
+    #[inline(always)]
+    fn put(
+        &self,
+        kind: DataType,
+        mode: &Mode,
+        aims: &[DVec3],
+        echoes: &[Echoes],
+        out: &mut [u8],
+    ) -> u32 {
+        let outside = Point { reflectivity: self.profile.outside_reflectivity, ..Point::default() };
         let mut returns = 0;
-        let out = bytes[HEAD_LEN..].chunks_exact_mut(kind.point_len());
-        for (index, (out, aim)) in out.zip(aims).enumerate() {
-            let echo = echoes.get(index).and_then(|echoes| self.chosen(echoes));
-            let point = if mode.shows(*aim) {
-                echo.map_or_else(Point::default, |(echo, tag)| self.point(kind, *aim, echo, tag))
-            } else {
-                Point { reflectivity: self.profile.outside_reflectivity, ..Point::default() }
+        let points = out.chunks_exact_mut(kind.point_len());
+        for ((out, aim), echoes) in points.zip(aims).zip(echoes) {
+            let point = match self.chosen(echoes.as_slice()) {
+                _ if !mode.shows(*aim) => outside,
+                Some((echo, tag)) => self.point(kind, *aim, echo, tag),
+                None => Point::default(),
             };
             returns += u32::from(!point.is_empty(kind));
             point.put(kind, out);
         }
-        (bytes, returns)
+        returns
     }
 
     /// The echo that becomes a point, and its tag.
-    fn chosen(&self, echoes: &Echoes) -> Option<(Return, u8)> {
-        let all = echoes.as_slice();
-        let first = *all.first()?;
-        let echo = match self.echo {
-            EchoChoice::First => first,
-            EchoChoice::Strongest => all
-                .iter()
-                .fold(first, |best, echo| if echo.signal > best.signal { *echo } else { best }),
+    #[inline]
+    fn chosen<'a>(&self, echoes: &'a [Return]) -> Option<(&'a Return, u8)> {
+        let place = match self.echo {
+            EchoChoice::First => 0,
+            EchoChoice::Strongest => strongest_but(echoes, None)?,
         };
+        let echo = echoes.get(place)?;
         if self.tags == TagRule::Zero {
             return Some((echo, 0));
         }
-        let between = if is_between(&echo, all) { BETWEEN } else { 0 };
+        let between = if is_between(echo, echoes) { BETWEEN } else { 0 };
         let weak = if echo.signal < self.weak_signal { WEAK } else { 0 };
         Some((echo, between | weak))
     }
 
-    fn point(&self, kind: DataType, aim: DVec3, echo: Return, tag: u8) -> Point {
+    #[inline]
+    fn point(&self, kind: DataType, aim: DVec3, echo: &Return, tag: u8) -> Point {
         let mm = f64::from(echo.range_m) * 1000.0;
         let place = match kind {
             DataType::Cartesian => (aim * mm).to_array().map(whole),

@@ -9,7 +9,7 @@ use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::robosense::msop::Point;
 
 /// The first or the second return of a pulse; of modes with one return there is no second.
-#[inline]
+#[inline(always)]
 pub fn selected(
     mode: Returns,
     order: TwoReturns,

@@ -6,14 +6,16 @@ use crate::config::toml::reader::Limit;
 use crate::sensors::Return;
 
 /// The place of the strongest echo except that at `but`; of equals the nearest.
+#[inline]
 pub fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
-    let mut best: Option<usize> = None;
-    for place in (0..echoes.len()).filter(|place| Some(*place) != but) {
-        if best.is_none_or(|best| echoes[place].signal > echoes[best].signal) {
-            best = Some(place);
+    let mut best: Option<(usize, f32)> = None;
+    for (place, echo) in echoes.iter().enumerate() {
+        let is_better = best.is_none_or(|(_, signal)| echo.signal > signal);
+        if is_better && Some(place) != but {
+            best = Some((place, echo.signal));
         }
     }
-    best
+    best.map(|(place, _)| place)
 }
 
 /// Bytes for reflectances: in proportion for diffuse surfaces, logarithmic above.

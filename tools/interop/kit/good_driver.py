@@ -5,6 +5,7 @@
     good_driver.py xt32 PORT SENSOR PTC
     good_driver.py helios PORT SENSOR DIFOP_PORT
     good_driver.py mid360 PORT SENSOR
+    good_driver.py avia PORT SENSOR SDK1
     good_driver.py lms291 TTY
     good_driver.py utm30lx TTY
     good_driver.py lms111 HOST PORT
@@ -15,6 +16,7 @@ Each is as short as it can be and still do what a suite calls good: it checks wh
 opens its port again, and begins anew with a sensor that says nothing. examples/bad_driver.py is the one for VLP-16s and
 receivers.
 """
+import calendar
 import json
 import math
 import os
@@ -39,12 +41,12 @@ def tell(event, **fields):
 
 # Datagrams.
 
-def datagrams(port, sensor):
-    """Datagrams of the sensor; `None` when none has come for a second."""
+def datagrams(port, sensor, patience_s=1.0):
+    """Datagrams of the sensor; `None` when none has come for a while."""
     link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     link.bind(("", port))
-    link.settimeout(1.0)
+    link.settimeout(patience_s)
     tell("ready")
     while True:
         try:
@@ -143,8 +145,6 @@ def angles(ptc):
 
 
 def xt32(port, sensor, ptc):
-    import calendar
-
     lasers, turns = None, Turns(17)
     for data in datagrams(int(port), sensor):
         if data is None:
@@ -241,12 +241,39 @@ def helios(port, sensor, difop):
                 ))
 
 
+class Frames:
+    """Collects the points of a Livox and tells them each tenth of a second. Those of a part of the packets will do."""
+
+    def __init__(self):
+        self.points, self.frame, self.count = [], None, 0
+
+    def packet(self, stamp_s):
+        """Begins a packet; whether its points are among those that are told."""
+        frame = int(stamp_s * 10)
+        if self.frame not in (None, frame):
+            tell("points", stamp_s=stamp_s, points=self.points)
+            self.points = []
+        self.frame = frame
+        self.count += 1
+        return self.count % 17 == 0
+
+    def add(self, place, unit):
+        if any(place):
+            self.points.append(tuple(round(axis * unit, 3) for axis in place))
+
+
+def livox_place(distance, theta, phi):
+    """The place of a spherical point: its distance, and hundredths of a degree from the zenith and to the left."""
+    down, left = math.radians(theta / 100), math.radians(phi / 100)
+    return distance * math.sin(down) * math.cos(left), distance * math.sin(down) * math.sin(left), distance * math.cos(down)
+
+
 # Places of the data types, and bytes of a point: millimetres, centimetres, and millimetres with two angles.
 LIVOX_POINTS = {1: ("<iii", 14), 2: ("<hhh", 8), 3: ("<IHH", 10)}
 
 
 def mid360(port, sensor):
-    points, frame, packets = [], None, 0
+    frames = Frames()
     for data in datagrams(int(port), sensor):
         if data is None or len(data) < 36 or data[0] != 0 or int.from_bytes(data[1:3], "little") != len(data):
             continue
@@ -254,21 +281,69 @@ def mid360(port, sensor):
         form, size = LIVOX_POINTS.get(kind, ("", 0))
         if len(data) != 36 + 96 * size or zlib.crc32(data[28:]) != int.from_bytes(data[24:28], "little"):
             continue
-        # A frame lasts a tenth of a second.
-        if frame not in (None, stamp_ns // 100_000_000):
-            tell("points", stamp_s=stamp_ns / 1e9, points=points)
-            points = []
-        frame, packets = stamp_ns // 100_000_000, packets + 1
-        if packets % 17:
+        if frames.packet(stamp_ns / 1e9):
+            for at in range(36, len(data), size):
+                place = struct.unpack_from(form, data, at)
+                frames.add(livox_place(*place) if kind == 3 else place, 0.01 if kind == 2 else 0.001)
+
+
+def sdk1_frame(command, data=b""):
+    """A command of Livox's SDK 1 by its set and number."""
+    head = struct.pack("<BBHBH", 0xAA, 1, 15 + len(data), 0, 0)
+    crc = 0x4C49
+    for byte in head:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ 0x8408 if crc & 1 else crc >> 1
+    body = head + struct.pack("<H", crc) + bytes(command) + data
+    return body + struct.pack("<I", zlib.crc32(body, 0x564F580A))
+
+
+# Pulses of a packet, bytes of a pulse, and its returns by the data type; odd types of two and three returns are spherical.
+SDK1_POINTS = {2: (96, 14, 1), 3: (96, 10, 1), 4: (48, 28, 2), 5: (48, 16, 2), 7: (30, 42, 3), 8: (30, 22, 3)}
+
+
+def sdk1_places(kind, data):
+    count, size, returns = SDK1_POINTS[kind]
+    for at in range(18, len(data), size):
+        if kind in (2, 4, 7):
+            yield from (struct.unpack_from("<iii", data, at + 14 * n) for n in range(returns))
+        elif kind == 3:
+            yield livox_place(*struct.unpack_from("<IHH", data, at))
+        else:
+            angles = struct.unpack_from("<HH", data, at)
+            yield from (livox_place(*struct.unpack_from("<I", data, at + 4 + 6 * n), *angles) for n in range(returns))
+
+
+def avia(port, sensor, sdk1):
+    host, command_port = sdk1.rsplit(":", 1)
+    commands, beat_s, heard_s, frames = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0.0, -1e9, Frames()
+    commands.bind(("127.0.0.1", 0))
+    # Points and inertial samples come to one port, where their types tell them apart.
+    ports = struct.pack("<HHH", int(port), commands.getsockname()[1], int(port))
+    connection = [((0, 1), socket.inet_aton("127.0.0.1") + ports), ((0, 4), b"\1")]
+    for data in datagrams(int(port), sensor, 0.3):
+        now_s = time.monotonic()
+        if now_s > beat_s + 0.8:
+            # One that says nothing has restarted, or was not there.
+            for command, body in connection if now_s > heard_s + 1.0 else [((0, 3), b"")]:
+                commands.sendto(sdk1_frame(command, body), (host, int(command_port)))
+            beat_s = now_s
+        if data is None or len(data) < 18 or data[0] != 5:
             continue
-        for at in range(36, len(data), size):
-            x, y, z = struct.unpack_from(form, data, at)
-            if kind == 3:
-                down, left = math.radians(y / 100), math.radians(z / 100)
-                x, y, z = (x * math.sin(down) * math.cos(left), x * math.sin(down) * math.sin(left), x * math.cos(down))
-            unit = 0.01 if kind == 2 else 0.001
-            if (x, y, z) != (0, 0, 0):
-                points.append((round(x * unit, 3), round(y * unit, 3), round(z * unit, 3)))
+        kind, clock = data[9], data[8]
+        count, size, _ = SDK1_POINTS.get(kind, (0, 0, 0))
+        if count == 0 or len(data) != 18 + count * size or clock not in (0, 1, 3, 4):
+            continue
+        heard_s, stamp_s = now_s, int.from_bytes(data[10:18], "little") / 1e9
+        if clock == 3:
+            year, month, day, hour, micros = struct.unpack_from("<BBBBI", data, 10)
+            if not 1 <= month <= 12:
+                continue
+            stamp_s = calendar.timegm((2000 + year, month, day, hour, 0, 0)) + micros / 1e6
+        if frames.packet(stamp_s):
+            for place in sdk1_places(kind, data):
+                frames.add(place, 0.001)
 
 
 # Serial lines.
@@ -577,7 +652,7 @@ def roboclaw(tty):
 
 
 if __name__ == "__main__":
-    products = {p.__name__: p for p in (hdl64e, xt32, helios, mid360, lms291, utm30lx, lms111, vn100, roboclaw)}
+    products = {p.__name__: p for p in (hdl64e, xt32, helios, mid360, avia, lms291, utm30lx, lms111, vn100, roboclaw)}
     if len(sys.argv) < 3 or sys.argv[1] not in products:
         sys.exit(__doc__)
     try:

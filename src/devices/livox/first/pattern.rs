@@ -4,19 +4,19 @@
 //! others are the influence of one prism on the other's deflection. Off from the tables, degrees rms and at most:
 //! Mid-40 0.009 and 0.024, Mid-70 0.014 and 0.033, Avia 0.019 and 0.10, Horizon 0.041 and 0.12.
 
+use fearless_simd::Simd;
 use glam::{DVec2, DVec3};
 
-use super::super::complex::{conjugate, unit};
+use super::super::complex::{ClosedForm, Lanes, Motions, Term, forward, sum};
 use super::profile::Form;
 
-/// Harmonics of the first and of the second prism, and the amplitude.
-type Term = (i32, i32, f64);
-
-/// The highest harmonic.
-const HARMONICS: usize = 5;
+/// Powers of the motions from 0 on.
+const POWERS: usize = 6;
 
 /// A closed form: left + i up of the unit vectors.
 struct Shape {
+    /// Lines that fire in turn.
+    lines: usize,
     /// Of every line.
     common: &'static [Term],
     /// The height of a line above the next.
@@ -28,12 +28,14 @@ struct Shape {
 }
 
 const MID_40: Shape = Shape {
+    lines: Form::Mid40.lines(),
     common: &[(1, 0, 0.16412), (0, 1, 0.16715), (2, -1, -0.00294)],
     line_rad: 0.0,
     by_line: &[],
     first: 1.0,
 };
 const MID_70: Shape = Shape {
+    lines: Form::Mid70.lines(),
     common: &[
         (1, 0, -0.28586),
         (0, 1, -0.27332),
@@ -46,6 +48,7 @@ const MID_70: Shape = Shape {
     first: 1.0,
 };
 const AVIA: Shape = Shape {
+    lines: Form::Avia.lines(),
     common: &[
         (1, 0, -0.28595),
         (0, 1, -0.27339),
@@ -65,6 +68,7 @@ const AVIA: Shape = Shape {
     first: 0.0,
 };
 const HORIZON: Shape = Shape {
+    lines: Form::Horizon.lines(),
     common: &[
         (1, 0, -0.2331),
         (-1, 0, -0.2236),
@@ -93,14 +97,26 @@ impl Form {
     }
 }
 
+impl ClosedForm for Shape {
+    fn lines(&self) -> usize {
+        self.lines
+    }
+
+    #[inline(always)]
+    fn groups<S: Simd>(&self, [first, second]: [Lanes<S>; 2], aims: &mut [DVec3]) {
+        let one = Lanes::all(first.re.simd, DVec2::X);
+        let powers = [first.powers::<POWERS>(), second.powers()];
+        let by_line = one.plus(sum(self.by_line, &powers)).ahead().scaled(self.line_rad);
+        forward(sum(self.common, &powers), by_line, self.lines, aims);
+    }
+}
+
 /// The pattern of a unit.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     form: Form,
-    /// Turns of the prisms for a group of points.
-    turns: [f64; 2],
-    /// Groups before the first instant.
-    before: f64,
+    /// Those of the prisms, and in the repetitive pattern.
+    motions: [Motions; 2],
 }
 
 impl Pattern {
@@ -109,56 +125,16 @@ impl Pattern {
     pub fn new(form: Form, pulse_rate_hz: u32, prism_rpm: [f64; 2], start_s: f64) -> Self {
         let group_s = form.lines() as f64 / f64::from(pulse_rate_hz);
         let before = (start_s / group_s).round() + form.shape().first;
-        Self { form, turns: prism_rpm.map(|rpm| rpm / 60.0 * group_s), before }
+        let [one, other] = prism_rpm.map(|rpm| rpm / 60.0 * group_s);
+        let motions = [[one, other], [one, -one]].map(|turns| Motions::new(turns, before));
+        Self { form, motions }
     }
 
     /// Unit vectors (forward, left, up) of `count` groups from group `first` on, the lines of a group together. If the
     /// pattern repeats, the second prism turns as fast as the first, which makes lines.
     pub fn aims(&self, first: u64, count: usize, repeats: bool) -> Vec<DVec3> {
-        let turns = if repeats { [self.turns[0], -self.turns[0]] } else { self.turns };
-        let angle = |turns: f64| unit(std::f64::consts::TAU * (turns - turns.floor()));
-        let from = self.before + first as f64;
-        let [mut a, mut b] = turns.map(|turns| angle(turns * from));
-        let [a_step, b_step] = turns.map(angle);
-        let mut aims = Vec::with_capacity(count * self.form.lines());
-        for _ in 0..count {
-            self.group(a, b, &mut aims);
-            a = a.rotate(a_step);
-            b = b.rotate(b_step);
-        }
-        aims
+        self.motions[usize::from(repeats)].aims(self.form.shape(), first, count)
     }
-
-    fn group(&self, a: DVec2, b: DVec2, aims: &mut Vec<DVec3>) {
-        let shape = self.form.shape();
-        let (a, b) = (powers(a), powers(b));
-        let sum = |terms: &[Term]| {
-            terms.iter().fold(DVec2::ZERO, |sum, (m, n, amplitude)| {
-                let at = |powers: &[DVec2], n: i32| powers[(n + HARMONICS as i32) as usize];
-                sum + at(&a, *m).rotate(at(&b, *n)) * *amplitude
-            })
-        };
-        let common = sum(shape.common);
-        let by_line = (DVec2::X + sum(shape.by_line)).perp() * shape.line_rad;
-        let lines = self.form.lines();
-        let middle = (lines - 1) as f64 / 2.0;
-        for line in 0..lines {
-            let flat = common + by_line * (middle - line as f64);
-            let forward = (1.0 - flat.length_squared()).max(0.0).sqrt();
-            aims.push(DVec3::new(forward, flat.x, flat.y));
-        }
-    }
-}
-
-/// The powers of a unit vector from the lowest to the highest harmonic.
-fn powers(of: DVec2) -> [DVec2; 2 * HARMONICS + 1] {
-    let mut powers = [DVec2::X; 2 * HARMONICS + 1];
-    for harmonic in 1..=HARMONICS {
-        let next = powers[HARMONICS + harmonic - 1].rotate(of);
-        powers[HARMONICS + harmonic] = next;
-        powers[HARMONICS - harmonic] = conjugate(next);
-    }
-    powers
 }
 
 #[cfg(test)]
