@@ -85,7 +85,7 @@ class Memory:
 
 
 def is_free(costs, here, direction):
-    """Whether the next metres keep clear of what is closed. Who is too near to it already may leave."""
+    """Whether the next metres are clear of closed cells. A robot that is already too near to one may leave."""
     ahead = np.arange(1, round(2 * AHEAD_M / CELL_M) + 1) * 0.5 * CELL_M
     cells = [cell_of(here + step * np.array([math.cos(direction), math.sin(direction)])) for step in ahead]
     return all(costs[cell] < (CLOSED if step < LEAVES_WITHIN_M else NEAR_CLOSED)

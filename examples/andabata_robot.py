@@ -8,7 +8,7 @@
 It reads real products by real drivers: a Hokuyo UTM-30LX-EW (hokuyolx), a telephone's receiver
 (pynmeagps), and serial lines (pyserial), and commands a Kangaroo motor controller in text. Navigation is
 that of the robot Andabata (Martinez et al. 2020, equations 7 to 12) with a simple classifier: a polar map
-of what can be driven over, three maps for each 3-D scan, steering by the compass at 50 Hz. What is not the
+of traversable ground, three maps for each 3-D scan, steering by the compass at 50 Hz. What is not the
 paper's: it remembers what earlier scans showed, and heads for a point of the way around it.
 """
 import argparse

@@ -7,7 +7,7 @@
 
 Without a fault it passes every case of `menura test`. Each fault is one that real drivers had; docs/DRIVER-TESTS.md
 says which cases find it. What the driver sees it prints as lines of JSON, which the kit reads without an adapter:
-`points` for each turn, of which every eleventh column is told, and `fix` for each valid position. Needs only Python.
+`points` for each turn, one column in eleven, and `fix` for each valid position. Needs only Python.
 """
 import argparse
 import calendar
@@ -26,9 +26,9 @@ FAULTS = {
     "azimuth-wrap": "interpolates azimuths across 360 degrees as if there were no wrap",
     "gives-up": "ends for good when nothing has come for a second",
     "zero-range": "keeps points of range 0, which mean that there was no return",
-    "hour-wrap": "does not know that timestamps begin anew each hour",
+    "hour-wrap": "does not know that timestamps start again from zero each hour",
     "leak": "keeps every packet for ever",
-    "restart": "takes all packets for late ones after the sensor's clock has begun anew",
+    "restart": "takes all packets for late ones after the sensor's clock has restarted",
     "any-source": "takes packets from any address",
     "first-mode": "drops packets of another return mode than that of the first one",
     "product-byte": "does not look at the byte that says which product it is",
@@ -37,7 +37,7 @@ FAULTS = {
     "no-checksum": "does not check the checksums of sentences",
     "hemisphere": "does not look at the letters for south and west",
     "empty-field": "dies of a sentence with empty fields",
-    "flat-height": "tells the height of a fix in two dimensions",
+    "flat-height": "reports the height of a two-dimensional fix",
     "leap-second": "dies of the second 60",
 }
 FULL_HOUR_US = 3_600_000_000
@@ -55,7 +55,7 @@ WIDEST_STEP = 300
 EVERY_COLUMN = 11
 
 
-def tell(event, **fields):
+def send_event(event, **fields):
     try:
         print(json.dumps({"event": event, **fields}), flush=True)
     except BrokenPipeError:
@@ -75,7 +75,7 @@ class Vlp16:
         stamp_us, mode, product = struct.unpack_from("<IBB", data, PACKET_BYTES - 6)
         if product != PRODUCT and self.fault != "product-byte":
             if not self.refused:
-                tell("message", text=f"product {product:#04x} is not a VLP-16")
+                send_event("message", text=f"product {product:#04x} is not a VLP-16")
                 self.refused = True
             return
         if stamp_us >= FULL_HOUR_US:
@@ -142,7 +142,7 @@ class Vlp16:
                 self.points = []
                 return
             self.next_tell_s = time.time() + 0.02
-        tell("points", stamp_s=self.hours * 3600 + self.last_us / 1e6, points=self.points)
+        send_event("points", stamp_s=self.hours * 3600 + self.last_us / 1e6, points=self.points)
         self.points = []
 
 
@@ -151,7 +151,7 @@ def lidar(options):
     link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     link.bind(("", options.port))
     link.settimeout(1.0)
-    tell("ready")
+    send_event("ready")
     driver = Vlp16(options.fault)
     heard = False
     while True:
@@ -227,10 +227,10 @@ class Nmea:
         if second >= 60 and self.fault == "leap-second":
             sys.exit("second must be in 0..59")
         stamp = calendar.timegm((2000 + year, month, day, hour, minute, 0)) + second
-        # In two dimensions the receiver tells a height that it has not measured.
+        # In two dimensions the receiver sends a height that it has not measured.
         has_height = self.altitude_m is not None and (not self.is_flat or self.fault == "flat-height")
         height = {"altitude_m": self.altitude_m} if has_height else {}
-        tell("fix", lat_deg=lat, lon_deg=lon, stamp_s=stamp, **height)
+        send_event("fix", lat_deg=lat, lon_deg=lon, stamp_s=stamp, **height)
 
 
 def opened(path):
@@ -257,7 +257,7 @@ BAUD = 38400
 def receiver(options):
     driver = Nmea(options.fault)
     port = None
-    tell("ready")
+    send_event("ready")
     while True:
         if port is None:
             port = opened(options.tty)

@@ -17,9 +17,9 @@
 //! | [`engine`] | clocks, deadlines, workers: the real-time loop and the recorder | all above |
 //! | [`plot`] | axes, lines and points as SVG and PNG | nothing |
 //! | [`analysis`] | streams read back, live and recorded: gaps, steps, clouds, figures | all above |
-//! | [`validation`] | experiments that compare what is simulated with what it should be | all above |
-//! | [`kit`] | the driver test kit: drivers put through what real sensors do | all above |
-//! | [`cli`] | one file a verb | all |
+//! | [`validation`] | experiments that compare the simulation with publications and exact solutions | all above |
+//! | [`kit`] | the driver test kit: tests drivers with the faults and behaviours of real sensors | all above |
+//! | [`cli`] | one file per command | all |
 //!
 //! # Words
 //!
@@ -51,7 +51,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A program needs these; what else is public serves Menura's own tests and tools, and may change:
+//! A program needs these. The other public items serve Menura's own tests and tools, and may change:
 //!
 //! | to | use |
 //! |---|---|

@@ -29,8 +29,8 @@ pub fn averaging_samples(samples: usize, per_decade: u32) -> Vec<usize> {
     all
 }
 
-/// The overlapping Allan deviation of rate samples taken every `dt_s`, for each averaging time of
-/// `averages`, in samples.
+/// Overlapping Allan deviation of rate samples taken every `dt_s`, for each averaging time of `averages`, in
+/// samples.
 pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point> {
     // Subtracting the mean first keeps digits in the sums.
     let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
@@ -58,8 +58,8 @@ pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point>
     averages.iter().filter_map(point).collect()
 }
 
-/// The three terms whose sum is the Allan variance of a [`TriadErrors`], for unit coefficients:
-/// white noise, bias instability with its correlation time, random walk.
+/// The three terms of the Allan variance of a [`TriadErrors`], for unit coefficients: white noise, bias
+/// instability with its correlation time, random walk.
 pub(crate) fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
     let t = correlation_s.max(1e-9);
     let x = tau_s / t;
@@ -123,11 +123,11 @@ pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
 pub struct Fitted {
     /// The coefficients.
     pub found: Coefficients,
-    /// One standard error of each, about: averaging times are taken as independent.
+    /// Approximate standard error of each; averaging times are assumed independent.
     pub standard_error: Coefficients,
-    /// With two standard errors added: what a coefficient can be at the most.
+    /// Upper limit of each coefficient: two standard errors above it.
     pub at_most: Coefficients,
-    /// Whether noise, instability and walk are told from nothing: more than two standard errors.
+    /// Whether noise, instability and walk are significant: more than two standard errors.
     pub is_seen: [bool; 3],
     /// Correlation time of the bias instability, s.
     pub correlation_s: f64,
@@ -145,7 +145,7 @@ impl Fitted {
     }
 }
 
-/// As [`fit`], with those of the three terms that are `used`.
+/// Like [`fit`], with only the terms that are `used`.
 pub fn fit_terms(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> Fitted {
     let (squares, variances) = loop {
         let (squares, variances) = solve(points, correlation_s, used);
@@ -185,8 +185,8 @@ pub fn correlation_times_s(shortest_s: f64, longest_s: f64) -> Vec<f64> {
     (0..=steps).map(|i| shortest_s * libm::pow(10.0, f64::from(i) / 24.0)).collect()
 }
 
-/// The squares of those coefficients that are `used`, and the variances of these squares; the others
-/// are 0. A term that is not used has the variance that it would have alone.
+/// Squares of the coefficients that are `used`, and variances of these squares; the others are 0. An unused
+/// term has the variance that it would have alone.
 fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> ([f64; 3], [f64; 3]) {
     // The terms differ by many orders of magnitude, so columns are scaled by their largest value.
     let rows: Vec<[f64; 3]> = points
@@ -263,8 +263,8 @@ mod tests {
         assert!((above / below - 1.02).abs() < 0.01, "{below} {above}");
     }
 
-    /// Three axes, 2000 s at 100 Hz: what was asked for comes out, at every averaging time within
-    /// four standard errors of the estimate (three axes averaged), from 0.01 s to 200 s.
+    /// Three axes, 2000 s at 100 Hz: the configured values are found, at every averaging time from 0.01 s to
+    /// 200 s within four standard errors of the estimate (mean of three axes).
     #[test]
     fn simulated_errors_have_the_deviation_that_was_asked_for() {
         let asked = TriadErrors {

@@ -16,28 +16,28 @@ use ruzstd::decoding::FrameDecoder;
 
 /// The largest message and the largest chunk that is read.
 const MAX_RECORD: usize = 256 << 20;
-/// A block of zstd with its headers, as the decoder wants them.
+/// Size of a zstd block with its headers, the decoder's minimum.
 const ZSTD_BLOCK: usize = 128 * 1024 + 64;
 
 /// Why a bag cannot be read, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum BagError {
-    /// The system's.
+    /// The system's error.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// The file is no bag, or a broken one.
+    /// The file is not a bag, or it is damaged.
     #[error("this is no whole ROS 2 bag in SQLite: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The file is no MCAP file, or a broken one.
+    /// The file is not an MCAP file, or it is damaged.
     #[error("this is no whole MCAP file: {0}")]
     Mcap(#[from] McapError),
-    /// Nothing says that its data are whole.
+    /// The file has no mark that its data are complete.
     #[error("this is no whole MCAP file: its data have no end")]
     NoDataEnd,
 }
 
-/// A reader that checks all that an MCAP file has for it: the CRCs of chunks, data and summary, and that the
-/// file ends with its magic.
+/// A reader that checks everything that an MCAP file provides: the CRCs of chunks, data and summary, and the
+/// magic at its end.
 pub(super) fn mcap_reader() -> LinearReader {
     let options = LinearReaderOptions::default()
         .with_record_length_limit(MAX_RECORD)
@@ -68,11 +68,11 @@ fn attachment_head(data: &[u8]) -> Option<usize> {
 /// A topic of a bag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topic {
-    /// Its name.
+    /// Name of the topic.
     pub name: String,
-    /// The type of its messages.
+    /// Type of the messages.
     pub type_name: String,
-    /// How its messages are encoded; `cdr`.
+    /// Encoding of the messages; `cdr`.
     pub encoding: String,
     /// The offered quality of service, as the bag has it.
     pub qos: String,
@@ -83,11 +83,11 @@ pub struct Topic {
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The number of its topic, as [`Bag::topic`] has them.
+    /// Number of the topic, for [`Bag::topic`].
     pub topic: u64,
-    /// Time when it was recorded, nanoseconds of POSIX time.
+    /// Time when the message was recorded, nanoseconds of POSIX time.
     pub unix_ns: i128,
-    /// Its bytes.
+    /// Bytes of the message.
     pub data: Vec<u8>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Bag<'a> {
     /// Opens a bag in SQLite or MCAP.
     ///
     /// # Errors
-    /// The file is none.
+    /// The file is no bag.
     pub fn open(path: &Path) -> Result<Self, BagError> {
         let mut file = File::open(path)?;
         let mut magic = Vec::new();
@@ -184,7 +184,7 @@ impl<'a> Bag<'a> {
     /// Reads MCAP.
     ///
     /// # Errors
-    /// The file's.
+    /// Errors of the file.
     pub fn mcap(input: Box<dyn Read + 'a>) -> Result<Self, BagError> {
         let mut reader = mcap_reader();
         reader.add_decompressor(Zstd::default())?;
@@ -200,7 +200,7 @@ impl<'a> Bag<'a> {
     /// The next message; `None` at the end.
     ///
     /// # Errors
-    /// The file's.
+    /// Errors of the file.
     pub fn next_message(&mut self) -> Result<Option<Message>, BagError> {
         match &mut self.inner {
             Inner::Sqlite { connection, last } => {
@@ -308,7 +308,7 @@ mod tests {
 
     use super::*;
 
-    /// How many messages a bag has.
+    /// Number of messages in a bag.
     fn count(bytes: &[u8]) -> Result<usize, BagError> {
         let mut bag = Bag::mcap(Box::new(bytes))?;
         let mut count = 0;

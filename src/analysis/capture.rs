@@ -22,44 +22,44 @@ pub(super) use self::messages::frame_id;
 use super::bag::{Bag, BagError};
 use crate::wire::ethernet::LinkType;
 
-/// A pcapng section with more interfaces than this is no capture of this world.
+/// Largest plausible number of interfaces in a pcapng section.
 const MAX_INTERFACES: usize = 4096;
 
-/// Where a capture comes from. It is read more than once.
+/// Source of a capture. It is read more than once.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// A file.
     File(&'a Path),
-    /// Its contents.
+    /// Content of a capture.
     Bytes(&'a [u8]),
 }
 
 /// One captured frame.
 #[derive(Clone, Debug)]
 pub struct Captured<'a> {
-    /// Counts from 1 through the file.
+    /// Number of the frame in the file, from 1.
     pub number: u64,
-    /// Nanoseconds of POSIX time.
+    /// Time, nanoseconds of POSIX time.
     pub unix_ns: i128,
     /// Header at the start of the frame.
     pub link: LinkType,
-    /// The bytes kept.
+    /// Stored bytes of the frame.
     pub frame: &'a [u8],
 }
 
 /// Why a capture cannot be read, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// Not there, or not to be read.
+    /// The file does not exist or cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// Some other kind of file.
+    /// The file is of another type.
     #[error("this is not a capture: {0}")]
     NotACapture(&'static str),
     /// A bag that cannot be read, or not to its end.
     #[error(transparent)]
     Bag(#[from] BagError),
-    /// Read to its end, but for a part of it.
+    /// The file was read to its end, except for one part.
     #[error("{0} cannot be used")]
     Lost(String),
     /// A capture with a fault.
@@ -67,12 +67,12 @@ pub enum CaptureError {
     Broken {
         /// The fault.
         what: String,
-        /// How many packets came before it.
+        /// Number of packets before the error.
         packets: u64,
     },
 }
 
-/// Reads a capture from front to back; keeps no more than a few megabytes of it.
+/// Reads a capture from start to end, with at most a few megabytes in memory.
 pub struct CaptureReader<'a> {
     inner: Inner<'a>,
     packets: u64,
@@ -151,7 +151,7 @@ impl<'a> CaptureReader<'a> {
         opened(inner)
     }
 
-    /// Whether it holds messages.
+    /// Whether the capture is a bag of messages.
     pub fn is_bag(&self) -> bool {
         matches!(self.inner, Inner::Bag { .. })
     }
@@ -165,7 +165,7 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// The next frame; `None` at the end. After an error there is no next one.
+    /// The next frame; `None` at the end, and after an error.
     pub fn next_frame(&mut self) -> Option<Result<Captured<'_>, CaptureError>> {
         loop {
             self.frame.clear();
@@ -200,7 +200,7 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// What was read and belongs to no datagram that could be given, at the end; `None` if nothing.
+    /// At the end, a message about data that belongs to no complete datagram; `None` if there is none.
     pub fn lost(&self) -> Option<CaptureError> {
         let noun = |count: u64, one: &str| match count {
             1 => format!("1 {one}"),
@@ -219,7 +219,7 @@ impl<'a> CaptureReader<'a> {
         (!lost.is_empty()).then(|| CaptureError::Lost(lost.join(" and ")))
     }
 
-    /// Messages of a bag that hold no packets, by their type.
+    /// Messages of a bag without packets, by type.
     pub fn others(&self) -> BTreeMap<String, u64> {
         match &self.inner {
             Inner::Bag { datagrams, .. } => datagrams.others.clone(),
@@ -227,7 +227,7 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// A line about these messages; `None` if there are none. Other topics beside the packets are no fault of a bag.
+    /// A line about these messages; `None` if there are none. Other topics in a bag are no error.
     pub fn others_told(&self) -> Option<String> {
         let others = self.others();
         let told = |(name, count): (&String, &u64)| format!("{count} × {name}");
@@ -236,7 +236,7 @@ impl<'a> CaptureReader<'a> {
     }
 }
 
-/// Puts the next packet's bytes into `frame`; its time, `None` at the end.
+/// Reads the next packet's bytes into `frame`; returns its time, or `None` at the end.
 fn next_of_pcap(
     reader: &mut PcapReader<Input<'_>>,
     frame: &mut Vec<u8>,
@@ -307,7 +307,7 @@ fn unix_ns(interface: &InterfaceDescriptionBlock<'_>, ticks: u64) -> i128 {
     i128::from(offset_s) * 1_000_000_000 + ns
 }
 
-/// `packets` were read before the fault; `None`: it is in the file's header.
+/// `packets` were read before the error; `None`: the error is in the file's header.
 fn broken(error: PcapError, packets: Option<u64>) -> CaptureError {
     let place = match packets {
         None => "its header".to_owned(),

@@ -22,7 +22,7 @@ use crate::wire::ros2::{NEBULA_DEFINITION, NEBULA_TYPE, nebula_packet};
 
 /// Most frames that a pcap file announces to have.
 const SNAP_LEN: u32 = 262_144;
-/// Tables of a bag in SQLite, as ROS 2 makes them.
+/// Tables of a ROS 2 bag in SQLite.
 const TABLES: &str = "
     CREATE TABLE schema(schema_version INTEGER PRIMARY KEY, ros_distro TEXT NOT NULL);
     CREATE TABLE metadata(id INTEGER PRIMARY KEY, metadata_version INTEGER NOT NULL, metadata TEXT NOT NULL);
@@ -48,9 +48,9 @@ pub enum ConvertError {
     /// The file that is written.
     #[error("cannot write {}: {why}", path.display())]
     Output {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's or the library's word.
+        /// Error message of the system or the library.
         why: String,
     },
 }
@@ -62,11 +62,11 @@ pub struct Converted {
     pub written: u64,
     /// Number of messages that were left out, by kind.
     pub left_out: BTreeMap<String, u64>,
-    /// Datagrams with wrong checksums; they were written all the same.
+    /// Datagrams with wrong checksums; they were written nevertheless.
     pub damage: Damage,
 }
 
-/// Writes what `from` holds to the new file `to`, in the form of its extension: pcap, mcap or db3.
+/// Writes the content of `from` to the new file `to`, in the format of its extension: pcap, mcap or db3.
 ///
 /// # Errors
 /// The capture cannot be read to its end, or the file cannot be written or exists already.
@@ -150,7 +150,7 @@ fn to_pcap(
     finish(reader, converted)
 }
 
-/// A bag's messages as they are.
+/// Copies a bag's messages unchanged.
 fn copy_messages(
     mut bag: Bag<'_>,
     sink: &mut Sink,
@@ -165,7 +165,7 @@ fn copy_messages(
     Ok(converted)
 }
 
-/// Datagrams as messages of one packet each, a topic for each flow.
+/// Writes datagrams as messages of one packet each, with a topic for each flow.
 fn wrap_datagrams(
     reader: &mut CaptureReader<'_>,
     sink: &mut Sink,

@@ -1,4 +1,4 @@
-//! What is damaged or cut off in a capture.
+//! Damaged or truncated parts of a capture.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use crate::wire::ethernet::{Content, Datagram, UdpChecksum};
 /// Counts of frames that are not as they were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Frames that end within their headers, or whose headers contradict themselves.
+    /// Frames that end within their headers, or whose headers contradict each other.
     pub broken: u64,
-    /// Datagrams of which the capture holds the beginning only.
+    /// Datagrams of which only the beginning was captured.
     pub cut_short: u64,
     /// Datagrams in IPv4 packets with a wrong header checksum.
     pub ip_checksums: u64,
@@ -19,7 +19,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// The whole datagram in a frame; `None` if there is none. Counts what is wrong with it.
+    /// The complete datagram in a frame; `None` if there is none. Counts errors.
     pub fn datagram<'a>(&mut self, captured: &Captured<'a>) -> Option<Datagram<'a>> {
         let datagram = match Content::find(captured.link, captured.frame) {
             Ok(Content::Udp(datagram)) => datagram,
@@ -43,14 +43,15 @@ impl Damage {
         self.udp_checksums += u64::from(datagram.udp_checksum == UdpChecksum::Bad);
     }
 
-    /// Logs a warning for each kind of damage in the capture at `path`, and for `others`, what its reader has passed over.
+    /// Logs a warning for each kind of damage in the capture at `path`, and for `others`, the messages that
+    /// its reader has ignored.
     pub fn warn(&self, path: &Path, others: Option<String>) {
         for line in self.told().into_iter().chain(others) {
             tracing::warn!("{}: {line}", path.display());
         }
     }
 
-    /// A line for each kind that there is.
+    /// A line for each kind of damage that occurs.
     pub fn told(&self) -> Vec<String> {
         let offload =
             "used, because captures of a sender have such if its network card computes them";

@@ -1,11 +1,11 @@
-//! The data packets of one sender: how fast, how complete, where they look.
+//! Data packets of one sender: rate, completeness and directions.
 
 use super::gaps::{DEVICE_TOLERANCE, Gaps};
 use crate::devices::decoder::datagram::{Head, Stamp, Sweep, TurnSteps};
 
-/// Issues kept as examples.
+/// Number of issues that are kept as examples.
 const MAX_EXAMPLES: usize = 3;
-/// A pause longer than this says nothing about the rotor.
+/// Longest pause that is used to measure the rotor.
 const MAX_ROTOR_STEP_NS: i128 = 50_000_000;
 /// The capturing host's clock jitters: more than this many periods is a gap.
 const CAPTURE_GAP_PERIODS: f64 = 4.0;
@@ -31,18 +31,18 @@ impl Range {
         self.count += 1;
     }
 
-    /// `None` for no step at all.
+    /// Mean step; `None` without steps.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 }
 
-/// From one packet to the next.
+/// Steps from one packet to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// Arrival times, nanoseconds.
     pub arrival_ns: i128,
-    /// The device's own times, microseconds; `None` where packets have none.
+    /// Step of the device's own time, microseconds; `None` for packets without such a time.
     pub device_us: Option<i64>,
     /// Between the first azimuths, forward, 0.01 degrees.
     advance_centideg: u32,
@@ -53,11 +53,11 @@ pub struct Step {
 pub struct DataFlow {
     /// Number of packets.
     pub packets: u64,
-    /// How many hold two returns of each firing.
+    /// Number of packets with two returns of each firing.
     pub dual_packets: u64,
     /// Points sent.
     pub points: u64,
-    /// Number of these that have no return.
+    /// Number of points without a return.
     pub zero_points: u64,
     /// From one azimuth to the next within packets, 0.01 degrees.
     pub azimuth_step: Range,
@@ -67,13 +67,13 @@ pub struct DataFlow {
     pub azimuth_back: u64,
     /// Faults of packets.
     pub issues: u64,
-    /// The first of them, with their packet's number in the flow.
+    /// First issues, with the number of their packet in the flow.
     pub issue_examples: Vec<String>,
-    /// First and last time of the device's own.
+    /// First and last time of the device.
     pub stamps: Option<(Stamp, Stamp)>,
     /// Number of times the device's own time went back.
     pub stamps_back: u64,
-    /// Gaps between the device's own times.
+    /// Gaps in the device's own time.
     device_gaps: Gaps,
     /// Gaps between the capture's times.
     capture_gaps: Gaps,
@@ -92,12 +92,13 @@ impl DataFlow {
         (self.rotor_ns > 0).then(|| self.rotor_centideg as f64 * 1e9 / self.rotor_ns as f64 / 600.0)
     }
 
-    /// Missing packets, by the device's own times if it `has_stamps`.
+    /// Missing packets, by the device's own time if it `has_stamps`.
     pub fn gaps(&self, has_stamps: bool) -> &Gaps {
         if has_stamps { &self.device_gaps } else { &self.capture_gaps }
     }
 
-    /// Takes the next packet of a sender that, so far as is known, `has_stamps`; the step to it.
+    /// Takes the next packet of a sender; `has_stamps` says whether its packets contain times, if that is
+    /// known. Returns the step to the packet.
     pub fn see(
         &mut self,
         head: &Head,
@@ -130,7 +131,7 @@ impl DataFlow {
         step
     }
 
-    /// Restarts the figures of azimuths, because those so far were computed with a wrong number of steps per
+    /// Restarts the statistics of azimuths, because the previous ones used a wrong number of steps per
     /// rotation. The last azimuth is converted to the right number.
     fn restart_azimuths(&mut self, guessed: u16, steps: u16) {
         self.azimuth_step = Range::default();
@@ -190,12 +191,12 @@ impl DataFlow {
     }
 }
 
-/// From one azimuth to another, forward, 0.01 degrees, below a full turn.
+/// Difference from one azimuth to another, forward, 0.01 degrees, less than a rotation.
 fn forward_centideg(from: u16, to: u16) -> u32 {
     (i32::from(to) - i32::from(from)).rem_euclid(FULL_TURN_CENTIDEG) as u32
 }
 
-/// Steps forward from azimuth to azimuth of one packet, 0.01 degrees; equal ones are none.
+/// Differences between consecutive azimuths of one packet, forward, 0.01 degrees; equal azimuths are skipped.
 pub fn steps_within(azimuths_centideg: &[u16]) -> impl Iterator<Item = u32> {
     let steps = azimuths_centideg.windows(2).map(|pair| forward_centideg(pair[0], pair[1]));
     steps.filter(|step| (1..=HALF_TURN_CENTIDEG).contains(step))

@@ -1,4 +1,4 @@
-//! What a capture says as a whole: its flows, who sends them, and how well.
+//! A capture as a whole: its flows, their senders, and their quality.
 //!
 //! Memory is bounded: a fixed number of flows, each of a fixed size.
 
@@ -15,7 +15,7 @@ use crate::devices::decoder::{Hints, Misfit};
 use crate::devices::families::catalogue;
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
-/// Flows beyond this are counted, not looked into.
+/// Number of flows that are analysed; further ones are only counted.
 const MAX_FLOWS: usize = 64;
 
 /// The whole capture.
@@ -23,7 +23,7 @@ const MAX_FLOWS: usize = 64;
 pub struct Analysis {
     /// Packets of any kind.
     pub packets: u64,
-    /// When the first and the last came, nanoseconds of POSIX time.
+    /// Times of the first and the last packet, nanoseconds of POSIX time.
     pub span_unix_ns: Option<(i128, i128)>,
     /// Link type of the first packet.
     pub link: Option<LinkType>,
@@ -33,17 +33,17 @@ pub struct Analysis {
     pub crowded_out: u64,
     /// Packets that are not UDP, by name.
     pub others: BTreeMap<String, u64>,
-    /// Packets whose headers make no sense.
+    /// Packets with invalid headers.
     pub broken: u64,
-    /// Families that may have sent a flow that has not been read yet.
+    /// Families that may have sent a flow that was not read yet.
     unseen: Senders,
 }
 
 impl Analysis {
-    /// Nothing seen yet.
+    /// An analysis without packets.
     ///
     /// # Errors
-    /// What is wrong with the files that the hints name.
+    /// Errors in the files that the hints name.
     pub fn new(hints: &Hints<'_>) -> Result<Self, Diagnostics> {
         Ok(Self { unseen: Senders::new(hints)?, ..Self::default() })
     }
@@ -81,7 +81,7 @@ impl Analysis {
         }
     }
 
-    /// The sender's other flows learn from a datagram of the flow with this index.
+    /// Passes a datagram of the flow with this index to the sender's other flows.
     fn learn_aside(&mut self, index: usize, datagram: &Datagram<'_>) {
         let host = datagram.source.ip();
         for (_, flow) in self.flows.iter_mut().enumerate().filter(|(other, _)| *other != index) {
@@ -91,14 +91,14 @@ impl Analysis {
         }
     }
 
-    /// Who sent a datagram, judged by the whole flow, and what it is; `None` for a datagram that no
+    /// Sender of a datagram, judged by the whole flow, and the datagram's kind; `None` for a datagram that no
     /// family sends.
     pub fn sender(&self, datagram: &Datagram<'_>) -> Option<(&dyn DatagramDecoder, Head)> {
         let flow = self.flow_index(datagram).map(|index| &self.flows[index].senders);
         flow.unwrap_or(&self.unseen).of(ports_of(datagram), datagram.payload)
     }
 
-    /// What speaks against the profile that the user has named: that all data is another product's.
+    /// Contradiction to the profile that the user named: all data is from another product.
     pub fn other_product(&self) -> Option<String> {
         let strange = |flow: &Flow| {
             let misfit = flow.misfits().into_iter().find(|misfit| misfit.is_other_product);
@@ -146,10 +146,10 @@ impl Default for Senders {
 }
 
 impl Senders {
-    /// All families, nothing seen yet.
+    /// The state of all families before the first data.
     ///
     /// # Errors
-    /// What is wrong with the files that the hints name.
+    /// Errors in the files that the hints name.
     pub fn new(hints: &Hints<'_>) -> Result<Self, Diagnostics> {
         let known = catalogue().profiles();
         let decoders =
@@ -162,8 +162,8 @@ impl Senders {
         likeliest(self.0.iter().map(Box::as_ref))
     }
 
-    /// The likeliest of those that may have sent a datagram, and what it is. `ports` are the
-    /// sender's and the receiver's.
+    /// The most probable family of a datagram, and the datagram's kind. `ports` are the sender's and the
+    /// receiver's.
     pub fn of(&self, ports: [u16; 2], payload: &[u8]) -> Option<(&dyn DatagramDecoder, Head)> {
         let able = |decoder: &&dyn DatagramDecoder| decoder.head(ports, payload).is_some();
         let sender = likeliest(self.0.iter().map(Box::as_ref).filter(able))?;
@@ -216,7 +216,7 @@ pub struct Steady<T> {
     /// Value of the first packet.
     pub first: T,
     last: T,
-    /// Number of times it differed from the packet before.
+    /// Number of packets whose value differed from that of the packet before.
     pub changes: u64,
 }
 
@@ -242,9 +242,9 @@ pub struct Flow {
     pub macs: Option<([u8; 6], [u8; 6])>,
     /// Number of packets.
     pub packets: u64,
-    /// Time when the first came, nanoseconds of POSIX time.
+    /// Time when the first packet arrived, nanoseconds of POSIX time.
     pub first_unix_ns: i128,
-    /// Time when the last came, nanoseconds of POSIX time.
+    /// Time when the last packet arrived, nanoseconds of POSIX time.
     pub last_unix_ns: i128,
     /// IP time to live.
     pub ttl: Steady<u8>,
@@ -258,15 +258,16 @@ pub struct Flow {
     pub bad_ip_checksums: u64,
     /// Whole datagrams with a wrong UDP checksum.
     pub bad_udp_checksums: u64,
-    /// Datagrams of which the capture holds the beginning only.
+    /// Datagrams of which only the beginning was captured.
     pub cut_short: u64,
     /// Families that may have sent the flow.
     pub senders: Senders,
-    /// Analysis of the data packets among them.
+    /// Analysis of the flow's data packets.
     pub data: Option<Box<DataFlow>>,
-    /// The last datagram that the sender's other flows have learnt from: the first of all, or one of another kind than data.
+    /// The last datagram that was passed to the sender's other flows: the first of all, or one that is no
+    /// data packet.
     aside: Option<Vec<u8>>,
-    /// How many there are of other kinds that a family sends.
+    /// Number of datagrams of each other kind that a family sends.
     pub other_kinds: BTreeMap<&'static str, u64>,
 }
 
@@ -300,12 +301,12 @@ impl Flow {
         (span_ns > 0).then(|| (self.packets - 1) as f64 * 1e9 / span_ns as f64)
     }
 
-    /// What the datagrams say against the profile that the user has named.
+    /// Contradictions between the datagrams and the profile that the user named.
     pub fn misfits(&self) -> Vec<Misfit> {
         self.senders.0.iter().flat_map(|decoder| decoder.misfits()).collect()
     }
 
-    /// Takes a datagram; whether other flows of the sender learn from it.
+    /// Takes a datagram; returns whether to pass it to the sender's other flows.
     fn see(&mut self, datagram: &Datagram<'_>, unix_ns: i128) -> bool {
         self.packets += 1;
         self.last_unix_ns = unix_ns;

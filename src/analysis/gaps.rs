@@ -1,12 +1,12 @@
-//! Missing packets, found by the times between those that came.
+//! Missing packets, found by the times between received ones.
 
-/// Times that the usual one is taken from.
+/// Number of intervals that determine the usual interval.
 const SAMPLES: usize = 101;
 
 /// A device's clock does not jitter: more than this many periods is a gap.
 pub const DEVICE_TOLERANCE: f64 = 1.5;
 
-/// Learns the usual time between packets from the first of them and then looks for longer ones.
+/// Determines the usual time between packets from the first intervals, and then finds longer intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Gaps {
     samples: Vec<(f64, f64)>,
@@ -20,14 +20,14 @@ pub struct Found {
     pub period_us: Option<f64>,
     /// Times that were too long.
     pub gaps: u64,
-    /// Packets that would have fitted into them.
+    /// Number of packets that would fit into the gaps.
     pub missing: u64,
     /// The longest time between packets, microseconds.
     pub longest_us: f64,
 }
 
 impl Gaps {
-    /// Where the usual time between packets is known already, microseconds.
+    /// The state before the first packet, with a usual time between packets that is known, microseconds.
     pub fn of_period(period_us: f64) -> Self {
         let found = Found { period_us: Some(period_us), ..Found::default() };
         Self { samples: Vec::new(), found }
@@ -46,7 +46,7 @@ impl Gaps {
         }
     }
 
-    /// Gaps so far.
+    /// Gaps that have been found so far.
     pub fn found(&self) -> Found {
         let mut found = self.found;
         let mut deltas: Vec<f64> = self.samples.iter().map(|(delta, _)| *delta).collect();

@@ -1,5 +1,5 @@
-//! Streams read back: what arrived or was recorded, and what it says about its sender. One
-//! implementation for live streams and recordings.
+//! Analysis of received or recorded streams, and facts about their senders. Live streams and recordings share
+//! one implementation.
 
 pub mod allan;
 pub(crate) mod bag;

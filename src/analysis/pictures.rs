@@ -5,8 +5,8 @@ use super::flows::{Analysis, Senders, ports_of};
 use crate::devices::decoder::picture::Picture;
 use crate::wire::ethernet::Content;
 
-/// Collects image `number` (1 is the first whole one) of the flow with the most data packets, or says how many whole ones
-/// it has; `None` if its sender sends no images.
+/// Collects image `number` (1 is the first complete one) of the flow with the most data packets, or returns
+/// the number of complete images; `None` if its sender sends no images.
 ///
 /// # Errors
 /// The capture cannot be read.

@@ -6,30 +6,30 @@ use super::flows::{Analysis, ports_of};
 use crate::devices::decoder::datagram::{CloudPoint, DATA};
 use crate::wire::ethernet::Content;
 
-/// More points than any rotation has: 300 rpm at 4.8 million a second is a fifth of this.
+/// Largest number of points of a rotation: 300 rpm at 4.8 million per second give a fifth of it.
 const MAX_POINTS: usize = 5_000_000;
 
-/// Why a rotation cannot be had.
+/// Why a rotation is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum RotationError {
     /// The capture.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// Nothing to draw.
+    /// There is no data.
     #[error("nothing to draw: no lidar's data packets in it")]
     NoData,
-    /// Where returns are in space is not known.
+    /// Positions of returns are unknown.
     #[error("{0}")]
     NoPoints(String),
-    /// Beyond the end.
+    /// The recording ends before the requested rotation.
     #[error("rotation {asked} is not whole in it; it has {whole}")]
     NoRotation {
-        /// The one asked for.
+        /// Number of the requested rotation.
         asked: u64,
-        /// How many there are.
+        /// Number of complete rotations.
         whole: u64,
     },
-    /// Not a rotation.
+    /// The data does not rotate.
     #[error("rotation {0} has no end: no lidar sends so many points")]
     Endless(u64),
 }
@@ -39,15 +39,15 @@ pub enum RotationError {
 pub struct Rotation {
     /// Model name of the lidar.
     pub model: String,
-    /// 1 is the first whole one of the capture.
+    /// Number of the rotation; 1 is the first complete one of the capture.
     pub number: u64,
-    /// Where the lasers' angles are from.
+    /// Source of the lasers' angles.
     pub calibration: &'static str,
     /// The lowest and the highest beam's elevation, radians.
     pub elevations_rad: (f64, f64),
     /// The mean angle between neighbouring beams, radians.
     pub beam_spacing_rad: f64,
-    /// In the order of arrival.
+    /// Points in the order of arrival.
     pub cloud: Vec<CloudPoint>,
 }
 
@@ -55,7 +55,7 @@ impl Rotation {
     /// Collects rotation `number` (1 is the first whole one) of the flow with the most data packets.
     ///
     /// # Errors
-    /// The capture has no such rotation, or where its returns are is not known.
+    /// The capture has no such rotation, or positions of its returns are unknown.
     pub fn collect(
         source: Source<'_>,
         analysis: &Analysis,

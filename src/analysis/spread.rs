@@ -1,4 +1,4 @@
-//! How far the values of a quantity are spread.
+//! Spread of the values of a quantity.
 
 /// A quantity's spread.
 #[derive(Clone, Debug, Default)]
@@ -12,24 +12,24 @@ impl Spread {
         self.values.push(value);
     }
 
-    /// How many.
+    /// Number of values.
     pub fn count(&self) -> usize {
         self.values.len()
     }
 
-    /// The mean; NaN of nothing.
+    /// Mean; NaN without values.
     pub fn mean(&self) -> f64 {
         self.values.iter().sum::<f64>() / self.values.len() as f64
     }
 
-    /// The standard deviation; NaN of nothing.
+    /// Standard deviation; NaN without values.
     pub fn deviation(&self) -> f64 {
         let mean = self.mean();
         let squares: f64 = self.values.iter().map(|value| (value - mean).powi(2)).sum();
         (squares / self.values.len() as f64).sqrt()
     }
 
-    /// The value that `share` of all are below; NaN of nothing.
+    /// The value that `share` of all values are below; NaN without values.
     pub fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.values.clone();
         sorted.sort_by(f64::total_cmp);
@@ -37,8 +37,7 @@ impl Spread {
         sorted.get((share * last).round() as usize).copied().unwrap_or(f64::NAN)
     }
 
-    /// Shares of all values in `bins` equal bins from `low` to `high`; what lies outside counts in
-    /// the outermost.
+    /// Shares of all values in `bins` equal bins from `low` to `high`; outliers count in the outermost bins.
     pub fn histogram(&self, low: f64, high: f64, bins: usize) -> Vec<f64> {
         let mut counts = vec![0.0; bins];
         for value in &self.values {

@@ -1,7 +1,7 @@
 //! Recorded byte streams: one loop for every family's.
 //!
-//! The family's [`StreamDecoder`] says what a frame is and says; here frames are counted, timed by
-//! the index beside the recording, and reported.
+//! The family's [`StreamDecoder`] decodes frames; this module counts them, times them by the index file, and
+//! reports them.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,13 +16,13 @@ use crate::devices::decoder::{Frame, Place, Scan, ScanTotals, StreamDecoder, Tot
 use crate::devices::families::family_of;
 use crate::links::serial_record::SerialIndex;
 
-/// Bytes of a recording that tell whose it is.
+/// Bytes of a recording that identify its sender.
 const HEAD_LEN: u64 = 1 << 14;
-/// A family that has such a share of them in its frames has sent them.
+/// Share of bytes in its frames from which a family counts as the sender.
 const TELLING_SHARE: f64 = 0.5;
-/// A family that has less of them in its frames hardly has.
+/// Share of bytes in its frames below which a family does not count as the sender.
 const STRANGE_SHARE: f64 = 0.1;
-/// Bytes read at once.
+/// Bytes of one read.
 const PORTION: usize = 1 << 16;
 
 /// A recorded byte stream and how it is read.
@@ -34,12 +34,11 @@ pub struct RecordedStream<'a> {
 }
 
 impl<'a> RecordedStream<'a> {
-    /// Opens a recording; `profile` says of which device, else its first bytes do. It is read by the
-    /// profile even if its bytes are another product's if that is wanted `anyway`.
+    /// Opens a recording of the device `profile`; without it, the first bytes identify the device. With
+    /// `anyway`, the profile is used even if the bytes are another product's.
     ///
     /// # Errors
-    /// The system's, the fault of an index that cannot be read, and what says that the bytes are
-    /// another product's.
+    /// Errors of the system and of the index file, and a contradiction between profile and bytes.
     pub fn open(
         path: &'a Path,
         profile: Option<&Profile>,
@@ -61,12 +60,12 @@ impl<'a> RecordedStream<'a> {
         Ok(Self { path, doubt, index, decoder })
     }
 
-    /// What the first bytes say against the profile that the user has named, for people.
+    /// Contradiction between the first bytes and the profile that the user named, for people.
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
     }
 
-    /// Name of the device whose bytes these are.
+    /// Name of the sender.
     pub fn title(&self) -> &'static str {
         self.decoder.title()
     }
@@ -76,7 +75,7 @@ impl<'a> RecordedStream<'a> {
         self.decoder.has_scans()
     }
 
-    /// Writes what every frame says, at most `most` of them, and what all say together.
+    /// Writes the content of every frame, at most `most` of them, and a summary.
     ///
     /// # Errors
     /// The recording cannot be read, or the report cannot be written.
@@ -122,7 +121,7 @@ impl<'a> RecordedStream<'a> {
         Ok(())
     }
 
-    /// Scan `number`, from 1, or how many there are.
+    /// Scan `number`, counted from 1; otherwise the number of scans.
     ///
     /// # Errors
     /// The recording cannot be read.
@@ -145,7 +144,7 @@ impl<'a> RecordedStream<'a> {
     /// recording's start, where that is known. Ends at the first error of `see`.
     ///
     /// # Errors
-    /// The recording cannot be read, or what `see` says.
+    /// The recording cannot be read, or `see` fails.
     pub fn visit(
         &mut self,
         mut see: impl FnMut(Option<f64>, &Frame) -> Result<(), String>,
@@ -180,7 +179,7 @@ impl<'a> RecordedStream<'a> {
     }
 }
 
-/// A decoder, and what a stream's first bytes say against it.
+/// A decoder, and its contradiction to a stream's first bytes.
 struct Rated {
     decoder: Box<dyn StreamDecoder>,
     doubt: Option<String>,
@@ -189,7 +188,7 @@ struct Rated {
 /// The decoder of the family of `profile` for a byte stream that begins with `head`.
 ///
 /// # Errors
-/// What says that the bytes are another product's, unless they are to be read `anyway`.
+/// Contradiction between the profile and the bytes, unless they are to be read `anyway`.
 fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, ReportError> {
     let name = &profile.name;
     let Some(mut decoder) = family_of(profile).stream_decoder(Some(profile)) else {
@@ -223,7 +222,7 @@ fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, 
     Ok(Rated { decoder, doubt })
 }
 
-/// The likeliest decoder of a byte stream that begins with `head`, and how likely it is.
+/// The most probable decoder of a byte stream that begins with `head`, and its probability.
 fn likeliest_decoder(head: &[u8]) -> (f64, Box<dyn StreamDecoder>) {
     let decoders = FAMILIES.iter().filter_map(|family| family.stream_decoder(None));
     let rated = decoders.map(|mut decoder| (decoder.likelihood(head), decoder));
@@ -237,8 +236,8 @@ pub fn sends_streams(profile: &Profile) -> bool {
     family_of(profile).stream_decoder(Some(profile)).is_some()
 }
 
-/// Calls `see` for every frame of a stream, with the decoder as it is after that frame; the
-/// stream's length.
+/// Calls `see` for every frame of a stream, with the decoder's state after that frame; returns the stream's
+/// length.
 fn each_frame(
     path: &Path,
     decoder: &mut dyn StreamDecoder,
@@ -290,7 +289,7 @@ fn count_scan(totals: &mut ScanTotals, scan: &Scan, time_s: Option<f64>) {
     totals.without_echo += scan.ranges_m.iter().filter(|range_m| range_m.is_none()).count() as u64;
 }
 
-/// From the first time to the last, with the next one.
+/// The span `times_s`, extended to the time `next_s`.
 fn span(times_s: Option<(f64, f64)>, next_s: Option<f64>) -> Option<(f64, f64)> {
     next_s.map_or(times_s, |next_s| Some((times_s.map_or(next_s, |(first_s, _)| first_s), next_s)))
 }

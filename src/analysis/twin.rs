@@ -1,4 +1,4 @@
-//! A real unit's stream and an emulated one's, held against each other.
+//! Compares a real unit's stream with an emulated one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,10 +12,10 @@ use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
 /// Longer spacings belong to pauses, not to the stream.
 const LONGEST_SPACING_US: f64 = 10_000.0;
-/// A longer step crosses what is left out of a field of view.
+/// A step longer than this crosses a part that the field of view leaves out.
 const FIELD_EDGE_CENTIDEG: u32 = 1000;
 
-/// The headers that datagrams came in.
+/// Headers of the datagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Headers {
     /// The sender.
@@ -28,7 +28,7 @@ struct Headers {
     dont_fragment: Option<bool>,
     /// IP identification.
     identification: Option<u16>,
-    /// Whether the UDP checksum is there.
+    /// Whether there is a UDP checksum.
     has_checksum: bool,
     /// Source and destination.
     macs: Option<([u8; 6], [u8; 6])>,
@@ -52,28 +52,27 @@ impl Headers {
 /// A stream's figures.
 #[derive(Debug)]
 pub struct Figures {
-    /// Reads the stream; it has learned all of it that was seen.
+    /// Decoder of the stream, with the facts collected from all of it.
     pub decoder: Box<dyn DatagramDecoder>,
-    /// Counts of the data packets.
+    /// Step counts of the data packets.
     pub flow: DataFlow,
-    /// Between the device's own times of data packets, microseconds.
+    /// Difference between the device's own times of successive data packets, microseconds.
     pub device_spacing_us: Spread,
-    /// Between their times of arrival, microseconds.
+    /// Time between arrivals, microseconds.
     pub arrival_spacing_us: Spread,
-    /// Between azimuths of blocks in a packet, hundredths of a degree, equal ones left out.
+    /// Step between the azimuths of blocks in a packet, hundredths of a degree; steps of zero are left out.
     pub azimuth_step_centideg: Spread,
-    /// Between the two returns of a firing that differ, in the wire's units of distance.
+    /// Difference between the two returns of a firing, where they differ, in the wire's units of distance.
     pub pairs: Pairs,
-    /// Intensities of points with a return, and without.
+    /// Intensities of points with a return, and of points without one.
     pub intensity: [Spread; 2],
-    /// When the first and the last data packet came, nanoseconds of POSIX time.
+    /// Arrival of the first and the last data packet, nanoseconds of POSIX time.
     pub span_unix_ns: Option<(i128, i128)>,
     /// Headers of the first data packet.
     headers: Option<Headers>,
-    /// From its own time to a data packet's arrival, microseconds; the two clocks' difference is in
-    /// it.
+    /// Arrival of a data packet minus its own time, microseconds, including the difference of the two clocks.
     delay_us: Spread,
-    /// Datagrams of other kinds.
+    /// Datagrams that are no data packets.
     others: BTreeMap<&'static str, OtherFigures>,
 }
 
@@ -87,7 +86,7 @@ struct OtherFigures {
     headers: Option<Headers>,
     /// Steps of the identification that are not 1.
     odd_identifications: u64,
-    /// Arrival, own time and identification of the last.
+    /// Arrival, own time and identification of the last packet.
     last: Option<(i128, Option<Stamp>, Option<u16>)>,
 }
 
@@ -119,11 +118,12 @@ const PAIR_BINS: [u32; 8] = [50, 100, 125, 150, 175, 200, 250, 500];
 pub struct Pairs {
     /// Number of pairs with both returns.
     pub both: u64,
-    /// Number of pairs whose returns have one distance.
+    /// Number of pairs whose returns have the same distance.
     pub same: u64,
     /// The least difference of two distances that differ.
     pub least: Option<u32>,
-    /// Differences below each of [`PAIR_BINS`] and not below the one before, and all others.
+    /// Number of differences below each of [`PAIR_BINS`] and not below the previous one; the last entry
+    /// counts all larger differences.
     bins: [u64; PAIR_BINS.len() + 1],
 }
 
@@ -150,7 +150,7 @@ impl Pairs {
 }
 
 impl Figures {
-    /// Nothing seen yet.
+    /// Figures without packets.
     pub fn new(decoder: Box<dyn DatagramDecoder>) -> Self {
         Self {
             decoder,
@@ -167,7 +167,7 @@ impl Figures {
         }
     }
 
-    /// Takes a frame; what the decoder does not know is passed over.
+    /// Takes a frame; ignores frames that the decoder does not know.
     pub fn see(&mut self, unix_ns: i128, link: LinkType, frame: &[u8]) {
         let Ok(Content::Udp(datagram)) = Content::find(link, frame) else { return };
         let Some(head) = self.decoder.head(ports_of(&datagram), datagram.payload) else { return };
@@ -220,7 +220,7 @@ impl Figures {
     }
 }
 
-/// Both streams' figures and headers, one a line.
+/// Figures and headers of both streams, one per line.
 pub fn table(real: &Figures, ours: &Figures) -> String {
     let mut text = format!("{:34} {:>14} {:>14} {:>12}\n", "", "real", "menura", "difference");
     let mut row = |name: &str, real: f64, ours: f64, unit: &str| {
@@ -287,7 +287,7 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
     text
 }
 
-/// What two streams have, one a line; nothing if one of them has nothing.
+/// Values of two streams, one per line; empty if one of them has none.
 fn beside(
     real: Vec<(&str, String)>,
     ours: Vec<(&str, String)>,
@@ -352,7 +352,7 @@ mod tests {
     use crate::engine::hosts::NoHosts;
     use crate::engine::record::{Framer, Stretch, render};
 
-    /// The figures of an emulated unit in a room, as those of a capture of it.
+    /// Figures of an emulated unit in a room, like those of a capture.
     fn emulated(name: &str, settings: &str, duration: Duration) -> Figures {
         let text = format!(
             "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\

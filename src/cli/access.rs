@@ -11,7 +11,7 @@ use crate::wire::http::{ClientSays, HttpMethod, HttpRequest};
 
 /// Streams of images are at this path and a camera's name.
 pub const VIDEO: &str = "/video/";
-/// Bytes of a token.
+/// Number of bytes of a token.
 const TOKEN_BYTES: usize = 16;
 
 /// Rules of access.
@@ -20,7 +20,7 @@ pub struct Access {
     token: Option<String>,
 }
 
-/// Why somebody is not: the status, and a sentence.
+/// Why a client has no access: the HTTP status and a sentence.
 pub type Refused = (u16, &'static str);
 
 impl Access {
@@ -46,7 +46,7 @@ impl Access {
     /// Foxglove's own page and local pages have access, because this protocol changes nothing.
     ///
     /// # Errors
-    /// Why not.
+    /// Why the client has no access.
     pub fn check_socket(&self, says: &ClientSays, query: &str) -> Result<(), Refused> {
         let is_ours = |host: &str| is_address(host) || host.ends_with(".foxglove.dev");
         let origin = says.origin.as_deref().unwrap_or("file://");
@@ -71,7 +71,7 @@ impl Access {
     /// Whether `request` is permitted.
     ///
     /// # Errors
-    /// Why not.
+    /// Why the request has no access.
     pub fn check(&self, request: &HttpRequest) -> Result<(), Refused> {
         let ClientSays { host, origin, authorization, content_type } = &request.says;
         let Some(host) = host.as_deref().filter(|host| is_address(host)) else {

@@ -70,7 +70,7 @@ fn requirements(certificate: &Certificate, html: &mut String) {
     html.push_str("</table>\n");
 }
 
-/// Text about packets that were dropped or late; empty if there are none.
+/// Text about packets that were dropped or late; empty if there were none.
 fn missed(device: &DeviceTiming, threshold: &str) -> String {
     let mut lines = Vec::new();
     let all = device.packets + device.dropped + device.refused;

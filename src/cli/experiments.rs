@@ -198,17 +198,17 @@ options! {
         recorded: Option<PathBuf>,
         /// Take the variants' drives from a folder with a subfolder for each, instead of simulating them
         ///
-        /// As --write-drives writes it. With --recorded nothing is simulated, and distances are held against
-        /// the paper's tables.
+        /// The folder has the format of --write-drives. With --recorded nothing is simulated, and distances
+        /// are compared with the paper's tables.
         #[arg(long, value_name = "DIR", requires = "recorded")]
         recorded_variants: Option<PathBuf>,
-        /// What the judge gets: what a driver reads from the devices' bytes, or what their models say
+        /// Input of the judge: data that a driver reads from the devices' bytes, or output of their models
         #[arg(long, value_parser = choice(JudgeOn::CHOICES), default_value_t = vepd().judge)]
         judge: JudgeOn,
-        /// Where AirSim's HDOP ends, and how fast it gets there
+        /// Final value and time constant of AirSim's HDOP
         #[arg(long, value_parser = choice(Preset::CHOICES), default_value_t = vepd().preset)]
         preset: Preset,
-        /// What receivers state whose error model has no accuracy (ch-gauss, ch-rw)
+        /// Accuracy that receivers state if their error model has none (ch-gauss, ch-rw)
         #[arg(long, value_parser = choice(Stated::CHOICES), default_value_t = vepd().stated)]
         stated: Stated,
         /// Drives of each course
@@ -235,10 +235,10 @@ options! {
         /// Root mean square of the grass's height, m
         #[arg(long, default_value_t = vepd().rough, value_parser = in_range::<0, 1_000>)]
         rough: f64,
-        /// Switched on and at rest before it moves, s; AirSim's HDOP begins at 100 then
+        /// Time at rest after power-on, s; AirSim's HDOP is 100 at its start
         #[arg(long, default_value_t = vepd().still, value_parser = in_range::<0, 3_600_000>)]
         still: f64,
-        /// From rest to its speed, s
+        /// Time from rest to full speed, s
         #[arg(long, default_value_t = vepd().ramp, value_parser = in_range::<100, 60_000>)]
         ramp: f64,
         /// Write the simulated drives, in the form that --recorded reads, a folder for each error model
@@ -249,7 +249,7 @@ options! {
 
 options! {
     Andabata {
-        /// Runs, each with a seed of its own for field and noise
+        /// Number of runs; each has its own seed for field and noise
         #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=1000))]
         runs: u32,
         /// Seed of the first run
@@ -258,7 +258,7 @@ options! {
         /// Longest run
         #[arg(long, value_parser = parse_duration, default_value = "900s")]
         duration: Duration,
-        /// Also lay a puddle on the way, once of clear water and once of diffuse paint (C3)
+        /// Also drive with a puddle on the way, once of clear water and once of diffuse paint (C3)
         #[arg(long)]
         puddle: bool,
         /// Steer by the latest scan alone, as the paper's robot does
@@ -301,7 +301,7 @@ options! {
 
 options! {
     Scaling {
-        /// Scenes, by their triangles
+        /// Scenes, by their number of triangles
         #[arg(long, value_parser = choice(Size::CHOICES), value_delimiter = ',', default_values_t = Size::ALL)]
         triangles: Vec<Size>,
         /// Numbers of threads [default: 1, 2, 4, … up to the processors]

@@ -58,7 +58,7 @@ enum What {
     },
 }
 
-/// A key and a value in TOML; what is not TOML is a text.
+/// A key and a value in TOML; a value that is not valid TOML is a string.
 fn key_value(text: &str) -> Result<(String, Value), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as probability=0.1")?;
     let table = toml::from_str::<Map<String, Value>>(&format!("value = {value}"));

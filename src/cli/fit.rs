@@ -45,7 +45,7 @@ enum What {
     },
 }
 
-/// What all fits share.
+/// Options of all fits.
 #[derive(Debug, clap::Args)]
 struct Options {
     /// Log of a unit at standstill: recorded bytes of its line (IMU, GNSS, serial lidar), a CSV file

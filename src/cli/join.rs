@@ -198,7 +198,7 @@ pub fn whole(recording: &Path, counts: &JoinCounts) -> Result<(), CliError> {
     counts.lost.as_ref().map_or(Ok(()), lost)
 }
 
-/// Prints how many points were labelled, and why others were not.
+/// Prints how many points were labelled, and why the other points were not.
 pub fn tell(counts: &JoinCounts) {
     let JoinCounts { packets, unknown_packets, points, unknown_points, .. } = counts;
     say(format_args!(

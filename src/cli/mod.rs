@@ -121,7 +121,7 @@ pub enum CliError {
     /// The work is done, but a requirement is not met. Exit code 3.
     #[error("{0}")]
     Unmet(String),
-    /// Something failed while working. Exit code 1.
+    /// A command failed during its work. Exit code 1.
     #[error("{0}")]
     Failed(String),
     /// Several errors. The exit code is the highest of their codes.

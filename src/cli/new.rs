@@ -102,7 +102,7 @@ impl Cmd {
         Ok(draft.text())
     }
 
-    /// Paths in a rig are relative to its folder, paths of the command line are not.
+    /// Paths in a rig are relative to its folder; paths on the command line are not.
     fn scene_as_written(&self, scene: &str) -> Result<String, CliError> {
         if builtin(scene).is_some() {
             return Ok(scene.to_owned());

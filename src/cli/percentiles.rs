@@ -3,7 +3,8 @@
 use crate::time::duration::describe_us;
 use crate::timing::is_maximum;
 
-/// `p50 … p99 … max …`: `shares` are per cent with microseconds, `count` is how many values there are.
+/// Text `p50 … p99 … max …`; `shares` are percentiles with their values in microseconds, and `count` is the
+/// number of values.
 pub fn describe(count: u64, shares: &[(&str, f64)], max_us: f64) -> String {
     let mut text: String =
         shares.iter().map(|(share, us)| format!("p{share} {} ", describe_us(*us))).collect();

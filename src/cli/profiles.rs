@@ -17,7 +17,7 @@ use crate::devices::describe::Rows;
 use crate::devices::families::{catalogue, family_of, is_camera};
 use crate::links::part_file::OutPath;
 
-/// A longer cell moves the rest of its line.
+/// A cell longer than this moves the rest of its line.
 const WIDEST_COLUMN: usize = 32;
 
 /// Arguments of `menura profiles`.
@@ -159,7 +159,7 @@ fn list() -> String {
     profiles.iter().map(|p| format!("{:width$}  {}\n", p.name, p.summary)).collect()
 }
 
-/// Facts about one firmware, and the settings that a rig may give it.
+/// The page of one firmware: its facts, and the settings that a rig may change.
 pub fn page(profile: &Profile) -> String {
     let (name, summary, family) = (&profile.name, &profile.summary, profile.family.key());
     let mut text = format!("{name}\n{summary}\nfamily: {family}\n\n");

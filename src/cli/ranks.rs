@@ -106,7 +106,7 @@ impl Ranks {
         Ok(rig)
     }
 
-    /// Waits until the others have loaded the same as this process; returns a line about them.
+    /// Waits until the other processes have loaded the same data as this process; returns a line about them.
     pub fn gather(&self, rig: &Rig, world: &LiveWorld) -> Result<(), CliError> {
         let Some(job) = &self.job else { return Ok(()) };
         let Some(lead) = &job.lead else { return Ok(()) };

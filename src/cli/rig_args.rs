@@ -36,7 +36,7 @@ impl RigArgs {
     /// Reads and checks the rig.
     ///
     /// # Errors
-    /// Everything that is wrong with it, ready to print.
+    /// All errors of the rig, ready to print.
     pub fn load(&self) -> Result<Rig, CliError> {
         let overrides = self.overrides();
         let rig = match &self.rig {

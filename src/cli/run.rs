@@ -64,7 +64,7 @@ pub struct Cmd {
     #[command(flatten)]
     onlookers: OnlookerArgs,
 
-    /// Write the truth of the run to this file: poses, faults, and what each return is of
+    /// Write the truth of the run to this file: poses, faults, and the surface of each return
     ///
     /// An MCAP file; docs/TRUTH.md has its format. What cannot be written in time is left out and
     /// counted. `udp:HOST:PORT` sends poses there as JSON instead, to be plotted live; both may be

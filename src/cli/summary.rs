@@ -24,7 +24,7 @@ pub struct Rendering {
 /// Share below which other programs have delayed the workers.
 const BUSY_MACHINE_SHARE: f64 = 0.6;
 
-/// The summary of a run: of a rig with how it was rendered, of a replay without.
+/// The summary of a run or a replay; that of a run includes how it was rendered.
 pub fn summary(
     figures: &[DeviceFigures],
     elapsed: Duration,
@@ -46,7 +46,8 @@ pub fn summary(
     text
 }
 
-/// Whether every device that had something to send has sent some of it; otherwise why not.
+/// Checks that every device that had something to send has sent something; the error names those that have
+/// not.
 pub fn all_sent(figures: &[DeviceFigures]) -> Result<(), CliError> {
     let silent = figures.iter().filter(|figure| figure.sent_nothing());
     let told: Vec<_> = silent.map(|f| format!("{} has sent nothing: {}", f.name, why(f))).collect();
@@ -239,7 +240,7 @@ pub fn feeds(feeds: &[(String, FeedCounts)]) -> String {
     feeds.iter().map(line).collect()
 }
 
-/// Text about the collisions of a driven robot; empty if there are none.
+/// Text about the collisions of a driven robot; empty if there were none.
 pub fn contacts(contacts: Option<u64>) -> String {
     match contacts {
         None | Some(0) => String::new(),

@@ -1,4 +1,4 @@
-//! `menura test`: a driver is put through what real sensors do.
+//! `menura test`: a driver is tested with the faults and behaviours of real sensors.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -218,7 +218,7 @@ impl Cmd {
     }
 }
 
-/// Folder for the files of cases: the user's, or a temporary one.
+/// Folder for the files of cases: the user's folder, or a temporary one.
 struct Folder {
     path: PathBuf,
     goes: bool,

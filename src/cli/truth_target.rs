@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Destination of the ground truth.
 #[derive(Clone, Debug)]
 pub enum TruthTarget {
-    /// A file with all of it.
+    /// A file with the complete truth.
     File(PathBuf),
     /// Poses, as datagrams.
     Poses(SocketAddr),

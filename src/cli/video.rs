@@ -137,7 +137,7 @@ fn camera_of(name: Option<&str>, rig: &Rig) -> Result<DeviceId, String> {
     }
 }
 
-/// Passes images on; what a device has no time for is left out.
+/// Passes images on; those for which a device has no time are left out.
 pub struct Images<'a>(&'a VideoOutputs);
 
 impl Audience for Images<'_> {

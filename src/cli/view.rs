@@ -135,7 +135,7 @@ struct Status<'a> {
     pose: Pose,
     /// Poses of the sensors, by device.
     sensors: Vec<Pose>,
-    /// East, north and up, metres.
+    /// Path of the robot: east, north and up, metres.
     path: Vec<[f32; 3]>,
     path_length: usize,
     devices: Vec<DeviceStatus<'a>>,
@@ -439,7 +439,7 @@ impl<'a> View<'a> {
             })
     }
 
-    /// The frame after the one with this number; empty if there is none.
+    /// The frame after frame number `seen`; empty if there is none.
     fn cloud(&self, seen: u64) -> HttpResponse {
         match self.shown.frame_after(seen) {
             Some((_, frame)) => HttpResponse {

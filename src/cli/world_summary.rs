@@ -92,7 +92,7 @@ fn up_axis(rig: &Rig) -> String {
     }
 }
 
-/// Says which devices are inside something at the start of the run.
+/// Says which devices are inside an object at the start of the run.
 fn inside(rig: &Rig, world: &LoadedWorld) -> Option<String> {
     let start = world.trajectory.pose(SimTime::default());
     let place = |device: &DeviceConfig| {

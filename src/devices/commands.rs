@@ -1,7 +1,7 @@
-//! Tables of commands: every command, message, register and key of a product's public definition,
-//! and what the emulated product does with it.
+//! Tables of commands: every command, message, register and key of a product's public definition, and its
+//! treatment by the emulated product.
 //!
-//! A family keeps one table for each protocol as `commands.csv` in its folder:
+//! A family has one table for each protocol, `commands.csv` in its folder:
 //!
 //! ```text
 //! # source: the document or the library that lists the commands
@@ -9,10 +9,10 @@
 //! 0x01,Ping,acts,75 65 01 02 01 01,
 //! ```
 //!
-//! `code` is the command as its protocol writes it, `request` an example that is valid (hexadecimal
-//! bytes or text, as the family reads it; empty if hosts never send it), and `note` is the rest of
-//! the line: the effect, the source of a refusal, or the limit. The family's unit tests send each
-//! request, also cut, lengthened and doubled, and compare the answer with `conduct`.
+//! `code` is the command in the form of its protocol. `request` is a valid example (hexadecimal bytes or
+//! text, as the family reads it; empty if hosts never send it). `note` is the rest of the line: the effect,
+//! the source of a refusal, or the limit. The family's unit tests send each request, also cut, lengthened and
+//! doubled, and compare the answer with `conduct`.
 
 use std::fmt::Write as _;
 
@@ -27,16 +27,16 @@ pub enum Conduct {
     Constant,
     /// The unit refuses or ignores the command as the real product does.
     Refused,
-    /// Menura does not have it: a limit.
+    /// Menura does not implement it: a limit.
     NotMade,
 }
 
 words!(Conduct: "acts" => Acts, "kept" => Kept, "constant" => Constant, "refused" => Refused, "not made" => NotMade);
 
-/// A command and what becomes of it.
+/// A command and its treatment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandRow {
-    /// The command as its protocol writes it.
+    /// The command in the form that its protocol gives it.
     pub code: &'static str,
     /// The name in the product's documentation.
     pub name: &'static str,
@@ -55,7 +55,7 @@ pub struct CommandTable {
     pub title: &'static str,
     /// The documents and libraries that list the commands.
     pub sources: Vec<&'static str>,
-    /// In the order of the table.
+    /// Rows in the order of the table.
     pub rows: Vec<CommandRow>,
 }
 
@@ -68,7 +68,7 @@ impl CommandTable {
     /// Reads a table that is part of the program.
     ///
     /// # Panics
-    /// If a line lacks a column or its conduct is no word of [`Conduct`].
+    /// A line lacks a column, or its conduct is no word of [`Conduct`].
     pub fn parse(title: &'static str, text: &'static str) -> Self {
         let mut table = Self { title, sources: Vec::new(), rows: Vec::new() };
         for line in text.lines().filter(|line| !line.starts_with("code,") && !line.is_empty()) {
@@ -82,7 +82,7 @@ impl CommandTable {
         table
     }
 
-    /// How many rows have a conduct.
+    /// Number of rows with a conduct.
     pub fn count(&self, conduct: Conduct) -> usize {
         self.rows.iter().filter(|row| row.conduct == conduct).count()
     }
@@ -105,16 +105,15 @@ fn row(line: &'static str) -> Option<CommandRow> {
     Some(CommandRow { code, name, conduct, request: columns.next()?, note: columns.next()? })
 }
 
-/// A payload as it is, without its last byte, with one more, and twice: what the tests of the tables
-/// send.
+/// A payload unchanged, without its last byte, with one more, and doubled: the requests of the tables' tests.
 #[cfg(test)]
 pub(crate) fn variants(payload: &[u8]) -> [Vec<u8>; 4] {
     let short = payload[..payload.len().saturating_sub(1)].to_vec();
     [payload.to_vec(), short, [payload, &[0]].concat(), [payload, payload].concat()]
 }
 
-/// Asks twice for all that is constant, says all else that the rows have, and asks again: no answer may
-/// differ. `ask` says a row's request to one and the same unit; the rows of the codes `apart` are not said.
+/// Requests all constants twice, sends the requests of all other rows, and requests the constants again: no
+/// answer may differ. `ask` sends a row's request to one unit; rows with a code in `apart` are not sent.
 #[cfg(test)]
 pub(crate) fn constants_hold<A: PartialEq + std::fmt::Debug>(
     rows: &[CommandRow],

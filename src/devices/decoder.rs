@@ -1,8 +1,8 @@
-//! What devices have sent, read back.
+//! Decoders of devices' output.
 //!
-//! A family that can be read back has decoders: a [`StreamDecoder`] takes the bytes of a serial
-//! line or a TCP connection apart into frames, a [`datagram::DatagramDecoder`] reads datagrams. What is counted over all frames, where recordings
-//! come from and how a report is laid out is the affair of `menura::analysis`.
+//! A family may have decoders: a [`StreamDecoder`] splits the bytes of a serial line or a TCP connection into
+//! frames, a [`datagram::DatagramDecoder`] reads datagrams. `menura::analysis` reads recordings, counts
+//! frames and prints reports.
 
 pub mod datagram;
 pub mod facts;
@@ -21,7 +21,7 @@ use crate::config::profile::Profile;
 /// The user's hints about a recording's sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hints<'a> {
-    /// Its firmware.
+    /// Firmware profile of the sender.
     pub profile: Option<&'a Profile>,
     /// Whether the recording is read by the profile even if it is another product's.
     pub anyway: bool,
@@ -29,39 +29,40 @@ pub struct Hints<'a> {
     pub calibration: Option<&'a Path>,
 }
 
-/// What a recording says against the profile that the user has named.
+/// A contradiction between a recording and the profile that the user named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Whether it is another product's; a near relation's otherwise, which can be read all the same.
+    /// Whether the recording is from another product. Otherwise it is from a similar one and can still be
+    /// read.
     pub is_other_product: bool,
-    /// What the recording says, for people: a part of a sentence.
+    /// The contradicting fact, for people: a part of a sentence.
     pub text: String,
 }
 
-/// Takes a byte stream apart into frames, whatever portions it comes in.
+/// Splits a byte stream, in pieces of any length, into frames.
 pub trait StreamDecoder {
-    /// The next frame. Takes bytes from the front of `input` as it needs them; call it until `None`,
-    /// when all of `input` has been taken.
+    /// The next frame. Takes bytes from the start of `input` as needed; call it until it returns `None`, when
+    /// all of `input` is taken.
     fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame>;
 
-    /// No bytes come any more: what waited for its rest is no frame. [`StreamDecoder::next_frame`]
-    /// may give more afterwards.
+    /// Ends the stream: an incomplete frame is dropped. [`StreamDecoder::next_frame`] may return more frames
+    /// afterwards.
     fn end(&mut self);
 
-    /// Bytes so far in no frame, those that wait for their rest included.
+    /// Number of bytes outside frames so far, including those of an incomplete frame.
     fn skipped_bytes(&self) -> u64;
 
-    /// Goes back to the stream's first byte. What the stream has told about its sender is kept and
-    /// used to read it if the stream was seen to its end.
+    /// Returns to the stream's first byte. Facts about the sender are kept, and used for reading if the
+    /// stream was read to its end.
     fn rewind(&mut self);
 
-    /// Whether frames can be read rightly only when the whole stream was seen before.
+    /// Whether frames can be read correctly only after the whole stream has been read once.
     fn needs_two_passes(&self) -> bool {
         false
     }
 
-    /// How likely the stream is this decoder's, 0 to 1, by its first bytes: the share in frames
-    /// that no other family sends.
+    /// Probability that the stream belongs to this decoder, 0 to 1, from its first bytes: the share of bytes
+    /// in frames that no other family sends.
     fn likelihood(&mut self, head: &[u8]) -> f64 {
         let mut rest = head;
         let frames = std::iter::from_fn(|| self.next_frame(&mut rest));
@@ -70,31 +71,31 @@ pub trait StreamDecoder {
         (own as f64 / head.len().max(1) as f64).max(self.least_likelihood())
     }
 
-    /// The likelihood of a stream that has no telling frame: above 0 if any bytes can be read.
+    /// The likelihood for a stream without a characteristic frame: above 0 if any bytes can be read.
     fn least_likelihood(&self) -> f64 {
         0.0
     }
 
-    /// Why a stream with these first bytes, which is of the family, cannot be of the profile that the
-    /// decoder was made for; `None` if it can be, or if the profile is not known.
+    /// Contradiction between the first bytes of a stream of this family and the profile of the decoder;
+    /// `None` if there is none, or if the profile is unknown.
     fn misfit(&mut self, _head: &[u8]) -> Option<String> {
         None
     }
 
-    /// Name of the device whose bytes these are, in the title of a plot.
+    /// Name of the device for the title of a plot.
     fn title(&self) -> &'static str;
 
-    /// Whether frames hold scans.
+    /// Whether frames contain scans.
     fn has_scans(&self) -> bool {
         false
     }
 
-    /// What a frame is called in JSON: `frame`, `message` or `telegram`.
+    /// Word for a frame in JSON: `frame`, `message` or `telegram`.
     fn item(&self) -> &'static str {
         "frame"
     }
 
-    /// What a frame's line begins with: its time, or its place where times are not known.
+    /// Start of a frame's line: its time, or its number if times are unknown.
     fn margin(&self, place: &Place) -> String {
         match place.time_s {
             Some(time_s) => format!("{time_s:12.6}  "),
@@ -132,11 +133,11 @@ pub trait StreamDecoder {
 pub struct Frame {
     /// Offset of the frame's first byte in the stream.
     pub offset: u64,
-    /// Bytes, those of the frame's head and check included.
+    /// Length in bytes, including the frame's head and check.
     pub length: u64,
-    /// The kind that counts it; `None` for what is shown but is no sound frame.
+    /// Name under which the frame is counted; `None` for an invalid one that is only shown.
     pub kind: Option<String>,
-    /// Whether no other family sends such a frame.
+    /// Whether only this family sends such a frame.
     pub is_telling: bool,
     /// Content of the frame.
     pub content: Box<dyn Content>,
@@ -150,7 +151,7 @@ pub trait Content {
     /// Content for machines.
     fn fields(&self) -> Map<String, Value>;
 
-    /// The scan in it, if there is one.
+    /// The scan in the frame, if any.
     fn scan(&self) -> Option<Scan> {
         None
     }
@@ -160,7 +161,7 @@ pub trait Content {
         None
     }
 
-    /// The position in it, if there is one.
+    /// The position in the frame, if any.
     fn fix(&self) -> Option<PositionFix> {
         None
     }
@@ -169,16 +170,16 @@ pub trait Content {
 /// A sweep of ranges in one plane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scan {
-    /// In the order of measuring, metres; `None` where there was no echo.
+    /// Ranges in the order of measurement, metres; `None` without an echo.
     pub ranges_m: Vec<Option<f64>>,
     /// Direction of the first, counterclockwise from straight ahead, degrees.
     pub first_deg: f64,
-    /// Step from each to the next, degrees.
+    /// Angle between two ranges, degrees.
     pub step_deg: f64,
 }
 
 impl Scan {
-    /// Forward and left of the scanner, metres.
+    /// Points in the scanner's axes (forward, left), metres.
     pub fn points(&self) -> impl Iterator<Item = [f64; 2]> {
         self.ranges_m.iter().enumerate().filter_map(|(index, range_m)| {
             let direction_deg = self.first_deg + index as f64 * self.step_deg;
@@ -188,10 +189,10 @@ impl Scan {
     }
 }
 
-/// Where a frame stands.
+/// Position of a frame in its stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Counts from 1.
+    /// Number of the scan, from 1.
     pub number: u64,
     /// Offset of the first byte in the stream.
     pub offset: u64,
@@ -204,15 +205,15 @@ pub struct Place {
 pub struct Totals {
     /// Length of the stream.
     pub bytes: u64,
-    /// Frames, unsound ones that are shown included.
+    /// Number of frames, including invalid ones that are shown.
     pub frames: u64,
-    /// In these frames.
+    /// Number of bytes in these frames.
     pub framed_bytes: u64,
     /// Sound frames by kind.
     pub kinds: BTreeMap<String, u64>,
     /// Times of the first and last frame, where times are known.
     pub times_s: Option<(f64, f64)>,
-    /// The scans among them.
+    /// Totals of the scans.
     pub scans: ScanTotals,
 }
 
@@ -221,7 +222,7 @@ pub struct Totals {
 pub struct ScanTotals {
     /// Number of scans.
     pub count: u64,
-    /// Ranges in them, those without an echo included.
+    /// Number of ranges, including those without an echo.
     pub values: u64,
     /// Ranges without an echo.
     pub without_echo: u64,
@@ -243,7 +244,7 @@ impl Totals {
         format!("{} {items}, {} bytes{}", self.frames, self.framed_bytes, span.unwrap_or_default())
     }
 
-    /// Adds the number of frames of each kind, for people with their rate if that is wanted and known.
+    /// Adds the number of frames of each kind; for people with their rate, if requested and known.
     pub fn add_kinds(&self, facts: &mut Facts, key: &'static str, has_rates: bool) {
         facts.add_data(key, json!(self.kinds));
         let span_s = self.duration_s().filter(|span_s| has_rates && *span_s > 0.0);
@@ -262,7 +263,7 @@ impl ScanTotals {
     }
 }
 
-/// A frame that is known by its fields alone.
+/// A frame that is recognised by its fields alone.
 pub(crate) struct Fields {
     /// Text for people.
     pub text: String,
@@ -271,7 +272,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// A frame of a kind, and what it says by name.
+    /// A frame of a kind, with its fields by name.
     pub fn of(kind: &str, said: Map<String, Value>) -> Self {
         let mut text = kind.to_owned();
         for (key, value) in &said {

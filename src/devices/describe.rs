@@ -1,9 +1,9 @@
-//! Facts that `menura profiles NAME` prints about a product, beside its settings.
+//! Facts that `menura profiles NAME` prints about a product, in addition to its settings.
 
 use crate::config::profile::lidar::BeamSettings;
 use crate::wire::ethernet::FrameHeader;
 
-/// A heading and what stands below it.
+/// A heading with its rows.
 pub type Section = (&'static str, Rows);
 /// Keys with their values.
 pub type Rows = Vec<(&'static str, String)>;
@@ -18,7 +18,7 @@ pub(super) fn lidar_sections(
     vec![("device", device), ("network, as recorded", network_rows(network))]
 }
 
-/// How far a lidar detects dark and bright surfaces in clear air.
+/// Ranges at which a lidar detects dark and bright surfaces in clear air.
 pub(super) fn detection_row(beam: &BeamSettings) -> (&'static str, String) {
     let [dark_m, bright_m] = [0.1, 0.8].map(|reflectance| beam.reach_m(reflectance));
     ("detects", format!("reflectance 10 % up to {dark_m:.0} m, 80 % up to {bright_m:.0} m"))

@@ -1,8 +1,8 @@
-//! What a product is to the rest of Menura.
+//! Interface of a product to the rest of Menura.
 //!
-//! A device says what it wants measured ([`Device::poll_request`]), is handed the answers in the
-//! same order ([`Device::handle_measurement`]), hears its host ([`Device::handle_input`]) and the
-//! time ([`Device::advance`]), and then has something to send ([`Device::poll_transmit`]).
+//! A device requests measurements ([`Device::poll_request`]), gets the answers in the same order
+//! ([`Device::handle_measurement`]), receives the host's bytes ([`Device::handle_input`]) and the time
+//! ([`Device::advance`]), and then has output ([`Device::poll_transmit`]).
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -23,32 +23,32 @@ use crate::wire::port::Peer;
 use crate::wire::ptp::Transport;
 use crate::world::actuation::Actuation;
 
-/// What a host asks of a device shows in nothing that is due sooner than this after it, nanoseconds:
-/// such packets may be with the operating system already.
+/// Shortest time from a host's command to its effect on output, nanoseconds: earlier packets may already be
+/// with the operating system.
 pub const REACTION_NS: u64 = 20_000_000;
 
 /// Output of a device at an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transmit {
-    /// When. Bytes on a serial line: when the first start bit begins.
+    /// Due time; for bytes on a serial line, the start of the first start bit.
     pub due: SimTime,
-    /// Points with a return in it, for the status view.
+    /// Number of points with a return in the packet, for the status view.
     pub points: u32,
-    /// What.
+    /// The output.
     pub output: Output,
     /// Effects of faults within the device.
     pub fault_effects: Vec<FaultEffect>,
-    /// Ground truth of its returns, if it is asked for.
+    /// Ground truth of the output's returns, if requested.
     pub truth: PacketTruth,
 }
 
-/// The truth of a packet, on its way beside the packet.
+/// Ground truth of a packet, carried with the packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketTruth {
-    /// The place of the packet among those that the device gives out by its port, from 0. It is known
-    /// when the packet leaves the device, and a copy of the packet has the same.
+    /// Number of the packet among those of its port, from 0. It is assigned when the packet leaves the
+    /// device; copies have the same number.
     pub number: u64,
-    /// The sweeps that it shows returns of; none if truth is not asked for.
+    /// Sweeps with returns in the packet; empty if ground truth is not requested.
     pub sweeps: Vec<Arc<SweepTruth>>,
 }
 
@@ -59,7 +59,7 @@ impl From<Option<&Arc<SweepTruth>>> for PacketTruth {
 }
 
 impl Transmit {
-    /// Something without points.
+    /// An output without points.
     pub fn new(due: SimTime, output: Output) -> Self {
         Self { due, points: 0, output, fault_effects: Vec::new(), truth: PacketTruth::default() }
     }
@@ -69,7 +69,7 @@ impl Transmit {
         Self::new(due, Output::Datagram { port: PortIndex::DATA, bytes })
     }
 
-    /// Bytes on the serial line, without points.
+    /// A chunk of bytes on the serial line, without points.
     pub fn bytes(due: SimTime, bytes: Vec<u8>) -> Self {
         Self::new(due, Output::Bytes(bytes))
     }
@@ -87,12 +87,12 @@ pub enum Output {
     },
     /// Bytes that follow one another on the line at the line's rate.
     Bytes(Vec<u8>),
-    /// Bytes on a port that the link does not lead to, for cables within the rig. None at all: the port runs
-    /// so from now on.
+    /// Bytes on a port other than the link's, for cables within the rig. Without bytes: the port's settings
+    /// change.
     Aside {
         /// The port, of the product's `line_ports`.
         port: u8,
-        /// How the port runs.
+        /// Settings of the port.
         line: LineSettings,
         /// The bytes, one after another at the port's rate.
         bytes: Vec<u8>,
@@ -105,19 +105,20 @@ pub enum Output {
     Line(LineSettings),
     /// The pulse-per-second line rises (`true`) or falls.
     PulsePerSecond(bool),
-    /// Datagrams of this port that were handed over before and are due then or later are not sent
-    /// after all: the device has been told to do something else.
+    /// Withdraws earlier datagrams of this port that are due at this time or later, because a command changed
+    /// the device.
     Revoke(PortIndex),
-    /// Datagrams that are due then or later go to another host; those of ports with the number 0 go on as before.
+    /// Datagrams that are due from this instant on go to another host; those of ports with the number 0 keep
+    /// their destination.
     Host(HostAddress),
-    /// Datagrams that are due then or later may be divided on their way, or not.
+    /// Sets whether datagrams that are due from now on may be fragmented.
     Fragments(bool),
-    /// The robot's drive, or one of its joints, is told something. Nothing leaves by the device's link.
+    /// A command to the robot's drive or joints. Nothing leaves by the device's link.
     Actuate(Actuation),
 }
 
 impl Output {
-    /// The bytes, if there are any.
+    /// The bytes, if any.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
@@ -134,7 +135,7 @@ impl Output {
         }
     }
 
-    /// The port that it leaves by, if it is a datagram.
+    /// Port of a datagram.
     pub fn port(&self) -> Option<PortIndex> {
         match self {
             Self::Datagram { port, .. } => Some(*port),
@@ -142,13 +143,13 @@ impl Output {
         }
     }
 
-    /// Where it comes among outputs of a device that are due at the same instant: datagrams in the order of their
-    /// ports, whichever was measured first, and all else before them.
+    /// Order among outputs of a device with equal due times: datagrams by port, in any order of measurement,
+    /// and all other output before them.
     pub fn rank(&self) -> u8 {
         self.port().map_or(0, |port| port.0.saturating_add(1))
     }
 
-    /// The bytes, if there are any.
+    /// The bytes, if any.
     pub fn bytes_mut(&mut self) -> Option<&mut Vec<u8>> {
         match self {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
@@ -171,35 +172,37 @@ impl Output {
 pub enum CableSignal {
     /// The pulse-per-second line rises (`true`) or falls.
     PulsePerSecond(bool),
-    /// Bytes, the last bit of which has just arrived, and how the other end's serial port runs.
+    /// Bytes whose last bit has just arrived, and the settings of the sending serial port.
     Bytes(Vec<u8>, LineSettings),
 }
 
-/// One product's behaviour. Instants given to it never go back.
+/// Behaviour of one product. Instants passed to it never decrease.
 pub trait Device: Send {
-    /// What to measure next, if its first firing is before `horizon`. Call until `None`.
+    /// The next request for a measurement, if its first firing is before `horizon`. Call it until it returns
+    /// `None`.
     ///
-    /// Measuring runs ahead of time: what is asked for may not be wanted any more when it is due,
-    /// and then the device does not send it.
+    /// Measurements run ahead of time: a requested measurement may be unnecessary when it is due, and the
+    /// device then does not send it.
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest>;
 
-    /// The answer to the oldest request that has none yet; when indexes are missing before it,
-    /// those were given up because they would have come too late.
+    /// Takes the answer to the oldest open request. If indices before it are missing, those requests were
+    /// given up because they would have been too late.
     fn handle_measurement(&mut self, measurement: &Measurement);
 
-    /// Bytes that arrived from the host at `now`, in pieces of any length.
+    /// The host's bytes arrived at `now`, in pieces of any length.
     fn handle_input(&mut self, _now: SimTime, _bytes: &[u8]) {}
 
-    /// Bytes that arrived at `now` by a port that the link does not lead to, from the host of a further line.
+    /// Bytes arrived at `now` from the host of a further line, at a port to which the device's link does not
+    /// lead.
     fn handle_line_input(&mut self, _now: SimTime, _port: u8, _bytes: &[u8]) {}
 
     /// A host has connected to the device's server, or has gone.
     fn handle_peer(&mut self, _now: SimTime, _peer: Peer, _connected: bool) {}
 
-    /// Bytes that arrived from one of the connected hosts at `now`, in pieces of any length.
+    /// Bytes arrived at `now` from one of the connected hosts, in pieces of any length.
     fn handle_peer_input(&mut self, _now: SimTime, _peer: Peer, _bytes: &[u8]) {}
 
-    /// The answer to a request that arrived at `now` at its web interface.
+    /// Answers a request that arrived at the web interface at `now`.
     fn handle_http(&mut self, _now: SimTime, _request: &HttpRequest) -> HttpResponse {
         HttpResponse::text(404, "this device has no web interface")
     }
@@ -222,8 +225,8 @@ pub trait Device: Send {
     /// A PTP message that it heard at `now` may have set its clock.
     fn follow_ptp(&mut self, _now: SimTime) {}
 
-    /// A PTP message, any bytes, that arrived; `from` is who sent it to its address alone. The kernel had it at `stamped`,
-    /// which is `now` or before.
+    /// Takes a PTP message, any bytes; `from` is the sender if it was sent to this address only. The kernel
+    /// received it at `stamped`, which is `now` or earlier.
     fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.advance(now);
         if self.is_deaf(now) {
@@ -243,56 +246,57 @@ pub trait Device: Send {
         }
     }
 
-    /// What its PTP clock is or was at an instant, for those who know the true time. Call until `None` as
-    /// [`Device::poll_ptp`].
+    /// State of the PTP clock at an instant, to be compared with the true time. Call it until it returns
+    /// `None`, like [`Device::poll_ptp`].
     fn poll_clock(&mut self) -> Option<ClockAccount> {
         let is_stamping = self.stamps_by_ptp();
         let account = self.ptp_slave()?.poll_account()?;
         Some(ClockAccount { is_stamping, ..account })
     }
 
-    /// A frame that it sends, for those who want the truth of it. Call until `None` as [`Device::poll_ptp`].
+    /// Ground truth of a frame that the device sends. Call it until it returns `None`, like
+    /// [`Device::poll_ptp`].
     fn poll_frame(&mut self) -> Option<FrameTruth> {
         None
     }
 
-    /// What carries its PTP messages from now on, if that is new. To be asked before [`Device::poll_ptp`].
+    /// New transport of PTP messages, if it has changed. Must be called before [`Device::poll_ptp`].
     fn poll_ptp_transport(&mut self) -> Option<Transport> {
         self.ptp_slave()?.poll_transport()
     }
 
-    /// A PTP message that it sends at once. Call until `None` when there is nothing more to transmit.
+    /// A PTP message to be sent at once. Call it until it returns `None`.
     fn poll_ptp(&mut self) -> Option<PtpSend> {
         self.ptp_slave()?.poll_send()
     }
 
-    /// A signal that arrived at `now` from the device it is wired to.
+    /// A signal arrived at `now` from the device that is wired to this one.
     fn handle_cable(&mut self, _now: SimTime, _signal: &CableSignal) {}
 
-    /// The time has come to `now`: what falls due until then is to be done, in its order. The
-    /// result must not depend on how many steps lead there.
+    /// Advances the device's time to `now`: everything due until then is done, in order. The result must not
+    /// depend on the number of steps.
     fn advance(&mut self, _now: SimTime) {}
 
-    /// From `at` on these are the faults within it, in place of those before; until `at` both say the
-    /// same. The device's time has not come to `at`, and nothing that it asked for reaches it. The end of
-    /// a window without one may become known by this; its beginning has been told before.
+    /// Replaces the device's inner faults from `at` on; before `at`, old and new ones are equal. The device's
+    /// time is before `at`, and no request of it reaches `at`. The call may set the end of an open window;
+    /// its start was announced before.
     fn change_faults(&mut self, _at: SimTime, _faults: &DeviceFaults) {}
 
-    /// How long before a fault of this kind begins, or ends, the device decides what it does then,
-    /// nanoseconds: so long before it has to be told by [`Device::change_faults`].
+    /// Time before the start or end of a fault of this kind at which the device needs
+    /// [`Device::change_faults`], nanoseconds, because it decides about its output then.
     fn fault_notice_ns(&self, _kind: &dyn FamilyData, _begins: bool) -> u64 {
         0
     }
 
-    /// What to send. Bytes come in the order of their due times, those of each port by themselves,
-    /// but for what follows [`Output::Revoke`]; nothing is due before the time that the device was told
-    /// last. Call until `None` after each of the above.
+    /// The next output. Outputs of each port are in the order of their due times, except after
+    /// [`Output::Revoke`]; none is due before the device's time. Call it until it returns `None` after each
+    /// of the functions above.
     fn poll_transmit(&mut self) -> Option<Transmit>;
 
-    /// Transmits a second when all goes well; 0 when that depends on the host or on what is seen.
+    /// Packets per second in normal operation; 0 if the rate depends on the host or on the scene.
     fn nominal_rate_hz(&self) -> f64;
 
-    /// How its serial port runs at power-on; `None` for network devices.
+    /// Settings of the serial port at power-on; `None` for network devices.
     fn line(&self) -> Option<LineSettings> {
         None
     }
@@ -302,6 +306,6 @@ pub trait Device: Send {
 pub struct Built {
     /// The product.
     pub device: Box<dyn Device>,
-    /// Its physics; measures on any thread.
+    /// Physics of the device; measures on any thread.
     pub sensor: Arc<dyn Sensor>,
 }

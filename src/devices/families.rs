@@ -1,4 +1,4 @@
-//! The table of all families, and what is asked of any of them. No family imports this.
+//! The table of all families, and functions on any of them. No family imports this module.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use crate::config::rig::DeviceConfig;
 use crate::config::rig::faults::DeviceFaults;
 use crate::time::Epoch;
 
-/// Every family that Menura speaks for, in the order in which messages list them.
+/// All families, in the order in which messages list them.
 pub static FAMILIES: &[&dyn AnyFamily] = &[
     &Erased(hdl64e::Hdl64eFamily),
     &Erased(velodyne::VelodyneFamily),
@@ -42,7 +42,7 @@ pub static FAMILIES: &[&dyn AnyFamily] = &[
     &Erased(gige_camera::GigeCameraFamily),
 ];
 
-/// All families and embedded profiles, for whoever reads a rig or a profile.
+/// All families and embedded profiles, for readers of rigs and profiles.
 pub fn catalogue() -> &'static Catalogue {
     static CATALOGUE: LazyLock<Catalogue> =
         LazyLock::new(|| Catalogue::new(FAMILIES.iter().map(|family| *family as _).collect()));
@@ -60,7 +60,7 @@ pub fn is_camera(device: &DeviceConfig) -> bool {
     family_of(&device.profile).lens(device).is_some()
 }
 
-/// Builds the device that `config` describes, with what will go wrong within it.
+/// Builds the device that `config` describes, with its inner faults.
 pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch) -> Built {
     family_of(&config.profile).build(config, faults, seed, epoch)
 }

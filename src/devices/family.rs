@@ -1,8 +1,8 @@
-//! What a product family is.
+//! Interface of a product family.
 //!
-//! A family is one folder: its profile and settings with their readers, its device, its faults, its
-//! description and its decoder, tied together by one implementation of [`Family`]. Outside its
-//! folder a family is named in [`super::FAMILIES`] only.
+//! A family is one folder: profile and settings with their readers, device, faults, description and decoder,
+//! connected by one implementation of [`Family`]. Outside its folder a family is named only in
+//! [`super::FAMILIES`].
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -32,7 +32,7 @@ pub trait Family: Sync + 'static {
     /// Settings of a unit in a rig.
     type Settings: Clone + Debug + Send + Sync + 'static;
 
-    /// The word of a profile's `driver` key.
+    /// Value of a profile's `driver` key.
     fn key(&self) -> &'static str;
 
     /// Readers and describers of the family's profiles and settings.
@@ -41,7 +41,7 @@ pub trait Family: Sync + 'static {
     /// Facts about a firmware that the rest of Menura may use.
     fn product(&self, profile: &Self::Profile) -> Product;
 
-    /// The same unit, sending its measurements from power-on though no host asks for them; `None` if it does so
+    /// The same unit with measurements streamed from power-on, without a host's request; `None` if it does so
     /// anyway, or cannot.
     fn streaming(
         &self,
@@ -51,7 +51,7 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// The faults that a unit can have within.
+    /// The internal faults that a unit can have.
     fn faults(&self) -> &'static [DeviceFaultKind] {
         &[]
     }
@@ -61,7 +61,7 @@ pub trait Family: Sync + 'static {
         &[]
     }
 
-    /// Why a unit does not listen to its GPS input; `None` if it does.
+    /// Reason why a unit ignores its GPS input; `None` if it uses it.
     fn gps_input_refusal(&self, _settings: &Self::Settings) -> Option<GpsInputRefusal> {
         None
     }
@@ -71,7 +71,7 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// Whether a unit speaks PTP on the network, for which it needs an address of its own.
+    /// Whether a unit uses PTP on the network, which needs its own address.
     fn speaks_ptp(&self, _settings: &Self::Settings) -> bool {
         false
     }
@@ -89,21 +89,20 @@ pub trait Family: Sync + 'static {
     /// Builds the device and its sensor.
     fn build(&self, unit: &Unit<'_, Self>) -> Built;
 
-    /// What `menura check` says of a unit's settings, a part of a line.
+    /// Part of the line of `menura check` about a unit's settings.
     fn summary(&self, profile: &Self::Profile, settings: &Self::Settings) -> String;
 
-    /// Reads the byte streams that a unit sends, of any firmware if `profile` is not known; `None`
-    /// if units send none.
+    /// Decoder of a unit's byte streams, of any firmware if `profile` is unknown; `None` if units send none.
     fn stream_decoder(&self, _profile: Option<&Self::Profile>) -> Option<Box<dyn StreamDecoder>> {
         None
     }
 
-    /// Reads the datagrams that a unit sends, with what the user knows of the sender; `profile` is
-    /// that of the hints if it is one of the family's. If it is none, packets tell their model, which
-    /// is looked for in `known`. `None` if units send none.
+    /// Decoder of a unit's datagrams, with the user's hints about the sender; `profile` is that of the hints
+    /// if it is of this family. Without a profile, the packets determine the model, whose profile is searched
+    /// in `known`. `None` if units send no datagrams.
     ///
     /// # Errors
-    /// What is wrong with the files that the hints name.
+    /// Errors in the files that the hints name.
     fn datagram_decoder(
         &self,
         _profile: Option<&Self::Profile>,
@@ -113,7 +112,7 @@ pub trait Family: Sync + 'static {
         Ok(None)
     }
 
-    /// A unit's calibration as the text of a file with this extension; `None` for products that have none.
+    /// A unit's calibration as text of a file, with its extension; `None` for products without one.
     fn calibration_file(
         &self,
         _profile: &Self::Profile,
@@ -124,17 +123,17 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// The lens of a camera, in pixels of its images at power-on; `None` for other products.
+    /// Lens of a camera, in pixels of its images at power-on; `None` for other products.
     fn lens(&self, _profile: &Self::Profile, _settings: &Self::Settings) -> Option<Lens> {
         None
     }
 
-    /// The errors of gyro, accelerometer and magnetometer of an IMU; `None` for other products.
+    /// Errors of gyro, accelerometer and magnetometer of an IMU; `None` for other products.
     fn inertial_errors(&self, _profile: &Self::Profile) -> Option<[TriadErrors; 3]> {
         None
     }
 
-    /// Every command of the product's protocols, with what a unit of this firmware does with it.
+    /// Every command of the product's protocols, with its treatment by this firmware.
     fn commands(&self, _profile: &Self::Profile) -> Vec<CommandTable> {
         Vec::new()
     }
@@ -144,21 +143,21 @@ pub trait Family: Sync + 'static {
 pub struct Readers<F: Family + ?Sized> {
     /// Reads all keys of a profile except its name and sources.
     pub profile: fn(&F, TableReader<'_>) -> Option<F::Profile>,
-    /// The settings of a unit that its rig leaves alone.
+    /// The settings of a unit for which the rig sets none.
     pub defaults: fn(&F::Profile) -> &F::Settings,
-    /// Reads a rig's `settings`; what it leaves out is the profile's. The file names the profile in messages.
+    /// Reads a rig's `settings`; missing keys have the profile's values. Messages name the profile's file.
     pub settings: fn(TableReader<'_>, &Profile, &F::Profile) -> Option<F::Settings>,
-    /// What `menura profiles NAME` shows between name and sources.
+    /// Sections of `menura profiles NAME` between name and sources.
     pub describe: fn(&F::Profile) -> Vec<Section>,
 }
 
-/// One unit that is to be built.
+/// A unit to be built.
 pub struct Unit<'a, F: Family + ?Sized> {
-    /// Its firmware.
+    /// Firmware profile of the unit.
     pub profile: &'a F::Profile,
     /// Settings in the rig.
     pub settings: &'a F::Settings,
-    /// Its place in the rig: name, mount, link, cable.
+    /// Configuration of the device: name, mount, link, cable.
     pub config: &'a DeviceConfig,
     /// Faults within the unit.
     pub faults: &'a DeviceFaults,
@@ -169,39 +168,39 @@ pub struct Unit<'a, F: Family + ?Sized> {
 }
 
 impl<F: Family> Unit<'_, F> {
-    /// The random draws of this unit.
+    /// Random numbers of this unit.
     pub fn noise(&self) -> NoiseSource {
         NoiseSource::new(self.seed, &self.config.name)
     }
 }
 
-/// A [`Family`] whose types are not known.
+/// A [`Family`] without its types.
 pub trait AnyFamily: FamilyReader {
-    /// Builds the device that `config` describes, with what will go wrong within it.
+    /// Builds the device that `config` describes, with its inner faults.
     fn build(&self, config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch)
     -> Built;
 
-    /// What `menura profiles NAME` shows between name and sources.
+    /// Sections of `menura profiles NAME` between name and sources.
     fn describe(&self, profile: &Profile) -> Vec<Section>;
 
     /// Summary of a device's settings for `menura check`.
     fn summary(&self, config: &DeviceConfig) -> String;
 
-    /// As [`Family::stream_decoder`]; `None` for another family's profile, too.
+    /// Like [`Family::stream_decoder`]; `None` also for another family's profile.
     fn stream_decoder(&self, profile: Option<&Profile>) -> Option<Box<dyn StreamDecoder>>;
 
-    /// As [`Family::datagram_decoder`]; another family's profile is no hint.
+    /// Like [`Family::datagram_decoder`]; another family's profile is ignored.
     ///
     /// # Errors
-    /// What is wrong with the files that the hints name.
+    /// Errors in the files that the hints name.
     fn datagram_decoder(
         &self,
         hints: &Hints<'_>,
         known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics>;
 
-    /// As [`Family::calibration_file`], of a unit with the profile's settings, or of `device` of a rig with its own.
-    /// `baseline_m` is how far it is to the right of the left camera of its pair, metres; 0 if it belongs to none.
+    /// Like [`Family::calibration_file`], for a unit with the profile's settings, or for `device` of a rig.
+    /// `baseline_m` is its distance to the right of the left camera of its pair, metres; 0 without a pair.
     fn calibration_file(
         &self,
         profile: &Profile,
@@ -210,30 +209,30 @@ pub trait AnyFamily: FamilyReader {
         baseline_m: f64,
     ) -> Option<String>;
 
-    /// As [`Family::lens`].
+    /// See [`Family::lens`].
     fn lens(&self, config: &DeviceConfig) -> Option<Lens>;
 
-    /// As [`Family::inertial_errors`].
+    /// See [`Family::inertial_errors`].
     fn inertial_errors(&self, profile: &Profile) -> Option<[TriadErrors; 3]>;
 
-    /// As [`Family::commands`].
+    /// See [`Family::commands`].
     fn commands(&self, profile: &Profile) -> Vec<CommandTable>;
 
-    /// As [`Family::streaming`], the settings alone.
+    /// Like [`Family::streaming`], for the settings alone.
     fn streaming(&self, config: &DeviceConfig) -> Option<Arc<dyn FamilyData>>;
 }
 
-/// Data that this family has read itself.
+/// Data that this family has read.
 fn own<T: Any>(data: &dyn FamilyData) -> &T {
     data.get().expect("a family is handed what it has read itself")
 }
 
-/// What `family` has read of a profile, if it is one of its own.
+/// Data that `family` has read from a profile, if the profile is its own.
 fn own_profile<'p, F: Family>(family: &F, profile: &'p Profile) -> Option<&'p F::Profile> {
     (profile.family.key() == Family::key(family)).then(|| own(&*profile.data))
 }
 
-/// A [`Family`] without its types, for the table of all.
+/// A [`Family`] without its types, for the table of all families.
 #[derive(Debug)]
 pub struct Erased<F>(pub F);
 

@@ -1,8 +1,7 @@
 //! Products: measurements and commands in, bytes out. No I/O; time is an argument.
 //!
-//! [`device`] is what a product is to the rest of Menura, [`family`] what a family of products
-//! implements, [`families`] the table of all families. Who measures, on which thread and how far ahead
-//! is the engine's affair.
+//! [`device`] is the interface of a product to the rest of Menura, [`family`] that of a family of products,
+//! [`families`] the table of all families. The engine decides where and when measurements run.
 //!
 //! A new firmware of a known family is a profile and needs no code. A new family is one folder here
 //! and its entry in [`FAMILIES`].

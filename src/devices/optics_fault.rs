@@ -1,4 +1,4 @@
-//! The `[[fault]]` tables of a lidar's optics. `sensors::optics_fault` has what they do.
+//! The `[[fault]]` tables of a lidar's optics. `sensors::optics_fault` has their effects.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::sensors::optics_fault::{LidarFault, Sector};
 
 /// `laser-dead`, of lidars with more than one laser.
 pub const LASER_DEAD: DeviceFaultKind = DeviceFaultKind { word: "laser-dead", read: dead_lasers };
-/// `window-dirty`, of all lidars.
+/// Fault `window-dirty` of all lidars.
 pub const WINDOW_DIRTY: DeviceFaultKind =
     DeviceFaultKind { word: "window-dirty", read: dirty_window };
 
@@ -44,7 +44,7 @@ fn dead_lasers(
     Some(Arc::new(LidarFault::DeadLasers(lasers)))
 }
 
-/// Angles are those that the device itself tells.
+/// Angles are those that the device itself reports.
 fn dirty_window(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,

@@ -7,7 +7,7 @@ use crate::config::rig::faults::Timed;
 use crate::config::toml::reader::TableReader;
 use crate::time::SimTime;
 
-/// No power while the window is open.
+/// The device has no power while the window is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerCycle;
 

@@ -23,7 +23,7 @@ impl SampleSeries {
         series
     }
 
-    /// Series have one sample, or are no longer than `longest_ns`. To be called before the first is asked for.
+    /// Limits series to one sample or `longest_ns`; must be called before the first request.
     pub fn limit(&mut self, longest_ns: u64) {
         self.count = (longest_ns / self.period_ns).max(1) as u32;
     }
@@ -33,12 +33,12 @@ impl SampleSeries {
         self.period_ns
     }
 
-    /// Time when the next series begins.
+    /// Start of the next series.
     pub fn next_start(&self) -> SimTime {
         self.next
     }
 
-    /// What to measure next, if it begins before `horizon`: its start and what.
+    /// The next series, if it begins before `horizon`: its start and request.
     pub fn poll(&mut self, horizon: SimTime) -> Option<(SimTime, Subject)> {
         let start = self.next;
         (start < horizon).then(|| {
@@ -47,7 +47,7 @@ impl SampleSeries {
         })
     }
 
-    /// The same as the request of a device that asks for nothing else.
+    /// The next request of a device that requests nothing else.
     pub fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let index = self.next.0 / (u64::from(self.count) * self.period_ns);
         let (start, subject) = self.poll(horizon)?;
@@ -55,7 +55,7 @@ impl SampleSeries {
     }
 }
 
-/// The samples of a lidar's inertial unit: which have been asked for, and those that wait for their packets.
+/// Samples of a lidar's IMU: requested ones, and those that wait for their packets.
 #[derive(Clone, Debug)]
 pub struct InertialSamples {
     /// Requested samples.

@@ -1,12 +1,12 @@
-//! The hosts that are connected to a device's command port, and what they have said so far.
+//! Hosts that are connected to a device's command port, and their input so far.
 
 use crate::time::SimTime;
 use crate::wire::framer::{Framer, Framing};
 use crate::wire::port::Peer;
 
-/// Answers of one host that wait for their turn; what is asked on top is not heard.
+/// Largest number of waiting answers to one host; further requests are ignored.
 const MAX_WAITING: u64 = 32;
-/// A frame whose next byte is later than this was cut short, nanoseconds.
+/// Pause after which an incomplete frame is dropped, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// A connected host.
@@ -15,16 +15,16 @@ struct Host<F> {
     peer: Peer,
     framer: Framer<F>,
     heard: SimTime,
-    /// Time when its last answer leaves.
+    /// Departure of the host's last answer.
     busy_until: SimTime,
 }
 
-/// All of them; each speaks in frames of the format `F`.
+/// All hosts; each sends frames of the format `F`.
 #[derive(Debug, Default)]
 pub struct TcpHosts<F>(Vec<Host<F>>);
 
 impl<F: Framing + Default> TcpHosts<F> {
-    /// A host has connected, or has gone.
+    /// Connects or disconnects a host.
     pub fn handle(&mut self, now: SimTime, peer: Peer, connected: bool) {
         self.0.retain(|host| host.peer != peer);
         if connected {
@@ -33,7 +33,7 @@ impl<F: Framing + Default> TcpHosts<F> {
         }
     }
 
-    /// The requests that `peer` has said with these bytes.
+    /// Requests of `peer` that these bytes complete.
     pub fn hear(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) -> Vec<F::Frame> {
         let Some(host) = self.0.iter_mut().find(|host| host.peer == peer) else {
             return Vec::new();
@@ -45,8 +45,8 @@ impl<F: Framing + Default> TcpHosts<F> {
         host.framer.frames(bytes)
     }
 
-    /// When the answer to what `peer` has asked at `now` leaves; `None` if it is not heard, because too
-    /// much waits already. Answers take `reply_ns` each.
+    /// Departure of the answer to a request of `peer` at `now`; `None` if the request is ignored because too
+    /// many wait. Answers take `reply_ns` each.
     pub fn due(&mut self, now: SimTime, peer: Peer, reply_ns: u64) -> Option<SimTime> {
         let host = self.0.iter_mut().find(|host| host.peer == peer)?;
         let due = SimTime(host.busy_until.max(now).0 + reply_ns);
@@ -57,7 +57,7 @@ impl<F: Framing + Default> TcpHosts<F> {
         })
     }
 
-    /// Everybody goes.
+    /// Disconnects all hosts.
     pub fn drop_all(&mut self) -> Vec<Peer> {
         self.0.drain(..).map(|host| host.peer).collect()
     }

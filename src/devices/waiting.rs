@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use crate::time::SimTime;
 
-/// How many wait at most; what comes on top is not heard.
+/// Largest number of waiting requests; further ones are ignored.
 const MOST: usize = 32;
 
 /// Waiting requests of one host, the oldest first.
 #[derive(Debug)]
 pub struct WaitingRequests<R> {
     requests: VecDeque<R>,
-    /// Time when the oldest is answered; `None` while it waits for a scan.
+    /// Time of the oldest request's answer; `None` while it waits for a scan.
     answer: Option<SimTime>,
 }
 
@@ -22,7 +22,7 @@ impl<R> Default for WaitingRequests<R> {
 }
 
 impl<R> WaitingRequests<R> {
-    /// Takes what arrived at `now`.
+    /// Takes requests that arrived at `now`.
     pub fn extend(&mut self, now: SimTime, requests: impl Iterator<Item = R>, reply_ns: u64) {
         let was_idle = self.requests.is_empty();
         for request in requests {
@@ -56,12 +56,12 @@ impl<R> WaitingRequests<R> {
         self.answer = None;
     }
 
-    /// The oldest, if there is one, is being answered from `now` on.
+    /// Begins to answer the oldest waiting request, if there is one, at `now`.
     pub fn begin(&mut self, now: SimTime, reply_ns: u64) {
         self.answer = (!self.requests.is_empty()).then_some(SimTime(now.0 + reply_ns));
     }
 
-    /// Nothing has to be waited for any more.
+    /// Ends the wait for a scan.
     pub fn wake(&mut self, now: SimTime) {
         if self.answer.is_none() {
             self.begin(now, 0);

@@ -103,7 +103,7 @@ impl Cables {
         self.ends[listener.0].source
     }
 
-    /// The device and its port that `device` is the line to.
+    /// The device, and its port, for which `device` is the line.
     pub fn line_of(&self, device: DeviceId) -> Option<(DeviceId, u8)> {
         let End { source, kind, .. } = &self.ends[device.0];
         match kind {

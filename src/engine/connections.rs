@@ -31,7 +31,7 @@ pub struct Connections {
     pub link: Link,
     /// Further addresses at which hosts reach the device.
     pub controls: Vec<ControlLink>,
-    /// Link for PTP, of a device that supports it.
+    /// Link for PTP; only for a device that supports PTP.
     pub ptp: Option<PtpLink>,
 }
 

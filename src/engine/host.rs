@@ -33,7 +33,7 @@ pub struct HostFacts {
     pub governors: BTreeSet<String>,
     /// Longest exit latency of the idle states that are on, microseconds.
     pub deepest_idle_us: Option<u32>,
-    /// Cores kept free of other work (`isolcpus`), as the kernel lists them.
+    /// Cores that the kernel keeps free of other work (`isolcpus`), in its notation.
     pub isolated_cores: String,
     /// Whether cores share their units with a sibling.
     pub has_siblings: Option<bool>,
@@ -43,7 +43,7 @@ pub struct HostFacts {
     pub rt_runtime_us: Option<i64>,
     /// The period of [`HostFacts::rt_runtime_us`].
     pub rt_period_us: Option<i64>,
-    /// How far sleeps of ordinary threads are rounded up, nanoseconds.
+    /// Step to which the sleeps of ordinary threads are rounded up, nanoseconds.
     pub timer_slack_ns: Option<u64>,
     /// `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,
@@ -70,7 +70,7 @@ pub struct Rights {
     pub locked_memory: bool,
     /// `CAP_NET_RAW`, for sending by a chosen interface.
     pub net_raw: bool,
-    /// `CAP_NET_ADMIN`, for own addresses and launch times.
+    /// `CAP_NET_ADMIN`, for additional addresses and for launch times.
     pub net_admin: bool,
     /// `CAP_NET_BIND_SERVICE`, for low source ports.
     pub low_ports: bool,
@@ -233,7 +233,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The first value of `key` in the form of `/proc/cpuinfo`.
+/// The first value of `key` in a text of the form of `/proc/cpuinfo`.
 fn cpuinfo_value(text: &str, key: &str) -> Option<String> {
     let (_, value) =
         text.lines().filter_map(|line| line.split_once(':')).find(|(k, _)| k.trim() == key)?;

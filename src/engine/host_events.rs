@@ -13,11 +13,11 @@ use crate::wire::http::{HttpRequest, HttpResponse};
 use crate::wire::port::Peer;
 use crate::world::actuation::Actuation;
 
-/// Something that a host did.
+/// An action of a host.
 pub struct HostEvent {
     /// Input, target device, and time of arrival.
     pub said: Said,
-    /// Channel for the answer, if it is a request.
+    /// Channel for the answer, if the event is a request.
     pub reply: Option<oneshot::Sender<HttpResponse>>,
 }
 
@@ -46,13 +46,13 @@ pub enum HostTarget {
 pub enum Words {
     /// Bytes on a serial line.
     Bytes(Vec<u8>),
-    /// A host has connected by TCP (`true`) or gone.
+    /// A host has connected by TCP (`true`) or disconnected.
     Connected(Peer, bool),
     /// Bytes from a host that is connected by TCP.
     PeerBytes(Peer, Vec<u8>),
     /// A request at a web interface.
     Request(HttpRequest),
-    /// A PTP message, and when the kernel had it.
+    /// A PTP message, and the time at which the kernel received it.
     Ptp {
         /// The kernel's stamp.
         stamped: SimTime,

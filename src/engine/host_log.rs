@@ -18,7 +18,7 @@ use crate::wire::port::Peer;
 /// The version described here.
 const VERSION: u32 = 1;
 
-/// The first line.
+/// The first line of the log.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
@@ -71,7 +71,7 @@ struct RequestLine {
     from: IpAddr,
 }
 
-/// A PTP message, and when the kernel had it.
+/// A PTP message, and the time at which the kernel received it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PtpLine {
@@ -212,7 +212,7 @@ pub struct Conversation {
     pub is_cut_off: bool,
 }
 
-/// Why a log cannot be repeated with a rig.
+/// Why a log cannot be repeated with this rig.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("line {line}: {problem}")]
 pub struct LogFault {
@@ -223,7 +223,7 @@ pub struct LogFault {
 /// Reads the log of a run of `rig`.
 ///
 /// # Errors
-/// The first line that is wrong, and what is.
+/// The first line that is wrong, and its error.
 pub fn read(whole: &str, rig: &Rig) -> Result<Conversation, LogFault> {
     let at = |line: usize| move |problem: String| LogFault { line: line + 1, problem };
     let mut lines = whole.lines().enumerate();

@@ -6,7 +6,7 @@ use crate::config::rig::DeviceId;
 use crate::devices::Output;
 use crate::time::SimTime;
 
-/// Whoever speaks to the devices of a run in simulated time.
+/// Hosts that communicate with the devices of a run in simulated time.
 ///
 /// All devices advance to [`Hosts::next`]. First the hosts receive the output of each device up to that
 /// instant, in order; then they send. Their commands, and so the run, depend on that output.

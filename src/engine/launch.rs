@@ -2,7 +2,7 @@
 //! of the sending thread in the last millisecond then have no effect.
 //!
 //! Two packet schedulers support launch times: `etf`, with the help of a suitable network card, and `fq`. All
-//! others silently ignore them, so the packet scheduler is checked first.
+//! others silently ignore launch times, so the packet scheduler is checked first.
 
 use std::io;
 use std::process::Command;
@@ -51,7 +51,7 @@ struct RowOptions {
     clockid: Option<String>,
 }
 
-/// The names of the schedulers in what [`schedulers_of`] returned, the root's first.
+/// The names of the schedulers in the output of [`schedulers_of`], the root's first.
 ///
 /// # Errors
 /// The text is not output of `tc`.

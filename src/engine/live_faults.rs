@@ -201,7 +201,7 @@ impl FaultDesk {
         self.board.lock().expect("no holder panics").faults.clone()
     }
 
-    /// Whether the link of `device` is down at `at` by one of them.
+    /// Whether one of these faults interrupts the link of `device` at `at`.
     pub fn is_down(&self, device: DeviceId, at: SimTime) -> bool {
         let down = |fault: &WireFault| (*fault == WireFault::LinkDown).then_some(());
         self.find_wire(device, at, down).is_some()

@@ -63,7 +63,7 @@ pub use run::RealTimeRun;
 pub use session::{LiveRun, RunError, RunLogs, RunOptions, RunOutcome, RunSession, SpawnedRun};
 pub use world::{LiveWorld, LoadedWorld, WorldSummary, load_scene};
 
-/// Why a rig that reads well cannot be set up.
+/// Why a valid rig cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The scene cannot be loaded.
@@ -81,9 +81,9 @@ pub enum SetupError {
     /// An object of the world cannot be created.
     #[error("object `{}`: {error}", object.name)]
     Object {
-        /// Which.
+        /// The object.
         object: Box<ObjectConfig>,
-        /// Why.
+        /// The error.
         error: ObjectError,
     },
     /// The port of a feed cannot be opened.
@@ -99,7 +99,7 @@ pub enum SetupError {
     /// The port of a response cannot be opened.
     #[error("cannot listen for the response `{response}`: {error}")]
     Response {
-        /// Which.
+        /// The response's name.
         response: String,
         /// The system's answer.
         error: io::Error,
@@ -125,12 +125,12 @@ pub enum SetupError {
     },
 }
 
-/// Threads that cast rays when the rig does not say.
+/// Number of threads that cast rays if the rig does not set it.
 pub fn default_workers() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Builds the devices of a rig, in its order.
+/// Builds the devices of a rig, in the rig's order.
 pub fn build_devices(rig: &Rig, epoch: Epoch) -> Vec<Built> {
     let built = rig.devices.iter().enumerate().map(|(index, device)| {
         let faults = DeviceFaults::of(&rig.faults, index);

@@ -29,7 +29,7 @@ const DEADLINE_PERIOD: Duration = Duration::from_micros(500);
 /// Longest permitted wake-up time of a core, microseconds. With 0 an idle core does not even halt. In a
 /// virtual machine a halt gives the core to other guests, which may return it late.
 const WAKE_LATENCY_US: i32 = 0;
-/// Stack of the sending thread that is touched before it is needed.
+/// Bytes of the sending thread's stack that are touched before they are needed.
 const STACK_BYTES: usize = 64 << 10;
 
 /// Niceness of threads that answer observers. With more, a page gets no answers on a busy machine.
@@ -58,7 +58,7 @@ impl Grant {
     }
 }
 
-/// Asks for precise wake-ups of the calling thread, and for `core` if one is named.
+/// Requests precise wake-ups for the calling thread, and the core `core` if one is given.
 pub fn favour_this_thread(scheduler: SchedulerChoice, core: Option<usize>) -> Vec<Grant> {
     let slack = rustix::thread::set_current_timer_slack(NonZeroU64::new(TIMER_SLACK_NS));
     let mut grants = vec![Grant::of("timer slack of 1 ns", slack)];

@@ -19,14 +19,14 @@ pub struct Packet {
     pub device: DeviceId,
     /// The output with its due time.
     pub transmit: Transmit,
-    /// Poses, objects and stimuli that no packet before it showed.
+    /// Poses, objects and stimuli that this packet is the first to show.
     pub marks: Marks,
 }
 
 /// Events that the bytes show; latency measurements wait for the first packet that shows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// The latest pose of the robot's feed, or the latest order to its drive.
+    /// The latest pose of the robot's feed, or the latest command to its drive.
     pub pose: Option<ShownPose>,
     /// Watched objects with returns in the packet.
     pub seen: Option<Seen>,
@@ -41,9 +41,9 @@ pub struct Marks {
 pub struct Seen {
     /// A bit an object.
     pub objects: u64,
-    /// The first firing.
+    /// Start of the packet's first firing.
     pub from: SimTime,
-    /// The last.
+    /// Start of the packet's last firing.
     pub to: SimTime,
 }
 

@@ -25,7 +25,7 @@ pub struct PtpFigures {
     /// Clock that stamped the last packets: `ptp`, `holdover`, `oscillator`, or `other` if it is not the PTP
     /// clock.
     pub stamps: String,
-    /// The state of the port in the end.
+    /// The state of the port at the end.
     pub state: String,
     /// Number of times the state changed.
     pub changes: u64,

@@ -52,7 +52,7 @@ pub enum RecordError {
     /// A file.
     #[error("{path}: {error}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: String,
         /// The system's answer.
         error: io::Error,
@@ -121,8 +121,8 @@ pub fn file_names(rig: &Rig, keeps_truth: bool) -> Vec<String> {
 /// day: 2026-06-01T12:00:00Z.
 const RECORDING_START: jiff::Timestamp = jiff::Timestamp::constant(1_780_315_200, 0);
 
-/// As [`record`], with rays cast by `casters`. A recording of a log without `rig.start_utc` starts when that
-/// did.
+/// Like [`record`], with rays cast by `casters`. The recording of a log without `rig.start_utc` starts at the
+/// time at which the logged run started.
 pub fn record_by(
     casters: Casters<'_>,
     Stretch { rig, world, duration, start, stop }: Stretch<'_>,

@@ -36,7 +36,7 @@ const IN_FLIGHT_PER_WORKER: usize = 32;
 /// Largest number of requests of a device, for each worker, that wait behind a request whose worker is
 /// paused. Without a limit, the other workers would fill the memory.
 const MOST_WAITING_PER_WORKER: usize = 64;
-/// Waiting requests, per worker, from which on there is a backlog.
+/// Number of waiting requests per worker from which there is a backlog.
 const BACKLOG_PER_WORKER: usize = 4;
 
 /// The devices of a rig, and the workers that measure for them.
@@ -67,9 +67,9 @@ struct RunningDevice {
     asked_until: SimTime,
     /// Time of an event after which the device has not been asked again for its requests.
     unasked_from: Option<SimTime>,
-    /// No requested measurement is later than this.
+    /// No requested measurement is later than this instant.
     asked_end: SimTime,
-    /// No output so far is due later than this.
+    /// No output so far is due later than this instant.
     latest_due: SimTime,
     /// Requests that have not been answered to the device, oldest first.
     requests: VecDeque<Request>,
@@ -83,7 +83,7 @@ struct RunningDevice {
     settled: SimTime,
     /// Outputs of a device that hosts can change; the device may still revoke them.
     revocable: Option<DueQueue<(Transmit, Marks)>>,
-    /// Requests that reach beyond what is known of the robot's motion, oldest first.
+    /// Requests that need the robot's motion later than it is known, oldest first.
     held: VecDeque<Job>,
     /// Poses, objects and stimuli that the next bytes will show and none before did.
     marks: Marks,
@@ -93,9 +93,9 @@ struct RunningDevice {
 
 /// State of a request.
 enum Request {
-    /// A worker measures it or will measure it.
+    /// A worker measures the packet or will do so.
     UnderWay {
-        /// Time of its first firing.
+        /// Time of the packet's first firing.
         start: SimTime,
         /// Time at which the answer is needed.
         needed: SimTime,
@@ -116,7 +116,7 @@ pub enum Rendered {
     Packet {
         /// The packet with its times.
         packet: Packet,
-        /// Later outputs of the device are not due before this.
+        /// Later outputs of the device are not due before this instant.
         settled: SimTime,
     },
     /// Measurement of a sensor of that device that is no lidar, if ground truth is kept.
@@ -157,7 +157,7 @@ impl RunningDevice {
         }
     }
 
-    /// Notes what a measurement that ended at `end` shows: no bytes that are due sooner do.
+    /// Notes the marks that a measurement ended at `end` shows; no bytes that are due earlier show them.
     fn mark(&mut self, end: SimTime, marks: Marks) {
         if marks != Marks::default() {
             self.marks_to_come.push_back((end, marks));
@@ -381,7 +381,7 @@ impl<'scope> Renderer<'scope> {
         self.wires.actuators.tell(at, arrived, actuation);
     }
 
-    /// Whether a worker has something to do, or an answer waits to be collected.
+    /// Whether a worker is busy, or an answer waits to be collected.
     pub fn is_measuring(&self) -> bool {
         self.devices.iter().any(|device| device.in_flight > 0)
     }
@@ -478,7 +478,7 @@ impl<'scope> Renderer<'scope> {
         result
     }
 
-    /// The time that the device has come to that is the least far.
+    /// The time that the slowest device has reached.
     pub fn slowest(&self) -> SimTime {
         self.devices.iter().map(|device| device.now).min().unwrap_or(SimTime::ZERO)
     }

@@ -120,7 +120,7 @@ impl<'a> ReplayRun<'a> {
         &self.timing
     }
 
-    /// Each stream's figures, were `elapsed` of the run over.
+    /// Figures of each stream after the time `elapsed` of the run.
     pub fn figures(&self, elapsed: Duration) -> Vec<DeviceFigures> {
         let streams = self.replay.streams.iter().enumerate();
         streams
@@ -133,8 +133,8 @@ impl<'a> ReplayRun<'a> {
             .collect()
     }
 
-    /// Sends everything that is due before `end`, pass after pass, or until `stop` is set.
-    /// `on_start` learns what the system granted.
+    /// Sends everything that is due before `end`, pass after pass, until `stop` is set. `on_start` receives
+    /// what the system granted.
     pub fn run(&self, end: SimTime, stop: &AtomicBool, on_start: impl FnOnce(&[Grant]) + Send) {
         if self.replay.packets.is_empty() {
             return;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::time::SimTime;
 
-/// Jumps that are described one by one.
+/// Number of jumps that are described individually.
 const MOST_SHOWN: usize = 5;
 
 /// Largest jumps of a capture's clock that are followed.
@@ -18,7 +18,7 @@ pub struct JumpLimits {
     pub most_back: Duration,
 }
 
-/// Times of a replay, by the times of a capture. They never go back.
+/// Times of a replay, computed from the times of a capture. They never decrease.
 #[derive(Clone, Debug)]
 pub struct ReplayTimes {
     limits: JumpLimits,
@@ -32,7 +32,7 @@ pub struct ReplayTimes {
 }
 
 impl ReplayTimes {
-    /// Before the first time.
+    /// The state before the first time.
     pub fn new(limits: JumpLimits) -> Self {
         let shown = Vec::new();
         Self { limits, latest: None, count: 0, jumps: 0, shown, early: 0, earliest_ns: 0 }

@@ -22,8 +22,8 @@ const LONGEST_MESSAGE: usize = 4096;
 /// Event for the response tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The first packet that carries a stimulus was handed to the system, or would have been, had
-    /// the fault not swallowed it.
+    /// The first packet that carries a stimulus was handed to the system, or would have been if no fault had
+    /// removed it.
     Left {
         /// Index of the stimulus in the rig.
         stimulus: usize,
@@ -50,9 +50,9 @@ pub struct ResponseFigures {
     pub stimuli: u64,
     /// Stimuli that were answered in time.
     pub answered: u64,
-    /// Stimuli that were not.
+    /// Stimuli without an answer.
     pub timeouts: u64,
-    /// Responses to a stimulus that was answered already, within its timeout.
+    /// Further responses to a stimulus that was already answered, within its timeout.
     pub repeated: u64,
     /// Responses without a stimulus.
     pub unexpected: u64,
@@ -202,7 +202,7 @@ impl Open {
     }
 }
 
-/// Finds a pattern in a stream that comes in pieces.
+/// Finds a pattern in a stream that arrives in pieces.
 pub struct Matcher {
     pattern: Regex,
     kept: Vec<u8>,

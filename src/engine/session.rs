@@ -31,7 +31,7 @@ use crate::world::trajectory::feed::FeedCounts;
 pub struct RunOptions {
     /// CSV file for the effects of faults.
     pub fault_log: Option<PathBuf>,
-    /// CSV file for the poses of the robot's feed; those of an object go to [`feed_log_of`].
+    /// CSV file for the poses of the robot's feed; the poses of an object go to [`feed_log_of`].
     pub feed_log: Option<PathBuf>,
     /// File for host commands, which a recording repeats.
     pub host_log: Option<PathBuf>,
@@ -150,7 +150,7 @@ pub struct LiveRun<'a> {
     pub run: &'a RealTimeRun<'a>,
     /// Starts and ends faults.
     pub control: &'a RunControl<'a>,
-    /// Set when the run is over.
+    /// Set when the run has ended.
     pub is_over: &'a AtomicBool,
 }
 
@@ -161,7 +161,7 @@ pub struct RunOutcome {
     pub start: jiff::Timestamp,
     /// The host's clock at the first instant.
     pub host_start: jiff::Timestamp,
-    /// Duration of the run, and of catching up with measurements at its end.
+    /// Duration of the run, including the time to finish measurements at its end.
     pub elapsed: Duration,
     /// Seconds of the rig's time that were simulated: fewer than elapsed if a device was behind.
     pub simulated_s: f64,

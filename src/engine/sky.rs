@@ -1,4 +1,4 @@
-//! Whether receivers of a rig can have a fix where their robot starts.
+//! Whether the receivers of a rig can get a fix where their robot starts.
 //!
 //! A GNSS receiver in a closed room sends what a real one sends there: sentences without a position, and no
 //! PPS. That is correct, but seldom intended, so `check` warns.
@@ -14,7 +14,7 @@ use crate::timing::clock::epoch_now_or;
 
 /// A robot that leaves a roof within this time is no mistake, seconds.
 const GRACE_S: u64 = 5;
-/// How far ahead the robot's path is looked at, seconds.
+/// Time for which the robot's path is checked in advance, seconds.
 const LOOKED_AT_S: u64 = 60;
 
 /// A receiver from which the scene hides the sky when it starts.

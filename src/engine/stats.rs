@@ -45,7 +45,7 @@ pub struct DeviceStats {
     shown_on_wire_ns: Mutex<Histogram<u64>>,
     fired_to_wire_ns: Mutex<Histogram<u64>>,
     lead_ns: AtomicU64,
-    /// When the latest packet was handed to the system; 0 for never.
+    /// Time at which the latest packet was handed to the system; 0 for never.
     last_sent_ns: AtomicU64,
     ptp: Mutex<PtpAccounts>,
 }
@@ -126,7 +126,7 @@ pub struct DeviceFigures {
     pub rate_hz: f64,
     /// Packets a second of the real device.
     pub nominal_rate_hz: f64,
-    /// Which of `packets` left by which port; empty for a device that sends no datagrams.
+    /// Packets by port; empty for a device that sends no datagrams.
     pub ports: Vec<PortPackets>,
     /// Packets that missed their deadline: `sent_late + dropped`.
     pub misses: u64,
@@ -182,7 +182,7 @@ pub struct PortPackets {
     pub packets: u64,
 }
 
-/// The first bin of a histogram of lateness, nanoseconds.
+/// Upper end of the first bin of a histogram of lateness, nanoseconds.
 const LEAST_BIN_NS: u64 = 1000;
 
 /// A bin of the histogram of lateness.
@@ -199,7 +199,7 @@ pub struct LatenessBin {
 pub struct Lateness {
     /// Median.
     pub p50: f64,
-    /// 99 %.
+    /// 99 % of the values are no larger.
     pub p99: f64,
     /// 99.9 %.
     pub p99_9: f64,
@@ -229,13 +229,13 @@ impl MissCause {
 /// Outcome of submitting a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Sent before its deadline passed.
+    /// The packet was sent before its deadline.
     OnTime,
     /// Sent after.
     Late,
     /// The system refused the packet.
     Refused(Refusal),
-    /// Not sent because the packet was too late.
+    /// The packet was not sent because it was too late.
     Dropped,
 }
 
@@ -274,8 +274,7 @@ impl DeviceStats {
         Self { ports, ..Self::default() }
     }
 
-    /// Counts a packet of `points` and `bytes` that the sender has turned to; `port` is that which
-    /// a datagram left by.
+    /// Counts a packet of `points` and `bytes` that the sender has handled; `port` is the port of a datagram.
     pub fn count(&self, outcome: Outcome, points: u32, bytes: usize, port: Option<PortIndex>) {
         match outcome {
             Outcome::Refused(_) => {
@@ -343,7 +342,7 @@ impl DeviceStats {
         refusals.last().map(|(_, reason)| reason.clone())
     }
 
-    /// Counts why a packet missed its time that is counted as late or dropped.
+    /// Counts the cause of a packet that was late or dropped.
     pub fn count_cause(&self, cause: MissCause) {
         if cause == MissCause::NotReady {
             self.not_ready.fetch_add(1, Ordering::Relaxed);
@@ -355,7 +354,7 @@ impl DeviceStats {
         self.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a packet that a fault of the rig did something to.
+    /// Counts a packet on which a fault of the rig acted.
     pub fn count_faulted(&self) {
         self.faulted.fetch_add(1, Ordering::Relaxed);
     }
@@ -370,8 +369,8 @@ impl DeviceStats {
         self.thinned.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a pose, or an order, that was first shown by a packet handed to the system `latency` after
-    /// it arrived.
+    /// Counts a pose or a command that was first shown by a packet; the packet was handed to the system
+    /// `latency` after the pose arrived.
     pub fn count_pose(&self, latency: Duration) {
         record(&self.shown_on_wire_ns, latency);
     }
@@ -472,8 +471,8 @@ fn record(histogram: &Mutex<Histogram<u64>>, time: Duration) {
 }
 
 impl DeviceFigures {
-    /// Whether the device sent nothing although it had data to send. A device that waits for its host has
-    /// none.
+    /// Whether the device sent nothing although it had data to send. A device that waits for its host has no
+    /// data to send.
     pub fn sent_nothing(&self) -> bool {
         self.packets == 0 && self.dropped + self.send_errors > 0
     }
@@ -513,13 +512,13 @@ impl RenderStats {
         self.devices[device.0].given_up.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Says that a device is rendered up to `start`, and how far that is behind real time.
+    /// Notes that a device is rendered up to `start`, and how far that is behind real time.
     pub fn set_rendered(&self, device: DeviceId, start: SimTime, behind_ns: u64) {
         self.devices[device.0].rendered_ns.store(start.0, Ordering::Relaxed);
         self.set_behind(device, behind_ns);
     }
 
-    /// Says how far a device is behind real time.
+    /// Notes how far a device is behind real time.
     pub fn set_behind(&self, device: DeviceId, behind_ns: u64) {
         self.devices[device.0].behind_ns.store(behind_ns, Ordering::Relaxed);
     }
@@ -534,7 +533,7 @@ impl RenderStats {
         self.pulses.load(Ordering::Relaxed)
     }
 
-    /// Counts the processor time that it took to move the robot.
+    /// Counts the processor time for moving the robot.
     pub fn count_moving(&self, busy_ns: u64) {
         self.moving_ns.fetch_add(busy_ns, Ordering::Relaxed);
     }

@@ -11,7 +11,7 @@ use crate::config::rig::SchedulerChoice;
 use crate::time::SimTime;
 use crate::timing::clock::MonotonicClock;
 
-/// Between two wake-ups, nanoseconds.
+/// Time between two wake-ups, nanoseconds.
 const PERIOD_NS: u64 = 1_000_000;
 
 /// Lateness of wake-ups, nanoseconds.
@@ -21,9 +21,9 @@ pub struct WakeUps {
     pub count: u64,
     /// Median lateness.
     pub p50_ns: u64,
-    /// 99 of 100.
+    /// 99 of 100 values are no larger, nanoseconds.
     pub p99_ns: u64,
-    /// 999 of 1000.
+    /// 999 of 1000 values are no larger, nanoseconds.
     pub p99_9_ns: u64,
     /// The latest.
     pub max_ns: u64,

@@ -46,7 +46,7 @@ pub enum Pace {
 pub struct Waiting<T> {
     /// Device that waits.
     pub device: DeviceId,
-    /// Time of its first firing or sample.
+    /// Time of the request's first firing or sample.
     pub start: SimTime,
     /// Time at which the answer is needed.
     pub needed: SimTime,

@@ -56,9 +56,9 @@ pub struct Measured {
 /// Workers that cast the rays of a renderer.
 #[derive(Clone, Copy)]
 pub enum Casters<'a> {
-    /// This number of threads of this process.
+    /// Threads of this process; the value is their number.
     Threads(usize),
-    /// Other processes.
+    /// Workers in other processes.
     Elsewhere(&'a dyn RemoteWorkers),
 }
 
@@ -188,7 +188,7 @@ impl Board {
         }
     }
 
-    /// A processor has worked for so long for `device`.
+    /// Counts `busy_ns` of processor time for `device`.
     pub(super) fn charge(&self, device: DeviceId, busy_ns: u64) {
         self.lock().queue.charge(device, busy_ns);
     }

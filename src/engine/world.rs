@@ -58,11 +58,11 @@ pub struct WorldSummary {
     pub scene: String,
     /// Triangles counting copies.
     pub instanced_triangles: u64,
-    /// Instances.
+    /// Number of instances.
     pub instances: usize,
     /// Number of moving objects, without the robot.
     pub moving_objects: usize,
-    /// Bytes of the tracer's trees.
+    /// Size of the tracer's trees, bytes.
     pub tracer_bytes: usize,
 }
 
@@ -207,7 +207,7 @@ impl LiveWorld {
     }
 }
 
-/// The tracer of a scene, and the bytes of its trees.
+/// Builds the tracer of a scene; also returns the bytes of its trees.
 fn build_caster(
     choice: CasterChoice,
     scene: &Arc<Scene>,

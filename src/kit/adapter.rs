@@ -37,9 +37,9 @@ pub enum Read {
         /// The event.
         event: String,
     },
-    /// Lines of its output and datagrams to `{report}` that are JSON objects.
+    /// Lines of the driver's output, and datagrams to `{report}`, that are JSON objects.
     Json {
-        /// Only objects with these values, by the path of their keys.
+        /// Reads only objects with these values, by the path of their keys.
         only: Vec<(String, serde_json::Value)>,
         /// Name of the event (default: the object's own `event`).
         event: Option<String>,

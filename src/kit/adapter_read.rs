@@ -12,7 +12,7 @@ use crate::kit::toml_fields::{pattern, tables};
 
 /// Origin of the limits.
 const FORMAT: &str = "the format of adapters, docs/DRIVER-TESTS.md";
-/// Most readers, judges and commands.
+/// Largest number of readers, judges and commands.
 const MOST: usize = 50;
 
 /// Largest size of an adapter file, bytes.

@@ -40,7 +40,7 @@ pub struct Bench {
 /// A period for which the sensor has power.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// Counts from 1.
+    /// Number of the stretch, from 1.
     pub number: usize,
     /// Civil time at the start.
     pub start_utc: jiff::Timestamp,

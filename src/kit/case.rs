@@ -10,7 +10,7 @@ use crate::kit::rig_source::RigSource;
 /// A case as its suite defines it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// Unique among the cases of a run.
+    /// Name of the case, unique among the cases of a run.
     pub name: String,
     /// Suite that contains the case.
     pub suite: String,
@@ -27,7 +27,7 @@ pub struct Case {
     /// Whether the driver must be ready before the sensor is switched on. `None`: depends on the link,
     /// because a serial line must exist before a driver can open it.
     pub driver_first: Option<bool>,
-    /// How long after the sensor the driver is started, seconds, if the sensor is first.
+    /// Time from the sensor's start to the driver's, seconds, if the sensor starts first.
     pub driver_after_s: f64,
     /// Duration of the case, seconds. All times of a case count from the moment at which the driver has
     /// settled.
@@ -48,7 +48,7 @@ pub struct Case {
     pub web_posts: Vec<WebPost>,
     /// Rogue senders to the driver.
     pub strangers: Vec<Stranger>,
-    /// When the clock of the driver's computer is set to another time.
+    /// Changes of the clock of the driver's computer.
     pub clock_steps: Vec<ClockStep>,
     /// Expectations.
     pub expectations: Vec<Expectation>,
@@ -142,7 +142,7 @@ pub struct Stranger {
 /// Data of a rogue sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sends {
-    /// Bytes without sense, of random lengths or of one.
+    /// Random bytes, of random lengths or of one length.
     Garbage,
     /// Data of a second unit of the same product.
     Twin,

@@ -3,7 +3,7 @@
 use crate::kit::bench::Stretch;
 use crate::kit::case::{Case, ClockStep, WebPost};
 
-/// Something that happens at an instant.
+/// An action at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Action<'a> {
     /// Time of the event, seconds of the case.
@@ -27,7 +27,7 @@ pub(super) enum What<'a> {
     StepClock(&'a ClockStep),
 }
 
-/// All that happens in `case`, in the order of time.
+/// All actions in `case`, in the order of time.
 pub(super) fn actions(case: &Case) -> Vec<Action<'_>> {
     let action = |at_s, what| Action { at_s, what };
     let cuts = case.power_cuts.iter();

@@ -1,4 +1,4 @@
-//! Reads what happens in a case: faults, power cuts, strangers, forms for a web interface.
+//! Reads the actions of a case: faults, power cuts, strangers, forms for a web interface.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! The course of one case: rig on, driver on, what happens in between, and the verdict.
+//! The course of one case: start of the rig, start of the driver, the actions, and the verdict.
 
 use std::net::UdpSocket;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ pub struct CaseRun<'a> {
     pub clock: Option<HostClock>,
     /// Seed of the random draws.
     pub seed: u64,
-    /// Whether the files are to stay.
+    /// Whether the files of the case are kept.
     pub keep: bool,
     /// Complaints about values in each earlier attempt, if this is the last attempt; else empty.
     pub wrong_before: Vec<String>,
@@ -82,7 +82,7 @@ struct Seen {
     switched_on: Vec<Instant>,
     stretches: Vec<Stretch>,
     life: Life,
-    /// Whether the rig was done when its time was over.
+    /// Whether the rig ended in time.
     ended_in_time: bool,
     /// Why the case cannot be run, for example because the device's web interface refuses a setting.
     refusal: Option<String>,

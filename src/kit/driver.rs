@@ -50,7 +50,7 @@ struct State {
     memory: Vec<(Instant, u64)>,
     /// The longest time for which this machine gave the kit no processor.
     stalled: Duration,
-    /// How long the driver has waited for a processor.
+    /// Total time for which the driver has waited for a processor.
     waited: Duration,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Driver<'a> {
         self.how_it_ended().is_some()
     }
 
-    /// How the driver ended, if without a request.
+    /// How the driver ended, if nobody requested its end.
     fn how_it_ended(&self) -> Option<String> {
         use std::os::unix::process::ExitStatusExt;
         let mut group = self.group.lock().expect("no holder panics");

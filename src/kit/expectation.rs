@@ -34,23 +34,23 @@ pub enum Check {
     Gap {
         /// The event.
         of: String,
-        /// Seconds.
+        /// Largest value, seconds.
         at_most_s: f64,
     },
     /// Number of events.
     Count {
         /// The event.
         of: String,
-        /// At least.
+        /// Smallest number that passes.
         at_least: u64,
-        /// At most.
+        /// Largest number that passes.
         at_most: u64,
     },
     /// Events resume within a time after the start of the period, and continue.
     Resumes {
         /// The event.
         of: String,
-        /// Seconds.
+        /// Time limit, seconds.
         within_s: f64,
     },
     /// Number of reported points a second.
@@ -75,9 +75,9 @@ pub enum Check {
         of: String,
         /// The field.
         field: String,
-        /// At least.
+        /// Smallest value that passes.
         least: f64,
-        /// At most.
+        /// Largest value that passes.
         most: f64,
         /// Share of values that may be outside.
         share: f64,
@@ -98,7 +98,7 @@ pub enum Check {
         /// Tolerance of an advance, seconds.
         tolerance_s: f64,
     },
-    /// A line of the driver's output is like this.
+    /// A line of the driver's output matches this expression.
     Says(Regex),
     /// No output line matches.
     SaysNot(Regex),
@@ -201,7 +201,7 @@ impl Quantity {
         }
     }
 
-    /// An error that a sound sensor does not have, in its unit.
+    /// Error that a working sensor stays below, in the error's unit.
     pub fn usual_error(self) -> f64 {
         match self {
             Self::Range => 0.3,

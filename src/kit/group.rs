@@ -16,7 +16,7 @@ pub const MARK: &str = "MENURA_TEST";
 const PASSES: usize = 100;
 /// Number of consecutive searches that must find none.
 const ENOUGH_EMPTY: usize = 3;
-/// How often the processes of a group are searched for.
+/// Interval at which the processes of a group are searched for.
 const SEARCH: Duration = Duration::from_millis(500);
 /// Period of checks for an end.
 const TICK: Duration = Duration::from_millis(5);

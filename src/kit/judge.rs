@@ -21,7 +21,7 @@ pub struct CaseRecord<'a> {
     pub zero: Instant,
     /// Each time at which the sensor was switched on.
     pub switched_on: &'a [Instant],
-    /// The civil time when it was switched on first, seconds of POSIX time.
+    /// Civil time at which the sensor was first switched on, seconds of POSIX time.
     pub start_unix_s: f64,
     /// Duration of the case, seconds.
     pub lasts_s: f64,
@@ -38,7 +38,7 @@ pub struct CaseRecord<'a> {
 pub enum Found {
     /// The expectation is met.
     Fine,
-    /// Something else, and around when, seconds of the case.
+    /// The result is wrong in another way; the number is the approximate time, seconds of the case.
     Wrong(String, Option<f64>),
     /// Inconclusive: the driver does not report the required values.
     NotTold(String),

@@ -19,7 +19,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// A port of the loopback interface that nobody has, of UDP or TCP.
+    /// A free port of the loopback interface, of UDP or TCP.
     ///
     /// # Errors
     /// The system has no free port.

@@ -1,4 +1,4 @@
-//! The driver test kit: a driver under test is put through what real sensors do, case by case.
+//! The driver test kit: it tests a driver with the faults and behaviours of real sensors, case by case.
 //!
 //! [`suite`] has the cases, all of them data. [`adapter`] defines how a driver reports its observations.
 //! [`runner`] runs the cases, each with its own rig and driver, and [`judge`] compares the observations with

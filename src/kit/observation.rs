@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-/// A driver's observation of its sensor.
+/// A message of a driver about its sensor.
 #[derive(Clone, Debug)]
 pub struct Observation {
     /// Time of arrival at the kit.
@@ -13,7 +13,8 @@ pub struct Observation {
     pub event: String,
     /// Fields of the observation, without the points.
     pub fields: Map<String, Value>,
-    /// Points in the sensor's frame, forward, left and up, metres; those that are no numbers are left out.
+    /// Points in the sensor's axes (forward, left, up), metres; points with a coordinate that is not a number
+    /// are left out.
     pub points: Vec<[f32; 3]>,
     /// Whether the event has a list of points, even an empty one.
     pub has_points: bool,

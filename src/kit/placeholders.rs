@@ -9,12 +9,12 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
-    /// Adds one.
+    /// Adds a placeholder.
     pub fn add(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.all.push((name.into(), value.into()));
     }
 
-    /// The value of one.
+    /// The value of a placeholder.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.all.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }

@@ -47,7 +47,7 @@ pub struct Plan {
     pub command: Vec<String>,
     /// Facts about the driver.
     pub adapter: Adapter,
-    /// Whether links are to stay as they are in the rig.
+    /// Whether links remain as the rig has them.
     pub keep_links: bool,
     /// Folder for the files of cases.
     pub folder: PathBuf,
@@ -64,7 +64,7 @@ pub struct Plan {
 pub enum Progress<'a> {
     /// A case starts.
     Begins(&'a Case),
-    /// A case is over.
+    /// A case has ended.
     Ends(&'a Outcome),
 }
 
@@ -172,7 +172,7 @@ impl Plan {
         outcome
     }
 
-    /// The plan with the rig that a case brings, if it brings one and the user has not named another.
+    /// The plan with the case's own rig, if it has one and the user has not named another.
     fn with_rig_of(&self, case: &Case) -> Result<Option<Self>, Verdict> {
         let Some(source) = case.rig.as_ref().filter(|_| !self.is_users_rig) else {
             return Ok(None);
@@ -281,7 +281,7 @@ impl Plan {
         })
     }
 
-    /// The faults of a case as TOML, of devices as they are in `rig`.
+    /// The faults of a case as TOML, for the devices of `rig`.
     fn faults(&self, case: &Case, rig: &Rig, settle_s: f64) -> Result<String, Verdict> {
         let subject = &rig.devices[self.device];
         let mut texts = Vec::new();

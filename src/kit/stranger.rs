@@ -22,7 +22,7 @@ pub const LONGEST: u16 = 1500;
 /// Largest number of a second unit's datagrams.
 const MOST: usize = 200_000;
 
-/// A datagram, and when it is sent after the first.
+/// A datagram, and its time after the first datagram.
 pub type Timed = (Duration, Vec<u8>);
 
 /// The datagrams of a capture to its most frequent destination port: its data, without position packets and the like. The

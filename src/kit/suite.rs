@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 8;
 /// A suite with its own cases and those of all included suites.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// Name of the suite, or the path of its file.
+    /// Name of the suite, or path of its file.
     pub name: String,
     /// Purpose of the suite.
     pub summary: String,
@@ -30,7 +30,7 @@ impl Suite {
     /// The suite of that name, or in that file (a path ends in `.toml`).
     ///
     /// # Errors
-    /// Everything that is wrong with its name or files.
+    /// All errors in the suite's name or files.
     pub fn load(name: &str) -> Result<Self, Diagnostics> {
         let mut suite =
             Self { name: name.into(), summary: String::new(), rig: None, cases: vec![] };

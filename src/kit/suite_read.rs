@@ -10,9 +10,9 @@ use crate::kit::expectation::{Check, Expectation, Nearness, Quantity};
 use crate::kit::rig_source::RigSource;
 use crate::kit::toml_fields::{FORMAT, optional_strings, pairs, pattern, seconds, tables};
 
-/// Most cases of a file.
+/// Largest number of cases of a file.
 const MAX_CASES: usize = 1000;
-/// Most of anything in a case.
+/// Largest number of parts of any kind in a case.
 const MAX_PARTS: usize = 100;
 /// A file of a suite.
 #[derive(Clone, Debug, Default)]

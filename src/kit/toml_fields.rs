@@ -32,7 +32,7 @@ pub(super) fn tables<T>(
     items.iter().filter_map(table).collect()
 }
 
-/// Seconds of a case.
+/// A key for seconds within a case.
 pub(super) fn seconds(from: f64) -> Limit<f64> {
     Limit::new(from..=LONGEST_S, "s", FORMAT)
 }
@@ -69,7 +69,7 @@ pub(super) fn pattern(field: &Field<'_>) -> Option<Regex> {
     }
 }
 
-/// A value as TOML has it within a line.
+/// A value as inline TOML.
 pub(super) fn toml_of(node: &Node) -> String {
     match &node.value {
         Value::String(text) => toml::Value::String(text.clone()).to_string(),

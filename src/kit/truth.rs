@@ -21,7 +21,7 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Loads the world of `rig`; the device under test is its `device`th.
+    /// Loads the world of `rig`; the device under test has the index `device`.
     ///
     /// # Errors
     /// A message about the part of the world that cannot be loaded.
@@ -69,7 +69,7 @@ impl Truth {
         ImuSensor::of_motion_alone().truth(at, &surroundings)
     }
 
-    /// How far latitude and longitude are from the truth, m along the ground.
+    /// Distance of a latitude and longitude from the truth, m along the ground.
     pub fn off_position_m(&self, at: SimTime, latitude_deg: f64, longitude_deg: f64) -> f64 {
         let truth = self.inertial(at).place;
         let told = crate::frames::Geodetic { latitude_deg, longitude_deg, ..truth };

@@ -85,7 +85,7 @@ impl Outcome {
         }
     }
 
-    /// The first complaint, a line.
+    /// The first complaint, on one line.
     pub fn reason_of_complaints(&self) -> String {
         match self.complaints.first() {
             Some(first) => format!("expected: {}; found: {}", first.expected, first.found),

@@ -24,7 +24,7 @@ use tokio::time::{sleep, timeout};
 use super::visitors::{self, CONNECTION_LIFE, Caller, LimitedListener};
 use crate::wire::http::{ClientSays, HttpMethod, HttpRequest, HttpResponse};
 
-/// Bytes of a request's body.
+/// Largest size of a request's body, bytes.
 const MAX_BODY: usize = 4096;
 /// Longest time to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -50,7 +50,7 @@ pub trait ByteLink: Send + Sync {
     /// Sets the device's UART to `line` from now on.
     fn set_line(&self, line: LineSettings);
 
-    /// Raises or lowers the pulse-per-second line, where there is one.
+    /// Raises or lowers the pulse-per-second line, if there is one.
     fn set_pulse_per_second(&self, high: bool);
 
     /// Whether the line itself paces bytes.

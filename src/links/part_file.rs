@@ -1,4 +1,4 @@
-//! Result files: a file is called `NAME.part` until it is whole, and only then `NAME`.
+//! Result files: a file is called `NAME.part` until it is complete, and then `NAME`.
 //!
 //! So a file called `NAME` is always complete, even after a failure of the disk or the process.
 
@@ -44,7 +44,7 @@ impl PartFile {
     /// deleted if it is dropped before [`PartFile::finish`].
     ///
     /// # Errors
-    /// The system's, also if an existing file at `path` must not be written; or it is being written
+    /// The system's error; also if an existing file at `path` must not be replaced, or if it is being written
     /// already.
     pub fn create(path: &Path) -> io::Result<Self> {
         let there = std::fs::metadata(path).ok();
@@ -101,7 +101,7 @@ impl PartFile {
     /// Like [`PartFile::finish`], but never replaces an existing file.
     ///
     /// # Errors
-    /// Like [`PartFile::finish`]; also if the file exists.
+    /// As [`PartFile::finish`]; in addition, the file exists.
     pub fn finish_new(self) -> io::Result<u64> {
         self.finish_by(|part, target| {
             match renameat_with(CWD, part, CWD, target, RenameFlags::NOREPLACE) {
@@ -131,7 +131,7 @@ impl PartFile {
     /// Writes `bytes` to the file `path`.
     ///
     /// # Errors
-    /// The system's; a file that was at `path` is as it was then.
+    /// The system's error; a file that was at `path` is unchanged.
     pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut file = Self::create(path)?;
         file.write_all(bytes)?;
@@ -184,7 +184,7 @@ impl SharedPart {
     /// finished.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn finish(&self) -> io::Result<Option<u64>> {
         let file = self.0.lock().expect("no holder panics").take();
         file.filter(|file| !file.has_failed).map(PartFile::finish).transpose()

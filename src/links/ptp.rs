@@ -74,13 +74,13 @@ struct Stamped {
 /// Messages that a socket has sent.
 #[derive(Debug, Default)]
 struct Departures {
-    /// The kernel's key of the next one.
+    /// The kernel's key of the next departure.
     next: u32,
     /// The kernel's keys, and the device's.
     pending: Vec<(u32, u32)>,
 }
 
-/// Something that happened at the sockets, with the kernel's stamp: nanoseconds of POSIX time.
+/// An event at the sockets, with the kernel's stamp: nanoseconds of POSIX time.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PtpEvent<'a> {
     /// Bytes that arrived at this time; with the sender, if they were sent to this address alone.
@@ -284,7 +284,7 @@ impl UdpSockets {
     }
 }
 
-/// A socket at `port` for the groups, or for the address `own`.
+/// A socket at `port` for the multicast groups, or for the address `own`.
 fn open_udp(
     address: Ipv4Addr,
     own: Option<Ipv4Addr>,

@@ -23,7 +23,7 @@ use super::pty_name::PtyName;
 use crate::wire::line::{LineSettings, Parity, received};
 use crate::wire::port::PtyOptions;
 
-/// How often a port that no program has open is looked at.
+/// Interval at which a port that no program has open is checked.
 const CLOSED_CHECK: Duration = Duration::from_millis(5);
 
 /// An open pseudo-terminal.
@@ -186,7 +186,7 @@ fn open_terminal(terminal: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(terminal, flags, Mode::empty())?)
 }
 
-/// Bytes pass unchanged, and the host's end starts at the device's rate.
+/// Sets the terminal to pass bytes unchanged; the host's end starts at the device's rate.
 fn make_raw(terminal: &OwnedFd, line: LineSettings) -> io::Result<()> {
     let mut settings = termios::tcgetattr(terminal)?;
     settings.make_raw();

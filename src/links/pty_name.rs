@@ -237,7 +237,7 @@ fn cannot_lock(mark: &Path) -> String {
     format!("cannot lock its mark {}", mark.display())
 }
 
-/// Locks a mark: while it is locked, the name is in use.
+/// The error for a name whose mark is locked: it is in use.
 fn in_use(mark: &File) -> io::Error {
     let text = text_of(mark).unwrap_or_default();
     let process = text.lines().find_map(|line| line.strip_prefix("process "));

@@ -14,7 +14,7 @@ use super::{ByteLink, low_latency};
 use crate::wire::line::{LineSettings, Parity};
 use crate::wire::port::{PulseLine, SerialOptions};
 
-/// Between two attempts to open a port that is gone.
+/// Time between two attempts to open a port that has disappeared.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// An open serial port, or one that is being waited for.

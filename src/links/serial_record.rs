@@ -1,4 +1,4 @@
-//! Recordings of serial devices: the bytes as they would leave, and a table of when.
+//! Recordings of serial devices: the bytes as they would leave, and a table of their times.
 //!
 //! `<device>.bin` has the bytes one after another. `<device>.idx.csv` has a row for each write: `time_s`
 //! after the run's first instant (nine decimals, exact), `offset` into the `.bin`, and `length`, bytes.
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use super::part_file::PartFile;
 use crate::time::SimTime;
 
-/// Later than any recording ends, seconds: a thousand years.
+/// A time later than the end of any recording, seconds: a thousand years.
 const MAX_TIME_S: f64 = 3.2e10;
 
 /// Start times of a recording's writes.
 #[derive(Debug, Default)]
 pub struct SerialIndex {
-    /// Offset in the `.bin` and seconds; offsets rise.
+    /// Offsets in the `.bin` file with their times in seconds; the offsets increase.
     rows: Vec<(u64, f64)>,
 }
 
 impl SerialIndex {
-    /// Reads `NAME.idx.csv` beside `NAME.bin`; without one no time is known. Errors name the file.
+    /// Reads `NAME.idx.csv` beside `NAME.bin`; if it is missing, no time is known. Errors name the file.
     pub fn beside(bytes_path: &Path) -> io::Result<Self> {
         let path = bytes_path.with_extension("idx.csv");
         if !path.exists() {

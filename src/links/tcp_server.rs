@@ -27,7 +27,7 @@ const SERVED_LATELY: Duration = Duration::from_secs(5);
 const NEWCOMERS_AT_ONCE: usize = MAX_CLIENTS;
 /// Largest number of bytes kept for a client that does not read, in addition to the system's buffer.
 const MAX_PENDING: usize = 256 << 10;
-/// The system's buffer for a client: what is late for a second is of no use to a robot.
+/// Size of the system's buffer for a client; a robot cannot use data that is a second late.
 const SEND_BUFFER: usize = 128 << 10;
 /// Time after which, with three more probes, a vanished client is noticed.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ pub struct TcpServer {
     messages: Messages,
 }
 
-/// Messages about events that clients can cause as often as they like.
+/// Limits messages about events that clients can cause as often as they like.
 #[derive(Debug, Default)]
 struct Messages {
     turned_away: Often,
@@ -63,10 +63,10 @@ struct Client {
     peer: Peer,
     from: SocketAddr,
     stream: Arc<TcpStream>,
-    /// The rest of a telegram, and telegrams that wait behind it.
+    /// The rest of a telegram, and the telegrams that wait behind it.
     pending: Vec<u8>,
     is_losing: bool,
-    /// Time of its connection or of its last bytes.
+    /// Time of the client's connection or of its last bytes.
     heard_at: Instant,
     /// Time when the client last accepted bytes of the device.
     served_at: Option<Instant>,
@@ -84,12 +84,12 @@ pub enum ServerEvent<'a> {
 }
 
 impl TcpServer {
-    /// Listens at `addresses`. Errors name the one that cannot be had.
+    /// Listens at `addresses`. An error names the address that is not available.
     pub fn listen(addresses: &[SocketAddr]) -> io::Result<Self> {
         Self::listen_as(0, addresses)
     }
 
-    /// As [`TcpServer::listen`], but the [`Peer::port`]s are numbered from `first_port` on.
+    /// Like [`TcpServer::listen`], but the [`Peer::port`]s are numbered from `first_port`.
     pub fn listen_as(first_port: u8, addresses: &[SocketAddr]) -> io::Result<Self> {
         let listener = |address: &SocketAddr| {
             let listener = TcpListener::bind(address)?;
@@ -134,7 +134,7 @@ impl TcpServer {
         format!("tcp {}", addresses.join(", "))
     }
 
-    /// Sends one telegram; whether it went out or waits to. One that is not connected any more is no
+    /// Sends one telegram; returns whether it was sent or waits. A client that has disconnected is no
     /// failure.
     pub fn send_to(&self, peer: Peer, bytes: &[u8]) -> bool {
         let mut clients = self.clients();

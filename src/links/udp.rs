@@ -245,7 +245,7 @@ impl UdpLink {
         Ok(())
     }
 
-    /// The clock of launch times, if datagrams are sent with them.
+    /// The clock of launch times, if the link uses them.
     pub fn launch_clock(&self) -> Option<LaunchClock> {
         self.launch_clock
     }
@@ -314,7 +314,7 @@ impl UdpLink {
     /// Whether routers must not divide the datagrams that are sent from now on.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn set_dont_fragment(&self, dont_fragment: bool) -> io::Result<()> {
         if self.to().is_ipv4() { set_dont_fragment(&self.socket, dont_fragment) } else { Ok(()) }
     }
@@ -356,7 +356,7 @@ pub fn system_keeps_datagrams() -> bool {
     keeps().unwrap_or(false)
 }
 
-/// Linux error numbers that [`io::ErrorKind`] does not tell apart.
+/// Linux error numbers that [`io::ErrorKind`] does not distinguish.
 mod libc_code {
     pub const EPERM: i32 = 1;
     pub const EACCES: i32 = 13;

@@ -146,7 +146,7 @@ impl UdpServer {
     /// holds.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn receive(
         &self,
         buffer: &mut [u8],

@@ -14,7 +14,7 @@ pub struct VideoOutput {
 }
 
 impl VideoOutput {
-    /// The device at `path`, if images can be written to it.
+    /// Opens the device at `path`, if it accepts images.
     ///
     /// # Errors
     /// The device is missing or takes no images; the error has the remedy.

@@ -85,7 +85,7 @@ impl LimitedListener {
     /// Takes a listener that does not block; must be called within a runtime.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn new(listener: &std::net::TcpListener, connection_life: Duration) -> io::Result<Self> {
         Ok(Self {
             listener: TcpListener::from_std(listener.try_clone()?)?,

@@ -28,7 +28,7 @@ use menura::timing::clock::Stopwatch;
 /// Bytes that MPI sends without asking the receiver. Open MPI's limit is 4 kB through shared memory, with its
 /// own header, and higher on all networks.
 const PART: usize = 3 << 10;
-/// The tag of a message's parts, and of its last or only one.
+/// Tag of a part of a message; another tag marks the last or only part.
 const MORE: Tag = 1;
 const LAST_PART: Tag = 0;
 /// Largest number of messages that are being sent at a time.
@@ -106,7 +106,7 @@ fn pump(
     }
 }
 
-/// Sends a batch, and receives until it is out.
+/// Sends a batch, and receives messages until it has been sent.
 fn send(batch: &[(usize, Vec<u8>)], arriving: &mut Arriving, inbox: &Sender<(usize, Vec<u8>)>) {
     let parts: Vec<_> = batch.iter().flat_map(|(rank, bytes)| parts(*rank, bytes)).collect();
     multiple_scope(parts.len(), |scope, sends| {

@@ -59,7 +59,7 @@ impl Axis {
         self
     }
 
-    /// 0 at the axis' start, 1 at its end; beyond outside.
+    /// Position of a value on the axis: 0 at its start, 1 at its end, below 0 or above 1 outside.
     pub(super) fn share(&self, value: f64) -> f64 {
         (self.scale.steps(value) - self.start) / (self.end - self.start)
     }

@@ -51,7 +51,8 @@ pub const RANGE: ColourScale = ColourScale(&[
     [71, 113, 233],
     [63, 62, 156],
 ]);
-/// Weak is dark, strong is bright: Plasma (Smith and van der Walt 2015), without its brightest end.
+/// Colours from dark (weak) to bright (strong): Plasma (Smith and van der Walt 2015), without its brightest
+/// end.
 pub const INTENSITY: ColourScale = ColourScale(&[
     [13, 8, 135],
     [72, 3, 159],
@@ -63,7 +64,8 @@ pub const INTENSITY: ColourScale = ColourScale(&[
     [252, 169, 52],
     [251, 215, 36],
 ]);
-/// Low is violet, high is yellow: Viridis (Smith and van der Walt 2015), without its brightest end.
+/// Colours from violet (low) to yellow (high): Viridis (Smith and van der Walt 2015), without its brightest
+/// end.
 pub const HEIGHT: ColourScale = ColourScale(&[
     [68, 1, 84],
     [71, 42, 122],

@@ -79,7 +79,7 @@ impl Figure {
         self.panels.push((area, panel));
     }
 
-    /// Adds a panel of the whole width below all others.
+    /// Adds a panel that is as wide as the figure, below all others.
     pub fn panel_below(&mut self, height: f64, panel: Panel) {
         let (left, top) = (0.0, self.panels_height());
         self.panel(Area { left, top, width: self.width, height }, panel);
@@ -118,7 +118,7 @@ impl Figure {
         dots.flatten().collect()
     }
 
-    /// Width and height in pixels, and everything in them.
+    /// Width and height in pixels, and all shapes.
     fn shapes(&self) -> ((f64, f64), Vec<Shape>) {
         let mut shapes = Vec::new();
         let mut top = MARGIN / 2.0;

@@ -12,12 +12,12 @@ const BOTTOM: f64 = 46.0;
 /// Width of a colour bar with its numbers and its name.
 const BAR: f64 = 84.0;
 const BAR_WIDTH: f64 = 12.0;
-/// Approximate number of values beside a colour bar.
+/// Approximate number of values next to a colour bar.
 const BAR_TICKS: usize = 8;
 /// Space for a number of an axis, pixels.
 const TICK_ROOM: (f64, f64) = (64.0, 26.0);
 
-/// Two axes and the marks between them, the lowest layer first.
+/// Two axes and the marks between them, in layers from the lowest.
 #[derive(Clone, Debug)]
 pub struct Panel {
     title: String,
@@ -39,7 +39,7 @@ pub struct ColourBar {
 }
 
 impl ColourBar {
-    /// From `low` to `high` in equal steps, with round numbers.
+    /// A scale from `low` to `high` in equal steps, with round numbers.
     pub fn linear(name: &'static str, colours: ColourScale, low: f64, high: f64) -> Self {
         let place = |(value, number): (f64, String)| ((value - low) / (high - low), number);
         let ticks = linear_ticks(low, high, BAR_TICKS).into_iter().map(place).collect();
@@ -89,7 +89,7 @@ impl Panel {
         self.marks.push(Mark::Dots { points, size_px });
     }
 
-    /// A vertical line with text beside it; `row` separates the texts.
+    /// A vertical line with text next to it; `row` separates the texts.
     pub fn rule(&mut self, x: f64, text: impl Into<String>, row: usize, colour: Colour) {
         self.marks.push(Mark::Rule { x, text: text.into(), row, colour });
     }

@@ -23,7 +23,7 @@ pub(super) fn write((width, height): (f64, f64), shapes: &[Shape]) -> Vec<u8> {
     picture([pixmap.width(), pixmap.height()], &pixels)
 }
 
-/// A file of pixels: red, green, blue, row by row from the top left; `size` is its width and height.
+/// A PNG file from pixels: red, green, blue, row by row from the top left; `size` is width and height.
 pub fn picture(size: [u32; 2], pixels: &[[u8; 3]]) -> Vec<u8> {
     encode(size, pixels).expect("memory takes every file")
 }

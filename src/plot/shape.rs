@@ -14,7 +14,7 @@ pub(super) enum Shape {
     Line { points: Vec<(f64, f64)>, colour: Colour, width: f64, is_dashed: bool },
     /// A filled, transparent outline.
     Outline { points: Vec<(f64, f64)>, colour: Colour, opacity: f64 },
-    /// Rectangles of one size and colour, by their middles.
+    /// Rectangles of one size and colour; `middles` are their centres.
     Dots { middles: Vec<(f64, f64)>, size: (f64, f64), colour: Colour },
     /// A line of text, vertically centred.
     Text { at: (f64, f64), text: String, style: Style },
@@ -26,7 +26,7 @@ pub(super) struct Style {
     pub(super) anchor: Anchor,
     pub(super) colour: Colour,
     pub(super) is_bold: bool,
-    /// Read from below.
+    /// Whether the text is rotated, to be read from bottom to top.
     pub(super) is_upright: bool,
     /// White around the letters, for text that stands on lines.
     pub(super) has_halo: bool,

@@ -1,4 +1,4 @@
-//! The rays of a pulse: where they lie in the spot and what share of its energy each carries.
+//! Rays of a pulse: positions in the beam footprint, and shares of its energy.
 //!
 //! Offsets are in units of `t = tan(divergence / 2)` at 1 m. Goodin et al. 2018 (Electronics 7(9), 154),
 //! section 3.2.1, print a centre and eight points on a circle of `sqrt(2) t / 4`; the source of their
@@ -14,14 +14,14 @@ use crate::world::raycast::Stencil;
 /// The rays of a pulse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spot {
-    /// Their offsets in half-axes.
+    /// Offsets of the rays in half-axes.
     pub stencil: Stencil,
-    /// The share of the pulse's energy of each; they sum to 1.
+    /// Share of each ray in the pulse's energy; they sum to 1.
     pub weights: Vec<f32>,
 }
 
 impl Spot {
-    /// The spot that `beam` describes, with `rays` in place of its own number of them if that is less.
+    /// Footprint of `beam`, with at most `rays` rays.
     pub fn new(beam: &BeamSettings, rays: u8) -> Self {
         let rays = rays.min(beam.rays);
         if beam.shape == BeamShape::Ray || rays == 1 {
@@ -58,8 +58,8 @@ impl Spot {
         })
     }
 
-    /// Of offsets with energies, which need not sum to 1. The centre comes first: those who see one point of
-    /// the spot see that.
+    /// Footprint from offsets with energies, which need not sum to 1. The centre comes first, because users
+    /// of a single point take the first.
     fn of(mut rays: Vec<([f64; 2], f64)>) -> Self {
         rays.sort_by_key(|(offset, _)| *offset != [0.0, 0.0]);
         let sum: f64 = rays.iter().map(|(_, energy)| energy).sum();
@@ -79,7 +79,7 @@ fn ring(rays: u8, radius: f64, from_rad: f64) -> impl Iterator<Item = ([f64; 2],
     })
 }
 
-/// A centre, a cross and a diagonal cross of half its width, with the energy of a ray of each.
+/// A centre, a cross and a diagonal cross of half its width, with the energy of one ray of each.
 fn crosses(arm: f64, [centre, cross, diagonal]: [f64; 3]) -> Vec<([f64; 2], f64)> {
     let half = arm / 2.0;
     let on_axes = [[arm, 0.0], [-arm, 0.0], [0.0, arm], [0.0, -arm]];
@@ -99,8 +99,8 @@ fn grid([reach, centre, corner]: [f64; 3]) -> Vec<([f64; 2], f64)> {
     side.into_iter().flat_map(|x| side.map(|y| ([x, y], energy(x, y)))).collect()
 }
 
-/// The spot's half-axes at 1 m, across (horizontal) and along (vertical), metres: `tan(divergence / 2)`. A
-/// circular spot takes the horizontal divergence for both.
+/// Half-axes of the footprint at 1 m, across (horizontal) and along (vertical), metres: `tan(divergence /
+/// 2)`. A circular footprint uses the horizontal divergence for both.
 pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
     let half_axis = |divergence: f64| libm::tan(divergence / 2.0);
     let horizontal = half_axis(beam.divergence_horizontal_rad);
@@ -113,7 +113,8 @@ pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
     }
 }
 
-/// How far behind the exit window the rays would meet, metres: a beam leaves as wide as `exit_width_m`.
+/// Distance behind the exit window at which the rays would meet, metres: the beam leaves with the width
+/// `exit_width_m`.
 pub fn apex_behind_m(beam: &BeamSettings) -> f64 {
     let [across, _] = half_axes_m(beam);
     if across == 0.0 { 0.0 } else { beam.exit_width_m / (2.0 * across) }

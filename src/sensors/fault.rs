@@ -1,4 +1,4 @@
-//! Fault effects: what a fault of the rig did to a measurement, or to the packet made from it.
+//! Effects of the rig's faults on a measurement, or on the packet made from it.
 
 use crate::config::rig::faults::Timed;
 use crate::time::SimTime;
@@ -8,7 +8,7 @@ use crate::time::SimTime;
 pub struct FaultEffect {
     /// Index of the fault in the rig.
     pub fault: usize,
-    /// Counts the fault's windows of time from 0.
+    /// Number of the fault's window, from 0.
     pub window: u64,
     /// Kind and size of the effect.
     pub kind: EffectKind,
@@ -19,7 +19,7 @@ pub struct FaultEffect {
 pub enum EffectKind {
     /// A receiver tracked no satellite.
     NoSatellite,
-    /// No correction reached a receiver.
+    /// No correction reached the rover.
     NoCorrections,
     /// A receiver's position was off.
     Moved {
@@ -38,32 +38,32 @@ pub enum EffectKind {
         /// Number of returns.
         count: u64,
     },
-    /// Returns are weaker than, or different from, those without the fault.
+    /// Returns are weaker than without the fault, or otherwise different.
     ChangedReturns {
         /// Number of returns.
         count: u64,
     },
     /// The motor did not turn at its rate.
     Stalled {
-        /// Its speed at the first firing, rounded.
+        /// Speed at the first firing, rounded.
         rpm: u64,
     },
-    /// A wheel's counter stood still.
+    /// A wheel's counter did not change.
     EncoderStuck,
-    /// A wheel's counter counted the other way.
+    /// A wheel's counter counted in the wrong direction.
     EncoderReversed,
     /// The counters of two wheels were exchanged.
     EncodersSwapped,
     /// A wheel's counter had jumped.
     CounterJumped {
-        /// Number of counts, either way.
+        /// Number of counts, in either direction.
         counts: u64,
     },
     /// The motors' power was cut.
     EmergencyStopped,
     /// The main battery was nearly empty.
     LowBattery {
-        /// Its voltage, rounded.
+        /// Voltage of the battery, rounded.
         millivolts: u64,
     },
     /// An answer left later.
@@ -82,7 +82,7 @@ pub enum EffectKind {
     },
     /// A camera's frame was disturbed.
     PictureDisturbed,
-    /// The clock that stamped it follows a PTP master, and what that sends is disturbed.
+    /// The clock of the timestamps follows a PTP master whose messages are disturbed.
     PtpDisturbed,
     /// Frames before this one were lost within a camera.
     FramesDropped {
@@ -120,7 +120,7 @@ impl EffectKind {
     }
 }
 
-/// The effect `kind` of those of `faults` that are on between two instants.
+/// The effects of the kind `kind` of all `faults` that are active between two instants.
 pub fn effects<K>(
     faults: &[Timed<K>],
     from: SimTime,

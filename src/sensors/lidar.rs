@@ -37,13 +37,13 @@ const ERRORS: [[Quantity; 2]; MAX_ECHOES] = [
     [Quantity::FifthRange, Quantity::FifthIntensity],
 ];
 
-/// The physics of one spinning lidar. Shared by all threads that measure for it.
+/// Physics of one spinning lidar. All threads that measure for it share it.
 #[derive(Clone, Debug)]
 pub struct Lidar {
     lasers: Vec<LaserGeometry>,
     /// Sine and cosine of each laser's elevation.
     elevations: Vec<(f64, f64)>,
-    /// With all rays and with fewer, by [`Thinning`].
+    /// Footprints with all rays and with fewer, by [`Thinning`].
     spots: [Spot; 3],
     half_axes_m: [f64; 2],
     apex_behind_m: f64,
@@ -62,7 +62,7 @@ pub struct Scratch {
     /// Indices of the request's firings, sorted by laser: pulses of one laser are neighbours in the
     /// world, and casters are faster with neighbours.
     order: Vec<u32>,
-    /// For each laser, the place of its next firing in `order`.
+    /// For each laser, the index of its next firing in `order`.
     places: Vec<u32>,
     pulses: Vec<Pulse>,
     /// Firing time of each of `pulses`.
@@ -79,16 +79,16 @@ pub struct Scratch {
     watch: Watch,
     seen: u64,
     keeps_truth: bool,
-    /// Where the light of a pulse comes from, for the truth.
+    /// Origins of a pulse's light, for the ground truth.
     origins: Vec<Origin>,
 }
 
-/// The moving objects whose first return is to be reported, because they are a stimulus.
+/// Moving objects whose first return is reported, because they are a stimulus.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
     /// Instance index in hits of the first object.
     pub first_instance: u32,
-    /// One bit an object, the lowest for the first. The 65th and later objects cannot be watched.
+    /// One bit per object, from the lowest. The 65th and later objects cannot be watched.
     pub objects: u64,
 }
 
@@ -150,10 +150,10 @@ impl Received for Echoes {
     }
 }
 
-/// How many rays of a pulse are cast if there is no time for all.
+/// Number of rays per pulse, reduced if rendering is too slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Thinning {
-    /// All rays.
+    /// All rays return to the receiver.
     #[default]
     None,
     /// Five.
@@ -163,7 +163,7 @@ pub enum Thinning {
 }
 
 impl Thinning {
-    /// From all rays to one.
+    /// All levels, from all rays to a single one.
     pub const ALL: [Self; 3] = [Self::None, Self::Half, Self::Single];
 
     fn rays(self) -> u8 {
@@ -176,7 +176,7 @@ impl Thinning {
 }
 
 impl Lidar {
-    /// A lidar with `lasers`, to which [`FiringSlot::laser`] refers.
+    /// A lidar with `lasers`; [`FiringSlot::laser`] refers to them.
     pub fn new(
         mut lasers: Vec<LaserGeometry>,
         beam: &BeamSettings,
@@ -215,12 +215,12 @@ impl Lidar {
     /// Fires every pulse of `sweep` from the sensor's pose at that instant. Returns one report a
     /// firing, and the effects of faults.
     ///
-    /// The pose is evaluated at the first and the last firing and interpolated for the firings
-    /// between, which are some milliseconds apart at most (motion during the scan, Elmquist et al.
-    /// 2021). For a sensor on a joint that is the pose of the robot's body; the joint, which may turn far
-    /// in that time, is evaluated at each firing.
+    /// The pose is computed at the first and the last firing and interpolated between, over some milliseconds
+    /// at most (motion during the scan, Elmquist et al. 2021). For a sensor on a joint, this is the pose of
+    /// the robot's body; the joint, which may turn far in that time, is computed at each firing.
     ///
-    /// `receive` says which echoes the receiver detects in the light of a firing that comes back; errors are added here.
+    /// `receive` selects the echoes that the detector reports of a firing's light; errors are added
+    /// afterwards.
     pub(super) fn fire<T>(
         &self,
         start: SimTime,
@@ -405,7 +405,7 @@ impl Lidar {
         self.noise.request(sweep.number)
     }
 
-    /// All echoes of the light that comes back, without their errors.
+    /// All echoes of the received light, without errors.
     pub(super) fn echoes(&self, scatter: &[Backscatter], reception: &Reception<'_>) -> Echoes {
         self.receiver.echoes(scatter, reception)
     }
@@ -479,7 +479,7 @@ impl super::Sensor for Lidar {
 
 /// Poses of a sensor from one instant to another.
 enum Poses {
-    /// Its own.
+    /// Poses of the sensor itself.
     OfSensor([Transform<World, Sensor>; 2]),
     /// Poses of the body with the joint that carries it.
     OfBody([Transform<World, Body>; 2]),
@@ -494,7 +494,7 @@ impl Poses {
         }
     }
 
-    /// The poses from which a sweep's are interpolated, with their offsets after its start.
+    /// Poses between which a sweep interpolates, with their offsets from its start.
     fn listed(
         &self,
         start: SimTime,
@@ -517,7 +517,7 @@ impl Poses {
         }
     }
 
-    /// The sensor's pose at `at`, which is this share of the way from start to end.
+    /// Pose of the sensor at `at`, which is at this share between start and end.
     fn at(
         &self,
         share: f64,
@@ -532,7 +532,7 @@ impl Poses {
 }
 
 impl Scratch {
-    /// Sets how many rays each pulse gets from now on.
+    /// Sets the number of rays per pulse.
     pub fn set_thinning(&mut self, thinning: Thinning) {
         self.thinning = thinning;
         self.is_thinned = false;
@@ -580,8 +580,8 @@ impl Scratch {
     }
 }
 
-/// Calls `put` with the index of each of `keys` and its place among all when they are sorted; equal keys keep their
-/// order. Keys are below `count`; `places` is for the work.
+/// Calls `put` with the index of each of `keys` and its position in sorted order; equal keys keep their
+/// order. Keys are below `count`; `places` is scratch memory.
 fn sort(
     keys: impl Iterator<Item = usize> + Clone,
     count: usize,
@@ -600,7 +600,7 @@ fn sort(
     }
 }
 
-/// Sine and cosine of an angle with these and another.
+/// Sine and cosine of the sum of two angles: the first is given by its sine and cosine.
 fn sum((sin, cos): (f64, f64), other_rad: f64) -> (f64, f64) {
     if other_rad == 0.0 {
         return (sin, cos);

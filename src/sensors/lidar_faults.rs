@@ -12,21 +12,21 @@ use crate::time::SimTime;
 
 /// The receiver's report of one pulse.
 pub(super) trait Received {
-    /// Whether it has a return within `within_m` of `range_m`.
+    /// Whether the pulse has a return within `within_m` of `range_m`.
     fn has_return_near(&self, range_m: f32, within_m: f32) -> bool;
 
-    /// The echoes in their slots: of two the first and the second, of more from near to far.
+    /// The echoes of a pulse: the first and second of two, or more from near to far.
     fn slots(&self) -> impl Iterator<Item = Option<Return>>;
 
-    /// How many returns are missing in `other`, and how many differ.
+    /// Number of returns that are missing in `other`, and number of those that differ.
     fn difference(&self, other: &Self) -> (u64, u64);
 
-    /// The report with each echo as `measured` makes it, which is given the echo's draws. Two reports of one echo are
-    /// measured alike.
+    /// The report with each echo replaced by `measured`, which gets the echo's random samples. Two reports of
+    /// one echo are measured alike.
     fn with_errors(&self, measured: impl Fn(Return, [Quantity; 2]) -> Return) -> Self;
 }
 
-/// The faults that may be active during a sweep, with their effects so far.
+/// Faults that may be active during a sweep, with their effects so far.
 pub(super) struct SweepFaults<'a> {
     start: SimTime,
     sweep: &'a Sweep,
@@ -60,8 +60,8 @@ impl<'a> SweepFaults<'a> {
         Self { start, sweep, lasers, all: active.collect() }
     }
 
-    /// The report of the firing `index` under all faults. `receive` gives the report for a share of
-    /// the light, 0..=1, that passes the window out and back.
+    /// Report of the firing `index` under all faults. `receive` returns the report for a share of the light,
+    /// 0..=1, that passes the window out and back.
     pub fn receive<T: Default + Received>(&self, index: usize, receive: impl Fn(f32) -> T) -> T {
         let mut report = receive(1.0);
         if self.all.is_empty() {

@@ -1,4 +1,4 @@
-//! A lidar with inertial units in its housing.
+//! A lidar with an IMU in its housing.
 
 use glam::{DQuat, DVec3};
 
@@ -13,7 +13,7 @@ pub struct LidarWithImu<L> {
     pub lidar: L,
     /// The units.
     pub imu: ImuSensor,
-    /// Their place in the lidar's frame: forward, left, up, metres.
+    /// Position of the IMU in the lidar's frame: forward, left, up, metres.
     pub imu_m: DVec3,
 }
 

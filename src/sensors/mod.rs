@@ -1,9 +1,8 @@
 //! Physics: truth in, measurement out.
 //!
-//! A device asks with a [`MeasurementRequest`]; a [`Sensor`] answers with a [`Measurement`]. Both
-//! are plain values, so that any thread may measure while the device gets its answers in order.
-//! Models with a memory (a drifting bias, a filter) cannot be evaluated out of order: the device
-//! owns them and steps them.
+//! A device sends a [`MeasurementRequest`]; a [`Sensor`] answers with a [`Measurement`]. Both are plain
+//! values, so that any thread may measure while the device gets its answers in order. Models with state (a
+//! drifting bias, a filter) must be computed in order: the device owns and steps them.
 
 pub mod beam;
 pub mod camera;
@@ -51,7 +50,7 @@ pub trait Sensor: Send + Sync {
         scratch: &mut Scratch,
     ) -> Measurement;
 
-    /// What the sky at `at` is to the sensor; `None` for sensors that need no sky.
+    /// Reception of the sky at `at`; `None` for sensors that need no sky.
     fn sky_outlook(
         &self,
         _at: SimTime,
@@ -62,14 +61,14 @@ pub trait Sensor: Send + Sync {
     }
 }
 
-/// What a receiver that has been on for long could make of the sky at an instant.
+/// Reception at an instant of a GNSS receiver that has been on for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkyOutlook {
-    /// Whether the satellites that it receives give a fix.
+    /// Whether the received satellites give a fix.
     pub has_fix: bool,
-    /// Satellites that it receives and uses.
+    /// Number of satellites that are received and used.
     pub received: usize,
-    /// Satellites of its systems above its elevation mask, hidden or not.
+    /// Number of satellites above the elevation mask, hidden or not.
     pub above_mask: usize,
 }
 
@@ -84,7 +83,7 @@ pub struct Surroundings<'a> {
     pub origin: &'a GeoOrigin,
     /// The joint that carries the sensor; `None` for one on the robot's body.
     pub carrier: Option<Carrier<'a>>,
-    /// The sensor's mount on the robot's body, or on what the joint moves.
+    /// The sensor's mount on the robot's body, or on the moving part of a joint.
     pub body_from_sensor: Transform<Body, SensorFrame>,
     /// Weather; `None` if the air is clear.
     pub weather: Option<&'a Weather>,
@@ -104,8 +103,8 @@ impl Surroundings<'_> {
         }
     }
 
-    /// As [`Surroundings::mount_at`], and how the sensor moves on the robot's body; `None` if it does
-    /// not.
+    /// Like [`Surroundings::mount_at`], with the sensor's motion on the robot's body; `None` if it does not
+    /// move.
     pub fn mount_motion(&self, at: SimTime) -> Option<PointMotion<SensorFrame>> {
         self.carrier.map(|carrier| carrier.motion(at).of_point(self.body_from_sensor))
     }
@@ -120,12 +119,12 @@ pub struct FiringSlot {
     pub laser: u16,
 }
 
-/// A device's question to its sensor.
+/// A request of a device to its sensor.
 #[derive(Clone, Debug)]
 pub struct MeasurementRequest {
-    /// Counts the device's requests from 0.
+    /// Number of the request among the device's requests, from 0.
     pub index: u64,
-    /// The instant of the measurement; of a series or sweep, of its first sample or firing.
+    /// Instant of the measurement; for a series or a sweep, that of its first sample or firing.
     pub start: SimTime,
     /// Subject of the measurement from `start` on.
     pub subject: Subject,
@@ -144,7 +143,7 @@ impl MeasurementRequest {
         }
     }
 
-    /// The instants of its samples; none for a sweep.
+    /// Times of the samples; none for a sweep.
     pub fn instants(&self) -> impl Iterator<Item = SimTime> + use<> {
         let (count, period_ns) = self.subject.samples();
         let start_ns = self.start.0;
@@ -162,8 +161,7 @@ impl MeasurementRequest {
 }
 
 impl Subject {
-    /// How many samples it asks for, one for an instant and none for a sweep, and their interval in
-    /// nanoseconds.
+    /// Number of requested samples (one for an instant, none for a sweep), and their interval in nanoseconds.
     pub fn samples(&self) -> (u32, u64) {
         match *self {
             Self::Series { count, period_ns } => (count, period_ns),
@@ -172,7 +170,7 @@ impl Subject {
         }
     }
 
-    /// Whether rays by the hundred are cast for it. The lines of sight to some satellites do not count.
+    /// Whether the request casts hundreds of rays. The lines of sight to satellites do not count.
     pub fn casts_rays(&self) -> bool {
         match self {
             Self::Sweep(_) | Self::Tile(_) => true,
@@ -184,17 +182,17 @@ impl Subject {
 /// Subject of a measurement.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// Everything the sensor measures, once, at the request's start.
+    /// All measured quantities, once, at the request's start.
     Instant,
     /// The pulses of a lidar's packet or scan.
     Sweep(Sweep),
     /// Rows of a camera's frame.
     Tile(camera::Tile),
-    /// Everything the sensor measures, at regular intervals.
+    /// All measured quantities, at regular intervals.
     Series {
         /// Number of samples.
         count: u32,
-        /// Interval between samples.
+        /// Interval between samples, nanoseconds.
         period_ns: u64,
     },
 }
@@ -202,8 +200,8 @@ pub enum Subject {
 /// Some pulses of a spinning lidar: those of one packet, or of one scan.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Counts the device's packets or scans. Random draws depend on it: a second request with the
-    /// same number gets the same errors.
+    /// Number of the device's packet or scan. Random samples depend on it: a second request with the same
+    /// number gets the same errors.
     pub number: u64,
     /// The rotor's angle over time from the request's start.
     pub rotor: RotorMotion,
@@ -211,7 +209,7 @@ pub struct Sweep {
     pub selection: EchoSelection,
     /// Receiver settings of the device.
     pub receiver: ReceiverSetting,
-    /// The pulses, in the order in which the device wants the returns.
+    /// Pulses in the order in which the device needs the returns.
     pub firings: Arc<[FiringSlot]>,
 }
 
@@ -221,7 +219,7 @@ pub struct RotorMotion {
     first: RotorPiece,
     /// Further pieces in the order of time; usually none.
     others: Vec<RotorPiece>,
-    /// Where each firing points, of lidars that steer their beams without a rotor.
+    /// Direction of each firing, for lidars that steer their beams without a rotor.
     aims: Option<Arc<[DVec3]>>,
 }
 
@@ -250,24 +248,23 @@ impl RotorMotion {
         Self { first, others: Vec::new(), aims: None }
     }
 
-    /// No rotor: each firing of a sweep points along its own unit vector (forward, left, up). What lasers have of their
-    /// own comes on top.
+    /// No rotor: each firing of a sweep has its own direction, a unit vector (forward, left, up). The lasers'
+    /// own angles are added.
     pub fn steered(aims: Arc<[DVec3]>) -> Self {
         Self { aims: Some(aims), ..Self::even(0.0, 0.0) }
     }
 
-    /// Where each firing points, of lidars without a rotor.
+    /// Direction of each firing, for lidars without a rotor.
     pub fn aims(&self) -> Option<&Arc<[DVec3]>> {
         self.aims.as_ref()
     }
 
-    /// Adds `piece`, which replaces the motion from its start on. Pieces must be added in the order of
-    /// time.
+    /// Adds `piece`, which replaces the motion from its start. Pieces must be added in the order of time.
     pub fn push(&mut self, piece: RotorPiece) {
         self.others.push(piece);
     }
 
-    /// All pieces in the order of time.
+    /// All pieces in order of time.
     pub fn pieces(&self) -> impl Iterator<Item = &RotorPiece> {
         std::iter::once(&self.first).chain(&self.others)
     }
@@ -295,7 +292,7 @@ impl Sweep {
         self.rotor.azimuth_at(offset_ns)
     }
 
-    /// Azimuth (clockwise from forward) and elevation of a firing without a laser's own, radians.
+    /// Azimuth (clockwise from forward) and elevation of a firing without the laser's own angles, radians.
     pub fn aim(&self, firing: usize) -> (f64, f64) {
         let steered = self.rotor.aims.as_ref().and_then(|aims| aims.get(firing));
         match (steered, self.firings.get(firing)) {
@@ -311,10 +308,10 @@ impl Sweep {
 pub struct Return {
     /// Distance along the beam from the laser's exit point.
     pub range_m: f32,
-    /// Reflectance of the diffuse surface that, met by the whole pulse at normal incidence, sends back as
-    /// much: 1 is white, retro-reflectors are above.
+    /// Reflectance of a diffuse surface that would send back as much light if the whole pulse met it at
+    /// normal incidence: 1 is white, retro-reflectors exceed 1.
     pub intensity: f32,
-    /// Strength of the echo at the receiver; the unit is what a white surface at 1 m sends back.
+    /// Strength of the echo at the receiver, in units of the echo of a white surface at 1 m.
     pub signal: f32,
 }
 
@@ -324,7 +321,7 @@ pub struct Return {
 pub struct PulseReturns {
     /// The echo selected by the return mode; with dual return the strongest.
     pub first: Option<Return>,
-    /// The last echo, with dual return.
+    /// The second return, in dual return mode.
     pub second: Option<Return>,
 }
 
@@ -345,8 +342,8 @@ impl Echoes {
         &self.seen[..usize::from(self.count)]
     }
 
-    /// Adds an echo that is farther than the others. If there is no more room it replaces the fifth,
-    /// so that the last echo is always reported.
+    /// Adds an echo that is farther than the others. If there is no room, it replaces the fifth, so that the
+    /// last echo is always reported.
     #[inline]
     pub fn push(&mut self, echo: Return) {
         let place = usize::from(self.count).min(MAX_ECHOES - 1);
@@ -358,15 +355,15 @@ impl Echoes {
 /// The answer to a [`MeasurementRequest`].
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The question that this answers.
+    /// The request that this answers.
     pub request: MeasurementRequest,
     /// The measured values; their kind depends on the sensor.
     pub outcome: Outcome,
     /// Effects of faults on the measurement.
     pub fault_effects: Vec<FaultEffect>,
-    /// What the returns of a sweep really were, if that is asked for.
+    /// Ground truth of a sweep's returns, if requested.
     pub truth: Option<Arc<SweepTruth>>,
-    /// What the pixels of a tile really show, if that is asked for.
+    /// Ground truth of a tile's pixels, if requested.
     pub picture: Option<Arc<camera::truth::TileTruth>>,
 }
 
@@ -386,11 +383,11 @@ pub enum Outcome {
     Inertial(Vec<imu::InertialTruth>),
     /// Position of an antenna and its view of the sky.
     Sky(Box<gnss::SkyView>),
-    /// As [`Outcome::Returns`], for a receiver that distinguishes echoes.
+    /// Like [`Outcome::Returns`], for a receiver that distinguishes echoes.
     Echoes(Vec<Echoes>),
     /// One entry for each sample of a series.
     Wheels(Vec<WheelState>),
-    /// One entry for each sample of a series: the joint that the sensor sits on.
+    /// One entry for each sample of a series: state of the joint that carries the sensor.
     Joint(Vec<JointState>),
     /// The pixels of a [`camera::Tile`], row by row, as its converter counts.
     Pixels(Vec<u16>),

@@ -1,8 +1,8 @@
-//! Random numbers that are a hash of their purpose.
+//! Random numbers that are hashes of their purpose.
 //!
-//! Every draw is identified by seed, device, request, firing and quantity. It does not depend on
-//! the thread that makes it, on earlier draws, or on whether another error is switched on. The
-//! generator is SplitMix64, a hash of its counter.
+//! Every random number is identified by seed, device, request, firing and quantity. It depends neither on the
+//! thread, nor on earlier random numbers, nor on other errors. The generator is SplitMix64, a hash of its
+//! counter.
 
 use std::convert::Infallible;
 
@@ -64,7 +64,7 @@ pub enum Quantity {
     FifthIntensity,
     /// Noise of an echo's signal, which decides whether it is detected.
     Detection,
-    /// Error of all ranges of a scan.
+    /// Common error of all ranges of a scan.
     ScanRange,
     /// Bias of a laser's ranges.
     LaserRange,
@@ -72,7 +72,7 @@ pub enum Quantity {
     LaserAzimuth,
     /// Bias of a laser's elevation.
     LaserElevation,
-    /// When a PTP slave asks its master for the delay.
+    /// Time of a PTP slave's delay requests.
     PtpRequest,
     /// Effect of a fault on a PTP message.
     PtpFault,
@@ -82,23 +82,23 @@ pub enum Quantity {
     BiasInstability,
     /// Step of a bias random walk.
     BiasWalk,
-    /// Bias that is drawn once a run.
+    /// Turn-on bias, drawn once per run.
     TurnOnBias,
-    /// Scale factor error, drawn once a run.
+    /// Scale factor error, drawn once per run.
     ScaleFactor,
-    /// Axis misalignment, drawn once a run.
+    /// Axis misalignment, drawn once per run.
     Misalignment,
     /// Jitter of a sample's timestamp.
     ClockJitter,
-    /// Drops of rain in a pulse's way.
+    /// Raindrops in a pulse's path.
     RainDrops = 128,
-    /// Flakes of snow in a pulse's way.
+    /// Snowflakes in a pulse's path.
     SnowFlakes,
     /// The range error of a law of rain.
     RainRange,
-    /// Whether dust answers in a target's place.
+    /// Whether dust is returned instead of a target.
     DustReturn,
-    /// Place and velocity of a sphere of dust.
+    /// Position and velocity of a sphere of dust.
     DustSphere,
     /// Noise of a pseudorange.
     GnssCode = 192,
@@ -114,7 +114,7 @@ pub enum Quantity {
     Pixel = 224,
     /// Fixed offset and response of a pixel.
     PixelPattern,
-    /// When a pixel looks within its exposure, and where within its area.
+    /// Time of a pixel's ray within the exposure, and its position within the pixel.
     PixelTime,
     /// Whether a camera loses a frame.
     FrameLoss,
@@ -131,8 +131,8 @@ pub struct NoiseSource {
 }
 
 impl NoiseSource {
-    /// The source of the device `device_name` of a rig with `seed`. Draws are keyed by the name, so
-    /// that adding a device to a rig does not change the others.
+    /// Random source of the device `device_name` in a rig with `seed`. The name is the key, so that an added
+    /// device does not change the others.
     pub fn new(seed: u64, device_name: &str) -> Self {
         let key = device_name.bytes().fold(mix(seed, 0), |key, byte| mix(key, u64::from(byte)));
         Self { key }
@@ -160,7 +160,7 @@ impl RequestNoise {
         self.standard_normal_of(firing, quantity, 0)
     }
 
-    /// As [`RequestNoise::standard_normal`], for a quantity of which the firing has several.
+    /// Like [`RequestNoise::standard_normal`], for a quantity with several values per firing.
     #[inline]
     pub fn standard_normal_of(&self, firing: usize, quantity: Quantity, place: u32) -> f64 {
         let counter = (firing as u64) << 8 | quantity as u64 | u64::from(place) << 48;

@@ -3,13 +3,13 @@
 use super::lidar::Scratch;
 use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
 
-/// Tells how far the wheels have turned. What a counter makes of it is the device's affair.
+/// Measures the rotation of the wheels; the device counts it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WheelSensor;
 
 impl Sensor for WheelSensor {
-    /// A series gives one state a sample, an instant one; a robot that is not driven has wheels that
-    /// stand.
+    /// A series gives one state per sample, an instant one state. Wheels of a robot that is not driven are at
+    /// rest.
     fn measure(
         &self,
         request: MeasurementRequest,

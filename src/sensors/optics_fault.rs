@@ -8,7 +8,7 @@ use crate::time::SimTime;
 /// A fault of a lidar's optics.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LidarFault {
-    /// These lasers, indexed from 0, have no returns.
+    /// Lasers without returns, indexed from 0.
     DeadLasers(Vec<u16>),
     /// A part of the window absorbs light.
     DirtyWindow {
@@ -22,21 +22,20 @@ pub enum LidarFault {
 /// A sector around a lidar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sector {
-    /// Its beginning: clockwise seen from above, 0 is forward.
+    /// Start of the sector: clockwise seen from above, 0 is forward.
     pub from_rad: f64,
-    /// Its width, clockwise, up to a whole rotation.
+    /// Width of the sector, clockwise, up to a whole rotation.
     pub width_rad: f64,
 }
 
 impl Sector {
-    /// Whether it contains a direction, clockwise from forward.
+    /// Whether the sector contains a direction, clockwise from forward.
     pub fn contains(&self, azimuth_rad: f64) -> bool {
         (azimuth_rad - self.from_rad).rem_euclid(TAU) <= self.width_rad
     }
 }
 
-/// The least share of light that passes the window in one direction at `at`, 0..=1; `None` while it
-/// is clean.
+/// Smallest share of light that passes the window in one direction at `at`, 0..=1; `None` while it is clean.
 pub fn dirt_at(faults: &[Timed<LidarFault>], at: SimTime) -> Option<f64> {
     let transmissions = faults.iter().filter(|fault| fault.is_on(at)).filter_map(|fault| {
         let LidarFault::DirtyWindow { transmission, .. } = fault.kind else { return None };

@@ -31,7 +31,7 @@ pub struct Beam {
 }
 
 impl LaserGeometry {
-    /// The beam with sine and cosine of its azimuth (clockwise from forward) and of its elevation.
+    /// The beam, with sine and cosine of its azimuth (clockwise from forward) and of its elevation.
     pub fn beam(
         &self,
         (sin_azimuth, cos_azimuth): (f64, f64),

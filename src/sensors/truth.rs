@@ -1,8 +1,7 @@
-//! What the returns of a sweep really were: for each firing where the beam went, and for each return
-//! which surface it came from.
+//! Ground truth of a sweep's returns: the direction of each firing, and the surface of each return.
 //!
-//! Nothing of it is computed unless [`super::lidar::Scratch::keep_truth`] asks for it, and nothing that a
-//! device sends depends on it. `docs/TRUTH.md` says what each value means.
+//! The ground truth is computed only if [`super::lidar::Scratch::keep_truth`] is set, and no output of a
+//! device depends on it. `docs/TRUTH.md` describes each value.
 
 use crate::frames::{Sensor, Transform, World};
 use crate::sensors::receiver::Backscatter;
@@ -13,19 +12,19 @@ use crate::time::SimTime;
 pub struct SweepTruth {
     /// The instant from which offsets count.
     pub start: SimTime,
-    /// The sensor's pose at some offsets, nanoseconds, in their order; between two of them it is
-    /// interpolated. Of a sensor on a joint at each firing, of any other at the first and the last.
+    /// Poses of the sensor at increasing offsets, nanoseconds; between two of them they are interpolated. A
+    /// sensor on a joint has one for each firing, any other one for the first and the last.
     pub poses: Vec<(u32, Transform<World, Sensor>)>,
-    /// In the order of the request.
+    /// Firings in the order of the request.
     pub firings: Vec<FiringTruth>,
-    /// In the order of the firings, at least one for each.
+    /// Returns in the order of the firings, at least one for each.
     pub returns: Vec<ReturnTruth>,
 }
 
-/// Where a pulse went.
+/// Path of a pulse.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FiringTruth {
-    /// After the sweep's start.
+    /// Time after the sweep's start, nanoseconds.
     pub offset_ns: u32,
     /// Azimuth of the beam in the sensor's frame with its error, clockwise from straight ahead,
     /// 0..2 pi.
@@ -41,10 +40,10 @@ pub struct FiringTruth {
 pub struct ReturnTruth {
     /// Index of the firing.
     pub firing: u32,
-    /// Range as the receiver reports it, metres; not a number if it reports nothing.
+    /// Range as the receiver reports it, metres; NaN if it is not reported.
     pub reported_m: f32,
-    /// Distance of the surface along the beam, metres: the mean over the pulse's rays on it by the light
-    /// that they bring. Of what is in the air, where its echo is. Not a number if nothing was met.
+    /// Distance of the surface along the beam, metres: mean over the pulse's rays on it, weighted by their
+    /// light. For weather, the position of its echo. NaN if nothing was hit.
     pub true_m: f32,
     /// The instance that was hit, as [`crate::world::raycast::Hit::instance`]; [`NONE`] for the air.
     pub instance: u32,
@@ -54,10 +53,10 @@ pub struct ReturnTruth {
     pub cos_incidence: f32,
     /// Share of the echo's light that is the surface's, 0..=1.
     pub share: f32,
-    /// How it relates to the nearest surface.
+    /// Relation to the nearest surface.
     pub why: Why,
-    /// Which of the reported echoes it is, a bit each: of two the first and the second, of more from near
-    /// to far. 0 if nothing is reported.
+    /// Which reported echoes contain the return, one bit each: of two the first and the second, of more from
+    /// near to far. 0 if it is not reported.
     pub slots: u8,
     /// Whether the light came by a mirror image.
     pub is_mirrored: bool,
@@ -66,7 +65,7 @@ pub struct ReturnTruth {
 /// No instance, no material.
 pub const NONE: u32 = u32::MAX;
 
-/// Why a return is not that of the nearest surface, or why there is none. The numbers are part of the
+/// Reason why a return is not that of the nearest surface, or why there is none. The numbers are part of the
 /// file format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
@@ -74,23 +73,24 @@ pub enum Why {
     /// The return is of the nearest surface.
     #[default]
     Nearest = 0,
-    /// The nearest surface's light is in the same echo, but another surface sends more of it.
+    /// The nearest surface's light is in the same echo, but another surface returned more of it.
     Merged = 1,
-    /// The nearest surface has an echo of its own, and this is another one.
+    /// The nearest surface has its own echo, and this is another one.
     OtherEcho = 2,
-    /// The nearest surface's light is too weak, or it is nearer or farther than the receiver reports.
+    /// The nearest surface's light is too weak, or the surface is nearer or farther than the receiver
+    /// reports.
     Threshold = 3,
-    /// The nearest surface's light is strong enough, and the receiver's noise hid it.
+    /// The nearest surface's light is strong enough, but the receiver's noise hid it.
     Noise = 4,
-    /// It is an echo of what is in the air; or the weather took the light of what would have been seen.
+    /// The return comes from weather, or weather absorbed the light of a visible surface.
     Weather = 5,
     /// A fault of the optics took the light.
     Fault = 6,
-    /// The pulse met nothing.
+    /// The pulse hit nothing.
     Nothing = 7,
 }
 
-/// A place from which light of a pulse comes back, as the world has it.
+/// A point from which light of a pulse returns, in the world.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub range_m: f32,
@@ -101,13 +101,13 @@ pub(super) struct Origin {
     pub is_mirrored: bool,
 }
 
-/// A pulse's light with where it comes from: the first `surfaces` entries of `scatter` are that of
-/// `origins`, the others come from the air.
+/// Light of a pulse with its origins: the first `surfaces` entries of `scatter` belong to `origins`, the
+/// others come from the air.
 pub(super) struct Sources<'a> {
     pub origins: &'a [Origin],
     pub scatter: &'a [Backscatter],
     pub surfaces: usize,
-    /// Light from places so far apart does not overlap, metres.
+    /// Distance at which light from two places no longer overlaps, metres.
     pub width_m: f32,
 }
 
@@ -120,11 +120,11 @@ pub(super) struct Part {
     cos: f32,
 }
 
-/// Nearer places count as if they were here, as in the receiver.
+/// Places nearer than this count as if they were at this distance, as in the receiver.
 const NEAREST_M: f32 = 0.1;
 
 impl Sources<'_> {
-    /// The nearest surface of which light comes back.
+    /// The nearest surface with returned light.
     pub fn nearest(&self) -> Option<&Origin> {
         let lit = self.origins.iter().filter(|origin| origin.reflectance > 0.0);
         lit.min_by(|one, other| one.range_m.total_cmp(&other.range_m))
@@ -145,7 +145,7 @@ impl Sources<'_> {
         [dimmed, clear]
     }
 
-    /// What an echo at `range_m`, without its errors, is of; `parts` is for the work.
+    /// Origin of an echo at `range_m` without its errors; `parts` is scratch memory.
     pub fn of_echo(&self, range_m: f32, parts: &mut Vec<Part>) -> ReturnTruth {
         parts.clear();
         let mut closest: Option<(f32, usize)> = None;
@@ -215,7 +215,7 @@ impl Sources<'_> {
 }
 
 impl ReturnTruth {
-    /// The truth of a pulse that met nothing.
+    /// Ground truth of a pulse that hit nothing.
     pub const MISSING: Self = Self {
         firing: 0,
         reported_m: f32::NAN,
@@ -229,7 +229,7 @@ impl ReturnTruth {
         is_mirrored: false,
     };
 
-    /// Whether something in the air sent it.
+    /// Whether the return comes from the air.
     pub fn is_air(&self) -> bool {
         self.instance == NONE && !self.true_m.is_nan()
     }

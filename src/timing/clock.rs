@@ -32,7 +32,7 @@ impl MonotonicClock {
         SimTime(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
-    /// The present instant, nanoseconds since the first; negative until that has come.
+    /// The present instant, nanoseconds since the first instant; negative before it.
     pub fn since_start_ns(&self) -> i64 {
         monotonic_ns() as i64 - self.origin_ns as i64
     }
@@ -120,7 +120,7 @@ pub fn realtime_offset() -> ClockOffset {
     offset_of(ReadableClock::Realtime)
 }
 
-/// International atomic time (`CLOCK_TAI`, the clock of launch times) against the monotonic one.
+/// Offset of international atomic time (`CLOCK_TAI`, the clock of launch times) from the monotonic clock.
 pub fn tai_offset() -> ClockOffset {
     offset_of(ReadableClock::Tai)
 }
@@ -144,7 +144,7 @@ pub struct Comparison {
     pub uncertainty_ns: u64,
 }
 
-/// A clock that has a descriptor, as a network card's, beside the monotonic one.
+/// Compares a clock that has a descriptor, such as that of a network card, with the monotonic clock.
 ///
 /// # Errors
 /// The clock cannot be read.
@@ -153,8 +153,8 @@ pub fn compare_with(clock: &impl AsFd) -> io::Result<Comparison> {
     Ok(compare(|| read().map(nanos))?)
 }
 
-/// A clock that `read` reads, nanoseconds, beside the monotonic one: the best of a few comparisons,
-/// as an interruption between two readings spoils one.
+/// Compares the clock that `read` reads, in nanoseconds, with the monotonic clock. The result is the best of
+/// a few comparisons, because an interruption between two readings spoils one.
 fn compare<E>(read: impl Fn() -> Result<u64, E>) -> Result<Comparison, E> {
     let once = || -> Result<Comparison, E> {
         let before = monotonic_ns();

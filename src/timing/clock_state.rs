@@ -24,7 +24,7 @@ pub struct ClockState {
     pub estimated_error_us: Option<f64>,
     /// Frequency correction, parts per million.
     pub frequency_ppm: Option<f64>,
-    /// TAI minus UTC as set in the kernel, seconds; 0 if it was not set.
+    /// TAI minus UTC in the kernel, seconds; 0 if nobody has set it.
     pub tai_minus_utc_s: Option<i32>,
     /// Uncertainty of a comparison of the real-time clock with the monotonic one, microseconds.
     pub comparison_us: f64,

@@ -29,7 +29,7 @@ pub struct ErrorRecord {
 pub struct Worst {
     /// Number of the device's packets before this one, including dropped ones.
     pub packet: u64,
-    /// Time when it should have been, nanoseconds since the first instant.
+    /// Time when the event was due, nanoseconds since the first instant.
     pub due_ns: u64,
     /// Error, nanoseconds; positive is late.
     pub error_ns: i64,
@@ -38,15 +38,15 @@ pub struct Worst {
 /// Statistics of a record. Percentiles are of the absolute error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorFigures {
-    /// Instants.
+    /// Number of recorded events.
     pub count: u64,
     /// Mean, microseconds; early errors count negative.
     pub mean_us: f64,
     /// Half are no larger, microseconds.
     pub p50_us: f64,
-    /// 90 %.
+    /// 90 % of the values are no larger, microseconds.
     pub p90_us: f64,
-    /// 99 %.
+    /// 99 % of the values are no larger, microseconds.
     pub p99_us: f64,
     /// 99.9 %.
     pub p99_9_us: f64,
@@ -56,7 +56,7 @@ pub struct ErrorFigures {
     pub max_us: f64,
     /// Number of early instants.
     pub early: u64,
-    /// Earliest of them, microseconds before its time.
+    /// The earliest event, microseconds before its time.
     pub earliest_us: f64,
     /// Growth of the least error, microseconds in a second; see [`Timeline::drift`].
     pub drift_us_per_s: f64,
@@ -102,7 +102,7 @@ impl ErrorRecord {
         }
     }
 
-    /// Instants recorded.
+    /// Number of recorded events.
     pub fn count(&self) -> u64 {
         self.sizes_ns.len()
     }

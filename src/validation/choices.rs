@@ -1,6 +1,7 @@
 //! Options with a few values.
 
-/// An enum whose values have a word each, by which users choose it. The sentence in front of a value is its help, too.
+/// An enum whose values each have a word, by which users choose them. The sentence before a value is also its
+/// help.
 macro_rules! choices {
     ($(#[$meta:meta])* $type:ident { $($(#[doc = $help:literal])* $value:ident = $word:literal,)+ }) => {
         $(#[$meta])*
@@ -11,11 +12,11 @@ macro_rules! choices {
         }
 
         impl $type {
-            /// Every value with its word, and what it is if the word does not say it.
+            /// Every value with its word, and a description if the word is not sufficient.
             pub const CHOICES: &'static [(Self, &'static str, &'static str)] =
                 &[$((Self::$value, $word, concat!($($help),*).trim_ascii()),)+];
 
-            /// Its word.
+            /// Word of the value.
             pub fn word(self) -> &'static str {
                 match self {
                     $(Self::$value => $word,)+

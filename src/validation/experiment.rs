@@ -1,11 +1,11 @@
-//! What an experiment implements.
+//! Interface of an experiment.
 
 use super::{Findings, Scope};
 use crate::config::toml::diagnostic::Diagnostics;
 
 /// An experiment: a type whose fields are its options.
 pub trait Run {
-    /// Its name on the command line.
+    /// Name of the experiment on the command line.
     const NAME: &'static str;
     /// The comparison, in one line.
     const ABOUT: &'static str;
@@ -20,7 +20,7 @@ pub trait Run {
 /// Why an experiment has no findings.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// Its options ask for something that cannot be done; the text is ready to print.
+    /// The options are impossible; the text is ready to print.
     #[error("{0}")]
     Input(String),
     /// The rig or the profile that its options name is wrong.
@@ -31,7 +31,7 @@ pub enum ExperimentError {
     Write {
         /// The file.
         path: String,
-        /// Why not.
+        /// Why the file cannot be read or written.
         #[source]
         why: std::io::Error,
     },

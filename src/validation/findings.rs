@@ -1,4 +1,4 @@
-//! What an experiment found, and what follows from it.
+//! Results of an experiment, and the verdict.
 
 use serde_json::{Map, Value, json};
 
@@ -8,19 +8,18 @@ use crate::plot::Figure;
 pub struct Findings {
     /// Tables for people.
     pub text: String,
-    /// The same for machines, a JSON object.
+    /// The results as a JSON object.
     pub report: Value,
-    /// The same as figures, the most telling first.
+    /// The results as figures, the most important first.
     pub plots: Vec<Plot>,
-    /// Numbers beside those that they should be. The verdict follows from them.
+    /// Numbers with their expected values. The verdict follows from them.
     pub comparisons: Vec<Comparison>,
 }
 
 /// A figure with its name.
 #[derive(Clone, Debug)]
 pub struct Plot {
-    /// What distinguishes its file's name from those of the experiment's other figures; empty of the
-    /// first.
+    /// Suffix of its file name, which distinguishes the experiment's figures; empty for the first.
     pub stem: &'static str,
     /// The figure that is drawn.
     pub figure: Figure,
@@ -32,24 +31,24 @@ impl Plot {
         Self { stem: "", figure }
     }
 
-    /// A further one.
+    /// A further figure of the experiment.
     pub fn further(stem: &'static str, figure: Figure) -> Self {
         Self { stem, figure }
     }
 }
 
-/// One number, or one group of numbers, beside what it should be.
+/// One number, or one group of numbers, with the expected value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Subject of the comparison, without a full stop.
     pub what: String,
-    /// What the paper, the data sheet or the equation says, with its unit; empty if nothing is printed.
+    /// Value from the paper, the data sheet or the equation, with its unit; empty if none is printed.
     pub paper: String,
     /// Menura's result, with its unit.
     pub ours: String,
-    /// How far apart both may be, with the reason.
+    /// Tolerance, with its reason.
     pub tolerance: String,
-    /// Whether they are that near; `None` for what is reported and not judged.
+    /// Whether the difference is within the tolerance; `None` for values that are only reported.
     pub holds: Option<bool>,
 }
 
@@ -72,7 +71,7 @@ impl Comparison {
         }
     }
 
-    /// A comparison that is only reported; `why` it is not judged.
+    /// A comparison that is reported but not judged; `why` is the reason.
     pub fn reported(
         what: impl Into<String>,
         paper: impl Into<String>,
@@ -97,7 +96,7 @@ impl Comparison {
         }
     }
 
-    /// On one line.
+    /// The comparison on one line.
     pub fn line(&self) -> String {
         let mut line = format!("{:13}  {}: {}", self.word(), self.what, self.ours);
         if !self.paper.is_empty() {
@@ -118,9 +117,9 @@ impl Comparison {
 /// Verdict of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// How many comparisons are judged.
+    /// Number of comparisons with a tolerance.
     pub judged: usize,
-    /// Whether all that is judged is as it should be.
+    /// Whether all of these hold.
     pub holds: bool,
     /// One line with the verdict.
     pub line: String,
@@ -152,7 +151,7 @@ impl Findings {
         Verdict::of(&self.comparisons)
     }
 
-    /// Everything for machines: the report with `comparisons`, `holds` and `verdict`.
+    /// The findings for machines: the report with `comparisons`, `holds` and `verdict`.
     pub fn json(&self) -> Value {
         let mut all = match &self.report {
             Value::Object(report) => report.clone(),
@@ -166,7 +165,7 @@ impl Findings {
         Value::Object(all)
     }
 
-    /// Everything for people: the tables, and each comparison on a line.
+    /// The findings for people: the tables, and each comparison on a line.
     pub fn tables(&self) -> String {
         let mut text = self.text.trim_end().to_owned();
         text += "\n\n";

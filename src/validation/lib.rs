@@ -1,7 +1,7 @@
-//! Experiments that compare what is simulated with what it should be.
+//! Experiments that compare the simulation with expected results.
 //!
-//! Public are the experiments, types that implement [`validation::Run`], and what they take and return:
-//! [`validation::Scope`], [`validation::Findings`], [`validation::ExperimentError`].
+//! The public items are the experiments, types that implement [`validation::Run`], and their arguments and
+//! results: [`validation::Scope`], [`validation::Findings`], [`validation::ExperimentError`].
 
 extern crate menura_wire as wire;
 

@@ -1,7 +1,7 @@
-//! Experiments: each compares what Menura simulates with what it should be, and judges it.
+//! Experiments: each compares Menura's simulation with expected results and gives a verdict.
 //!
-//! An experiment is one folder with a type that implements [`Run`]; the command line lists all in `cli/experiments.rs`.
-//! What it measures it reads from the bytes that devices send ([`recording`]), as a driver would.
+//! An experiment is one folder with a type that implements [`Run`]; `cli/experiments.rs` lists all for the
+//! command line. Its data come from the bytes that devices send ([`recording`]), as for a driver.
 
 #[macro_use]
 mod choices;

@@ -1,4 +1,4 @@
-//! Recordings of rigs that experiments bring along: rendered, and decoded again from their bytes.
+//! Recordings of an experiment's rigs: rendered, and decoded from their bytes.
 //!
 //! ```text
 //! let rig = recording::rig("rods.toml", RIG, &[("seed", "3".into())])?;
@@ -6,8 +6,8 @@
 //! recording::decode(&rig, &world, duration, &mut |sweep| ...)?;
 //! ```
 //!
-//! What an experiment gets is what a driver would read from the same bytes. Which family a device is
-//! of makes no difference.
+//! An experiment gets the data that a driver would read from the same bytes. The device's family makes no
+//! difference.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -27,7 +27,7 @@ use crate::engine::hosts::NoHosts;
 use crate::engine::record::{Stretch, render};
 use crate::time::SimTime;
 
-/// Ports by which a decoder is asked what a datagram is. Where they go is the rig's affair.
+/// Ports for the decoder of a datagram; the rig determines the real ones.
 const NO_PORTS: [u16; 2] = [0, 0];
 
 /// A block of a datagram, or a scan of a byte stream.
@@ -37,43 +37,43 @@ pub(super) struct Sweep {
     pub device: DeviceId,
     /// Time when the datagram, or the scan's first byte, leaves.
     pub leaves: SimTime,
-    /// On the wire, degrees, clockwise as all spinning lidars count; `None` of a scan.
+    /// Azimuth on the wire, degrees, clockwise as all spinning lidars count; `None` for a scan.
     pub azimuth_deg: Option<f64>,
     /// Points, in the order of the wire.
     pub points: Vec<Point>,
 }
 
-/// A return, as a driver with the device's calibration has it.
+/// A return as a driver with the device's calibration computes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
-    /// Forward, left, up of the sensor, metres.
+    /// Position in the sensor's axes (forward, left, up), metres.
     pub position_m: DVec3,
-    /// The laser that fired, from 0; 0 of scanners that have one.
+    /// The laser that fired, from 0; always 0 for a scanner with one laser.
     pub laser: usize,
 }
 
 impl Point {
-    /// From the sensor's origin, metres.
+    /// Distance from the sensor's origin, metres.
     pub fn range_m(&self) -> f64 {
         self.position_m.length()
     }
 
-    /// Counterclockwise from straight ahead, degrees.
+    /// Direction counterclockwise from straight ahead, degrees.
     pub fn direction_deg(&self) -> f64 {
         libm::atan2(self.position_m.y, self.position_m.x).to_degrees()
     }
 }
 
-/// Reads a rig that an experiment brings along as `text`, with keys that replace its own, as
-/// `--set` does. `name` stands in messages.
+/// Reads an experiment's rig from `text`, with keys that replace its own, like `--set`. Messages call it
+/// `name`.
 pub(super) fn rig(name: &str, text: &str, sets: &[(&str, String)]) -> Result<Rig, ExperimentError> {
     let set = |(key, value): &(&str, String)| Override { key: (*key).into(), value: value.clone() };
     let sets: Vec<Override> = sets.iter().map(set).collect();
     Ok(Rig::parse(name, text, Path::new(""), &sets, catalogue())?)
 }
 
-/// The rig `text` with other devices: each is the one called `original` under another name, in which
-/// texts are replaced.
+/// The rig `text` with copies of a device: each is the one called `original` under another name, with texts
+/// replaced.
 pub(super) fn with_copies(
     text: &str,
     original: &str,
@@ -103,8 +103,8 @@ pub(super) fn world(rig: &Rig) -> Result<LiveWorld, ExperimentError> {
     LiveWorld::load(rig).map_err(|error| ExperimentError::Input(error.to_string()))
 }
 
-/// Renders `duration` of a rig and hands `see` what its devices' bytes say: of each device in the
-/// order of leaving; byte streams (scans) come after all datagrams.
+/// Renders `duration` of a rig and passes the decoded output to `see`: for each device in the order of
+/// departure; byte streams (scans) come after all datagrams.
 pub(super) fn decode(
     rig: &Rig,
     world: &LiveWorld,
@@ -125,7 +125,7 @@ pub(super) fn decode(
     Ok(())
 }
 
-/// Reads what one device sends.
+/// Decoder of one device's output.
 struct Reader {
     device: DeviceId,
     datagrams: Option<Box<dyn DatagramDecoder>>,
@@ -133,7 +133,7 @@ struct Reader {
     points: Option<PointSource>,
     stream: Option<Box<dyn StreamDecoder>>,
     bytes: Vec<u8>,
-    /// Where each write begins in the stream, and when it left.
+    /// Offset and time of each write in the stream.
     writes: Vec<(u64, SimTime)>,
 }
 

@@ -1,4 +1,4 @@
-//! How much of an experiment is done, and how people see that it goes on.
+//! Extent of an experiment, and display of its progress.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Time after which a progress bar appears.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How much of an experiment is done.
+/// Extent of an experiment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scope {
-    /// A few seconds of it, as tests have it; otherwise all.
+    /// A few seconds of it, as in tests; otherwise all.
     pub short: bool,
 }
 
@@ -20,7 +20,7 @@ impl Scope {
         if self.short { short } else { full }
     }
 
-    /// Shows how far `what` has come, of `total` steps.
+    /// Shows the progress of `what`, in `total` steps.
     pub(super) fn progress(&self, what: &str, total: u64) -> Progress {
         let style =
             ProgressStyle::with_template("{prefix} {bar:40} {percent:>3}% {msg}, {eta} left")
@@ -32,8 +32,7 @@ impl Scope {
     }
 }
 
-/// A progress bar that nobody sees before it is worth it, nor off a terminal. It goes when it is
-/// dropped.
+/// A progress bar that appears only after a while and only on a terminal. It disappears when dropped.
 pub(super) struct Progress {
     bar: ProgressBar,
 }

@@ -1,4 +1,4 @@
-//! Statistics of samples, and how far they are from a law.
+//! Statistics of samples, and their distance from a law.
 
 /// The mean.
 pub(super) fn mean(values: &[f64]) -> f64 {
@@ -10,13 +10,13 @@ pub(super) fn std(values: &[f64]) -> f64 {
     central_moment(values, 2).sqrt()
 }
 
-/// Standard deviation as a sample tells that of all it was taken from; 0 of one value.
+/// Standard deviation of the population, estimated from a sample; 0 for one value.
 pub(super) fn sample_std(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     std(values) * (count / (count - 1.0).max(1.0)).sqrt()
 }
 
-/// Third standardised moment: 0 for what is symmetric.
+/// Third standardised moment: 0 for symmetric values.
 pub(super) fn skewness(values: &[f64]) -> f64 {
     central_moment(values, 3) / libm::pow(std(values), 3.0)
 }
@@ -35,9 +35,8 @@ fn central_moment(values: &[f64], order: i32) -> f64 {
 /// Kolmogorov's distance between samples and a law: the largest difference of their distribution
 /// functions.
 ///
-/// Samples are known in steps of `step` (0 for exact ones), rounded to the nearest; then both are
-/// compared where one step ends and the next begins, which rounding does not move. No samples are as far
-/// from a law as can be.
+/// Samples are rounded to steps of `step` (0 for exact ones). Both distributions are compared at the borders
+/// of the steps, which rounding does not move. Without samples the distance is the largest possible.
 pub(super) fn kolmogorov(samples: &[f64], step: f64, law: impl Fn(f64) -> f64) -> f64 {
     if samples.is_empty() {
         return 1.0;
@@ -58,8 +57,8 @@ pub(super) fn kolmogorov(samples: &[f64], step: f64, law: impl Fn(f64) -> f64) -
     largest
 }
 
-/// Samples that were rounded to steps on a scale that is not known, spread evenly over their steps in
-/// an order that has nothing to do with theirs.
+/// Samples that were rounded to steps of an unknown scale, spread evenly over their steps in an order that is
+/// independent of theirs.
 pub(super) fn unrounded(samples: &[f64], step: f64) -> Vec<f64> {
     // Multiples of the golden ratio fill an interval evenly.
     let share = |place: usize| (place as f64 * 0.618_033_988_749_895) % 1.0;
@@ -67,7 +66,7 @@ pub(super) fn unrounded(samples: &[f64], step: f64) -> Vec<f64> {
     spread.map(|(place, sample)| sample + (share(place) - 0.5) * step).collect()
 }
 
-/// Below so much of [`kolmogorov`] are 99 of 100 sets of so many independent samples of the law itself
+/// Limit of [`kolmogorov`] that 99 of 100 sets of this number of independent samples of the law itself keep
 /// (Smirnov's limit for many samples).
 pub(super) fn kolmogorov_limit(samples: usize) -> f64 {
     1.628 / (samples.max(1) as f64).sqrt()
@@ -127,7 +126,7 @@ pub(super) fn gamma_shape(samples: &[f64]) -> f64 {
     (3.0 - s + ((s - 3.0) * (s - 3.0) + 24.0 * s).sqrt()) / (12.0 * s)
 }
 
-/// How many samples are in each of equal bins from `from` on; those outside are left out.
+/// Number of samples in each of equal bins from `from` on; samples outside are ignored.
 pub(super) fn histogram(samples: &[f64], from: f64, width: f64, bins: usize) -> Vec<u64> {
     let mut counts = vec![0; bins];
     for sample in samples {
@@ -143,7 +142,7 @@ pub(super) fn histogram(samples: &[f64], from: f64, width: f64, bins: usize) -> 
 mod tests {
     use super::*;
 
-    /// Values whose distribution function is that of `quantile`'s inverse, as evenly as can be.
+    /// Values whose distribution function is the inverse of `quantile`, as evenly as possible.
     fn evenly(count: usize, quantile: impl Fn(f64) -> f64) -> Vec<f64> {
         (0..count).map(|n| quantile((n as f64 + 0.5) / count as f64)).collect()
     }

@@ -29,7 +29,7 @@ pub enum Content {
     Place {
         /// Earth-centred, Earth-fixed.
         ecef_m: DVec3,
-        /// 0 in a message 1005.
+        /// Height of the antenna; 0 in a message 1005.
         height_m: f64,
     },
     /// Observations of one system at an instant.
@@ -38,9 +38,9 @@ pub enum Content {
     GlonassBiases,
     /// 4072.0 and 4072.1, whose base may move.
     MovingBase,
-    /// Something that a rover does not need.
+    /// A message that a rover does not need.
     Other,
-    /// The checksum is right and the content is not.
+    /// The checksum is correct, but the content is not.
     Corrupt,
 }
 

@@ -22,14 +22,14 @@ pub enum DriveOrder {
     Twist {
         /// Forward speed, m/s.
         forward_m_s: f64,
-        /// Left positive, rad/s.
+        /// Rate of turn, positive to the left, rad/s.
         turn_rad_s: f64,
     },
     /// Kind 1: be where the run began.
     Reset,
     /// Kind 2: brake and ignore other commands until [`DriveOrder::Release`].
     EmergencyStop,
-    /// Kind 3: the emergency is over.
+    /// Kind 3: the emergency stop ends.
     Release,
 }
 
@@ -54,7 +54,7 @@ pub enum OrderFault {
 }
 
 impl DriveOrder {
-    /// Reads a datagram. Kinds without values have zeros for them.
+    /// Reads a datagram. A kind without values has zeros in their place.
     ///
     /// # Errors
     /// Reason why the datagram is no command.

@@ -186,7 +186,7 @@ pub struct Datagram<'a> {
     pub udp_checksum: UdpChecksum,
     /// Payload of the datagram.
     pub payload: &'a [u8],
-    /// Bytes the capture cut off the payload's end.
+    /// Number of bytes that the capture cut off the payload's end.
     pub missing: usize,
 }
 
@@ -204,11 +204,11 @@ pub struct Ipv4Fields {
 /// State of a UDP checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UdpChecksum {
-    /// Zero: not computed.
+    /// The checksum is zero: it was not computed.
     Absent,
-    /// Right.
+    /// The checksum is correct.
     Good,
-    /// Wrong, or not to be checked because bytes are missing.
+    /// The checksum is wrong, or cannot be checked because bytes are missing.
     Bad,
 }
 
@@ -299,7 +299,7 @@ impl<'a> Content<'a> {
 /// The headers of a captured frame; `None` for a link type that is not known.
 ///
 /// # Errors
-/// The frame ends within its headers.
+/// Reports that the frame ends within its headers.
 pub fn sliced(link: LinkType, frame: &[u8]) -> Result<Option<LaxSlicedPacket<'_>>, ParseError> {
     let header_len = |need| ParseError::Length { what: "link header", need, got: frame.len() };
     let by_ether_type = |at: usize, len: usize| {

@@ -92,11 +92,11 @@ record! {
         body_velocity_m_s: [f32; 3],
         /// Body, m/s².
         body_accel_m_s2: [f32; 3],
-        /// North, east, down from the start, m.
+        /// Position relative to the start: north, east, down, m.
         location_ned_m: [f32; 3],
-        /// North, east, down, m/s.
+        /// Velocity: north, east, down, m/s.
         velocity_ned_m_s: [f32; 3],
-        /// North, east, down, m/s².
+        /// Acceleration: north, east, down, m/s².
         accel_ned_m_s2: [f32; 3],
         /// Altitude by the barometer, m.
         pressure_altitude_m: f32,

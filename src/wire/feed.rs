@@ -24,7 +24,7 @@ pub struct PoseTwist {
     pub magic: [u8; 4],
     /// The constant [`VERSION`].
     pub version: u32,
-    /// Counts the sender's datagrams.
+    /// Number of the datagram among the sender's datagrams.
     pub sequence: u64,
     /// Time when the pose is true, by the sender's clock, nanoseconds from any origin.
     pub time_ns: u64,
@@ -50,7 +50,7 @@ pub enum FeedFault {
     /// Another magic or version.
     #[error("not version {VERSION} of the feed")]
     Version,
-    /// Something is not finite, or too large to be a robot's.
+    /// A value is not finite, or too large for a robot.
     #[error("a value is out of range")]
     Value,
     /// The quaternion is not of unit length.

@@ -4,7 +4,7 @@
 //! A format defines start and end of its frames ([`Framing`]). [`Framer`] keeps the bytes of an incomplete
 //! frame and skips bytes outside frames.
 
-/// Why no frame stands at the front of some bytes.
+/// Why some bytes do not begin with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoFrame {
     /// More bytes are needed.
@@ -13,7 +13,7 @@ pub enum NoFrame {
     Refused,
 }
 
-/// Why it was refused is of no interest to a stream.
+/// A stream does not need the reason for a refusal.
 impl From<super::ParseError> for NoFrame {
     fn from(_: super::ParseError) -> Self {
         Self::Refused
@@ -66,15 +66,15 @@ pub struct Piece<'a, T> {
     pub frame: Option<T>,
 }
 
-/// Finds frames. Holds no more than twice the longest frame, however long the pieces are; how the
-/// stream is cut into pieces does not matter to the frames that are found.
+/// Finds frames. It holds at most twice the longest frame, however long the pieces are. The frames do not
+/// depend on how the stream is cut into pieces.
 #[derive(Clone, Debug, Default)]
 pub struct Framer<F> {
     format: F,
     buffer: Vec<u8>,
-    /// Bytes at the front of `buffer` that were handed out.
+    /// Number of bytes at the front of `buffer` that have been returned.
     used: usize,
-    /// Bytes of the stream that were handed out.
+    /// Number of bytes of the stream that have been returned.
     position: u64,
     /// Whether the stream has ended, so that an incomplete frame counts as other bytes.
     is_over: bool,

@@ -19,7 +19,7 @@ use std::ops::Mul;
 
 use glam::{DQuat, DVec3};
 
-/// East-north-up at the rig's origin.
+/// Axes east-north-up at the rig's origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum World {}
 /// Forward-left-up at the robot's reference point.
@@ -51,17 +51,17 @@ impl<A, B> Transform<A, B> {
     pub const IDENTITY: Self =
         Self { translation: DVec3::ZERO, rotation: DQuat::IDENTITY, frames: PhantomData };
 
-    /// From the origin of `B` in `A` (metres) and the rotation, which is normalised.
+    /// A transform from the origin of `B` in `A` (metres) and a rotation, which is normalised.
     pub fn new(translation: DVec3, rotation: DQuat) -> Self {
         Self { translation, rotation: rotation.normalize(), frames: PhantomData }
     }
 
-    /// From a translation in metres and roll, pitch and yaw in radians.
+    /// A transform from a translation in metres and roll, pitch and yaw in radians.
     pub fn from_rpy(translation: DVec3, roll: f64, pitch: f64, yaw: f64) -> Self {
         Self::new(translation, quat_from_rpy(roll, pitch, yaw))
     }
 
-    /// Translation and rotation (x, y, z, w) as they are, bit by bit.
+    /// Translation and rotation (x, y, z, w), bit by bit.
     pub fn components(&self) -> [f64; 7] {
         let ([x, y, z], [i, j, k, w]) = (self.translation.to_array(), self.rotation.to_array());
         [x, y, z, i, j, k, w]
@@ -89,9 +89,9 @@ impl<A, B> Transform<A, B> {
         Transform { translation: rotation * -self.translation, rotation, frames: PhantomData }
     }
 
-    /// Between `self` (`s` = 0) and `end` (`s` = 1): straight in position, normalised-linear in
-    /// rotation. For the sub-millisecond spans it is used on, the rotation differs from the great
-    /// arc by far less than a wire format can carry.
+    /// The transform between `self` (`s` = 0) and `end` (`s` = 1): linear in position, normalised-linear in
+    /// rotation. It is used for less than a millisecond, in which the rotation differs from the great arc by
+    /// far less than a wire format can express.
     pub fn interpolate(&self, end: &Self, s: f64) -> Self {
         let toward =
             if self.rotation.dot(end.rotation) < 0.0 { -end.rotation } else { end.rotation };
@@ -145,11 +145,11 @@ pub fn rpy_from_quat(q: DQuat) -> (f64, f64, f64) {
 /// A place on Earth: WGS84 latitude and longitude in degrees, height above the ellipsoid in metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Geodetic {
-    /// North positive, -90..=90.
+    /// Latitude, positive to the north, -90..=90.
     pub latitude_deg: f64,
-    /// East positive, -180..=180.
+    /// Longitude, positive to the east, -180..=180.
     pub longitude_deg: f64,
-    /// Above the WGS84 ellipsoid.
+    /// Altitude above the WGS84 ellipsoid.
     pub altitude_m: f64,
 }
 

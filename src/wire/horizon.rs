@@ -35,7 +35,7 @@ pub mod kind {
     pub const STORE_SETTINGS: u16 = 0x2002;
     /// First code of requests, up to [`DATA`].
     pub const REQUEST: u16 = 0x4000;
-    /// From here on data; a request's type plus 4000.
+    /// Types from this number on are data; they are 4000 (hexadecimal) above the type of their request.
     pub const DATA: u16 = 0x8000;
     pub const ECHO: u16 = 0x8000;
     pub const PLATFORM_INFO: u16 = 0x8001;
@@ -90,7 +90,7 @@ pub struct Frame {
     pub flags: u8,
     /// See [`kind`].
     pub kind: u16,
-    /// At most 116 bytes.
+    /// The payload, at most 116 bytes.
     pub payload: Vec<u8>,
     /// CRC as received; see [`Frame::is_sound`].
     pub crc: u16,
@@ -165,15 +165,15 @@ record! {
     /// 0200, and 8200: speeds and accelerations of the wheels.
     #[derive(Copy, serde::Serialize)]
     WheelSpeeds: Le 8 {
-        /// Left and right, cm/s, forward positive.
+        /// Speeds of the left and right wheel, cm/s, positive forward.
         speed_cm_s: [i16; 2],
-        /// Left and right, cm/s².
+        /// Accelerations of the left and right wheel, cm/s².
         accel_cm_s2: [i16; 2],
     }
     /// 0210 and 0211: a limit.
     #[derive(Copy, serde::Serialize)]
     Limits: Le 4 {
-        /// Forward, hundredths of m/s or m/s².
+        /// Forward component, hundredths of m/s or m/s².
         forward: i16,
         /// Speed backward.
         reverse: i16,
@@ -181,13 +181,13 @@ record! {
     /// 0202 and 8202: shares of full output.
     #[derive(Copy, serde::Serialize)]
     WheelOutputs: Le 4 {
-        /// Left and right, hundredths of a percent.
+        /// Outputs of the left and right motor, hundredths of a percent.
         output: [i16; 2],
     }
     /// 0204 and 8204, and as a turn 0205 and 8205.
     #[derive(Copy, serde::Serialize)]
     Velocity: Le 6 {
-        /// Forward, cm/s.
+        /// Forward speed, cm/s.
         speed_cm_s: i16,
         /// Rate of turn, left positive, hundredths of rad/s; or radius of the turn, cm.
         turn: i16,
@@ -203,7 +203,7 @@ record! {
         /// Gains of the right side.
         right: [i16; 6],
     }
-    /// 8003
+    /// 8003: version of the firmware.
     #[derive(Copy, serde::Serialize)]
     FirmwareInfo: Le 8 {
         /// Major and minor version of the firmware.
@@ -219,7 +219,7 @@ record! {
     RawEncoders: Le 9 {
         /// 2.
         count: u8,
-        /// Left and right, ticks.
+        /// Counts of the left and right encoder, ticks.
         ticks: [i32; 2],
     }
     /// 8800, of two wheels.
@@ -227,9 +227,9 @@ record! {
     Encoders: Le 13 {
         /// 2.
         count: u8,
-        /// Left and right, mm.
+        /// Travel of the left and right wheel, mm.
         travel_mm: [i32; 2],
-        /// Left and right, mm/s.
+        /// Speeds of the left and right wheel, mm/s.
         speed_mm_s: [i16; 2],
     }
     /// 8004, of a Husky.
@@ -247,7 +247,7 @@ record! {
         current_ca: [i16; 3],
         /// 4.
         temperatures: u8,
-        /// Left and right driver, left and right motor, hundredths of a degree C.
+        /// Temperatures of the left and right driver and the left and right motor, hundredths of a degree C.
         temperature_cc: [i16; 4],
     }
     /// 8005, of one battery.
@@ -257,9 +257,10 @@ record! {
         count: u8,
         /// Percent.
         charge: i16,
-        /// Wh.
+        /// Capacity, Wh.
         capacity_wh: i16,
-        /// 80: present, 40: in use; in the low four bits 1: lead, 2: nickel-metal hydride.
+        /// State of the battery: 80 present, 40 in use; in the low four bits 1: lead, 2: nickel-metal
+        /// hydride.
         description: u8,
     }
 }
@@ -273,7 +274,7 @@ pub fn platform_info(model: &str, revision: u8, serial: u32) -> Vec<u8> {
     out
 }
 
-/// 0002 and 8002: what the platform is called; at most 115 bytes.
+/// 0002 and 8002: name of the platform; at most 115 bytes.
 pub fn platform_name(name: &[u8]) -> Vec<u8> {
     [&[name.len() as u8], name].concat()
 }

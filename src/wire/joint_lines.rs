@@ -106,7 +106,7 @@ impl Message {
         out.extend_from_slice(line.as_bytes());
     }
 
-    /// Reads a line of a position without its end.
+    /// Reads a line of a position, without its line end.
     fn parse(line: &str) -> Option<Self> {
         if line.starts_with(|first: char| first.is_ascii_digit()) {
             return Position::parse(line).map(Self::Position);
@@ -159,7 +159,7 @@ pub enum Command {
         from: u32,
         /// End of the first pass, steps.
         to: u32,
-        /// 1 to [`MAX_SPEED`], in units of the product.
+        /// Speed: 1 to [`MAX_SPEED`], in units of the product.
         speed: u8,
         /// Number of passes; 0: without end.
         passes: u8,
@@ -168,7 +168,7 @@ pub enum Command {
     Turn {
         /// Whether the count rises.
         forward: bool,
-        /// 1 to [`MAX_SPEED`].
+        /// Speed: 1 to [`MAX_SPEED`].
         speed: u8,
     },
     /// `SC`: stop.

@@ -36,7 +36,7 @@ pub mod flag {
     pub const BUSY: u8 = 0x02;
     /// A move: the channel's default limits do not hold.
     pub const NO_LIMITS: u8 = 0x08;
-    /// A byte follows that comes back in the answer.
+    /// A byte follows that the answer returns.
     pub const ECHO: u8 = 0x10;
     /// Numbers are counts of the encoder, not units.
     pub const RAW: u8 = 0x20;
@@ -47,11 +47,11 @@ pub mod flag {
 /// One packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// 128 to 255.
+    /// Address: 128 to 255.
     pub address: u8,
     /// See [`command`]; 0 to 127.
     pub command: u8,
-    /// At most [`MAX_DATA`] bytes of 0 to 127.
+    /// The data, at most [`MAX_DATA`] bytes of 0 to 127.
     pub data: Vec<u8>,
 }
 

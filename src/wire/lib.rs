@@ -61,7 +61,7 @@ pub enum ParseError {
         /// Actual length, bytes.
         got: usize,
     },
-    /// A field has a value the format does not know.
+    /// A field has a value that the format does not define.
     #[error("{field} is {value:#x}: {allowed}")]
     Value {
         /// The field.
@@ -74,7 +74,7 @@ pub enum ParseError {
 }
 
 impl ParseError {
-    /// A field with a value that the format does not know.
+    /// A field with a value that the format does not define.
     pub fn value(field: &'static str, value: impl Into<u64>, allowed: &'static str) -> Self {
         Self::Value { field, value: value.into(), allowed }
     }

@@ -14,13 +14,13 @@ pub enum Parity {
 /// Settings of a UART.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineSettings {
-    /// Bits a second.
+    /// Bit rate, bits per second.
     pub baud: u32,
-    /// 7 or 8.
+    /// Number of data bits: 7 or 8.
     pub data_bits: u8,
     /// The parity bit.
     pub parity: Parity,
-    /// 1 or 2.
+    /// Number of stop bits: 1 or 2.
     pub stop_bits: u8,
 }
 
@@ -40,7 +40,7 @@ impl LineSettings {
             + u32::from(self.stop_bits)
     }
 
-    /// How long `bytes` characters are on the line, nanoseconds.
+    /// Time that `bytes` characters take on the line, nanoseconds.
     pub fn duration_ns(&self, bytes: usize) -> u64 {
         let bits = bytes as u64 * u64::from(self.bits_per_byte());
         (bits * 1_000_000_000).div_ceil(u64::from(self.baud.max(1)))

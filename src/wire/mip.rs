@@ -10,7 +10,7 @@ use super::framer::{Framing, NoFrame, head, require, whole};
 const SYNC: [u8; 2] = [0x75, 0x65];
 /// Bytes of a packet in addition to its payload.
 pub const OVERHEAD: usize = 6;
-/// Most bytes of a field's data.
+/// Largest number of bytes of a field's data.
 pub const MAX_FIELD_DATA: usize = 253;
 
 /// Descriptor sets.
@@ -41,9 +41,9 @@ pub struct Packet {
 /// One field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
-    /// Kind of the field, in its packet's descriptor set.
+    /// Descriptor of the field, within its packet's descriptor set.
     pub descriptor: u8,
-    /// At most [`MAX_FIELD_DATA`] bytes.
+    /// The data, at most [`MAX_FIELD_DATA`] bytes.
     pub data: Vec<u8>,
 }
 

@@ -6,9 +6,9 @@
 
 use std::fmt::Write;
 
-/// Bytes of a request, or of an answer before the data.
+/// Largest size of a request, or of an answer before the data, bytes.
 pub const MAX_HEAD: usize = 4096;
-/// Digits of a chunk's length with its extensions.
+/// Largest number of digits of a chunk's length, with its extensions.
 const MAX_CHUNK_HEAD: usize = 64;
 /// Longest chunk that is accepted, bytes.
 const MAX_CHUNK: usize = 1 << 20;
@@ -38,7 +38,7 @@ impl Request {
     /// Reads the bytes that a client has sent so far.
     ///
     /// # Errors
-    /// Too little, or no request of a client for corrections.
+    /// The bytes are incomplete, or no client's request for corrections.
     pub fn parse(bytes: &[u8]) -> Result<Self, NoHead> {
         let head = head(bytes)?;
         let mut lines = head.split("\r\n");
@@ -104,7 +104,7 @@ impl Answer {
     /// Reads the bytes that a caster has sent so far; also returns the number of bytes before the data.
     ///
     /// # Errors
-    /// Too little, or no answer of a caster.
+    /// The bytes are incomplete, or no answer of a caster.
     pub fn parse(bytes: &[u8]) -> Result<(Self, usize), NoHead> {
         // Casters of version 1 put the data behind this line, with an empty one between or without.
         const ICY: &[u8] = b"ICY 200 OK\r\n";
@@ -191,7 +191,7 @@ pub fn chunk(bytes: &[u8]) -> Vec<u8> {
 #[derive(Clone, Debug, Default)]
 pub struct Chunks {
     head: Vec<u8>,
-    /// Bytes left in the chunk, and the two behind it.
+    /// Bytes left in the chunk, including the two after it.
     left: usize,
 }
 

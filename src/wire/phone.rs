@@ -26,7 +26,7 @@ use super::framer::{Framing, NoFrame, require};
 /// One sentence, with numbers in units of their last decimal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Sentence {
-    /// Counts sentences, modulo 65536.
+    /// Number of the sentence, modulo 65536.
     pub sequence: u16,
     /// Time on the phone's clock, ms.
     pub time_ms: u64,
@@ -36,7 +36,7 @@ pub struct Sentence {
     pub roll_centideg: i16,
     /// -9000..=9000, 0.01°, positive: nose up.
     pub pitch_centideg: i16,
-    /// About forward, left and up, 10 urad/s.
+    /// Angular rates about forward, left and up, 10 urad/s.
     pub gyro_10urad_s: [i32; 3],
 }
 

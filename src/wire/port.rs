@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// A host that is connected to one of a device's TCP ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer {
-    /// Counts the connections of the device; no number is used twice.
+    /// Number of the connection among those of the device; no number is used twice.
     pub connection: u64,
     /// Index of the device's TCP port: first the link's ports, then those of the controls.
     pub port: u8,

@@ -1,4 +1,4 @@
-//! Protocol Buffers, as far as they are written here: fields of a message, one after another.
+//! The subset of Protocol Buffers that Menura writes: fields of a message, one after another.
 
 /// A message that is being written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Message {
         self
     }
 
-    /// A message within.
+    /// Writes a message inside this message.
     #[must_use]
     pub fn message(self, field: u32, value: &Self) -> Self {
         self.data(field, &value.bytes)

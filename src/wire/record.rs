@@ -15,7 +15,7 @@ pub trait Record: Sized {
     /// Reads a value from bytes that contain nothing else.
     ///
     /// # Errors
-    /// A length or a value that it cannot have.
+    /// The record has a length or a value that is not allowed.
     fn parse(bytes: &[u8]) -> Result<Self, ParseError>;
 
     /// Appends the value's bytes.
@@ -37,7 +37,7 @@ pub trait Field<Order>: Sized {
     /// Reads a value from the start of the remaining bytes.
     ///
     /// # Errors
-    /// Too few bytes, or a value that it cannot have.
+    /// There are too few bytes, or a value is not allowed.
     fn read(from: &mut Reader<'_>) -> Result<Self, ParseError>;
 
     /// Appends the value.

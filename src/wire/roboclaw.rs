@@ -338,7 +338,7 @@ pub enum Item {
         address: u8,
         /// See [`command`].
         command: u8,
-        /// Index of the value.
+        /// Index of the value among the arguments.
         argument: u8,
     },
     /// `address | command | data | CRC16`.
@@ -352,7 +352,7 @@ pub enum Item {
         /// CRC as received; see [`Item::is_sound`].
         crc: u16,
     },
-    /// A command that is not known; its end is not known either.
+    /// An unknown command; where it ends is not known either.
     Unknown {
         /// Receiver of the input.
         address: u8,
@@ -369,7 +369,7 @@ impl Item {
         Self::Write { address, command, data, crc }
     }
 
-    /// Whether the CRC is right, where there is one.
+    /// Whether the CRC is correct, if there is one.
     pub fn is_sound(&self) -> bool {
         match self {
             Self::Write { address, command, data, crc } => *crc == crc_of(*address, *command, data),

@@ -46,7 +46,7 @@ pub struct Packets {
 }
 
 impl Kind {
-    /// The kind by the type's name, with `msg/` or without, as older recordings have it.
+    /// The kind for a type's name, with or without `msg/`, which older recordings leave out.
     pub fn of(type_name: &str) -> Option<Self> {
         let (package, name) = (type_name.split('/').next()?, type_name.rsplit('/').next()?);
         match (package, name) {

@@ -13,13 +13,13 @@ use super::navigation::Bits;
 /// A satellite system of multiple signal messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum System {
-    /// 107x.
+    /// Messages 107x, of GPS.
     Gps,
-    /// 108x.
+    /// Messages 108x, of GLONASS.
     Glonass,
-    /// 109x.
+    /// Messages 109x, of Galileo.
     Galileo,
-    /// 112x.
+    /// Messages 112x, of BeiDou.
     Beidou,
 }
 
@@ -59,7 +59,7 @@ pub struct Head {
 
 const WEEK_MS: i64 = 604_800_000;
 const DAY_MS: i64 = 86_400_000;
-/// Metres of a millisecond of light.
+/// Distance that light travels in a millisecond, metres.
 pub(super) const LIGHT_M_MS: f64 = 299_792.458;
 
 /// 1005: the place of the antenna's reference point, earth-centred.

@@ -37,7 +37,7 @@ pub struct Packet {
     pub address: u8,
     /// See [`command`]; 0 to 127.
     pub command: u8,
-    /// 0 to 127.
+    /// Value: 0 to 127.
     pub value: u8,
 }
 

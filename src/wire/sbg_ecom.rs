@@ -94,7 +94,7 @@ pub mod code {
     pub const INVALID_PARAMETER: u16 = 9;
 }
 
-/// Every how many main loops (200 Hz) a log is sent, as `OUTPUT_CONF` writes it.
+/// Number of main loops (200 Hz) per log, as in `OUTPUT_CONF`.
 pub const OUTPUT_DIVISORS: [u16; 9] = [1, 2, 4, 5, 8, 10, 20, 40, 200];
 
 /// One frame.
@@ -104,7 +104,7 @@ pub struct Frame {
     pub message: u8,
     /// See [`class`]; bit 7 marks a page of a large message.
     pub class: u8,
-    /// At most [`MAX_DATA`] bytes.
+    /// The data, at most [`MAX_DATA`] bytes.
     pub data: Vec<u8>,
 }
 
@@ -207,7 +207,7 @@ record! {
         reserved_2: u32,
         /// Reserved.
         reserved_3: u16,
-        /// Seconds since power-on.
+        /// Time since power-on, seconds.
         uptime_s: u32,
         /// Percent.
         cpu_percent: u8,
@@ -251,9 +251,9 @@ record! {
         gyro_rad_s: [f32; 3],
         /// Temperature, degrees C.
         temperature_c: f32,
-        /// Change of velocity over the sample interval, divided by it, m/s².
+        /// Change of velocity divided by the sample interval, m/s².
         delta_velocity_m_s2: [f32; 3],
-        /// Change of angle over the sample interval, divided by it, rad/s.
+        /// Change of angle divided by the sample interval, rad/s.
         delta_angle_rad_s: [f32; 3],
     }
     /// See [`Log::ImuShort`].
@@ -261,13 +261,13 @@ record! {
     ImuShort: Le 32 {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// Bits; 0x03FF when all is well, bit 10: gyro in the coarse unit.
+        /// Status bits; 0x03FF without errors, bit 10: gyro in the coarse unit.
         status: u16,
         /// Accelerations in units of [`ImuShort::ACCEL_LSB`].
         accel: [i32; 3],
         /// [`ImuShort::GYRO_LSB`] units, or [`ImuShort::COARSE_GYRO_LSB`] with status bit 10.
         gyro: [i32; 3],
-        /// 1/256 degree C.
+        /// Temperature, 1/256 degree C.
         temperature: i16,
     }
     /// See [`Log::Mag`].
@@ -301,12 +301,12 @@ record! {
         period_s: f32,
         /// Surge, sway, heave: forward, right, down, m.
         motion_m: [f32; 3],
-        /// Forward, right, down, m/s².
+        /// Acceleration: forward, right, down, m/s².
         accel_m_s2: [f32; 3],
-        /// Forward, right, down, m/s.
+        /// Velocity: forward, right, down, m/s.
         velocity_m_s: [f32; 3],
-        /// Bit 0: heave is valid; bit 1: aided by velocity; bit 2: with surge and sway; bit 3: with a
-        /// period; bit 4: the period is valid.
+        /// Status: bit 0 heave is valid, bit 1 aided by velocity, bit 2 with surge and sway, bit 3 with a
+        /// period, bit 4 the period is valid.
         status: u16,
     }
     /// See [`Log::EkfEuler`].
@@ -350,11 +350,11 @@ record! {
         latitude_deg: f64,
         /// Longitude, degrees.
         longitude_deg: f64,
-        /// Above mean sea level, m.
+        /// Altitude above mean sea level, m.
         altitude_m: f64,
         /// Undulation of the geoid above the ellipsoid, m.
         undulation_m: f32,
-        /// North, east, down, m.
+        /// Standard deviation of the position: north, east, down, m.
         position_std_m: [f32; 3],
         /// Solution status.
         status: u32,
@@ -364,7 +364,7 @@ record! {
     Gps1Vel: Le 44 {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// Bits 0 to 5: 0 when computed; from bit 6 on: the type, 2 by Doppler.
+        /// Status: bits 0 to 5 are 0 if computed; from bit 6 on the type, 2 by Doppler.
         status: u32,
         /// GPS time of week, ms.
         time_of_week_ms: u32,
@@ -372,7 +372,7 @@ record! {
         velocity_ned_m_s: [f32; 3],
         /// Standard deviations of the velocity, m/s.
         velocity_std_m_s: [f32; 3],
-        /// Over ground, degrees.
+        /// Course over ground, degrees.
         course_deg: f32,
         /// Standard deviation of the course, degrees.
         course_std_deg: f32,
@@ -382,8 +382,8 @@ record! {
     Gps1Pos: Le 57 {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// Bits 0 to 5: 0 when computed; from bit 6 on: the type, 2 a single point, 7 RTK; from bit
-        /// 12 on: signals.
+        /// Status: bits 0 to 5 are 0 if computed; from bit 6 on the type, 2 a single point, 7 RTK; from bit
+        /// 12 on signals.
         status: u32,
         /// GPS time of week, ms.
         time_of_week_ms: u32,
@@ -391,7 +391,7 @@ record! {
         latitude_deg: f64,
         /// Longitude, degrees.
         longitude_deg: f64,
-        /// Above mean sea level, m.
+        /// Altitude above mean sea level, m.
         altitude_m: f64,
         /// Undulation of the geoid above the ellipsoid, m.
         undulation_m: f32,
@@ -409,7 +409,7 @@ record! {
     Gps1Hdt: Le {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// Bits 0 to 5: 0 when computed; bit 6: the baseline is valid.
+        /// Status: bits 0 to 5 are 0 if computed; bit 6 the baseline is valid.
         status: u16,
         /// GPS time of week, ms.
         time_of_week_ms: u32,
@@ -421,7 +421,7 @@ record! {
         pitch_deg: f32,
         /// Standard deviation of the pitch, degrees.
         pitch_std_deg: f32,
-        /// Between the antennas, m; newer firmware only.
+        /// Distance between the antennas, m; newer firmware only.
         baseline_m: Option<f32>,
     }
 }
@@ -431,7 +431,7 @@ impl ImuShort {
     pub const ACCEL_LSB: f64 = 1_048_576.0;
     /// Units in one rad/s.
     pub const GYRO_LSB: f64 = 67_108_864.0;
-    /// Units in one rad/s when the fine ones would not reach, above 1833 °/s.
+    /// Units per rad/s at rates above 1833 °/s, which the fine units cannot express.
     pub const COARSE_GYRO_LSB: f64 = 12_304_174.0;
     /// The status bit of the coarse range.
     pub const COARSE_GYRO: u16 = 1 << 10;

@@ -71,7 +71,7 @@ impl Epoch {
         self.start
     }
 
-    /// Nanoseconds of POSIX time at `at`.
+    /// Time at `at`, nanoseconds of POSIX time.
     pub fn unix_ns(&self, at: SimTime) -> i128 {
         self.start.as_nanosecond() + i128::from(at.0)
     }
@@ -124,7 +124,7 @@ pub fn gps_minus_utc_s(unix_s: i64) -> u8 {
 /// UTC at an instant of GPS time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UtcInstant {
-    /// Nanoseconds of POSIX time. A leap second has those of the second before it.
+    /// Time, nanoseconds of POSIX time. A leap second has the times of the second before it.
     pub unix_ns: i128,
     /// Whether this is a leap second: 23:59:60.
     pub is_inserted_second: bool,

@@ -51,9 +51,9 @@ pub struct PacketRecord {
     pub len: u32,
     /// Number of the packet among those of its port.
     pub number: u64,
-    /// Time when it is due, nanoseconds of the run.
+    /// Time when the packet is due, nanoseconds of the run.
     pub due_ns: u64,
-    /// The first eight bytes of the SHA-256 of its bytes.
+    /// The first eight bytes of the SHA-256 of the packet's bytes.
     pub sha256: [u8; 8],
     /// Poses of the sensor, in the order of time.
     pub poses: Vec<PoseRecord>,
@@ -66,9 +66,9 @@ pub struct PacketRecord {
 /// Pose of the sensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoseRecord {
-    /// Nanoseconds of the run.
+    /// Time, nanoseconds of the run.
     pub time_ns: u64,
-    /// East, north, up, metres.
+    /// Position: east, north, up, metres.
     pub position_m: [f64; 3],
     /// Takes the sensor's axes to the world's: x, y, z, w.
     pub orientation: [f64; 4],
@@ -77,7 +77,7 @@ pub struct PoseRecord {
 /// A pulse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FiringRecord {
-    /// Nanoseconds of the run.
+    /// Time, nanoseconds of the run.
     pub time_ns: u64,
     /// Azimuth of the beam in the sensor's frame, clockwise from ahead.
     pub azimuth_rad: f32,

@@ -96,7 +96,7 @@ pub struct Message {
     pub bus_id: u8,
     /// See [`mid`].
     pub mid: u8,
-    /// At most [`MAX_DATA`] bytes.
+    /// The data, at most [`MAX_DATA`] bytes.
     pub data: Vec<u8>,
 }
 
@@ -199,7 +199,7 @@ pub enum Precision {
     Float32,
     /// Four bytes, twenty of the bits behind the point.
     Fixed12_20,
-    /// Six bytes: 32 bits behind the point first, then 16 before it.
+    /// Six bytes: first the 32 bits after the binary point, then the 16 bits before it.
     Fixed16_32,
     /// Eight bytes.
     Float64,
@@ -208,11 +208,11 @@ pub enum Precision {
 /// The local frame an item's orientation is against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalFrame {
-    /// East, north, up.
+    /// Axes: east, north, up.
     Enu,
-    /// North, east, down.
+    /// Axes: north, east, down.
     Ned,
-    /// North, west, up.
+    /// Axes: north, west, up.
     Nwu,
 }
 
@@ -248,7 +248,7 @@ impl Xdi {
 pub struct Item {
     /// Data id of the item.
     pub xdi: Xdi,
-    /// At most 255 bytes.
+    /// The data, at most 255 bytes.
     pub data: Vec<u8>,
 }
 
@@ -320,12 +320,12 @@ impl Item {
     }
 }
 
-/// An entry of the output configuration: an item and how often it is sent.
+/// An entry of the output configuration: an item and its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputItem {
     /// The item.
     pub xdi: Xdi,
-    /// Times a second; 0xFFFF for items that come with every message.
+    /// Rate, Hz; 0xFFFF for items that every message contains.
     pub rate_hz: u16,
 }
 
@@ -360,7 +360,7 @@ record! {
     Configuration: Be 118 {
         /// Device id of the bus master: of the unit itself.
         master_id: u32,
-        /// Between samples, in 1/115200 s.
+        /// Interval between samples, in 1/115200 s.
         period: u16,
         /// Samples left out between messages.
         skip_factor: u16,

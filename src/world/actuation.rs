@@ -8,9 +8,9 @@ use crate::time::SimTime;
 pub enum Actuation {
     /// Set points of the ground speed of both sides' treads or wheels, forward positive.
     Treads {
-        /// Left, m/s.
+        /// Left side, m/s.
         left_m_s: f64,
-        /// Right, m/s.
+        /// Right side, m/s.
         right_m_s: f64,
     },
     /// Set points of the body's motion.
@@ -45,7 +45,7 @@ pub enum Actuation {
         /// Largest rate of the motion, rad/s or m/s.
         max_rate_rad_s: f64,
     },
-    /// The robot is put back to its initial pose, at rest.
+    /// The robot is set to its initial pose, at rest.
     Reset,
 }
 
@@ -54,7 +54,7 @@ pub enum Actuation {
 pub struct Command {
     /// Time at which the command takes effect.
     pub at: SimTime,
-    /// Counts the commands of a run, from 1.
+    /// Number of the command in the run, from 1.
     pub serial: u64,
     /// Arrival time of the host's bytes, on the run's clock.
     pub arrived: SimTime,

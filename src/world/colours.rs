@@ -22,7 +22,7 @@ pub struct ColourMap {
 struct Level {
     width: u32,
     height: u32,
-    /// Row by row from the top left.
+    /// Texels row by row from the top left.
     texels: Vec<[u8; 3]>,
 }
 
@@ -31,7 +31,7 @@ struct Level {
 pub struct TextureSpot {
     /// Texture coordinates.
     pub uv: [f32; 2],
-    /// Change of texture coordinates a metre, the mean of both directions.
+    /// Change of texture coordinates per metre, mean of both directions.
     pub per_m: f32,
 }
 
@@ -110,7 +110,7 @@ impl Level {
         Self { width, height, texels: texels.collect() }
     }
 
-    /// Between the four texels around `uv`.
+    /// Interpolates between the four texels around `uv`.
     fn at(&self, [u, v]: [f32; 2]) -> Rgb {
         let place = |coordinate: f32, size: u32| {
             let at = (coordinate - coordinate.floor()) * size as f32 - 0.5;

@@ -13,12 +13,12 @@ use super::colours::{ColourMap, Rgb};
 /// Index of a material in [`Scene::materials`].
 pub type MaterialId = u32;
 
-/// Everything a lidar can see, and the ground a robot stands on.
+/// All surfaces that a lidar can see, and the ground on which a robot stands.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
     /// Meshes; each is stored once, however many instances it has.
     pub meshes: Vec<Mesh>,
-    /// Indexed by [`MaterialId`].
+    /// All materials, by [`MaterialId`].
     pub materials: Vec<Material>,
     /// The visible instances.
     pub instances: Vec<Instance>,
@@ -74,21 +74,21 @@ pub struct Material {
     pub colour_map: Option<ColourMap>,
 }
 
-/// Reflection and transmission besides diffuse scattering. `sensors/surfaces` has the equations.
+/// Reflection and transmission in addition to diffuse scattering. `sensors/surfaces` has the equations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Finish {
-    /// None: a diffuse (Lambertian) surface.
+    /// No finish: a diffuse (Lambertian) surface.
     #[default]
     Matt,
     /// Retroreflective: sheeting of signs, licence plates, safety vests.
     Retro {
-        /// Light sent back at normal incidence, as a multiple of what a white diffuser sends: pi times the
+        /// Reflection at normal incidence, as a multiple of that of a white diffuser: pi times the
         /// coefficient of retroreflection in cd/lx/m².
         gain: f32,
     },
     /// With a highlight: lacquer, plastic, smooth metal.
     Glossy {
-        /// Height of the highlight at normal incidence, as a multiple of what a white diffuser sends back.
+        /// Height of the highlight at normal incidence, as a multiple of the reflection of a white diffuser.
         peak: f32,
         /// Exponent of the highlight's fall with the angle from the mirrored direction; the larger, the
         /// narrower.
@@ -110,7 +110,7 @@ pub enum Finish {
     },
     /// Water: specular, with a visible bottom.
     Water {
-        /// Bottom; `None` if the water is too deep to see it.
+        /// The bottom; `None` if the water is too deep for it to be seen.
         bottom: Option<Bottom>,
     },
     /// Wet: water fills its texture.
@@ -148,7 +148,7 @@ impl fmt::Display for Finish {
 /// The bottom of shallow water.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bottom {
-    /// Below the surface, metres.
+    /// Depth below the surface, metres.
     pub depth_m: f32,
     /// Diffuse reflectance, 0..=1.
     pub reflectance: f32,
@@ -161,7 +161,7 @@ pub struct Texture {
     pub width: u32,
     /// Number of rows.
     pub height: u32,
-    /// Row by row from the top left; `width * height` values, 255 is 1.0. Shared, as one image
+    /// Values row by row from the top left; `width * height` values, 255 is 1.0. Shared, as one image
     /// may serve many materials.
     pub texels: std::sync::Arc<[u8]>,
 }

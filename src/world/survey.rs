@@ -59,9 +59,9 @@ pub fn hints([low, high]: [DVec3; 2]) -> Vec<String> {
 /// Path of a robot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Way {
-    /// Lowest and highest coordinates of its origin, World, metres.
+    /// Lowest and highest coordinates of the path of the robot's origin, World, metres.
     pub extents: [DVec3; 2],
-    /// Time up to which the path was examined; less than the whole path if that never ends.
+    /// Time up to which the path was examined; less than the whole path if the path never ends.
     pub looked_s: f64,
     /// Share of the path without ground below.
     pub without_ground: f64,
@@ -89,7 +89,7 @@ pub fn way(trajectory: &Trajectory, ground: &dyn GroundHeight) -> Option<Way> {
     Some(Way { extents, looked_s, without_ground })
 }
 
-/// Those of `points` that have surfaces on all sides within `reach_m`: they are inside an object. Masks are
+/// Points of `points` that have surfaces on all sides within `reach_m`: they are inside an object. Masks are
 /// ignored.
 pub fn enclosed(scene: &Scene, points: &[DVec3], reach_m: f64) -> Vec<bool> {
     let around = points.iter().fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], p| {

@@ -11,9 +11,9 @@ use etherparse::{
 
 use crate::wire::ethernet::{LinkType, sliced};
 
-/// Datagrams that wait for the rest of their fragments, at most 64 kB each.
+/// Largest number of incomplete datagrams, each at most 64 kB.
 const MOST_WAITING: usize = 64;
-/// Linux gives fragments up after this long.
+/// Time after which Linux drops fragments.
 const PATIENCE_NS: i128 = 30_000_000_000;
 const ETHERNET_LEN: usize = 14;
 
@@ -24,11 +24,11 @@ struct Waiting {
     id: Id,
     unix_ns: i128,
     buffer: IpDefragBuf,
-    /// Fragments so far.
+    /// Number of fragments so far.
     count: u64,
 }
 
-/// Datagrams of which fragments have been captured.
+/// Datagrams of which some fragments were captured.
 #[derive(Default)]
 pub(super) struct Fragments {
     waiting: VecDeque<Waiting>,
@@ -38,7 +38,7 @@ pub(super) struct Fragments {
 
 /// Result for a frame.
 pub(super) enum Outcome {
-    /// The frame holds no fragment.
+    /// The frame is no fragment.
     Whole,
     /// The fragment waits for others, or is lost.
     Kept,
@@ -92,7 +92,7 @@ impl Fragments {
         }
     }
 
-    /// No frame comes any more.
+    /// Ends the capture.
     pub fn finish(&mut self) {
         while !self.waiting.is_empty() {
             self.give_up_first();
@@ -160,7 +160,7 @@ impl<'a> Fragment<'a> {
         }
     }
 
-    /// The header of the whole datagram; `None` if it is too long for one.
+    /// Header of the complete datagram; `None` if it is too long.
     fn header(&self, payload_len: usize) -> Option<Vec<u8>> {
         match &self.header {
             Header::V4(header) => {

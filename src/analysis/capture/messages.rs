@@ -15,7 +15,7 @@ const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
 pub(super) struct Datagrams<'a> {
     bag: Bag<'a>,
     waiting: VecDeque<(i128, FrameHeader, Vec<u8>)>,
-    /// Messages that hold no packets, by their type.
+    /// Messages without packets, by type.
     pub others: BTreeMap<String, u64>,
     /// Messages that should hold packets and do not parse.
     pub unreadable: u64,
@@ -27,7 +27,7 @@ impl<'a> Datagrams<'a> {
         Self { bag, waiting, others, unreadable: 0 }
     }
 
-    /// Puts the next datagram into `frame`; its time, `None` at the end.
+    /// Reads the next datagram into `frame`; returns its time, or `None` at the end.
     pub fn next_into(&mut self, frame: &mut Vec<u8>) -> Result<Option<i128>, BagError> {
         loop {
             while let Some((unix_ns, header, payload)) = self.waiting.pop_front() {

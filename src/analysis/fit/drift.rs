@@ -1,11 +1,11 @@
 //! Noise, bias instability and random walk of an Allan deviation, with errors that count how long the
 //! log is.
 //!
-//! Variances of neighbouring averaging times come from the same samples, so that their errors are
-//! correlated, and the correlation time of the instability is fitted as well. The covariance of overlapping
-//! Allan variances follows from the covariance of second differences of the integrated signal, for Gaussian
-//! noise by Isserlis' theorem; C. Greenhall, W. Riley, "Uncertainty of stability variances based on finite
-//! differences", PTTI 2003, has generalised covariances of white noise (`-|u|/2`) and of its integral
+//! Variances of neighbouring averaging times come from the same samples, so their errors are correlated; the
+//! correlation time of the instability is fitted as well. The covariance of overlapping Allan variances
+//! follows from the covariance of second differences of the integrated signal, for Gaussian noise by
+//! Isserlis' theorem. C. Greenhall, W. Riley, "Uncertainty of stability variances based on finite
+//! differences", PTTI 2003, has the generalised covariances of white noise (`-|u|/2`) and of its integral
 //! (`|u|³/12`). That of a Gauss-Markov process with the standard deviation 1 is `-T² (u/T - 1 + e^(-u/T))`.
 
 use glam::{DMat4, DVec4};
@@ -16,18 +16,19 @@ use crate::sensors::imu::errors::gauss_markov_std;
 /// Least length of a log in correlation times: in a shorter one the top of the instability's curve is too
 /// uncertain to distinguish it from a random walk.
 pub const LENGTHS_OF_INSTABILITY: f64 = 40.0;
-/// A random walk is fitted to no shorter log, s, beside an instability whose correlation time is found: in a
-/// shorter one, errors of the instability's curve look the same.
+/// Least length of a log for a random walk beside an instability with a fitted correlation time, s: in a
+/// shorter log, errors of the instability's curve look the same.
 pub const SHORTEST_WALK_S: f64 = 3600.0;
-/// The same where no instability is found: one with a long correlation time looks the same.
+/// Least length of a log for a random walk without an instability, s: an instability with a long correlation
+/// time looks the same.
 pub const SHORTEST_LONE_WALK_S: f64 = 14_400.0;
-/// Standard errors from which on a term is told from nothing.
+/// Number of standard errors from which a term is significant.
 const SEEN: f64 = 3.0;
-/// Most standard error of the logarithm of a correlation time that was found.
+/// Largest standard error of the logarithm of a correlation time that counts as found.
 const MOST_LOG_ERROR: f64 = 0.35;
 /// Averaging times that differ by more are taken as independent.
 const FAR: usize = 30;
-/// Axes whose variances are averaged.
+/// Number of axes whose variances are averaged.
 const AXES: f64 = 3.0;
 
 /// Result for a term of the log.
@@ -37,14 +38,14 @@ pub enum Told {
     Found,
     /// The log is long enough, and the term is no larger than `at_most`.
     NotSeen,
-    /// A log needs this length, s.
+    /// The log is shorter than this necessary length, s.
     TooShort(f64),
 }
 
 /// A fit, and which of its terms the log carries.
 #[derive(Clone, Copy, Debug)]
 pub struct Drift {
-    /// All terms.
+    /// Result for all terms.
     pub fitted: Fitted,
     /// One standard error of the logarithm of the correlation time.
     pub log_correlation_error: f64,
@@ -87,8 +88,8 @@ impl Model {
     }
 }
 
-/// Fits a curve of `samples` values of three axes, taken every `dt_s`. `usual_correlation_s` is that of the
-/// product where none is found. `None` if there are fewer than four averaging times.
+/// Fits a curve of `samples` values of three axes, taken every `dt_s`. `usual_correlation_s` is the product's
+/// correlation time, which is used if none is found. `None` with fewer than four averaging times.
 pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64) -> Option<Drift> {
     let (first, last) = (points.first()?.tau_s, points.last()?.tau_s);
     if points.len() < 4 {
@@ -140,7 +141,7 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
 }
 
 impl Drift {
-    /// With the errors of the terms that are `used`; the fourth is the correlation time.
+    /// A result with the errors of the terms in `used`; the fourth term is the correlation time.
     fn of(points: &[Point], samples: usize, dt_s: f64, model: Model, used: [bool; 4]) -> Self {
         let (errors_here, log_error, misfit) = errors(points, samples, dt_s, &model, used);
         // Terms that came out too small make their errors look small, so those of larger terms count as well.
@@ -175,15 +176,15 @@ impl Drift {
         Self { fitted, log_correlation_error: log_error, told: [Told::NotSeen; 3] }
     }
 
-    /// Two standard errors above the one that fits best.
+    /// Upper limit of the correlation time: two standard errors above the best fit.
     fn longest_correlation_s(&self) -> f64 {
         self.fitted.correlation_s * libm::exp(2.0 * self.log_correlation_error)
     }
 }
 
-/// The squares that fit best with a correlation time, and -2 times the logarithm of their likelihood. An
-/// Allan variance is distributed as chi squared about; its weight is that of the model, since with the
-/// measured one low values would pull.
+/// Squares with the best fit for a correlation time, and -2 times the logarithm of their likelihood. An Allan
+/// variance has approximately a chi-squared distribution. Its weight is computed from the model, because low
+/// measured values would otherwise have too much weight.
 fn solve(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> (Model, f64) {
     let rows: Vec<[f64; 3]> =
         points.iter().map(|p| unit_variances(correlation_s, p.tau_s)).collect();
@@ -215,7 +216,7 @@ fn solve(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> (Model, f
 /// Number of rounds within which weights settle.
 const ROUNDS: usize = 6;
 
-/// Degrees of freedom of a variance.
+/// Number of degrees of freedom of a variance.
 fn freedom(point: &Point) -> f64 {
     (2.0 * point.relative_error * point.relative_error).recip()
 }
@@ -250,8 +251,8 @@ fn weighted(
     std::array::from_fn(|i| solution[i] / scale[i])
 }
 
-/// One standard error of the squares and of the logarithm of the correlation time, and the misfit, by which
-/// errors are enlarged if the curve is not the model's.
+/// Standard errors of the squares and of the logarithm of the correlation time, and the misfit, which
+/// enlarges the errors if the curve differs from the model.
 fn errors(
     points: &[Point],
     samples: usize,

@@ -1,8 +1,8 @@
-//! What a fit gives: lines of a profile or of a rig, with where their numbers come from.
+//! Result of a fit: lines of a profile or of a rig, with the source of their numbers.
 
 use std::fmt::Write;
 
-/// Where a fragment is to be put.
+/// Where the user will paste the fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Form {
     /// Tables that replace those of a profile
@@ -14,33 +14,33 @@ pub enum Form {
 /// Tables with fitted values.
 #[derive(Clone, Debug, Default)]
 pub struct Fragment {
-    /// Of the log, for the profile's `source`.
+    /// Text about the log, for the profile's `source`.
     pub source: String,
     /// Remarks on the fit that precede the keys.
     pub remarks: Vec<String>,
-    /// In their order.
+    /// Tables in order.
     pub tables: Vec<Table>,
 }
 
 /// A table of a fragment.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// In a profile: `gyro`.
+    /// Name of the table in a profile, such as `gyro`.
     pub in_profile: String,
-    /// Below a rig's `settings`; empty for the settings themselves.
+    /// Keys below a rig's `settings`; empty for the settings themselves.
     pub in_rig: String,
-    /// In their order.
+    /// Lines in order.
     pub lines: Vec<Line>,
 }
 
 /// A line of a table.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Empty for a remark alone.
+    /// Key to set; empty for a remark alone.
     pub key: String,
-    /// In TOML.
+    /// Value in TOML.
     pub value: String,
-    /// What stands behind it.
+    /// Remark behind the value.
     pub remark: String,
 }
 
@@ -55,7 +55,7 @@ impl Table {
         self.lines.push(Line { key: key.into(), value: value.into(), remark: remark.into() });
     }
 
-    /// Adds a remark on a line of its own.
+    /// Adds a remark on its own line.
     pub fn remark(&mut self, remark: impl Into<String>) {
         self.raw("", "", remark);
     }

@@ -14,16 +14,16 @@ const DEG: f64 = std::f64::consts::PI / 180.0;
 const UG: f64 = 9.806_65e-6;
 /// Averaging times a decade.
 const PER_DECADE: u32 = 5;
-/// A shorter log tells nothing, seconds.
+/// Least length of a log, seconds.
 const SHORTEST_S: f64 = 10.0;
 /// A rate that differs so much from the log's median over a second is motion, rad/s.
 const MOVED_RAD_S: f64 = 0.02;
-/// The same of the acceleration's size, m/s².
+/// Largest change of the acceleration's magnitude of a unit at rest, m/s².
 const MOVED_M_S2: f64 = 0.3;
 /// The correlation time of products that have none, seconds.
 pub const USUAL_CORRELATION_S: f64 = 100.0;
-/// Times the bandwidth of the unit's own low-pass, an averaging time from which on its noise is white within
-/// half a percent.
+/// Averaging time, as a multiple of the inverse bandwidth of the unit's own low-pass, from which its noise is
+/// white within half a percent.
 const FILTERED: f64 = 40.0;
 
 /// One of the unit's sensors.
@@ -38,11 +38,11 @@ pub struct Triad {
     pub unit: (&'static str, f64),
     /// Allan deviations of the log, SI.
     pub points: Vec<Point>,
-    /// What was fitted to it, SI; of its terms, `told` says which the log carries.
+    /// Fitted coefficients, SI; `told` contains the terms that the log determines.
     pub fitted: Fitted,
-    /// What the log says of noise density, bias instability and random walk.
+    /// Result for noise density, bias instability and random walk.
     pub told: [Told; 3],
-    /// The correlation time that an instability is taken to have if none was found.
+    /// Assumed correlation time of the instability if none was found.
     usual_correlation_s: f64,
 }
 
@@ -59,7 +59,7 @@ pub struct InertialFit {
     missing: usize,
 }
 
-/// Fits a log. Averaging times below `shortest_s` are left out: a unit's own filter shows there.
+/// Fits a log. Averaging times below `shortest_s` are left out, because the unit's own filter affects them.
 ///
 /// # Errors
 /// The log cannot be read, is too short, or the unit was moved.
@@ -85,9 +85,9 @@ pub fn fit(log: &Log<'_>, shortest_s: f64) -> Result<InertialFit, FitError> {
     Ok(fit)
 }
 
-/// As [`fit`], of samples in memory. Both arrays are of gyro, accelerometer and magnetometer: averaging times
-/// below `shortest_s` are left out, and from the product's `usual_correlation_s` follows the length that a log
-/// needs.
+/// Like [`fit`], for samples in memory. Both arrays are in the order gyro, accelerometer, magnetometer.
+/// Averaging times below `shortest_s` are left out; the product's `usual_correlation_s` determines the length
+/// that a log needs.
 ///
 /// # Errors
 /// The log is too short, or the unit was moved.
@@ -154,7 +154,7 @@ pub fn fit_samples(
     Ok(InertialFit { triads, rate_hz, duration_s, source: String::new(), missing })
 }
 
-/// The curve of one sensor and what fits it best; `None` if it does not vary.
+/// Curve and best fit of one sensor; `None` if it does not vary.
 fn fit_triad(
     samples: &[DVec3],
     rate_hz: f64,
@@ -338,8 +338,8 @@ mod tests {
         InertialLog { rate_hz: 50.0, gyro, ..InertialLog::default() }
     }
 
-    /// Five units of a datasheet's terms, 4000 s each: what was asked for comes back within four of the
-    /// standard errors that the fit states, and two of five terms may not be off by more than two.
+    /// Five units with a data sheet's terms, 4000 s each: the configured values are found within four of the
+    /// fit's standard errors, and two of five terms are not both off by more than two.
     #[test]
     fn what_was_asked_for_comes_back() {
         let asked = TriadErrors {
@@ -363,8 +363,8 @@ mod tests {
         }
     }
 
-    /// The terms of a VN-100's gyro in logs of several lengths: each estimate lies within three of its
-    /// standard errors, or the term is not printed and its length is.
+    /// Terms of a VN-100's gyro in logs of several lengths: each estimate is within three of its standard
+    /// errors, or the necessary length is printed instead of the term.
     #[test]
     fn a_log_gives_no_term_that_it_is_too_short_for() {
         let asked = TriadErrors {

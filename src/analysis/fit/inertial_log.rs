@@ -1,4 +1,4 @@
-//! Reads what an inertial unit said: a recorded stream of any protocol, or a CSV file.
+//! Reads IMU data: a recorded stream of any protocol, or a CSV file.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,21 +10,21 @@ use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
 
 /// No log has more samples: a day at 200 Hz, some gigabytes.
 const MAX_SAMPLES: usize = 20_000_000;
-/// Samples that may be missing, of all.
+/// Largest share of missing samples.
 const MOST_MISSING: f64 = 0.01;
 
-/// What a unit measured at a steady rate; a quantity that it does not tell is empty.
+/// Measurements of an IMU at a steady rate; a missing quantity is empty.
 #[derive(Clone, Debug, Default)]
 pub struct InertialLog {
     /// Samples a second.
     pub rate_hz: f64,
-    /// rad/s
+    /// Angular rates, rad/s.
     pub gyro: Vec<DVec3>,
-    /// m/s²
+    /// Specific forces, m/s².
     pub accel: Vec<DVec3>,
-    /// gauss
+    /// Magnetic field, gauss.
     pub mag: Vec<DVec3>,
-    /// Samples that the times say are missing.
+    /// Number of missing samples, by their times.
     pub missing: usize,
 }
 
@@ -57,7 +57,7 @@ pub fn read(log: &Log<'_>) -> Result<InertialLog, FitError> {
 /// Reads the text of a CSV file; `rate_hz` as in [`Log`].
 ///
 /// # Errors
-/// What is wrong with it, with its line.
+/// A description of the error, with its line.
 pub fn parse_csv(input: impl Read, rate_hz: Option<f64>) -> Result<InertialLog, FitError> {
     let mut samples = Samples::new((0.0, f64::INFINITY), rate_hz);
     read_csv(input, &mut samples)?;
@@ -66,11 +66,11 @@ pub fn parse_csv(input: impl Read, rate_hz: Option<f64>) -> Result<InertialLog, 
 
 /// Samples before their rate is known.
 struct Samples {
-    /// Seconds after the first from and to which they are used.
+    /// Range of samples in use, seconds after the first.
     span_s: (f64, f64),
     rate_hz: Option<f64>,
     found: InertialLog,
-    /// On the unit's clock, and when frames left, as far as known.
+    /// Times of frames by the unit's clock, and times at which the frames left, as far as known.
     stamps_s: Vec<f64>,
     times_s: Vec<f64>,
     first_s: Option<f64>,
@@ -155,7 +155,7 @@ impl Samples {
     }
 }
 
-/// The interval of a clock's readings, seconds, and how many are missing; `None` if it does not run.
+/// Interval of a clock's readings, seconds, and number of missing ones; `None` if the clock does not advance.
 fn steady(clock_s: &[f64]) -> Option<(f64, usize)> {
     let mut steps: Vec<f64> = clock_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let usual = median(&mut steps.clone());
@@ -169,7 +169,7 @@ fn steady(clock_s: &[f64]) -> Option<(f64, usize)> {
     Some((steps.iter().sum::<f64>() / steps.len() as f64, missing))
 }
 
-/// Columns of a quantity: how they begin, and their units in SI.
+/// Columns of a quantity: start of their names, and their units in SI.
 const QUANTITIES: [(&str, &[(&str, f64)]); 3] = [
     ("gyro", &[("rad_s", 1.0), ("deg_s", std::f64::consts::PI / 180.0)]),
     ("accel", &[("m_s2", 1.0), ("g", STANDARD_GRAVITY_M_S2), ("mg", STANDARD_GRAVITY_M_S2 * 1e-3)]),

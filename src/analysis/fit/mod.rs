@@ -1,8 +1,8 @@
-//! Parameters of error models, fitted to what a real unit at standstill was recorded to say.
+//! Fits parameters of error models to recordings of a real unit at rest.
 //!
 //! [`inertial`] fits gyros, accelerometers and magnetometers by their Allan deviation, [`position`] GNSS
-//! receivers by that of their positions, [`ranges`] lidars by how far ranges of the same direction
-//! scatter. Each gives a [`Fragment`] of a profile or of a rig.
+//! receivers by that of their positions, [`ranges`] lidars by the scatter of ranges in one direction. Each
+//! result is a [`Fragment`] of a profile or of a rig.
 
 pub(crate) mod drift;
 mod fragment;
@@ -25,7 +25,7 @@ use super::stream::RecordedStream;
 use crate::config::profile::Profile;
 use crate::config::toml::diagnostic::Diagnostics;
 
-/// Why nothing was fitted.
+/// Reason why a fit is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
     /// The log cannot be read, or says too little.
@@ -60,11 +60,11 @@ pub struct Log<'a> {
     pub path: &'a Path,
     /// Profile of the unit that was recorded.
     pub profile: &'a Profile,
-    /// Seconds after its first sample from which on it is used.
+    /// Start of the used part, seconds after the first sample.
     pub from_s: f64,
-    /// Seconds after its first sample up to which it is used.
+    /// End of the used part, seconds after the first sample.
     pub to_s: f64,
-    /// Samples a second, if the user knows better.
+    /// Samples per second, if the user sets it.
     pub rate_hz: Option<f64>,
 }
 
@@ -94,7 +94,7 @@ impl Log<'_> {
     }
 }
 
-/// The value below which half of `values` are; they are sorted for it. NaN if there are none.
+/// Median of `values`, which are sorted; NaN without values.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {

@@ -17,9 +17,9 @@ use crate::analysis::allan::{
 };
 use crate::sensors::imu::errors::gauss_markov_std;
 
-/// Fewer positions tell nothing.
+/// Least number of positions.
 const FEWEST: usize = 20;
-/// Fewer tell how they spread, but not how they walk.
+/// Least number of positions for a random walk.
 const FEWEST_FOR_WALK: usize = 200;
 /// Averaging times a decade.
 const PER_DECADE: u32 = 5;
@@ -33,11 +33,11 @@ pub struct PositionFit {
     pub log: PositionLog,
     /// Standard deviation of a position against its neighbours; east, north, up, metres.
     pub spread_m: DVec3,
-    /// Standard deviation of the walk, metres; `None` if the log does not tell one.
+    /// Random walk; `None` if the log does not determine it.
     pub walk: Option<Walk>,
     /// Standard deviation of each component of the velocity, m/s.
     pub velocity_std_m_s: Option<f64>,
-    /// For each axis what was found.
+    /// Curve and fit of each axis.
     pub curves: [(Vec<Point>, Option<Fitted>); 3],
     source: String,
 }
@@ -45,9 +45,9 @@ pub struct PositionFit {
 /// A Gauss-Markov process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Walk {
-    /// East, north, up, metres.
+    /// Standard deviation: east, north, up, metres.
     pub std_m: DVec3,
-    /// Seconds.
+    /// Time constant, seconds.
     pub time_constant_s: f64,
 }
 
@@ -66,7 +66,7 @@ pub fn fit(log: &Log<'_>) -> Result<PositionFit, FitError> {
     Ok(fit)
 }
 
-/// As [`fit`], of positions at hand.
+/// Like [`fit`], for given positions.
 ///
 /// # Errors
 /// There are too few, or the antenna was moved.
@@ -259,9 +259,9 @@ mod tests {
         }
     }
 
-    /// An hour holds 180 times the time constant, so that its standard deviation is known to 5 to 10 %.
-    /// White noise is known to less than 1 % by itself, but a fourth of the variance of neighbours is the
-    /// walk's here, so that an error of the time constant by a third moves it by 4 %.
+    /// An hour has 180 times the time constant, so the standard deviation of the walk is known to 5 to 10 %.
+    /// White noise alone is known to less than 1 %, but here a fourth of the variance of neighbours is the
+    /// walk's, so that an error of the time constant by a third changes it by 4 %.
     #[test]
     fn walk_and_spread_come_back() {
         let kinds = [

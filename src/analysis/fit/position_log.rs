@@ -1,4 +1,4 @@
-//! Reads the positions that a receiver told.
+//! Reads the positions of a GNSS receiver.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use crate::sensors::gnss::settings::BestFix;
 
 /// No log has more positions: a week at 10 Hz.
 const MAX_FIXES: usize = 6_048_000;
-/// Positions that may be missing, of all.
+/// Largest share of missing positions.
 const MOST_MISSING: f64 = 0.05;
 
 /// A receiver's positions at a steady rate.
 #[derive(Clone, Debug)]
 pub struct PositionLog {
-    /// The message that tells them.
+    /// Message that contains the positions.
     pub message: String,
     /// Time from one to the next, seconds.
     pub interval_s: f64,
-    /// East, north, up of the first, metres. One that is missing is as the one before.
+    /// Positions relative to the first: east, north, up, metres. A missing component equals the previous one.
     pub positions_m: Vec<DVec3>,
-    /// Kind of fix of most of them; `None` if no message says.
+    /// Most frequent kind of fix; `None` if no message has it.
     pub grade: Option<BestFix>,
     /// The smallest step on the wire, metres.
     pub quantum_m: f64,
-    /// East, north, up, m/s, of those that tell it.
+    /// Velocities east, north, up, m/s, of the messages that have them.
     pub velocities_m_s: Vec<DVec3>,
     /// Stated horizontal accuracy over the HDOP of the same epoch, metres.
     pub uere_m: Option<f64>,
-    /// How many are missing.
+    /// Number of missing positions.
     pub missing: usize,
 }
 
@@ -79,7 +79,7 @@ pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
     Ok(found)
 }
 
-/// The positions of one message at their instants.
+/// Positions of one message, with their times.
 fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError> {
     let first = &fixes[0];
     let period_s = first.time_period_s;
@@ -127,7 +127,7 @@ fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError>
     })
 }
 
-/// Stated accuracy over HDOP, in the middle of all epochs that tell both.
+/// Reported accuracy divided by HDOP: median of all epochs with both.
 fn uere_m(all: &BTreeMap<String, Vec<PositionFix>>) -> Option<f64> {
     // By place in the epochs: clocks of sentences and messages differ by leap seconds.
     let accuracies = all.values().find(|fixes| fixes[0].horizontal_accuracy_m.is_some())?;

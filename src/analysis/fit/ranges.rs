@@ -1,9 +1,10 @@
 //! Noise of a lidar's ranges, laser by laser, from a capture at rest in surroundings at rest.
 //!
-//! Ranges of one laser within half a degree of azimuth, of all revolutions, are fitted by a straight line, and where
-//! lasers look up and down, within half a degree of both angles by a plane: what is left is noise where that meets one
-//! smooth surface, and more where it meets an edge or leaves. A laser's noise is therefore the median over its directions, after those with more than four
-//! times the median's square have been left out, until none is.
+//! Ranges of one laser within half a degree of azimuth, of all revolutions, are fitted by a straight line; if
+//! the laser's elevation varies, ranges within half a degree of both angles are fitted by a plane. The
+//! residual is noise where the cell contains one smooth surface, and larger at an edge or in leaves. A
+//! laser's noise is therefore the median over its cells, after cells with more than four times the median's
+//! square have been removed repeatedly.
 
 use serde_json::{Value, json};
 
@@ -11,25 +12,25 @@ use super::fragment::{Fragment, Table, figure};
 pub use super::ranges_log::{CELL_DEG, Cell, RangeLog};
 use super::{FitError, Log, median};
 
-/// Fewer ranges in a direction are not fitted.
+/// Least number of ranges in a cell.
 const FEWEST_RANGES: u32 = 8;
-/// Fewer directions tell nothing of a laser.
+/// Least number of cells of a laser.
 const FEWEST_CELLS: usize = 20;
-/// More noise than this is motion, metres.
+/// Noise above which motion is assumed, metres.
 const MOVED_M: f64 = 0.3;
 
 /// The noise of a laser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaserNoise {
-    /// Counts from 0.
+    /// Index of the laser, from 0.
     pub laser: u16,
-    /// Standard deviation of its ranges, metres.
+    /// Standard deviation of the laser's ranges, metres.
     pub range_std_m: f64,
-    /// Directions that it was found in.
+    /// Number of cells in use.
     pub cells: usize,
-    /// In the middle of these, metres.
+    /// Median range of these cells, metres.
     pub range_m: f64,
-    /// In the middle of these, in the unit of the wire.
+    /// Median intensity of these cells, in the unit of the wire.
     pub intensity: f64,
 }
 
@@ -38,9 +39,9 @@ pub struct LaserNoise {
 pub struct RangeFit {
     /// Noise by laser.
     pub lasers: Vec<LaserNoise>,
-    /// In the middle of all, metres.
+    /// Median of all lasers, metres.
     pub range_std_m: f64,
-    /// Lasers of which there is too little.
+    /// Lasers with too little data.
     pub unfitted: Vec<u16>,
     source: String,
     has_others: bool,
@@ -60,10 +61,10 @@ pub fn fit(log: &Log<'_>) -> Result<RangeFit, FitError> {
     Ok(fit)
 }
 
-/// As [`fit`], of ranges at hand.
+/// Like [`fit`], for given ranges.
 ///
 /// # Errors
-/// There are too few, or something moved.
+/// There is too little data, or something moved.
 pub fn fit_ranges(log: &RangeLog) -> Result<RangeFit, FitError> {
     let mut ids: Vec<u16> = log.cells.keys().map(|(laser, _)| *laser).collect();
     ids.dedup();

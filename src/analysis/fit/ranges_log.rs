@@ -1,4 +1,4 @@
-//! Reads the ranges that a lidar told, by laser and direction.
+//! Reads the ranges that a lidar sent, by laser and direction.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,18 +14,18 @@ use crate::devices::families::{catalogue, family_of};
 
 /// Directions that are within this of one another are fitted together, degrees.
 pub const CELL_DEG: f64 = 0.5;
-/// No lidar has more directions than this in cells.
+/// Largest number of cells.
 const MAX_CELLS: usize = 1_000_000;
 
 /// Places of azimuths around a lidar.
 const AZIMUTHS: u32 = (360.0 / CELL_DEG) as u32;
 
-/// What a lidar measured in one direction: sums for a plane through range over azimuth and elevation.
+/// Ranges of a lidar in one direction: sums for a plane through range over azimuth and elevation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cell {
     /// Ranges.
     pub count: u32,
-    /// Sums of azimuth, elevation (degrees) and range (metres) less those of the first, and of their products.
+    /// Sums of azimuth, elevation (degrees) and range (metres) relative to the first, and of their products.
     sums: [f64; 3],
     products: [[f64; 3]; 3],
     first: [f64; 3],
@@ -48,8 +48,8 @@ impl Cell {
         self.intensity += intensity;
     }
 
-    /// Mean square distance from the plane, or from the straight line or mean where directions differ in one angle or not
-    /// at all; and its degrees of freedom.
+    /// Mean square distance from the plane, or from the straight line or mean if directions differ in one
+    /// angle or in none; and its degrees of freedom.
     pub fn variance_m2(&self) -> Option<(f64, f64)> {
         let n = f64::from(self.count);
         let about = |a: usize, b: usize| self.products[a][b] - self.sums[a] * self.sums[b] / n;
@@ -69,12 +69,12 @@ impl Cell {
         (freedom >= 1.0).then(|| ((rr - explained).max(0.0) / freedom, freedom))
     }
 
-    /// Metres.
+    /// Mean of the ranges, metres.
     pub fn mean_range_m(&self) -> f64 {
         self.first[2] + self.sums[2] / f64::from(self.count.max(1))
     }
 
-    /// In the unit of the wire.
+    /// Mean intensity, in the unit of the wire.
     pub fn mean_intensity(&self) -> f64 {
         self.intensity / f64::from(self.count.max(1))
     }
@@ -83,7 +83,7 @@ impl Cell {
 /// A lidar's ranges.
 #[derive(Clone, Debug, Default)]
 pub struct RangeLog {
-    /// Cells by laser and place of the direction.
+    /// Cells by laser and index of the direction.
     pub cells: BTreeMap<(u16, u32), Cell>,
     /// Time from the first to the last, seconds, where times are known.
     pub duration_s: f64,
@@ -94,7 +94,7 @@ pub struct RangeLog {
 }
 
 impl RangeLog {
-    /// Takes a range of a laser, in a cell of its own place.
+    /// Adds a range of a laser to the cell of its direction.
     fn see(
         &mut self,
         laser: u16,

@@ -1,4 +1,4 @@
-//! What arrived, against the certificate of what left.
+//! Compares received packets with the sender's certificate.
 
 use std::net::SocketAddr;
 
@@ -7,38 +7,38 @@ use serde::{Deserialize, Serialize};
 use super::stream::StreamFigures;
 use crate::timing::ErrorFigures;
 
-/// A device's departures beside their arrivals.
+/// Departures of a device and their arrivals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The device of the certificate.
     pub device: String,
-    /// Where its packets arrived; `None` if nothing came from it.
+    /// Local address of its packets; `None` if none arrived.
     pub at: Option<String>,
     /// Address of the sender.
     pub from: Option<String>,
     /// Packets sent to that port, by the certificate: position packets go to another.
     pub sent: u64,
-    /// Packets received; those that came twice included.
+    /// Number of received packets, including duplicates.
     pub received: u64,
     /// Packets that did not arrive; negative if more came than were sent.
     pub missing: i64,
-    /// Departure over its own least error, microseconds.
+    /// Departure errors relative to the smallest one, microseconds.
     pub departed: Spread,
-    /// Arrival over its straight line, microseconds.
+    /// Arrival times relative to their straight line, microseconds.
     pub arrived: Spread,
-    /// How well the sender's clock was kept, by the certificate.
+    /// State of the sender's clock in the certificate.
     pub sender_clock: String,
 }
 
-/// How far instants are spread, microseconds.
+/// Distribution of times, microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Instants.
+    /// Number of arrivals or departures.
     #[serde(default)]
     pub count: u64,
     /// Half are no larger.
     pub p50_us: f64,
-    /// 99 %.
+    /// 99 % of the values are no larger, microseconds.
     pub p99_us: f64,
     /// 99.9 %.
     pub p99_9_us: f64,
@@ -47,7 +47,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Statistics of `figures` over their least error, so that a constant delay does not count.
+    /// Statistics of `figures` relative to their smallest error, so that a constant delay has no effect.
     fn over_least(figures: &ErrorFigures) -> Self {
         let least_us = figures.timeline.iter().map(|w| w.least_us).fold(f64::MAX, f64::min);
         // Early instants have sizes, too: their least is then none of the percentiles.
@@ -63,7 +63,7 @@ impl Spread {
     }
 }
 
-/// What a certificate says of the packets that a device sent to its link's address.
+/// Packets of a device to its link's address in a certificate.
 #[derive(Clone, Copy, Debug)]
 pub struct Departures<'a> {
     /// The device's name.
@@ -72,12 +72,12 @@ pub struct Departures<'a> {
     pub link: &'a str,
     /// Packets sent.
     pub packets: u64,
-    /// How far from their due times they left.
+    /// Errors of their departures.
     pub errors: &'a ErrorFigures,
 }
 
-/// Every device that sends datagrams, with the stream of its port. Of several senders at a port the one with the most
-/// packets is taken for the device.
+/// Pairs every device that sends datagrams with the stream at its port. Of several senders at a port, the one
+/// with the most packets is used.
 pub fn compare<'a>(
     departures: impl Iterator<Item = Departures<'a>>,
     sender_clock: &str,

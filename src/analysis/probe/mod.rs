@@ -1,7 +1,7 @@
-//! The far end: what arrives at a robot's computer, when, and what is missing.
+//! The receiving side: packets that arrive at a robot's computer, their times, and missing ones.
 //!
-//! [`Probe`] receives with kernel timestamps; a [`Stream`] works out what one sender's datagrams
-//! say. [`compare`] holds that against the sender's certificate. [`ptp`] looks for masters and clocks of PTP.
+//! [`Probe`] receives with kernel timestamps; a [`Stream`] analyses one sender's datagrams. [`compare`]
+//! compares it with the sender's certificate. [`ptp`] searches for masters and clocks of PTP.
 
 pub mod compare;
 pub mod ptp;
@@ -27,16 +27,16 @@ use stream::{Stream, StreamFigures};
 pub const FORMAT: &str = "menura-probe-1";
 /// Largest number of senders that are distinguished; others are counted together.
 const MOST_STREAMS: usize = 64;
-/// Room asked for what waits to be read: seconds of the fastest device.
+/// Requested size of the receive buffer: seconds of the fastest device.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
 /// Number of times a socket is emptied at the end, while yet more arrives.
 const LAST_LOOKS: usize = 16;
-/// How long the end may go unnoticed.
+/// Longest delay until the end is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// No datagram of IPv4 is longer. Those of Ousters have 33 kB.
+/// Largest datagram of IPv4. Those of Ousters have 33 kB.
 const LONGEST_DATAGRAM: usize = 65_507;
 
-/// Open sockets and what has arrived at them.
+/// Open sockets and the datagrams that arrived.
 pub struct Probe {
     sockets: Vec<Listener>,
     streams: BTreeMap<(SocketAddr, SocketAddr), Stream>,
@@ -51,35 +51,35 @@ struct Listener {
     overflowed: u32,
 }
 
-/// What a probe has seen. Keys are stable within a [`FORMAT`].
+/// Result of a probe. Keys are stable within a [`FORMAT`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeReport {
-    /// [`FORMAT`].
+    /// The constant [`FORMAT`].
     pub format: String,
     /// Version of the program.
     pub menura: String,
-    /// How long it listened, seconds.
+    /// Duration, seconds.
     pub run_s: f64,
     /// This host's clock.
     pub clock: ClockState,
-    /// Sockets at which it listened.
+    /// Sockets of the probe.
     pub sockets: Vec<SocketFigures>,
     /// Each sender at each port.
     pub streams: Vec<StreamFigures>,
     /// Datagrams of senders that are not distinguished.
     pub crowded_out: u64,
-    /// Against the sender's certificate, if there is one.
+    /// Comparisons with the sender's certificate, if given.
     pub comparisons: Vec<Comparison>,
 }
 
 /// A socket.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SocketFigures {
-    /// Its address.
+    /// Address of the socket.
     pub at: String,
-    /// Room for what waits to be read, bytes.
+    /// Size of the receive buffer, bytes.
     pub buffer_bytes: usize,
-    /// Datagrams this host has lost for want of that room.
+    /// Datagrams that this host lost because the buffer was full.
     pub overflowed: u32,
 }
 
@@ -87,19 +87,19 @@ impl Probe {
     /// Listens at every address; a multicast group is joined.
     ///
     /// # Errors
-    /// The system's, with the address and what to do about it.
+    /// Error of the system, with the address and the remedy.
     pub fn listen(addresses: &[SocketAddr]) -> io::Result<Self> {
         let sockets = addresses.iter().map(|at| Listener::open(*at)).collect::<io::Result<_>>()?;
         Ok(Self { sockets, streams: BTreeMap::new(), crowded_out: 0 })
     }
 
-    /// Address at which it listens.
+    /// Addresses of the sockets.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.sockets.iter().map(|listener| listener.at)
     }
 
-    /// Takes what arrives for `duration`, or until `stop` is set; `progress` is told how many
-    /// datagrams there are and how long it has listened, now and then.
+    /// Receives for `duration`, or until `stop` is set; `progress` regularly gets the number of datagrams and
+    /// the elapsed time.
     pub fn run(
         &mut self,
         duration: Option<Duration>,

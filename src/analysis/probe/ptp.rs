@@ -1,5 +1,5 @@
-//! PTP from the robot's side: which masters are heard and how far this host's clock is from each, and what clocks say
-//! of themselves when they are asked by management messages.
+//! PTP from the robot's side: masters and the offset of this host's clock from each, and the state of clocks
+//! by management messages.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -30,25 +30,25 @@ const MOST: usize = 256;
 /// Measurements of one master, at most.
 const MOST_SAMPLES: usize = 100_000;
 const SECOND_NS: i128 = 1_000_000_000;
-/// Questions and requests for the delay leave so often.
+/// Interval at which management questions and delay requests are sent.
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// How long the end may go unnoticed.
+/// Longest delay until the end is noticed.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Data sets that clocks are asked for.
+/// Data sets that are requested from clocks.
 const ASKED: [u16; 4] = [id::DEFAULT, id::PORT, id::CURRENT, id::PARENT];
 
-/// What was heard of PTP. Keys are stable within a [`FORMAT`].
+/// Received PTP data. Keys are stable within a [`FORMAT`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PtpReport {
-    /// [`FORMAT`].
+    /// The constant [`FORMAT`].
     pub format: String,
     /// Version of the program.
     pub menura: String,
-    /// How long it listened, seconds.
+    /// Duration, seconds.
     pub run_s: f64,
     /// This host's clock.
     pub clock: ClockState,
-    /// The address that it spoke PTP at.
+    /// Local address of the probe.
     pub at: String,
     /// Clocks that announce themselves.
     pub masters: Vec<MasterFigures>,
@@ -59,9 +59,9 @@ pub struct PtpReport {
 /// A master that announces itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MasterFigures {
-    /// Its port, as linuxptp writes it.
+    /// Port of the master, in linuxptp's form.
     pub port: String,
-    /// Its domain.
+    /// Domain of the master.
     pub domain: u8,
     /// The grandmaster.
     pub grandmaster: String,
@@ -69,23 +69,23 @@ pub struct MasterFigures {
     pub priority_1: u8,
     /// The grandmaster's clock class.
     pub clock_class: u8,
-    /// Clocks between the grandmaster and this one.
+    /// Number of clocks between the grandmaster and this one.
     pub steps_removed: u16,
-    /// Whether it uses PTP's time scale, which is TAI.
+    /// Whether the clock uses PTP's time scale, which is TAI.
     pub ptp_timescale: bool,
     /// TAI minus UTC, seconds.
     pub utc_offset_s: i16,
-    /// Whether it says that this is valid.
+    /// Whether the master reports its UTC offset as valid.
     pub utc_offset_valid: bool,
     /// Announcements.
     pub announces: u64,
     /// Synchronisations.
     pub syncs: u64,
-    /// Whether follow-ups bring their times.
+    /// Whether the master sends follow-ups with the times.
     pub two_step: bool,
     /// This host's clock minus the master's, by UTC, nanoseconds.
     pub offset_ns: Option<SpreadFigures>,
-    /// Half of the way there and back, nanoseconds.
+    /// Half of the round-trip time, nanoseconds.
     pub path_delay_ns: Option<SpreadFigures>,
     /// Time from the master to here by both clocks, nanoseconds.
     pub to_here_ns: Option<SpreadFigures>,
@@ -96,19 +96,19 @@ pub struct MasterFigures {
 /// A clock that answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockFigures {
-    /// Its port, as linuxptp writes it.
+    /// Port of the clock, in linuxptp's form.
     pub port: String,
-    /// Its domain.
+    /// Domain of the clock.
     pub domain: u8,
-    /// Whether it is never a master.
+    /// Whether the clock is a slave only.
     pub slave_only: Option<bool>,
-    /// The state of its port.
+    /// State of the port.
     pub state: Option<String>,
-    /// Its grandmaster.
+    /// Grandmaster of the clock.
     pub grandmaster: Option<String>,
-    /// Its clock minus its master's by its own words, nanoseconds, whenever it was asked.
+    /// Reported offset from the master at each request, nanoseconds.
     pub offset_ns: Option<SpreadFigures>,
-    /// To its master by its own words, nanoseconds.
+    /// Reported path delay to the master, nanoseconds.
     pub path_delay_ns: Option<SpreadFigures>,
 }
 
@@ -142,7 +142,7 @@ struct Master {
     is_two_step: bool,
     /// Sequence, arrival and correction of a synchronisation without its follow-up.
     sync: Option<(u16, i128, i128)>,
-    /// Time from there to here by the last synchronisation.
+    /// Time from there to here, by the last synchronisation.
     latest_ns: Option<i128>,
     offsets: Spread,
     delays: Spread,
@@ -161,7 +161,7 @@ struct Clock {
     delays: Spread,
 }
 
-/// What is heard of PTP, without I/O. Times are POSIX time of this host's clock, nanoseconds.
+/// Received PTP data, without I/O. Times are POSIX time of this host's clock, nanoseconds.
 pub struct PtpProbe {
     own: PortIdentity,
     masters: BTreeMap<(u8, PortIdentity), Master>,
@@ -181,7 +181,7 @@ impl PtpProbe {
         Self { own, masters, clocks, sequence: 0, left }
     }
 
-    /// What to send now: questions, and requests for the delay, with the key of each event message.
+    /// Messages to send now: management requests and delay requests, with the key of each event message.
     pub fn ask(&mut self) -> Vec<(Vec<u8>, Option<u32>)> {
         let mut domains: Vec<_> = self.masters.keys().map(|(domain, _)| *domain).collect();
         domains.push(0);
@@ -212,7 +212,7 @@ impl PtpProbe {
         out
     }
 
-    /// The request with this key left.
+    /// Records the departure of the request with this key.
     pub fn left(&mut self, key: u32, at_ns: u64) {
         self.left.insert(key, at_ns.into());
         while self.left.len() > MOST {
@@ -220,7 +220,7 @@ impl PtpProbe {
         }
     }
 
-    /// Takes a datagram that arrived at `at_ns`. Any bytes may come.
+    /// Takes a datagram, any bytes, that arrived at `at_ns`.
     pub fn hear(&mut self, at_ns: u64, bytes: &[u8]) {
         let Ok(message) = Message::of_datagram(bytes) else { return };
         let at = i128::from(at_ns);
@@ -343,7 +343,7 @@ impl PtpProbe {
 }
 
 impl Master {
-    /// What the time of a message is as UTC; nothing if it is none.
+    /// UTC of a message's time; `None` if it is invalid.
     fn utc_ns(&self, at: Timestamp) -> Option<i128> {
         let (announce, flags) = self.announce.as_ref()?;
         let ahead_s = match (flags & flag::PTP_TIMESCALE != 0, flags & flag::UTC_OFFSET_VALID != 0)
@@ -374,7 +374,7 @@ impl Master {
 /// Speaks PTP at `address` for `duration`, or until `stop` is set.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn run(
     address: Ipv4Addr,
     duration: Option<Duration>,

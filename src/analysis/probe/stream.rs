@@ -1,9 +1,9 @@
 //! One sender's datagrams: arrival jitter, gaps, losses, order, the clocks' difference.
 //!
-//! Every packet has a time of its own: the stamp that the device writes into it, or, where there is
-//! none, its number times the period. Arrival minus that time, less the straight line under it
-//! (offset and rate of the two clocks, the least delay on the way), is the jitter. Packets of other
-//! kinds than data, such as position packets, keep no even period and have none.
+//! Every packet has its own time: the device's timestamp, or, without one, its number times the period.
+//! Arrival minus that time, minus the straight line under it (offset and rate of the two clocks, least
+//! delay), is the jitter. Other packets than data packets, such as position packets, have no even period and
+//! no jitter.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,12 +18,12 @@ use crate::timing::{ErrorFigures, ErrorRecord, Timeline};
 
 /// Packets by which a stream's kind and period are judged.
 const SAMPLE: usize = 32;
-/// Packets whose jitter is worked out together: their least delay is its zero.
+/// Number of packets whose jitter is computed together; their smallest delay is zero.
 const CHUNK: usize = 65_536;
-/// Stamps remembered to know a packet that comes twice.
+/// Number of recent timestamps for the detection of duplicates.
 const REMEMBERED: usize = 64;
-/// A gap of more periods than this is none, nor is a way back of more packets than are remembered:
-/// the sender was started anew.
+/// Largest gap, in periods; after a longer one, or after a step back beyond the recent timestamps, the sender
+/// counts as restarted.
 const LONGEST_GAP: f64 = 1e6;
 
 /// Datagrams of one sender.
@@ -37,9 +37,9 @@ pub struct Stream {
     /// The sender's and the receiver's.
     ports: [u16; 2],
     senders: Senders,
-    /// What the stream is called without and with times in its packets.
+    /// Names of the stream without and with times in its packets.
     protocols: Option<[&'static str; 2]>,
-    /// Datagrams of other kinds than data, by kind, and what the first of them belongs to.
+    /// Number of other datagrams by kind, and the sender of the first.
     other_kinds: BTreeMap<&'static str, u64>,
     other_protocol: Option<&'static str>,
     sample: Vec<Seen>,
@@ -48,20 +48,20 @@ pub struct Stream {
     last_ns: u64,
 }
 
-/// A datagram: when it arrived and what it says of its own time.
+/// A datagram: its arrival and its own time.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     arrival_ns: u64,
     stamp: Option<Stamp>,
 }
 
-/// A stream whose kind is known.
+/// A stream of known kind.
 #[derive(Debug)]
 struct Judged {
     is_stamped: bool,
     period_ns: f64,
     start_ns: u64,
-    /// The last stamp in order, and its own time since the first, nanoseconds.
+    /// Latest timestamp, and its time since the first, nanoseconds.
     last_stamp: Option<Stamp>,
     own_ns: i64,
     highest_ns: i64,
@@ -81,21 +81,20 @@ struct Judged {
 /// Statistics of one sender's datagrams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamFigures {
-    /// Address at which they arrived.
+    /// Local address of the stream.
     pub at: String,
     /// Address of the sender.
     pub from: String,
-    /// The protocol, as the family of the sender names it, and of a stream without data packets the
-    /// kind of its packets; `other` if no family knows them.
+    /// Protocol of the sender's family; for a stream without data packets, the kind of its packets; `other`
+    /// if no family has them.
     pub kind: String,
     /// Datagrams.
     pub packets: u64,
-    /// Their payload.
+    /// Bytes of payload.
     pub bytes: u64,
     /// Datagrams longer than any product's.
     pub cut: u64,
-    /// Datagrams of other kinds than data that a family sends, by kind. They are in no figure below
-    /// but the rate.
+    /// Number of a family's other datagrams, by kind. Of the following figures, only the rate includes them.
     #[serde(default)]
     pub other_kinds: BTreeMap<String, u64>,
     /// Datagrams that no family sends.
@@ -106,28 +105,28 @@ pub struct StreamFigures {
     pub span_s: f64,
     /// Packets a second.
     pub rate_hz: f64,
-    /// Time between two packets by their own times, microseconds; 0 where it is not known.
+    /// Time between two packets by their own times, microseconds; 0 if unknown.
     pub period_us: f64,
     /// Packets missing by the stamps; `None` where packets carry no time.
     pub lost: Option<u64>,
-    /// Gaps that they leave.
+    /// Number of gaps.
     pub gaps: Option<u64>,
     /// The longest, microseconds.
     pub longest_gap_us: Option<f64>,
-    /// Packets that came after a later one.
+    /// Packets that arrived after a later one.
     pub reordered: Option<u64>,
-    /// Packets that came again.
+    /// Packets that arrived twice.
     pub duplicates: Option<u64>,
     /// Jumps of the packets' time that no loss explains.
     pub restarts: u64,
-    /// Arrival minus own time over its straight line.
+    /// Arrival minus own time, relative to their straight line.
     pub jitter: ErrorFigures,
     /// This host's clock minus the device's, least delay included, microseconds, if packets carry
     /// the time past the hour.
     pub clock_offset_us: Option<f64>,
-    /// How much faster this host's clock runs than the device's, parts per million.
+    /// Rate of this host's clock relative to the device's, parts per million; positive is faster.
     pub clock_drift_ppm: Option<f64>,
-    /// What a camera's packets tell of its images, by name. They leave in bursts and have no jitter.
+    /// Data about a camera's images, by name. Their packets leave in bursts and have no jitter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<(String, String)>,
 }
@@ -238,7 +237,7 @@ impl Stream {
         figures
     }
 
-    /// What a stream of packets of another kind than data is called.
+    /// Name of a stream without data packets.
     fn other_kind(&self) -> Option<String> {
         let (kind, count) = self.other_kinds.iter().max_by_key(|(_, count)| **count)?;
         let protocol = self.other_protocol?;
@@ -247,7 +246,7 @@ impl Stream {
 }
 
 impl Judged {
-    /// What the first packets of a stream show; `None` if they show no progress at all.
+    /// Estimate from the first packets of a stream; `None` if their times do not advance.
     fn by(sample: &[Seen]) -> Option<Self> {
         let first = sample.first()?;
         let arrivals = sample.windows(2).map(|w| w[1].arrival_ns.saturating_sub(w[0].arrival_ns));
@@ -309,7 +308,7 @@ impl Judged {
         }
     }
 
-    /// Follows the packets' own time and counts what is wrong with it; whether the packet is new.
+    /// Updates the packets' own time and counts errors; returns whether the packet is new.
     fn follow(&mut self, stamp: Stamp) -> bool {
         if self.remembered.contains(&stamp) {
             self.duplicates += 1;
@@ -348,7 +347,7 @@ impl Judged {
         *least = offset_us.min(*least);
     }
 
-    /// The jitter of what waits in the chunk.
+    /// Computes the jitter of the packets in the chunk.
     fn work_out(&mut self) {
         // Below a few windows a slope says nothing.
         let slope = self.course.drift() * 1e-9;
@@ -400,7 +399,7 @@ mod tests {
     /// 2026-06-01 12:59:59.9 UTC: the hour is over after a tenth of a second.
     const START_NS: u64 = 1_780_318_799_900_000_000;
 
-    /// A packet with a stamp; `None` writes what an S1 writes.
+    /// A packet with a timestamp; `None`: as of an S1.
     fn packet(stamp_us: Option<u32>) -> Vec<u8> {
         let mut bytes = vec![0; DATA_PACKET_LEN];
         for block in 0..12 {

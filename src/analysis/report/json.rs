@@ -96,7 +96,7 @@ fn line(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A number where 64 bits hold it, as they do from 1678 to 2262.
+/// A number that fits 64 bits, from 1678 to 2262.
 fn unix_ns(unix_ns: i128) -> Value {
     i64::try_from(unix_ns).map_or(Value::Null, |ns| json!(ns))
 }

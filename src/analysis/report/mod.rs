@@ -1,4 +1,4 @@
-//! The report on a capture: what it holds as a whole, and a line a packet.
+//! Report on a capture: its summary, and a line for each packet.
 //!
 //! # JSON
 //!
@@ -17,10 +17,9 @@
 //! - `joint`: `lines` (each `kind`, and of a position or an index mark `time_ms` and `count`).
 //! - `other`: `protocol`. `broken`: `error`.
 //!
-//! Bytes of a serial line or a TCP connection (`.bin`, or `--profile`): an object for each frame, of
-//! type `frame`, `message` (GNSS) or `telegram` (LMS1xx and LMS5xx), with `number` (from 1),
-//! `offset`, `length` and `time_s` (when its first byte left, from the index beside the recording;
-//! else null), and then what the frame says:
+//! Bytes of a serial line or a TCP connection (`.bin`, or `--profile`): an object for each frame, of type
+//! `frame`, `message` (GNSS) or `telegram` (LMS1xx and LMS5xx), with `number` (from 1), `offset`, `length`
+//! and `time_s` (departure of its first byte, from the index file; else null), and then the frame's content:
 //! - LMS 2xx: `kind`; from a telegram `address` and `payload` or, of measured values, `unit`,
 //!   `partial`, `shift_deg`, `values` (raw), `ranges_m` (null where there is none), `reflectivity`,
 //!   `scan_index`, `telegram_index`, `status_byte`. Summary: `bytes`, `telegrams`, `frames` by kind,
@@ -37,10 +36,10 @@
 //!   `rtcm3`: `message_type`; `noise`: bytes that are none of these. Summary: `bytes`, `messages`
 //!   (how many of each) and `noise_bytes`.
 //!
-//! The summary of a capture: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
-//! `others`, `broken` and `fault` (null, or why the file could not be read to its end). A flow's
-//! `data` has the model, rates, gaps, `misfits` (what speaks against `--profile`) and, under `status`, all that the status bytes say, the
-//! calibration of the 64 lasers included.
+//! Summary of a capture: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
+//! `others`, `broken` and `fault` (null, or the reason why the file could not be read to its end). A flow's
+//! `data` has the model, rates, gaps, `misfits` (contradictions to `--profile`) and, under `status`, the
+//! content of the status bytes with the calibration of the 64 lasers.
 
 mod json;
 mod text;
@@ -52,21 +51,21 @@ use super::ReportError;
 use super::capture::{CaptureError, CaptureReader, Source};
 use super::flows::Analysis;
 
-/// How to report.
+/// Options of the report.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Name of the capture in the report.
     pub name: String,
-    /// For machines instead of people.
+    /// JSON instead of text.
     pub json: bool,
-    /// At most this many packets are printed.
+    /// Largest number of packets to print.
     pub packets: u64,
     /// Whether packets of another product than the user has named are reported by that name.
     pub anyway: bool,
 }
 
 impl Options {
-    /// For a capture called `name`: all packets, told in full.
+    /// Report on a capture called `name`: all packets in full.
     pub fn new(name: &str, json: bool) -> Self {
         Self { name: name.to_owned(), json, packets: u64::MAX, anyway: false }
     }
@@ -75,17 +74,17 @@ impl Options {
 /// Input of a report.
 #[derive(Debug)]
 pub struct Inspected {
-    /// All packets.
+    /// Analysis of all packets.
     pub analysis: Analysis,
     /// Why the capture was not read to its end.
     pub fault: Option<CaptureError>,
 }
 
-/// Writes the report on a capture to `out`. Reads the capture twice: packets are told by what the
-/// whole says. `analysis` has seen nothing yet.
+/// Writes the report on a capture to `out`. Reads the capture twice, because packets are decoded with facts
+/// from the whole. `analysis` must be empty.
 ///
 /// # Errors
-/// The capture cannot be read at all, or holds another product's data only, or the report cannot be
+/// The capture cannot be read at all or contains only another product's data, or the report cannot be
 /// written.
 pub fn report(
     source: Source<'_>,

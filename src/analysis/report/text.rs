@@ -1,4 +1,4 @@
-//! The report for people: what the capture holds, then a line a packet.
+//! Report for people: a summary of the capture, then a line for each packet.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::devices::decoder::facts::plural;
 use crate::time::duration::describe_us_to;
 use crate::wire::ethernet::{Content, UdpChecksum};
 
-/// Writes what the capture says as a whole.
+/// Writes the summary of the capture.
 pub fn summary(
     out: &mut dyn Write,
     name: &str,
@@ -46,7 +46,7 @@ pub fn summary(
     Ok(())
 }
 
-/// Writes one packet's line, and more lines for what is wrong with it.
+/// Writes one packet's line, and further lines about its errors.
 pub fn packet(
     out: &mut dyn Write,
     analysis: &Analysis,
@@ -142,7 +142,7 @@ fn ip_words(flow: &Flow) -> String {
     parts.join(", ")
 }
 
-/// In microseconds as long as those of lidars are, then in the unit that fits.
+/// A period in microseconds if it is as short as a lidar's, else in a suitable unit.
 fn period(us: f64) -> String {
     if us < 10_000.0 { format!("{us:.1} us") } else { describe_us_to(us, 6) }
 }

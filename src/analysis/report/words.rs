@@ -27,7 +27,7 @@ pub fn mac(mac: [u8; 6]) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
-/// Nanoseconds of POSIX time as RFC 3339; the number itself where no calendar reaches.
+/// A time in nanoseconds of POSIX time, as RFC 3339; as a number if it is outside the calendar's range.
 pub fn instant(unix_ns: i128) -> String {
     jiff::Timestamp::from_nanosecond(unix_ns)
         .map_or_else(|_| format!("{unix_ns} ns"), |timestamp| timestamp.to_string())

@@ -15,21 +15,21 @@ use crate::wire::truth::{PacketRecord, SCHEMA};
 /// Why a truth file cannot be read, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum TruthFileError {
-    /// Not there, or not to be read.
+    /// The file does not exist or cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The file is no MCAP file, or a broken one.
+    /// The file is not an MCAP file, or it is damaged.
     #[error(
         "this is no whole MCAP file: {0}\n  help: repeat the run, or save what can be read with `mcap recover`"
     )]
     Mcap(#[from] mcap::McapError),
-    /// Nothing says that its data are whole.
+    /// The file has no mark that its data are complete.
     #[error("this is no whole MCAP file: its data have no end")]
     NoDataEnd,
-    /// A message about a packet that is none.
+    /// Invalid message about a packet.
     #[error("a message of it is not the truth of a packet: {0}")]
     Message(#[from] crate::wire::ParseError),
-    /// The attachment with names does not say what it should.
+    /// Invalid attachment with names.
     #[error("its names.json cannot be read: {0}")]
     Names(#[from] serde_json::Error),
     /// An MCAP file of another program.
@@ -45,7 +45,7 @@ pub struct Names {
     /// Names by label.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// Materials of what stands still.
+    /// Materials of still surfaces.
     #[serde(default)]
     pub materials: Vec<Named>,
     /// Moving objects.
@@ -57,8 +57,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// The profile of the device whose recording has this path: recordings are called as their device. If the
-    /// rig has a single device, the file may have any name.
+    /// Profile of the device that made the recording at this path: recordings are named after their devices.
+    /// If the rig has a single device, the file may have any name.
     fn profile_of(&self, recording: &Path) -> Option<&str> {
         let stem = recording.file_stem()?;
         let named = self.devices.iter().find(|device| stem == device.name.as_str());
@@ -70,33 +70,33 @@ impl Names {
 /// A device of the rig.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct NamedDevice {
-    /// Its name in the rig.
+    /// Name of the device in the rig.
     pub name: String,
-    /// Name of its profile.
+    /// Name of the device's profile.
     pub profile: String,
 }
 
 /// Something with a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Named {
-    /// Its name.
+    /// Name of the object.
     pub name: String,
 }
 
 /// A moving object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct NamedObject {
-    /// Its name.
+    /// Name of the part.
     pub name: String,
     /// Materials of the object's body.
     #[serde(default)]
     pub materials: Vec<Named>,
 }
 
-/// The name of the profile of the device that made `recording`, as the truth of the same run has it.
+/// Name of the profile of the device that made `recording`, from the ground truth of the same run.
 ///
 /// # Errors
-/// The truth file's.
+/// Errors of the truth file.
 pub fn profile_of(recording: &Path, truth: &Path) -> Result<Option<String>, TruthFileError> {
     let mut reader = TruthReader::open(truth)?;
     reader.next_packet()?;
@@ -118,7 +118,7 @@ impl TruthReader {
     /// Opens a file.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn open(path: &Path) -> Result<Self, TruthFileError> {
         Ok(Self::new(BufReader::new(File::open(path)?)))
     }
@@ -137,7 +137,7 @@ impl<R: Read> TruthReader<R> {
         }
     }
 
-    /// What numbers stand for; known as soon as there was a message.
+    /// Names behind the numbers; available after the first message.
     pub fn names(&self) -> &Names {
         &self.names
     }
@@ -145,7 +145,7 @@ impl<R: Read> TruthReader<R> {
     /// The next message about a packet, with its topic; `None` at the end.
     ///
     /// # Errors
-    /// The file's.
+    /// Errors of the file.
     pub fn next_packet(&mut self) -> Result<Option<(String, PacketRecord)>, TruthFileError> {
         while let Some(event) = self.reader.next_event() {
             let (opcode, data) = match event? {
@@ -180,11 +180,11 @@ impl<R: Read> TruthReader<R> {
         if self.has_data_end { Ok(None) } else { Err(TruthFileError::NoDataEnd) }
     }
 
-    /// Reads what is left, which only then is known to be whole: a damaged record may have been taken for one
-    /// of another kind.
+    /// Reads the rest of the file, which only then is verified as complete: a damaged record may look like
+    /// one of another kind.
     ///
     /// # Errors
-    /// The file's.
+    /// Errors of the file.
     pub fn check_rest(&mut self) -> Result<(), TruthFileError> {
         while self.next_packet()?.is_some() {}
         Ok(())

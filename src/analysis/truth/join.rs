@@ -1,4 +1,4 @@
-//! The truth of each decoded point.
+//! Ground truth of each decoded point.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -9,18 +9,18 @@ use super::file::{Names, TruthFileError, TruthReader};
 use super::points::{PointPacket, PointPlace, SensorPoint};
 use crate::wire::truth::{FiringRecord, MIRRORED, NONE, PacketRecord, PoseRecord, ReturnRecord};
 
-/// How far the order of packets in a capture may differ from that in the truth, nanoseconds: faults hold
-/// packets back, networks overtake.
+/// Largest difference between the order of packets in a capture and in the ground truth, nanoseconds: faults
+/// delay packets, and networks reorder them.
 const DISORDER_NS: u64 = 5_000_000_000;
 
 /// The first bytes of a packet's SHA-256.
 type Digest8 = [u8; 8];
 
-/// Finds the truth of packets, which come about in the order of the truth.
+/// Finds the truth of packets that arrive in about the same order as the truth.
 pub struct Joiner {
     reader: TruthReader,
     known: HashMap<Digest8, VecDeque<PacketRecord>>,
-    /// In the order of the file, to be forgotten in that order.
+    /// Order in the file, for removal in that order.
     order: VecDeque<(u64, Digest8)>,
     /// Due time of the latest that was found.
     found_ns: Option<u64>,
@@ -37,7 +37,7 @@ pub struct PointTruth {
     pub firing: FiringRecord,
     /// The return.
     pub seen: ReturnRecord,
-    /// Where the sensor was then.
+    /// Pose of the sensor at that time.
     pub pose: PoseRecord,
 }
 
@@ -48,14 +48,14 @@ impl PointTruth {
         turn * position_m + DVec3::from_array(self.pose.position_m)
     }
 
-    /// Whether light came by a mirror.
+    /// Whether the light came by a mirror.
     pub fn is_mirrored(&self) -> bool {
         self.seen.slots & MIRRORED != 0
     }
 }
 
 impl Joiner {
-    /// Joins with what `reader` reads.
+    /// Labels points with the ground truth from `reader`.
     pub fn new(reader: TruthReader) -> Self {
         Self {
             reader,
@@ -73,8 +73,8 @@ impl Joiner {
         self.reader.names()
     }
 
-    /// Goes to the first packet that is one of these: a capture may begin anywhere in a run. Returns whether
-    /// there is one.
+    /// Skips to the first of these packets, because a capture may begin anywhere in a run. Returns whether
+    /// one of them was found.
     ///
     /// # Errors
     /// The truth cannot be read, or holds no packets.
@@ -92,7 +92,8 @@ impl Joiner {
         if self.has_packets { Ok(false) } else { Err(TruthFileError::NoPackets) }
     }
 
-    /// The truth of a packet; `None` if it has none, as when a fault has changed its bytes beyond the device.
+    /// Ground truth of a packet; `None` if there is none, for example because a fault changed its bytes after
+    /// the device.
     ///
     /// # Errors
     /// The truth cannot be read.
@@ -111,7 +112,7 @@ impl Joiner {
         }
     }
 
-    /// Reads what is left of the truth, so that all of it is checked.
+    /// Reads the rest of the ground truth, so that all of it is verified.
     ///
     /// # Errors
     /// The truth is damaged.
@@ -120,7 +121,7 @@ impl Joiner {
         self.reader.check_rest()
     }
 
-    /// Reads the next packet with firings; whether there was one.
+    /// Reads the next packet with firings; returns whether there was one.
     fn read_one(&mut self) -> Result<bool, TruthFileError> {
         while !self.is_over {
             let Some((_, record)) = self.reader.next_packet()? else {
@@ -139,7 +140,7 @@ impl Joiner {
         Ok(false)
     }
 
-    /// Forgets what was due long before `now_ns`.
+    /// Removes entries that were due long before `now_ns`.
     fn forget(&mut self, now_ns: u64) {
         while let Some((_, digest)) =
             self.order.pop_front_if(|(due, _)| *due + DISORDER_NS < now_ns)
@@ -161,14 +162,14 @@ pub struct PacketJoin<'a> {
     record: &'a PacketRecord,
     /// The firings of each laser in the order of time.
     by_laser: HashMap<usize, Vec<usize>>,
-    /// All firings by angle, counterclockwise from ahead, degrees, -180..180.
+    /// All firings by their angle counterclockwise from ahead, degrees, -180..180.
     by_angle: Vec<(f64, usize)>,
     /// Step from angle to angle.
     spacing_deg: f64,
 }
 
 impl<'a> PacketJoin<'a> {
-    /// For the points of a packet with this truth.
+    /// Index for the points of a packet with this ground truth.
     pub fn new(record: &'a PacketRecord) -> Self {
         let mut by_laser: HashMap<usize, Vec<usize>> = HashMap::new();
         for (index, firing) in record.firings.iter().enumerate() {
@@ -188,7 +189,7 @@ impl<'a> PacketJoin<'a> {
         Self { record, by_laser, by_angle, spacing_deg }
     }
 
-    /// The truth of a point; `None` if the truth has no such firing, or no return of it.
+    /// Ground truth of a point; `None` if the ground truth has no such firing, or no return of it.
     pub fn find(&self, point: &SensorPoint) -> Option<PointTruth> {
         let off = |seen: &ReturnRecord| (f64::from(seen.reported_m) - point.range_m).abs();
         let nearest = |one: &(usize, ReturnRecord), other: &(usize, ReturnRecord)| {
@@ -220,7 +221,7 @@ impl<'a> PacketJoin<'a> {
         self.by_angle.iter().filter(move |(deg, _)| near(*deg)).map(|(_, index)| *index)
     }
 
-    /// The sensor's pose at an instant, between those that the record has.
+    /// The sensor's pose at an instant, interpolated between recorded poses.
     fn pose_at(&self, time_ns: u64) -> Option<PoseRecord> {
         let poses = &self.record.poses;
         let after = poses.partition_point(|pose| pose.time_ns < time_ns);
@@ -243,19 +244,19 @@ impl<'a> PacketJoin<'a> {
     }
 }
 
-/// The names of what a point is of.
+/// Names of the surface of a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PointNames<'a> {
-    /// Its label.
+    /// Label of the point.
     pub label: &'a str,
-    /// The moving object; empty for what stands still.
+    /// The moving object; empty for still surfaces.
     pub object: &'a str,
     /// The material.
     pub material: &'a str,
 }
 
 impl Names {
-    /// The names of what a return is of.
+    /// Names of the surface of a return.
     pub fn of(&self, seen: &ReturnRecord) -> PointNames<'_> {
         let object = (seen.object != NONE).then(|| self.objects.get(usize::from(seen.object)));
         let materials = match object {
@@ -276,7 +277,7 @@ fn digest(bytes: &[u8]) -> Digest8 {
     *Sha256::digest(bytes).first_chunk().expect("a digest has 32 bytes")
 }
 
-/// Degrees, -180..180.
+/// An angle reduced to -180..180 degrees.
 fn within_turn(deg: f64) -> f64 {
     (deg + 180.0).rem_euclid(360.0) - 180.0
 }

@@ -1,4 +1,4 @@
-//! The points of a recording, of whatever family, one after another with the packets that they came in.
+//! Points of a recording of any family, in order, with their packets.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,24 +21,24 @@ use crate::devices::decoder::{Hints, Scan};
 /// A decoded return.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SensorPoint {
-    /// Forward, left, up of the sensor, metres.
+    /// Position in the sensor's axes (forward, left, up), metres.
     pub position_m: DVec3,
-    /// Intensity as the sensor sends it; not a number where it sends none.
+    /// Intensity in the sensor's unit; NaN if it sends none.
     pub intensity: f64,
     /// Index of the laser; 0 of a scanner with one.
     pub laser: usize,
     /// Along the beam, metres.
     pub range_m: f64,
-    /// How it is found in the truth of its packet.
+    /// Position of the point in the ground truth of its packet.
     pub place: PointPlace,
 }
 
-/// A point's place among the firings of its packet.
+/// Position of a point among the firings of its packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointPlace {
-    /// That firing of its laser, from 0.
+    /// Firing of its laser, from 0.
     Firing(usize),
-    /// At this angle of a scan, counterclockwise from ahead, whose values are so far apart, degrees.
+    /// Angle in a scan, counter-clockwise from forward, and angle between two values, degrees.
     Angle {
         /// The angle.
         deg: f64,
@@ -50,22 +50,22 @@ pub enum PointPlace {
 /// A packet with points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointPacket {
-    /// Counts the packets with points from 0.
+    /// Number of the packet among those with points, from 0.
     pub number: u64,
-    /// When it left: nanoseconds of POSIX time in a capture, seconds of the run in nanoseconds in a recording
-    /// of a byte stream; 0 where that is not known.
+    /// Time of departure: nanoseconds of POSIX time in a capture, seconds of the run in nanoseconds in a
+    /// recorded byte stream; 0 if unknown.
     pub at_ns: i128,
-    /// Its bytes: a datagram's payload, or a telegram.
+    /// Bytes of the packet: a datagram's payload, or a telegram.
     pub bytes: Vec<u8>,
     /// Points of the packet.
     pub points: Vec<SensorPoint>,
 }
 
-/// Calls `see` with every packet that can hold points, in the order of the recording; says what of the recording
-/// could not be used.
+/// Calls `see` with every packet that can contain points, in order; returns a message about unusable parts of
+/// the recording.
 ///
 /// # Errors
-/// The recording cannot be read, holds no points, or what `see` says.
+/// The recording cannot be read or has no points, or `see` fails.
 pub fn each_packet(
     path: &Path,
     profile: Option<&Profile>,

@@ -1,4 +1,4 @@
-//! Decoded points as a table, with their truth if there is one.
+//! Decoded points as a table, with their ground truth if given.
 
 use std::path::Path;
 
@@ -15,35 +15,35 @@ const FIRST: usize = 64;
 /// A point of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointRow {
-    /// The packet that it came in, from 0.
+    /// Number of the point's packet, from 0.
     pub packet: u64,
-    /// The instant of the firing, seconds of the run; without truth that of the packet as the recording has it.
+    /// Time of the firing, seconds of the run; without ground truth, the packet's time in the recording.
     pub time_s: f64,
-    /// As decoded.
+    /// The decoded point.
     pub point: SensorPoint,
-    /// What it is of; `None` without truth, or if it has none.
+    /// Ground truth of the point; `None` if there is none.
     pub truth: Option<PointTruth>,
 }
 
-/// What became of all points.
+/// Numbers of points with and without ground truth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinCounts {
     /// Packets with points.
     pub packets: u64,
-    /// Those that have no truth: a fault has changed them, or they are of another run.
+    /// Packets without ground truth: a fault has changed them, or they are of another run.
     pub unknown_packets: u64,
     /// Points.
     pub points: u64,
-    /// Those without truth.
+    /// Points without ground truth.
     pub unknown_points: u64,
-    /// What of the recording could not be used.
+    /// Message about unusable parts of the recording.
     pub lost: Option<String>,
 }
 
 /// Calls `see` with every point of `recording`, joined with `truth`, and the names of the truth.
 ///
 /// # Errors
-/// What is wrong with the files, or what `see` says.
+/// Errors in the files, or of `see`.
 pub fn each_point(
     recording: &Path,
     profile: Option<&Profile>,
@@ -137,30 +137,30 @@ pub enum Values {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name, with the unit.
+    /// Name of the column, with its unit.
     pub name: &'static str,
-    /// One for each point.
+    /// Values, one for each point.
     pub values: Values,
 }
 
-/// In which frame `x`, `y` and `z` are.
+/// Frame of the coordinates `x`, `y` and `z`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Frame {
-    /// Forward, left, up of the sensor.
+    /// Axes of the sensor: forward, left, up.
     #[default]
     Sensor,
-    /// East, north, up; needs the truth, and leaves out points that have none.
+    /// Axes of the world: east, north, up; needs the truth, and leaves out points without it.
     World,
 }
 
-/// The columns of all points.
+/// Columns of all points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointTable {
-    /// In the order in which they are written; `x`, `y` and `z` come first.
+    /// Columns in the order in which they are written; `x`, `y` and `z` come first.
     pub columns: Vec<Column>,
     /// The names of labels; empty without truth.
     pub labels: Vec<String>,
-    /// How many points.
+    /// Number of points.
     pub len: usize,
 }
 
@@ -175,7 +175,7 @@ enum Kind {
     U32,
 }
 
-/// Beside the places of points.
+/// Columns in addition to the coordinates.
 const OF_POINTS: [Number; 5] = [
     ("intensity", Kind::F32, |row| row.point.intensity),
     ("range_m", Kind::F32, |row| row.point.range_m),
@@ -184,7 +184,7 @@ const OF_POINTS: [Number; 5] = [
     ("time_s", Kind::F64, |row| row.time_s),
 ];
 
-/// Beside them if there is truth. What has none has the largest number, or none.
+/// Columns with ground truth. Points without it have the largest number, or NaN.
 const OF_TRUTH: [Number; 9] = [
     ("label", Kind::U16, |row| row.truth.map_or(0.0, |truth| truth.seen.label.into())),
     ("object", Kind::U16, |row| row.truth.map_or(NONE, |truth| truth.seen.object).into()),
@@ -210,7 +210,7 @@ impl PointTable {
     /// The points of a recording.
     ///
     /// # Errors
-    /// As [`each_point`].
+    /// See [`each_point`].
     pub fn collect(
         recording: &Path,
         profile: Option<&Profile>,
@@ -253,7 +253,7 @@ impl PointTable {
         Self { columns, labels: names.labels, len: rows.len() }
     }
 
-    /// A column by its name.
+    /// A column by name.
     pub fn column(&self, name: &str) -> Option<&Values> {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
     }

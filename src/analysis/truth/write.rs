@@ -1,7 +1,8 @@
 //! Tables of points as files that other programs read.
 //!
-//! LAS is written by the crate `las` and PLY by `ply-rs-bw`. PCD and NPZ are a text and numbers: the crates for
-//! them are made to read, with grammars and macros that take longer to build than this takes to read.
+//! The crate `las` writes LAS and `ply-rs-bw` writes PLY. PCD and NPZ consist of a text and numbers: their
+//! crates are made for reading, with grammars and macros that take longer to compile than this code takes to
+//! read.
 
 use std::io::{self, Write};
 
@@ -30,7 +31,7 @@ pub enum CloudFormat {
 /// Writes `table` to `out`.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_cloud(
     table: &PointTable,
     format: CloudFormat,
@@ -192,7 +193,8 @@ fn write_npz(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
     write_zip(&files, out)
 }
 
-/// A ZIP archive of files as they are (PKWARE APPNOTE 6.3): local heads with the bytes, then the directory.
+/// A ZIP archive of uncompressed files (PKWARE APPNOTE 6.3): local headers with the bytes, then the
+/// directory.
 fn write_zip(files: &[(String, Vec<u8>)], out: &mut impl Write) -> io::Result<()> {
     let crc = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
     let mut directory = Vec::new();

@@ -18,7 +18,7 @@ pub struct Finding {
     pub state: State,
     /// Observed facts.
     pub found: String,
-    /// What to change, and why.
+    /// The change that is advised, and its reason.
     pub advice: Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As required.
+    /// The setting is as required.
     Good,
     /// An administrator can improve it.
     Change,

@@ -30,7 +30,7 @@ pub fn print(path: &Path) -> Result<(), CliError> {
 /// The sections for the log `csv`.
 ///
 /// # Errors
-/// The first line that is wrong, and what is.
+/// The first line that is wrong, and its error.
 fn sections(csv: &[u8]) -> Result<String, String> {
     let mut table = csv::Reader::from_reader(csv);
     let columns = table.headers().map_err(|error| error.to_string())?;

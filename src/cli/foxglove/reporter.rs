@@ -195,7 +195,7 @@ fn status(figures: &DeviceFigures) -> Value {
 #[derive(Default)]
 struct Path {
     poses: Vec<Transform<World, Body>>,
-    /// How often the path was thinned.
+    /// Number of times that the path was thinned.
     coarser: i32,
 }
 

@@ -62,7 +62,7 @@ impl Drawing<'_> {
         panel
     }
 
-    /// Ahead and back, coloured by range and by intensity.
+    /// Panels of the view ahead and the view back, each coloured by range and by intensity.
     fn seat_views(&self) -> [Panel; 4] {
         let margin = 1.5_f64.to_radians();
         let elevations = (self.elevations_rad.0 - margin, self.elevations_rad.1 + margin);
@@ -146,7 +146,7 @@ fn reach_m(cloud: &[CloudPoint]) -> f64 {
     ROUND_M.into_iter().find(|reach| *reach >= far).unwrap_or(200.0)
 }
 
-/// From low to high for the colours, metres; stray points do not count.
+/// Heights from the lowest to the highest colour, metres; outliers do not count.
 fn heights_m(cloud: &[CloudPoint]) -> (f64, f64) {
     let low = quantile(cloud, 0.02, |p| p.position_m.z);
     let high = quantile(cloud, 0.98, |p| p.position_m.z);
@@ -182,7 +182,8 @@ impl RangeScale {
         Self { log_low: libm::log(low_m), log_high: libm::log(high_m) }
     }
 
-    /// 0 for the nearest, 1 for the farthest; beyond for what is nearer or farther.
+    /// Place of a range on the colour scale: 0 for the nearest, 1 for the farthest, below 0 or above 1
+    /// outside.
     fn share(&self, range_m: f64) -> f64 {
         (libm::log(range_m) - self.log_low) / (self.log_high - self.log_low)
     }

@@ -7,7 +7,7 @@ const SIDE: f64 = 900.0;
 /// Light to the points.
 const RAY: Colour = Colour([214, 228, 240]);
 
-/// Forward and left of the scanner, metres.
+/// A point in the scanner's axes (forward, left), metres.
 type Point = [f64; 2];
 
 /// The picture; `name` is the recording's, `unit` the scanner's.

@@ -24,7 +24,7 @@ pub struct Answers {
 /// Asks the questions; the one about `scene` only if it is not given.
 ///
 /// # Errors
-/// When the terminal cannot be read or written, or ends before a device was named.
+/// The terminal cannot be read or written, or its input ends before a device was named.
 pub fn ask(
     input: &mut impl BufRead,
     output: &mut impl Write,

@@ -27,7 +27,7 @@ origin = { latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }
 
 /// A rig to be written.
 pub struct Draft {
-    /// Scene as the rig names it.
+    /// Scene as it is written in the rig.
     pub scene: String,
     /// The devices.
     pub devices: Vec<DraftDevice>,
@@ -41,7 +41,7 @@ pub struct DraftDevice {
     pub name: String,
     /// Firmware profile of the device.
     pub profile: Arc<Profile>,
-    /// Link as the rig has it.
+    /// Link as it is written in the rig.
     pub link: String,
 }
 

@@ -20,7 +20,7 @@ const SAMPLES: u32 = 3;
 const HALF_WIDTH: f64 = 0.7;
 /// Largest visible distance, metres.
 const FARTHEST_M: f32 = 2000.0;
-/// Towards the sun.
+/// Direction towards the sun.
 const SUN: DVec3 = DVec3::new(-0.45, -0.25, 0.85);
 /// Strength of the lights: the sky, from behind the camera, the sun.
 const LIGHTS: [f64; 3] = [0.35, 0.2, 0.55];
@@ -71,7 +71,7 @@ impl Camera {
         Some(Self { from_m, ahead, right, up: right.cross(ahead), size })
     }
 
-    /// Towards a place in the picture, pixels from the top left.
+    /// Direction of the ray through a place in the picture, pixels from the top left.
     fn direction(&self, place: DVec2) -> DVec3 {
         let [width, height] = self.size.map(f64::from);
         let middle = DVec2::new(width, height) / 2.0;
@@ -201,7 +201,7 @@ impl Painter<'_> {
         hits
     }
 
-    /// Of the surface that was hit, on either side.
+    /// Normal of the surface that was hit, on the side of the viewer.
     fn normal(&self, hit: &Hit) -> DVec3 {
         let instance = &self.scene.instances[hit.instance as usize];
         let mesh = &self.scene.meshes[instance.mesh as usize];

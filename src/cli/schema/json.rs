@@ -161,7 +161,7 @@ fn value(key: &KeySpec, path: &str, sentences: &Sentences) -> Json {
     all.into()
 }
 
-/// The sentence, then what the schema alone would show less well.
+/// The key's sentence, and the facts that editors do not show from the schema itself.
 fn description(key: &KeySpec, path: &str, sentences: &Sentences) -> String {
     let mut all = sentences.of(path, key).unwrap_or_default();
     if key.depends {

@@ -15,7 +15,7 @@ pub const WINDOW_NS: u64 = 10 * SECOND_NS;
 const LATENESS_STEP_NS: u64 = 2 * SECOND_NS;
 /// Number of packets over which the rate of a slow device is averaged, instead of one second.
 const FEWEST_PACKETS: f64 = 10.0;
-/// Number of its periods after which a device counts as silent.
+/// Number of periods without data after which a device counts as silent.
 const SILENT_PERIODS: f64 = 4.0;
 const SILENT_NS: u64 = SECOND_NS / 2;
 /// Time after which a device without its own rate counts as idle.
@@ -51,8 +51,8 @@ pub enum Activity {
 pub struct RecentFigures {
     /// Present activity.
     pub activity: Activity,
-    /// Packets a second in the last second; of a device with fewer than ten in a second, in the last ten of its
-    /// periods or ten seconds.
+    /// Packets per second in the last second; for a device with fewer than ten packets in a second, in its
+    /// last ten periods or in ten seconds.
     pub rate_hz: f64,
     /// Time since the latest packet, seconds; `None` before the first.
     pub age_s: Option<f64>,
@@ -143,7 +143,7 @@ fn activity(now: SimTime, last: Option<SimTime>, nominal_rate_hz: f64, is_down: 
     }
 }
 
-/// Median, 99 % and worst of what is in `now` and not in `before`, microseconds.
+/// Median, 99th percentile and maximum of the values that are in `now` but not in `before`, microseconds.
 fn percentiles(before: &[(u64, u64)], now: &[(u64, u64)]) -> Option<[f64; 3]> {
     let mut before = before.iter().peekable();
     let new: Vec<(u64, u64)> = now
@@ -176,7 +176,8 @@ mod tests {
 
     const STEP_NS: u64 = SECOND_NS / 10;
 
-    /// A device that sends `rate_hz` until it stops, seen every tenth of a second until `until_s`.
+    /// Status of a device that sends at `rate_hz` until `stops_s`; it is read every tenth of a second until
+    /// `until_s`.
     fn seen(rate_hz: f64, stops_s: f64, until_s: f64, nominal_rate_hz: f64) -> RecentFigures {
         let counters = |ns: u64| {
             let packets = (ns as f64 / 1e9).min(stops_s) * rate_hz;

@@ -14,9 +14,10 @@ use crate::time::SimTime;
 
 /// Number of frames that a viewer may be behind; a viewer further behind continues with the newest one.
 const FRAMES_KEPT: usize = 4;
-/// East, north, up (`f32`), device, intensity, laser (`u16`), label (`u16`), range in centimetres (`u16`).
+/// Size of a point: east, north, up (`f32`), device, intensity, laser (`u16`), label (`u16`), range in
+/// centimetres (`u16`).
 const POINT_BYTES: usize = 20;
-/// Most of a device's latest values that are shown, and letters of one of them.
+/// Number of a device's latest values that are shown at most, and number of letters of one value.
 const MOST_VALUES: usize = 10;
 const MOST_LETTERS: usize = 60;
 

@@ -15,11 +15,11 @@ use crate::time::SimTime;
 use crate::wire::port::Peer;
 use crate::wire::truth::PacketRecord;
 
-/// Most points of one device in a frame.
+/// Largest number of points of one device in a frame.
 const MOST_POINTS: usize = 60_000;
 /// Ports for a decoder that identifies packets by their content only.
 const NO_PORTS: [u16; 2] = [0, 0];
-/// A host that has not been sent anything for so long is followed no longer.
+/// A host to which nothing has been sent for this time is forgotten.
 const PEER_PATIENCE_NS: u64 = 1_000_000_000;
 
 /// Function that returns a sensor's pose.

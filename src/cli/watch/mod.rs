@@ -56,13 +56,13 @@ pub struct Seen<'a> {
     pub what: What<'a>,
 }
 
-/// Something that a device has sent.
+/// Data that a device has sent.
 pub enum What<'a> {
     /// Points.
     Points {
         /// Points in the sensor's frame.
         points: &'a [SeenPoint],
-        /// Where the sensor was when the packet was due.
+        /// Pose of the sensor when the packet was due.
         world_from_sensor: Transform<World, Sensor>,
     },
     /// A frame of a stream: name under which it is counted, and content.
@@ -76,11 +76,11 @@ pub enum What<'a> {
 /// A point of the cloud.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenPoint {
-    /// Forward, left, up of the sensor, metres.
+    /// Position in the sensor's axes (forward, left, up), metres.
     pub position_m: glam::DVec3,
     /// 0..=255.
     pub intensity: u8,
-    /// Counts from 0.
+    /// Index of the laser, from 0.
     pub laser: u16,
     /// Label of the point, by [`Labels::names`]; 0 if it is unknown or not requested.
     pub label: u16,

@@ -21,7 +21,7 @@ use crate::timing::clock::Stopwatch;
 
 /// Time without a request after which an observer counts as gone.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Shortest time from one image of a camera to the next.
+/// Shortest period between two images of a camera.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(66);
 /// Streams at a time.
 pub const MOST_STREAMS: usize = 8;
@@ -36,7 +36,7 @@ pub const BOUNDARY: &str = "menura-frame";
 /// A camera's image as a file.
 #[derive(Debug)]
 pub struct Jpeg {
-    /// Counts the camera's images that were made, from 1.
+    /// Number of the image among those that the camera has taken, from 1.
     pub number: u64,
     /// Due time of the image.
     pub due: SimTime,

@@ -1,4 +1,4 @@
-//! All families and the profiles that are part of the program.
+//! All families of devices, and the profiles that are part of the program.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -22,7 +22,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// A catalogue of `families`, in the order of messages.
+    /// A catalogue of `families`, in the order in which messages list them.
     pub fn new(families: Vec<&'static dyn FamilyReader>) -> Self {
         Self { families, profiles: OnceLock::new() }
     }

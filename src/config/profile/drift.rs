@@ -4,7 +4,7 @@
 use crate::toml::keys::Keys;
 use crate::toml::reader::Limit;
 
-/// Seconds per day for each part per million.
+/// Seconds per day that correspond to one part per million.
 const S_PER_DAY: f64 = 0.0864;
 
 /// Reads the key into seconds per day, whole nanoseconds.

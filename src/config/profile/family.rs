@@ -21,7 +21,7 @@ impl dyn FamilyData {
     }
 }
 
-/// A kind of fault that devices of some families can have within.
+/// A kind of internal fault that devices of some families can have.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceFaultKind {
     /// Value of a fault's `kind` key.
@@ -48,7 +48,7 @@ pub trait FamilyReader: Sync {
         written: Option<TableReader<'_>>,
     ) -> Option<Arc<dyn FamilyData>>;
 
-    /// The faults that a device of this family can have within.
+    /// The internal faults that a device of this family can have.
     fn faults(&self) -> &'static [DeviceFaultKind];
 
     /// The further faults of a device that follows a PTP master.

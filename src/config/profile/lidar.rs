@@ -30,10 +30,10 @@ words!(SpotRule: "mavs" => Mavs, "printed" => Printed, "even" => Even);
 pub enum SpotRule {
     /// Rays as MAVS casts them: half-axes of 0.7 tan(divergence / 2), equal shares.
     Mavs,
-    /// As printed in Goodin et al. 2018: a centre and a circle of sqrt(2) / 4 tan(divergence / 2), equal
-    /// shares.
+    /// The beam as printed in Goodin et al. 2018: a ray in the centre and rays on a circle of sqrt(2) / 4
+    /// tan(divergence / 2), with equal shares.
     Printed,
-    /// With the mean square offset of a spot that is lit evenly.
+    /// A beam with the mean square offset of an evenly lit spot.
     Even,
 }
 
@@ -95,12 +95,12 @@ pub struct Target {
 }
 
 impl BeamSettings {
-    /// The least signal that is detected. The unit is what a white surface at 1 m sends back.
+    /// The weakest signal that is detected, in units of the signal of a white surface at 1 m.
     pub fn threshold(&self) -> f64 {
         self.sees.reflectance / (self.sees.at_m * self.sees.at_m)
     }
 
-    /// How far a surface of `reflectance` is detected in clear air, metres: where half of the pulses return.
+    /// Distance at which half of the pulses on a surface of `reflectance` return in clear air, metres.
     pub fn reach_m(&self, reflectance: f64) -> f64 {
         (reflectance / self.threshold()).sqrt().min(self.max_range_m)
     }

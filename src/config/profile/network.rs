@@ -26,8 +26,8 @@ pub struct DatagramPort {
     pub name: &'static str,
     /// Key of a rig's `link.udp` that changes the destination port; `None` for the first port.
     pub rig_key: Option<&'static str>,
-    /// Headers of recorded frames. A link takes ports, time to live and don't-fragment flag from them if the
-    /// rig does not set them.
+    /// Headers of recorded frames. A link uses their ports, time to live and don't-fragment flag if the rig
+    /// does not set them.
     pub frame: FrameHeader,
     /// Whether the IP identification counts the recorded frames, from that of `frame` on.
     pub counts_frames: bool,

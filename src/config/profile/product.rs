@@ -18,7 +18,7 @@ pub struct Product {
     pub controls: &'static [Control],
     /// Whether the product outputs PPS and bytes that another device's `gps_cable` may carry.
     pub has_gps_output: bool,
-    /// Whether it has an input for PPS and bytes of another device.
+    /// Whether the product has an input for PPS and bytes of another device.
     pub has_gps_input: bool,
     /// Port for corrections, as output of a base and input of a rover, if the product is a GNSS receiver with
     /// that function.
@@ -67,7 +67,7 @@ impl Product {
 /// Role of a product for the joint that carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointRole {
-    /// None: the joint only moves it.
+    /// The product has no role; the joint only moves it.
     None,
     /// Reports the joint's position.
     Tells,

@@ -7,7 +7,7 @@ use crate::toml::reader::{Field, Text, nearest};
 /// Expected form of `line_of`.
 pub(crate) const LINE: &str = "a receiver of this rig and its port, such as \"base.uart2\"";
 
-/// A device and the name of the one that its input is wired to.
+/// A device, and the name of the device to which its input is wired.
 pub(crate) struct Cabled {
     /// The device's name.
     pub name: Option<Text>,

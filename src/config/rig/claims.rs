@@ -38,7 +38,7 @@ pub(crate) enum Protocol {
 #[derive(Default)]
 struct Port {
     users: HashMap<IpAddr, Vec<User>>,
-    /// The one that came first, of IPv4 and of IPv6.
+    /// The address that was claimed first, for IPv4 and for IPv6.
     first: [Option<IpAddr>; 2],
 }
 

@@ -35,21 +35,21 @@ pub enum DriveModel {
         /// Distance from the body's middle to the instantaneous centre of rotation of the left and the right
         /// track, outward, metres.
         y_icr_m: [f64; 2],
-        /// Distance of both centres ahead of the body's middle, metres.
+        /// Distance of both centres of rotation ahead of the body's middle, metres.
         x_icr_m: f64,
         /// Variation of the centres with the ground; `None` for constant ones.
         variation: Option<IcrVariation>,
     },
-    /// Two driven wheels and something that slides or swivels.
+    /// Two driven wheels and a support that slides or swivels.
     Differential {
-        /// Between the wheels, metres.
+        /// Distance between the wheels, metres.
         track_m: f64,
     },
     /// Steered front wheels and driven rear wheels, as a car.
     Ackermann {
-        /// Between the axles, metres.
+        /// Distance between the axles, metres.
         wheelbase_m: f64,
-        /// Between left and right wheels, metres.
+        /// Distance between left and right wheels, metres.
         track_m: f64,
         /// Largest angle of the wheel in the middle of the front axle, radians.
         max_steering_rad: f64,

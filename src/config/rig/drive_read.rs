@@ -7,7 +7,7 @@ use crate::toml::reader::{Field, Limit, TableReader};
 const FORMAT: &str = "the rig format, driven robots";
 const SUSPENSION_EXAMPLE: &str =
     "{ stroke_m = 0.065, stiffness_n_m = 3976.6, damping_kg_s = 75.76, mass_kg = 41.0 }";
-/// Most materials that a robot drives through.
+/// Largest number of materials that a robot drives through.
 const MOST_MATERIALS: usize = 100;
 
 #[derive(Clone, Copy)]
@@ -111,7 +111,7 @@ fn ackermann(table: &mut TableReader<'_>) -> Option<DriveModel> {
     })
 }
 
-/// Reports a faulty number; its default is never used then.
+/// Reads the body's size; a faulty number is reported, and its default is then never used.
 fn body(table: &mut TableReader<'_>) -> DriveBody {
     let usual = DriveBody::default();
     let height = Limit::new(0.02..=20.0, "m", FORMAT);

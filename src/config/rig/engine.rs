@@ -82,10 +82,10 @@ impl Default for EngineConfig {
 pub enum Lead {
     /// A fixed lead, nanoseconds.
     Fixed {
-        /// At most [`Lead::MOST_US`].
+        /// Lead in nanoseconds, at most [`Lead::MOST_US`].
         ns: u64,
     },
-    /// Estimated for each device from the timestamps of its departures.
+    /// The lead is estimated for each device from the timestamps of its departures.
     Auto,
 }
 

@@ -11,7 +11,7 @@ use crate::toml::explore::explore;
 use crate::toml::reader::{Faults, Field, TableReader, Text, parse_toml};
 use crate::toml::spec::TableSpec;
 
-/// Most faults of a rig; one that repeats has a schedule.
+/// Largest number of faults of a rig; a fault that repeats has a schedule.
 const MAX_FAULTS: usize = 1000;
 
 /// Kind of a fault, before the keys of the kind are read.
@@ -148,9 +148,9 @@ pub fn live_fault(
 /// Start of a fault.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Begins {
-    /// At the time in its keys.
+    /// The fault starts at the time in its keys.
     AsWritten,
-    /// As soon as possible.
+    /// The fault starts as soon as possible.
     WhileItRuns,
 }
 

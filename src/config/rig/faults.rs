@@ -68,7 +68,7 @@ pub enum WireFault {
         probability: f64,
         /// Delay, nanoseconds.
         delay_ns: u64,
-        /// Up to this much earlier or later than that, nanoseconds.
+        /// Largest deviation from that time, earlier or later, nanoseconds.
         jitter_ns: u64,
     },
     /// Datagrams are cut short.

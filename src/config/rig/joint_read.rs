@@ -20,7 +20,7 @@ const BODY: &str = "body";
 /// Largest number of joints, and of joints in one chain: each is computed at every firing.
 const MAX_JOINTS: usize = 64;
 const MAX_DEPTH: usize = 8;
-/// Most rows of a table.
+/// Largest number of rows of a table.
 const MAX_ROWS: usize = 10_000;
 /// The longest that a table or a swing may last, seconds.
 const LONGEST_S: f64 = 1e6;
@@ -119,7 +119,7 @@ struct Units {
     name: &'static str,
     rate_name: &'static str,
     acceleration_name: &'static str,
-    /// Factor from the written unit to the stored one.
+    /// Factor from the written to the stored unit.
     scale: f64,
     /// Largest distance of a position from zero, in the written unit; for rates, per second.
     most: f64,

@@ -12,7 +12,7 @@ pub const FORMAT: &str = "the rig format, [[joint]]";
 /// position zero the moved axes coincide with those in which the joint's axis is written.
 #[derive(Clone, Debug)]
 pub struct JointConfig {
-    /// Unique among the rig's joints.
+    /// Name of the joint, unique among the rig's joints.
     pub name: String,
     /// Index of the joint that carries this joint; `None` for the body.
     pub parent: Option<usize>,
@@ -28,7 +28,7 @@ pub struct JointConfig {
     pub start: f64,
     /// Motion of the joint.
     pub motion: JointMotion,
-    /// Position of its name in the file.
+    /// Position of the joint's name in the file.
     pub place: Place,
 }
 
@@ -42,7 +42,7 @@ pub enum JointKind {
     Prismatic,
 }
 
-/// How a joint moves, in radians or metres and seconds.
+/// Motion of a joint, in radians or metres and seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JointMotion {
     /// Constant rate from the start position, without end.
@@ -61,7 +61,7 @@ pub enum JointMotion {
     },
     /// Along a smooth curve through the rows of a table.
     Table(JointTable),
-    /// Motion from rest, as a device that sits on the joint commands it.
+    /// Motion from rest that a device on the joint commands.
     Commanded {
         /// Largest rate.
         max_rate: f64,
@@ -124,7 +124,7 @@ impl JointConfig {
         }
     }
 
-    /// Lowest and highest position of the motion, unless it goes on without end.
+    /// Lowest and highest position of the motion; `None` if it continues without end.
     pub fn reach(&self) -> Option<[f64; 2]> {
         match &self.motion {
             JointMotion::ConstantRate { rate } => (*rate == 0.0).then_some([self.start; 2]),

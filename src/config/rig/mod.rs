@@ -131,7 +131,7 @@ impl Rig {
     /// The default rig: a robot with all kinds of sensors circles in the courtyard.
     ///
     /// # Errors
-    /// Everything that is wrong with the overrides.
+    /// All errors in the overrides.
     pub fn default_rig(overrides: &[Override], catalogue: &Catalogue) -> Result<Rig, Diagnostics> {
         Self::parse("default rig", DEFAULT_RIG, Path::new(""), overrides, catalogue)
     }
@@ -189,7 +189,7 @@ pub struct WorldConfig {
 /// A rule for labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelRule {
-    /// A name of an object, a mesh or a material; `*` stands for any letters.
+    /// A name of an object, a mesh or a material; `*` matches any letters.
     pub pattern: String,
     /// The label.
     pub label: String,
@@ -236,7 +236,7 @@ pub struct RobotConfig {
     pub trajectory: TrajectoryConfig,
     /// Take height, roll and pitch from the terrain.
     pub follow_ground: bool,
-    /// Between front and rear, and between left and right wheels, metres.
+    /// Distance between front and rear wheels, and between left and right wheels, metres.
     pub footprint_m: [f64; 2],
 }
 
@@ -342,11 +342,11 @@ pub enum TrajectoryConfig {
 pub struct FeedConfig {
     /// Address that receives datagrams.
     pub listen: SocketAddr,
-    /// After this long without one the body is held, nanoseconds.
+    /// After this time without a pose the body is held, nanoseconds.
     pub hold_after_ns: u64,
-    /// Before the first one: x, y, z, metres.
+    /// Position before the first pose: x, y, z, metres.
     pub position_m: [f64; 3],
-    /// Before the first one: heading, radians.
+    /// Heading before the first pose, radians.
     pub yaw_rad: f64,
 }
 
@@ -357,7 +357,7 @@ pub struct DeviceId(pub usize);
 /// `[[device]]`
 #[derive(Clone, Debug)]
 pub struct DeviceConfig {
-    /// Unique in the rig; names files.
+    /// Name of the device, unique in the rig; files are named after it.
     pub name: String,
     /// The firmware.
     pub profile: Arc<Profile>,
@@ -382,7 +382,7 @@ pub struct DeviceConfig {
     pub ntrip: Option<NtripConfig>,
     /// Longest series of samples in one request, nanoseconds. It changes no value.
     pub longest_series_ns: u64,
-    /// Settings in the rig, which only its family understands.
+    /// Settings of the device in the rig; only its family understands them.
     pub settings: Arc<dyn FamilyData>,
 }
 

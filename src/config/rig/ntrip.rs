@@ -19,7 +19,7 @@ pub struct Login {
     pub password: String,
 }
 
-/// A caster that hands out what a base sends.
+/// A caster that serves the corrections of a base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CasterConfig {
     /// Address of the caster.
@@ -30,7 +30,7 @@ pub struct CasterConfig {
     pub login: Option<Login>,
 }
 
-/// A caster from which a rover has its corrections.
+/// A caster from which a rover receives its corrections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NtripConfig {
     /// Name or address of the caster's host.

@@ -11,7 +11,7 @@ use crate::toml::diagnostic::Place;
 /// frame's origin.
 #[derive(Clone, Debug)]
 pub struct ObjectConfig {
-    /// Unique in the rig; names files.
+    /// Name of the object, unique in the rig; files are named after it.
     pub name: String,
     /// Shape and material.
     pub body: ObjectBody,
@@ -28,7 +28,7 @@ pub struct ObjectConfig {
 pub enum ObjectBody {
     /// A simple shape.
     BuiltIn {
-        /// Which.
+        /// Shape of the object.
         shape: ObjectShape,
         /// Length (forward), width and height, metres.
         size_m: [f64; 3],

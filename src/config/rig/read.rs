@@ -252,11 +252,12 @@ enum Mover {
     Computer,
 }
 
-/// The minimum of `render_ahead_ms` of a driven robot: a series of samples, and time to measure it.
+/// The minimum of `render_ahead_ms` for a driven robot: the duration of a series of samples plus the time to
+/// measure it.
 const LEAST_AHEAD_DRIVEN_MS: f64 = 5.0;
 
-/// `[engine]`; every key has a default, which for rendering ahead is a short time if the robot is
-/// moved from outside. Also says where the caster is named.
+/// Reads `[engine]`, in which every key has a default; the default of the lead is short if the robot is moved
+/// from outside. Also returns where the caster is named.
 fn engine(table: Option<TableReader<'_>>, moved_by: Mover) -> (EngineConfig, Option<Place>) {
     let mut all = EngineConfig::default();
     let least_ahead_ms = match moved_by {

@@ -172,7 +172,7 @@ fn source(
     }
 }
 
-/// `text`, `hex` or `regex`: all are expressions in the end.
+/// `text`, `hex` or `regex`: each becomes a regular expression.
 fn pattern(table: &mut TableReader<'_>) -> Option<Regex> {
     let which = one_of(table, "the response's pattern", &["text", "hex", "regex"]);
     let [text, hex, regex] = ["text", "hex", "regex"].map(|word| table.optional(word));

@@ -9,7 +9,7 @@ use crate::rig::schedule::Schedule;
 /// An event that the robot should notice.
 #[derive(Clone, Debug)]
 pub struct StimulusConfig {
-    /// Unique among the rig's stimuli.
+    /// Name of the stimulus, unique among the rig's stimuli.
     pub name: String,
     /// Cause of the stimulus.
     pub cause: StimulusCause,
@@ -23,7 +23,7 @@ pub enum StimulusCause {
     /// The object with this index exists only while the schedule is on; a lidar's packet has a return from
     /// it.
     Object {
-        /// Which.
+        /// Index of the object that is the stimulus.
         object: usize,
         /// Schedule of the object.
         schedule: Schedule,
@@ -33,7 +33,7 @@ pub enum StimulusCause {
 /// The robot's message after it has noticed a stimulus.
 #[derive(Clone, Debug)]
 pub struct ResponseConfig {
-    /// Unique among the rig's responses.
+    /// Name of the response, unique among the rig's responses.
     pub name: String,
     /// Index of the stimulus that the response answers.
     pub stimulus: usize,
@@ -48,10 +48,10 @@ pub struct ResponseConfig {
 /// Source of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseSource {
-    /// In datagrams to this address of Menura.
+    /// The response is in datagrams to this address of Menura.
     Udp(SocketAddr),
-    /// In bytes over connections to this address of Menura.
+    /// The response is in bytes over connections to this address of Menura.
     Tcp(SocketAddr),
-    /// In bytes of the host to the device with this index in the rig.
+    /// The response is in bytes from the host to the device with this index in the rig.
     Device(usize),
 }

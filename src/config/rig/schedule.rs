@@ -21,7 +21,7 @@ impl Schedule {
         self.window_between(at, at)
     }
 
-    /// The first window that shares an instant with `from..=to`.
+    /// The first window that has an instant in common with `from..=to`.
     pub fn window_between(&self, from: SimTime, to: SimTime) -> Option<u64> {
         let nearest = match self.period_ns {
             None => 0,

@@ -7,7 +7,7 @@ use super::parts::FORMAT;
 use super::short_link::parts;
 use crate::toml::reader::{Entry, Field, Limit, Node, Value};
 
-/// Most tables of `[defaults]`.
+/// Largest number of tables of `[defaults]`.
 const MAX_DEFAULTS: usize = 64;
 
 /// Keys that have no default, because each device writes them itself.
@@ -103,7 +103,7 @@ fn put_beneath(table: &mut Node, defaults: &Node, is_device: bool) {
     }
 }
 
-/// Whether `name` matches `pattern`, in which `*` stands for any letters.
+/// Whether `name` matches `pattern`, in which `*` matches any letters.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
@@ -121,7 +121,7 @@ pub fn fits(pattern: &str, name: &str) -> bool {
 
 /// A copy: its offset, and the end of its name.
 pub(crate) struct Copy {
-    /// Counts from 0.
+    /// Index of the copy, from 0.
     pub index: usize,
     /// Offset of each copy.
     pub offset_m: [f64; 3],
@@ -179,8 +179,8 @@ pub(crate) fn read(field: &Field<'_>, most: usize) -> Option<(usize, [f64; 3])> 
     Some((count? as usize, step_m?))
 }
 
-/// Adds `offset_m` to the three numbers under `key` (default: 0). Other values stay; their reader reports
-/// them.
+/// Adds `offset_m` to the three numbers under `key` (default: 0). Other values are unchanged; their reader
+/// reports them.
 pub(crate) fn moved(table: &mut Node, key: &str, offset_m: [f64; 3]) {
     let place = table.place.clone();
     let zero = |_| Node { value: Value::Float(0.0), place: place.clone() };

@@ -17,7 +17,7 @@ pub fn parts(text: &str) -> Option<(&str, &str)> {
     text.split_once(':').filter(|(kind, place)| KINDS.contains(kind) && !place.is_empty())
 }
 
-/// The table that a short link stands for.
+/// The table that a short link means.
 pub(crate) fn table(text: &str) -> Option<Json> {
     let (kind, place) = parts(text)?;
     Some(match kind {
@@ -64,7 +64,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Notes the link and the address of a device, as far as they are written.
+    /// Notes the link and the address of a device, if they are valid.
     pub(crate) fn note(&mut self, device: &Node) {
         if let Some(link) = device.get("link") {
             self.note_link(link);

@@ -10,7 +10,7 @@ use serde_json::json;
 /// Extensions of trajectory files.
 const TRAJECTORY_EXTENSIONS: [&str; 5] = ["txt", "tum", "csv", "gpx", "vprp"];
 
-/// Most points of a trajectory of waypoints; more belong into a file.
+/// Largest number of points of a trajectory of waypoints; longer ones belong into a file.
 const MAX_WAYPOINTS: usize = 10_000;
 
 fn position_limit() -> Limit<f64> {
@@ -91,7 +91,7 @@ impl TrajectoryConfig {
 pub(crate) enum Whose {
     /// Trajectory of the robot, which may be driven; the default seed is the rig's.
     Robot {
-        /// The rig's.
+        /// Seed of the rig.
         rig_seed: u64,
     },
     /// Trajectory of an object.

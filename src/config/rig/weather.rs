@@ -5,7 +5,7 @@
 pub struct WeatherConfig {
     /// Falling drops.
     pub rain: Option<RainConfig>,
-    /// Droplets that are too small to be seen one by one.
+    /// Fog: droplets that are too small to be seen singly.
     pub fog: Option<FogConfig>,
     /// Falling flakes.
     pub snow: Option<SnowConfig>,
@@ -116,7 +116,7 @@ pub struct SnowConfig {
     pub kind: SnowKind,
     /// Whether single flakes send light back.
     pub flakes: bool,
-    /// Mass of a flake by the volume of the ball around it, g/cm³.
+    /// Mass of a flake divided by the volume of the sphere around it, g/cm³.
     pub density_g_cm3: f64,
     /// Diffuse reflectance of a flake, 0..=1.
     pub reflectance: f64,

@@ -11,12 +11,12 @@ use crate::toml::reader::{Field, Limit, TableReader, Text};
 const FORMAT: &str = "the rig format, [world.weather]";
 const DUST_FORMAT: &str = "the rig format, [[world.weather.dust]]";
 
-/// Most places where dust rises.
+/// Largest number of places where dust rises.
 const MAX_SOURCES: usize = 16;
 /// Largest number of spheres of a source at a time; each is tested for every pulse.
 const MAX_SPHERES: f64 = 2000.0;
 
-/// Reads `[world.weather]`; `objects` are those of the world. Clear air when the key is not written.
+/// Reads `[world.weather]`, of a world with `objects`. Without the key the air is clear.
 pub fn weather(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<WeatherConfig> {
     let mut all = WeatherConfig::default();
     if !field.is_written() {

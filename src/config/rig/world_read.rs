@@ -154,7 +154,7 @@ impl<'f> Placed<'f> {
         }
     }
 
-    /// Reports faulty values; their defaults are never used then.
+    /// Reads the placement of a scene; a faulty value is reported, and its default is then never used.
     fn read(&self) -> ScenePlacement {
         let format = "the rig format, [world]";
         let usual = ScenePlacement::default();

@@ -88,7 +88,7 @@ pub const OVERRIDE_NAME: &str = "--set";
 pub struct Place {
     /// The text.
     pub source: Arc<SourceFile>,
-    /// Bytes of the text.
+    /// Range of bytes in the text.
     pub span: Range<usize>,
 }
 
@@ -98,12 +98,12 @@ impl Place {
         Self { source: Arc::clone(source), span }
     }
 
-    /// Whether it is in the argument of a `--set`.
+    /// Whether the text is the argument of a `--set`.
     pub fn is_override(&self) -> bool {
         self.source.name == OVERRIDE_NAME
     }
 
-    /// An error at this position: `title` states it, `text` is printed beside the caret.
+    /// An error at this position: `title` states it, and `text` is printed next to the caret.
     pub fn fault(&self, title: impl Into<String>, text: impl Into<String>) -> Diagnostic {
         Diagnostic {
             title: title.into(),
@@ -138,7 +138,7 @@ impl Place {
 pub struct Label {
     /// Position.
     pub place: Place,
-    /// Text beside the caret.
+    /// Text next to the caret.
     pub text: String,
 }
 

@@ -45,7 +45,7 @@ impl<'f> Field<'f> {
         Self { name, node, example: None, missing: None, faults, asked: Some(asked), noted: None }
     }
 
-    /// Notes the meaning of the value, for descriptions of the format.
+    /// Notes what the value means, for descriptions of the format.
     #[must_use]
     pub fn meaning(self, meaning: &str) -> Self {
         if let Some(asked) = &self.asked {
@@ -171,8 +171,8 @@ impl<'f> Field<'f> {
         if self.asked.is_some() { T::try_from(*limit.range.end()).ok() } else { number }
     }
 
-    /// Like [`Field::integer`], for a number of `allowed`, or any number if that is empty; the caller checks
-    /// it.
+    /// Like [`Field::integer`], for a number in `allowed`, or for any number if `allowed` is empty; the
+    /// caller then checks it.
     pub fn integer_among<T: TryFrom<i128>>(
         &self,
         limit: &Limit<i128>,
@@ -248,7 +248,7 @@ impl<'f> Field<'f> {
         self.text(expected)
     }
 
-    /// Some text of a value that is not known.
+    /// A text that represents a value that is not known.
     fn sample(&self, text: &str) -> Option<Text> {
         self.place().map(|place| Text { value: text.to_owned(), place })
     }
@@ -495,7 +495,7 @@ impl<'f> Field<'f> {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// The value, or the fault that it is missing.
+    /// Returns the value, or reports that it is missing.
     pub(super) fn some(&self, expected: &str, note: &str) -> Option<Node> {
         if self.node.is_none()
             && let Some((place, what)) = &self.missing

@@ -14,7 +14,7 @@ use super::reader::{Field, Limit, TableReader};
 pub struct Keys<'f> {
     /// The table, for keys that only a profile or only a rig has.
     pub table: TableReader<'f>,
-    /// Whether every key must be there, as in a profile.
+    /// Whether every key is required, as in a profile.
     is_profile: bool,
     is_complete: bool,
 }
@@ -35,12 +35,12 @@ impl<'f> Keys<'f> {
         self.is_profile
     }
 
-    /// Whether no required key is missing so far.
+    /// Whether no required key has been missing so far.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// The value of `key`, which must be there in a profile.
+    /// The value of `key`, which is required in a profile.
     pub fn field(&mut self, key: &'static str) -> Field<'f> {
         if self.is_profile { self.table.required(key) } else { self.table.optional(key) }
     }
@@ -95,7 +95,7 @@ impl<'f> Keys<'f> {
         self.typed(key, limit, into);
     }
 
-    /// A number within `limit`; `unit` is the written unit in the stored one.
+    /// A number within `limit`; `unit` is the factor from the written to the stored unit.
     pub fn scaled(&mut self, key: &'static str, limit: &Limit<f64>, unit: f64, into: &mut f64) {
         self.typed(key, &Scaled(limit.clone(), unit), into);
     }

@@ -55,7 +55,7 @@ pub(super) fn given(path: &Path) -> Option<String> {
     })
 }
 
-/// Notes what was read from `path`, if that is wanted.
+/// Notes that `text` was read from `path`, if such notes are kept.
 pub(super) fn note(path: &Path, text: &str) {
     LISTS.with_borrow_mut(|lists| {
         if let (Some(noted), Some(path)) = (&mut lists.noted, path.to_str())

@@ -1,6 +1,7 @@
 //! Description of what a reader accepts: keys with their types, limits, words and defaults.
 //!
-//! [`explore`](super::explore) fills it by running the readers themselves, so nothing is written twice.
+//! [`explore`](super::explore) fills it by running the readers themselves, so that nothing is described
+//! twice.
 
 use serde_json::Value as Json;
 
@@ -33,7 +34,7 @@ pub struct KeySpec {
 /// A type with its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// A number, whole or not.
+    /// A number, integer or not.
     Number(Range<f64>),
     /// A whole number.
     Integer(Range<i128>),

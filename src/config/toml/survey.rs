@@ -24,7 +24,7 @@ pub struct Survey {
 /// A branch of a reader.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
-    /// Unique in the file.
+    /// Id of the question, unique in the file.
     pub id: String,
     /// Path of the table that contains the question.
     pub table: String,
@@ -54,7 +54,7 @@ pub(super) enum Reach {
 pub(super) enum Matter {
     /// The word under a key; the answer `None` means other text.
     Word,
-    /// The one of a few keys that is written.
+    /// Which key of an alternative is written.
     WhichKey,
     /// The type of a value.
     Type,
@@ -145,7 +145,7 @@ impl<'s> Asked<'s> {
         *limit.range.start()
     }
 
-    /// Index of one of `words`; the whole table may depend on a word of a kind.
+    /// Index of one of `words`; the whole table may depend on a word that names a kind.
     pub fn word<'w>(&self, words: impl Iterator<Item = &'w str>, is_kind: bool) -> usize {
         let words: Vec<String> = words.map(str::to_owned).collect();
         self.may_be(Kind::Words(words.clone()));

@@ -1,10 +1,9 @@
 //! A Husky A200's controller in Clearpath's Horizon protocol.
 //!
-//! Speeds are limited to `max_speed_m_s` and to what the host has set, and reached at the acceleration
-//! that comes with them, which the host's limit bounds; 0 stands for that limit. A frame with a wrong
-//! CRC is answered with code 1. A command of another length is answered with code 4, a value out of
-//! range with code 8, and all that is not in this file with code 2. Settings that a host stores survive
-//! a reset and power-off.
+//! Speeds are limited to `max_speed_m_s` and to the host's limit. They are reached with the acceleration of
+//! the command, limited by the host's setting; 0 means that limit. A frame with a wrong CRC is answered with
+//! code 1, a command of another length with code 4, a value out of range with code 8, and any command that is
+//! not in this file with code 2. Settings that a host stores survive a reset and power-off.
 
 mod decoder;
 mod profile;
@@ -69,7 +68,7 @@ const UNSUBSCRIBE: u16 = 0xffff;
 /// A lead battery that is present and in use.
 const BATTERY: u8 = 0x80 | 0x40 | 0x01;
 
-/// Data that the host wants again and again.
+/// A subscription: data that the host gets periodically.
 #[derive(Clone, Copy, Debug)]
 struct Subscription {
     kind: u16,
@@ -122,13 +121,13 @@ pub struct HorizonUnit {
     turn: Velocity,
     /// Safety flags that a host has set.
     held: u16,
-    /// What the host's time adds to the time since power-on, ms.
+    /// Offset of the host's time from the time since power-on, ms.
     clock_offset_ms: u32,
-    /// The answer has to leave before it restarts.
+    /// Whether a restart waits until the answer has left.
     restarts: bool,
     /// Time when speeds were last commanded.
     fed_at: SimTime,
-    /// No speed has been commanded for too long.
+    /// Whether no speed was commanded for too long.
     is_timed_out: bool,
 }
 

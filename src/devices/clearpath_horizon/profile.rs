@@ -1,4 +1,4 @@
-//! What profiles and rigs set on a Husky alone.
+//! Settings of a Husky in profiles and rigs.
 
 use std::sync::Arc;
 

@@ -1,12 +1,11 @@
 //! A Create 2, or a Roomba, in the Open Interface.
 //!
-//! It drives in safe and full mode only, and nothing watches whether commands keep coming. A share of
-//! full PWM becomes the same share of `max_speed_m_s`. Cleaning (134 to 136) and docking (143) end in
-//! passive mode and move nothing. What no wheel can know reads 0: bumpers, cliffs, walls, buttons,
-//! chargers. The Open Interface has no emergency stop; a base whose motors' power is cut is one that
-//! somebody holds up: both wheels are dropped (packet 7), which ends safe mode.
-//! Songs are stored and take their time; other actuators show nothing.
-//! A robot that sleeps is woken by 128; a real one needs its BRC pin low, which is not on this line.
+//! The robot drives in safe and full mode only; it does not stop when commands stop arriving. A share of full
+//! PWM becomes the same share of `max_speed_m_s`. Cleaning (134 to 136) and docking (143) end in passive mode
+//! without motion. Bumpers, cliffs, walls, buttons and chargers read 0. The Open Interface has no emergency
+//! stop: while the motors' power is cut, both wheels are reported as dropped (packet 7), which ends safe
+//! mode. Songs are stored and take their time; other actuators have no effect. A sleeping robot wakes at 128;
+//! a real one needs its BRC pin low, which is not on this line.
 
 mod decoder;
 mod profile;
@@ -39,10 +38,10 @@ const MAX_SPEED_MM_S: i16 = 500;
 const MAX_RADIUS_MM: i16 = 2000;
 /// Largest value of a PWM command.
 const MAX_PWM: f64 = 255.0;
-/// The rates of command 129 by its value.
+/// Baud rates of command 129 by its value.
 const BAUD_RATES: [u32; 12] =
     [300, 600, 1200, 2400, 4800, 9600, 14_400, 19_200, 28_800, 38_400, 57_600, 115_200];
-/// Songs that it stores, and the unit of their notes' durations, nanoseconds.
+/// Number of stored songs, and the unit of their notes' durations, nanoseconds.
 const SONGS: usize = 5;
 const NOTE_UNIT_NS: u64 = 1_000_000_000 / 64;
 /// The robot's motors: 0 is left.
@@ -64,9 +63,9 @@ pub struct CreateUnit {
     framer: Framer<Commands>,
     mode: Mode,
     heard_at: SimTime,
-    /// What was last requested of packets 39 to 42.
+    /// Last requested values of packets 39 to 42.
     requested: Requested,
-    /// What packets 19 and 20 have told so far, mm and degrees.
+    /// Sums that packets 19 and 20 have reported, mm and degrees.
     told: [i64; 2],
     /// Ids of streamed packets.
     stream: Vec<u8>,
@@ -75,7 +74,7 @@ pub struct CreateUnit {
     /// The song that is playing or has played, and until when.
     song: u8,
     song_until: SimTime,
-    /// How long each song is, nanoseconds; 0: there is none.
+    /// Duration of each song, nanoseconds; 0: no song.
     songs: [u64; SONGS],
     /// The robot was reset and reports when it is up.
     boots: bool,
@@ -224,7 +223,7 @@ impl CreateUnit {
         self.requested.radius_mm = radius_mm;
     }
 
-    /// Plays a song that there is, unless one is playing.
+    /// Plays a stored song, unless one is playing.
     fn play(&mut self, at: SimTime, song: u8) {
         let length_ns = self.songs.get(usize::from(song)).copied().unwrap_or(0);
         let obeys = matches!(self.mode, Mode::Safe | Mode::Full);
@@ -286,7 +285,7 @@ impl CreateUnit {
         }
     }
 
-    /// Distance (0) or angle (1) since it was last told, mm or degrees.
+    /// Distance (0) or angle (1) since the last report, mm or degrees.
     fn since_told(&mut self, which: usize, unit: &Unit) -> Vec<u8> {
         let [left_m, right_m] = [LEFT, RIGHT].map(|side| unit.metres(unit.counts(side) as f64));
         let total = match which {

@@ -1,4 +1,4 @@
-//! What profiles and rigs set on a Create alone.
+//! Settings of a Create in profiles and rigs.
 
 use std::sync::Arc;
 

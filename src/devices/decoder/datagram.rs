@@ -1,4 +1,4 @@
-//! Datagrams, read back: what a family's decoder says of each, and of their sender.
+//! Decoders of datagrams, and facts about their sender.
 
 use std::fmt::Debug;
 
@@ -11,25 +11,25 @@ pub use super::facts::Lines;
 use super::picture::Picture;
 use crate::config::profile::Profile;
 
-/// The kind of the datagrams that hold measurements.
+/// Kind of datagrams with measurements.
 pub const DATA: &str = "data";
 
-/// Reads the datagrams of one sender and remembers what they tell of it.
+/// Reads the datagrams of one sender and collects facts about it.
 pub trait DatagramDecoder: Debug + Send {
     /// A decoder that has seen as much.
     fn boxed_clone(&self) -> Box<dyn DatagramDecoder>;
 
-    /// What a datagram is; `None` if no unit of the family sends such a one. `ports` are the
-    /// sender's and the receiver's.
+    /// Kind of a datagram; `None` if no unit of the family sends it. `ports` are those of the sender and the
+    /// receiver.
     fn head(&self, ports: [u16; 2], payload: &[u8]) -> Option<Head>;
 
-    /// Stores what a datagram's head shows about its sender.
+    /// Collects the facts about the sender in a datagram's header.
     fn learn(&mut self, payload: &[u8]);
 
-    /// Remembers what a datagram of another port of the same sender tells, such as the angles of its lasers.
+    /// Collects facts from a datagram of another port of the same sender, such as the angles of the lasers.
     fn learn_aside(&mut self, _payload: &[u8]) {}
 
-    /// Whether measurements are images. Their datagrams leave in bursts, so that a pause shows no loss.
+    /// Whether measurements are images. Their datagrams leave in bursts, so a pause does not indicate a loss.
     fn sends_images(&self) -> bool {
         false
     }
@@ -39,11 +39,11 @@ pub trait DatagramDecoder: Debug + Send {
         None
     }
 
-    /// How likely the sender is of this family, 0 to 1; 2 if the user has said so and the datagrams
-    /// do not say otherwise.
+    /// Probability that the sender is of this family, 0 to 1; 2 if the user named the family and the
+    /// datagrams do not contradict.
     fn likelihood(&self) -> f64;
 
-    /// What the datagrams say against the profile that the user has named, if it is this family's.
+    /// Contradictions between the datagrams and the profile that the user named, if it is of this family.
     fn misfits(&self) -> Vec<Misfit> {
         Vec::new()
     }
@@ -51,22 +51,22 @@ pub trait DatagramDecoder: Debug + Send {
     /// The measurements of a datagram of kind [`DATA`].
     fn sweep(&self, payload: &[u8]) -> Sweep;
 
-    /// The returns of a datagram of kind [`DATA`] with the lasers that fired; nothing if the decoder
-    /// does not tell lasers apart.
+    /// Returns of a datagram of kind [`DATA`] with their lasers; empty if the decoder does not distinguish
+    /// lasers.
     fn shots(&self, _payload: &[u8]) -> Vec<Shot> {
         Vec::new()
     }
 
-    /// Whether the sender puts its own time into datagrams.
+    /// Whether the sender's datagrams contain its own time.
     fn has_stamps(&self) -> bool;
 
-    /// What streams of the family are called where nothing else is told of their sender.
+    /// Name of the family's streams if nothing more is known about the sender.
     fn protocol(&self, has_stamps: bool) -> &'static str;
 
     /// Model name of the sender.
     fn model(&self) -> String;
 
-    /// The model and how it measures, for people.
+    /// Model and mode of the sender, for people.
     fn model_text(&self) -> String {
         self.model()
     }
@@ -77,7 +77,7 @@ pub trait DatagramDecoder: Debug + Send {
     /// A datagram's fields, for machines.
     fn fields(&self, payload: &[u8]) -> Map<String, Value>;
 
-    /// State of the sender, as far as its data has it.
+    /// State of the sender, as far as it is contained in the data.
     fn state(&self) -> Facts {
         Facts::default()
     }
@@ -103,30 +103,29 @@ pub trait DatagramDecoder: Debug + Send {
         Facts::default()
     }
 
-    /// Their content for people.
+    /// Text about these datagrams, for people.
     fn other_lines(&self, kind: &str, packets: u64) -> Lines {
         self.other(kind, packets).into_lines()
     }
 
-    /// Their content for machines.
+    /// Fields of these datagrams, for JSON.
     fn other_fields(&self, kind: &str) -> Map<String, Value> {
         self.other(kind, 0).into_fields()
     }
 
-    /// How returns become points in space.
+    /// Converter of returns to points in space.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// Where the points come from, or why that is not known.
     fn point_source(&self) -> Result<PointSource, String>;
 
-    /// How an emulated unit is made to do what the sender did, turning at `rate_rpm`.
+    /// Settings with which an emulated unit does the same as the sender, at `rate_rpm`.
     ///
     /// # Errors
-    /// Why `profile` cannot be made to.
+    /// Reason why `profile` cannot emulate this sender.
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String>;
 
-    /// What can be told apart between two senders beyond headers and figures, by datagrams of a
-    /// kind.
+    /// Further properties of a kind of datagrams, to compare two senders in addition to headers and figures.
     fn marks(&self, _kind: &str) -> Lines {
         Lines::new()
     }
@@ -137,21 +136,21 @@ pub trait DatagramDecoder: Debug + Send {
 pub struct Head {
     /// [`DATA`], or one of [`DatagramDecoder::other_kinds`].
     pub kind: &'static str,
-    /// The sender's own time in it, if there can be one.
+    /// The sender's own time in the datagram, if any.
     pub stamp: Option<Stamp>,
 }
 
 /// A sender's own time: POSIX time modulo a period of its product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Microseconds. Bytes of the wire: may be beyond the period.
+    /// Time in microseconds, as sent; it may exceed the period.
     pub us: u32,
     /// The period, microseconds.
     pub period_us: u32,
 }
 
 impl Stamp {
-    /// Time from an earlier stamp to this one, the shorter way round, microseconds.
+    /// Time from an earlier stamp to this one, in the shorter direction, microseconds.
     pub fn since_us(self, earlier: Self) -> i64 {
         let period = i64::from(self.period_us);
         let step = (i64::from(self.us) - i64::from(earlier.us)).rem_euclid(period);
@@ -181,12 +180,12 @@ pub struct Sweep {
     pub returns: Vec<RawReturn>,
     /// Whether firings have two returns each.
     pub is_dual: bool,
-    /// Whether the second return of a point follows the first; else those of a block follow those of the block
-    /// before.
+    /// Whether the second return of a point follows the first; otherwise the returns of a block follow those
+    /// of the block before.
     pub is_paired_by_point: bool,
     /// Values that no unit sends.
     pub issues: Vec<String>,
-    /// What azimuths were computed with; `None` where the wire has them.
+    /// Rotation that azimuths were computed with; `None` if the packets contain azimuths.
     pub turn: Option<TurnSteps>,
 }
 
@@ -195,18 +194,18 @@ pub struct Sweep {
 pub struct TurnSteps {
     /// Number of steps.
     pub count: u16,
-    /// Whether that is a guess, because no packet so far has told.
+    /// Whether the rotation is guessed, because no packet has shown it.
     pub is_guess: bool,
 }
 
-/// A return as the wire has it.
+/// A return in the wire's units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawReturn {
-    /// Whether nothing came back.
+    /// Whether there is no return.
     pub is_empty: bool,
-    /// Brightness, 0..=255; not always 0 of an empty one.
+    /// Brightness, 0..=255; it may differ from 0 for an empty point.
     pub intensity: u8,
-    /// In the wire's units.
+    /// Distance in the wire's units.
     pub distance: u32,
 }
 
@@ -231,13 +230,13 @@ impl Sweep {
 /// A return with the laser that fired and where the head looked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shot {
-    /// Counts from 0, in the order of the product's documents.
+    /// Index of the laser, from 0, in the order of the product's documents.
     pub laser: u16,
     /// Direction of the head, clockwise, degrees, 0..360.
     pub azimuth_deg: f64,
-    /// Where the laser looks up or down, degrees; 0 of a laser that always looks alike.
+    /// Elevation of the laser, degrees; 0 for a laser with a constant direction.
     pub elevation_deg: f64,
-    /// Range as in the packet, metres: without the unit's own correction, if there is one.
+    /// Range in the packet, metres, without the unit's own correction.
     pub range_m: f64,
     /// Intensity as in the packet.
     pub intensity: u8,
@@ -246,21 +245,21 @@ pub struct Shot {
 /// A return in space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CloudPoint {
-    /// Forward, left, up of the sensor, metres.
+    /// Position in the sensor's axes (forward, left, up), metres.
     pub position_m: DVec3,
     /// Corrected, 0..=255.
     pub intensity: f64,
-    /// The laser that fired, as [`PointSource::elevations_rad`] counts them.
+    /// Laser, an index of [`PointSource::elevations_rad`].
     pub laser: usize,
-    /// Which of that laser's firings in the datagram it is of, from 0.
+    /// Number of this firing among the laser's firings in the datagram, from 0.
     pub firing: usize,
     /// Distance along the beam from where it leaves, metres.
     pub range_m: f64,
 }
 
-/// Turns returns into points in space.
+/// Converts returns to points in space.
 pub struct PointSource {
-    /// Where the angles are from, for people.
+    /// Source of the angles, for people.
     pub calibration: &'static str,
     /// Elevation of each laser, radians.
     pub elevations_rad: Vec<f64>,
@@ -285,12 +284,12 @@ impl PointSource {
     }
 }
 
-/// How an emulated unit is to run.
+/// Settings of an emulated unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Twin {
     /// Settings as a table of a rig file.
     pub settings: String,
-    /// Title in words.
+    /// The settings as text.
     pub title: String,
 }
 

@@ -1,11 +1,12 @@
-//! What a decoder states about a sender or a stream. Reports for people and for machines are made of the same list.
+//! Facts that a decoder states about a sender or a stream. Reports for people and for machines use the same
+//! list.
 
 use serde_json::{Map, Value};
 
 /// Lines of a report for people: name and text.
 pub type Lines = Vec<(&'static str, String)>;
 
-/// Facts in the order in which reports have them.
+/// Facts in the order of reports.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts(Vec<Fact>);
 
@@ -18,7 +19,7 @@ struct Fact {
 }
 
 impl Facts {
-    /// Adds a value with its key for machines, and its label and text for people.
+    /// Adds a value with its key for machines, and a label and a text for people.
     pub fn add(
         &mut self,
         key: &'static str,
@@ -29,7 +30,7 @@ impl Facts {
         self.0.push(Fact { data: Some((key, value.into())), line: Some((label, text.into())) });
     }
 
-    /// As [`Facts::add`] of a value that may not be known: machines read null, people nothing.
+    /// Like [`Facts::add`], for a value that may be unknown: null for machines, no line for people.
     pub fn add_known<T: Into<Value>>(
         &mut self,
         key: &'static str,
@@ -41,7 +42,7 @@ impl Facts {
         self.0.push(Fact { data: Some((key, value.into())), line });
     }
 
-    /// Adds a number; people read it where it is not 0.
+    /// Adds a number; people see it only if it is not 0.
     pub fn add_count(&mut self, key: &'static str, count: u64, label: &'static str) {
         let line = (count > 0).then(|| (label, count.to_string()));
         self.0.push(Fact { data: Some((key, count.into())), line });
@@ -57,7 +58,7 @@ impl Facts {
         self.0.push(Fact { data: None, line: Some((label, text.into())) });
     }
 
-    /// The same without lines for people.
+    /// The same facts without lines for people.
     #[must_use]
     pub fn without_lines(self) -> Self {
         Self(self.0.into_iter().map(|fact| Fact { line: None, ..fact }).collect())
@@ -68,7 +69,7 @@ impl Facts {
         self.0.into_iter().filter_map(|fact| fact.line).collect()
     }
 
-    /// The keys with their values for machines.
+    /// Keys with their values, for machines.
     pub fn into_fields(self) -> Map<String, Value> {
         let data = self.0.into_iter().filter_map(|fact| fact.data);
         data.map(|(key, value)| (key.to_owned(), value)).collect()

@@ -2,18 +2,18 @@
 
 use crate::wire::gige::gvsp::PixelFormat;
 
-/// An image as it was sent.
+/// An image in the form in which it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// The sender's number of the image.
     pub number: u64,
     /// Width and height, pixels.
     pub size: [u32; 2],
-    /// Columns and rows of the sensor to the left of it and above it, pixels.
+    /// Columns and rows of the sensor to the left of and above the image, pixels.
     pub offset: [u32; 2],
-    /// How its pixels are written.
+    /// Format of the pixels.
     pub format: PixelFormat,
-    /// As many bytes as format and size say.
+    /// Bytes of the pixels.
     pub bytes: Vec<u8>,
 }
 
@@ -27,7 +27,7 @@ pub enum Pixels {
 }
 
 impl Picture {
-    /// Its pixels; of a mosaic each has the mean of the nearest pixels of each colour.
+    /// Pixels of the image. For a mosaic, each has the mean of the nearest pixels of each colour.
     pub fn pixels(&self) -> Pixels {
         let [width, height] = self.size.map(|size| size as usize);
         let upper = |shift: u32| {
@@ -81,8 +81,8 @@ impl Pixels {
     }
 }
 
-/// Red, green and blue of each pixel of a mosaic that begins with red and green in one row and green and blue in the next.
-/// Beyond its borders the mosaic is mirrored, which keeps its colours.
+/// Red, green and blue of each pixel of a mosaic whose rows alternate between red/green and green/blue. The
+/// mosaic is mirrored at its borders, which keeps its colours.
 fn demosaic(mosaic: &[u8], width: usize, height: usize) -> Vec<u8> {
     let mut colour = Vec::with_capacity(3 * width * height);
     if width < 2 || height < 2 || mosaic.len() < width * height {

@@ -1,5 +1,4 @@
-//! What sensors have measured, as their frames say it: for whoever works with a recording's numbers
-//! rather than with its bytes.
+//! Measurements in frames, for users of a recording's values.
 
 use glam::{DQuat, DVec3};
 use serde_json::{Map, Value};
@@ -11,15 +10,15 @@ use crate::sensors::gnss::settings::BestFix;
 /// Measurement of an IMU in one frame; axes forward, left, up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Inertial {
-    /// On the unit's clock, seconds; starts again when the field on the wire is full.
+    /// Time on the unit's clock, seconds; it restarts when the field on the wire overflows.
     pub stamp_s: Option<f64>,
     /// Angular rate, rad/s.
     pub gyro_rad_s: Option<DVec3>,
     /// Specific force, m/s².
     pub accel_m_s2: Option<DVec3>,
-    /// Magnetic field; `None` of units that tell it in a unit of their own.
+    /// Magnetic field; `None` if the unit sends it in a unit of its own.
     pub mag_gauss: Option<DVec3>,
-    /// Takes the unit's axes to east, north, up, as the unit computes it.
+    /// Rotation from the unit's axes to east, north, up, as the unit computes it.
     pub attitude: Option<DQuat>,
 }
 
@@ -32,10 +31,10 @@ pub struct PositionFix {
     pub time_s: f64,
     /// Period after which `time_s` wraps, seconds.
     pub time_period_s: f64,
-    /// Kind of fix; `None` where the message does not say.
+    /// Kind of fix; `None` if the message lacks it.
     pub grade: Option<BestFix>,
-    /// Of the antenna. The height is above the ellipsoid; above mean sea level where the message tells
-    /// nothing else.
+    /// Position of the antenna. The height is above the ellipsoid, or above mean sea level if the message has
+    /// only that.
     pub position: Geodetic,
     /// The smallest step of the position on the wire, metres, about.
     pub quantum_m: f64,
@@ -43,15 +42,15 @@ pub struct PositionFix {
     pub horizontal_accuracy_m: Option<f64>,
     /// Vertical accuracy as the receiver states it, metres.
     pub vertical_accuracy_m: Option<f64>,
-    /// East, north, up.
+    /// Velocity: east, north, up.
     pub velocity_enu_m_s: Option<DVec3>,
     /// Horizontal dilution of precision.
     pub hdop: Option<f64>,
 }
 
-/// A frame that is known by its fields, and what was measured.
+/// A decoded frame: its fields, and its measurements.
 pub(crate) struct Reading {
-    /// Fields as they are shown.
+    /// Fields for display.
     pub fields: Fields,
     /// Reading of an IMU.
     pub inertial: Option<Inertial>,

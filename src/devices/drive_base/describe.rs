@@ -1,4 +1,4 @@
-//! What `menura profiles NAME` prints about a drive base, beside its settings.
+//! Facts that `menura profiles NAME` prints about a drive base, in addition to its settings.
 
 use super::profile::BaseProfile;
 use crate::describe::{Rows, Section};

@@ -1,9 +1,9 @@
-//! The counters at the wheels, and what faults make of them.
+//! Wheel encoders, and the effect of faults on them.
 
 use super::faults::Condition;
 use crate::world::vehicle::WheelState;
 
-/// What the counters have counted, as travel of a wheel's circumference.
+/// Travel of each wheel's circumference as counted.
 ///
 /// A counter is a wheel's travel times a sign plus an offset. Only a fault changes sign, wheel or
 /// offset, so that without one no travel is lost to rounding.
@@ -16,7 +16,7 @@ pub struct Encoders {
 }
 
 impl Encoders {
-    /// The wheels have come to `wheels`, under `condition`.
+    /// Takes the state `wheels` under `condition`.
     pub fn step(&mut self, wheels: WheelState, condition: &Condition) {
         for side in 0..2 {
             if self.condition.routes[side] != condition.routes[side] {

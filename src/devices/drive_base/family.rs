@@ -1,4 +1,4 @@
-//! The families of drive bases: each speaks one protocol.
+//! Families of drive bases, each with its protocol.
 
 use std::sync::Arc;
 

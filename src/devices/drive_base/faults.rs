@@ -1,4 +1,4 @@
-//! What can go wrong within a drive base.
+//! Faults within a drive base.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::time::SimTime;
 /// A fault within a drive base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BaseFault {
-    /// A counter stands still while its wheel turns.
+    /// A counter does not change while its wheel turns.
     EncoderStuck(Sides),
-    /// A counter counts the other way.
+    /// A counter counts in the wrong direction.
     EncoderReversed(Sides),
-    /// Each counter counts what the other side's wheel does.
+    /// Each counter counts the other side's wheel.
     EncodersSwapped,
     /// A counter jumps by a number of counts.
     CounterJump {
@@ -28,14 +28,14 @@ pub enum BaseFault {
     EmergencyStop,
     /// The main battery is nearly empty.
     LowBattery {
-        /// Its voltage, volts.
+        /// Voltage of the battery, volts.
         battery_v: f64,
-        /// Its charge, percent.
+        /// Charge of the battery, percent.
         charge_percent: f64,
     },
     /// The unit has no power, and restarts when the fault ends.
     PowerCycle,
-    /// All answers leave later.
+    /// All answers are delayed.
     LateReplies {
         /// Amount of the shift, nanoseconds.
         by_ns: u64,
@@ -45,18 +45,18 @@ pub enum BaseFault {
 /// The sides of a robot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sides {
-    /// The left one.
+    /// The left wheel.
     Left,
-    /// The right one.
+    /// The right wheel.
     Right,
-    /// Both.
+    /// Both sides.
     Both,
 }
 
 words!(Sides: "left" => Left, "right" => Right, "both" => Both);
 
 impl Sides {
-    /// Whether `side` (0: left, 1: right) is among them.
+    /// Whether `side` (0: left, 1: right) is one of these sides.
     fn has(self, side: usize) -> bool {
         match self {
             Self::Left => side == 0,
@@ -81,7 +81,7 @@ pub const FAULTS: [DeviceFaultKind; 8] = [
     POWER_CYCLE,
 ];
 
-/// The kinds of a [`BaseFault`] of a motor driver that never says anything.
+/// The kinds of a [`BaseFault`] for a motor driver that never sends anything.
 pub const FAULTS_OF_MUTE: [DeviceFaultKind; 2] = [EMERGENCY_STOP, POWER_CYCLE];
 
 const EMERGENCY_STOP: DeviceFaultKind = DeviceFaultKind {
@@ -128,16 +128,16 @@ fn late_replies(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
 /// Maps a counter to the wheel that it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route {
-    /// 0: the left wheel, 1: the right.
+    /// Index of the wheel: 0 left, 1 right.
     pub wheel: usize,
-    /// 1; -1 for the other way; 0 for a counter that stands still.
+    /// Factor of the count: 1, -1 for the wrong direction, or 0 for a stuck counter.
     pub sign: f64,
 }
 
-/// How a base is at an instant.
+/// State of the faults of a base at an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// Whether it has power.
+    /// Whether the base has power.
     pub is_powered: bool,
     /// Whether the motors' power is cut.
     pub is_stopped: bool,
@@ -149,7 +149,7 @@ pub struct Condition {
     pub routes: [Route; 2],
     /// Jumps of the counters since the last instant that was asked for.
     pub jumps: [i64; 2],
-    /// Effects of the faults of this instant.
+    /// Effects of the faults at this instant.
     pub effects: Vec<FaultEffect>,
 }
 
@@ -167,7 +167,7 @@ impl Default for Condition {
     }
 }
 
-/// How a base with `faults` is at `at`; `since` is the last instant that was asked for, if there is one.
+/// State of a base with `faults` at `at`; `since` is the instant of the last call, if any.
 pub fn condition(faults: &[Timed<BaseFault>], since: Option<SimTime>, at: SimTime) -> Condition {
     let mut all = Condition::default();
     for fault in faults {

@@ -1,4 +1,4 @@
-//! Shares of full duty: what motor drivers are told in one byte.
+//! Shares of full duty: commands of one byte to motor drivers.
 
 /// A value of 0 to 127 as a share of full duty.
 pub fn seven_bits(value: u8) -> f64 {
@@ -10,7 +10,7 @@ pub fn around_64(value: u8) -> f64 {
     ((f64::from(value) - 64.0) / 63.0).clamp(-1.0, 1.0)
 }
 
-/// Mixed commands, which act once both a drive and a turn have come.
+/// Mixed commands, which take effect once both a drive and a turn have arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mixer {
     /// Share of full duty, forward positive.
@@ -20,8 +20,7 @@ pub struct Mixer {
 }
 
 impl Mixer {
-    /// The shares of motor 1 and motor 2, of which motor 1 is the left one; `None` as long as one of
-    /// both commands lacks.
+    /// Shares of motor 1 (left) and motor 2; `None` until both commands have arrived.
     pub fn motors(&self) -> Option<[f64; 2]> {
         let (drive, turn) = (self.drive?, self.turn?);
         Some([drive + turn, drive - turn].map(|share| share.clamp(-1.0, 1.0)))

@@ -1,15 +1,13 @@
-//! What drive bases and motor controllers on a serial line share: what a robot's computer talks to in
-//! order to move.
+//! Common parts of drive bases and motor controllers on a serial line.
 //!
-//! [`DriveBase`] takes the state of the wheels each millisecond, counts it ([`encoders`]), takes the
-//! host's bytes one by one when their last bit has come, and lets time and bytes act in the order of
-//! their instants. What a command does and what is answered is a [`Protocol`]. A family is a protocol:
-//! it states a [`BaseFamily`] and has a folder of its own.
+//! [`DriveBase`] takes the state of the wheels each millisecond, counts it ([`encoders`]), takes each byte of
+//! the host when its last bit has arrived, and processes time and bytes in order. A [`Protocol`] executes and
+//! answers commands. Each protocol is a family: it states a [`BaseFamily`] and has its own folder.
 //!
-//! Commands become set points of the treads ([`Actuation::Treads`]); how the robot follows is the
-//! vehicle's affair. A question that is whole at T is answered from the wheels' state of the last
-//! millisecond at or before T. If that has not been measured yet the device waits for it, so that a
-//! run and a recording of what its host said have the same bytes.
+//! Commands become set points of the tracks ([`Actuation::Treads`]); the vehicle model determines the motion.
+//! A question that is complete at T is answered from the wheels' state of the last millisecond at or before
+//! T. If that is not measured yet, the device waits for it, so that a run and a recording of its host
+//! commands have the same bytes.
 
 mod describe;
 pub mod encoders;
@@ -43,11 +41,11 @@ use crate::world::vehicle::WheelState;
 /// Protocol of a family of drive bases.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseFamily {
-    /// The word of a profile's `driver` key.
+    /// Value of a profile's `driver` key.
     pub key: &'static str,
     /// The settings of this protocol alone, before a profile is read.
     pub dialect: fn() -> Arc<dyn Dialect>,
-    /// The faults that a unit can have within.
+    /// The internal faults that a unit can have.
     pub faults: &'static [DeviceFaultKind],
     /// Title and text of the tables of commands.
     pub commands: &'static [(&'static str, &'static str)],
@@ -55,9 +53,9 @@ pub struct BaseFamily {
     pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
 }
 
-/// What a rig may set on a base that speaks this protocol and on no other.
+/// Settings of one protocol's bases.
 pub trait Dialect: Any + Debug + Send + Sync {
-    /// The same with what the protocol's own table of a profile or rig says.
+    /// The same settings, changed by the protocol's table in a profile or rig.
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect>;
 
     /// Switches a unit on.
@@ -66,15 +64,15 @@ pub trait Dialect: Any + Debug + Send + Sync {
 
 /// The messages and commands of a product. Instants never go back.
 pub trait Protocol: Send {
-    /// Bytes from the host, of which the last was whole at `at`.
+    /// Bytes arrived from the host; the last one was complete at `at`.
     fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit);
 
-    /// Time when it next does something by itself.
+    /// Time of the next event without a command.
     fn next_due(&self, _unit: &Unit) -> Option<SimTime> {
         None
     }
 
-    /// The instant of [`Protocol::next_due`] has come; the next one is later.
+    /// The instant of [`Protocol::next_due`] has been reached; the next one is later.
     fn on_time(&mut self, _at: SimTime, _unit: &mut Unit) {}
 
     /// The motors' power is cut: the robot brakes, whatever the setpoints.
@@ -82,7 +80,7 @@ pub trait Protocol: Send {
         unit.stop(at);
     }
 
-    /// The unit as it is when power is back, with what it keeps without power.
+    /// State of the unit when power returns, with the settings that survive.
     fn switched_on(&self, _at: SimTime, unit: &mut Unit) -> Box<dyn Protocol> {
         let dialect = unit.settings.dialect.clone();
         dialect.start(unit)
@@ -94,9 +92,9 @@ pub trait Protocol: Send {
     }
 }
 
-/// Between two states of the wheels.
+/// Time between two states of the wheels.
 const PERIOD_NS: u64 = 1_000_000;
-/// The host's bytes that wait for their time on the line; more are lost.
+/// Number of the host's bytes that can wait for their time on the line; further bytes are lost.
 const INPUT_BYTES: usize = 4096;
 
 /// An emulated unit of the family.
@@ -105,15 +103,15 @@ pub struct DriveBase {
     protocol: Box<dyn Protocol>,
     faults: Vec<Timed<BaseFault>>,
     series: SampleSeries,
-    /// Measured, not yet due.
+    /// States that are measured and not yet due.
     states: VecDeque<WheelState>,
-    /// States that were measured, or given up.
+    /// Number of states that were measured or given up.
     known: u64,
-    /// States that have come.
+    /// Number of states that are due.
     taken: u64,
-    /// Bytes from the host, each with the instant at which it is whole.
+    /// Bytes of the host, each with the instant at which it is complete.
     input: VecDeque<(SimTime, u8)>,
-    /// Time when the last of them is.
+    /// Time at which the last of these bytes is complete.
     input_until: SimTime,
     now: SimTime,
 }
@@ -140,12 +138,12 @@ impl DriveBase {
         }
     }
 
-    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    /// Limits series of samples to `longest_ns`; must be called before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.series.limit(longest_ns);
     }
 
-    /// Does what is due, in the order of its instants, as far as the wheels are known.
+    /// Does everything that is due, in order, as far as the wheels are known.
     fn process(&mut self) {
         loop {
             let next_state = SimTime(self.taken * PERIOD_NS);
@@ -160,7 +158,7 @@ impl DriveBase {
         }
     }
 
-    /// The wheels have come to `wheels` at `at`.
+    /// Takes the wheels' state at `at`.
     fn take(&mut self, at: SimTime, wheels: WheelState) {
         self.taken += 1;
         let since = at.0.checked_sub(PERIOD_NS).map(SimTime);

@@ -1,4 +1,4 @@
-//! Drive bases as data: who they say they are, how they talk, how their motors are wired.
+//! Drive bases as data: identity, line and wiring.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::{BaseFamily, Dialect};
 use crate::config::toml::key_types::TrueOrFalse;
 use crate::config::toml::reader::Limit;
 
-/// Where limits come from that no product sets.
+/// Origin of limits that no product sets.
 pub(crate) const PROFILES: &str =
     "Menura's profiles, see firmware-profiles/example-drive-base.toml";
 
@@ -25,15 +25,15 @@ pub(crate) fn delay_limit() -> Limit<f64> {
 pub struct BaseProfile {
     /// Protocol of the product.
     pub family: BaseFamily,
-    /// Identity that it reports.
+    /// Identity that the base reports.
     pub identity: BaseIdentity,
     /// Baud rates it can be set to, the factory's first.
     pub baud_rates: Vec<u32>,
-    /// Bytes its transmitter holds; what does not fit is not sent.
+    /// Size of the transmit buffer, bytes; output that does not fit is lost.
     pub transmit_buffer_bytes: usize,
     /// Time from power-on or a reset until it listens, nanoseconds.
     pub boot_ns: u64,
-    /// Values a rig may override.
+    /// Defaults that a rig may override.
     pub defaults: BaseSettings,
 }
 
@@ -42,9 +42,9 @@ pub struct BaseProfile {
 pub struct BaseIdentity {
     /// Name of the model.
     pub model: String,
-    /// Serial number, where the protocol tells one.
+    /// Serial number, if the protocol reports one.
     pub serial: u32,
-    /// Firmware's version as the product tells it.
+    /// Firmware version as the product reports it.
     pub firmware: String,
 }
 
@@ -55,14 +55,14 @@ pub struct BaseSettings {
     pub baud_rate: u32,
     /// Time from the last byte of a command to the first of its answer, nanoseconds.
     pub reply_delay_ns: u64,
-    /// Whether the host's bytes take their time on the line: true for a pseudo-terminal, where they
-    /// arrive at once; a real serial line has taken it already.
+    /// Whether the host's bytes take their time on the line: true for a pseudo-terminal, where they arrive at
+    /// once; a real serial line has already paced them.
     pub is_input_paced: bool,
     /// Motors and encoders.
     pub wheels: WheelSettings,
     /// Voltages, currents, temperatures.
     pub power: PowerSettings,
-    /// Settings that only this protocol has.
+    /// Settings of this protocol only.
     pub dialect: Arc<dyn Dialect>,
 }
 
@@ -77,9 +77,9 @@ keys! {
         pub max_speed_m_s: f64, limit(0.01, 100.0, "m/s");
         /// Whether motor 1 and its encoder are on the right.
         pub is_swapped as "swapped": bool, TrueOrFalse;
-        /// Whether the left motor and its encoder turn the other way round.
+        /// Whether the left motor and its encoder turn in the opposite direction.
         pub is_left_reversed as "left_reversed": bool, TrueOrFalse;
-        /// Whether the right motor and its encoder turn the other way round.
+        /// Whether the right motor and its encoder turn in the opposite direction.
         pub is_right_reversed as "right_reversed": bool, TrueOrFalse;
     }
 }

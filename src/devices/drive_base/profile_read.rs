@@ -10,7 +10,7 @@ use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::serial::line_read;
 
-/// Reads all keys of a profile but its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: BaseFamily) -> Option<BaseProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let line = root.required("line").table("[line]").and_then(line);
@@ -80,7 +80,7 @@ fn tables(keys: &mut Keys<'_>, all: &mut BaseSettings) {
     all.dialect = all.dialect.read(keys);
 }
 
-/// Reads what a rig sets.
+/// Reads the settings of a rig.
 pub(super) fn settings(
     mut table: TableReader<'_>,
     profile: &Profile,

@@ -19,7 +19,7 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     text.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// A base whose treads do at once what they are told.
+/// A base whose tracks follow commands at once.
 pub(crate) struct Bench {
     pub(crate) base: DriveBase,
     pub(crate) now: SimTime,
@@ -76,7 +76,7 @@ impl Bench {
         }
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub(crate) fn wait(&mut self, ms: u64) {
         for _ in 0..ms {
             while let Some(request) = self.base.poll_request(SimTime(self.now.0 + 10 * MS)) {
@@ -122,7 +122,7 @@ impl Bench {
     }
 }
 
-/// Changes what only the protocol of `settings` has.
+/// Changes a setting that only the protocol of `settings` has.
 pub(crate) fn set_own<T: Dialect + Clone>(settings: &mut BaseSettings, set: impl FnOnce(&mut T)) {
     let own: &dyn Any = &*settings.dialect;
     let mut own = own.downcast_ref::<T>().expect("the protocol's own").clone();
@@ -252,7 +252,7 @@ fn faults_of_counters() {
     assert_near(jumped, none.map(|counts| counts - 7000.0), 1.5);
 }
 
-/// Other families have a `power-cycle` of their own: the word alone does not say whose it is.
+/// Other families have their own `power-cycle`, so the name alone does not determine the fault.
 #[test]
 fn a_rig_gives_a_base_the_power_cycle_of_bases() {
     let text = r#"

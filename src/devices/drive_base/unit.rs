@@ -1,4 +1,4 @@
-//! What the protocols of drive bases work with: motors, counters, battery, transmitter.
+//! Common parts of drive base protocols: motors, counters, battery, transmitter.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use crate::time::SimTime;
 use crate::world::actuation::Actuation;
 use crate::{Output, Transmit};
 
-/// Between two set points of a ramp, nanoseconds.
+/// Time between two set points of a ramp, nanoseconds.
 const RAMP_STEP_NS: u64 = 10_000_000;
 
-/// A set point on its way.
+/// A set point that is being approached.
 #[derive(Clone, Copy, Debug)]
 struct Ramp {
     since: SimTime,
@@ -30,8 +30,8 @@ impl Ramp {
     }
 }
 
-/// What protocols work with. Motors are 0 and 1 in the product's order; which side each is on, and which
-/// way it turns, is the rig's affair.
+/// Common parts of protocols. Motors 0 and 1 are in the product's order; the rig determines their sides and
+/// directions.
 pub struct Unit {
     /// The firmware.
     pub profile: BaseProfile,
@@ -42,7 +42,7 @@ pub struct Unit {
     pub(super) condition: Condition,
     pub(super) encoders: Encoders,
     pub(super) actuations: VecDeque<Transmit>,
-    /// Since when it has been on.
+    /// Time of power-on.
     pub(super) on_since: SimTime,
     /// Input before this time is ignored.
     pub(super) listens_from: SimTime,
@@ -83,19 +83,19 @@ impl Unit {
         self.port.send_marked(at, bytes, 0, self.condition.effects.clone());
     }
 
-    /// 0 for the left side, 1 for the right.
+    /// The side of a motor: 0 left, 1 right.
     fn side_of(&self, motor: usize) -> usize {
         if self.settings.wheels.is_swapped { 1 - motor } else { motor }
     }
 
-    /// 1, or -1 for a motor that turns the other way round.
+    /// Factor of a motor: 1, or -1 if it turns in the opposite direction.
     fn sign_of(&self, motor: usize) -> f64 {
         let wheels = &self.settings.wheels;
         let reversed = [wheels.is_left_reversed, wheels.is_right_reversed];
         if reversed[self.side_of(motor)] { -1.0 } else { 1.0 }
     }
 
-    /// Sets the speeds of motors at once, m/s of their treads; `None` leaves a motor alone.
+    /// Sets the speeds of motors at once, m/s of their tracks; `None` leaves a motor unchanged.
     pub fn drive(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2]) {
         for (motor, speed) in motors_m_s.into_iter().enumerate() {
             let Some(speed) = speed else { continue };
@@ -105,8 +105,7 @@ impl Unit {
         self.actuate(at);
     }
 
-    /// Lets the speed of a motor go to `to_m_s` at a constant acceleration; none, or one that is no
-    /// number, goes there at once.
+    /// Changes the speed of a motor to `to_m_s` with a constant acceleration; without a valid one, at once.
     pub fn ramp(&mut self, at: SimTime, motor: usize, to_m_s: f64, accel_m_s2: f64) {
         let to_m_s = self.limited(to_m_s);
         if accel_m_s2.is_nan() || accel_m_s2 <= 0.0 {
@@ -143,12 +142,12 @@ impl Unit {
         self.actuations.push_back(Transmit::new(at, Output::Actuate(actuation)));
     }
 
-    /// Time when ramps have their next set point.
+    /// Time of the next set point of a ramp.
     pub(super) fn next_ramp(&self) -> Option<SimTime> {
         self.next_ramp
     }
 
-    /// Ramps come to `at`.
+    /// Advances ramps to `at`.
     pub(super) fn step_ramps(&mut self, at: SimTime) {
         for motor in 0..2 {
             let Some(ramp) = self.ramps[motor] else { continue };
@@ -162,12 +161,12 @@ impl Unit {
         self.actuate(at);
     }
 
-    /// Whether a motor turns or is to turn.
+    /// Whether a motor turns or will turn.
     pub fn is_driving(&self) -> bool {
         self.ramps.iter().any(Option::is_some) || self.setpoint_m_s.iter().any(|x| *x != 0.0)
     }
 
-    /// Whether a motor's speed is still on its way to what it was told.
+    /// Whether a motor's speed has not reached its command yet.
     pub fn is_ramping(&self, motor: usize) -> bool {
         self.ramps[motor].is_some()
     }
@@ -182,12 +181,12 @@ impl Unit {
         self.sign_of(motor) * self.encoders.speed_m_s(self.side_of(motor))
     }
 
-    /// The same in counts a second.
+    /// Speed of a motor in counts per second.
     pub fn speed_counts_s(&self, motor: usize) -> f64 {
         self.speed_m_s(motor) * self.settings.wheels.counts_per_m
     }
 
-    /// What a motor's counter shows, before it is cut to the size of a field.
+    /// Count of a motor, before it is limited to the size of a field.
     pub fn counts(&self, motor: usize) -> i64 {
         self.all_counts(motor) - self.zero[motor]
     }
@@ -197,7 +196,7 @@ impl Unit {
         self.zero[motor] = self.all_counts(motor) - counts;
     }
 
-    /// What a motor's counter has counted since the run began, whatever it was set to.
+    /// Counts of a motor since the start of the run, independent of resets.
     pub fn all_counts(&self, motor: usize) -> i64 {
         let side = self.side_of(motor);
         let travel_m = self.sign_of(motor) * self.encoders.travel_m(side);
@@ -216,7 +215,7 @@ impl Unit {
         self.settings.power.motor_current_a_s_m * speed_m_s.abs()
     }
 
-    /// Current of everything, amperes.
+    /// Current of the motors and the electronics together, amperes.
     pub fn battery_current_a(&self) -> f64 {
         self.settings.power.idle_current_a + self.current_a(0) + self.current_a(1)
     }
@@ -241,13 +240,12 @@ impl Unit {
         self.condition.is_stopped
     }
 
-    /// Since it was switched on, nanoseconds.
+    /// Time since power-on, nanoseconds.
     pub fn uptime_ns(&self, at: SimTime) -> u64 {
         at.0.saturating_sub(self.on_since.0)
     }
 
-    /// It restarts at `at`: counters are zero, motors stand, and it hears nothing until it has
-    /// booted.
+    /// Restarts at `at`: counters are zero, motors stop, and input is ignored until the unit has booted.
     pub fn restart(&mut self, at: SimTime) {
         self.stop(at);
         self.next_ramp = None;
@@ -258,7 +256,7 @@ impl Unit {
         self.listens_from = SimTime(at.0 + self.profile.boot_ns);
     }
 
-    /// Time when it hears again after its last restart.
+    /// Time from which input is accepted after the last restart.
     pub fn listens_from(&self) -> SimTime {
         self.listens_from
     }

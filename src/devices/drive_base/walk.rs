@@ -1,4 +1,4 @@
-//! What the rooms' tests do with the tables of their commands.
+//! Common tests of the families' tables of commands.
 
 use super::tests::Bench;
 use crate::commands::{CommandRow, CommandTable, Conduct, variants};
@@ -9,8 +9,8 @@ pub(crate) fn request(row: &CommandRow) -> Vec<u8> {
     bytes.collect::<Result<_, _>>().unwrap_or_else(|_| row.request.as_bytes().to_vec())
 }
 
-/// Sends each row's request valid, short, long and doubled. `answers` judges the answer to the valid
-/// one; afterwards `known` must be answered again, once `pause_ms` have passed.
+/// Sends each row's request valid, short, long and doubled. `answers` checks the answer to the valid one;
+/// afterwards, `known` must still be answered once `pause_ms` have passed.
 pub(crate) fn walk(
     profile: &str,
     table: &CommandTable,

@@ -1,10 +1,10 @@
-//! The text console of an N100: `#fconfig` stops its frames, `#f…` commands are answered in words,
-//! `#fdeconfig` or a restart puts it back on the air.
+//! The text console of an N100: `#fconfig` stops its frames, `#f…` commands are answered with text,
+//! `#fdeconfig` or a restart resumes the frames.
 //!
-//! Answers are those that a public driver has recorded from a module: `*#OK`, `*#ERROR`,
-//! `MSG_IMU=7`, `MSG_IMU[40]   100.0Hz`. A rate is the place in a ladder of rates, it is written to a
-//! table, `#fsave` stores the table, and a restart puts the stored one in force. A command that comes
-//! within a second of the last one is refused.
+//! Answers are those that a public driver has recorded from a module: `*#OK`, `*#ERROR`, `MSG_IMU=7`,
+//! `MSG_IMU[40]   100.0Hz`. A rate is an index in a list of rates. Commands write it to a table, `#fsave`
+//! stores the table, and a restart applies the stored one. A command within a second of the last one is
+//! refused.
 
 use crate::time::SimTime;
 
@@ -14,9 +14,9 @@ pub const LADDER_HZ: [u32; 10] = [0, 1, 2, 5, 10, 20, 50, 100, 200, 400];
 pub const PARAMETERS: [(&str, u8); 4] =
     [("MSG_IMU", 0x40), ("MSG_AHRS", 0x41), ("MSG_INSGPS", 0x42), ("MSG_GEODETIC_POS", 0x5c)];
 
-/// Between two commands at least: a module refused all at 0.9 s and took all at 1 s.
+/// Shortest time between two commands: a module refused all at 0.9 s and accepted all at 1 s.
 const COMMAND_GAP_NS: u64 = 950_000_000;
-/// Longest command; what is longer is dropped.
+/// Longest command; a longer one is dropped.
 const MOST_LINE: usize = 96;
 const OK: &str = "*#OK\r\n";
 const ERROR: &str = "*#ERROR\r\n";
@@ -33,7 +33,7 @@ pub struct Console {
     /// A restart, or a reset to the factory's rates, waits for a `y`.
     asks: Option<Asked>,
     last_command: Option<SimTime>,
-    /// What `#fparam` writes, what `#fsave` has stored, what the factory set.
+    /// Rates that `#fparam` has written, rates that `#fsave` has stored, and factory rates.
     table: Rates,
     saved: Rates,
     factory: Rates,
@@ -162,7 +162,7 @@ fn place_of(name: &str) -> Option<usize> {
     PARAMETERS.iter().position(|(known, _)| *known == name)
 }
 
-/// The number of a rate, or of the next slower one.
+/// The number of a rate, or of the next lower rate.
 fn rung_of(rate_hz: u32) -> usize {
     LADDER_HZ.iter().rposition(|known| *known <= rate_hz).unwrap_or(0)
 }

@@ -1,7 +1,7 @@
 //! The Wheeltec N100: frames of fixed content, and a text console to set their rates.
 //!
-//! The maker's driver publishes when an AHRS frame comes and takes the acceleration from the
-//! latest IMU frame, so IMU frames go first.
+//! The maker's driver publishes at each AHRS frame and takes the acceleration from the latest IMU frame, so
+//! IMU frames are sent first.
 
 mod console;
 mod decoder;
@@ -17,7 +17,7 @@ use crate::sensors::imu::environment::pressure_altitude_m;
 use crate::time::SimTime;
 use crate::wire::fdilink::{Ahrs, Frame, GeodeticPosition, Imu, InsGps, Packet};
 
-/// What the unit can send, by its name in profiles, in the order it is sent.
+/// Messages of the unit by their names in profiles, in the order of sending.
 pub const MESSAGES: [&str; 4] = ["imu", "ahrs", "ins-gps", "geodetic-position"];
 
 /// Wheeltec's N100 in FDILink.
@@ -29,7 +29,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// Hosts ask it nothing that a profile would have to say.
+/// No answers: hosts request nothing that a profile must contain.
 #[derive(Debug)]
 struct Unasked;
 
@@ -41,7 +41,7 @@ impl Dialect for Unasked {
 
 /// See the module.
 pub struct FdiLinkUnit {
-    /// One for each of [`MESSAGES`] that is sent.
+    /// A stream for each active message of [`MESSAGES`].
     streams: [Option<Stream>; 4],
     console: Console,
     silent_until: SimTime,

@@ -1,4 +1,4 @@
-//! The console of an N100 does what its table says.
+//! The console of an N100 behaves as its table says.
 
 use crate::commands::{Conduct, constants_hold, variants};
 use crate::imu::tests::{Bench, rows};
@@ -11,7 +11,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// What the unit says within half a second, and waits until the next command is taken.
+/// Output of the unit within half a second; then waits until the next command is accepted.
 fn ask(bench: &mut Bench, text: &str) -> String {
     bench.sent.clear();
     bench.say(format!("{text}\r\n").as_bytes());

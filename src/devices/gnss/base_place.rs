@@ -1,17 +1,17 @@
-//! Where a base station really is, by its own observations.
+//! True position of a base station, from its own observations.
 //!
-//! A rover's position is as wrong as the place that its base tells: the observations hold the vector
-//! between the antennas, not the places. So a rover here finds the place that the base's observations
-//! are of, and the difference from the told place is what its own position is off by.
+//! A rover's position has the error of its base's reported position: the observations determine the vector
+//! between the antennas, not their positions. So the rover computes the position that the base's observations
+//! belong to; its own position error is the difference to the reported one.
 //!
 //! **By code.** Least squares over pseudoranges, with a clock for each system.
 //!
-//! **By phase.** Phases are exact but for whole wavelengths. Differences between satellites of a system
-//! have no clock in them, and at the right place all of them are whole numbers. That is tested at the
-//! told place. If it does not hold there, places around that by code are tried (the ambiguity function
-//! method: Counselman and Gourevitch, 1981, IEEE Transactions on Geoscience and Remote Sensing GE-19),
-//! first by the wide lane (the beat of both signals, 0.8 m), then by the first signal. GLONASS, whose
-//! satellites have wavelengths of their own, is left out.
+//! **By phase.** Phases are exact except for whole wavelengths. Differences between satellites of a system
+//! are free of clock errors, and at the true position all of them are whole numbers. The reported position is
+//! tested first. If it fails, positions near the code solution are tried (the ambiguity function method:
+//! Counselman and Gourevitch, 1981, IEEE Transactions on Geoscience and Remote Sensing GE-19), first by the
+//! wide lane (the beat of both signals, 0.8 m), then by the first signal. GLONASS is left out, because its
+//! satellites have different wavelengths.
 
 use std::f64::consts::TAU;
 
@@ -24,7 +24,7 @@ use crate::sensors::gnss::settings::GnssSystem;
 /// One satellite's observations.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation {
-    /// Whose.
+    /// Satellite that was observed.
     pub satellite: Satellite,
     /// Pseudorange of the first signal.
     pub code_m: f64,
@@ -37,42 +37,43 @@ pub struct Observation {
 pub struct Epoch<'a> {
     /// GPS time.
     pub gps_s: f64,
-    /// All that belong together.
+    /// All observations of one epoch.
     pub observations: &'a [Observation],
 }
 
-/// A place by code.
+/// A position from code measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct ByCode {
     /// Earth-centred, Earth-fixed.
     pub ecef_m: DVec3,
-    /// Of the residuals, root mean square.
+    /// Root mean square of the residuals.
     pub rms_m: f64,
 }
 
 /// Half the edge of the cube in which places are tried around one by code.
 pub const AROUND_CODE_M: f64 = 2.4;
-/// Between places that are tried: a fifth of the wide lane.
+/// Distance between places that are tried: a fifth of the wide lane.
 const STEP_M: f64 = 0.16;
-/// The best of these are looked at closely.
+/// Number of best positions that are refined.
 const CANDIDATES: usize = 8;
-/// Fewer differences can be whole numbers by chance.
+/// Least number of differences: fewer can be whole numbers by chance.
 const LEAST_DIFFERENCES: usize = 8;
 /// Mean cosine from which on phases are taken to agree: within a fourteenth of a wavelength.
 const AGREED: f64 = 0.9;
 
-/// A difference between two satellites' phases, wavelengths long, and how it changes with the place.
+/// A difference between two satellites' phases, in wavelengths, and its change with the position.
 #[derive(Clone, Copy)]
 struct Difference {
     /// Measured minus computed, metres.
     off_m: f64,
-    /// Metres a metre.
+    /// Slope, metres per metre.
     slope: DVec3,
     wavelength_m: f64,
 }
 
 impl Difference {
-    /// What is left of it `from` the place where it was made, without whole wavelengths; in wavelengths.
+    /// Remainder of the difference at a position relative to where it was computed, without whole
+    /// wavelengths; in wavelengths.
     fn rest(&self, from: DVec3) -> f64 {
         let waves = (self.off_m - self.slope.dot(from)) / self.wavelength_m;
         waves - waves.round()
@@ -80,7 +81,7 @@ impl Difference {
 }
 
 impl Epoch<'_> {
-    /// The place by code, from a place on the Earth on; `None` if the satellites are too few.
+    /// Position from code measurements, starting from a position on Earth; `None` with too few satellites.
     pub fn by_code(&self, from: DVec3) -> Option<ByCode> {
         let mut here = from;
         let mut last = None;
@@ -108,7 +109,7 @@ impl Epoch<'_> {
         last.filter(|_| here.is_finite())
     }
 
-    /// Whether the phases are of this place.
+    /// Whether the phases belong to this position.
     pub fn is_at(&self, here: DVec3) -> bool {
         let wide = self.differences(here, true);
         let narrow = self.differences(here, false);
@@ -146,12 +147,12 @@ impl Epoch<'_> {
         })
     }
 
-    /// How the range of a satellite changes with the place.
+    /// Change of the range of a satellite with the position.
     fn slope(&self, o: &Observation, here: DVec3) -> DVec3 {
         -(o.satellite.orbit.ecef_m(self.gps_s) - here).normalize()
     }
 
-    /// Phases against those of the first satellite of the same system and frequencies.
+    /// Differences of phases to the first satellite of the same system and frequencies.
     fn differences(&self, here: DVec3, is_wide: bool) -> Vec<Difference> {
         let mut first: Vec<(GnssSystem, f64, f64, DVec3)> = Vec::new();
         let mut all = Vec::new();
@@ -178,7 +179,7 @@ impl Epoch<'_> {
     }
 }
 
-/// The mean cosine of the residuals of `differences`: 1 at a place where all of them are whole numbers.
+/// Mean cosine of the residuals of `differences`: 1 at a position where all of them are whole numbers.
 fn score(differences: &[Difference], from: DVec3) -> f64 {
     let sum: f64 = differences.iter().map(|d| libm::cos(TAU * d.rest(from))).sum();
     sum / differences.len().max(1) as f64
@@ -191,7 +192,7 @@ fn solved(differences: &[Difference]) -> Option<DVec3> {
     least_squares(&rows).map(|(step, _)| step)
 }
 
-/// Rows less the mean of their system, which removes the clock of that system.
+/// Rows minus the mean of their system, which removes the clock of that system.
 fn centred<S: PartialEq + Copy>(rows: &[(S, f64, DVec3)]) -> Vec<(f64, DVec3)> {
     let mean = |system: S| {
         let of = || rows.iter().filter(|(other, ..)| *other == system);

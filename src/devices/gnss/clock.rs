@@ -1,4 +1,4 @@
-//! What time the receiver's messages say it is.
+//! Time in the receiver's messages.
 
 use jiff::civil::{Date, DateTime};
 
@@ -6,42 +6,42 @@ use crate::time::{Epoch, SimTime, utc_at_gps};
 
 const WEEK_MS: i128 = 604_800_000;
 
-/// An instant as messages write it.
+/// A time in the form of messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stamp {
     /// GPS week of `tow_ms`.
     pub week: u16,
     /// Time of the GPS week to the nearest millisecond.
     pub tow_ms: u32,
-    /// To be added to `tow_ms` for the exact time, -500,000 to 500,000 ns.
+    /// Nanoseconds to be added to `tow_ms` for the exact time, -500,000 to 500,000.
     pub tow_rest_ns: i32,
     /// GPS minus UTC as the receiver believes it, seconds.
     pub leap_s: i8,
-    /// UTC as the receiver believes it, rounded to 10 ms; in an inserted second that of the second
-    /// before it.
+    /// UTC of the receiver, rounded to 10 ms; during a leap second, that of the second before it.
     pub utc: DateTime,
-    /// Whether this is an inserted second.
+    /// Whether this is a leap second.
     pub is_inserted_second: bool,
-    /// To be added to the whole second of `utc` for the exact time, -5,000,000 to 994,999,999 ns.
+    /// Nanoseconds to be added to the whole second of `utc` for the exact time, -5,000,000 to 994,999,999.
     pub nano_ns: i32,
     /// GPS time as the receiver believes it, since the GPS epoch, before [`Self::weeks_behind`].
     pub gps_ns: i128,
-    /// How many weeks `week` and `utc` are behind, as satellites count weeks modulo 1024 and the
-    /// receiver took another round of them.
+    /// Weeks by which `week` and `utc` are behind, because satellites count weeks modulo 1024 and the
+    /// receiver assumes another cycle.
     pub weeks_behind: i64,
 }
 
-/// What a receiver believes of the leap seconds.
+/// Leap seconds that a receiver assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeapSeconds {
-    /// What satellites told it: what is known of the past, and the day at whose end one is inserted.
+    /// Leap seconds that satellites have announced: those of the past, and the day at whose end one is
+    /// inserted.
     Told { inserted_on: Option<Date> },
-    /// The number that its firmware has, GPS minus UTC.
+    /// The value in its firmware, GPS minus UTC.
     OfFirmware { gps_minus_utc_s: i8 },
 }
 
 impl Stamp {
-    /// `at` in the eyes of a receiver. `error_ns` is its error in time.
+    /// The instant `at` by the clock of a receiver, whose error is `error_ns`.
     pub fn new(epoch: Epoch, at: SimTime, leap: LeapSeconds, error_ns: f64) -> Self {
         let gps_ns = epoch.gps_ns(at) + error_ns.round() as i128;
         // The week follows the rounded time, so that the last half of a millisecond of a week is
@@ -78,8 +78,8 @@ impl Stamp {
         }
     }
 
-    /// The same by a receiver that takes weeks to be those from `first` on, 1024 of them. Leap seconds
-    /// are those that satellites tell.
+    /// The same time in a receiver that can represent the 1024 weeks from `first`. Leap seconds are those
+    /// that satellites announce.
     pub fn in_weeks_from(mut self, first: u16) -> Self {
         let true_week = i64::from(self.week);
         let week = i64::from(first) + (true_week - i64::from(first)).rem_euclid(1024);
@@ -112,7 +112,7 @@ impl Stamp {
 pub enum Scale {
     /// GPS time.
     Gps,
-    /// UTC, whole seconds from it.
+    /// UTC, in whole seconds.
     Utc,
 }
 

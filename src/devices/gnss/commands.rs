@@ -1,8 +1,8 @@
-//! Tables of what hosts may say to a receiver: UBX messages, configuration items, Garmin's sentences.
+//! Tables of hosts' commands to a receiver: UBX messages, configuration items, Garmin's sentences.
 //!
-//! `ubx.csv` has every UBX message of generations 8 to 10. Its notes begin with the versions of the
-//! protocol that have the message, `[18.00 27.10 34.10]`: of generation 8, of 9, of 10; `-` for none,
-//! `27.10-27.12` for the first and the last. Rows that a firmware lacks are refused.
+//! `ubx.csv` has every UBX message of generations 8 to 10. Its notes begin with the protocol versions that
+//! have the message, `[18.00 27.10 34.10]`: of generation 8, of 9, of 10; `-` for none, `27.10-27.12` for the
+//! first and the last. Messages that a firmware lacks are refused.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -99,8 +99,7 @@ const SOURCES: [&str; 4] = [
     "CFG-VALGET and MON-VER of a ZED-F9P with HPG 1.51, recorded by a public driver (satpulse)",
 ];
 
-/// The lengths that an aiding message (class 0x13) may have in a firmware, by its id and the kind in its first
-/// byte.
+/// Lengths of an aiding message (class 0x13) in a firmware, by its id and the type in its first byte.
 pub(super) fn aiding_lengths(profile: &GnssProfile, id: MessageId, kind: Option<u8>) -> Vec<usize> {
     let codes = [
         kind.map(|kind| format!("0x{:02x} 0x{:02x} 0x{kind:02x}", id.class, id.id)),

@@ -1,4 +1,4 @@
-//! The CFG messages of a u-blox receiver: what each sets, asks for and refuses.
+//! CFG messages of a u-blox receiver: their effects, answers and refusals.
 
 use super::fences::CFG_GEOFENCE;
 use super::items::{
@@ -26,12 +26,12 @@ const UPD_SOS: MessageId = MessageId::new(0x09, 0x14);
 /// The messages of `configure` that generation 10 has.
 const IN_GENERATION_10: [MessageId; 5] =
     [CfgCfg::ID, UPD_SOS, CfgValset::ID, CfgValdel::ID, CfgValget::ID];
-/// What CFG-RINV has from the factory, and the most bytes that it has.
+/// Factory content of CFG-RINV, and its largest length.
 const NO_REMOTE_INVENTORY: &[u8] = b"\0Notice: no data saved!";
 const MAX_REMOTE_INVENTORY: usize = 31;
 /// Whether the host's datum is used.
 const USE_USRDAT: Key = Key(0x1011_0061);
-/// A datum's axes, shifts, turns and scale, with their bytes.
+/// Parameters of a datum (axes, shifts, rotations, scale), with their lengths.
 const DATUM: [(Key, usize); 9] = [
     (Key(0x5011_0062), 8),
     (Key(0x5011_0063), 8),
@@ -48,7 +48,7 @@ const RATES: u8 = 0x91;
 /// A port's block of CFG-PRT.
 const PORT_BYTES: usize = 20;
 
-/// CFG-INF: which text goes out in which protocol on which port.
+/// CFG-INF: texts that are sent on each port in each protocol.
 const CFG_INF: MessageId = MessageId::new(0x06, 0x02);
 
 /// UBX's protocols of a port as bits.
@@ -249,8 +249,7 @@ impl Gnss {
         }
     }
 
-    /// Names messages on the log that a host has switched on and that do not come, as Menura does not
-    /// make them.
+    /// Logs the messages that a host has switched on and that Menura does not make.
     pub(super) fn name_unmade(&self, items: &[Item]) {
         let rates = items.iter().filter(|item| item.value > 0 && item.key.group() == RATES);
         for item in rates {
@@ -367,7 +366,7 @@ impl Gnss {
         }
     }
 
-    /// Groups of settings are not told apart: a mask that names any names all.
+    /// Groups of settings are not distinguished: a mask with any group means all.
     fn configure_storage(&mut self, payload: &[u8]) -> Verdict {
         let CfgCfg { clear, save, load, .. } = CfgCfg::parse(payload).map_err(drop)?;
         if clear != 0 {
@@ -433,7 +432,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// UPD-SOS: a command that is kept; asked for, it says what became of the state at start.
+    /// UPD-SOS: the command is stored; a request is answered with the state of the backup at start.
     fn save_on_shutdown(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         match *payload {
             // Nothing was restored: there was no state in flash.
@@ -450,8 +449,7 @@ impl Gnss {
     }
 }
 
-/// Whether a receiver has the port, and runs it so: eight bits, no parity, one stop bit is what the
-/// line is.
+/// Whether the receiver has the port and the mode is supported: eight bits, no parity, one stop bit.
 pub(super) fn is_port(set: &CfgPrt) -> bool {
     match set.port {
         1 | 2 => set.mode & 0x3ec0 == 0x08c0 && is_baud_rate(set.baud.into()),

@@ -1,7 +1,7 @@
-//! RTCM 3 messages of a base station, made of the same measurements as RXM-RAWX.
+//! RTCM 3 messages of a base station, from the same measurements as RXM-RAWX.
 //!
-//! Measurements are those of a receiver whose clock is right: a base takes the error of its clock off.
-//! 1005 is sent as long as the position is held, all others whenever they are switched on.
+//! Measurements are corrected for the receiver's clock error, as a base does. 1005 is sent while the position
+//! is held, all others whenever they are switched on.
 
 use super::Gnss;
 use super::items::key;
@@ -10,7 +10,7 @@ use crate::sensors::gnss::observations::Observation;
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::rtcm::{self, Head, Signal, System};
 
-/// Multiple signal messages by their number in class F5: system, and whether it is MSM7.
+/// Multiple signal messages by their number in class F5: system, and whether it is an MSM7.
 const MULTIPLE_SIGNALS: [(u8, GnssSystem, System, bool); 8] = [
     (0x4a, GnssSystem::Gps, System::Gps, false),
     (0x4d, GnssSystem::Gps, System::Gps, true),
@@ -60,7 +60,7 @@ impl Gnss {
     }
 }
 
-/// A measurement as multiple signal messages have it.
+/// A measurement in the form of multiple signal messages.
 fn signal(o: &Observation) -> Signal {
     let code = match (o.satellite.system, o.is_second) {
         (GnssSystem::Beidou, false) => (2, 'I'),

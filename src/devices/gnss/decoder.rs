@@ -1,6 +1,6 @@
 //! The line of a GNSS receiver: NMEA sentences, UBX frames and RTCM 3 messages.
 //!
-//! Bytes that are none of these are shown as noise, so that any stream can be read as this one.
+//! Bytes outside these frames are shown as noise, so that any stream can be read.
 
 use serde_json::{Map, Value, json};
 
@@ -21,16 +21,16 @@ pub(super) struct GnssDecoder {
     expected: Option<Expected>,
 }
 
-/// What a profile says of a stream.
+/// Properties of a stream that a profile predicts.
 #[derive(Clone, Copy)]
 struct Expected {
     dialect: GnssDialect,
-    /// Whether it receives GPS and nothing else.
+    /// Whether the receiver uses GPS only.
     is_gps_only: bool,
 }
 
 impl GnssDecoder {
-    /// Of receivers with this firmware, or of any.
+    /// Properties for receivers with this firmware, or for any.
     pub(super) fn new(profile: Option<&GnssProfile>) -> Self {
         let expected = profile.map(|profile| Expected {
             dialect: profile.dialect,
@@ -41,7 +41,7 @@ impl GnssDecoder {
 }
 
 impl Expected {
-    /// Why a receiver of which this is expected cannot have sent a frame.
+    /// Reason why a receiver with these properties cannot have sent a frame.
     fn misfit(self, frame: &gnss_stream::Frame) -> Option<String> {
         let address = match frame {
             gnss_stream::Frame::Ubx(frame) if !self.dialect.is_ublox() => {
@@ -148,14 +148,14 @@ impl StreamDecoder for GnssDecoder {
 
 /// A piece of the stream with its meaning.
 struct Said {
-    /// As what it is counted; `None` for noise.
+    /// Name under which the piece is counted; `None` for noise.
     name: Option<String>,
     kind: &'static str,
-    /// Whether it is a message of a receiver beyond doubt.
+    /// Whether the message certainly comes from a receiver.
     is_known: bool,
     text: String,
     keys: Map<String, Value>,
-    /// The position that it tells.
+    /// Position in the piece.
     fix: Option<PositionFix>,
 }
 
@@ -246,7 +246,7 @@ fn ubx(frame: &Frame) -> Said {
     Said { name: Some(name), kind: "ubx", is_known: true, text, keys, fix }
 }
 
-/// A message's fields on one line; of rows only how many there are.
+/// A message's fields on one line; for rows only their number.
 fn brief(values: &Value) -> String {
     let Value::Object(fields) = values else { return values.to_string() };
     let field = |(key, value): (&String, &Value)| match value {

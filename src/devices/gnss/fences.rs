@@ -1,4 +1,4 @@
-//! Circular fences around the receiver, and the way it has gone.
+//! Circular fences around the receiver, and the odometer.
 
 use super::Gnss;
 use super::Verdict;
@@ -14,14 +14,15 @@ use crate::wire::ubx::{Frame, MessageId};
 pub(super) const CFG_GEOFENCE: MessageId = MessageId::new(0x06, 0x69);
 /// Fences that a receiver has.
 const FENCES: u32 = 4;
-/// Before the fences: version, fences, confidence, reserved, pin on, its polarity, its number, reserved.
+/// Bytes before the fences: version, number of fences, confidence, reserved, pin enabled, polarity, pin
+/// number, reserved.
 const HEAD_BYTES: usize = 8;
 const FENCE_BYTES: usize = 12;
 const USE_PIO: Key = Key(0x1024_0012);
 const PIN_POLARITY: Key = Key(0x2024_0013);
 const PIN: Key = Key(0x2024_0014);
 
-/// On, latitude, longitude and radius of a fence.
+/// Keys of a fence: enabled, latitude, longitude and radius.
 fn fence_keys(fence: u32) -> [Key; 4] {
     let first = key::GEOFENCE_USE + fence * 0x10;
     [first, 0x3000_0001 + first, 0x3000_0002 + first, 0x3000_0003 + first].map(Key)
@@ -75,7 +76,8 @@ impl Gnss {
         answer
     }
 
-    /// NAV-GEOFENCE: inside if the distance and so many standard deviations are within the radius.
+    /// NAV-GEOFENCE: inside if the distance plus the configured number of standard deviations is within the
+    /// radius.
     pub(super) fn fences(&self, s: &Solution, itow_ms: u32) -> NavGeofence {
         let sigmas = match self.store.get(key::GEOFENCE_CONFLVL) {
             0 => 0.0,
@@ -136,7 +138,7 @@ impl Gnss {
         }
     }
 
-    /// Adds the way since the epoch before.
+    /// Adds the distance since the epoch before.
     pub(super) fn count_distance(&mut self, before: Option<SimTime>, s: &Solution) {
         let Some(before) = before.filter(|_| self.store.is_set(key::ODO_USE) && s.fix.is_some())
         else {

@@ -1,4 +1,4 @@
-//! A receiver that tells its last fix again and again.
+//! A receiver that repeats its last fix.
 
 use super::clock::Stamp;
 use crate::config::rig::faults::Timed;
@@ -6,8 +6,8 @@ use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::gnss::faults::GnssFault;
 use crate::sensors::gnss::navigator::Solution;
 
-/// What the receiver tells instead of `now` when what it told before is `last`, and what that is
-/// due to; `None` while nothing is frozen, or nothing is there to be told again.
+/// Solution that the receiver repeats instead of `now` after `last`, and the fault that causes it; `None`
+/// without such a fault or without an earlier solution.
 pub fn told_again(
     faults: &[Timed<GnssFault>],
     now: &(Solution, Stamp),

@@ -1,7 +1,6 @@
-//! A further line of a receiver: a device of a rig that is nothing but the line to one of its ports.
+//! A further line of a receiver: a device of a rig that is only the line to one of its ports.
 //!
-//! It sends what the port sends, when the port sends it. What its hosts say goes to the receiver without
-//! passing here.
+//! It sends the port's output at the same times. Bytes of its hosts go directly to the receiver.
 
 use std::collections::VecDeque;
 
@@ -19,7 +18,7 @@ pub struct FurtherLine {
 }
 
 impl FurtherLine {
-    /// A line that runs at `line` until the port says otherwise.
+    /// A line with the settings `line` until the port changes them.
     pub fn new(line: LineSettings) -> Self {
         Self { line, ready: VecDeque::new(), now: SimTime::ZERO }
     }

@@ -1,4 +1,4 @@
-//! What a host says to a Garmin GPS 18x: `PGRM` sentences. It is answered with what is in force then.
+//! Commands to a Garmin GPS 18x: `PGRM` sentences. Answers have the settings in effect.
 //!
 //! Source: Garmin GPS 18x Technical Specifications, sections 4.1.3 to 4.1.5.
 
@@ -15,7 +15,7 @@ const BAUD_CODES: [(&str, u32); 4] = [("3", 4800), ("4", 9600), ("5", 19_200), (
 const FIX_MODES: [&str; 3] = ["2", "3", "A"];
 
 impl Gnss {
-    /// Hears a sentence. What it is answered with is in force, and so tells what was not taken.
+    /// Processes a sentence. The answer has the settings in effect, so it shows which ones were not accepted.
     pub(super) fn handle_garmin(&mut self, now: SimTime, sentence: &RawSentence) {
         let answer = match sentence.address.as_str() {
             "PGRMC" => {
@@ -42,7 +42,7 @@ impl Gnss {
         self.reply(now, sentence.to_bytes());
     }
 
-    /// PGRMI: place, date and time as they are now.
+    /// PGRMI: present position, date and time.
     fn whereabouts(&self) -> RawSentence {
         let mut fields = vec![String::new(); 6];
         if let Some((s, stamp)) = &self.last {
@@ -60,9 +60,9 @@ impl Gnss {
         RawSentence { address: "PGRMI".to_string(), fields }
     }
 
-    /// Field 1 dimensions of a fix (A, 2, 3), 2 height of two-dimensional ones, 10 rate of the line,
-    /// 12 pulse (1 off, 2 on), 13 its length: (n + 1) * 20 ms. Datum, differential mode, filter and
-    /// dead reckoning (3 to 9, 11, 14) are kept.
+    /// Field 1: dimensions of a fix (A, 2, 3); 2: height of two-dimensional fixes; 10: baud rate; 12: PPS (1
+    /// off, 2 on); 13: its length: (n + 1) * 20 ms. Datum, differential mode, filter and dead reckoning (3 to
+    /// 9, 11, 14) are stored only.
     fn set_sensor(&mut self, sentence: &RawSentence) {
         let field = |number: usize| sentence.fields.get(number - 1).map_or("", String::as_str);
         if let Some(mode) = FIX_MODES.iter().position(|word| *word == field(1)) {
@@ -107,7 +107,7 @@ impl Gnss {
         RawSentence { address: "PGRMC".to_string(), fields }
     }
 
-    /// Fields of a sentence that are kept, and empty ones.
+    /// Fields of a sentence that are stored, and empty fields.
     fn kept_fields(&self, address: &'static str, count: usize) -> Vec<String> {
         let field = |number| self.garmin_kept.get(&(address, number)).cloned().unwrap_or_default();
         (1..=count).map(field).collect()
@@ -142,8 +142,8 @@ impl Gnss {
         RawSentence { address: "PGRMC1".to_string(), fields }
     }
 
-    /// `PGRMO,GPRMC,1`: one sentence off (0) or on (1); all off (2), all on (3), the factory's (4).
-    /// Whether it was that.
+    /// `PGRMO,GPRMC,1`: one sentence off (0) or on (1); all off (2), all on (3), the factory's (4). Returns
+    /// whether the sentence was valid.
     fn set_output(&mut self, sentence: &RawSentence) -> bool {
         let [name, mode, ..] = sentence.fields.as_slice() else { return false };
         let order = self.profile.nmea.order.clone();

@@ -1,4 +1,4 @@
-//! What the settings in force mean to the navigation filter and to sentences.
+//! Effect of the present settings on the navigation filter and on sentences.
 
 use super::Gnss;
 use super::items::{first_signals, key, signal_key, system_key};
@@ -8,7 +8,7 @@ use crate::sensors::gnss::navigator::{FixMode, Motion, NavigationLimits};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 
 impl Gnss {
-    /// Systems that are received: those that are on with a first signal.
+    /// Systems that are received: those that are enabled and have a first signal.
     pub(super) fn systems(&self) -> Vec<GnssSystem> {
         let is_on = |system: &GnssSystem| {
             let mut signals = first_signals(*system);
@@ -17,14 +17,14 @@ impl Gnss {
         self.profile.systems().filter(is_on).collect()
     }
 
-    /// How many signals of a system are received.
+    /// Number of received signals of a system.
     pub(super) fn signals_of(&self, system: GnssSystem) -> usize {
         let known = self.profile.nmea.signals.iter().find(|(other, _)| *other == system);
         let known = known.map_or(0, |(_, signals)| signals.len());
         if self.store.is_set(signal_key(system, true)) { known } else { known.min(1) }
     }
 
-    /// The same of all systems, in their order.
+    /// Number of received signals of each system.
     pub(super) fn signals_of_systems(&self) -> [usize; 4] {
         let mut signals = [0; 4];
         for system in self.systems() {
@@ -33,7 +33,7 @@ impl Gnss {
         signals
     }
 
-    /// What the host has set of the navigation filter.
+    /// Settings of the navigation filter.
     pub(super) fn limits(&self) -> NavigationLimits {
         let get = |item| self.store.get(item);
         let systems = self.systems();
@@ -121,8 +121,8 @@ impl Gnss {
     }
 }
 
-/// The limits of the integration manuals for each dynamic model: height, speed, climb. Height is
-/// taken above the ellipsoid.
+/// Limits of the integration manuals for each dynamic model: height, speed, climb rate. Heights are above the
+/// ellipsoid.
 fn motion(model: u64) -> Motion {
     let (max_altitude_m, max_speed_m_s, max_climb_m_s) = match model {
         2 => (9_000.0, 10.0, 6.0),

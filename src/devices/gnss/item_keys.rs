@@ -6,15 +6,15 @@ use crate::wire::ubx::cfg::Key;
 pub const RATE_MEAS: Key = Key(0x3021_0001);
 /// Measurements a solution.
 pub const RATE_NAV: Key = Key(0x3021_0002);
-/// 0 UTC, 1 GPS.
+/// Time reference of measurements: 0 UTC, 1 GPS.
 pub const RATE_TIMEREF: Key = Key(0x2021_0003);
-/// Bits a second.
+/// Bits per second.
 pub const UART1_BAUDRATE: Key = Key(0x4052_0001);
-/// Of the second port.
+/// Baud rate of the second port.
 pub const UART2_BAUDRATE: Key = Key(0x4053_0001);
 /// Seven decimals of a minute.
 pub const NMEA_HIGHPREC: Key = Key(0x1093_0006);
-/// 21, 23, 40, 41 (4.10), 42 (4.11).
+/// Version of NMEA: 21, 23, 40, 41 (4.10), 42 (4.11).
 pub const NMEA_PROTVER: Key = Key(0x2093_0001);
 /// Lowest elevation of satellites used, degrees.
 pub const INFIL_MINELEV: Key = Key(0x2011_00a4);
@@ -22,17 +22,17 @@ pub const INFIL_MINELEV: Key = Key(0x2011_00a4);
 pub const INIFIX3D: Key = Key(0x1011_0013);
 /// Height of two-dimensional fixes, cm above mean sea level.
 pub const CONSTR_ALT: Key = Key(0x4011_00c1);
-/// Whose UTC: 0 whichever, 3 USNO, 5 Europe, 6 Russia, 7 China.
+/// UTC standard: 0 any, 3 USNO, 5 Europe, 6 Russia, 7 China.
 pub const UTCSTANDARD: Key = Key(0x2011_001c);
 /// Fewest satellites of a fix.
 pub const INFIL_MINSVS: Key = Key(0x2011_00a1);
-/// Most satellites of a fix.
+/// Largest number of satellites in a fix.
 pub const INFIL_MAXSVS: Key = Key(0x2011_00a2);
 /// Weakest satellite of a fix, dB-Hz.
 pub const INFIL_MINCNO: Key = Key(0x2011_00a3);
-/// How many satellites must be as strong as the next item says.
+/// Number of satellites that must be as strong as the next item requires.
 pub const INFIL_NCNOTHRS: Key = Key(0x2011_00aa);
-/// dB-Hz.
+/// Least signal strength, dB-Hz.
 pub const INFIL_CNOTHRS: Key = Key(0x2011_00ab);
 /// Largest PDOP of a valid fix, 0.1.
 pub const OUTFIL_PDOP: Key = Key(0x3011_00b1);
@@ -44,21 +44,21 @@ pub const OUTFIL_PACC: Key = Key(0x3011_00b3);
 pub const OUTFIL_TACC: Key = Key(0x3011_00b4);
 /// Corrections: 2 float at best, 3 fixed.
 pub const DGNSSMODE: Key = Key(0x2014_0011);
-/// How old corrections may be, s.
+/// Largest age of corrections, s.
 pub const CONSTR_DGNSSTO: Key = Key(0x2011_00c4);
-/// Whether the second port works at all.
+/// Whether the second port is enabled.
 pub const UART2_ENABLED: Key = Key(0x1053_0005);
-/// Looks for jamming.
+/// Enables the interference monitor.
 pub const ITFM_ENABLE: Key = Key(0x1041_000d);
-/// Which text goes out on I2C as NMEA; other ports' keys follow it.
+/// Texts that are sent on I2C as NMEA; other ports' keys follow.
 pub const INFMSG_NMEA: Key = Key(0x2092_0006);
-/// The same as UBX.
+/// Texts that are sent on I2C as UBX.
 pub const INFMSG_UBX: Key = Key(0x2092_0001);
-/// Whether USB works at all.
+/// Whether USB is enabled.
 pub const USB_ENABLED: Key = Key(0x1065_0001);
-/// Whether the port works at all.
+/// Whether the first port is enabled.
 pub const UART1_ENABLED: Key = Key(0x1052_0005);
-/// 0 off, 1 surveys its position, 2 stays at a given one.
+/// Mode of the base: 0 off, 1 survey, 2 fixed position.
 pub const TMODE_MODE: Key = Key(0x2003_0001);
 /// Least time of a survey, s.
 pub const SVIN_MIN_DUR: Key = Key(0x4003_0010);
@@ -66,31 +66,31 @@ pub const SVIN_MIN_DUR: Key = Key(0x4003_0010);
 pub const SVIN_ACC_LIMIT: Key = Key(0x4003_0011);
 /// Talker: 0 by the systems, 1 GP, 2 GL, 3 GN, 4 GA, 5 GB.
 pub const NMEA_MAINTALKER: Key = Key(0x2093_0031);
-/// Talker of GSV: 0 the system's, 1 the main one.
+/// Talker of GSV: 0 the system's talker, 1 the main talker.
 pub const NMEA_GSVTALKER: Key = Key(0x2093_0032);
-/// GPS satellites are not shown.
+/// Whether GPS satellites are left out of NMEA.
 pub const NMEA_FILT_GPS: Key = Key(0x1093_0011);
-/// Galileo's are not.
+/// Whether Galileo's satellites are left out of NMEA.
 pub const NMEA_FILT_GAL: Key = Key(0x1093_0013);
-/// GLONASS's are not.
+/// Whether GLONASS's satellites are left out of NMEA.
 pub const NMEA_FILT_GLO: Key = Key(0x1093_0016);
-/// BeiDou's are not.
+/// Whether BeiDou's satellites are left out of NMEA.
 pub const NMEA_FILT_BDS: Key = Key(0x1093_0017);
-/// Only GPS's are.
+/// Whether only GPS satellites are reported.
 pub const NMEA_ONLYGPS: Key = Key(0x1093_0025);
 /// Course is shown when slow, too.
 pub const NMEA_FROZENCOG: Key = Key(0x1093_0026);
 /// Dynamic model.
 pub const DYNMODEL: Key = Key(0x2011_0021);
-/// Two- or three-dimensional.
+/// Whether fixes are two- or three-dimensional.
 pub const FIXMODE: Key = Key(0x2011_0011);
 /// Time pulse on.
 pub const TP1_ENA: Key = Key(0x1005_0007);
-/// Keeps to GNSS time when it can.
+/// Whether the pulse follows GNSS time if possible.
 pub const SYNC_TP1: Key = Key(0x1005_0008);
-/// Has other values once locked.
+/// Whether other values apply once locked.
 pub const USE_LOCKED_TP1: Key = Key(0x1005_0009);
-/// Stands on the whole second.
+/// Whether the pulse is aligned to the whole second.
 pub const ALIGN_TP1: Key = Key(0x1005_000a);
 /// The second is at the rising edge.
 pub const POL_TP1: Key = Key(0x1005_000b);
@@ -100,25 +100,25 @@ pub const PULSE_DEF: Key = Key(0x2005_0023);
 pub const PULSE_LENGTH_DEF: Key = Key(0x2005_0030);
 /// Delay of the antenna's cable, ns, signed.
 pub const ANT_CABLEDELAY: Key = Key(0x3005_0001);
-/// Delay that the user asks for, ns, signed.
+/// Delay set by the user, ns, signed.
 pub const USER_DELAY_TP1: Key = Key(0x4005_0006);
-/// Before lock: us.
+/// Period before lock, us.
 pub const PERIOD_TP1: Key = Key(0x4005_0002);
-/// Before lock: us.
+/// Pulse length before lock, us.
 pub const LEN_TP1: Key = Key(0x4005_0004);
-/// Before lock: Hz.
+/// Frequency before lock, Hz.
 pub const FREQ_TP1: Key = Key(0x4005_0024);
 /// Hz.
 pub const FREQ_LOCK_TP1: Key = Key(0x4005_0025);
-/// Before lock: percent, a double.
+/// Duty cycle before lock, percent, a double.
 pub const DUTY_TP1: Key = Key(0x5005_002a);
 /// Percent, a double.
 pub const DUTY_LOCK_TP1: Key = Key(0x5005_002b);
-/// Its period once locked, us.
+/// Period once locked, us.
 pub const PERIOD_LOCK_TP1: Key = Key(0x4005_0003);
-/// Its length once locked, us.
+/// Length once locked, us.
 pub const LEN_LOCK_TP1: Key = Key(0x4005_0005);
-/// The time scale whose whole periods pulses stand on: 0 UTC, 1 GPS.
+/// Time scale that pulses are aligned to: 0 UTC, 1 GPS.
 pub const TIMEGRID_TP1: Key = Key(0x2005_000c);
 /// GPS.
 pub const GPS_ENA: Key = Key(0x1031_001f);
@@ -136,24 +136,24 @@ pub const USB_PRODUCT_ID: Key = Key(0x3065_000b);
 pub const TMODE_POS_TYPE: Key = Key(0x2003_0002);
 /// X, y and z, cm, signed.
 pub const TMODE_ECEF: [Key; 3] = [Key(0x4003_0003), Key(0x4003_0004), Key(0x4003_0005)];
-/// To be added, 0.1 mm, signed.
+/// Parts to be added, 0.1 mm, signed.
 pub const TMODE_ECEF_HP: [Key; 3] = [Key(0x2003_0006), Key(0x2003_0007), Key(0x2003_0008)];
 /// Latitude and longitude, 1e-7 degrees, and height, cm, signed.
 pub const TMODE_LLH: [Key; 3] = [Key(0x4003_0009), Key(0x4003_000a), Key(0x4003_000b)];
-/// To be added, 1e-9 degrees and 0.1 mm, signed.
+/// Parts to be added, 1e-9 degrees and 0.1 mm, signed.
 pub const TMODE_LLH_HP: [Key; 3] = [Key(0x2003_000c), Key(0x2003_000d), Key(0x2003_000e)];
 /// Accuracy of the fixed position, 0.1 mm.
 pub const TMODE_FIXED_POS_ACC: Key = Key(0x4003_000f);
-/// How sure a fence's state must be: 0 not, 1 to 5 standard deviations.
+/// Confidence that a fence's state requires: 0 none, 1 to 5 standard deviations.
 pub const GEOFENCE_CONFLVL: Key = Key(0x2024_0011);
-/// Whether the first fence is on; the others' follow every 0x10. Latitude, longitude (1e-7 degrees)
-/// and radius (cm) have the numbers after it and four bytes.
+/// Whether the first fence is enabled; the keys of the others follow in steps of 0x10. Latitude, longitude
+/// (1e-7 degrees) and radius (cm) have the next numbers and four bytes.
 pub const GEOFENCE_USE: u32 = 0x1024_0020;
 /// Aiding messages are acknowledged.
 pub const ACKAIDING: Key = Key(0x1011_0025);
 /// Messages of class NAV2 are sent.
 pub const NAV2_OUT_ENABLED: Key = Key(0x1017_0001);
-/// The first week that the receiver can mean; 0 the firmware's.
+/// The first week to which the receiver can resolve a week number; 0 for that of the firmware.
 pub const WKNROLLOVER: Key = Key(0x3011_0017);
 /// Whether the odometer counts.
 pub const ODO_USE: Key = Key(0x1022_0001);
@@ -161,5 +161,5 @@ pub const ODO_USE: Key = Key(0x1022_0001);
 pub const RTCM_DF003_OUT: Key = Key(0x3009_0001);
 /// The number of the base station that a rover wants.
 pub const RTCM_DF003_IN: Key = Key(0x3009_0008);
-/// Whether a rover wants one station: 0 no, 1 that or none, 2 that alone.
+/// Station filter of a rover: 0 none, 1 prefer one station, 2 only that station.
 pub const RTCM_DF003_IN_FILTER: Key = Key(0x2009_0009);

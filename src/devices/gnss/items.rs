@@ -1,13 +1,12 @@
-//! Configuration items of u-blox receivers: what may be set, and the layers it is set in.
+//! Configuration items of u-blox receivers: permitted values, and layers.
 //!
-//! Generation 9 speaks of items by key; the older messages (CFG-PRT, CFG-MSG, CFG-RATE ...) read
-//! and write the same items. `items.csv` has their names and keys (ZED-F9P interface description, as
-//! pyubx2 lists them), the factory's values, the versions of the protocol in which generations 8, 9
-//! and 10 have them (u-blox 8 receiver description; dumps of CFG-VALGET of ZED-F9Ps with HPG 1.11 and
-//! 1.32; what ubloxcfg has new from the interface description of HPG 1.50, and a recorded answer of HPG
-//! 1.51; M10 SPG 5.10 interface description), generation 10's value where it differs, and whether
-//! Menura acts on them. HPG 1.50 has no CFG-ITFM: it always looks for jamming (drivers of PX4 and
-//! QGroundControl). `commands.rs` makes tables of both.
+//! Generation 9 addresses items by key; the older messages (CFG-PRT, CFG-MSG, CFG-RATE ...) read and write
+//! the same items. `items.csv` has names and keys (ZED-F9P interface description, as pyubx2 lists them),
+//! factory values, protocol versions of generations 8, 9 and 10 (u-blox 8 receiver description; dumps of
+//! CFG-VALGET of ZED-F9Ps with HPG 1.11 and 1.32; new items of the interface description of HPG 1.50 as in
+//! ubloxcfg, and a recorded answer of HPG 1.51; M10 SPG 5.10 interface description), generation 10's value if
+//! it differs, and whether Menura implements them. HPG 1.50 has no CFG-ITFM: its interference monitor is
+//! always on (drivers of PX4 and QGroundControl). `commands.rs` makes tables of both.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -71,12 +70,12 @@ pub fn baud_key(port: u8) -> Option<Key> {
     }
 }
 
-/// Which text goes out on a port as NMEA: bit 0 errors, 1 warnings, 2 notices.
+/// The key of a port's text messages as NMEA: bit 0 errors, 1 warnings, 2 notices.
 pub fn nmea_text_key(port: u8) -> Key {
     Key(key::INFMSG_NMEA.0 + u32::from(port))
 }
 
-/// The same as UBX.
+/// Key of the texts that a port sends as UBX.
 pub fn ubx_text_key(port: u8) -> Key {
     Key(key::INFMSG_UBX.0 + u32::from(port))
 }
@@ -112,27 +111,26 @@ pub fn signal_key(system: GnssSystem, is_second: bool) -> Key {
 }
 
 impl GnssDialect {
-    /// Whether firmware that speaks a version of the protocol (times 100; of none, any) has a
-    /// message, by name.
+    /// Whether firmware with a protocol version (times 100; `None`: any) has a message, by name.
     pub fn has_message(self, version: Option<u32>, name: &str) -> bool {
         let row = ROWS.iter().find(|row| row.name == name && row.message.is_some());
         self.is_ublox() && row.is_some_and(|row| row.is_in_version(self, version))
     }
 }
 
-/// Whether Menura makes the message that CFG-MSG knows by `id`.
+/// Whether Menura makes the message that CFG-MSG numbers `id`.
 pub fn is_made(profile: &GnssProfile, id: MessageId) -> bool {
     UBX_OUTPUTS.iter().any(|(name, other)| *other == id && profile.has_message(name))
         || ON_INPUT.contains(&id)
         || profile.nmea.order.iter().any(|kind| sentence_id(*kind) == id)
 }
 
-/// Messages that come with each RTCM message that comes in: RXM-RTCM, RXM-COR.
+/// Messages that report each received RTCM message: RXM-RTCM, RXM-COR.
 pub const ON_INPUT: [MessageId; 2] = [MessageId::new(0x02, 0x32), MessageId::new(0x02, 0x34)];
 
 /// The id that CFG-MSG has for a sentence.
 ///
-/// Garmin's own sentences have none; they get one of a class that u-blox does not use.
+/// Garmin's own sentences have no id; they get one of a class that u-blox does not use.
 pub fn sentence_id(kind: SentenceKind) -> MessageId {
     let id = match kind {
         SentenceKind::Gga => 0x00,
@@ -151,7 +149,7 @@ pub fn sentence_id(kind: SentenceKind) -> MessageId {
     MessageId::new(0xf0, id)
 }
 
-/// Messages with the key of their rate on I2C; the other ports' follow it.
+/// Messages with the key of their rate on I2C; the other ports' keys follow.
 static RATE_KEYS: LazyLock<BTreeMap<MessageId, u32>> = LazyLock::new(|| {
     let rows = ROWS.iter().filter_map(|row| Some((row.message?, row.key.0)));
     // Garmin's sentences have no key; these are not u-blox's.
@@ -159,7 +157,7 @@ static RATE_KEYS: LazyLock<BTreeMap<MessageId, u32>> = LazyLock::new(|| {
     rows.chain(garmin.map(|(id, key)| (MessageId::new(0xfe, id), key))).collect()
 });
 
-/// Messages with the key of their rate on I2C.
+/// Messages, each with the key of its rate on I2C.
 #[cfg(test)]
 pub fn rate_ids() -> impl Iterator<Item = (MessageId, Key)> {
     RATE_KEYS.iter().map(|(id, key)| (*id, Key(*key)))
@@ -175,35 +173,36 @@ pub fn rate_key(id: MessageId, port: u8) -> Option<Key> {
 pub struct Row {
     /// Group and item, or class and message.
     pub name: &'static str,
-    /// The key as the table writes it.
+    /// Key as text in the table.
     pub key_text: &'static str,
-    /// Of a message: of its rate on I2C.
+    /// Key; for a message, that of its rate on I2C.
     pub key: Key,
-    /// Whose rate it is.
+    /// Message whose rate the item sets.
     pub message: Option<MessageId>,
     factory_text: &'static str,
-    /// What generation 10 has instead.
+    /// Factory value of generation 10.
     factory10_text: &'static str,
-    /// Versions of the protocol, times 100, in which generations 8, 9 and 10 have it.
+    /// Protocol versions, times 100, of generations 8, 9 and 10 that have the item.
     versions: [Option<RangeInclusive<u32>>; 3],
-    /// Whether it changes what is sent; a message does if it is made.
+    /// Whether the item changes the output; a message does if Menura makes it.
     pub acts: bool,
 }
 
 impl Row {
-    /// Whether a receiver of `profile` has it. What is not u-blox's has all that is no message.
+    /// Whether a receiver of `profile` has the item. Other makers' receivers have all items that are not
+    /// messages.
     pub fn is_in(&self, profile: &GnssProfile) -> bool {
         self.is_in_version(profile.dialect, profile.protocol_version())
     }
 
-    /// The same of a dialect, with the version of its protocol times 100; of none, all versions.
+    /// Whether a dialect with a protocol version (times 100; `None`: all versions) has the item.
     pub fn is_in_version(&self, dialect: GnssDialect, version: Option<u32>) -> bool {
         let Some(column) = dialect.column() else { return self.message.is_none() };
         let versions = self.versions[column].as_ref();
         versions.is_some_and(|versions| versions.contains(&version.unwrap_or(u32::MAX)))
     }
 
-    /// The factory's value as the table writes it.
+    /// Factory value as text in the table.
     pub fn factory_text(&self, dialect: GnssDialect) -> &'static str {
         match (dialect, self.factory10_text) {
             (GnssDialect::Ublox10, text) if !text.is_empty() => text,
@@ -216,7 +215,7 @@ impl Row {
     }
 }
 
-/// Ports of which receivers have items: all, or those of generation 10.
+/// Ports whose items exist: all, or those of generation 10.
 fn ports(dialect: GnssDialect) -> &'static [u32] {
     if dialect == GnssDialect::Ublox10 { &[0, 1, 4] } else { &[0, 1, 2, 3, 4] }
 }
@@ -258,10 +257,10 @@ pub(super) fn versions(text: &str) -> Option<RangeInclusive<u32>> {
     }
 }
 
-/// Where an item is kept; a later one goes before an earlier one at start.
+/// Layer of an item; at start, a later layer overrides an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
-    /// In force.
+    /// Present settings.
     Ram = 0,
     /// Battery-backed.
     Bbr = 1,
@@ -269,7 +268,7 @@ pub enum Layer {
     Flash = 2,
 }
 
-/// The layer does not hold it, or there is no such thing.
+/// The layer does not have the item, or the item is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
@@ -283,8 +282,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The factory's settings of `profile`; what a rig asks for is as if it had been saved to
-    /// flash.
+    /// Factory settings of `profile`; the rig's settings count as saved to flash.
     pub fn new(profile: &GnssProfile, settings: &GnssSettings) -> Self {
         let mut factory = BTreeMap::new();
         let dialect = profile.dialect;
@@ -330,7 +328,7 @@ impl Store {
         Self { factory, layers: [ram, BTreeMap::new(), changed], version }
     }
 
-    /// The value in force; 0 for what this receiver does not have.
+    /// The present value; 0 for an item that the receiver lacks.
     pub fn get(&self, item: Key) -> u64 {
         self.layers[Layer::Ram as usize].get(&item).copied().unwrap_or(0)
     }
@@ -356,27 +354,27 @@ impl Store {
         self.factory.iter().map(|(key, value)| (*key, *value))
     }
 
-    /// Puts a value in force. What this receiver does not have is ignored.
+    /// Sets the present value; ignores an item that the receiver lacks.
     pub fn set(&mut self, item: Key, value: u64) {
         if let Some(old) = self.layers[Layer::Ram as usize].get_mut(&item) {
             *old = value;
         }
     }
 
-    /// Whether a message may set these items in these layers, whatever their values.
+    /// Whether a message may set these items in these layers, with any values.
     pub fn knows(&self, layers: u8, items: &[Item]) -> Result<(), Refused> {
         let is_known = |item: &Item| self.factory.contains_key(&item.key);
         let fits = items.len() <= MAX_ITEMS && layers & 7 != 0;
         if fits && items.iter().all(is_known) { Ok(()) } else { Err(Refused) }
     }
 
-    /// Sets all items in the layers whose bits are set, or none.
+    /// Sets all items in the layers of the bits, or none.
     pub fn set_all(&mut self, layers: u8, items: &[Item]) -> Result<(), Refused> {
         self.knows(layers, items)?;
         self.apply(layers, items)
     }
 
-    /// The same, of more than one message.
+    /// Sets the items of several messages.
     pub fn apply(&mut self, layers: u8, items: &[Item]) -> Result<(), Refused> {
         let is_ram = layers & 1 == 1;
         if !items.iter().all(|item| self.is_allowed(item))
@@ -392,7 +390,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether one of the four systems is on after `items` are set, if they speak of systems.
+    /// Whether at least one of the four systems is enabled after `items` are set, if they concern systems.
     fn leaves_a_system(&self, items: &[Item]) -> bool {
         if !items.iter().any(|item| item.key.group() == key::GPS_ENA.group()) {
             return true;
@@ -405,7 +403,7 @@ impl Store {
         all.any(|system| after(system_key(system)) && first_signals(system).any(after))
     }
 
-    /// The items that a message may take out of the stored layers.
+    /// Items that a message may remove from the stored layers.
     pub fn named(&self, layers: u8, keys: &[Key]) -> Result<Vec<Key>, Refused> {
         // RAM cannot forget.
         if keys.len() > MAX_ITEMS || layers & 1 == 1 || layers & 6 == 0 {
@@ -429,7 +427,7 @@ impl Store {
         }
     }
 
-    /// What CFG-VALGET answers: layer 0 to 2, or 7 for the factory's.
+    /// Answer to CFG-VALGET: layer 0 to 2, or 7 for factory values.
     pub fn read(&self, layer: u8, position: u16, keys: &[Key]) -> Result<Vec<Item>, Refused> {
         let values = match layer {
             0..=2 => &self.layers[usize::from(layer)],
@@ -455,7 +453,7 @@ impl Store {
         Ok(found.into_iter().skip(position.into()).take(MAX_ITEMS).collect())
     }
 
-    /// RAM as it is goes to both stored layers.
+    /// Copies RAM to both stored layers.
     pub fn save(&mut self) {
         let ram = self.layers[Layer::Ram as usize].clone();
         let changed: BTreeMap<_, _> =
@@ -464,7 +462,7 @@ impl Store {
         self.layers[Layer::Flash as usize] = changed;
     }
 
-    /// Both stored layers are emptied.
+    /// Clears both stored layers.
     pub fn clear(&mut self) {
         self.layers[Layer::Bbr as usize].clear();
         self.layers[Layer::Flash as usize].clear();
@@ -508,7 +506,7 @@ impl Store {
         }
     }
 
-    /// The items a key asks for: one, its whole group, or all.
+    /// Items that a key requests: one, its whole group, or all.
     fn matching(&self, asked: Key) -> Vec<Key> {
         let all = self.factory.keys().copied().filter(|key| key.0 >> 8 != 0x0020_91ff);
         if asked.0 & 0x0fff_ffff == 0x0fff_ffff || asked.0 & 0x0fff_0000 == 0x0fff_0000 {
@@ -545,7 +543,7 @@ fn fixed_place(place: Geodetic) -> Vec<(Key, u64)> {
     items
 }
 
-/// What settings mean as items.
+/// Settings as items.
 fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
     let mut items = vec![
         (key::RATE_MEAS, settings.period_ns / 1_000_000),
@@ -579,7 +577,7 @@ fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
     items
 }
 
-/// What settings of a port mean as items.
+/// Settings of a port as items.
 fn port_items(
     port: LinePort,
     output: &PortOutput,

@@ -1,8 +1,8 @@
-//! Configuration messages of generation 8 that are other words for configuration items.
+//! Configuration messages of generation 8 that read and write configuration items.
 //!
-//! Each is a block of bytes in which bits stand for items: asked for, it is answered with the items
-//! as they are; sent, it sets them. Bits that stand for no item are kept as they came. Some messages
-//! say with a mask which of their fields count.
+//! Each is a block of bytes in which bits represent items: a request is answered with the present items; a
+//! received block sets them. Other bits are stored unchanged. Some messages have a mask of the fields that
+//! apply.
 //!
 //! Source: u-blox 8 / M8 receiver description, chapter UBX-CFG; ZED-F9P interface description.
 
@@ -14,35 +14,34 @@ use super::profile::GnssDialect;
 use crate::wire::ubx::MessageId;
 use crate::wire::ubx::cfg::{Item, Key};
 
-/// Bits of a message that stand for an item.
+/// Bits of a message that represent an item.
 struct Part {
-    /// The first byte.
+    /// First byte of the item in the block.
     byte: usize,
-    /// Of it, the first bit.
+    /// First bit of the item in the block.
     bit: usize,
-    /// How many.
+    /// Number of bits.
     bits: usize,
-    /// What they stand for.
+    /// Key of the item.
     key: Key,
-    /// The bit of the mask in bytes 0 and 1 (of CFG-NAVX5 in 2 and 3) without which they do not
-    /// count.
+    /// The bit of the mask in bytes 0 and 1 (of CFG-NAVX5 in 2 and 3) without which the item is ignored.
     mask: Option<usize>,
 }
 
 /// A message.
 pub struct Legacy {
-    /// Which.
+    /// The message's id.
     pub id: MessageId,
-    /// Where its mask begins; no mask without one.
+    /// Offset of the mask; `None` without a mask.
     mask_at: Option<usize>,
-    /// What a receiver answers before anybody has set anything, without the items.
+    /// Content before any change, without the items.
     blank: &'static [u8],
     parts: &'static [Part],
-    /// Lengths of older versions, whose rest stays as it is.
+    /// Lengths of older versions; their missing bytes stay unchanged.
     shorter: &'static [usize],
-    /// The byte that tells the version, which is that of [`Self::blank`].
+    /// Offset of the version byte, whose value is that of [`Self::blank`].
     version_at: usize,
-    /// Generations that have it.
+    /// Generations with this message.
     generations: RangeInclusive<u8>,
 }
 
@@ -58,7 +57,7 @@ const fn masked(mask: usize, byte: usize, bytes: usize, key: u32) -> Part {
     Part { byte, bit: 0, bits: bytes * 8, key: Key(key), mask: Some(mask) }
 }
 
-/// All of them.
+/// All such messages.
 pub static LEGACY: [Legacy; 14] = [
     // CFG-ANT: switch, short, open, power down, recover; pins.
     Legacy {
@@ -324,7 +323,7 @@ pub static LEGACY: [Legacy; 14] = [
 /// CFG-TMODE3.
 const TMODE3: MessageId = MessageId::new(0x06, 0x71);
 
-/// The position of CFG-TMODE3 if it is earth-centred.
+/// The position of CFG-TMODE3, earth-centred.
 static FIXED_ECEF: [Part; 6] = [
     whole(4, 4, 0x4003_0003),
     whole(8, 4, 0x4003_0004),
@@ -386,7 +385,7 @@ impl Legacy {
         self.parts.is_empty() || self.parts.iter().any(|part| store.has(part.item().0))
     }
 
-    /// A payload of an older version with the rest as it is now; any other as it came.
+    /// A payload of an older version, completed by the present bytes; any other unchanged.
     pub fn whole(&self, store: &Store, kept: Option<&[u8]>, payload: &[u8]) -> Vec<u8> {
         let mut payload = payload.to_vec();
         if self.shorter.contains(&payload.len()) {
@@ -397,8 +396,7 @@ impl Legacy {
         payload
     }
 
-    /// The items that a payload sets, of those that the receiver has; `None` if it is no payload of
-    /// this message.
+    /// Items that a payload sets, if the receiver has them; `None` if the payload is invalid.
     pub fn items(&self, store: &Store, payload: &[u8]) -> Option<Vec<Item>> {
         if payload.len() != self.blank.len() {
             return None;
@@ -426,13 +424,13 @@ impl Legacy {
 }
 
 impl Part {
-    /// The item, and which of its bits comes first.
+    /// The item, and its first bit.
     fn item(&self) -> (Key, u32) {
         if self.key.0 & SBAS_HIGH != 0 { (Key(self.key.0 & !SBAS_HIGH), 32) } else { (self.key, 0) }
     }
 }
 
-/// What a message has for the value of an item: it writes NMEA's version in hexadecimal digits.
+/// Value of an item in a message, which has NMEA's version in hexadecimal digits.
 fn in_message(key: Key, value: u64) -> u64 {
     match (key, value) {
         (item_keys::NMEA_PROTVER, 42) => 0x4b,
@@ -441,7 +439,7 @@ fn in_message(key: Key, value: u64) -> u64 {
     }
 }
 
-/// The other way round.
+/// Value of an item from a message.
 fn in_item(key: Key, value: u64) -> u64 {
     match (key, value) {
         (item_keys::NMEA_PROTVER, 0x4b) => 42,

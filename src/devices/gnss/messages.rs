@@ -17,20 +17,20 @@ use crate::wire::ubx::nav_more::*;
 use crate::wire::ubx::{Message, MessageId, Payload};
 
 const WEEK_MS: u32 = 604_800_000;
-/// Accuracies of what is not known.
+/// Accuracy of unknown values.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What messages say besides the solution.
+/// Content of messages in addition to the solution.
 pub struct Reporter<'a> {
     /// The epoch's solution.
     pub solution: &'a Solution,
-    /// Whether its position is held, so that it is a solution of time only.
+    /// Whether the position is held, so that the solution is of time only.
     pub is_held: bool,
     /// The day at whose end a second is inserted.
     pub leap_second_on: Option<jiff::civil::Date>,
-    /// Its time.
+    /// Time of the solution.
     pub stamp: &'a Stamp,
-    /// Bits set besides the documented ones: `valid`, `flags2` of NAV-PVT.
+    /// Undocumented bits that are set in `valid` and `flags2` of NAV-PVT.
     pub pvt_extra_bits: [u8; 2],
     /// Time since start or reset, ms.
     pub uptime_ms: u32,
@@ -38,22 +38,22 @@ pub struct Reporter<'a> {
     pub drift_ns_s: f64,
     /// The next pulse.
     pub next_pulse: NextPulse,
-    /// Whose UTC it is, as NAV-TIMEUTC numbers them.
+    /// UTC standard, as NAV-TIMEUTC numbers it.
     pub utc_standard: u8,
 }
 
-/// The next time pulse, as TIM-TP tells it.
+/// The next PPS pulse, for TIM-TP.
 pub struct NextPulse {
-    /// Its true time in the receiver's eyes.
+    /// Time of the pulse in the receiver's view.
     pub stamp: Stamp,
-    /// How far its edge will be off because it falls on the receiver's clock.
+    /// Error of the edge, because it falls on the receiver's clock.
     pub quantisation_ps: i32,
     /// Whether the grid of pulses is UTC's instead of GPS's.
     pub is_utc: bool,
 }
 
 impl Reporter<'_> {
-    /// The message `id`, if a receiver can make it from a solution.
+    /// The message `id`, if it can be made from a solution.
     pub fn message(&self, id: MessageId) -> Option<Message> {
         Some(match id {
             NavPvt::ID => Message::NavPvt(self.pvt()),
@@ -95,12 +95,12 @@ impl Reporter<'_> {
         })
     }
 
-    /// Before the time is known a receiver counts from its start.
+    /// Time of week; before the time is known, a receiver counts from its start.
     pub fn itow(&self) -> u32 {
         if self.solution.is_time_known { self.stamp.tow_ms } else { self.uptime_ms }
     }
 
-    /// What [`Self::itow`] leaves of the time of week.
+    /// Remainder of the time of week after [`Self::itow`].
     fn ftow(&self) -> i32 {
         if self.solution.is_time_known { self.stamp.tow_rest_ns } else { 0 }
     }
@@ -123,7 +123,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// 0 none, 1 float, 2 fixed.
+    /// Carrier solution: 0 none, 1 float, 2 fixed.
     fn carrier_solution(&self) -> u8 {
         match self.solution.fix {
             Fix::ThreeD(BestFix::RtkFloat) => 1,
@@ -136,7 +136,7 @@ impl Reporter<'_> {
         matches!(self.solution.fix, Fix::ThreeD(grade) if grade != BestFix::Standalone)
     }
 
-    /// The age of corrections in the steps of NAV-PVT: 0 if there are none.
+    /// Age of corrections in the steps of NAV-PVT: 0 without corrections.
     fn correction_age(&self) -> u16 {
         const STEPS_S: [f64; 11] = [1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0];
         match self.solution.baseline {
@@ -149,7 +149,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// Bit 0 fix within limits, 1 differential.
+    /// Flags of a fix: bit 0 fix within limits, 1 differential.
     fn fix_flags(&self) -> u8 {
         let is_valid = self.has_fix() && self.solution.is_within_limits;
         u8::from(is_valid) | u8::from(self.is_differential()) << 1
@@ -206,7 +206,7 @@ impl Reporter<'_> {
         ]
     }
 
-    /// Earth-centred place and velocity, metres and m/s.
+    /// Earth-centred position and velocity, metres and m/s.
     fn ecef(&self) -> (DVec3, DVec3) {
         if !self.has_fix() {
             return (DVec3::ZERO, DVec3::ZERO);
@@ -431,7 +431,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// How far the receiver's clock is ahead: it runs off and is set back by whole milliseconds.
+    /// Offset of the receiver's clock: it drifts and is corrected by whole milliseconds.
     pub fn clock_bias_ns(&self) -> f64 {
         let gone_ns = self.drift_ns_s * f64::from(self.uptime_ms) * 1e-3;
         (gone_ns + 500_000.0).rem_euclid(1e6) - 500_000.0
@@ -542,8 +542,8 @@ impl Reporter<'_> {
         }
     }
 
-    /// The vector from the base station, if a carrier solution has one. That from a moving base is of the
-    /// instant of its observations, and so is the message's time.
+    /// Vector from the base station, if there is a carrier solution. With a moving base, vector and time are
+    /// those of its observations.
     fn relposned(&self) -> NavRelposned {
         let none = NavRelposned {
             version: 1,
@@ -644,7 +644,7 @@ fn rounded(value: i64, unit: i64) -> i32 {
     (value + unit / 2).div_euclid(unit) as i32
 }
 
-/// What [`rounded`] leaves, with its sign.
+/// Remainder after [`rounded`], with its sign.
 fn remainder(value: i64, unit: i64) -> i8 {
     (value - i64::from(rounded(value, unit)) * unit) as i8
 }

@@ -5,10 +5,9 @@
 //!                              items.rs  <-  ublox.rs, garmin.rs        <-  what the host sends
 //! ```
 //!
-//! Solutions stand on multiples of their period in GPS time. An epoch's bytes follow it by the
-//! profile's latency and then leave as fast as the line runs; what does not fit the buffer is lost
-//! as in the product. The time pulse rises with the second, before the sentences that belong to
-//! it; UBX-TIM-TP describes the next one.
+//! Solutions are at multiples of their period in GPS time. An epoch's bytes follow after the profile's
+//! latency at the line's rate; output that does not fit the buffer is lost, as in the product. The PPS rises
+//! at the second, before the sentences of that second; UBX-TIM-TP describes the next one.
 //!
 //! Sources: u-blox interface descriptions and integration manual, Garmin GPS 18x technical
 //! specifications, captures of a ZED-F9P and a NEO-M8T, gpsd 3.22 as a client.
@@ -83,13 +82,13 @@ use crate::wire::ubx::cfg::CfgPrt;
 use crate::wire::ubx::rxm::RxmSfrbx;
 use crate::wire::ubx::{Frame, MessageId, Payload};
 
-/// Nothing was wrong, or the message is refused.
+/// Result of a message: accepted or refused.
 type Verdict = Result<(), ()>;
 
-/// From a reset to the text a u-blox receiver greets with; there is no epoch before it. Of receivers
-/// that are switched on with the rig, that time is over at the first instant.
+/// Time from a reset to the start-up text of a u-blox receiver; there is no epoch before it. For receivers
+/// that are on at the first instant, that time is over.
 const GREETING_NS: u64 = 200_000_000;
-/// Satellites count weeks modulo this.
+/// Satellites count weeks modulo this number.
 const WEEKS: u16 = 1024;
 /// Room for the sentence that says bytes were lost.
 const COMPLAINT_BYTES: usize = 48;
@@ -98,7 +97,7 @@ const CLOCK_REQUEST: u64 = u64::MAX;
 /// Drift of a receiver's clock from unit to unit, ns/s.
 const CLOCK_DRIFT_STD_NS_S: f64 = 500.0;
 
-/// One receiver.
+/// A GNSS receiver.
 pub struct Gnss {
     profile: GnssProfile,
     settings: GnssSettings,
@@ -106,27 +105,27 @@ pub struct Gnss {
     noise: NoiseSource,
     navigator: Navigator,
     store: Store,
-    /// That of the link first.
+    /// Ports of the receiver; that of the link is the first.
     ports: Vec<Port>,
-    /// The place of the port whose host is being answered.
+    /// Index of the port whose host is being answered.
     served: usize,
-    /// Output of ports that leaves with no other.
+    /// Output of ports other than the link's.
     asides: VecDeque<Transmit>,
     rover: Rover,
-    /// Messages that a fault holds back, with the instants at which they come.
+    /// Messages that a fault delays, with the times of their processing.
     late_corrections: VecDeque<(SimTime, Vec<u8>)>,
-    /// Epochs that were asked for and not yet sent.
+    /// Epochs that were requested and not yet sent.
     slots: BTreeMap<SimTime, Slot>,
     next_epoch: SimTime,
     next_index: u64,
     period_ns: u64,
     is_navigating: bool,
-    /// Solutions so far, for messages that come every so many.
+    /// Number of solutions, for messages with a lower rate.
     solutions: u64,
-    /// The latest as it was told, with its time.
+    /// The latest reported solution, with its time.
     last: Option<(Solution, Stamp)>,
     faults: Vec<Timed<GnssFault>>,
-    /// The first week that it can mean, before a host sets another.
+    /// The first week to which the receiver resolves a week number before a host sets another.
     built_for_week: u16,
     now: SimTime,
     started: SimTime,
@@ -135,25 +134,25 @@ pub struct Gnss {
     next_pulse: SimTime,
     falls_at: Option<SimTime>,
     drift_ns_s: f64,
-    /// Settings that are kept as the host sent them.
+    /// Settings that are stored as the host sent them.
     kept: BTreeMap<MessageId, Vec<u8>>,
-    /// The blocks of CFG-PRT as they came; what they set of items is in the store.
+    /// Blocks of CFG-PRT as received; their items are in the store.
     port_blocks: BTreeMap<u8, CfgPrt>,
     /// Items that wait for the end of a transaction.
     transaction: Option<Transaction>,
-    /// In force, and as saved.
+    /// Channels in effect, and channels saved.
     channels: Channels,
     saved_channels: Channels,
     /// Whether the latest solution is one of time at a position that is held.
     is_held: bool,
-    /// In backup until then.
+    /// Time at which the receiver leaves backup mode.
     wakes_at: Option<SimTime>,
-    /// Since the odometer was set to zero, and in all.
+    /// Distance since the odometer was reset, and in total.
     distance_m: f64,
     total_distance_m: f64,
     /// Garmin: NMEA 2.3.
     has_modes: bool,
-    /// Garmin: what sentences keep.
+    /// Garmin: values that sentences keep.
     memory: Memory,
     /// Garmin: fields of commands that are kept only, by address and number.
     garmin_kept: BTreeMap<(&'static str, usize), String>,
@@ -235,7 +234,7 @@ impl Gnss {
         receiver
     }
 
-    /// What will go wrong within it. Its sensor knows too.
+    /// Sets the inner faults; the sensor has them as well.
     pub fn set_faults(&mut self, faults: &[Timed<GnssFault>]) {
         self.faults = faults.to_vec();
     }
@@ -245,14 +244,14 @@ impl Gnss {
         (ms * 1_000_000).max(self.profile.min_period_ns)
     }
 
-    /// The first epoch not before `from`.
+    /// The first epoch at `from` or later.
     fn next_epoch_from(&self, from: SimTime) -> SimTime {
         // The other systems' times are whole seconds from GPS's or from UTC's.
         let scale = if self.store.get(key::RATE_TIMEREF) == 0 { Scale::Utc } else { Scale::Gps };
         next_on_grid(self.epoch, scale, from, self.period_ns)
     }
 
-    /// Brings what runs into line with the settings, after they were changed.
+    /// Applies changed settings to running streams.
     fn apply_settings(&mut self, now: SimTime) {
         self.apply_rates(now);
         let period_ns = self.wanted_period_ns();
@@ -293,7 +292,7 @@ impl Gnss {
         }
     }
 
-    /// The time of `at` with the week that the receiver takes it for.
+    /// The time of `at` in the week that the receiver assumes.
     fn in_weeks(&self, at: SimTime, stamp: Stamp) -> Stamp {
         match self.first_week() {
             _ if self.rollover_at(at).is_some() => {
@@ -304,12 +303,12 @@ impl Gnss {
         }
     }
 
-    /// The first week that the receiver can mean; 0 if it takes all for what they are.
+    /// First week that the receiver can represent; 0 if it does not reduce weeks.
     fn first_week(&self) -> u16 {
         self.store.get(key::WKNROLLOVER) as u16
     }
 
-    /// What a fault does to the week at `at`. A host that sets the first week mends it.
+    /// Effect of a fault on the week at `at`. It ends when a host sets the first week.
     fn rollover_at(&self, at: SimTime) -> Option<FaultEffect> {
         if self.first_week() != self.built_for_week {
             return None;
@@ -324,7 +323,7 @@ impl Gnss {
         })
     }
 
-    /// What the receiver knows of the leap seconds.
+    /// Leap seconds that the receiver has.
     fn leap_seconds(&self, solution: &Solution) -> LeapSeconds {
         match solution.is_leap_known {
             true => LeapSeconds::Told { inserted_on: self.settings.leap_second_on },
@@ -336,7 +335,7 @@ impl Gnss {
         (at.0.saturating_sub(self.started.0) / 1_000_000) as u32
     }
 
-    /// Does what falls due until `now`, in its order.
+    /// Does everything that is due until `now`, in order.
     fn run_until(&mut self, now: SimTime) {
         loop {
             let epoch = self.slots.first_key_value().and_then(|(at, slot)| {
@@ -414,7 +413,7 @@ impl Gnss {
         self.solutions += 1;
     }
 
-    /// Whether bytes of a port were lost since this last answered so, and there is room to say it.
+    /// Whether bytes of a port were lost since the last report and there is room for another report.
     fn take_overflow(&mut self, place: usize, at: SimTime) -> bool {
         let room = self.profile.tx_buffer_bytes;
         let Port { uart, lost_told, .. } = &mut self.ports[place];
@@ -483,7 +482,7 @@ impl Gnss {
         }
     }
 
-    /// A TXT sentence and an INF message on a port, as the host wants them: level 0 error, 1 warning, 2
+    /// Sends a TXT sentence and an INF message on a port, as the host configured: level 0 error, 1 warning, 2
     /// notice.
     fn send_text(&mut self, place: usize, at: SimTime, level: u8, text: &str) {
         let number = self.ports[place].number;
@@ -513,7 +512,7 @@ impl Gnss {
         self.put(self.served, at, bytes, Vec::new());
     }
 
-    /// Hands bytes to a port, and counts them.
+    /// Passes bytes to a port, and counts them.
     fn put(&mut self, place: usize, at: SimTime, bytes: Vec<u8>, fault_effects: Vec<FaultEffect>) {
         let length = bytes.len() as u32;
         let Port { uart, traffic, .. } = &mut self.ports[place];
@@ -564,7 +563,7 @@ impl Device for Gnss {
         }
     }
 
-    /// Corrections of a base whose UART2 is wired to that of this receiver.
+    /// Takes corrections of a base whose UART2 is wired to that of this receiver.
     fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
         let CableSignal::Bytes(bytes, line) = signal else { return };
         // At another rate it hears noise.

@@ -1,7 +1,7 @@
-//! What the receiver tells of itself: MON messages, SEC-UNIQID, SEC-SIG.
+//! The receiver's status: MON messages, SEC-UNIQID, SEC-SIG.
 //!
-//! The radio is that of a quiet place with a good antenna: noise, gain and interference are constant.
-//! A host that switches the interference monitor on is told that there is no jamming.
+//! The radio is that of a quiet place with a good antenna: noise, gain and interference are constant. If a
+//! host enables the interference monitor, it reports no jamming.
 
 use super::items::UART2;
 use crate::sensors::noise::{NoiseSource, Quantity};
@@ -10,11 +10,11 @@ use crate::wire::ubx::mon_more::{
     MonHw2, MonHw3, MonIo, MonMsgpp, MonSys, MonTxbuf, PortErrors, SecSig, SecUniqid,
 };
 
-/// Noise of a quiet place.
+/// Noise at a quiet place.
 const NOISE_PER_MS: u16 = 92;
 /// Gain in the middle of its range.
 const AGC_COUNT: u16 = 5120;
-/// Interference of a quiet place.
+/// Interference at a quiet place.
 const JAMMING: u8 = 12;
 /// Antenna status: good; power: on.
 const ANTENNA: (u8, u8) = (2, 1);
@@ -22,19 +22,19 @@ const ANTENNA: (u8, u8) = (2, 1);
 /// Bytes and messages of a port since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
-    /// Bytes that found room.
+    /// Bytes for which the buffer had room.
     pub tx_bytes: u32,
-    /// Most bytes that waited.
+    /// Largest number of bytes that waited.
     pub tx_peak_bytes: usize,
-    /// Bytes that came.
+    /// Received bytes.
     pub rx_bytes: u32,
-    /// Of these, bytes of messages.
+    /// Received bytes that belong to messages.
     pub rx_message_bytes: u32,
-    /// Messages that came: UBX, NMEA, RTCM 3.
+    /// Received messages: UBX, NMEA, RTCM 3.
     pub rx_messages: [u16; 3],
 }
 
-/// A port as it is now.
+/// Present state of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortState {
     /// u-blox's number, 0 to 4.
@@ -43,13 +43,13 @@ pub struct PortState {
     pub traffic: Traffic,
     /// Bytes that wait for the line.
     pub waiting_bytes: usize,
-    /// Room for such bytes.
+    /// Size of the buffer for such bytes.
     pub buffer_bytes: usize,
     /// Whether bytes were lost.
     pub has_lost: bool,
 }
 
-/// Bits 0-1 of a jamming state.
+/// State of jamming, for bits 0-1 of a message.
 fn jamming_state(is_looked_for: bool) -> u8 {
     u8::from(is_looked_for)
 }
@@ -103,12 +103,12 @@ impl PortState {
         self.percent(self.traffic.tx_peak_bytes)
     }
 
-    /// Bytes that belong to no message.
+    /// Received bytes that belong to no message.
     fn skipped(&self) -> u32 {
         self.traffic.rx_bytes.saturating_sub(self.traffic.rx_message_bytes)
     }
 
-    /// MON-COMMS's number of the port. Its low byte tells ports of one kind apart: UART2 has a 1.
+    /// MON-COMMS's number of the port. Its low byte distinguishes ports of one kind: UART2 has a 1.
     fn id(&self) -> u16 {
         u16::from(self.number) << 8 | u16::from(self.number == UART2)
     }
@@ -214,7 +214,7 @@ pub fn number(noise: &NoiseSource, bytes: usize) -> SecUniqid {
     SecUniqid { version, reserved1: [0; 3], id: (0..bytes).map(draw).collect() }
 }
 
-/// SEC-SIG, version 1: nobody jams or spoofs.
+/// SEC-SIG, version 1: no jamming, no spoofing.
 pub fn attacks(looks_for_jamming: bool) -> SecSig {
     let jamming = if looks_for_jamming { 0b011 } else { 0 };
     SecSig { version: 1, head: [0; 3], states: vec![jamming, 0, 0, 0, 0b011, 0, 0, 0] }

@@ -1,8 +1,8 @@
-//! RXM-SFRBX: the navigation messages that satellites send, part by part as they have come in.
+//! RXM-SFRBX: the satellites' navigation messages, part by part as they are received.
 //!
-//! A part is complete at its end plus the time of flight; it goes out with the first epoch after that,
-//! of satellites that have been followed since it began. Made are GPS's LNAV on L1, GLONASS's strings on L1,
-//! Galileo's I/NAV on E1-B and BeiDou's D1 on B1I.
+//! A part is complete at its end plus the time of flight. It is sent with the next epoch, if its satellite
+//! has been tracked since the part began. Supported are GPS's LNAV on L1, GLONASS's strings on L1, Galileo's
+//! I/NAV on E1-B and BeiDou's D1 on B1I.
 
 use super::Gnss;
 use super::messages::gnss_id;
@@ -23,10 +23,10 @@ use crate::wire::ubx::rxm::RxmSfrbx;
 
 const WEEK_S: i64 = 604_800;
 const DAY_S: i64 = 86_400;
-/// How long an orbit of GLONASS holds.
+/// Time for which a GLONASS orbit is valid.
 const HALF_HOUR_S: i64 = 1800;
 const SECOND_NS: i128 = 1_000_000_000;
-/// Light takes so long from the farthest satellite, and a receiver to read the last bit.
+/// Time of flight from the farthest satellite, plus the reading of the last bit.
 const FLIGHT_NS: i128 = 100_000_000;
 /// The GPS weeks that Galileo and BeiDou count from.
 const GALILEO_WEEK_0: i64 = 1024;
@@ -36,7 +36,7 @@ const MU_M3_S2: f64 = 3.986_004_418e14;
 const BEIDOU_EARTH_RATE_RAD_S: f64 = 7.292_115_0e-5;
 
 impl Gnss {
-    /// The parts that came in since the epoch before the latest.
+    /// The parts that arrived since the epoch before the latest.
     pub(super) fn navigation_data(&self) -> Vec<RxmSfrbx> {
         let (Some((s, stamp)), Some(before)) = (&self.last, self.observed_before) else {
             return Vec::new();
@@ -60,7 +60,7 @@ impl Gnss {
         parts
     }
 
-    /// The GPS times at which the parts began that have come in whole since the epoch `before`.
+    /// GPS times at which the parts began that were received completely since the epoch `before`.
     fn parts_between(
         &self,
         before: SimTime,
@@ -79,7 +79,7 @@ impl Gnss {
     }
 }
 
-/// How long a part of a system's message takes, and the GPS time from which such times are counted.
+/// Duration of a part of a system's message, and the GPS time from which parts are counted.
 fn part_s(system: GnssSystem, leap_s: i8) -> [i64; 2] {
     match system {
         GnssSystem::Gps => [lnav::SUBFRAME_S.into(), 0],
@@ -131,7 +131,7 @@ fn words(satellite: &Satellite, start_s: i64, leap_s: i8) -> Vec<u32> {
     words.to_vec()
 }
 
-/// What a satellite of GLONASS says at a GPS time: place and velocity in the middle of that half hour.
+/// Data of a GLONASS satellite at a GPS time: position and velocity in the middle of that half hour.
 fn glonass(satellite: &Satellite, gps_s: i64, leap_s: i8, time: &GlonassTime) -> Glonass {
     let ahead_s = MOSCOW_S - i64::from(leap_s);
     let toe_s = (gps_s + ahead_s).div_euclid(HALF_HOUR_S) * HALF_HOUR_S + HALF_HOUR_S / 2;
@@ -150,9 +150,8 @@ fn glonass(satellite: &Satellite, gps_s: i64, leap_s: i8, time: &GlonassTime) ->
     }
 }
 
-/// Orbit and clock in the parameters of a system whose time is `behind_s` behind GPS's and whose Earth
-/// turns with a rate of its own and, if not GPS's, has a gravity of its own. What differs goes into the
-/// node and the mean motion.
+/// Orbit and clock in the parameters of a system whose time is `behind_s` behind GPS's and whose rotation
+/// rate of the Earth and, if not GPS's, gravity constant differ. Node and mean motion absorb the differences.
 fn keplerian(
     broadcast: &Broadcast,
     behind_s: i64,

@@ -18,7 +18,7 @@ use crate::wire::ubx::{Frame, MessageId, Payload, mon, mon_more, nav, nav_more, 
 const SBAS_ENA: Key = Key(0x1031_0020);
 
 impl Gnss {
-    /// The message `id` as of the latest epoch; those about the receiver itself are of `now`.
+    /// The message `id` of the latest epoch; messages about the receiver itself are of `now`.
     pub(super) fn message(&self, now: SimTime, id: MessageId) -> Option<Frame> {
         if id.class == NAV2 {
             let first = MessageId::new(0x01, id.id);
@@ -104,7 +104,7 @@ impl Gnss {
         })
     }
 
-    /// Goes on with the survey by a solution that was found.
+    /// Continues the survey with a solution.
     pub(super) fn survey_with(&mut self, at: SimTime, s: &Solution) {
         let demand = Demand {
             is_on: self.store.get(key::TMODE_MODE) == 1,

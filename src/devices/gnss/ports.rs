@@ -1,7 +1,7 @@
-//! The ports of a receiver: what leaves and what comes in by each of them.
+//! Ports of a receiver: their input and output.
 //!
-//! The link of a rig's device leads to one port ([`GnssSettings::port`]). What other ports send leaves as
-//! [`Output::Aside`], for cables within the rig and for further devices that are lines of this receiver
+//! The link of a rig's device is connected to one port ([`GnssSettings::port`]). Output of other ports leaves
+//! as [`Output::Aside`], for cables within the rig and for further devices that are lines of this receiver
 //! ([`super::further_line`]).
 
 use super::Gnss;
@@ -22,20 +22,20 @@ const RTCM3_HEAD: (u8, u8) = (0xd3, 0xfc);
 
 /// A port.
 pub(super) struct Port {
-    /// u-blox's number.
+    /// u-blox's number of the port.
     pub number: u8,
-    /// Whether anybody is at the other end; a port without a line sends nothing.
+    /// Whether the port is connected; an unconnected port sends nothing.
     pub is_wired: bool,
     pub uart: Uart,
     pub traffic: Traffic,
-    /// How often it was said, or not, that bytes were lost.
+    /// Number of reported losses of bytes.
     pub lost_told: u64,
-    /// How the line runs for what leaves now: [`Uart::line`] is ahead of it.
+    /// Settings of the line for bytes that leave now; [`Uart::line`] has those after all queued bytes.
     line: LineSettings,
     input: Framer<GnssStream>,
 }
 
-/// Something that came in by a port.
+/// An item that a port received.
 enum Arrival {
     Frame(Frame),
     /// An RTCM 3 message with a wrong CRC.
@@ -43,7 +43,7 @@ enum Arrival {
 }
 
 impl Port {
-    /// The ports of a receiver with the settings of `store`, that of its link first.
+    /// Ports of a receiver with the settings of `store`; that of its link is the first.
     pub fn all(profile: &GnssProfile, settings: &GnssSettings, store: &Store) -> Vec<Self> {
         let baud = |port: LinePort| match baud_key(port.number()) {
             Some(key) => store.get(key) as u32,
@@ -115,12 +115,12 @@ impl Gnss {
         }
     }
 
-    /// The place of a port by its number.
+    /// Index of a port by its number.
     pub(super) fn place_of(&self, number: u8) -> Option<usize> {
         self.ports.iter().position(|port| port.number == number)
     }
 
-    /// The number of the port by which the host that is being answered speaks.
+    /// Number of the port whose host is being answered.
     pub(super) fn served_port(&self) -> u8 {
         self.ports[self.served].number
     }
@@ -149,7 +149,7 @@ impl Gnss {
         }
     }
 
-    /// Takes bytes that came in by a port.
+    /// Takes bytes that a port received.
     pub(super) fn take_bytes(&mut self, now: SimTime, place: usize, bytes: &[u8]) {
         if self.profile.dialect == GnssDialect::Plain {
             return;

@@ -1,4 +1,4 @@
-//! The position that a sentence or a UBX message tells.
+//! The position that a sentence or a UBX message reports.
 
 use glam::DVec3;
 
@@ -11,10 +11,10 @@ use crate::wire::ubx::nav::NavPvt;
 
 const DAY_S: f64 = 86_400.0;
 const WEEK_S: f64 = 604_800.0;
-/// Of latitude, about.
+/// Metres per degree of latitude, approximately.
 const METRES_A_DEGREE: f64 = 111_195.0;
 
-/// Of a sentence called `address`.
+/// Position in a sentence with the address `address`.
 pub(super) fn of_sentence(address: &str, content: &Content) -> Option<PositionFix> {
     let Content::Gga(gga) = content else { return None };
     let grade = match gga.quality?.integer() {
@@ -46,7 +46,7 @@ pub(super) fn of_sentence(address: &str, content: &Content) -> Option<PositionFi
     })
 }
 
-/// Of a message called `name`.
+/// Position in the message `name`.
 pub(super) fn of_message(name: &str, message: &Message) -> Option<PositionFix> {
     let at = |itow_ms: u32, position: Geodetic, quantum_m: f64| PositionFix {
         message: name.to_owned(),
@@ -117,7 +117,7 @@ pub(super) fn of_message(name: &str, message: &Message) -> Option<PositionFix> {
     is_placed.then_some(fix)
 }
 
-/// How a position was found; `None` without a three-dimensional one.
+/// Kind of a fix; `None` for a fix that is not three-dimensional.
 fn grade_of(pvt: &NavPvt) -> Option<BestFix> {
     let has_fix = pvt.fix_type == 3 && pvt.flags & 1 != 0;
     has_fix.then_some(match (pvt.flags >> 6, pvt.flags >> 1 & 1) {

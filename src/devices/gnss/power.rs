@@ -1,7 +1,7 @@
-//! Off by command, and on again: CFG-PWR and RXM-PMREQ.
+//! Switching off by command, and on again: CFG-PWR and RXM-PMREQ.
 //!
-//! A receiver that is stopped answers and does not navigate. In backup it is silent until its time is
-//! over, or until bytes come in, which wake it and are lost.
+//! A stopped receiver answers and does not navigate. In backup mode it is silent until its time is over or
+//! until bytes arrive, which wake it and are lost.
 
 use super::Gnss;
 use super::Verdict;

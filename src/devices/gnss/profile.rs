@@ -1,30 +1,30 @@
-//! A GNSS receiver's firmware and what a rig may set on it.
+//! Firmware profile of a GNSS receiver, and its settings in a rig.
 
 use crate::frames::Geodetic;
 use crate::sensors::gnss::settings::{GnssSystem, ReceiverSettings};
 use crate::wire::ubx::{MessageId, Payload, mon, mon_more, nav, nav_more, rxm};
 
-/// What a receiver understands and how it writes.
+/// Commands and formats of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GnssDialect {
     /// u-blox generation 8: NMEA, UBX, old configuration messages.
     Ublox8,
-    /// u-blox generation 9: the same, and configuration items.
+    /// u-blox generation 9: like 8, with configuration items.
     Ublox9,
     /// u-blox generation 10: configuration items alone.
     Ublox10,
     /// Garmin: NMEA, `PGRM` commands.
     Garmin,
-    /// NMEA only; takes no commands.
+    /// NMEA output only; no commands.
     Plain,
 }
 
-/// Which NMEA.
+/// Version of NMEA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NmeaVersion {
     /// 2.0: no modes.
     V2_0,
-    /// 2.3, and 4.0 as receivers write it: modes.
+    /// 2.3, and 4.0 as receivers write it: with modes.
     V2_3,
     /// 4.10: systems, signals, navigation status.
     V4_10,
@@ -32,7 +32,7 @@ pub enum NmeaVersion {
     V4_11,
 }
 
-/// A sentence a receiver may send.
+/// A sentence of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SentenceKind {
     /// Position, speed, course, date.
@@ -57,7 +57,7 @@ pub enum SentenceKind {
     Gbs,
     /// Garmin: estimated errors.
     Pgrme,
-    /// Garmin: sensor status, once a minute.
+    /// Garmin: sensor status, once per minute.
     Pgrmt,
 }
 
@@ -84,25 +84,25 @@ words!(SentenceKind:
 /// A GNSS receiver's firmware.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GnssProfile {
-    /// What it understands.
+    /// Dialect of the receiver.
     pub dialect: GnssDialect,
-    /// Who it says it is.
+    /// Identity that the receiver reports.
     pub identity: GnssIdentity,
-    /// How it writes sentences.
+    /// Format of sentences.
     pub nmea: NmeaFormat,
     /// Least time between solutions, nanoseconds.
     pub min_period_ns: u64,
     /// Bytes of the port's transmit buffer; what does not fit is lost.
     pub tx_buffer_bytes: usize,
-    /// From a command's last byte to the first of the answer, nanoseconds.
+    /// Time from a command's last byte to the first byte of the answer, nanoseconds.
     pub reply_delay_ns: u64,
-    /// u-blox: bits real units set in NAV-PVT besides the documented ones: `valid`, `flags2`.
+    /// u-blox: undocumented bits of real units in `valid` and `flags2` of NAV-PVT.
     pub pvt_extra_bits: [u8; 2],
-    /// Values a rig may override.
+    /// Defaults that a rig may override.
     pub defaults: GnssSettings,
 }
 
-/// Who a receiver says it is.
+/// Identity that a receiver reports.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GnssIdentity {
     /// u-blox: MON-VER's software version; Garmin: PGRMT's text.
@@ -111,41 +111,41 @@ pub struct GnssIdentity {
     pub hardware: String,
     /// u-blox: MON-VER's extensions.
     pub extensions: Vec<String>,
-    /// Text sent once after a start.
+    /// Text that is sent once after a start.
     pub boot_text: Vec<String>,
 }
 
-/// How a receiver writes sentences.
+/// Format of sentences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NmeaFormat {
-    /// Which NMEA.
+    /// Version of NMEA that the receiver sends.
     pub version: NmeaVersion,
-    /// All it has, in the order of an epoch.
+    /// All sentences, in the order of an epoch.
     pub order: Vec<SentenceKind>,
-    /// Of a minute of latitude and longitude.
+    /// Digits of a minute of latitude and longitude.
     pub position_decimals: u8,
-    /// Of a metre of altitude and separation.
+    /// Digits of a metre of altitude and separation.
     pub altitude_decimals: u8,
-    /// Of a second.
+    /// Digits of a second.
     pub time_decimals: u8,
-    /// Of a dilution of precision.
+    /// Digits of a dilution of precision.
     pub dop_decimals: u8,
-    /// GGA and GNS count satellites up to this.
+    /// Largest number of satellites in GGA and GNS.
     pub max_satellites: u8,
-    /// GSV signals of each system it receives, by their NMEA number; empty text is an empty field.
+    /// GSV signals of each system, by their NMEA number; empty text is an empty field.
     pub signals: Vec<(GnssSystem, Vec<String>)>,
     /// RMC's magnetic declination, degrees, east positive; none leaves the fields empty.
     pub declination_deg: Option<f64>,
 }
 
-/// What a rig may set on a GNSS receiver; the profile gives the defaults.
+/// Settings of a GNSS receiver in a rig; the profile has the defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GnssSettings {
     /// Time between solutions, nanoseconds.
     pub period_ns: u64,
     /// The port that the link leads to; rate and output are of this port.
     pub port: LinePort,
-    /// Bits a second of the port, 8N1; no effect on USB.
+    /// Bit rate of the port, 8N1; no effect on USB.
     pub baud: u32,
     /// Sentences sent, of the profile's order.
     pub sentences: Vec<SentenceKind>,
@@ -155,32 +155,31 @@ pub struct GnssSettings {
     pub uart2: Option<PortOutput>,
     /// u-blox: seven decimals of a minute, three of a metre.
     pub high_precision: bool,
-    /// What it receives and how well: the physics.
+    /// Settings of reception: the physics.
     pub receiver: ReceiverSettings,
-    /// From the epoch to the first byte, nanoseconds.
+    /// Time from the epoch to the first byte, nanoseconds.
     pub latency_ns: u64,
     /// Extra delay of every epoch's bytes, nanoseconds.
     pub lag_ns: u64,
-    /// Course is left empty below this speed, m/s.
+    /// Speed below which the course is left empty, m/s.
     pub min_course_speed_m_s: f64,
     /// Time pulse.
     pub pulse: PulseSettings,
-    /// GPS minus UTC before satellites told it, seconds.
+    /// GPS minus UTC before satellites announce it, seconds.
     pub firmware_leap_s: i8,
-    /// The day at whose end a second is inserted into UTC, as satellites announce it; `None` for none but those of the
-    /// past.
+    /// Day at whose end a leap second is inserted into UTC, announced by satellites; `None`: only those of
+    /// the past.
     pub leap_second_on: Option<jiff::civil::Date>,
-    /// The GPS week from which on the receiver takes weeks, which satellites count modulo 1024;
-    /// `None` for the firmware's.
+    /// First of the 1024 GPS weeks that the receiver can represent; `None`: the firmware's.
     pub week_base: Option<u16>,
-    /// Of a base station: how it knows its place from power-on.
+    /// Source of a base station's position from power-on.
     pub base_station: Option<BaseStation>,
 }
 
 /// Rate and output of a port at power-on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PortOutput {
-    /// Bits a second, 8N1.
+    /// Bit rate, 8N1.
     pub baud: u32,
     /// Sentences sent, of the profile's order.
     pub sentences: Vec<SentenceKind>,
@@ -188,32 +187,32 @@ pub struct PortOutput {
     pub messages: Vec<String>,
 }
 
-/// How a base station knows its place.
+/// Source of a base station's position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BaseStation {
-    /// It surveys it.
+    /// A survey.
     Survey {
         /// Least time, seconds.
         least_s: u32,
         /// Greatest error, metres.
         accuracy_m: f64,
     },
-    /// Somebody has measured it.
+    /// A given position.
     Fixed(Geodetic),
 }
 
 /// Time pulse.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PulseSettings {
-    /// Whether there is one.
+    /// Whether the receiver has a PPS.
     pub is_enabled: bool,
-    /// How long it is high, nanoseconds.
+    /// Length of the pulse, nanoseconds.
     pub width_ns: u64,
-    /// How long after the fix it starts, nanoseconds.
+    /// Time from the fix to the first pulse, nanoseconds.
     pub after_fix_ns: u64,
-    /// Of the rising edge, nanoseconds.
+    /// Standard deviation of the rising edge, nanoseconds.
     pub jitter_std_ns: f64,
-    /// Its clock's period: edges fall on multiples of it, nanoseconds.
+    /// Period of the receiver's clock, nanoseconds: edges are at its multiples.
     pub quantum_ns: f64,
 }
 
@@ -232,12 +231,12 @@ impl GnssProfile {
         self.identity.protocol_version()
     }
 
-    /// Whether its firmware has a message, by name.
+    /// Whether the firmware has a message, by name.
     pub fn has_message(&self, name: &str) -> bool {
         self.dialect.has_message(self.protocol_version(), name)
     }
 
-    /// Systems the hardware has, in the order its sentences name them.
+    /// Systems of the hardware, in the order of its sentences.
     pub fn systems(&self) -> impl Iterator<Item = GnssSystem> {
         self.nmea.signals.iter().map(|(system, _)| *system)
     }
@@ -345,7 +344,7 @@ pub const RTCM: u8 = 0xf5;
 pub const NAV2: u8 = 0x29;
 
 impl LinePort {
-    /// u-blox's number.
+    /// u-blox's number of the port.
     pub fn number(self) -> u8 {
         match self {
             Self::Uart1 => 1,
@@ -356,7 +355,7 @@ impl LinePort {
 }
 
 impl GnssDialect {
-    /// The ports of its receivers that a line can lead to.
+    /// Ports of the family's receivers to which a line can lead.
     pub fn line_ports(self) -> &'static [LinePort] {
         match self {
             Self::Ublox8 => &[LinePort::Uart1, LinePort::Usb],
@@ -365,12 +364,12 @@ impl GnssDialect {
         }
     }
 
-    /// Whether it speaks UBX.
+    /// Whether the dialect has UBX.
     pub fn is_ublox(self) -> bool {
         self.column().is_some()
     }
 
-    /// Whether its settings are configuration items.
+    /// Whether settings are configuration items.
     pub fn has_items(self) -> bool {
         matches!(self, Self::Ublox9 | Self::Ublox10)
     }

@@ -101,7 +101,7 @@ fn identity(mut table: TableReader<'_>) -> Option<GnssIdentity> {
     })
 }
 
-/// Text that may stand in a sentence.
+/// Text that a sentence can contain.
 fn line(field: &Field<'_>) -> Option<String> {
     let expected = "up to 64 printable ASCII characters without comma, $, * and \\";
     let text = field.text(expected)?;
@@ -148,7 +148,7 @@ fn nmea(mut table: TableReader<'_>) -> Option<NmeaFormat> {
     })
 }
 
-/// `{ gps = ["1", "6"] }`: the systems that are there, each with one or two signals.
+/// `{ gps = ["1", "6"] }`: the receiver's systems, each with one or two signals.
 fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>> {
     let mut all = Vec::new();
     for (word, system) in GnssSystem::WORDS {
@@ -176,10 +176,10 @@ fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>>
     (!all.is_empty()).then_some(all)
 }
 
-/// What settings may name.
+/// Names that settings may use.
 struct Scope<'a> {
     dialect: GnssDialect,
-    /// Of the protocol, times 100.
+    /// Protocol version, times 100.
     version: Option<u32>,
     nmea: &'a NmeaFormat,
     min_period_ns: u64,
@@ -252,7 +252,7 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     keys.finish()
 }
 
-/// Reads `port`. What a rig does not say of it is the factory's: UART2 sends nothing.
+/// Reads `port`. Missing values are the factory's: UART2 sends nothing.
 fn port(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
     let ports = scope.dialect.line_ports();
     let words: Vec<_> =
@@ -283,7 +283,7 @@ fn uart2(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
     all.uart2 = Some(output);
 }
 
-/// Reads `base_station`: a survey's demands, or a place.
+/// Reads `base_station`: a survey, or a position.
 fn base_station(field: &Field<'_>) -> Option<BaseStation> {
     let place = field.place();
     let mut table = field.table("`base_station`")?;

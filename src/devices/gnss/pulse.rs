@@ -1,8 +1,8 @@
-//! The time pulse: when it comes, how long it is, and by how much its edge is off.
+//! PPS (time pulse): time, length, and error of its edge.
 //!
-//! Before the receiver has its time the items without LOCK in their names hold, if they differ at
-//! all; from the factory there is no pulse then. The delays of cable and user move the edge: the
-//! antenna's cable is as long as the factory takes it to be, so that another value moves it off.
+//! Before the receiver has its time, the items without LOCK in their names apply, if they differ; the factory
+//! setting has no pulse then. The delays of cable and user move the edge: the antenna's cable has the
+//! factory's delay, so another value moves it.
 
 use super::clock::{Scale, next_on_grid};
 use super::items::key;
@@ -14,7 +14,7 @@ use crate::time::SimTime;
 /// The delay of the antenna's cable.
 const CABLE_NS: f64 = 50.0;
 
-/// How a pulse recurs.
+/// Period and length of a pulse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shape {
     period_ns: u64,
@@ -27,7 +27,7 @@ impl Gnss {
         age_ns.is_some_and(|age| age >= self.settings.pulse.after_fix_ns)
     }
 
-    /// How pulses recur at present.
+    /// Present period and length of pulses.
     pub(super) fn shape(&self) -> Shape {
         let get = |item| self.store.get(item);
         let is_locked = self.store.is_set(key::USE_LOCKED_TP1) && self.is_locked();
@@ -49,7 +49,7 @@ impl Gnss {
         Shape { period_ns, length_ns }
     }
 
-    /// The first pulse not before `from`.
+    /// The first pulse at `from` or later.
     pub(super) fn next_pulse_from(&self, from: SimTime) -> SimTime {
         let scale = match self.store.get(key::TIMEGRID_TP1) {
             0 => Scale::Utc,
@@ -89,12 +89,12 @@ impl Gnss {
         self.falls_at = Some(SimTime(begins.0 + length_ns));
     }
 
-    /// A Garmin has one kind of pulse, with a fix; a u-blox receiver may be told to pulse before.
+    /// Whether pulses need a fix: always for a Garmin; a u-blox receiver may be configured to pulse earlier.
     fn waits_for_lock(&self) -> bool {
         !self.profile.dialect.is_ublox()
     }
 
-    /// How far the pulse at `at` is off because it falls on an edge of the receiver's clock.
+    /// Error of the pulse at `at`, because it falls on an edge of the receiver's clock.
     pub(super) fn quantisation_ns(&self, at: SimTime) -> f64 {
         let noise = self.noise.request(self.gps_second(at));
         let phase = f64::from(noise.whole(0, Quantity::GnssPulse, 0, 255)) / 256.0 - 0.5;

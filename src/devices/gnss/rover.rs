@@ -1,29 +1,31 @@
-//! A rover: what RTCM 3 that comes in makes of its solution.
+//! A rover: effect of received RTCM 3 messages on its solution.
 //!
-//! Corrections count if they are of an instant no longer ago than CFG-NAVSPG-CONSTR_DGNSSTO (60 s),
-//! come from one station, tell its place (1005 or 1006) or that it moves (4072), and are of satellites
-//! that the rover uses, four at least. Observations that are of no place on Earth are refused.
+//! Corrections are used if they are no older than CFG-NAVSPG-CONSTR_DGNSSTO (60 s), come from one station,
+//! include its position (1005 or 1006) or its motion (4072), and cover at least four satellites that the
+//! rover uses. Observations that fit no position on Earth are refused.
 //!
 //! # From differential to fixed
 //!
 //! With the first corrections the solution is differential, after [`FLOAT_AFTER_S`] float, and fixed when the
-//! sum of `dt / t` has come to 1, with
+//! sum of `dt / t` reaches 1, with
 //! ```text
 //! t = 8 s (20 / n)^1.5 (1 + d / 10 km)
 //! ```
-//! for n common satellites (GLONASS only after a message 1230) and d, the distance from the base. This is
-//! a model: n = 20 takes 8 s and n = 8 takes 32 s on a short baseline. With fewer than five satellites the solution
-//! stays differential. No fixing beyond [`FIXED_WITHIN_M`], no carrier solution beyond [`FLOAT_WITHIN_M`], none at all
-//! beyond [`USED_WITHIN_M`]. Corrections older than [`FIXED_WITHIN_S`] leave a float solution.
+//! for n common satellites (GLONASS only after a message 1230) and the distance d from the base. This is a
+//! model: n = 20 takes 8 s and n = 8 takes 32 s on a short baseline. With fewer than five satellites the
+//! solution stays differential. There is no fixed solution beyond [`FIXED_WITHIN_M`], no carrier solution
+//! beyond [`FLOAT_WITHIN_M`], and no correction beyond [`USED_WITHIN_M`]. Corrections older than
+//! [`FIXED_WITHIN_S`] leave a float solution.
 //!
 //! # Errors
 //!
-//! Errors and stated accuracies of a carrier solution grow by `1 + d / 10 km`: 1 cm + 1 ppm. The position is off by what the
-//! base's place is off by ([`super::base_place`]). A wrong place also bends the vector to the rover: by
-//! `w d / 20200 km` for a place that is wrong by w. More than [`MOST_BENT_M`] of that cannot be fixed.
+//! Errors and reported accuracies of a carrier solution grow by `1 + d / 10 km`: 1 cm + 1 ppm. The position
+//! has the error of the base's reported position ([`super::base_place`]). A wrong base position also distorts
+//! the vector to the rover: by `w d / 20200 km` for an error w. A distortion above [`MOST_BENT_M`] prevents a
+//! fixed solution.
 //!
-//! With a moving base the vector between the antennas is as good as any carrier solution; the position
-//! stays that of a receiver without corrections, as the base's is.
+//! With a moving base, the vector between the antennas is as accurate as any carrier solution; the position
+//! remains that of a receiver without corrections, like the base's.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -49,71 +51,71 @@ use crate::time::SimTime;
 use crate::wire::corrections::{Content, Correction, Observations};
 use crate::wire::rtcm::System;
 
-/// From the first corrections to a float solution.
+/// Time from the first corrections to a float solution.
 const FLOAT_AFTER_S: f64 = 2.0;
-/// No solution is fixed farther from its base than this.
+/// Largest distance from the base for a fixed solution.
 const FIXED_WITHIN_M: f64 = 40e3;
-/// No carrier solution.
+/// Largest distance from the base for a carrier solution.
 const FLOAT_WITHIN_M: f64 = 100e3;
-/// No corrections are used.
+/// Largest distance from the base for corrections.
 const USED_WITHIN_M: f64 = 500e3;
-/// Corrections may be this old in a fixed solution.
+/// Largest age of corrections for a fixed solution.
 const FIXED_WITHIN_S: f64 = 30.0;
-/// The most that a wrong place may bend a vector that is fixed.
+/// Largest distortion of a fixed vector by a wrong base position.
 const MOST_BENT_M: f64 = 0.05;
-/// The distance of satellites, in which a wrong place bends vectors.
+/// Distance of satellites, which determines that distortion.
 const SATELLITES_M: f64 = 20.2e6;
 /// Observations of the future: clocks differ by less.
 const AHEAD_MS: i64 = 1_000;
 /// Residuals of code beyond which observations are nonsense.
 const NONSENSE_M: f64 = 100.0;
-/// A told place that is off by less than this is taken for right if phases cannot tell.
+/// Error of a reported position up to which it is accepted if phases cannot decide.
 const CODE_TELLS_M: f64 = 10.0;
 /// Solutions by code over which the base's place is averaged.
 const CODE_MEAN: f64 = 20.0;
-/// Searches by phase that found nothing before one is made at every tenth epoch only.
+/// Number of unsuccessful phase searches after which only every tenth epoch has one.
 const SEARCHES: u32 = 10;
-/// A moving base is looked for this near where it was first.
+/// Radius of the search for a moving base around its first position.
 const NEARBY_M: f64 = 0.8;
 /// Epochs of the rover that observations of a moving base may be of.
 const KEPT_EPOCHS: usize = 64;
 
-/// Messages that a fault holds back.
+/// Largest number of messages that a fault delays.
 const MOST_LATE: usize = 4096;
 
 const DAY_MS: i64 = 86_400_000;
 const WEEK_MS: i64 = 7 * DAY_MS;
 
-/// What a rover knows of its base, and how far it has got.
+/// Facts about the base, and the state of the solution.
 #[derive(Clone, Debug, Default)]
 pub struct Rover {
     station: Option<u16>,
-    /// The told place of the base's antenna.
+    /// Reported position of the base's antenna.
     told_m: Option<DVec3>,
     moves_since: Option<SimTime>,
     has_biases: bool,
-    /// The latest of each system.
+    /// Latest observations of each system.
     sets: BTreeMap<GnssSystem, Set>,
     base: Base,
-    /// When corrections were first used without a break.
+    /// Start of the uninterrupted use of corrections.
     used_since: Option<SimTime>,
-    /// Of the way to a fixed solution.
+    /// Progress to a fixed solution.
     progress: f64,
     last: Option<SimTime>,
-    /// Where the rover's antenna was.
+    /// Recent positions of the rover's antenna.
     track: VecDeque<(SimTime, DVec3)>,
 }
 
 #[derive(Clone, Debug)]
 struct Set {
-    /// The instant that they are of.
+    /// Time of the observations.
     at: SimTime,
     observations: Vec<Observation>,
-    /// Satellites whose second signal was observed, too.
+    /// Satellites with an observed second signal.
     with_second: Vec<u8>,
 }
 
-/// The base's place, by its observations.
+/// Position of the base from its observations.
 #[derive(Clone, Debug, Default)]
 struct Base {
     /// The instant of the latest that were looked at.
@@ -121,7 +123,7 @@ struct Base {
     ecef_m: Option<DVec3>,
     is_by_phase: bool,
     is_nonsense: bool,
-    /// By code on the mean: of a moving base against the rover, else on Earth.
+    /// Mean code position: of a moving base relative to the rover, else on Earth.
     mean_m: DVec3,
     count: f64,
     searches: u32,
@@ -130,7 +132,7 @@ struct Base {
 /// The receiver's time in the systems' counts: the last whole millisecond.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
-    /// Of the run.
+    /// Time in the run.
     pub at: SimTime,
     /// GPS time, milliseconds.
     pub gps_ms: i64,
@@ -139,7 +141,7 @@ pub struct Now {
 }
 
 impl Rover {
-    /// Takes a message; whether it is used. `timeout_s` is how old it may be.
+    /// Takes a message; returns whether it is used. `timeout_s` is the largest age.
     pub fn hear(
         &mut self,
         now: Now,
@@ -193,7 +195,7 @@ impl Rover {
         }
     }
 
-    /// Corrections of another station are of another base: all begins again.
+    /// Corrections of another station belong to another base: the state is reset.
     fn follow(&mut self, station: u16) {
         if self.station != Some(station) {
             let track = std::mem::take(&mut self.track);
@@ -202,7 +204,7 @@ impl Rover {
         }
     }
 
-    /// The corrections of a satellite that are in use at `at`; `timeout_s` is how old they may be.
+    /// Corrections of a satellite in use at `at`; `timeout_s` is the largest age.
     fn correction_of(&self, satellite: &Satellite, at: SimTime, timeout_s: u64) -> Option<bool> {
         let timeout_ns = u128::from(timeout_s) * 1_000_000_000;
         let set = self.sets.get(&satellite.system)?;
@@ -222,8 +224,8 @@ impl Rover {
         *self = Self::default();
     }
 
-    /// What corrections do to the solution at `at`, of an antenna that is `here`; `last` is the solution
-    /// before it.
+    /// Effect of corrections on the solution at `at`, for an antenna at `here`; `last` is the previous
+    /// solution.
     pub fn step(
         &mut self,
         at: SimTime,
@@ -317,7 +319,7 @@ impl Rover {
         })
     }
 
-    /// Where the rover was when the base observed.
+    /// Position of the rover at the time of the base's observations.
     fn rover_at(&self, at: SimTime) -> Option<DVec3> {
         let place = self.track.partition_point(|(then, _)| *then < at);
         let (after, behind) = self.track.get(place)?;
@@ -329,7 +331,7 @@ impl Rover {
         Some(front.lerp(*behind, share))
     }
 
-    /// Looks at observations that have not been looked at.
+    /// Searches observations that have not been searched yet for the base.
     fn find_base(&mut self, newest: SimTime, at: SimTime, gps_s: f64, is_moving: bool) {
         if self.base.at == Some(newest) {
             return;
@@ -386,12 +388,12 @@ impl Rover {
     }
 }
 
-/// From the first corrections to a fixed solution.
+/// Time from the first corrections to a fixed solution.
 fn time_to_fix_s(satellites: f64, distance_m: f64) -> f64 {
     8.0 * libm::pow(20.0 / satellites, 1.5) * (1.0 + distance_m / 10e3)
 }
 
-/// How long ago observations were made. Their count of milliseconds leaves out weeks, or days.
+/// Age of observations. Their millisecond count omits weeks, or days.
 fn age_ms(now: Now, observations: &Observations) -> i64 {
     let (count_ms, period_ms) = match observations.system {
         System::Gps | System::Galileo => (now.gps_ms, WEEK_MS),
@@ -404,7 +406,7 @@ fn age_ms(now: Now, observations: &Observations) -> i64 {
     (age + period_ms / 2).rem_euclid(period_ms) - period_ms / 2
 }
 
-/// The observations of satellites that there are, with their system.
+/// Observations of existing satellites, with their system.
 fn set_of(observations: &Observations, satellites: &[Satellite]) -> (GnssSystem, Vec<Observation>) {
     let system = match observations.system {
         System::Gps => GnssSystem::Gps,
@@ -440,7 +442,7 @@ fn bands(system: GnssSystem) -> [u8; 2] {
 }
 
 impl Gnss {
-    /// Takes a message of a base, whatever port it came by; whether it is used.
+    /// Takes a message of a base from any port; returns whether it is used.
     pub(super) fn hear_correction(&mut self, now: SimTime, message: &Correction) -> bool {
         let told = self.last.as_ref().map(|(_, stamp)| stamp.leap_s);
         let gps_ns = self.epoch.gps_ns(now);
@@ -454,7 +456,7 @@ impl Gnss {
         self.rover.hear(now, timeout_s, message, satellites)
     }
 
-    /// What corrections do to the solution of an epoch, if they decide.
+    /// Effect of corrections on the solution of an epoch, if they decide.
     pub(super) fn corrected_at(&mut self, at: SimTime, view: &SkyView) -> Option<Corrected> {
         if self.settings.receiver.acquisition.best_fix.is_some() {
             return None;
@@ -492,7 +494,7 @@ impl Gnss {
         }
     }
 
-    /// The fault of corrections that is on.
+    /// The fault of corrections that is active.
     fn correction_fault_at(&self, at: SimTime) -> Option<(&Timed<GnssFault>, u64)> {
         let is_of_corrections = |fault: &&Timed<GnssFault>| {
             matches!(
@@ -507,7 +509,7 @@ impl Gnss {
         faults.find_map(|fault| Some((fault, fault.schedule.window_at(at)?)))
     }
 
-    /// What it does to a rover's epoch at `at`.
+    /// Effects of faults on a rover's epoch at `at`.
     pub(super) fn correction_faults_at(&self, at: SimTime) -> Option<FaultEffect> {
         if self.settings.receiver.acquisition.best_fix.is_some() {
             return None;
@@ -524,7 +526,7 @@ impl Gnss {
         Some(FaultEffect { fault: fault.fault, window, kind })
     }
 
-    /// Whether a fault keeps a message that comes in now, for some time or for good.
+    /// Whether a fault delays or drops a message that arrives now.
     pub(super) fn holds_back(&mut self, now: SimTime, message: &[u8]) -> bool {
         match self.correction_fault_at(now).map(|(fault, _)| fault.kind) {
             Some(GnssFault::CorrectionsLost) => true,
@@ -545,14 +547,14 @@ impl Gnss {
         }
     }
 
-    /// Takes the messages whose time has come.
+    /// Processes the delayed messages whose time has come.
     pub(super) fn take_late_corrections(&mut self, now: SimTime) {
         while let Some((_, message)) = self.late_corrections.pop_front_if(|(due, _)| *due <= now) {
             self.take_correction(now, &message);
         }
     }
 
-    /// A message as a base tells it whose place is wrong by a fault.
+    /// A message of a base whose position is wrong because of a fault.
     pub(super) fn as_told(&self, now: SimTime, mut message: Correction) -> Correction {
         if let Content::Place { ecef_m, .. } = &mut message.content
             && let Some((fault, _)) = self.correction_fault_at(now)

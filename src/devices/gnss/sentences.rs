@@ -12,12 +12,12 @@ use crate::wire::nmea::{
 };
 
 const KNOTS_PER_M_S: f64 = 3600.0 / 1852.0;
-/// What is written for a dilution of precision that is not known.
+/// Value of an unknown dilution of precision.
 const NO_DOP: f64 = 99.99;
 
-/// How the receiver writes at present.
+/// Writes sentences with the present settings.
 pub struct Writer<'a> {
-    /// Its firmware.
+    /// Firmware profile.
     pub profile: &'a GnssProfile,
     /// NMEA's version.
     pub version: NmeaVersion,
@@ -27,27 +27,27 @@ pub struct Writer<'a> {
     pub systems: &'a [GnssSystem],
     /// Course is empty below, m/s.
     pub min_course_speed_m_s: f64,
-    /// What the host wants shown.
+    /// Filter that the host has set.
     pub filter: NmeaFilter,
-    /// Garmin: what it remembers.
+    /// Garmin: stored values.
     pub memory: Memory,
 }
 
-/// What a Garmin's sentences keep from one epoch to the next.
+/// Values that a Garmin's sentences keep between epochs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
-    /// The course of its last motion.
+    /// Course of the last motion.
     pub course_deg: f64,
-    /// Of the magnetic field where it last was, degrees, east positive.
+    /// Magnetic declination at the last position, degrees, east positive.
     pub declination_deg: Option<f64>,
 }
 
-/// A Garmin takes its course from faster motion only, m/s; that it keeps it otherwise is seen in
-/// captures, the speed is an engineering choice.
+/// Speed above which a Garmin updates its course, m/s. Captures show that the course is kept below a speed;
+/// this value is an engineering choice.
 const MOVING_M_S: f64 = 0.5;
 
 impl Memory {
-    /// After a solution.
+    /// The state after a solution.
     pub fn after(self, s: &Solution, date: jiff::civil::Date) -> Self {
         if !s.fix.is_some() {
             return self;
@@ -61,18 +61,18 @@ impl Memory {
     }
 }
 
-/// What the host wants sentences to show.
+/// Filter of sentences.
 #[derive(Clone, Debug, Default)]
 pub struct NmeaFilter {
-    /// In place of the talker that the systems call for.
+    /// Talker in place of the default one.
     pub main_talker: Option<&'static str>,
     /// Whether GSV has the main talker, too.
     pub is_gsv_main: bool,
     /// Whether only GPS satellites are shown.
     pub is_gps_only: bool,
-    /// Systems whose satellites are not shown.
+    /// Systems whose satellites are hidden.
     pub hides: Vec<GnssSystem>,
-    /// Whether the course is shown below the speed at which it is good.
+    /// Whether the course is shown below the speed from which it is accurate.
     pub is_course_kept: bool,
 }
 
@@ -97,7 +97,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The talker of what is not of one system.
+    /// The talker of sentences that cover all systems.
     pub fn talker(&self) -> &'static str {
         match (self.filter.main_talker, self.systems) {
             (Some(chosen), _) => chosen,
@@ -107,7 +107,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Systems whose satellites the version has numbers for.
+    /// Systems whose satellites have numbers in this version.
     fn shown_systems(&self) -> impl Iterator<Item = GnssSystem> {
         let is_new = self.version >= NmeaVersion::V4_10;
         self.systems
@@ -421,7 +421,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What GSV tells of a satellite that is not received: nothing, or of a Garmin 00.
+    /// Signal strength in GSV of a satellite without reception: empty, or 00 for a Garmin.
     fn no_signal(&self) -> Option<f64> {
         (self.profile.dialect == GnssDialect::Garmin).then_some(0.0)
     }
@@ -450,7 +450,7 @@ impl Writer<'_> {
         RawSentence::new("PGRMT", fields).to_bytes()
     }
 
-    /// Age of corrections and their station. A Garmin tells neither, and u-blox not the age of SBAS's.
+    /// Age of corrections and their station. A Garmin reports neither, and u-blox no age for SBAS.
     fn corrections(&self, s: &Solution) -> (Option<Number>, Option<Number>) {
         if let Some(Baseline { by, .. }) = s.baseline {
             let age_s = s.at.saturating_since(by.of).as_secs_f64();
@@ -468,7 +468,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The mode of RMC and GNS, which from 4.10 on tell RTK.
+    /// The mode of RMC and GNS, which reports RTK from NMEA 4.10 on.
     fn long_mode(&self, fix: Fix) -> char {
         match fix {
             Fix::ThreeD(BestFix::RtkFloat) if self.version >= NmeaVersion::V4_10 => 'F',
@@ -492,7 +492,7 @@ fn status(fix: Fix) -> char {
     if fix.is_some() { 'A' } else { 'V' }
 }
 
-/// A dilution as it is shown: only with a fix by satellites.
+/// A dilution of precision as it is shown: only with a fix by satellites.
 pub fn shown_dop(
     s: &Solution,
     pick: impl Fn(&crate::sensors::gnss::dop::Dop) -> f64,
@@ -501,13 +501,13 @@ pub fn shown_dop(
     if by_satellites { s.dop.as_ref().map(pick) } else { None }
 }
 
-/// Below 360 degrees also when rounded.
+/// An angle that stays below 360 degrees when it is rounded.
 fn within_turn(degrees: f64, decimals: u8) -> Number {
     let unit = 10_f64.powi(decimals.into());
     Number::from_f64((degrees * unit).round().rem_euclid(360.0 * unit) / unit, decimals)
 }
 
-/// The talker of a system's own sentences.
+/// Talker of a system's own sentences.
 fn talker(system: GnssSystem) -> &'static str {
     match system {
         GnssSystem::Gps => "GP",
@@ -517,7 +517,7 @@ fn talker(system: GnssSystem) -> &'static str {
     }
 }
 
-/// NMEA's number of a satellite: GLONASS from 65 on, else the system's own.
+/// NMEA's number of a satellite: from 65 for GLONASS, else the system's own.
 fn number_of(tracked: &TrackedSatellite) -> Number {
     let svid = u64::from(tracked.satellite.svid);
     let offset = if tracked.satellite.system == GnssSystem::Glonass { 64 } else { 0 };

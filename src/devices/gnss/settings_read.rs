@@ -57,7 +57,7 @@ pub fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition, is_rover: bool) ->
     keys.finish()
 }
 
-/// The words for the best fix: a kind of fix that comes by itself, or what corrections bring about.
+/// Words for the best fix: a kind of fix, or that corrections decide.
 pub const BEST_FIXES: [(&str, Option<BestFix>); 5] = [
     ("standalone", Some(BestFix::Standalone)),
     ("differential", Some(BestFix::Differential)),
@@ -75,8 +75,8 @@ pub fn sky(mut keys: Keys<'_>, all: &mut SkySettings) -> Option<()> {
     keys.finish()
 }
 
-/// Reads the errors: a profile has `accuracy` for each kind of fix, and a rig replaces parts of it for
-/// all kinds.
+/// Reads the errors: a profile has `accuracy` for each kind of fix, and a rig replaces parts of it for all
+/// kinds.
 pub fn accuracy(keys: &mut Keys<'_>, all: &mut ReceiverSettings) {
     if keys.is_profile() {
         let read = keys.table.required("accuracy").table("`accuracy`").and_then(grades);

@@ -1,7 +1,7 @@
-//! The signals of each system as UBX numbers them: NAV-SIG, and raw measurements.
+//! Signals of each system in UBX's numbering: NAV-SIG, and raw measurements.
 //!
-//! Raw measurements are those of [`crate::sensors::gnss::observations`], seen by the receiver's clock:
-//! its bias is part of pseudorange and carrier phase, its drift of the Doppler.
+//! Raw measurements are those of [`crate::sensors::gnss::observations`] on the receiver's clock: its bias is
+//! part of pseudorange and carrier phase, its drift of the Doppler.
 
 use super::messages::gnss_id;
 use crate::sensors::gnss::constellation::{LIGHT_M_S, Satellite};
@@ -12,7 +12,7 @@ use crate::sensors::gnss::tracked::CorrectionSource;
 use crate::wire::ubx::nav::{NavSig, SignalInfo};
 use crate::wire::ubx::rxm::{RawSignal, RxmRawx};
 
-/// The longest lock that a message tells, ms.
+/// Longest lock time in a message, ms.
 const MAX_LOCK_MS: u64 = 64_500;
 
 /// UBX's number of the first (L1, E1, B1) or second (L2, E5b, B2) signal of a system.
@@ -37,7 +37,7 @@ fn followed(tracked: &TrackedSatellite) -> impl Iterator<Item = (bool, f64)> {
     [(false, first), (true, second)].into_iter().filter_map(|(is, cno)| Some((is, cno?)))
 }
 
-/// NAV-SIG: each signal that is followed. `signals_of` says how many signals the receiver has.
+/// NAV-SIG: each tracked signal. `signals_of` has the number of the receiver's signals.
 pub fn nav_sig(
     s: &Solution,
     itow_ms: u32,
@@ -80,22 +80,22 @@ pub fn nav_sig(
     NavSig { itow_ms, signals: all.take(255).collect(), ..NavSig::default() }
 }
 
-/// The receiver's clock when it measured.
+/// The receiver's clock at a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverClock {
     /// GPS time.
     pub gps_ns: i128,
-    /// The clock is ahead of GPS time by this.
+    /// Time by which the clock is ahead of GPS time.
     pub bias_ns: f64,
-    /// How fast that grows.
+    /// Drift of the clock.
     pub drift_ns_s: f64,
     /// GPS minus UTC.
     pub leap_s: i8,
-    /// How many weeks the receiver's count is behind.
+    /// Weeks by which the receiver's count is behind.
     pub weeks_behind: i64,
 }
 
-/// RXM-RAWX of what was measured.
+/// RXM-RAWX of these observations.
 pub fn raw(observations: &[Observation], clock: &ReceiverClock, is_leap_known: bool) -> RxmRawx {
     const WEEK_NS: i128 = 604_800_000_000_000;
     let week = clock.gps_ns.div_euclid(WEEK_NS) - i128::from(clock.weeks_behind);

@@ -1,11 +1,10 @@
-//! The survey of the antenna's position that CFG-TMODE asks for, as NAV-SVIN reports it, and the
-//! position that is held.
+//! The survey of the antenna's position that CFG-TMODE requests and NAV-SVIN reports, and the held position.
 //!
-//! The mean of all three-dimensional fixes. Its accuracy is the fixes' root mean square accuracy,
-//! divided by the square root of the minutes gone plus one: errors of fixes within a minute are taken
-//! for the same. The survey ends when time and accuracy are as asked for. From then on the receiver
-//! holds the mean, as it holds a position that the host gives: it stands still there, and its fix is
-//! one of time only as long as it has a satellite.
+//! The position is the mean of all three-dimensional fixes. Its accuracy is the fixes' root mean square
+//! accuracy, divided by the square root of the elapsed minutes plus one, because errors of fixes within a
+//! minute are assumed equal. The survey ends when duration and accuracy meet the request. Then the receiver
+//! holds the mean, like a position from the host: it does not move, and its fix is of time only while it
+//! tracks a satellite.
 
 use glam::{DMat3, DVec3};
 
@@ -17,7 +16,7 @@ use crate::sensors::gnss::settings::BestFix;
 use crate::time::SimTime;
 use crate::wire::ubx::nav::NavSvin;
 
-/// A survey, or that there is none.
+/// State of a survey, if any.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Survey {
     since: Option<SimTime>,
@@ -28,10 +27,10 @@ pub struct Survey {
     is_valid: bool,
 }
 
-/// What a host wants of a survey.
+/// A host's request for a survey.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// Whether it wants one.
+    /// Whether a survey is requested.
     pub is_on: bool,
     /// Least time.
     pub least_s: u32,
@@ -61,7 +60,7 @@ impl Survey {
             && self.accuracy_m() <= demand.accuracy_m;
     }
 
-    /// The mean and its accuracy, once the survey has ended.
+    /// The mean and its accuracy, after the end of the survey.
     fn result(&self) -> Option<(DVec3, f64)> {
         self.is_valid.then(|| (self.sum_m / f64::from(self.count.max(1)), self.accuracy_m()))
     }
@@ -91,11 +90,11 @@ impl Survey {
     }
 }
 
-/// Places on the Earth are so far from its centre, metres.
+/// Permitted distances of positions from the Earth's centre, metres.
 pub(super) const EARTH_RADIUS_M: std::ops::Range<f64> = 6.2e6..6.6e6;
 
 impl Gnss {
-    /// The position that is held and its accuracy.
+    /// The held position and its accuracy.
     pub(super) fn held_position(&self) -> Option<(Geodetic, f64)> {
         let get = |key| self.store.get(key);
         let signed = |key| f64::from(get(key) as u32 as i32);
@@ -131,7 +130,7 @@ impl Gnss {
         }
     }
 
-    /// Makes of a solution one of time at the position that is held, if there is one. Whether it did.
+    /// Turns a solution into one of time at the held position, if any; returns whether it did.
     pub(super) fn hold(&self, s: &mut Solution) -> bool {
         let Some((place, accuracy_m)) = self.held_position() else { return false };
         if !s.is_time_known || s.satellites.iter().all(|t| t.cno_dbhz[0].is_none()) {

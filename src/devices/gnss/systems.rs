@@ -1,4 +1,4 @@
-//! CFG-GNSS: which satellite systems are received, and how many channels each may have.
+//! CFG-GNSS: satellite systems that are received, and numbers of channels.
 //!
 //! Rules of the u-blox 8 receiver description: one of GPS, GLONASS, Galileo and BeiDou is on, and has
 //! four channels at least; a system that is on has a signal; no more channels are used than there
@@ -27,7 +27,7 @@ const QZSS_SIGNALS: [(u8, Key); 3] =
     [(0x01, Key(0x1031_0012)), (0x04, Key(0x1031_0014)), (0x10, Key(0x1031_0015))];
 const SBAS_SIGNALS: [(u8, Key); 1] = [(0x01, Key(0x1031_0005))];
 
-/// Channels of each system as a host set them, by UBX's number: reserved, most.
+/// Channels of each system as a host set them, by UBX's number: reserved, largest.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Channels {
     used: u8,
@@ -35,7 +35,7 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// Of the factory. Captures of a NEO-M8N (SPG 3.01) and a ZED-F9P (HPG 1.32) tell them.
+    /// Factory channels, from captures of a NEO-M8N (SPG 3.01) and a ZED-F9P (HPG 1.32).
     pub(super) fn of_factory(dialect: GnssDialect) -> Self {
         let (used, of): (u8, &[(u8, u8, u8)]) = match dialect {
             GnssDialect::Ublox8 => (
@@ -79,7 +79,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// UBX's numbers of the systems that the receiver knows, in their order.
+    /// UBX's numbers of the receiver's systems, in order.
     fn known_systems(&self) -> Vec<u8> {
         let is_known = |id: &u8| match *id {
             SBAS => self.store.has(SBAS_ENA),
@@ -94,7 +94,7 @@ impl Gnss {
         self.profile.systems().find(|system| gnss_id(*system) == id)
     }
 
-    /// Whether a system is on, and its items: on, and each signal with its bit.
+    /// Items of a system: enabled, and each signal with its bit.
     fn system_items(&self, id: u8) -> (Option<Key>, Vec<(u8, Key)>) {
         match (id, self.system(id)) {
             (SBAS, _) => (Some(SBAS_ENA), SBAS_SIGNALS.to_vec()),
@@ -148,7 +148,7 @@ impl Gnss {
         }
     }
 
-    /// What a block sets.
+    /// Items that a block sets.
     fn block_items(&self, block: &GnssBlock, items: &mut Vec<Item>) -> Verdict {
         let (is_on, mask) = (block.flags & 1 == 1, (block.flags >> 16 & 0xff) as u8);
         let is_known = self.known_systems().contains(&block.gnss_id);
@@ -198,7 +198,7 @@ impl Gnss {
         Ok(channels)
     }
 
-    /// The rules of generation 8, of what is on after a message.
+    /// Judges by the rules of generation 8 which systems are on after a message.
     fn judge(&self, items: &[Item], channels: &Channels) -> Verdict {
         let is_on = |id: &u8| {
             let Some(ena) = self.system_items(*id).0 else { return false };
@@ -223,7 +223,7 @@ impl Gnss {
         if is_good { Ok(()) } else { Err(()) }
     }
 
-    /// MON-GNSS's bits of those systems whose item `is_set` says yes to.
+    /// MON-GNSS's bits of the systems for whose item `is_set` returns true.
     pub(super) fn system_bits(&self, is_set: impl Fn(&Self, Key) -> bool) -> u8 {
         [
             (GnssSystem::Gps, 1),

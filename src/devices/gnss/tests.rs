@@ -33,7 +33,7 @@ mod settings;
 mod tables;
 mod timing;
 
-/// A receiver on a robot that drives east at 1.5 m/s, and all that came out of it.
+/// A receiver on a robot that drives east at 1.5 m/s, with its output.
 struct Bench {
     device: Gnss,
     sensor: SkySensor,
@@ -79,7 +79,7 @@ impl Bench {
         }
     }
 
-    /// The antenna stands at the origin instead of moving.
+    /// Places the antenna at rest at the origin.
     fn stands(&mut self) {
         let still =
             crate::config::rig::TrajectoryConfig::Still { position_m: [0.0; 3], yaw_rad: 0.0 };
@@ -129,7 +129,7 @@ impl Bench {
         self.collect();
     }
 
-    /// Says it, waits, and takes the frames that came.
+    /// Sends a message, waits, and returns the received frames.
     fn ask(&mut self, message: &impl Payload) -> Vec<Frame> {
         self.ask_frame(&message.to_frame())
     }
@@ -427,7 +427,7 @@ fn a_new_baud_rate_is_acknowledged_at_the_old_one() {
     assert_eq!(CfgPrt::parse(&answer.payload).unwrap().baud, 115_200);
 }
 
-/// As the KumarRobotics driver starts an M8.
+/// Start-up of an M8 by the KumarRobotics driver.
 #[test]
 fn a_ros_driver_gets_its_answers() {
     let mut bench = Bench::new("ublox-m8n", |settings| settings.baud = 115_200);
@@ -628,7 +628,7 @@ fn a_second_is_inserted_and_announced() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Hostile bytes: nothing panics, nothing grows, and the stream goes on.
+    /// Hostile bytes: no panic, no growth, and the stream continues.
     #[test]
     fn any_input_is_survived(
         chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20),

@@ -11,11 +11,11 @@ const DAY_S: i64 = 86_400;
 /// Weeks of GPS at the start of BeiDou's and Galileo's: 2006-01-01 and 1999-08-22.
 const BEIDOU_WEEK: i64 = 1356;
 const GALILEO_WEEK: i64 = 1024;
-/// BeiDou's time is behind GPS's by this.
+/// Time by which BeiDou's time is behind GPS's.
 const BEIDOU_BEHIND_S: i64 = 14;
-/// GLONASS's time is ahead of UTC by this.
+/// Time by which GLONASS's time is ahead of UTC.
 pub(super) const MOSCOW_S: i64 = 3 * 3600;
-/// GLONASS's periods of four years begin with 1996.
+/// First year of GLONASS's four-year periods.
 const FOUR_YEARS_SINCE: i64 = 1996;
 /// Days of a period of four years.
 const FOUR_YEARS_DAYS: i64 = 1461;
@@ -31,7 +31,7 @@ pub(super) struct GlonassTime {
 }
 
 impl GlonassTime {
-    /// At a GPS time since its epoch that is `leap_s` ahead of UTC.
+    /// Date and time at a GPS time since its epoch, with `leap_s` GPS minus UTC.
     pub(super) fn new(gps_s: i64, leap_s: i8) -> Self {
         // Days since the GPS epoch, 1980-01-06; the period of 1980 began five days before it.
         let local_s = gps_s - i64::from(leap_s) + MOSCOW_S;
@@ -54,7 +54,7 @@ struct Weeks {
 }
 
 impl Reporter<'_> {
-    /// GPS time to the nearest second since its epoch, and the rest.
+    /// GPS time to the nearest second since its epoch, and the remainder.
     fn seconds(&self) -> (i64, i32) {
         let ns = self.stamp.gps_ns;
         let s = (ns + 500_000_000).div_euclid(1_000_000_000);
@@ -101,7 +101,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// No satellite of QZSS is received, so that its time is not valid.
+    /// No satellite of QZSS is received, so its time is invalid.
     pub(super) fn timeqzss(&self) -> NavTimeqzss {
         NavTimeqzss { itow_ms: self.itow(), t_acc_ns: u32::MAX, ..NavTimeqzss::default() }
     }

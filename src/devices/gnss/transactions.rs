@@ -1,8 +1,8 @@
 //! CFG-VALSET and CFG-VALDEL, alone or as transactions.
 //!
-//! A transaction starts (1), goes on (2) and is applied (3); another start begins anew. It is gone,
-//! and nothing of it applied, after an unknown key, a step that does not follow, another set of
-//! layers, or any other CFG message. Values are judged when it is applied.
+//! A transaction starts (1), continues (2) and is applied (3); another start discards it. It is discarded
+//! without effect by an unknown key, a step out of order, another set of layers, or any other CFG message.
+//! Values are checked when it is applied.
 //!
 //! Source: u-blox ZED-F9P interface description, UBX-CFG-VALSET and UBX-CFG-VALDEL.
 
@@ -13,11 +13,11 @@ use super::Verdict;
 use crate::wire::record::Record;
 use crate::wire::ubx::cfg::{CfgValdel, CfgValset, Item, Key};
 
-/// What was said since a transaction started. It holds no more than the receiver has items.
+/// Changes since a transaction started. Their number is bounded by the receiver's items.
 #[derive(Clone, Debug)]
 pub(super) struct Transaction {
     layers: u8,
-    /// Values, or `None` of items that are to be forgotten.
+    /// Values, or `None` for items to be removed.
     items: BTreeMap<Key, Option<u64>>,
     forgets: bool,
 }
@@ -67,7 +67,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// Takes a step of a transaction; what is returned is to be applied.
+    /// Takes a step of a transaction; returns the changes to apply.
     fn go_on(
         &mut self,
         open: Option<Transaction>,

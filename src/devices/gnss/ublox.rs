@@ -1,4 +1,4 @@
-//! What a host says to a u-blox receiver, and what it is answered.
+//! Messages of a host to a u-blox receiver, and their answers.
 //!
 //! A CFG message that sets something is acknowledged or refused; one that asks is answered and then
 //! acknowledged. Settings take effect after the answer: a new rate of the line is answered at the
@@ -28,19 +28,19 @@ const NAV_RESETODO: MessageId = MessageId::new(0x01, 0x10);
 /// MGA-DBD: the navigation database.
 const MGA_DBD: u8 = 0x80;
 
-/// What a rover makes of an RTCM 3 message.
+/// Use of an RTCM 3 message by a rover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// It counts.
+    /// The message is used.
     Used,
-    /// It is whole and of no use.
+    /// The message is valid, but not used.
     Unused,
-    /// Its CRC is wrong.
+    /// The message has a wrong CRC.
     Damaged,
 }
 
 impl Gnss {
-    /// Hears a frame.
+    /// Processes a frame.
     pub(super) fn handle_frame(&mut self, now: SimTime, frame: &Frame) {
         if !self.store.is_set(input_key(self.served_port(), Protocol::Ubx)) {
             return;
@@ -80,7 +80,7 @@ impl Gnss {
         self.send_frame(now, &frame);
     }
 
-    /// MGA messages: acknowledged if the host wants that; there is nothing that they would speed up.
+    /// MGA messages: acknowledged if requested; they have no effect, because nothing needs to be accelerated.
     fn take_aiding(&mut self, now: SimTime, frame: &Frame) {
         if !self.store.is_set(key::ACKAIDING) || frame.id == MgaAck::ID {
             return;
@@ -102,7 +102,7 @@ impl Gnss {
         self.send_frame(now, &ack.to_frame());
     }
 
-    /// Takes an RTCM 3 message, with header and CRC, by a port. RXM-RTCM and RXM-COR report it.
+    /// Takes an RTCM 3 message, with header and CRC, from a port. RXM-RTCM and RXM-COR report it.
     pub(super) fn handle_correction(&mut self, now: SimTime, port: u8, message: &[u8]) {
         if !self.store.is_set(input_key(port, Protocol::Rtcm3)) || self.holds_back(now, message) {
             return;
@@ -117,7 +117,7 @@ impl Gnss {
         }
     }
 
-    /// Takes an RTCM 3 message that nothing holds back.
+    /// Processes an RTCM 3 message that no fault delays.
     pub(super) fn take_correction(&mut self, now: SimTime, message: &[u8]) {
         let Some(correction) = Correction::parse(message) else { return };
         let correction = self.as_told(now, correction);
@@ -130,7 +130,7 @@ impl Gnss {
         self.report_correction(now, &correction, if is_used { Heard::Used } else { Heard::Unused });
     }
 
-    /// Whether the host wants corrections of this station. A message 4072 names none.
+    /// Whether the host accepts corrections of this station. A message 4072 has no station.
     fn wants_station_of(&self, correction: &Correction) -> bool {
         let wanted = self.store.get(key::RTCM_DF003_IN);
         let is_named = correction.number != 4072;
@@ -142,7 +142,7 @@ impl Gnss {
         }
     }
 
-    /// RXM-RTCM and RXM-COR of a message that has come in, on every port that wants them.
+    /// Reports a received message by RXM-RTCM and RXM-COR on every port with these messages.
     pub(super) fn report_correction(
         &mut self,
         now: SimTime,
@@ -209,7 +209,7 @@ impl Gnss {
         }
     }
 
-    /// Not acknowledged: the receiver is restarting.
+    /// A reset is not acknowledged, because the receiver restarts.
     fn reset(&mut self, now: SimTime, frame: &Frame) {
         let Ok(reset) = CfgRst::parse(&frame.payload) else { return };
         let is_cold = reset.clear & 0xfffe != 0;
@@ -222,7 +222,7 @@ impl Gnss {
         }
     }
 
-    /// Hears a line.
+    /// Processes a line.
     pub(super) fn handle_line(&mut self, now: SimTime, line: &[u8]) {
         let Ok(sentence) = RawSentence::parse(line) else { return };
         if self.profile.dialect == GnssDialect::Garmin {
@@ -298,7 +298,7 @@ impl Gnss {
         }
     }
 
-    /// `PUBX,00`: position and its accuracy.
+    /// `PUBX,00`: position and accuracy.
     fn pubx_position(&self) -> Option<RawSentence> {
         let (s, stamp) = self.last.as_ref()?;
         let systems = self.systems();

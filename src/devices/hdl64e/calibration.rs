@@ -1,10 +1,10 @@
 //! A unit's calibration in the ROS velodyne driver's YAML form.
 //!
-//! Units in the file are metres and radians, as in [`LaserTable`]. Keys the driver ignores are
-//! ignored here too. Numbers are written so that reading gives the same bits back.
+//! Units in the file are metres and radians, as in [`LaserTable`]. Keys that the driver ignores are also
+//! ignored here. Numbers are written so that reading returns the same bits.
 //!
 //! Source: ros-drivers/velodyne, `velodyne_pointcloud/params/` and the reader of those files;
-//! velodyne-decoder reads and writes the same form.
+//! velodyne-decoder uses the same format.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -18,10 +18,10 @@ use crate::hdl64e::yaml::{Document, NodeRef, YamlFault};
 /// Lasers of an HDL-64E.
 pub const LASERS: usize = 64;
 
-/// One unit of distance on the wire, metres.
+/// Distance unit on the wire, metres.
 const DISTANCE_RESOLUTION_M: f64 = 0.002;
 
-/// No calibration file is longer than this.
+/// Largest size of a calibration file, bytes.
 const MAX_CALIBRATION_BYTES: u64 = 1 << 20;
 
 /// The largest length the 16 bits of 1 mm of a calibration record hold, metres.
@@ -41,7 +41,7 @@ impl LaserTable {
     /// Reads the YAML file at `path`, which messages call `name`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors in the file.
     pub fn load(name: &str, path: &Path) -> Result<LaserTable, Diagnostics> {
         let source = SourceFile::read(name, path, MAX_CALIBRATION_BYTES).map_err(|why| {
             Diagnostics::from(Diagnostic::new(format!("cannot read calibration `{name}`: {why}")))
@@ -130,7 +130,7 @@ impl LaserTable {
     }
 }
 
-/// Checks what stands beside the lasers.
+/// Checks the keys that do not belong to a laser.
 fn check_head(
     source: &Arc<SourceFile>,
     file: &HashMap<&str, NodeRef<'_>>,
@@ -173,7 +173,7 @@ struct Laser<'d> {
 }
 
 impl Laser<'_> {
-    /// The laser's number and where it stands.
+    /// Number and position of the laser.
     fn id(&self, faults: &mut Diagnostics) -> Option<(i64, Place)> {
         let Some(node) = self.entries.get("laser_id") else {
             faults.push(self.lacks("laser_id"));
@@ -188,7 +188,7 @@ impl Laser<'_> {
         }
     }
 
-    /// Tells a flag that differs from that of the file's first laser.
+    /// Reports a flag that differs from that of the file's first laser.
     fn check_two_point_correction(&self, first: &mut Option<bool>, faults: &mut Diagnostics) {
         let flag = self.entries.get("two_pt_correction_available");
         let available = match flag.map(|node| node.truth()) {
@@ -204,7 +204,7 @@ impl Laser<'_> {
         }
     }
 
-    /// What the file says of the laser; what is wrong or missing is reported to `faults`.
+    /// Calibration of the laser; wrong or missing values are reported to `faults`.
     fn calibration(&self, faults: &mut Diagnostics) -> LaserCalibration {
         use std::f64::consts::{FRAC_PI_2, PI};
         // Keys with a default may be absent, as in the driver.

@@ -3,8 +3,8 @@
 //! Angles in the file are degrees, lengths centimetres; focal slopes have no unit. A laser's colour,
 //! which only viewers use, is white.
 //!
-//! Sources: what PCL's `HDLGrabber`, MRPT's `VelodyneCalibration`, VeloView and the ROS driver's
-//! `gen_calibration.py` read of such a file.
+//! Sources: the parts of such a file that PCL's `HDLGrabber`, MRPT's `VelodyneCalibration`, VeloView and the
+//! ROS driver's `gen_calibration.py` read.
 
 use std::fmt::{self, Write as _};
 

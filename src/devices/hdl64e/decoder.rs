@@ -1,4 +1,4 @@
-//! Data packets, read back, with the status bytes that tell of the unit.
+//! Reads data packets, with the status bytes that describe the unit.
 
 mod cloud;
 mod words;
@@ -29,7 +29,7 @@ enum Generation {
     /// S2 and S2.1.
     S2,
     S3,
-    /// One of the two with a status cycle.
+    /// S2 or S3, which both have a status cycle.
     S2OrS3,
 }
 
@@ -54,18 +54,18 @@ impl Generation {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hdl64eDecoder {
-    /// The user's word: the generation.
+    /// Generation that the user named.
     named: Option<Generation>,
-    /// Whether that holds against what the packets say.
+    /// Whether the user's generation is used even if the packets contradict it.
     anyway: bool,
-    /// The unit's own calibration, from a file.
+    /// Calibration of the unit, from a file.
     calibration: Option<LaserTable>,
-    /// The profile's, for want of a better one.
+    /// Calibration of the profile, used if there is no better one.
     profile_calibration: Option<LaserTable>,
     packets: u64,
     /// Packets that name the model.
     own_packets: u64,
-    /// Packets that name another, and the last of those.
+    /// Number of packets that name another model, and the model that the last of them named.
     foreign_packets: u64,
     foreign: Option<Model>,
     dual_packets: u64,
@@ -80,13 +80,13 @@ pub(super) struct Hdl64eDecoder {
     /// Calibration tables received whole, and with a fault.
     tables: u64,
     bad_tables: u64,
-    /// The last whole one.
+    /// The last complete table.
     table: Option<Box<StatusTable>>,
 }
 
 impl Hdl64eDecoder {
-    /// Reads the packets of `profile`'s generation if there is one, else of any, and draws with the
-    /// calibration of a file, if there is one.
+    /// Reads packets of `profile`'s generation, or of any without a profile, and draws points with the
+    /// calibration file, if given.
     pub(super) fn new(
         profile: Option<&Hdl64eProfile>,
         hints: &Hints<'_>,
@@ -101,8 +101,7 @@ impl Hdl64eDecoder {
         })
     }
 
-    /// Whether the sender is an HDL-64E at all. An S1 in groups of whole datagrams names itself in
-    /// one of four.
+    /// Whether the sender is an HDL-64E. If an S1 is recorded in groups of datagrams, one of four shows it.
     fn is_one(&self) -> bool {
         self.own_packets > 0 && self.own_packets * 8 >= self.packets
     }
@@ -112,8 +111,7 @@ impl Hdl64eDecoder {
         self.named.filter(|_| is_meant).unwrap_or_else(|| self.guessed_generation())
     }
 
-    /// Whether the packets are not those of the generation that the user has named. S2 and S3 are near
-    /// relations.
+    /// Whether the packets come from another generation than the user has named. S2 and S3 differ little.
     fn is_other_product(&self) -> bool {
         let Some(named) = self.named else { return false };
         self.is_foreign()
@@ -121,7 +119,7 @@ impl Hdl64eDecoder {
                 && (named == Generation::S1) != (self.guessed_generation() == Generation::S1)
     }
 
-    /// Whether the packets are those of no HDL-64E, so far as they tell.
+    /// Whether the packets come from another product, as far as they show it.
     fn is_foreign(&self) -> bool {
         !self.is_one()
             && (self.foreign_packets * 2 > self.packets || self.packets >= TELLING_PACKETS)

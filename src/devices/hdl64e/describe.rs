@@ -1,4 +1,4 @@
-//! What `menura profiles` shows of an HDL-64E.
+//! Sections of `menura profiles` about an HDL-64E.
 
 use super::profile::{Hdl64eGeneration, Hdl64eProfile, PacketTiming};
 use crate::describe::{Rows, Section, lidar_sections};

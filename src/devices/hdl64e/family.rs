@@ -72,7 +72,7 @@ impl Family for Hdl64eFamily {
         format!("{rpm} rpm, {mode}, {rate:.0} packets/s")
     }
 
-    /// `db.xml` as Velodyne delivers it, else the ROS driver's YAML.
+    /// A `db.xml` in Velodyne's format, or the ROS driver's YAML.
     fn calibration_file(
         &self,
         _profile: &Hdl64eProfile,

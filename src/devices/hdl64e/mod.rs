@@ -1,13 +1,13 @@
 //! The Velodyne HDL-64E, generations S1, S2 and S3.
 //!
-//! Packs firings into 1206-byte packets in the order the generation's manual gives
-//! ([`schedule`]), undoes the unit's calibration so that a driver with the same table gets true
-//! ranges ([`optics`]), and fills the six status bytes. Commands on its serial line change speed,
-//! view, returns and power while it runs ([`planner`]).
+//! Packs firings into 1206-byte packets in the order of the generation's manual ([`schedule`]). Inverts the
+//! unit's calibration so that a driver with the same table gets true ranges ([`optics`]), and fills the six
+//! status bytes. Commands on its serial line change speed, sector, returns and power during a run
+//! ([`planner`]).
 //!
-//! Sources: HDL-64E S1, S2 and S3 user manuals; velodyne-decoder and the ROS driver for what
-//! receivers do; captures of other Velodyne models for what the manuals leave out: a point
-//! without return has distance zero and a small intensity.
+//! Sources: HDL-64E S1, S2 and S3 user manuals; velodyne-decoder and the ROS driver for the receiving side;
+//! captures of other Velodyne models for facts that the manuals lack: a point without return has distance
+//! zero and a small intensity.
 
 pub mod calibration;
 mod calibration_xml;
@@ -60,7 +60,7 @@ pub struct Hdl64e {
     dark_intensity: [u8; 2],
     /// S2 and S3 only.
     table: Option<StatusTable>,
-    /// The status bytes that `table` makes, and the mode and speed (rpm) that they say.
+    /// Status bytes of `table`, with their mode and speed (rpm).
     status_stream: Option<RollingStream>,
     status_says: (Mode, u16),
     stream: PacketStream<Planner>,
@@ -127,12 +127,12 @@ impl Hdl64e {
         unit
     }
 
-    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    /// Connects a GNSS receiver: packets then wait until the receiver's output is known.
     pub fn connect_receiver(&mut self) {
         self.stream.connect_receiver();
     }
 
-    /// The physics of its lasers.
+    /// Physics of the lasers.
     pub fn lidar(&self) -> Lidar {
         Lidar::new(self.optics.geometry(), &self.settings.beam, &self.settings.noise, self.noise)
             .with_faults(&self.optics_faults)
@@ -173,7 +173,7 @@ impl Hdl64e {
         DataPacket::tail_with(clock.micros_past_hour(stamped), [kind, value])
     }
 
-    /// Makes the status bytes say with which settings a packet was made.
+    /// Updates the status bytes to the settings of a packet.
     fn update_status(&mut self, plan: &PacketPlan) {
         let (Some(table), Some(stream)) = (&mut self.table, &mut self.status_stream) else {
             return;
@@ -206,7 +206,7 @@ impl Hdl64e {
         status.emit()
     }
 
-    /// Writes a packet but for its six last bytes; how many of its points have a return.
+    /// Writes a packet except its last six bytes; returns its number of points with a return.
     fn write_packet(
         &self,
         plan: &PacketPlan,
@@ -246,8 +246,8 @@ impl Hdl64e {
         points
     }
 
-    /// The point from which drivers compute `echo`, seen by laser `laser` with the rotor at `rotor`;
-    /// `None` if there is none.
+    /// The point that drivers compute for `echo` of laser `laser` with the rotor at `rotor`; `None` without
+    /// an echo.
     fn point(&self, laser: usize, rotor: Heading, echo: Return) -> Option<Point> {
         let distance = self.optics.raw_distance(laser, rotor, echo.range_m.into())?;
         let intensity = self.optics.raw_intensity(laser, distance, echo.intensity.into());
@@ -282,7 +282,7 @@ impl Hdl64e {
         self.stream.plan_again(at);
     }
 
-    /// Completes the packets whose time the clock knows.
+    /// Completes the packets whose time is known to the clock.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             held.payload[TAIL..].copy_from_slice(&self.tail(&held.plan, held.stamped));

@@ -1,14 +1,13 @@
 //! A unit's calibration, forward and back.
 //!
-//! Forward: where each laser's beam leaves the head. Back: the raw distance and intensity from
-//! which a driver with the same table computes the true range and the wanted intensity.
+//! Forward: position and direction of each laser's beam. Inverse: raw distance and intensity from which a
+//! driver with the same table computes the true range and intensity.
 //!
-//! A driver adds `distance_m` to the raw distance, giving `D`. With near-point corrections it then
-//! moves x and y by amounts that are linear in the point's own |x| and |y| (HDL-64E S2 manual,
-//! appendix F): `cx = kx (|x| - 2.40) + dx - d`, `kx = (d - dx) / (25.04 - 2.40)`, the same for y with
-//! 1.93. Along the beam that makes a range of `D (1 + slope) + shift`, which is what
-//! [`Optics::raw_distance`] solves. What the corrections do across the beam (they differ for x and
-//! y) no raw distance can undo.
+//! A driver adds `distance_m` to the raw distance, which gives `D`. With near-point corrections it then moves
+//! x and y by amounts that are linear in the point's own |x| and |y| (HDL-64E S2 manual, appendix F): `cx =
+//! kx (|x| - 2.40) + dx - d`, `kx = (d - dx) / (25.04 - 2.40)`, the same for y with 1.93. Along the beam that
+//! makes a range of `D (1 + slope) + shift`, which [`Optics::raw_distance`] solves. No raw distance can undo
+//! the corrections across the beam, which differ for x and y.
 
 use crate::hdl64e::profile::{
     CalibrationReading, FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M,
@@ -29,7 +28,7 @@ pub struct Optics {
     reading: CalibrationReading,
 }
 
-/// A laser's calibration, and what depends on nothing else.
+/// A laser's calibration, with values derived from it.
 #[derive(Clone, Debug)]
 struct Laser {
     calibration: LaserCalibration,
@@ -38,7 +37,7 @@ struct Laser {
     /// Undoes the rotational correction.
     rotation: Heading,
     two_point: Option<TwoPoint>,
-    /// The intensity correction: its slope, and its value at the focal distance.
+    /// Intensity correction: its slope, and its value at the focal distance.
     focal: [f64; 2],
 }
 
@@ -47,11 +46,11 @@ struct Laser {
 struct TwoPoint {
     x: Axis,
     y: Axis,
-    /// How much of z follows x and how much follows y, times the square of the vertical angle's sine.
+    /// Terms of z in x and in y, as factors of the square of the vertical angle's sine.
     steep: [f64; 2],
     /// Square of the vertical angle's cosine.
     level: f64,
-    /// The exit's place along the heading and to its left that drivers reckon with, metres.
+    /// Position of the beam's exit along the heading and to its left, as drivers assume it, metres.
     exit_m: [f64; 2],
 }
 
@@ -60,7 +59,7 @@ struct TwoPoint {
 struct Axis {
     /// Correction gained by a metre along the axis.
     gain: f64,
-    /// The same by a metre along a beam that heads along the axis.
+    /// The same correction per metre along a beam that points along the axis.
     gain_along_beam: f64,
     /// Correction at the axis' zero, the far-point correction left out, metres.
     at_zero_m: f64,
@@ -80,7 +79,7 @@ impl Heading {
         Self { sin, cos }
     }
 
-    /// The heading of the sum of both azimuths.
+    /// Heading of the sum of both azimuths.
     fn plus(self, other: Self) -> Self {
         Self {
             sin: self.sin * other.cos + self.cos * other.sin,
@@ -88,8 +87,7 @@ impl Heading {
         }
     }
 
-    /// The heading of this azimuth and `small_rad`, at most 0.05: what a rotor turns while a block
-    /// is fired.
+    /// Heading of this azimuth plus `small_rad`, at most 0.05: the rotation of the rotor during a block.
     pub fn turned(self, small_rad: f64) -> Self {
         let square = small_rad * small_rad;
         // Series that are exact to 1e-15 there, in place of the two functions for each point.
@@ -124,7 +122,7 @@ impl Optics {
         Self { lasers: table.lasers.iter().map(laser).collect(), reading }
     }
 
-    /// Where each laser's beam leaves, by laser id.
+    /// Exit of each laser's beam, by laser id.
     pub fn geometry(&self) -> Vec<LaserGeometry> {
         let geometry = |laser: &Laser| {
             let c = &laser.calibration;
@@ -146,8 +144,8 @@ impl Optics {
         self.lasers.iter().map(geometry).collect()
     }
 
-    /// The raw distance for a range of `range_m` along the beam of laser `laser` with the rotor at
-    /// `rotor`. `None` if it is not in 1..=65535.
+    /// Raw distance for a range of `range_m` along the beam of laser `laser` with the rotor at `rotor`.
+    /// `None` outside 1..=65535.
     #[inline(never)] // within the loop over a packet's points it would be 5 % slower
     pub fn raw_distance(&self, laser: usize, rotor: Heading, range_m: f64) -> Option<u16> {
         /// Counts from which distances are rounded to the far point.
@@ -179,8 +177,8 @@ impl Optics {
         (1.0..65_536.0).contains(&raw).then_some(raw as u16)
     }
 
-    /// The intensity byte from which a driver gets `intensity` (of full scale, 0..=1) at a raw
-    /// distance: the focal correction taken back.
+    /// Intensity byte from which a driver gets `intensity` (of full scale, 0..=1) at a raw distance, without
+    /// the focal correction.
     pub fn raw_intensity(&self, laser: usize, raw_distance: u16, intensity: f64) -> u8 {
         let [slope, focal] = self.lasers[laser].focal;
         let distance = 1.0 - f64::from(raw_distance) / 65_535.0;

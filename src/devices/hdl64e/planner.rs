@@ -1,4 +1,4 @@
-//! Which packet comes next, when it begins and what is in force then.
+//! The next packet: its number, its start, and the settings in effect.
 
 use std::sync::Arc;
 
@@ -29,9 +29,9 @@ pub struct Mode {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketPlan {
     pub number: u64,
-    /// Its first firing.
+    /// Time of its first firing.
     pub start: SimTime,
-    /// Time when it leaves, lag aside.
+    /// Time at which it leaves, without the lag.
     pub leaves: SimTime,
     /// Mode in force at the first firing.
     pub mode: Mode,
@@ -58,19 +58,19 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// A packet's place in a firing pattern.
+/// Index of a packet in a firing pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     is_dual: bool,
-    /// Counts the pattern's packets.
+    /// Number of the packet in the pattern.
     index: u64,
 }
 
-/// Since when a firing pattern holds.
+/// Start of a firing pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Base {
     is_dual: bool,
-    /// Its first packet.
+    /// Number of its first packet.
     number: u64,
     start: SimTime,
 }
@@ -83,7 +83,7 @@ pub struct Planner {
     motor: MotorSettings,
     base: Base,
     next_number: u64,
-    /// Each with the base from which it was planned.
+    /// Planned packets, each with its firing pattern's start.
     planned: Planned<Base>,
 }
 
@@ -106,7 +106,7 @@ impl Planner {
         self.schedule(returns == ReturnMode::Dual).packets_per_second()
     }
 
-    /// Where the blocks of a packet come from.
+    /// Sources of a packet's blocks.
     pub fn layout(&self, plan: &PacketPlan) -> [BlockSource; BLOCKS] {
         self.schedule(plan.place.is_dual).layout(plan.place.index)
     }
@@ -169,7 +169,7 @@ impl stream::Planner for Planner {
         }
     }
 
-    /// A change at the instant at which a packet leaves does not concern it.
+    /// A change exactly at a packet's departure does not affect the packet.
     fn undo(&mut self, from: SimTime) -> Option<Undone> {
         let first = self.planned.undo(SimTime(from.0 + 1))?;
         (self.next_number, self.base) = (first.number, first.before);

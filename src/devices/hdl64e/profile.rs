@@ -1,4 +1,4 @@
-//! The Velodyne HDL-64E: what its firmwares differ in and what a rig may set.
+//! The Velodyne HDL-64E: differences between firmwares, and settings in a rig.
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::hdl64e::serial_settings::SerialProfile;
@@ -47,11 +47,11 @@ pub enum S1Grouping {
 /// An HDL-64E firmware.
 #[derive(Clone, Debug)]
 pub struct Hdl64eProfile {
-    /// Generation whose packing and status bytes it uses.
+    /// Generation, which determines packing and status bytes.
     pub generation: Hdl64eGeneration,
     /// Addresses and header fields.
     pub network: FrameHeader,
-    /// Speeds that a rig may set.
+    /// Rotation rates that a rig may set.
     pub rotation_rates: RotationRates,
     /// Lowest and highest intensity of a point without a return; all between are equally likely.
     pub dark_intensity: [u8; 2],
@@ -61,11 +61,11 @@ pub struct Hdl64eProfile {
     pub timing: PacketTiming,
     /// Firing times with dual return, where there is one.
     pub dual_timing: Option<PacketTiming>,
-    /// The serial line it takes commands from.
+    /// Serial line for commands.
     pub serial: SerialProfile,
     /// Values of the status bytes.
     pub status: Hdl64eStatus,
-    /// Values a rig may override; see [`Hdl64eSettings`].
+    /// Defaults that a rig may override; see [`Hdl64eSettings`].
     pub defaults: Hdl64eSettings,
 }
 
@@ -85,32 +85,33 @@ impl Hdl64eProfile {
 pub struct PacketTiming {
     /// Packets a second; the nominal rate.
     pub packets_per_second: f64,
-    /// When the packet's cycles start, and when it leaves.
+    /// Start times of the packet's cycles, and its time of departure.
     pub cycles: CycleStarts,
     /// Firing time of each slot after its cycle's start, nanoseconds.
     pub slot_offset_ns: [u32; 32],
 }
 
-/// When the cycles of a packet start.
+/// Start times of a packet's cycles.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CycleStarts {
     /// S2 and S3: at fixed times.
     Listed {
-        /// After the packet's first firing, nanoseconds: 6 entries, or 3 with dual return.
+        /// Start of each cycle after the packet's first firing, nanoseconds: 6 entries, or 3 with dual
+        /// return.
         start_ns: Vec<u64>,
         /// Time from the packet's first firing to its leaving, nanoseconds.
         packet_end_ns: u64,
     },
-    /// S1: at the last place of a grid that is not after the cycle's place at the mean rate, so
-    /// that a cycle lasts one or two places, as a capture shows. The packet leaves a place after its
-    /// last cycle's start.
+    /// S1: the last point of a time grid that is not after the cycle's start at the mean rate, so that a
+    /// cycle lasts one or two grid steps, as a capture shows. The packet leaves one grid step after its last
+    /// cycle's start.
     Grid {
-        /// Between the grid's places, nanoseconds.
+        /// Step of the grid, nanoseconds.
         grid_ns: u64,
     },
 }
 
-/// The device's state as its status bytes tell it.
+/// State of the device in its status bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hdl64eStatus {
     /// 'T': degrees C.
@@ -123,17 +124,17 @@ pub struct Hdl64eStatus {
     pub humidity_percent: u8,
     /// Hours the unit has run.
     pub life_time_hours: u16,
-    /// 0xA8 = internal correction, 0xA0..=0xA7 fixed power.
+    /// Power level: 0xA8 internal correction, 0xA0..=0xA7 fixed power.
     pub power_level: u8,
-    /// Warning bits; those of pulse and GPS time come from the clock.
+    /// Warning bits; those of PPS and GPS time come from the clock.
     pub warnings: u8,
     /// Year - 2000, month, day, hour, minute, second of the calibration; all 0xff for none.
     pub calibration_time: [u8; 6],
-    /// S1: how many packets carry one form of the six status bytes before the other takes over.
+    /// S1: number of packets with one form of the six status bytes before the other form follows.
     pub s1_form_packets: u32,
 }
 
-/// What a rig may set on an HDL-64E; the profile gives the defaults.
+/// Settings of an HDL-64E in a rig; the profile has the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Hdl64eSettings {
     /// Rotor speed, rpm.
@@ -148,7 +149,7 @@ pub struct Hdl64eSettings {
     pub threshold_types: ThresholdTypes,
     /// S1: how many blocks (or datagrams) of the U U U L order precede the first one sent, 0..=3.
     pub s1_start_phase: u8,
-    /// S1: what the order counts.
+    /// S1: unit of the block order.
     pub s1_grouping: S1Grouping,
     /// The optics.
     pub beam: BeamSettings,
@@ -166,20 +167,20 @@ pub struct Hdl64eSettings {
     pub calibration_reading: CalibrationReading,
 }
 
-/// How a driver turns a raw distance into a point. The two differ by up to some centimetres, so
-/// raw distances can be exact for one of them only.
+/// Formula by which a driver converts a raw distance to a point. The two formulas differ by up to some
+/// centimetres, so raw distances can be exact for one of them only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CalibrationReading {
-    /// PyPI velodyne-decoder: the exit point stands `vertical_offset` above the origin; near-point
-    /// corrections hold below 25.04 m of raw distance, where a laser has them.
+    /// PyPI velodyne-decoder: the exit point is `vertical_offset` above the origin; near-point corrections
+    /// apply below 25.04 m of raw distance, for lasers that have them.
     #[default]
     VelodyneDecoder,
-    /// The ROS velodyne driver: the exit point lies `vertical_offset` across the beam; near-point
-    /// corrections hold everywhere, where the table says so.
+    /// The ROS velodyne driver: the exit point is offset by `vertical_offset` across the beam; near-point
+    /// corrections apply everywhere, if the table has them.
     Ros,
 }
 
-/// A unit's calibration, as Velodyne's `db.xml` and the ROS driver's YAML hold it.
+/// A unit's calibration, the content of Velodyne's `db.xml` and the ROS driver's YAML.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaserTable {
     /// Whether drivers use the near-point corrections X and Y.
@@ -188,11 +189,11 @@ pub struct LaserTable {
     pub lasers: Vec<LaserCalibration>,
 }
 
-/// Where a laser's far-point distance correction holds, metres (HDL-64E S2 manual, appendix F).
+/// Distance at which a laser's far-point correction applies, metres (HDL-64E S2 manual, appendix F).
 pub const FAR_POINT_M: f64 = 25.04;
-/// Where its near-point correction of x holds, metres.
+/// Distance at which its near-point correction of x applies, metres.
 pub const NEAR_POINT_X_M: f64 = 2.40;
-/// Where its near-point correction of y holds, metres.
+/// Distance at which its near-point correction of y applies, metres.
 pub const NEAR_POINT_Y_M: f64 = 1.93;
 /// The scale of focal distances in the intensity correction, metres: 13 100 cm.
 pub const FOCAL_SCALE_M: f64 = 131.0;
@@ -206,20 +207,20 @@ pub struct LaserCalibration {
     pub rotational_rad: f64,
     /// Added to the raw distance (far point, 25.04 m), metres.
     pub distance_m: f64,
-    /// The same at the near point of x, 2.40 m, metres.
+    /// Distance correction at the near point of x, 2.40 m, metres.
     pub distance_x_m: f64,
-    /// The same at the near point of y, 1.93 m, metres.
+    /// Distance correction at the near point of y, 1.93 m, metres.
     pub distance_y_m: f64,
     /// Height of the laser's exit, metres.
     pub vertical_offset_m: f64,
-    /// Sideways place of the laser's exit, metres.
+    /// Lateral position of the laser's exit, metres.
     pub horizontal_offset_m: f64,
     /// Distance at which intensity needs no correction, metres.
     pub focal_distance_m: f64,
     /// Strength of the intensity correction.
     pub focal_slope: f64,
-    /// Corrected intensities are clamped to this from below.
+    /// Lower limit of corrected intensities.
     pub min_intensity: u8,
-    /// Intensities above this value become this value.
+    /// Upper limit of corrected intensities.
     pub max_intensity: u8,
 }

@@ -29,7 +29,7 @@ const WARNINGS: &[(&str, u8)] = &[
     ("voltage-high", 1 << 4),
 ];
 
-/// Reads all keys of a profile but its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let mut all = Hdl64eSettings::default();
     let (mut rates, mut dark_intensity) = (RotationRates::default(), [0; 2]);
@@ -316,7 +316,7 @@ fn laser(x: [f64; 12]) -> LaserCalibration {
     }
 }
 
-/// `count` times in microseconds, the first 0 and none before the one it follows; nanoseconds out.
+/// `count` ascending times in microseconds, the first 0; returned in nanoseconds.
 fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64>> {
     let expected = format!("{count} times in us, the first 0, none less than the one before");
     let (items, place) = field.array_of(count..=count, &expected)?;
@@ -338,7 +338,7 @@ fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64
     None
 }
 
-/// Reads a rig's `settings`; what it leaves out is the profile's.
+/// Reads a rig's `settings`; missing keys have the profile's values.
 pub(crate) fn settings(
     table: TableReader<'_>,
     profile: &Profile,
@@ -404,7 +404,7 @@ fn start_phase_limit() -> Limit<i128> {
     Limit::new(0..=3, "", "the S1's order of four: upper, upper, upper, lower")
 }
 
-/// The range of distances a point can hold.
+/// Range of distances of a point.
 fn reach() -> Limit<f64> {
     Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm")
 }

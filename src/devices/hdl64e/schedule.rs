@@ -1,6 +1,6 @@
-//! When each laser of an HDL-64E fires, and where its return goes in the packet.
+//! Firing time of each laser of an HDL-64E, and the slot of its return in the packet.
 //!
-//! Times are whole nanoseconds computed from the packet's number, so nothing drifts.
+//! Times are whole nanoseconds computed from the packet's number, so there is no drift.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::sensors::FiringSlot;
 use crate::time::SimTime;
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 
-/// Where a block's 32 points come from.
+/// Firings of a block's 32 points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSource {
     /// Lasers of the block.
     pub bank: Bank,
-    /// The firing of its slot 0; the other slots follow.
+    /// Firing of slot 0; the other slots follow.
     pub first_firing: usize,
-    /// The start of its cycle after the packet's first firing, nanoseconds.
+    /// Start of the cycle after the packet's first firing, nanoseconds.
     pub start_ns: u64,
-    /// Whether the block holds the second return of its firings.
+    /// Whether the block contains the second returns of its firings.
     pub is_second_return: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Schedule {
     is_dual: bool,
     s1_start_phase: u64,
     s1_grouping: S1Grouping,
-    /// The same firings for every packet, where they are.
+    /// Firings of all packets, if they are constant.
     constant_firings: Option<Arc<[FiringSlot]>>,
 }
 
@@ -83,7 +83,7 @@ impl Schedule {
         }
     }
 
-    /// Where the blocks of packet `index` come from.
+    /// Sources of the blocks of packet `index`.
     pub fn layout(&self, index: u64) -> [BlockSource; BLOCKS] {
         std::array::from_fn(|block| {
             let (cycle, bank, first_firing) = match (self.generation, self.is_dual) {
@@ -103,7 +103,7 @@ impl Schedule {
         })
     }
 
-    /// The first firing of packet `index`.
+    /// Time of the first firing of packet `index`.
     pub fn start(&self, index: u64) -> SimTime {
         SimTime(match self.timing.cycles {
             CycleStarts::Grid { grid_ns } => self.grid_start_ns(grid_ns, index, 0),
@@ -152,7 +152,7 @@ impl Schedule {
     }
 }
 
-/// S2 and S3: upper and lower blocks take turns.
+/// S2 and S3: upper and lower blocks alternate.
 fn bank_of(block: usize) -> Bank {
     if block.is_multiple_of(2) { Bank::Upper } else { Bank::Lower }
 }

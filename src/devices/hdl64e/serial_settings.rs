@@ -1,13 +1,13 @@
-//! The serial line of an HDL-64E: what a profile says of it.
+//! Serial line of an HDL-64E in a profile.
 
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::velodyne::hdl64e_command::CommandWords;
 
-/// How an HDL-64E's serial line runs and what is said on it.
+/// Serial line of an HDL-64E, and its commands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SerialProfile {
-    /// Bits a second; eight data bits, no parity, one stop bit.
+    /// Bit rate; eight data bits, no parity, one stop bit.
     pub baud: u32,
     /// Words that differ between firmwares.
     pub words: CommandWords,
@@ -42,7 +42,7 @@ pub(crate) fn profile(mut table: TableReader<'_>) -> Option<SerialProfile> {
     })
 }
 
-/// A command's word; empty where there is no such command.
+/// Word of a command; empty: the firmware lacks the command.
 fn word(field: &Field<'_>) -> Option<String> {
     let expected = "up to 8 capital letters, none for a command that there is not";
     let text = field.text(expected)?;

@@ -10,7 +10,7 @@ use crate::wire::velodyne::hdl64e_status::{StatusDecoder, StatusEvent, Threshold
 
 const MS: u64 = 1_000_000;
 
-/// A unit whose packets are asked for `ahead_ms` before they are due, and what it has sent.
+/// A unit whose packets are requested `ahead_ms` before they are due, with its output.
 struct Run {
     unit: Hdl64e,
     ahead_ms: u64,

@@ -1,7 +1,7 @@
-//! The nodes of a YAML document, each with its place in the text.
+//! Nodes of a YAML document, each with its position in the text.
 //!
-//! An alias is the node it names, never a copy of it: a document takes memory in proportion to its
-//! text, whatever its aliases repeat.
+//! An alias refers to its node and is never copied: the memory of a document is proportional to its text,
+//! whatever its aliases repeat.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ enum Value<'a> {
     Scalar(Cow<'a, str>),
     /// Indexes of the items.
     Sequence(Vec<usize>),
-    /// Indexes of keys and values in turn.
+    /// Indices of keys and values, alternating.
     Mapping(Vec<usize>),
 }
 
@@ -38,7 +38,7 @@ pub(super) struct NodeRef<'d> {
     index: usize,
 }
 
-/// Error in a text, with its place.
+/// Error in a text, with its position.
 pub(super) struct YamlFault {
     pub place: Place,
     pub text: String,
@@ -48,7 +48,7 @@ impl<'a> Document<'a> {
     /// Reads the one document of `source`.
     ///
     /// # Errors
-    /// Text that is no YAML, no document or more than one.
+    /// The text is not YAML, or it has no document or several.
     pub fn parse(source: &'a Arc<SourceFile>) -> Result<Self, YamlFault> {
         let fault = |bytes: Range<usize>, text: &str| YamlFault {
             place: Place::new(source, bytes),
@@ -118,7 +118,7 @@ impl<'d> NodeRef<'d> {
         Place::new(self.document.source, self.node().bytes.clone())
     }
 
-    /// The entries of a mapping by their keys.
+    /// Entries of a mapping by key.
     ///
     /// # Errors
     /// Another kind of node, and a key that is listed twice.
@@ -151,7 +151,7 @@ impl<'d> NodeRef<'d> {
     /// A number; YAML's `.nan` and `.inf` are numbers too.
     ///
     /// # Errors
-    /// Anything else.
+    /// The node is no number.
     pub fn number(self) -> Result<f64, YamlFault> {
         let expected = || self.fault("expected a number");
         let text = self.scalar().ok_or_else(expected)?;
@@ -174,16 +174,16 @@ impl<'d> NodeRef<'d> {
     /// A whole number.
     ///
     /// # Errors
-    /// Anything else.
+    /// The node is no whole number.
     pub fn whole_number(self) -> Result<i64, YamlFault> {
         let number = self.scalar().and_then(|text| text.parse().ok());
         number.ok_or_else(|| self.fault("expected a whole number"))
     }
 
-    /// A truth value, in the words of YAML 1.1 that the driver's reader takes.
+    /// A truth value in the words of YAML 1.1 that the driver's reader accepts.
     ///
     /// # Errors
-    /// Anything else.
+    /// The node is no truth value.
     pub fn truth(self) -> Result<bool, YamlFault> {
         match self.scalar().map(str::to_ascii_lowercase).as_deref() {
             Some("true" | "yes" | "on" | "y") => Ok(true),

@@ -1,11 +1,11 @@
-//! The angles of a unit's lasers, which are a little off those of its model, and their table.
+//! Angles of a unit's lasers, which differ slightly from those of its model, and their table.
 
 use std::fmt::Write as _;
 
 use super::profile::{HesaiProfile, UnitLaser};
 use crate::spinning::unit_lasers;
 
-/// The lasers of the unit with this serial number, in thousandths of a degree as its table has them.
+/// Lasers of the unit with this serial number, in the resolution of its table, 0.001 degrees.
 pub fn lasers_of(profile: &HesaiProfile, serial: &str) -> Vec<UnitLaser> {
     let thousandths = |deg: f64| (deg * 1000.0).round() / 1000.0;
     unit_lasers::of_unit(&profile.lasers, profile.spread, serial, thousandths)

@@ -1,4 +1,4 @@
-//! What packets are stamped with: the clock that a receiver sets, a PTP master's, or that of a PTP slave on the network.
+//! Clock of packets' timestamps: set by a GNSS receiver, by a simulated PTP master, or by PTP on the network.
 
 use jiff::civil::DateTime;
 
@@ -29,7 +29,7 @@ pub struct HesaiClock {
 impl HesaiClock {
     /// A clock that is switched on before the first instant.
     ///
-    /// `identity` and `noise` are those of its PTP slave.
+    /// `identity` and `noise` are for its PTP slave.
     pub fn new(
         settings: &HesaiClockSettings,
         epoch: Epoch,
@@ -77,33 +77,33 @@ impl HesaiClock {
         self.own.handle_signal(at, signal);
     }
 
-    /// The unit restarts and knows no receiver at `up_at`.
+    /// Restarts the unit, which knows no receiver, at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
         self.own.restart(up_at);
         self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
     }
 
-    /// The last sentence that was understood; empty before the first.
+    /// The last sentence that was understood; empty before the first one.
     pub fn sentence(&self) -> &[u8] {
         self.own.sentence()
     }
 
-    /// Whether each pulse sets the clock.
+    /// Whether PPS sets the clock.
     pub fn pps_locked(&self, at: SimTime) -> bool {
         self.own.pps(at) == PpsState::Locked
     }
 
-    /// Whether sentences come that tell the time.
+    /// Whether sentences with a time arrive.
     pub fn has_nmea(&self, at: SimTime) -> bool {
         self.own.has_nmea(at)
     }
 
-    /// Since when the simulated master is lost, if it is.
+    /// Time of the loss of the simulated master, if it is lost.
     fn lost_since(&self, at: SimTime) -> Option<SimTime> {
         lost_since(&self.faults, at)
     }
 
-    /// Whether a PTP master keeps it at `at`.
+    /// State of PTP at `at`.
     pub fn ptp(&self, at: SimTime) -> PtpState {
         match self.settings.ptp {
             PtpState::Tracking | PtpState::Locked if self.lost_since(at).is_some() => {
@@ -113,7 +113,7 @@ impl HesaiClock {
         }
     }
 
-    /// Whether there is something that the rotor can be in phase with.
+    /// Whether the rotor has a reference with which it can be in phase.
     pub fn is_kept(&self, source: ClockSource, at: SimTime) -> bool {
         match source {
             ClockSource::Gps => self.pps_locked(at),
@@ -124,7 +124,7 @@ impl HesaiClock {
         }
     }
 
-    /// The date and time that it shows at `at` while it follows `source`.
+    /// Date and time of the clock at `at` if it follows `source`.
     pub fn civil(&self, source: ClockSource, at: SimTime) -> DateTime {
         if let (ClockSource::Ptp, Some(slave)) = (source, &self.slave) {
             // Without a master it counts from power-up as it does without a receiver.
@@ -147,14 +147,14 @@ impl HesaiClock {
         civil(master::simulated_ns(own, self.epoch, *ptp_ahead_s, frozen_since, at))
     }
 
-    /// The first instant at which a second of the clock that follows `source` begins, as it counts at `now`.
+    /// First instant at which a second begins on the clock that follows `source`, by its rate at `now`.
     pub fn second(&self, source: ClockSource, now: SimTime) -> SimTime {
         let slave = self.slave.as_ref().filter(|_| source == ClockSource::Ptp);
         master::second(slave, self.epoch, now)
     }
 }
 
-/// The date and time of this instant of POSIX time; the last that there is, if it is later.
+/// Date and time of an instant of POSIX time, limited to the last representable one.
 fn civil(unix_ns: i128) -> DateTime {
     jiff::Timestamp::from_nanosecond(unix_ns)
         .unwrap_or(jiff::Timestamp::MAX)

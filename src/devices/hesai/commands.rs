@@ -1,4 +1,4 @@
-//! What a unit answers to each command, and what the command does.
+//! Answer and effect of each command.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -20,15 +20,15 @@ use crate::wire::ptp::management::{PortDataSet, TimeStatus};
 use crate::wire::ptp::{PortIdentity, identity_of};
 use crate::wire::record::{Record, parse};
 
-/// Tenths of a degree in a turn.
+/// Number of tenths of a degree in one rotation.
 const FULL_TURN_DECIDEG: u16 = 3600;
 /// Time from a synchronisation with the master to the next, milliseconds.
 const PTP_PERIOD_MS: u64 = 1000;
-/// What `PTP_DIAGNOSTICS` calls a port that hears a master, and one that listens.
+/// State of a port in `PTP_DIAGNOSTICS` that follows a master, and of one that listens.
 const PORT_SLAVE: u8 = 9;
 const PORT_LISTENING: u8 = 4;
 
-/// What the web interface allows of PTP: domains, and logarithms to the base of 2 of intervals.
+/// Limits of PTP in the web interface: domains, and binary logarithms of intervals.
 const MAX_PTP_DOMAIN: u8 = 127;
 const PTP_LOG_ANNOUNCE: std::ops::RangeInclusive<i8> = -2..=3;
 const PTP_LOG_INTERVALS: std::ops::RangeInclusive<i8> = -7..=3;
@@ -39,7 +39,7 @@ const PTP_LOCK_OFFSETS_US: std::ops::RangeInclusive<u8> = 1..=100;
 type Answer = Result<Vec<u8>, u8>;
 
 impl Hesai {
-    /// Carries out what a host has asked, and gives the answer.
+    /// Executes a host's request; returns the answer.
     pub(super) fn answer(&mut self, now: SimTime, request: &PtcFrame) -> PtcFrame {
         let command = request.command;
         let (code, payload) = match self.carry_out(now, command, &request.payload) {
@@ -87,7 +87,7 @@ impl Hesai {
         }
     }
 
-    /// Puts what a command sets into `wanted`.
+    /// Writes the values of a command to `wanted`.
     fn set(&self, wanted: &mut Values, command: u8, payload: &[u8]) -> Result<(), u8> {
         match command {
             command::SPIN_RATE => {
@@ -213,7 +213,7 @@ impl Hesai {
         }
     }
 
-    /// How the master's clock is kept; one that does not follow it is free.
+    /// State of PTP; a clock that does not follow it is free.
     fn ptp(&self, now: SimTime) -> PtpState {
         match self.values.source {
             ClockSource::Gps => PtpState::Free,
@@ -353,12 +353,12 @@ fn checked<T>(value: T, is_allowed: bool) -> Result<T, u8> {
     if is_allowed { Ok(value) } else { Err(code::INVALID_PARAMETER) }
 }
 
-/// 0 or 1.
+/// A flag, which must be 0 or 1.
 fn flag(byte: u8) -> Result<bool, u8> {
     checked(byte == 1, byte <= 1)
 }
 
-/// How PTP is to be spoken; requests of some profiles leave the intervals out.
+/// PTP settings in a request; requests of some profiles lack the intervals.
 fn ptp_of(now: &PtpConfiguration, payload: &[u8]) -> Result<PtpConfiguration, u8> {
     let mut whole = now.to_bytes();
     let wanted = whole.get_mut(..payload.len()).filter(|wanted| wanted.len() >= 3);

@@ -1,4 +1,4 @@
-//! What commands can change while a unit runs, and how that comes into the stream.
+//! Settings that commands change during a run, and their application to the stream.
 
 use super::Hesai;
 use super::planner::{FiringRange, Mode};
@@ -24,14 +24,15 @@ pub(super) struct Values {
     pub sync_angle_deg: u16,
     pub source: ClockSource,
     pub standby: bool,
-    /// 0 by angle, 1 by time: at an even speed that is the same.
+    /// Trigger of firings: 0 by angle, 1 by time; at constant speed they are equal.
     pub trigger: u8,
-    /// Address to which packets go.
+    /// Destination of packets.
     pub host: HostAddress,
-    /// The unit's own address. It stores and tells it; the rig's link decides.
+    /// The unit's own address. Commands store and read it; the rig's link determines the address of the
+    /// packets.
     pub network: OwnNetwork,
     pub ptp: PtpConfiguration,
-    /// How far from the master's time its clock may be and be locked. A simulated master is exact, so that
+    /// Offset from the master's time up to which the clock counts as locked. A simulated master is exact, so
     /// no value unlocks it.
     pub ptp_lock_offset_us: u8,
 }
@@ -68,7 +69,7 @@ impl Values {
         }
     }
 
-    /// Mode by which packets are made.
+    /// Mode for making packets.
     pub fn mode(&self, settings: &HesaiSettings) -> Mode {
         Mode {
             is_on: !self.standby,
@@ -95,7 +96,7 @@ fn network_of(clock: &HesaiClockSettings) -> PtpTransport {
     }
 }
 
-/// How a slave with this configuration speaks PTP.
+/// PTP settings of a slave with this configuration.
 fn ptp_settings(wanted: &PtpConfiguration) -> PtpSettings {
     let domain = wanted.domain;
     let is = |profile| wanted.profile == profile as u8;
@@ -116,7 +117,7 @@ fn ptp_settings(wanted: &PtpConfiguration) -> PtpSettings {
     }
 }
 
-/// What carries PTP of a unit with these settings at first.
+/// Transport of PTP at power-on with these settings.
 pub(super) fn transport_of(clock: &HesaiClockSettings) -> Transport {
     match (clock.ptp_profile, clock.ptp_transport) {
         (PtpProfile::Ieee1588, PtpTransport::Udp) => Transport::Udp,
@@ -126,7 +127,7 @@ pub(super) fn transport_of(clock: &HesaiClockSettings) -> Transport {
 }
 
 impl Hesai {
-    /// Makes `wanted` what the unit is set to; it shows from the next turn on.
+    /// Makes `wanted` the configuration, which takes effect with the next rotation.
     pub(super) fn configure(&mut self, wanted: Values) {
         if wanted == self.values {
             return;
@@ -140,7 +141,7 @@ impl Hesai {
         self.follow(at);
     }
 
-    /// Has the slave speak PTP as the values say, or not at all.
+    /// Configures the slave by the values, or switches it off.
     pub(super) fn follow_ptp(&mut self) {
         let is_on = self.values.source == ClockSource::Ptp;
         let options = &self.settings.clock.ptp_options;
@@ -164,7 +165,8 @@ impl Hesai {
         self.stream.plan_again(at);
     }
 
-    /// Restarts with what it is set to: packets stop, hosts are gone, and the clock counts from zero.
+    /// Restarts with the present configuration: packets stop, hosts are disconnected, and the clock starts at
+    /// zero.
     pub(super) fn restart(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         self.up_at = SimTime(down_at.0 + self.profile.interface.boot_ns);
@@ -184,7 +186,7 @@ impl Hesai {
         self.stream.plan_again(down_at);
     }
 
-    /// The phase that the rotor is to keep, if it is to keep one and there is a clock to follow.
+    /// Phase that the rotor must keep, if enabled and a clock exists.
     fn wanted_phase(&self) -> Option<Phase> {
         let Values { sync_enable, sync_angle_deg, source, .. } = self.values;
         let has_phase = sync_enable && self.clock.is_kept(source, self.stream.now);
@@ -194,7 +196,7 @@ impl Hesai {
         has_phase.then_some(kept.unwrap_or(Phase { turn, second }))
     }
 
-    /// Whether it restarts: it hears nobody then.
+    /// Whether the unit restarts and ignores input.
     pub(super) fn is_down(&self) -> bool {
         self.stream.now < self.up_at
     }

@@ -1,7 +1,7 @@
 //! Data packets and GPS packets, read back.
 //!
-//! A packet's length and first bytes tell its model. Where its lasers look is told by the table of the unit
-//! alone; the profile's is used.
+//! Length and first bytes of a packet determine its model. Only the unit's own table has the true angles of
+//! its lasers; the profile's are used instead.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::wire::hesai::gps::{GPS_PACKET_LEN, GpsPacket};
 /// The kind of GPS packets.
 const GPS: &str = "gps";
 const HOUR_US: u32 = 3_600_000_000;
-/// Clocks that show this year or a later one have been set: units begin to count in 2000.
+/// Year from which a clock counts as set: units start in 2000.
 const OUR_AGE: u16 = 2015;
 
 /// The profile that the user has named.
@@ -46,7 +46,7 @@ struct Told {
     format: HesaiFormat,
     /// Tail of the last packet.
     tail: Tail,
-    /// Packets, and those that are missing by their numbers.
+    /// Number of packets, and number of missing ones by their sequence numbers.
     packets: u64,
     missing: u64,
 }
@@ -54,7 +54,7 @@ struct Told {
 #[derive(Clone, Debug, Default)]
 pub(super) struct HesaiDecoder {
     named: Option<Named>,
-    /// Among these is the one of the model that the packets tell.
+    /// Profiles that include the one of the packets' model.
     known: &'static [Arc<Profile>],
     told: Option<Told>,
     gps: Option<Box<GpsPacket>>,
@@ -64,14 +64,14 @@ fn gps_packet(payload: &[u8]) -> Option<GpsPacket> {
     (payload.len() == GPS_PACKET_LEN).then(|| GpsPacket::parse(payload).ok())?
 }
 
-/// What the date and the microseconds of a packet are past the hour.
+/// Time of a packet within its hour, from its date and microseconds.
 fn stamp(minute: u8, second: u8, micros: u32) -> Stamp {
     let seconds = u64::from(minute) * 60 + u64::from(second);
     let us = (seconds * 1_000_000 + u64::from(micros)) % u64::from(HOUR_US);
     Stamp { us: us as u32, period_us: HOUR_US }
 }
 
-/// The year of a tail: both bases are in use, and drivers tell them apart so.
+/// Year of a tail: two base years are in use, and drivers distinguish them in this way.
 fn year(tail: &Tail) -> u16 {
     let [year, ..] = tail.date;
     u16::from(year) + if year < 70 { 2000 } else { 1900 }
@@ -370,7 +370,7 @@ fn gps_state(packet: &GpsPacket) -> String {
     if sentence.is_empty() { pps.to_owned() } else { format!("{pps}, {sentence}") }
 }
 
-/// A byte made fit for a terminal.
+/// Replaces a byte by a printable character.
 fn printable(byte: u8) -> char {
     if byte.is_ascii_graphic() || byte == b' ' { byte.into() } else { '\u{fffd}' }
 }

@@ -1,4 +1,4 @@
-//! What `menura profiles` shows of a Hesai.
+//! Sections of `menura profiles` about a Hesai.
 
 use super::profile::HesaiProfile;
 use crate::describe::{Rows, Section, lidar_sections, shortest};

@@ -7,7 +7,7 @@ use crate::config::rig::faults::{FORMAT, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 
-/// The unit is hot, and reports it.
+/// High temperature of the unit, which it reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HighTemperature {
     /// Rise of the boards' temperatures, degrees Celsius.
@@ -27,8 +27,7 @@ fn high_temperature(
     Some(Arc::new(HighTemperature { rise_c }))
 }
 
-/// What the boards' temperatures are above the usual at `at`, degrees Celsius; `None` if the unit is not
-/// hot.
+/// Rise of the boards' temperatures at `at`, degrees Celsius; `None` without the fault.
 pub fn rise_c(faults: &[Timed<HighTemperature>], at: SimTime) -> Option<f64> {
     let on = faults.iter().filter(|fault| fault.is_on(at));
     on.map(|fault| fault.kind.rise_c).reduce(f64::max)

@@ -1,4 +1,4 @@
-//! GPS packets: once a second, what the unit knows of its receiver.
+//! GPS packets: once per second, the unit's data about its GNSS receiver.
 
 use super::clock::{HesaiClock, words};
 use super::profile::{ClockSource, HesaiProfile};
@@ -22,12 +22,12 @@ impl GpsSender {
         Self { next: at }
     }
 
-    /// Nothing leaves before `up_at`.
+    /// Restarts: no packet leaves before `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
         self.next = up_at;
     }
 
-    /// The next packet, if it leaves by `now`. Its clock shows what it shows while it follows `source`.
+    /// The next packet, if it leaves by `now`. Its clock is the one that follows `source`.
     pub fn next(
         &mut self,
         now: SimTime,
@@ -54,8 +54,7 @@ impl GpsSender {
     }
 }
 
-/// The character in which a sentence tells whether it is valid: `A` or `V` of `GPRMC`, a digit of `GPGGA`;
-/// 0 of none.
+/// Validity character of a sentence: `A` or `V` of `GPRMC`, a digit of `GPGGA`; 0 for none.
 fn status(sentence: &[u8]) -> u8 {
     let field = match sentence.get(3..6) {
         Some(b"RMC") => 2,

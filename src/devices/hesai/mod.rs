@@ -1,13 +1,12 @@
 //! Hesai's spinning lidars: Pandar40P, Pandar64, PandarQT64, PandarXT-16 and PandarXT-32.
 //!
-//! [`planner`] says which firings make a packet, [`returns`] what blocks say of the echoes that were measured,
-//! [`clock`] what packets are stamped with, [`calibration`] where a unit's own lasers look. Hosts talk to it by
-//! TCP: [`commands`] has the answers, [`control`] how what is set comes into the stream. [`gps`] tells of the
-//! receiver.
+//! [`planner`] selects the firings of a packet, [`returns`] converts measured echoes to blocks, [`clock`]
+//! timestamps packets, [`calibration`] has the angles of a unit's lasers. Hosts connect by TCP: [`commands`]
+//! has the answers, [`control`] applies settings to the stream. [`gps`] reports about the GNSS receiver.
 //!
-//! What differs between models is data: the wire format, the angles, when each laser fires.
+//! Differences between models are data: the wire format, the angles, the firing times.
 //!
-//! Sources: Hesai's manuals; HesaiLidar_SDK_2.0, HesaiLidar_General_SDK and nebula for what they leave out;
+//! Sources: Hesai's manuals; HesaiLidar_SDK_2.0, HesaiLidar_General_SDK and nebula for facts that they lack;
 //! captures of real units.
 
 mod calibration;
@@ -60,16 +59,16 @@ use planner::{FiringRange, PacketPlan, Planner};
 use returns::{PointMaker, selected};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Largest wander of live words of state, counts either way.
+/// Largest deviation of varying status words, counts either way.
 const LIVE_COUNTS: u8 = 4;
-/// Draws of live words are beyond those of packets.
+/// First random number of varying status words, beyond those of packets.
 const LIVE_DRAWS: u64 = 1 << 62;
 
 /// An emulated unit of the family.
 pub struct Hesai {
     profile: Arc<HesaiProfile>,
     settings: HesaiSettings,
-    /// The unit's own values.
+    /// Lasers of this unit.
     lasers: Vec<UnitLaser>,
     stream: PacketStream<Planner>,
     values: Values,
@@ -77,7 +76,7 @@ pub struct Hesai {
     clock: HesaiClock,
     gps: GpsSender,
     points: PointMaker,
-    /// Time when it answers again, during a restart.
+    /// Time at which the unit answers again after a restart.
     up_at: SimTime,
     /// A host has asked for a restart, and is answered.
     reboots: bool,
@@ -88,8 +87,8 @@ pub struct Hesai {
 }
 
 impl Hesai {
-    /// A unit that has been running since before the first instant, unless its settings say that it starts
-    /// at rest or stands by. It sends to `host`, or where the factory's goes.
+    /// A unit that has been running since before the first instant, unless its settings start it at rest or
+    /// in standby. It sends to `host`, or to the factory's destination.
     pub fn new(
         profile: &HesaiProfile,
         settings: &HesaiSettings,
@@ -140,14 +139,14 @@ impl Hesai {
         unit
     }
 
-    /// The address that only this unit has.
+    /// Sets the address that only this unit has.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         if let Some(slave) = &mut self.clock.slave {
             slave.set_address(self.profile.network.source_mac, address);
         }
     }
 
-    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    /// Connects a GNSS receiver: packets then wait until the receiver's output is known.
     pub fn connect_receiver(&mut self) {
         self.stream.connect_receiver();
     }
@@ -157,7 +156,7 @@ impl Hesai {
         Arc::new(MultiEchoLidar(self.lidar()))
     }
 
-    /// The physics of its lasers.
+    /// Physics of the lasers.
     pub fn lidar(&self) -> Lidar {
         let lasers = self.lasers.iter().map(|laser| LaserGeometry {
             elevation_rad: laser.elevation_deg.to_radians(),
@@ -168,7 +167,7 @@ impl Hesai {
         Lidar::new(lasers.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Data packets a second when nothing is changed.
+    /// Data packets per second without changes.
     fn data_rate_hz(&self) -> f64 {
         if self.values.standby {
             return 0.0;
@@ -184,7 +183,8 @@ impl Hesai {
         self.stream.program.rotor().rpm(at).round() as u16
     }
 
-    /// A packet but for its timestamp; how many of its points have a return, and what faults did to it.
+    /// A packet without its timestamp; also returns its number of points with a return, and the effects of
+    /// faults.
     fn packet(&self, plan: &PacketPlan, echoes: &[Echoes]) -> MeasuredPacket {
         let (format, mode) = (self.profile.packet.format, &plan.mode);
         let noise = self.noise.request(plan.number);
@@ -271,7 +271,7 @@ impl Hesai {
         words
     }
 
-    /// Stamps the packets whose times the clock knows.
+    /// Timestamps the packets whose times are known to the clock.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             let Held { plan, stamped, payload, .. } = &mut held;

@@ -1,7 +1,7 @@
-//! Which firings make the next packet.
+//! Selection of the next packet's firings.
 //!
-//! The encoder triggers a firing of all lasers each time the rotor has turned by another part of the turn.
-//! A turn holds whole packets at every speed.
+//! The encoder triggers a firing of all lasers at equal steps of the rotation. A rotation has whole packets
+//! at every speed.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ use crate::spinning::turns::{begin, fires_at, is_at_speed};
 use crate::time::SimTime;
 use crate::wire::hesai::data::{FULL_TURN_CENTIDEG, ReturnMode};
 
-/// Tenths of a degree in a turn.
+/// Number of tenths of a degree in one rotation.
 const FULL_TURN_DECIDEG: u32 = 3600;
-/// The most firings that a packet holds.
+/// Largest number of firings in a packet.
 const MOST_STEPS: usize = 10;
 
 /// Mode of the unit from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
-    /// Whether packets are made.
+    /// Whether packets are sent.
     pub is_on: bool,
     /// Set speed.
     pub rpm: u32,
@@ -44,7 +44,7 @@ pub struct Mode {
 pub struct FiringRange(pub [u16; 2]);
 
 impl FiringRange {
-    /// Whether they fire at an angle, tenths of a degree.
+    /// Whether the lasers fire at the angle `decideg`, tenths of a degree.
     pub fn contains(self, decideg: f64) -> bool {
         let [first, last] = self.0.map(f64::from);
         match first <= last {
@@ -53,7 +53,8 @@ impl FiringRange {
         }
     }
 
-    /// Packets of a turn of so many firings that hold at least one, of `per_packet` firings each.
+    /// Number of packets in a rotation of `steps` firings that contain at least one firing of the range, with
+    /// `per_packet` firings each.
     pub fn packets(self, steps: u32, per_packet: u32) -> u32 {
         let has_one = |packet: &u32| {
             let own = packet * per_packet..(packet + 1) * per_packet;
@@ -74,15 +75,15 @@ pub struct PacketPlan {
     pub number: u64,
     /// Mode in force at the first firing.
     pub mode: Mode,
-    /// Its number for the host.
+    /// Sequence number of the packet.
     pub sequence: u32,
-    /// Its first firing's place in the turn, and firings of the turn.
+    /// Index of its first firing in the rotation, and number of firings in the rotation.
     first: u32,
     steps: u32,
-    /// Time when its firings begin, and how many there are.
+    /// Start times of the packet's firings; the second value is their number.
     at: [SimTime; MOST_STEPS],
     count: usize,
-    /// The instant that its timestamp names.
+    /// Instant at which the packet's timestamp is taken.
     pub stamped: SimTime,
     /// The motor's speed, rounded.
     pub rpm: u16,
@@ -90,7 +91,7 @@ pub struct PacketPlan {
 }
 
 impl PacketPlan {
-    /// Its firings.
+    /// Number of its firings.
     pub fn firings(&self) -> usize {
         self.count
     }
@@ -132,9 +133,9 @@ impl backlog::PacketPlan for PacketPlan {
 /// Position of the planner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cursor {
-    /// The turn that it is in, when there is one: its beginning.
+    /// Start of the present rotation, if there is one.
     turn: Option<SimTime>,
-    /// If none, the next turn begins after this instant.
+    /// If there is no present rotation: the next one begins after this instant.
     after: SimTime,
     /// The next packet's first firing.
     step: u32,
@@ -149,14 +150,14 @@ pub struct Planner {
     period_ns: u64,
     cursor: Cursor,
     next_number: u64,
-    /// Each with where the planner stood, and when it would have ended.
+    /// Planned packets, each with the planner's state before it and its planned end.
     planned: Planned<(Cursor, SimTime)>,
     /// The firings of the last packet, which are mostly those of the next.
     usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
 }
 
 impl Planner {
-    /// For a unit of this firmware.
+    /// A planner for a unit of this firmware.
     pub fn new(profile: Arc<HesaiProfile>) -> Self {
         Self {
             period_ns: profile.period_ns().round() as u64,
@@ -168,12 +169,12 @@ impl Planner {
         }
     }
 
-    /// Goes on to the next turn, which begins after `after`.
+    /// Continues with the next rotation, which begins after `after`.
     fn leave_turn(&mut self, after: SimTime) {
         self.cursor = Cursor { turn: None, after, step: 0, ..self.cursor };
     }
 
-    /// The turn that the next packet belongs to: its beginning, if that is before `horizon`.
+    /// Start of the next packet's rotation, if it is before `horizon`.
     fn turn(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<SimTime> {
         while self.cursor.turn.is_none() {
             let found = begin(program.rotor(), self.cursor.after).filter(|turn| *turn < horizon);
@@ -223,7 +224,7 @@ impl Planner {
         }
     }
 
-    /// A packet of a turn that began at `turn`, from where the planner stands.
+    /// A packet of the rotation that began at `turn`, from the planner's state.
     fn plan(&self, rotor: &Rotor, mode: Mode, turn: SimTime) -> PacketPlan {
         let (first, steps) = (self.cursor.step, self.profile.steps(mode.rpm));
         let fires = |step| step_at(rotor, mode.rpm, turn, (step, steps));
@@ -249,7 +250,7 @@ impl Planner {
     }
 }
 
-/// Time when a firing of a turn begins: its place, and how many there are.
+/// Start time of a firing, by its index in the rotation and the number of firings.
 fn step_at(rotor: &Rotor, rpm: u32, turn: SimTime, (step, steps): (u32, u32)) -> SimTime {
     fires_at(rotor, rpm, turn, f64::from(step) / f64::from(steps))
 }
@@ -259,7 +260,7 @@ fn before(at: SimTime) -> SimTime {
     SimTime(at.0.saturating_sub(1))
 }
 
-/// Whether packets are made of what is fired at `at`.
+/// Whether packets contain firings at `at`.
 fn is_sending(program: &Program<Mode>, at: SimTime) -> bool {
     let mode = program.mode(at);
     mode.is_on && is_at_speed(program.rotor(), mode.rpm, at)

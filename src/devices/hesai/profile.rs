@@ -1,4 +1,4 @@
-//! What a firmware of a Hesai is, and what a rig may set on a unit.
+//! Firmware profile of a Hesai, and its settings in a rig.
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, PortIndex};
@@ -27,25 +27,25 @@ pub struct HesaiProfile {
     pub gps_udp_port: u16,
     /// Identity in the inventory.
     pub identity: Identity,
-    /// How it answers to commands.
+    /// Answers to commands.
     pub interface: InterfaceProfile,
     /// Content of data packets.
     pub packet: PacketProfile,
     /// Speeds that it can be set to, the factory's first, rpm.
     pub rates_rpm: Vec<u32>,
-    /// Firings of a turn at 600 rpm; at other speeds as many a second.
+    /// Firings per rotation at 600 rpm; the number per second is the same at other speeds.
     pub steps_at_600_rpm: u32,
-    /// Return modes that it has, the factory's first.
+    /// Return modes of the firmware; the first is the factory setting.
     pub return_modes: Vec<ReturnMode>,
-    /// How units differ from one another.
+    /// Differences between units.
     pub spread: UnitSpread,
     /// Lasers by channel.
     pub lasers: Vec<UnitLaser>,
-    /// Values that a rig may override.
+    /// Defaults that a rig may override.
     pub defaults: HesaiSettings,
 }
 
-/// What the inventory says of a unit, but for what the rig sets.
+/// Inventory of a unit, except for the rig's settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identity {
     /// Number of the product.
@@ -54,31 +54,31 @@ pub struct Identity {
     pub manufactured: String,
     /// Versions of the software, the hardware, the controller's and the sensor's firmware.
     pub versions: [String; 4],
-    /// Starts so far.
+    /// Number of starts.
     pub starts: u32,
-    /// Operation so far, minutes.
+    /// Operating time, minutes.
     pub operation_min: u32,
 }
 
-/// How a unit answers to commands.
+/// Answers of a unit to commands.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InterfaceProfile {
     /// Time from a request to its answer, nanoseconds.
     pub reply_ns: u64,
-    /// Time from a restart until it answers again, nanoseconds.
+    /// Time from a restart to the next answer, nanoseconds.
     pub boot_ns: u64,
     /// Temperatures of the boards, degrees Celsius.
     pub temperatures_c: [f64; 8],
-    /// Volts, and watts while it runs and while it stands by.
+    /// Supply voltage, and power in watts in operation and in standby.
     pub supply: [f64; 3],
 }
 
 /// Content of data packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketProfile {
-    /// How they are laid out.
+    /// Layout of the packets.
     pub format: HesaiFormat,
-    /// Minor version of the protocol, of formats that tell it.
+    /// Minor version of the protocol, in formats with one.
     pub minor: u8,
     /// The year that dates count from.
     pub year_base: u16,
@@ -90,22 +90,20 @@ pub struct PacketProfile {
     pub confidence: u8,
     /// The words of state before the tail, of a sound unit.
     pub status: [u8; 10],
-    /// Places of little-endian words among them that wander.
+    /// Offsets of little-endian words in the status bytes that vary.
     pub live_words: Vec<u8>,
     /// Reflectivity of a white diffuse target; retro-reflectors are above it.
     pub diffuse_full_scale: u8,
-    /// How many times as much as a white diffuse target a retro-reflector sends back whose reflectivity is
-    /// 255.
+    /// Light from a retroreflector with reflectivity 255, as a multiple of that from a white diffuse target.
     pub retro_full_gain: f64,
-    /// From the first or the last firing of a packet to its timestamp, nanoseconds.
+    /// Time from the first or last firing of a packet to its timestamp, nanoseconds.
     pub stamp: (Stamped, i64),
-    /// Time from the beginning of a firing to the instant whose azimuth its block tells,
-    /// nanoseconds.
+    /// Time from the start of a firing to the instant of its block's azimuth, nanoseconds.
     pub azimuth_after_ns: u64,
 }
 
 impl PacketProfile {
-    /// How far a rotor of this speed turns from the beginning of a firing to the azimuth of its block, degrees.
+    /// Angle from the start of a firing to its block's azimuth at this speed, degrees.
     pub fn azimuth_ahead_deg(&self, rpm: u16) -> f64 {
         f64::from(rpm) * 6e-9 * self.azimuth_after_ns as f64
     }
@@ -118,7 +116,7 @@ pub struct HesaiClockSettings {
     pub own: ClockSettings,
     /// Source of the clock's time.
     pub source: ClockSource,
-    /// Whether a PTP master keeps it.
+    /// Whether a PTP master keeps the clock.
     pub ptp: PtpState,
     /// Lead of the PTP master's time over UTC, seconds.
     pub ptp_ahead_s: i32,
@@ -130,7 +128,7 @@ pub struct HesaiClockSettings {
     pub ptp_options: PtpOptions,
 }
 
-/// How PTP is spoken; its number in commands.
+/// Profile of PTP, with its number in commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpProfile {
     /// IEEE 1588, version 2.
@@ -138,11 +136,11 @@ pub enum PtpProfile {
     Ieee1588 = 0,
     /// IEEE 802.1AS.
     Gptp = 1,
-    /// Its automotive profile.
+    /// The automotive profile.
     Automotive = 2,
 }
 
-/// Transport of IEEE 1588 PTP; its number in commands.
+/// Transport of IEEE 1588 PTP, with its number in commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpTransport {
     /// UDP.
@@ -152,13 +150,13 @@ pub enum PtpTransport {
     L2 = 1,
 }
 
-/// In which order the two returns of a firing go.
+/// Order of the two returns of a firing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DualOrder {
     /// The farther one is in the first block of a pair.
     #[default]
     FartherFirst,
-    /// The nearer one.
+    /// The nearer echo comes first.
     NearerFirst,
 }
 
@@ -175,18 +173,18 @@ pub enum ClockSource {
 /// Whether a PTP master keeps the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
-    /// There is none.
+    /// No master.
     #[default]
     Free,
-    /// The clock is near it.
+    /// A master is followed; the clock is near its time.
     Tracking,
     /// The clock is the master's.
     Locked,
-    /// There was one; the clock counts on.
+    /// The master is lost; the clock continues at its last rate.
     Frozen,
-    /// One on the network does, or not, by PTP.
+    /// A master on the network sets the clock by PTP, if there is one.
     Wire,
-    /// One within Menura does, or not, by PTP.
+    /// A master within Menura, by PTP.
     Virtual,
 }
 
@@ -196,7 +194,7 @@ impl PtpState {
         matches!(self, Self::Wire | Self::Virtual)
     }
 
-    /// Its number in answers.
+    /// Number of the state in answers.
     pub fn number(self) -> u8 {
         match self {
             Self::Free | Self::Wire | Self::Virtual => 0,
@@ -210,9 +208,9 @@ impl PtpState {
 /// The firing that defines a timestamp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamped {
-    /// The first of the packet.
+    /// The first firing of the packet defines it.
     First,
-    /// The last.
+    /// The last firing of the packet defines it.
     #[default]
     Last,
 }
@@ -220,21 +218,21 @@ pub enum Stamped {
 /// Settings in a rig; the profile gives the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct HesaiSettings {
-    /// The unit's serial number, from which its own angles follow.
+    /// Serial number of the unit, which determines its laser angles.
     pub serial: String,
     /// Speed, rpm.
     pub rotation_rate_rpm: u32,
     /// The reported echoes.
     pub return_mode: ReturnMode,
-    /// In which order two returns go.
+    /// Order of two returns.
     pub dual_order: DualOrder,
     /// Lasers fire from the first to the second angle, tenths of a degree, clockwise.
     pub range_decideg: [u16; 2],
-    /// Whether the rotor is to be at `sync_angle_deg` when a second begins.
+    /// Whether the rotor is at `sync_angle_deg` when a second begins.
     pub sync_enable: bool,
-    /// Degrees.
+    /// Angle of the phase lock, degrees.
     pub sync_angle_deg: u16,
-    /// Whether it stands by.
+    /// Whether the unit is in standby.
     pub standby: bool,
     /// Whether packets have a sequence number.
     pub has_sequence: bool,
@@ -255,7 +253,7 @@ pub struct HesaiSettings {
 }
 
 impl HesaiProfile {
-    /// The port of GPS packets, which comes after that of data packets.
+    /// Port of GPS packets, after that of data packets.
     pub const GPS_PORT: PortIndex = PortIndex(1);
 
     /// Ports of data packets and GPS packets.
@@ -268,7 +266,7 @@ impl HesaiProfile {
         ]
     }
 
-    /// Firings of a turn at a speed.
+    /// Firings per rotation at a speed.
     pub fn steps(&self, rpm: u32) -> u32 {
         self.steps_at_600_rpm * 600 / rpm.max(1)
     }

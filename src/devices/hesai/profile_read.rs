@@ -23,7 +23,7 @@ const COMMANDS: &str = "the unit's commands by TCP";
 /// Tables of lasers that a model can have.
 const LASERS: [usize; 4] = [16, 32, 40, 64];
 
-/// Reads all keys of a profile but its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<HesaiProfile> {
     let mut all = HesaiSettings { range_decideg: [0, 3600], ..HesaiSettings::default() };
     let network = root.required("network").table("[network]").and_then(network);
@@ -72,7 +72,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<HesaiProfile> {
     })
 }
 
-/// Reads a rig's `settings`; what it leaves out is the profile's.
+/// Reads a rig's `settings`; missing keys have the profile's values.
 pub(crate) fn settings(
     table: TableReader<'_>,
     profile: &Profile,

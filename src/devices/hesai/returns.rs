@@ -1,8 +1,9 @@
-//! What blocks say of the echoes of a pulse.
+//! Converts the echoes of a pulse to blocks.
 //!
-//! With one return, the echo that the mode names. With two, the two that the mode names; if they are the
-//! same echo, the strongest of the others in the second's place; if there is no other, the same twice, as
-//! captures have it. Which of the two stands in the first block of a pair is a setting: real units differ.
+//! With one return, a block has the echo of the return mode. With two, it has both echoes of the mode. If
+//! they are the same echo, the strongest other echo replaces the second; without another echo, the same one
+//! is sent twice, as in captures. A setting determines which of the two is in the first block of a pair,
+//! because real units differ.
 
 use super::profile::{DualOrder, PacketProfile};
 use crate::sensors::{Echoes, Return};
@@ -40,7 +41,7 @@ pub fn selected(mode: ReturnMode, order: DualOrder, echoes: &Echoes) -> [Option<
     [echoes.get(first).copied(), echoes.get(second).copied()]
 }
 
-/// Makes points of echoes.
+/// Converts echoes to points.
 #[derive(Clone, Copy, Debug)]
 pub struct PointMaker {
     counts_per_m: f32,
@@ -49,7 +50,7 @@ pub struct PointMaker {
 }
 
 impl PointMaker {
-    /// For the packets of a profile.
+    /// A converter for the packets of a profile.
     pub fn new(packet: &PacketProfile) -> Self {
         Self {
             counts_per_m: DISTANCE_UNIT_M.recip() as f32,

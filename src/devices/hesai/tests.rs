@@ -178,7 +178,7 @@ fn timestamps_are_as_drivers_take_them() {
     }
 }
 
-/// The maker's drivers turn a point on by what the rotor turns in the laser's firing time. Those of a
+/// The maker's drivers rotate a point by the rotor's motion during the laser's firing time. The times of a
 /// Pandar40P and Pandar64 are negative: a block's azimuth is that of its end.
 #[test]
 fn azimuths_are_as_the_makers_drivers_take_them() {

@@ -9,7 +9,7 @@ const NS_PER_MS: u64 = 1_000_000;
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// Time when it was at `offset_ns`.
+    /// Time at which the clock was at `offset_ns`.
     origin: SimTime,
     offset_ns: u64,
     drift_ppb: i64,
@@ -23,7 +23,7 @@ impl Clock {
         Self { origin: SimTime::ZERO, offset_ns, drift_ppb: settings.drift_ppb }
     }
 
-    /// Starts again.
+    /// Restarts the clock.
     pub fn reset(&mut self, at: SimTime) {
         self.origin = at;
         self.offset_ns = 0;
@@ -40,7 +40,7 @@ impl Clock {
         (self.ns(at) / NS_PER_MS % u64::from(TIME_PERIOD_MS)) as u32
     }
 
-    /// The next multiple of `tick_ns` at `at` or later; `at` itself if there are no ticks.
+    /// The next multiple of `tick_ns` at or after `at`; `at` itself without ticks.
     pub fn next_tick(&self, at: SimTime, tick_ns: u64) -> SimTime {
         match self.ns(at).checked_rem(tick_ns) {
             None | Some(0) => at,

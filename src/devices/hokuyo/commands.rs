@@ -1,4 +1,4 @@
-//! What each command does, and how it is answered.
+//! Effect and answer of each command.
 
 use super::profile::{AnotherStream, Code, StateTexts};
 use super::profile_texts::MODES;
@@ -10,25 +10,25 @@ use crate::wire::scip::coding::encode;
 use crate::wire::scip::message::{Line, Message, Status};
 use crate::wire::scip::request::{Name, Request, RequestError, RequestLine, ScanCommand};
 
-/// All is well.
+/// Success.
 pub(super) const DONE: Code = *b"00";
-/// A second `RB` counts if it comes so soon after the first, nanoseconds.
+/// Time within which a second `RB` must follow the first, nanoseconds.
 const REBOOT_WITHIN_NS: u64 = 1_000_000_000;
 /// `CR`: the slowest speed, and the word for the fastest.
 const SLOWEST: u32 = 10;
 const FASTEST_AGAIN: u32 = 99;
-/// Failures that `DB` simulates in SCIP 1.1 and 2.0 at once, and the last that it does in a stream.
+/// Failures that `DB` simulates at once in SCIP 1.1 and 2.0, and the last one that it simulates in a stream.
 const SIMULATED_AT_ONCE: [u32; 2] = [1, 2];
 const LAST_SIMULATED: u32 = 5;
 const SIMULATION_ENDS: u32 = 10;
 
-/// How a command goes on.
+/// Kind of answer to a command.
 pub(super) enum Answer {
-    /// With this message.
+    /// The answer is this message.
     Message(Message),
-    /// With this message, at a tick of the clock.
+    /// The answer is this message, at a tick of the clock.
     AtTick(Message),
-    /// When a scan has been measured.
+    /// With a scan, when it has been measured.
     WithScan,
 }
 
@@ -90,7 +90,7 @@ impl Hokuyo {
         Answer::Message(Message::status(bytes, code))
     }
 
-    /// The code for what cannot be done in this state.
+    /// Code of a refusal in the present state.
     fn refusal(&self) -> Code {
         match self.phase {
             Phase::Failed { .. } => self.profile.statuses.failed,
@@ -350,7 +350,7 @@ impl Hokuyo {
         if number < 5 && number != 1 && self.is_unstable(at) { 100 + number } else { number }
     }
 
-    /// A line of II with what stands in braces.
+    /// A line of II with its braces filled in.
     fn state_line(&self, at: SimTime, line: &str) -> String {
         let StateTexts { modes, well, unstable, failed, .. } = &self.profile.state;
         let is_failed = matches!(self.phase, Phase::Failed { .. });

@@ -1,4 +1,4 @@
-//! The messages of one of Hokuyo's scanners, as a host of it gets them.
+//! Messages of a Hokuyo scanner, as its host receives them.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::wire::scip::message::{Line, Message, Messages, Status};
 use crate::wire::scip::request::{Name, Request};
 use crate::wire::scip::scan::{ScanData, Step, TIME_PERIOD_MS};
 
-/// What scans are read with: of the profile, or as the stream's PP has told, else a UTM-30LX-EW's.
+/// Parameters for reading scans: from the profile, from the stream's PP, or else a UTM-30LX-EW's.
 #[derive(Clone, Copy, Debug)]
 struct Geometry {
     per_turn: u32,
@@ -36,7 +36,7 @@ impl Geometry {
         }
     }
 
-    /// Takes what PP says; all of it or nothing.
+    /// Takes the values of PP, all or none.
     fn learn(&mut self, lines: &[Line]) {
         let value = |key: &str| {
             let texts = lines.iter().filter_map(|line| std::str::from_utf8(line.text()).ok());
@@ -181,7 +181,7 @@ impl ScipDecoder {
     }
 }
 
-/// A scan as it was asked for.
+/// Form of a requested scan.
 struct AskedScan {
     first: u32,
     cluster: u32,
@@ -215,7 +215,7 @@ impl AskedScan {
     }
 }
 
-/// The scan in a message, if that should hold one.
+/// The scan in a message, if a scan is expected in it.
 fn scan_in(message: &Message) -> Option<Result<AskedScan, ParseError>> {
     let request = Request::parse(&message.echo, false).ok()?;
     let command = request.name.scan()?;
@@ -232,7 +232,7 @@ fn scan_in(message: &Message) -> Option<Result<AskedScan, ParseError>> {
     Some(data.map(|data| AskedScan { first, cluster: cluster.max(1), has_intensity, data }))
 }
 
-/// A message, and the scan in it.
+/// A message with its scan.
 struct Received {
     message: Message,
     name: Option<Name>,

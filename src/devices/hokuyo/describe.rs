@@ -1,4 +1,4 @@
-//! What `menura profiles` shows of one of Hokuyo's scanners.
+//! Sections of `menura profiles` about a Hokuyo scanner.
 
 use super::profile::{HokuyoProfile, HostInterface};
 use crate::describe::{Rows, Section, detection_row, shortest};

@@ -1,6 +1,6 @@
-//! What happens when a fault holds the motor, or `DB` has a failure simulated.
+//! Failures: a fault that holds the motor, or a failure that `DB` simulates.
 //!
-//! The scanner first pauses to look whether that passes, then it has failed. A stream tells either.
+//! The scanner first pauses and verifies; if the condition persists, it fails. A stream reports both.
 
 use super::profile::Code;
 use super::{Hokuyo, Phase, Simulation};
@@ -15,7 +15,7 @@ use crate::wire::scip::message::Message;
 const SIMULATED_IN_STREAMS_OVER: u32 = 20;
 
 impl Hokuyo {
-    /// Time when a fault next holds the motor, if that is to turn.
+    /// Time at which a fault next holds the motor, if the motor should turn.
     pub(super) fn next_hold(&self) -> Option<SimTime> {
         let turns = matches!(
             self.phase,
@@ -33,7 +33,7 @@ impl Hokuyo {
         self.stalls.iter().filter(|_| turns).filter_map(next).min()
     }
 
-    /// Time when a motor that is held at `at` turns again at its speed, if it ever does.
+    /// Time at which a motor that is held at `at` is at full speed again, if ever.
     pub(super) fn let_go(&self, at: SimTime) -> Option<SimTime> {
         let closes = |stall: &Timed<MotorStall>| {
             let window = stall.schedule.window_at(at)?;
@@ -54,7 +54,7 @@ impl Hokuyo {
         }
     }
 
-    /// It has become known when a motor that is held at `at` is let go.
+    /// Updates the time at which a motor that is held at `at` is released.
     pub(super) fn reconsider_hold(&mut self, at: SimTime) {
         let Some(turns) = self.let_go(at).filter(|turns| *turns > at) else { return };
         match self.phase {
@@ -93,7 +93,7 @@ impl Hokuyo {
         }
     }
 
-    /// Fails; `turns`: when the motor turns again.
+    /// Fails; `turns`: time at which the motor turns again.
     pub(super) fn fail(&mut self, at: SimTime, turns: Option<SimTime>) {
         if let Some(simulation) = &mut self.simulation {
             simulation.has_failed = true;
@@ -106,7 +106,7 @@ impl Hokuyo {
         self.forget_scans();
     }
 
-    /// A single scan that will not come is answered.
+    /// Answers the request for a single scan that will not be measured.
     fn refuse_single(&mut self, at: SimTime) {
         let Some(single) = self.single.take() else { return };
         let message = Message::status(&single.echo, self.profile.statuses.unstable);
@@ -121,7 +121,7 @@ impl Hokuyo {
         self.say(at, 0, &message, self.stall_effects(at), PacketTruth::default());
     }
 
-    /// What a motor that is held at `at` does to what the scanner says of itself.
+    /// Effects of a motor that is held at `at` on the scanner's reports.
     pub(super) fn stall_effects(&self, at: SimTime) -> Vec<FaultEffect> {
         if !matches!(self.phase, Phase::Verifying { .. } | Phase::Failed { .. }) {
             return Vec::new();
@@ -133,7 +133,7 @@ impl Hokuyo {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// The failure that `DB` has asked for, when a stream has come so far.
+    /// The failure that `DB` has requested, if a stream has reached it.
     pub(super) fn fail_as_simulated(&mut self, at: SimTime) {
         let Some(Simulation { number, .. }) = self.simulation else { return };
         let after = self.profile.failure.simulated_after;

@@ -1,4 +1,4 @@
-//! The hosts that are connected, and what they have said and not been answered yet.
+//! Connected hosts, and their requests without an answer so far.
 
 use crate::time::SimTime;
 use crate::waiting::WaitingRequests;
@@ -8,15 +8,15 @@ use crate::wire::scip::request::{RequestLine, RequestLines};
 /// A connected host.
 #[derive(Debug)]
 pub struct Host {
-    /// Who; `None` at the other end of a serial line.
+    /// The host; `None` on a serial line.
     pub peer: Option<Peer>,
     lines: RequestLines,
-    /// Requests without an answer yet.
+    /// Requests without an answer.
     pub waiting: WaitingRequests<RequestLine>,
 }
 
 impl Host {
-    /// One that has just connected.
+    /// A host that has just connected.
     pub fn new(peer: Option<Peer>) -> Self {
         Self { peer, lines: RequestLines::default(), waiting: WaitingRequests::default() }
     }

@@ -1,4 +1,4 @@
-//! Hokuyo's scanners: UTM-30LX-EW, UTM-30LX, UST-10LX and 20LX, URG-04LX. They speak SCIP.
+//! Hokuyo's scanners with SCIP: UTM-30LX-EW, UTM-30LX, UST-10LX and 20LX, URG-04LX.
 //!
 //! ```text
 //! BOOTING --> STANDBY <--BM, QT--> SINGLE <--MD, QT--> STREAMING
@@ -8,14 +8,13 @@
 //!             VERIFYING --> FAILED      the motor is held, or DB has it simulated
 //! ```
 //!
-//! Commands are in `commands.rs`, streams in `stream.rs`, which scans are measured in `scanning.rs`, what
-//! they are sent as in `values.rs`, the mirror in `turning.rs`, failures in `failures.rs`, power-off in
-//! `power.rs`. One host is served at a time: at the end of a serial line, or the one that is connected; when it
-//! goes, the scanner stands by.
+//! `commands.rs` has commands, `stream.rs` streams, `scanning.rs` the selection of scans, `values.rs` their
+//! encoding, `turning.rs` the mirror, `failures.rs` failures, and `power.rs` power-off. One host is served at
+//! a time: on a serial line, or by its connection; when it disconnects, the scanner enters standby.
 //!
-//! Only scans that will be sent are measured, and of those only the steps that were asked for.
+//! Only scans that will be sent are measured, and only their requested steps.
 //!
-//! Sources: those of [`crate::wire::scip`]. What they leave open is data of the profile.
+//! Sources: those of [`crate::wire::scip`]. Facts that they lack are data of the profile.
 
 mod clock;
 mod commands;
@@ -63,7 +62,7 @@ use crate::wire::scip::request::{Name, Request, RequestLine};
 
 /// Bytes that wait for a serial line; a scan with intensities has 7 kB.
 const LINE_BUFFER: usize = 1 << 15;
-/// A measurement that is so late does not come any more, nanoseconds.
+/// Delay after which a measurement is no longer expected, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// An emulated unit of the family.
@@ -80,14 +79,14 @@ pub struct Hokuyo {
 
     // What commands change.
     rpm: u32,
-    /// Until when the motor comes to its speed.
+    /// Time until which the motor changes its speed.
     unstable_until: SimTime,
     is_sensitive: bool,
     is_scip1: bool,
     simulation: Option<Simulation>,
     reboot_asked: Option<SimTime>,
     reboot_at: Option<SimTime>,
-    /// Taken when the answer has gone out.
+    /// Bit rate that takes effect after the answer.
     next_bit_rate: Option<u32>,
     stream: Option<Stream>,
     single: Option<Single>,
@@ -110,11 +109,11 @@ pub struct Hokuyo {
 /// Phase of the scanner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Without power, until it comes back.
+    /// The scanner is without power until this instant, or for ever.
     Off { until: Option<SimTime> },
     /// The scanner was just switched on.
     Booting { until: SimTime },
-    /// The motor turns, the laser is off.
+    /// Standby: the motor turns and the laser is off.
     Standby,
     /// The laser is on.
     Single,
@@ -122,26 +121,25 @@ enum Phase {
     Streaming,
     /// The host compares clocks.
     TimeAdjustment,
-    /// The motor stands.
+    /// The motor is at rest.
     Sleeping,
-    /// The motor comes to its speed; `laser`: and the laser goes on.
+    /// The motor is spinning up; `laser`: the laser will be switched on.
     Waking { until: SimTime, laser: bool },
-    /// Something is wrong: it looks whether that passes, which it will if it `resumes`. `laser`: the
-    /// laser was on.
+    /// The scanner verifies an error, which passes if it `resumes`. `laser`: the laser was on.
     Verifying { until: SimTime, resumes: bool, laser: bool },
     /// The scanner has failed, for ever if no end is known.
     Failed { until: Option<SimTime> },
 }
 
-/// A failure that `DB` has it simulate.
+/// A failure that `DB` requests.
 #[derive(Clone, Copy, Debug)]
 struct Simulation {
     number: u32,
-    /// Whether it has come to that.
+    /// Whether the failure has occurred.
     has_failed: bool,
 }
 
-/// A single scan that was asked for.
+/// A requested single scan.
 #[derive(Clone, Debug)]
 struct Single {
     echo: Vec<u8>,
@@ -157,7 +155,7 @@ struct Asked {
     first_step: u32,
 }
 
-/// Next event that happens by itself.
+/// Next event without a command.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,
@@ -165,7 +163,7 @@ enum Event {
     Held,
     Reboots,
     ScanOver,
-    /// The oldest request has been given up.
+    /// The oldest request was given up.
     GivenUp,
     AnswerDue,
 }
@@ -210,7 +208,7 @@ impl Hokuyo {
         unit
     }
 
-    /// Sets the faults within it; must be called before its sensor is requested.
+    /// Sets the inner faults; must be called before its sensor is requested.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stalls = faults.kind();
@@ -223,7 +221,7 @@ impl Hokuyo {
         MultiEchoLidar::single_beam(beam, noise, self.noise, &self.optics_faults)
     }
 
-    /// Does what falls due until `until`, in its order.
+    /// Does everything that is due until `until`, in order.
     fn run(&mut self, until: SimTime) {
         self.now = self.now.max(until);
         while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.now) {
@@ -242,7 +240,7 @@ impl Hokuyo {
         self.done_to = self.now;
     }
 
-    /// What happens first; of what happens at once, in the order of [`Event`].
+    /// The earliest event; at equal times in the order of [`Event`].
     fn next_event(&self) -> Option<(SimTime, Event)> {
         let phase = match self.phase {
             Phase::Booting { until }
@@ -289,7 +287,7 @@ impl Hokuyo {
         at < self.unstable_until
     }
 
-    /// Time when a scan may leave.
+    /// Earliest time at which a scan may leave.
     fn leaves(&self, revolution: u64) -> SimTime {
         let timing = &self.profile.timing;
         let at = self.turning.ends(revolution).0 + timing.send_delay_ns + self.settings.lag_ns;
@@ -311,7 +309,7 @@ impl Hokuyo {
         }
     }
 
-    /// Stands by, or streams if the rig has it so.
+    /// Enters standby, or streams if the rig sets that.
     fn get_ready(&mut self, at: SimTime) {
         self.stand_by();
         let Some(command) = self.settings.power_on_stream else { return };
@@ -326,7 +324,7 @@ impl Hokuyo {
         }
     }
 
-    /// The laser goes off, and nothing is measured any more.
+    /// Switches the laser off and stops measuring.
     fn stand_by(&mut self) {
         self.forget_scans();
         self.phase = Phase::Standby;
@@ -339,7 +337,7 @@ impl Hokuyo {
         self.single = None;
     }
 
-    /// The stream goes on with the next revolution.
+    /// Continues the stream with the next revolution.
     fn continue_stream(&mut self, at: SimTime) {
         self.asked.clear();
         self.ahead.clear();
@@ -353,7 +351,7 @@ impl Hokuyo {
         }
     }
 
-    /// The motor gets another speed.
+    /// Changes the speed of the motor.
     fn turn_at(&mut self, at: SimTime, rpm: u32) {
         let until = SimTime(at.0 + self.profile.motor.settle_ns);
         let next = self.turning.first_from(at);
@@ -411,7 +409,7 @@ impl Hokuyo {
         }
     }
 
-    /// To the host that is served; a stream without one goes to nobody.
+    /// Sends a message to the served host; a stream without a host is dropped.
     fn say(
         &mut self,
         at: SimTime,
@@ -451,7 +449,7 @@ impl Hokuyo {
         });
     }
 
-    /// Another host is served than before, or none.
+    /// Starts or stops serving a host.
     fn change_host(&mut self, at: SimTime) {
         match self.phase {
             Phase::Standby | Phase::Single | Phase::Streaming | Phase::TimeAdjustment => {

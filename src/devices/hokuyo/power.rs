@@ -1,4 +1,4 @@
-//! Power-off, and what both it and a reboot end.
+//! Power-off, and the common part of power-off and reboot.
 
 use super::hosts::Host;
 use super::{Hokuyo, Phase};
@@ -14,13 +14,13 @@ impl Hokuyo {
         next_cut(&self.cuts, self.done_to).filter(|_| !is_off)
     }
 
-    /// Power is cut at `at`. When it is back the scanner boots: it keeps no setting without power.
+    /// Cuts the power at `at`. When it returns the scanner boots; no setting survives.
     pub(super) fn switch_off(&mut self, at: SimTime) {
         self.hang_up(at);
         self.phase = Phase::Off { until: back_at(&self.cuts, at) };
     }
 
-    /// Scans, connections and what hosts have said are forgotten.
+    /// Drops scans, connections and requests.
     pub(super) fn hang_up(&mut self, at: SimTime) {
         self.reboot_asked = None;
         self.reboot_at = None;

@@ -1,4 +1,4 @@
-//! Hokuyo's scanners: what their firmwares differ in and what a rig may set.
+//! Hokuyo's scanners: differences between firmwares, and settings in a rig.
 //!
 //! Directions are steps: counter-clockwise seen from above, the profile's front step is forward.
 
@@ -29,25 +29,25 @@ pub enum HostInterface {
     Ethernet,
     /// A serial line.
     Serial,
-    /// A USB device that looks like a serial port, whose rate means nothing.
+    /// A USB device in the role of a serial port, whose rate has no effect.
     Usb,
 }
 
 /// Treatment of a host that connects while another is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecondHost {
-    /// The second host is served when the first has gone.
+    /// A second host is served after the first has left.
     Waits,
     /// The second host is served, and the first no longer.
     TakesOver,
 }
 
-/// At which direction a scan's time is taken.
+/// Direction at whose time a scan is timestamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampAt {
     /// At step 0.
     StepZero,
-    /// Straight behind, where a revolution begins.
+    /// Straight backward, where a revolution begins.
     Rear,
 }
 
@@ -71,7 +71,7 @@ pub enum EchoChoice {
     Last,
 }
 
-/// In which order echoes are sent.
+/// Order of echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoOrder {
     /// The nearest first.
@@ -82,10 +82,10 @@ pub enum EchoOrder {
     StrongestFirst,
 }
 
-/// What follows when a stream has sent the last of the scans that were asked for.
+/// Behaviour after the last requested scan of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterLastScan {
-    /// The laser goes off.
+    /// The laser is switched off.
     Standby,
     /// The laser stays on.
     SingleScan,
@@ -94,9 +94,9 @@ pub enum AfterLastScan {
 /// The stream that may be requested while one runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnotherStream {
-    /// Any, and it takes the other's place.
+    /// Any command; it replaces the present one.
     Replaces,
-    /// One of the same command; others are denied.
+    /// The same command only; others are denied.
     SameCommand,
 }
 
@@ -111,7 +111,7 @@ fn seconds() -> Time {
     Time(seconds_limit(), 1e9)
 }
 
-/// Milliseconds from `least` to 1000.
+/// A time in milliseconds, from `least` to 1000.
 fn milliseconds(least: f64) -> Time {
     Time(Limit::new(least..=1000.0, "ms", PROFILES), 1e6)
 }
@@ -128,21 +128,21 @@ fn echo_count(field: &Field<'_>) -> Option<usize> {
 /// A firmware of one of Hokuyo's scanners.
 #[derive(Clone, Debug)]
 pub struct HokuyoProfile {
-    /// Identity that it reports.
+    /// Identity that the scanner reports.
     pub identity: Identity,
     /// Connection to hosts.
     pub connection: Connection,
-    /// Its steps.
+    /// Steps of a revolution.
     pub steps: Steps,
     /// Times of scans.
     pub timing: Timing,
     /// The motor.
     pub motor: Motor,
-    /// Distances as they are sent.
+    /// Encoding of distances.
     pub distances: Distances,
     /// Rules for the echoes that are sent.
     pub echoes: EchoRules,
-    /// Intensities as they are sent.
+    /// Encoding of intensities.
     pub intensity: IntensityScale,
     /// Protocol.
     pub protocol: Protocol,
@@ -152,7 +152,7 @@ pub struct HokuyoProfile {
     pub state: StateTexts,
     /// Behaviour when the scanner fails.
     pub failure: Failure,
-    /// Values a rig may override.
+    /// Defaults that a rig may override.
     pub defaults: HokuyoSettings,
 }
 
@@ -182,24 +182,24 @@ pub struct Connection {
     pub interface: HostInterface,
     /// Treatment of a second host.
     pub second_host: SecondHost,
-    /// Bit rates that `SS` accepts; the first is the factory's. None with Ethernet.
+    /// Bit rates that `SS` accepts; the first is the factory setting. Empty with Ethernet.
     pub bit_rates: Vec<u32>,
-    /// Whether commands are answered while it starts; else they wait.
+    /// Whether commands are answered while the scanner starts; otherwise they wait.
     pub listens_while_booting: bool,
 }
 
 /// The steps of a revolution.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
-    /// Steps of a whole turn: `ARES`.
+    /// Steps of a whole rotation: `ARES`.
     pub per_turn: u32,
-    /// The first that is measured: `AMIN`.
+    /// The first step that is measured: `AMIN`.
     pub first: u32,
-    /// The last that is measured: `AMAX`.
+    /// The last step that is measured: `AMAX`.
     pub last: u32,
     /// Straight ahead: `AFRT`.
     pub front: u32,
-    /// The last that may be asked for.
+    /// Last step that may be requested.
     pub last_accepted: u32,
 }
 
@@ -235,14 +235,14 @@ pub struct Motor {
     pub speed_rpm: u32,
     /// Reduction of the speed by each step of `CR`.
     pub speed_step_rpm: u32,
-    /// Until its speed has changed, nanoseconds.
+    /// Time of a speed change, nanoseconds.
     pub settle_ns: u64,
     /// Time from rest to full speed, nanoseconds.
     pub spin_up_ns: u64,
 }
 
 keys! {
-    /// Distances as they are sent.
+    /// Encoding of distances.
     #[derive(Clone, Copy, Debug)]
     pub struct Distances {
         /// Least distance; smaller numbers are codes.
@@ -321,7 +321,7 @@ keys! {
         pub too_short: Code, By(status);
         /// Characters follow the parameters although a text needs a semicolon.
         pub too_long: Code, By(status);
-        /// There is no such command.
+        /// The command is unknown.
         pub unknown: Code, By(status);
         /// Other models have this command.
         pub not_supported: Code, By(status);
@@ -333,7 +333,7 @@ keys! {
         pub buffer: Code, By(status);
         /// The scanner has failed.
         pub failed: Code, By(status);
-        /// The motor is not at its speed, or the scanner looks for an error.
+        /// The motor is not at its speed, or the scanner verifies an error.
         pub unstable: Code, By(status);
         /// The command is not allowed in this state.
         pub denied: Code, By(status);
@@ -349,11 +349,11 @@ keys! {
         pub no_sensitivity: Code, By(status);
         /// The answer to `DB` if it is not among the commands.
         pub no_simulation: Code, By(status);
-        /// In a stream: the scanner pauses to look for an error.
+        /// In a stream: the scanner pauses to verify an error.
         pub verifying: Code, By(status);
         /// In a stream: the scanner has failed, and the stream ends.
         pub stopped: Code, By(status);
-        /// In a stream: the stream goes on.
+        /// In a stream: the stream continues.
         pub resumed: Code, By(status);
         /// Seven answers to commands for scans: wrong start, wrong end, wrong cluster, out of range, reversed, wrong
         /// skip, wrong count.
@@ -365,11 +365,11 @@ keys! {
     /// Texts of the answer to `II`.
     #[derive(Clone, Debug)]
     pub struct StateTexts {
-        /// The lines of `II`; names in braces stand for values that change.
+        /// The lines of `II`; names in braces are replaced by values that change.
         pub lines: Vec<String>, By(state_lines);
         /// Text for `{mode}` in each state.
         pub modes: [String; MODES.len()], By(state_modes);
-        /// Text for `{status}` when all is well.
+        /// Text for `{status}` without a failure.
         pub well: String, By(text);
         /// Text for `{status}` while the motor is not at its speed.
         pub unstable: String, By(text);
@@ -384,7 +384,7 @@ keys! {
     pub struct Failure {
         /// Time for which the scanner looks for an error; a longer fault is a failure.
         pub verify_ns as "verify_s": u64, seconds();
-        /// Whether the scanner works again when the motor turns; otherwise only after a reboot.
+        /// Whether the scanner recovers when the motor turns again; otherwise it needs a reboot.
         pub recovers: bool, TrueOrFalse;
         /// Number of scans of a stream after which the failures of `DB03` to `DB05` begin.
         pub simulated_after as "simulated_after_scans": u32,
@@ -392,17 +392,17 @@ keys! {
     }
 }
 
-/// What a rig may set on a scanner; the profile gives the defaults.
+/// Settings of a scanner in a rig; the profile has the defaults.
 #[derive(Clone, Debug)]
 pub struct HokuyoSettings {
-    /// It streams whole scans of this command without being asked; a recording needs it.
+    /// Stream of whole scans by this command from power-on, without a request; a recording needs it.
     pub power_on_stream: Option<Name>,
     /// Time from the run's first instant until it is ready, nanoseconds; 0 for one that runs
     /// already.
     pub start_up_ns: u64,
-    /// How long one that runs already does so, nanoseconds.
+    /// Time since power-on at the first instant, nanoseconds.
     pub uptime_ns: u64,
-    /// How much faster its clock is, parts in 10^9.
+    /// Drift of the clock, parts in 10^9; positive is fast.
     pub drift_ppb: i64,
     /// How much later than [`Timing::send_delay_ns`] a scan leaves, nanoseconds.
     pub lag_ns: u64,

@@ -13,10 +13,10 @@ use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::scip::request::{NAMES, Name};
 
-/// A value of each step with three echoes and their intensities still fits a message.
+/// Largest number of steps: with three echoes and their intensities each, they still fit a message.
 const MOST_STEPS: i128 = 2880;
 
-/// Reads all keys of a profile but its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>) -> Option<HokuyoProfile> {
     let identity = Table("[identity]").read(&root.required("identity"));
     let connection = root.required("connection").table("[connection]").and_then(connection);
@@ -166,7 +166,7 @@ fn motor(mut table: TableReader<'_>) -> Option<Motor> {
     })
 }
 
-/// Reads a rig's `settings`; what it leaves out is the profile's.
+/// Reads a rig's `settings`; missing keys have the profile's values.
 pub(super) fn settings(
     table: TableReader<'_>,
     profile: &Profile,

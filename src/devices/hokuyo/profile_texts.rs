@@ -3,7 +3,7 @@
 use crate::config::toml::reader::Field;
 use crate::wire::scip::message::{LONGEST_LINE, is_printable};
 
-/// Two characters that tell how a command went.
+/// Two characters with the result of a command.
 pub type Code = [u8; 2];
 
 /// Length of the end of a line of information: semicolon and sum.
@@ -25,7 +25,7 @@ pub(super) const MODES: [&str; 8] = [
     "failed",
 ];
 
-/// Names that stand in braces in a line of `II`.
+/// Names that may be in braces in a line of `II`.
 const PLACEHOLDERS: [&str; 8] =
     ["model", "laser", "speed", "mode", "bit_rate", "time", "time_hex", "status"];
 

@@ -1,4 +1,4 @@
-//! Which scans are measured, and how they are given out.
+//! Selection of the scans to measure, and their output.
 
 use std::ops::RangeInclusive;
 
@@ -18,12 +18,12 @@ impl Hokuyo {
         ReceiverSetting { threshold_factor: factor as f32, ..ReceiverSetting::default() }
     }
 
-    /// How long the stream's messages are on a serial line; 0 without.
+    /// Time that the stream's messages take on a serial line; 0 without one.
     pub(super) fn line_ns(&self, stream: &Stream) -> u64 {
         self.uart.as_ref().map_or(0, |uart| uart.duration_ns(stream.message_len()))
     }
 
-    /// The next revolution that is wanted, and which of its steps.
+    /// The next revolution of which steps are needed, and these steps.
     pub(super) fn next_wanted(&mut self) -> Option<(u64, RangeInclusive<u32>)> {
         match self.phase {
             Phase::Single => {
@@ -44,7 +44,7 @@ impl Hokuyo {
         }
     }
 
-    /// The oldest scan is over.
+    /// Passes on the oldest scan, which is complete.
     pub(super) fn give_out_scan(&mut self, at: SimTime) {
         let Some(scan) = self.ahead.pop_front() else { return };
         let stamp_at = match self.profile.timing.stamp_at {
@@ -80,7 +80,7 @@ impl Hokuyo {
         }
     }
 
-    /// The oldest request was given up: another revolution has to do.
+    /// Requests another revolution, because the oldest request was given up.
     pub(super) fn ask_again(&mut self) {
         self.asked.pop_front();
         if let Some(single) = &mut self.single {

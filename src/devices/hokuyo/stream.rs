@@ -1,4 +1,4 @@
-//! A stream of scans: which revolutions are measured for it, and what each message repeats.
+//! A stream of scans: its revolutions, and the repeated part of each message.
 
 use super::turning::Turning;
 use super::values::Wanted;
@@ -12,25 +12,25 @@ const COUNT: usize = 2;
 #[derive(Clone, Debug)]
 pub struct Stream {
     command: Name,
-    /// The request up to its count, and what stands behind.
+    /// The request up to its count, and the rest of it.
     head: Vec<u8>,
     text: Vec<u8>,
     /// Content of each scan.
     pub wanted: Wanted,
-    /// Number of revolutions that are skipped after each.
+    /// Number of revolutions that are skipped after each scan.
     skip: u32,
-    /// Scans that were asked for; `None` for as many as come.
+    /// Number of requested scans; `None`: without end.
     count: Option<u32>,
     /// Scans that were sent.
     sent: u32,
-    /// The next revolution to be measured.
+    /// The next revolution to measure.
     next: u64,
-    /// Time when the line is free again after what was planned; of a serial line.
+    /// Time at which a serial line is free again after the planned scans.
     line_free: SimTime,
 }
 
 impl Stream {
-    /// A stream as requested. It does not begin before [`Stream::begin`].
+    /// A stream as requested. It starts with [`Stream::begin`].
     pub fn new(request: &Request<'_>, wanted: Wanted, skip: u32, count: Option<u32>) -> Self {
         let before_count = request.parameters.len().saturating_sub(COUNT);
         let head = [request.name.word().as_bytes(), &request.parameters[..before_count]].concat();
@@ -47,12 +47,12 @@ impl Stream {
         }
     }
 
-    /// Command that requested it.
+    /// Command of the stream.
     pub fn command(&self) -> Name {
         self.command
     }
 
-    /// Begins, or goes on, with a revolution, on a line that is free from `line_free` on.
+    /// Starts or continues with a revolution, on a line that is free from `line_free` on.
     pub fn begin(&mut self, revolution: u64, line_free: SimTime) {
         self.next = revolution;
         self.line_free = line_free;
@@ -63,13 +63,13 @@ impl Stream {
         self.sent
     }
 
-    /// Whether more than so many scans were asked for.
+    /// Whether more than this number of scans was requested.
     pub fn is_longer_than(&self, scans: u32) -> bool {
         self.count.is_none_or(|count| count > scans)
     }
 
-    /// The next revolution to be measured when `waiting` scans have not been sent yet; `None` if those
-    /// are all. `leaves` says when a scan may leave, `line_ns` how long it is on the line.
+    /// The next revolution to measure while `waiting` scans are not sent yet; `None` if these are all.
+    /// `leaves` returns the earliest departure of a scan, `line_ns` its time on the line.
     pub fn plan(
         &mut self,
         waiting: usize,
@@ -86,7 +86,7 @@ impl Stream {
         Some(self.next)
     }
 
-    /// Notes that the plan of [`Stream::plan`] is measured.
+    /// Notes that the plan of [`Stream::plan`] will be measured.
     pub fn planned(&mut self, line_ns: u64, leaves: SimTime) {
         self.line_free = SimTime(leaves.max(self.line_free).0 + line_ns);
         self.next += u64::from(self.skip) + 1;
@@ -114,7 +114,7 @@ impl Stream {
         self.wanted.format.message_len(echo, self.wanted.values())
     }
 
-    /// Goes on with the first revolution whose first step is at `at` or later.
+    /// Continues with the first revolution whose first step is at or after `at`.
     pub fn resume(&mut self, turning: &Turning, at: SimTime, line_free: SimTime) {
         self.begin(turning.first_from(at), line_free);
     }

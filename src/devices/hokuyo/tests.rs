@@ -1,4 +1,4 @@
-//! Dialogues with a scanner; values of scans and faults have files of their own.
+//! Tests of dialogues with a scanner; separate files test the values of scans, and faults.
 
 mod faults;
 mod values;
@@ -25,10 +25,10 @@ const ALL: ScanFormat = ScanFormat { characters: 3, has_intensity: true, has_ech
 /// A scanner whose every pulse meets something at 2.5 m and something at 5.5 m.
 struct Bench {
     unit: Hokuyo,
-    /// When, to whom, and what.
+    /// Time, host and content of each message.
     said: Vec<(SimTime, Option<Peer>, Message)>,
     closed: Vec<Peer>,
-    /// Start and pulses of what was measured.
+    /// Start time and number of pulses of each measurement.
     measured: Vec<(SimTime, usize)>,
     effects: Vec<FaultEffect>,
 }
@@ -65,7 +65,7 @@ impl Bench {
         Self::of(unit(profile, settings, |_| {}))
     }
 
-    /// One with a host.
+    /// A scanner with a connected host.
     fn connected(profile: &str, settings: &str) -> Self {
         let mut bench = Self::new(profile, settings);
         bench.unit.handle_peer(SimTime::ZERO, PEER, true);
@@ -130,7 +130,7 @@ impl Bench {
         message.lines.iter().map(|line| String::from_utf8_lossy(line.text()).into_owned()).collect()
     }
 
-    /// How many scans came.
+    /// Number of received scans.
     fn scans(&self) -> usize {
         self.said.iter().filter(|(_, _, message)| status(message) == "99").count()
     }

@@ -1,7 +1,7 @@
-//! When the mirror looks where.
+//! Direction of the mirror over time.
 //!
-//! It turns counter-clockwise seen from above, evenly; a revolution begins straight behind. Times are
-//! whole nanoseconds computed from the revolution's number: no drift.
+//! The mirror turns evenly, counter-clockwise seen from above; a revolution begins straight backward. Times
+//! are whole nanoseconds computed from the revolution's number, so there is no drift.
 
 use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
@@ -19,18 +19,18 @@ const MINUTE_NS: u128 = 60_000_000_000;
 pub struct Turning {
     steps: Steps,
     rpm: u32,
-    /// Time when revolution `first` begins.
+    /// Start time of revolution `first`.
     since: SimTime,
     first: u64,
 }
 
 impl Turning {
-    /// A mirror that begins revolution `first` at `since`.
+    /// A mirror whose revolution `first` begins at `since`.
     pub fn new(steps: Steps, rpm: u32, since: SimTime, first: u64) -> Self {
         Self { steps, rpm: rpm.max(1), since, first }
     }
 
-    /// Time when revolution `number` begins.
+    /// Start time of revolution `number`.
     pub fn begins(&self, number: u64) -> SimTime {
         let turns = u128::from(number.saturating_sub(self.first));
         SimTime(self.since.0 + (turns * MINUTE_NS / u128::from(self.rpm)) as u64)
@@ -48,7 +48,7 @@ impl Turning {
         SimTime(self.begins(number).0 + self.step_ns(step))
     }
 
-    /// Time when revolution `number` has measured its last step.
+    /// Time at which revolution `number` has measured its last step.
     pub fn ends(&self, number: u64) -> SimTime {
         self.time_of(number, self.steps.last)
     }

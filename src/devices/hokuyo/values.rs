@@ -1,4 +1,4 @@
-//! What is sent of a measured revolution.
+//! Encoding of a measured revolution.
 
 use std::ops::RangeInclusive;
 
@@ -25,7 +25,7 @@ impl Wanted {
         ((self.steps.end() - self.steps.start()) / self.cluster.max(1) + 1) as usize
     }
 
-    /// The steps that have to be measured: at least one.
+    /// The steps that have to be measured, at least one.
     pub fn measured(&self, profile: &HokuyoProfile) -> RangeInclusive<u32> {
         let (least, most) = (profile.steps.first, profile.steps.last);
         (*self.steps.start()).clamp(least, most)..=(*self.steps.end()).clamp(least, most)
@@ -35,19 +35,19 @@ impl Wanted {
 /// One measured revolution.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// Its number since power-on.
+    /// Number of the revolution since power-on.
     pub revolution: u64,
     /// The first step that was measured.
     pub first_step: u32,
     /// Echoes of each step.
     pub echoes: Vec<Echoes>,
-    /// Effects of faults on it.
+    /// Effects of faults on the scan.
     pub fault_effects: Vec<FaultEffect>,
-    /// Ground truth of its returns.
+    /// Ground truth of the scan's returns.
     pub truth: PacketTruth,
 }
 
-/// The scan as it is sent, and how many of its values are distances.
+/// The encoded scan, and its number of distances.
 pub fn scan_data(
     profile: &HokuyoProfile,
     wanted: &Wanted,
@@ -74,7 +74,7 @@ pub fn scan_data(
     (ScanData { time_ms, steps }, points)
 }
 
-/// The one with the least distance; codes are no distances.
+/// The smaller of two distances; codes are not distances.
 fn nearer(profile: &HokuyoProfile, one: Step, other: Step) -> Step {
     let distance = |step: &Step| match least(step) {
         distance if distance >= profile.distances.min_mm => distance,

@@ -1,5 +1,5 @@
-//! What an IMU answers where its protocol is known and its contents are not: status words of a healthy
-//! unit, and what settings that change nothing here read back before a host writes them.
+//! Answers of an IMU whose format is documented but whose contents are not: status words of a healthy unit,
+//! and settings without effect, with the values before a host writes them.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) fn word<T: TryFrom<i128>>(table: &mut TableReader<'_>, key: &'static 
     table.required(key).integer(&Limit::new(0..=most, "", "the wire format"))
 }
 
-/// All settings of a list.
+/// Reads all settings of a list.
 pub(crate) fn stored<T>(
     table: &mut TableReader<'_>,
     list: &[(&'static str, u8, usize)],

@@ -1,5 +1,4 @@
-//! What a unit does with the readings of its sensors before anything leaves: the user's compensation,
-//! other axes, another north.
+//! Processing of sensor readings in the unit: the user's compensation, other axes, another north.
 //!
 //! Hosts give vectors and matrices in forward, right, down; samples are forward, left, up.
 
@@ -25,7 +24,7 @@ impl Default for Correction {
 }
 
 impl Correction {
-    /// Nothing is corrected.
+    /// No correction.
     pub const NONE: Self = Self { matrix: DMat3::IDENTITY, offset: DVec3::ZERO };
 
     /// An offset alone.
@@ -52,7 +51,7 @@ pub struct Conditioning {
 }
 
 impl Conditioning {
-    /// Readings stay as they are.
+    /// No change of readings.
     pub const NONE: Self = Self {
         gyro: Correction::NONE,
         accel: Correction::NONE,
@@ -60,7 +59,7 @@ impl Conditioning {
         user_from_sensor: DQuat::IDENTITY,
     };
 
-    /// A sample as the unit uses it.
+    /// Applies the processing to a sample.
     pub fn apply(&self, sample: &Sample) -> Sample {
         let turn = flu_from_frd(self.user_from_sensor);
         let mut made = *sample;
@@ -77,7 +76,7 @@ pub fn flu_from_frd(q: DQuat) -> DQuat {
     DQuat::from_xyzw(q.x, -q.y, -q.z, q.w)
 }
 
-/// The rotation that a matrix (row by row) describes; `None` if it is none to within 1e-3.
+/// The rotation of a matrix (row by row); `None` if it is none within 1e-3.
 pub fn rotation_of_rows(rows: &[f64; 9]) -> Option<DQuat> {
     let matrix = DMat3::from_cols_array(rows).transpose();
     let off = matrix * matrix.transpose() - DMat3::IDENTITY;
@@ -130,7 +129,7 @@ pub struct MovingMean {
 }
 
 impl MovingMean {
-    /// The mean of the last `window` values, this one included; 0 and 1 leave it as it is.
+    /// Mean of the last `window` values, including this one; 0 and 1 return the value itself.
     pub fn step(&mut self, x: DVec3, window: usize) -> DVec3 {
         self.held.push_back(x);
         while self.held.len() > window.max(1) {

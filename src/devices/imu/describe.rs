@@ -1,4 +1,4 @@
-//! What `menura profiles NAME` prints about an IMU, beside its settings.
+//! Facts that `menura profiles NAME` prints about an IMU, in addition to its settings.
 
 use super::profile::ImuProfile;
 use crate::describe::{Rows, Section};

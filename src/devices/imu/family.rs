@@ -1,4 +1,4 @@
-//! The families of IMUs: each speaks one protocol.
+//! Families of IMUs, each with its protocol.
 
 use std::sync::Arc;
 

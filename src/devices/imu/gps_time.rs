@@ -1,6 +1,6 @@
-//! GPS time as IMUs tell it.
+//! GPS time in IMUs' messages.
 
-/// GPS is ahead of UTC by 18 s since 2017; its weeks begin with Sunday, 1980-01-06 being one.
+/// GPS time has been 18 s ahead of UTC since 2017; its weeks begin on Sunday, and 1980-01-06 was one.
 pub fn gps_time_of_week_ms(unix_ms: i128) -> u32 {
     const GPS_EPOCH_UNIX_MS: i128 = 315_964_800_000;
     const LEAP_MS: i128 = 18_000;

@@ -1,12 +1,12 @@
-//! What IMUs and attitude references on a serial line share.
+//! Common parts of IMUs and attitude references on a serial line.
 //!
-//! [`Imu`] asks for the truth in short series, spoils it sample by sample ([`crate::sensors::imu`]),
-//! hands samples to the product's [`Protocol`] when they are due, and keeps the transmitter's time. A
-//! family is a protocol: it states an [`ImuFamily`] and has a folder of its own.
+//! [`Imu`] requests the truth in short series, adds errors to each sample ([`crate::sensors::imu`]), passes
+//! samples to the product's [`Protocol`] when they are due, and manages the transmitter. Each protocol is a
+//! family: it states an [`ImuFamily`] and has its own folder.
 //!
-//! A unit has been on since the first instant; its clock starts there. Between two outputs the
-//! samples are averaged (`decimation`), so that white noise keeps its density at every rate. Samples
-//! are forward, left, up; [`output`] turns them to other axes.
+//! A unit's clock starts at the first instant. Between two outputs the samples are averaged (`decimation`),
+//! so that white noise keeps its density at every rate. Samples are forward, left, up; [`output`] converts
+//! them to other axes.
 
 pub(crate) mod answers;
 pub(crate) mod conditioning;
@@ -39,11 +39,11 @@ use crate::wire::line::LineSettings;
 /// Protocol of a family of IMUs.
 #[derive(Clone, Copy, Debug)]
 pub struct ImuFamily {
-    /// The word of a profile's `driver` key.
+    /// Value of a profile's `driver` key.
     pub key: &'static str,
     /// Names of the messages that units can send, as profiles and rigs list them.
     pub messages: fn() -> Vec<&'static str>,
-    /// Reads what a profile says of this protocol alone.
+    /// Reads the keys of this protocol in a profile.
     pub dialect: fn(&mut TableReader<'_>) -> Option<Arc<dyn Dialect>>,
     /// Title and text of the tables of commands.
     pub commands: &'static [(&'static str, &'static str)],
@@ -65,10 +65,10 @@ pub trait Protocol: Send {
     /// Bytes from the host.
     fn on_input(&mut self, _now: SimTime, _bytes: &[u8], _unit: &mut Unit) {}
 
-    /// The time has come to `now`; called before the samples of that time.
+    /// The unit's time has advanced to `now`; this is called before the samples of that time are passed.
     fn on_time(&mut self, _now: SimTime, _unit: &mut Unit) {}
 
-    /// Messages a second as it is configured now.
+    /// Messages per second in the present configuration.
     fn rate_hz(&self) -> f64;
 }
 
@@ -78,7 +78,7 @@ pub struct Imu {
     protocol: Box<dyn Protocol>,
     errors: ImuErrors,
     series: SampleSeries,
-    /// Measured, not yet due.
+    /// Samples that are measured and not yet due.
     samples: VecDeque<Sample>,
     now: SimTime,
 }
@@ -104,12 +104,12 @@ impl Imu {
         }
     }
 
-    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    /// Limits series of samples to `longest_ns`; must be called before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.series.limit(longest_ns);
     }
 
-    /// The physics that measures for this unit.
+    /// Physics of this unit.
     pub fn sensor(&self) -> ImuSensor {
         let date = self.unit.epoch.civil(SimTime::ZERO).date();
         ImuSensor::new(&self.unit.settings.model, date)

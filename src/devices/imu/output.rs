@@ -1,4 +1,4 @@
-//! From samples to what a message says: averages, increments, other frames.
+//! Converts samples to the values of a message: averages, increments, other frames.
 
 use glam::{DQuat, DVec3};
 
@@ -13,14 +13,14 @@ pub struct Gathered {
     gyro: DVec3,
     accel: DVec3,
     mag: DVec3,
-    /// Sum of (what was turned before a sample) x (what it turned), of rates.
+    /// Coning sum of rates: cross products of the rotation before a sample and the rotation of the sample.
     coning: DVec3,
-    /// The same of rates with forces and of forces with rates.
+    /// Sculling sum: the same of rates with forces and of forces with rates.
     sculling: DVec3,
     clipped: Clipped,
 }
 
-/// Which axes were at the end of their range since the last output.
+/// Axes that reached the end of their range since the last output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clipped {
     /// Accelerometer.
@@ -46,15 +46,15 @@ impl Clipped {
     }
 }
 
-/// Values that a stream reports: averages since its last output, and the other values of the current sample. Sensor
-/// axes are forward, left, up unless [`Measured::in_frd`] turned them.
+/// Values that a stream reports: averages since its last output, and the other values of the current sample.
+/// Sensor axes are forward, left, up unless [`Measured::in_frd`] converted them.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
-    /// rad/s
+    /// Angular rates, rad/s.
     pub gyro: DVec3,
-    /// m/s²
+    /// Specific forces, m/s².
     pub accel: DVec3,
-    /// gauss
+    /// Magnetic field, gauss.
     pub mag: DVec3,
     /// Turned since the last output as a rotation vector, rad: the integral of the rate, with the
     /// coning correction ([`Measured::corrections`]).
@@ -66,7 +66,7 @@ pub struct Measured {
     /// rotation and sculling (P. G. Savage, Strapdown Inertial Navigation Integration Algorithm
     /// Design, Journal of Guidance, Control, and Dynamics 21, 1998; the sums of first order).
     pub corrections: [DVec3; 2],
-    /// Since the last output, s.
+    /// Time since the last output, s.
     pub interval_s: f64,
     /// Ranges that ended.
     pub clipped: Clipped,
@@ -85,7 +85,7 @@ impl Gathered {
         self.clipped.add(sample);
     }
 
-    /// What came together up to and with `last`, one sample every `dt_s`; starts again.
+    /// Values of the samples up to and including `last`, one every `dt_s`; starts the next interval.
     pub fn take(&mut self, last: &Sample, dt_s: f64, decimation: Decimation) -> Measured {
         let n = f64::from(self.count.max(1));
         let pick = |sum: DVec3, last: DVec3| match decimation {
@@ -111,7 +111,7 @@ impl Gathered {
 }
 
 impl Measured {
-    /// The same in forward, right, down.
+    /// The values in forward, right, down.
     #[must_use]
     pub fn in_frd(self) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl Measured {
     }
 }
 
-/// A stream: every how many samples, and what came together since.
+/// A stream: its decimation, and the values since its last output.
 #[derive(Clone, Debug)]
 pub struct Stream {
     divisor: u64,
@@ -193,7 +193,7 @@ pub fn wxyz(q: DQuat) -> [f32; 4] {
     [q.w, q.x, q.y, q.z].map(|x| x as f32)
 }
 
-/// For messages of single precision.
+/// Converts to single precision for messages.
 pub fn f32s(v: DVec3) -> [f32; 3] {
     v.to_array().map(|x| x as f32)
 }

@@ -1,4 +1,4 @@
-//! IMUs as data: who they say they are, how they talk, how well they measure.
+//! IMUs as data: identity, line and errors.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ words!(Decimation: "mean" => Mean, "last" => Last);
 pub struct ImuProfile {
     /// Protocol of the product.
     pub family: ImuFamily,
-    /// Answers that only this protocol has.
+    /// Answers of this protocol only.
     pub dialect: Arc<dyn Dialect>,
-    /// Identity that it reports.
+    /// Identity that the IMU reports.
     pub identity: ImuIdentity,
     /// Baud rates it can be set to, the factory's first.
     pub baud_rates: Vec<u32>,
@@ -22,7 +22,7 @@ pub struct ImuProfile {
     pub sample_rate_hz: u32,
     /// Highest output rate, Hz.
     pub max_rate_hz: u32,
-    /// Bytes its transmitter holds; what does not fit is not sent.
+    /// Size of the transmit buffer, bytes; output that does not fit is lost.
     pub transmit_buffer_bytes: usize,
     /// Time from a sample to the first byte about it, nanoseconds.
     pub output_delay_ns: u64,
@@ -34,14 +34,14 @@ pub struct ImuProfile {
     pub decimation: Decimation,
     /// The strength of field that reads as 1, gauss, for products that normalise it.
     pub magnetic_unit_gauss: f64,
-    /// Values a rig may override.
+    /// Defaults that a rig may override.
     pub defaults: ImuSettings,
 }
 
 /// Treatment of the samples between two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decimation {
-    /// The output is their mean, so that noise of a density keeps its density.
+    /// The output is the mean of the samples, so that noise keeps its density.
     Mean,
     /// The output is the last.
     Last,
@@ -52,7 +52,7 @@ pub enum Decimation {
 pub struct ImuIdentity {
     /// Name of the model.
     pub model: String,
-    /// Serial number as the product prints it.
+    /// Serial number in the product's form.
     pub serial: String,
     /// Hardware revision.
     pub hardware: String,
@@ -67,22 +67,22 @@ pub struct ImuSettings {
     pub rate_hz: u32,
     /// Baud rate at power-on.
     pub baud_rate: u32,
-    /// Model of its errors.
+    /// Model of the errors.
     pub model: ImuModel,
     /// Errors of the unit's clock.
     pub clock: ClockErrors,
     /// How much later than [`ImuProfile::output_delay_ns`] messages about samples leave, nanoseconds.
     pub lag_ns: u64,
-    /// Whether it sends its messages from power-on, or waits until the host says so.
+    /// Whether messages are sent from power-on instead of after a host's request.
     pub is_streaming: bool,
-    /// Messages it sends from power-on, by the names of its protocol.
+    /// Messages from power-on, by the names of the protocol.
     pub messages: Vec<String>,
-    /// How long it has been on at the first instant, nanoseconds.
+    /// Time since power-on at the first instant, nanoseconds.
     pub on_for_ns: u64,
 }
 
 impl ImuSettings {
-    /// The same unit if it made no errors: no noise, no range, no digits, a perfect clock.
+    /// The same settings without errors: no noise, range or resolution, and a perfect clock.
     #[must_use]
     pub fn without_errors(self) -> Self {
         Self { model: self.model.without_errors(), clock: ClockErrors::default(), ..self }
@@ -92,7 +92,7 @@ impl ImuSettings {
 /// Errors of a unit's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClockErrors {
-    /// Runs fast by this part, in millionths.
+    /// Drift of the clock, parts per million; positive is fast.
     pub drift_ppm: f64,
     /// Standard deviation of a time stamp's jitter, s.
     pub jitter_std_s: f64,

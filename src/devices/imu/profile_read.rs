@@ -109,7 +109,7 @@ fn messages(field: &Field<'_>, family: ImuFamily) -> Option<Vec<String>> {
     field.choices(&words, "the protocol")
 }
 
-/// Each sample is worked out from an instant a millisecond.
+/// Limit of the window: a sample is computed from one instant per millisecond.
 fn window_limit() -> Limit<f64> {
     Limit::new(0.0..=100.0, "ms", "Menura: the truth is evaluated every millisecond of it")
 }
@@ -189,7 +189,7 @@ pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<Im
     })
 }
 
-/// Reads what a rig sets.
+/// Reads the settings of a rig.
 pub(super) fn settings(
     mut table: TableReader<'_>,
     profile: &Profile,

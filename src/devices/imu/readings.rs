@@ -1,11 +1,11 @@
-//! From numbers in frames to what a unit measured, in SI units and forward-left-up axes.
+//! Converts the numbers in frames to measurements in SI units and forward-left-up axes.
 
 use glam::{DQuat, DVec3};
 
 use super::output::ned_from_frd;
 use crate::decoder::readings::Inertial;
 
-/// A unit that tells nothing but its own frames: `None` if there is nothing in it.
+/// The measurement; `None` if it is empty.
 pub(crate) fn some(inertial: Inertial) -> Option<Inertial> {
     let Inertial { gyro_rad_s, accel_m_s2, mag_gauss, attitude, .. } = inertial;
     let has_any = gyro_rad_s.or(accel_m_s2).or(mag_gauss).is_some() || attitude.is_some();
@@ -16,7 +16,8 @@ pub(crate) fn vector(values: [f32; 3]) -> DVec3 {
     DVec3::from_array(values.map(f64::from))
 }
 
-/// From w, x, y, z of north-east-down from forward-right-down; that conversion is its own inverse.
+/// Attitude from the quaternion w, x, y, z of forward-right-down to north-east-down; the conversion is its
+/// own inverse.
 pub(crate) fn attitude([w, x, y, z]: [f64; 4]) -> Option<DQuat> {
     let q = DQuat::from_xyzw(x, y, z, w);
     // What a unit sends before it knows is zero.

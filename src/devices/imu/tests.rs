@@ -1,4 +1,4 @@
-//! What all units have in common; conversations are in `tests/dialogues/imu`.
+//! Common tests of all units; `tests/dialogues/imu` has the dialogues.
 
 use crate::commands::{CommandRow, Conduct};
 use crate::families::{catalogue, family_of};
@@ -57,7 +57,7 @@ pub(crate) fn truth(at: SimTime) -> InertialTruth {
     }
 }
 
-/// The same robot, shaken: force, rate and field change all the time, so that filters show.
+/// A shaken robot: force, rate and field change all the time, so that filters show an effect.
 pub(crate) fn shaken(at: SimTime) -> InertialTruth {
     let wave = |hz: f64| libm::sin(std::f64::consts::TAU * hz * at.as_secs_f64());
     let mut made = truth(at);
@@ -73,7 +73,7 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// Every command that a product's protocol knows.
+/// Every command of a product's protocol.
 pub(crate) fn rows(name: &str) -> Vec<CommandRow> {
     let profile = catalogue().profile(name).unwrap();
     let tables = family_of(&profile).commands(&profile);
@@ -87,7 +87,7 @@ pub(crate) fn conduct(name: &str, code: &str) -> Conduct {
     found.unwrap_or_else(|| panic!("{name} has no row {code}")).conduct
 }
 
-/// The evidence that a command did what the product's table says.
+/// Evidence that a command has the effect that the product's table states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Proof {
     /// The stream is another one than without the command.
@@ -100,7 +100,7 @@ pub(crate) enum Proof {
     LineAfterReset,
     /// The unit stays in configuration after a reset, which the caller does.
     StaysInConfiguration,
-    /// Read back as written; the table says that it is kept.
+    /// The value is read back; the table states that it is only stored.
     StoredOnly,
     /// Acknowledged; the table says that the answer never changes.
     Nothing,
@@ -143,7 +143,7 @@ pub(crate) fn sample(truth: &InertialTruth) -> Sample {
     }
 }
 
-/// A unit without errors, and all it has sent.
+/// A unit without errors, with its output.
 pub(crate) struct Bench {
     pub imu: Imu,
     pub now: SimTime,
@@ -462,8 +462,8 @@ proptest! {
     }
 }
 
-/// A lag holds back messages about samples; answers to commands overtake them, and after a reset none of
-/// the old ones leave.
+/// A lag delays messages about samples; answers to commands overtake them, and a reset drops the delayed
+/// ones.
 #[test]
 fn answers_overtake_what_a_lag_holds_back() {
     const LAG_MS: u64 = 300;

@@ -1,4 +1,4 @@
-//! What the protocols of IMUs work with: settings, clock, transmitter.
+//! Common parts of IMU protocols: settings, clock, transmitter.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ pub struct Unit {
     pub port: Uart,
     noise: NoiseSource,
     on_since: SimTime,
-    /// How long it had been on at `on_since`, nanoseconds.
+    /// Time since power-on at `on_since`, nanoseconds.
     on_before_ns: u64,
     /// Messages about samples that the lag still holds back, with the instants of the samples.
     held: VecDeque<(SimTime, Vec<u8>)>,
@@ -59,8 +59,7 @@ impl Unit {
         self.release(sample.truth.at);
     }
 
-    /// Hands over to the port what the lag holds back no longer at `now`. Until then answers overtake
-    /// it.
+    /// Passes messages whose lag is over at `now` to the port. Answers overtake delayed messages.
     pub(super) fn release(&mut self, now: SimTime) {
         let known_by = now.0.checked_sub(self.settings.lag_ns);
         let is_due = |(at, _): &mut (SimTime, Vec<u8>)| known_by.is_some_and(|by| at.0 <= by);
@@ -70,12 +69,12 @@ impl Unit {
         }
     }
 
-    /// Forgets messages that the lag holds back: the unit restarts.
+    /// Forgets the messages that the lag still holds back, because the unit restarts.
     pub fn forget_held(&mut self) {
         self.held.clear();
     }
 
-    /// What the unit's clock shows at a sample, nanoseconds since power-on.
+    /// Time of a sample on the unit's clock, nanoseconds since power-on.
     pub fn clock_ns(&self, sample: &Sample) -> u64 {
         let clock = &self.settings.clock;
         let since_ns = sample.truth.at.0.saturating_sub(self.on_since.0);
@@ -89,12 +88,12 @@ impl Unit {
         (true_ns * (1.0 + clock.drift_ppm * 1e-6) + jitter_s * 1e9).round().max(0.0) as u64
     }
 
-    /// Between two samples, s.
+    /// Time between two samples, s.
     pub fn dt_s(&self) -> f64 {
         f64::from(self.profile.sample_rate_hz).recip()
     }
 
-    /// Starts the unit's clock anew; what was not sent never is.
+    /// Restarts the unit's clock and drops unsent output.
     pub fn restart(&mut self, at: SimTime) {
         self.forget_held();
         self.on_since = at;
@@ -110,7 +109,7 @@ impl Unit {
     }
 }
 
-/// Where a unit that navigates believes it is.
+/// Position that a navigating unit computes.
 pub(crate) fn believed_place(sample: &Sample) -> Geodetic {
     let place = sample.truth.place;
     if sample.position_error_m == glam::DVec3::ZERO {

@@ -7,12 +7,12 @@ use crate::time::SimTime;
 use crate::wire::joint_lines::Position;
 use crate::world::joints::JointState;
 
-/// How a unit counts the steps of its joint.
+/// Counter of a joint's steps.
 #[derive(Clone, Debug)]
 pub(super) struct Counter {
-    /// Steps of a radian or a metre, negative if it counts backwards.
+    /// Steps per radian or metre, negative if the encoder counts backwards.
     steps_per_unit: f64,
-    /// Steps per turn; `None` on a joint that slides.
+    /// Steps per rotation; `None` on a joint that slides.
     steps_per_turn: Option<i64>,
     zero_count: i64,
     counting: Counting,
@@ -47,12 +47,12 @@ impl Counter {
         (count - self.zero_count) as f64 / self.steps_per_unit
     }
 
-    /// The nearest whole step: a count holds from half a step before its position to half a step after.
+    /// The nearest whole step: a count extends from half a step below its position to half a step above.
     pub(super) fn total(&self, position: f64) -> i64 {
         self.zero_count.saturating_add(self.steps(position).round() as i64)
     }
 
-    /// The count as a line tells it.
+    /// The count in a line.
     pub(super) fn told(&self, position: f64) -> i64 {
         let total = self.total(position);
         match (self.counting, self.steps_per_turn) {
@@ -61,7 +61,7 @@ impl Counter {
         }
     }
 
-    /// How many index marks have been passed at a position, from where the count is that of the mark.
+    /// Number of index marks at a position, relative to the position with the mark's count.
     fn marks(&self, position: f64) -> i64 {
         let steps = self.steps(position) - (self.index_count - self.zero_count) as f64;
         match self.steps_per_turn {
@@ -70,7 +70,7 @@ impl Counter {
         }
     }
 
-    /// When, and where, the index mark is passed between two samples; `None` if it is not.
+    /// Time and position of an index mark between two samples; `None` without one.
     pub(super) fn passage(
         &self,
         from: &(SimTime, JointState),
@@ -110,7 +110,7 @@ pub(super) struct UnitClock {
     drift: f64,
     jitter_s: f64,
     decimals: u8,
-    /// Nanoseconds after which it starts again.
+    /// Period of the clock, nanoseconds.
     round_ns: i128,
     noise: NoiseSource,
     lines: u64,

@@ -1,4 +1,4 @@
-//! The datagrams of an encoder or a turning head: lines, whole.
+//! The datagrams of an encoder or a turning head; each contains whole lines.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::decoder::object_of;
 use crate::wire::framer::Framing;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
-/// The one kind of datagrams, by which reports name them.
+/// Name of the only kind of datagrams, for reports.
 const JOINT: &str = "joint";
 
 /// See the module.
@@ -19,7 +19,7 @@ pub(super) struct JointDatagrams {
     last: Option<Position>,
 }
 
-/// The lines of a datagram; `None` unless it is made of them.
+/// Lines of a datagram; `None` if it contains anything else.
 fn messages(payload: &[u8]) -> Option<Vec<Message>> {
     let mut rest = payload;
     let mut messages = Vec::new();

@@ -7,7 +7,7 @@ use crate::decoder::{Fields, Frame, StreamDecoder, Totals};
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
-/// Kind of a line, and the position in it with its word.
+/// Kind of a line, with its position and word.
 fn kind_of(message: &Message) -> (&'static str, Option<(Option<&str>, &Position)>) {
     match message {
         Message::Position(position) => ("position", Some((None, position))),

@@ -1,4 +1,4 @@
-//! What `menura profiles NAME` prints about an encoder or a turning head, beside its settings.
+//! Facts that `menura profiles NAME` prints about an encoder or a turning head, in addition to its settings.
 
 use super::profile::{JointEncoderProfile, OutputWay};
 use crate::describe::{Rows, Section, network_rows, shortest};

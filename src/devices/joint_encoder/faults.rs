@@ -7,7 +7,8 @@ use crate::config::rig::faults::FORMAT;
 use crate::config::rig::joints::JointJam;
 use crate::config::toml::reader::{Limit, TableReader};
 
-/// The count stays what it was when the window opened, and no index mark is seen. Time goes on.
+/// The count keeps its value from the start of the window, and no index mark is reported. The time stamps
+/// continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncoderStuck;
 

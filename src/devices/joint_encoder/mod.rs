@@ -1,9 +1,9 @@
-//! Encoders that tell a joint's position in lines of text, and turning heads that take commands too.
+//! Encoders that report a joint's position in lines of text, and turning heads that also take commands.
 //!
-//! The unit looks at the joint on which it sits a thousand times a second, counts its steps
-//! ([`counting`]), and writes a line at its rate and one at each passage of the index mark. A head whose
-//! joint is commanded carries out what its host says ([`motor`]) and answers each command. Lines leave as
-//! datagrams or on a serial line, as the profile says; the formats are [`crate::wire::joint_lines`].
+//! The unit samples its joint a thousand times per second and counts its steps ([`counting`]). It writes a
+//! line at its rate and one at each passage of the index mark. A head with a commanded joint executes its
+//! host's commands ([`motor`]) and answers each. Lines leave as datagrams or on a serial line, depending on
+//! the profile; [`crate::wire::joint_lines`] has the formats.
 
 mod counting;
 mod datagrams;
@@ -48,21 +48,21 @@ pub struct JointEncoder {
     clock: UnitClock,
     motor: Option<Motor>,
     stuck: Vec<Timed<EncoderStuck>>,
-    /// Count when it got stuck, with the window.
+    /// Fault index, window and count of a stuck encoder.
     stuck_at: Option<(usize, u64, f64)>,
     series: SampleSeries,
-    /// Measured, not yet due.
+    /// Samples that are measured and not yet due.
     samples: VecDeque<Sample>,
     last: Option<(SimTime, JointState)>,
-    /// Lines that the lag still holds back, with the instants that they are about.
+    /// Lines that the lag delays, each with the instant of its content.
     held: VecDeque<(SimTime, Vec<u8>, Vec<FaultEffect>)>,
     port: Uart,
     datagrams: VecDeque<Transmit>,
     orders: VecDeque<Transmit>,
     heard: Heard,
-    /// Answers, with the instants at which their commands were whole, that wait for lines before them.
+    /// Answers that wait for earlier lines, each with the instant at which its command was complete.
     answers: VecDeque<(SimTime, Vec<u8>)>,
-    /// No sample before this is still to be measured.
+    /// All samples before this time are measured.
     known_to: SimTime,
     now: SimTime,
 }
@@ -76,12 +76,12 @@ struct Sample {
 /// The command that a host is writing.
 #[derive(Default)]
 struct Heard {
-    /// Up to one byte more than a command has: then it is none.
+    /// Bytes of the present line, up to one more than the longest command; such a line is no command.
     line: Vec<u8>,
 }
 
 impl Heard {
-    /// Takes a byte; a whole line, which may be too long to be any command.
+    /// Takes a byte; returns a complete line, which may be too long to be a command.
     fn take(&mut self, byte: u8) -> Option<Vec<u8>> {
         if matches!(byte, b'\r' | b'\n') {
             // Of an end of two bytes the second ends nothing.
@@ -96,7 +96,7 @@ impl Heard {
 }
 
 impl JointEncoder {
-    /// The unit that sits on `joint`, which has this place in the rig.
+    /// The unit on `joint`, with the joint's index in the rig.
     pub fn new(
         profile: &JointEncoderProfile,
         settings: &JointEncoderSettings,
@@ -127,13 +127,13 @@ impl JointEncoder {
         }
     }
 
-    /// Sets what will go wrong within it.
+    /// Sets the inner faults.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.stuck = faults.kind();
     }
 
-    /// Looks at the samples that are due and gives the answers between them. An answer waits until all samples
-    /// up to its command have been measured: however late that is, the bytes have the same order.
+    /// Processes the samples that are due, and the answers between them. An answer waits until all samples up
+    /// to its command are measured, so that the order of bytes never depends on the measuring time.
     fn process(&mut self) {
         loop {
             let answer = self.answers.front().map(|(at, _)| *at);
@@ -179,8 +179,7 @@ impl JointEncoder {
         }
     }
 
-    /// What the unit takes for the joint's position while it is stuck, in which window, and the effect of
-    /// that.
+    /// Position that a stuck encoder reports, with the window and the effect.
     fn stuck_position(
         &mut self,
         at: SimTime,
@@ -202,7 +201,7 @@ impl JointEncoder {
         Some((position, window, FaultEffect { fault, window, kind: EffectKind::Frozen }))
     }
 
-    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    /// Limits series of samples to `longest_ns`; must be called before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.series.limit(longest_ns);
     }
@@ -214,7 +213,7 @@ impl JointEncoder {
         self.release(at);
     }
 
-    /// Sends what the lag holds back no longer at `now`. Until then answers overtake it.
+    /// Sends lines whose lag is over at `now`. Answers overtake delayed lines.
     fn release(&mut self, now: SimTime) {
         let lag_ns = self.settings.lag_ns;
         let is_due = |held: &mut (SimTime, Vec<u8>, Vec<FaultEffect>)| held.0.0 + lag_ns <= now.0;

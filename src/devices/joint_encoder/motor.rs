@@ -1,4 +1,4 @@
-//! What a turning head does with its host's commands.
+//! Executes the commands of a turning head's host.
 
 use super::counting::Counter;
 use super::profile::{JointEncoderProfile, Pass};
@@ -7,12 +7,12 @@ use crate::wire::joint_lines::Command;
 use crate::world::actuation::Actuation;
 use crate::world::joints::JointState;
 
-/// The motor of a joint, as its controller sees it.
+/// State of a joint's motor in its controller.
 #[derive(Clone, Debug)]
 pub(super) struct Motor {
     joint: usize,
     limits: Option<[f64; 2]>,
-    /// One of a speed character, by the second.
+    /// Speed unit of a speed character, per second.
     speed_unit: f64,
     pass: Pass,
     counter: Counter,
@@ -22,17 +22,17 @@ pub(super) struct Motor {
 /// Passes between two ends.
 #[derive(Clone, Copy, Debug)]
 struct Sweep {
-    /// Where the first pass begins, and where it ends: positions of the joint.
+    /// Positions at which the first pass begins and ends.
     ends: [f64; 2],
-    /// To which of them the joint is on its way.
+    /// Index of the end that the joint moves to.
     towards: usize,
     rate: f64,
-    /// Legs to the other end that are left after this one; `None` for ever.
+    /// Number of further passes after this one; `None`: without end.
     legs_left: Option<u32>,
 }
 
 impl Motor {
-    /// The motor of `joint`, which has this place in the rig; `None` if nobody can command it.
+    /// Motor of `joint`, with the joint's index in the rig; `None` if the joint is not commanded.
     pub(super) fn of(
         profile: &JointEncoderProfile,
         counter: Counter,
@@ -52,7 +52,7 @@ impl Motor {
         })
     }
 
-    /// Carries out a command: what the joint is told; `None` if it cannot be carried out.
+    /// Executes a command: returns the command to the joint; `None` if it is impossible.
     pub(super) fn command(&mut self, command: Command) -> Option<Actuation> {
         let speed = |speed: u8| f64::from(speed) * self.speed_unit;
         match command {
@@ -90,7 +90,7 @@ impl Motor {
         }
     }
 
-    /// Goes on when the joint stands where it was sent.
+    /// Continues when the joint has reached its target.
     pub(super) fn look_at(&mut self, state: &JointState) -> Option<Actuation> {
         let mut sweep = self.sweep?;
         let goal = sweep.ends[sweep.towards];

@@ -1,39 +1,39 @@
-//! Encoders and turning heads as data: how they count, how they talk, what their clock is worth.
+//! Encoders and turning heads as data: counting, format and clock.
 
 use crate::wire::ethernet::FrameHeader;
 
-/// One firmware.
+/// A firmware profile.
 #[derive(Clone, Debug)]
 pub struct JointEncoderProfile {
-    /// How its lines leave.
+    /// Output of lines.
     pub output: OutputWay,
-    /// Whether it has a motor that its host commands.
+    /// Whether a motor follows the host's commands.
     pub takes_commands: bool,
     /// Definition of a pass of a sweep.
     pub pass: Pass,
-    /// One of a speed character, rad/s of a joint that turns.
+    /// Speed unit of a speed character, rad/s for a joint that turns.
     pub speed_unit_rad_s: f64,
-    /// One of a speed character, m/s of a joint that slides.
+    /// Speed unit 1 of a speed character, m/s, for a joint that slides.
     pub speed_unit_m_s: f64,
     /// Time from the end of a command to the first byte of its answer, nanoseconds.
     pub reply_delay_ns: u64,
     /// Time from a sample to the first byte about it, nanoseconds.
     pub output_delay_ns: u64,
-    /// Bytes that its serial transmitter holds.
+    /// Size of the serial transmit buffer, bytes.
     pub transmit_buffer_bytes: usize,
-    /// How its datagrams look below UDP.
+    /// Headers of datagrams below UDP.
     pub network: FrameHeader,
-    /// Values a rig may override.
+    /// Defaults that a rig may override.
     pub defaults: JointEncoderSettings,
 }
 
 words!(OutputWay: "udp" => Udp, "serial" => Serial);
-/// How a unit's lines leave.
+/// Output of a unit's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputWay {
-    /// A datagram each.
+    /// One datagram for each line.
     Udp,
-    /// On a serial line.
+    /// The head is on a serial line.
     Serial,
 }
 
@@ -41,19 +41,19 @@ words!(Pass: "one-way" => OneWay, "there-and-back" => ThereAndBack);
 /// Definition of a pass of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// From one end to the other; the next one leads back.
+    /// The pass goes from one end to the other; the next pass returns.
     OneWay,
-    /// From the first end to the other, and back.
+    /// The pass goes from the first end to the other and returns.
     ThereAndBack,
 }
 
 words!(Counting: "total" => Total, "turn" => Turn);
-/// How steps are counted.
+/// Range of the step count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
-    /// On and on, below zero too.
+    /// Unlimited, also negative.
     Total,
-    /// From 0 to the steps of a turn, then from 0 again; joints that slide count as with `Total`.
+    /// From 0 to the steps of one rotation, then again from 0; sliding joints count as with `Total`.
     Turn,
 }
 
@@ -62,7 +62,7 @@ pub enum Counting {
 pub struct JointEncoderSettings {
     /// Lines a second; a divisor of [`SAMPLES_PER_S`].
     pub rate_hz: u32,
-    /// Steps of a turn of a joint that turns.
+    /// Steps per rotation of a joint that turns.
     pub steps_per_turn: u32,
     /// Steps of a metre of a joint that slides.
     pub steps_per_m: u32,
@@ -80,15 +80,15 @@ pub struct JointEncoderSettings {
     pub time_decimals: u8,
     /// Number of bits of the clock, which counts whole milliseconds and then starts again.
     pub time_bits: u32,
-    /// What the clock shows at the first instant, nanoseconds; may be negative.
+    /// Time on the clock at the first instant, nanoseconds; may be negative.
     pub clock_offset_ns: i64,
     /// The clock runs fast by this part, in millionths.
     pub clock_drift_ppm: f64,
     /// Standard deviation of the jitter of a time in a line, seconds.
     pub clock_jitter_s: f64,
-    /// How much later than [`JointEncoderProfile::output_delay_ns`] lines leave, nanoseconds.
+    /// Output latency in addition to [`JointEncoderProfile::output_delay_ns`], nanoseconds.
     pub lag_ns: u64,
-    /// Rate of its serial line.
+    /// Baud rate of the serial line.
     pub baud: u32,
 }
 

@@ -14,7 +14,7 @@ use crate::wire::joint_lines::{MAX_WORD_LEN, is_word};
 /// Rates of a UART that units and hosts share.
 const BAUD_RATES: [i128; 7] = [9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800];
 
-/// Reads all keys of a profile but its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>) -> Option<JointEncoderProfile> {
     let unit = root.required("unit").table("[unit]").and_then(unit);
     let motor = root.required("motor").table("[motor]").and_then(motor);
@@ -49,7 +49,7 @@ pub(super) fn settings(
     Some(all)
 }
 
-/// What a profile's settings are read into: it says them all.
+/// Start value for a profile's settings, which are all required.
 const NOTHING: JointEncoderSettings = JointEncoderSettings {
     rate_hz: 0,
     steps_per_turn: 0,

@@ -54,7 +54,7 @@ impl Bench {
         Self { unit, sent: Vec::new() }
     }
 
-    /// Hands in the motion `state` until `end_ms`, and lets the time go there in steps of `step_ms`.
+    /// Passes the motion `state` until `end_ms`, and advances the time in steps of `step_ms`.
     fn run(&mut self, end_ms: u64, step_ms: u64, state: impl Fn(f64) -> JointState) {
         let end = SimTime(end_ms * 1_000_000);
         while let Some(request) = self.unit.poll_request(end) {

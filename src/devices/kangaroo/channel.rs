@@ -1,4 +1,4 @@
-//! A channel of a Kangaroo: what it is told, and how it is.
+//! A channel of a Kangaroo: its commands, and its state.
 
 use super::text::Order;
 
@@ -12,23 +12,23 @@ pub mod error {
     pub const SERIAL_TIMEOUT: u8 = 6;
 }
 
-/// A channel is busy while its speed is off by more than this share of the highest one.
+/// Speed error, as a share of the highest speed, above which a channel is busy.
 const BUSY_SHARE: f64 = 0.02;
-/// A position is reached when it is off by no more counts.
+/// A position counts as reached if it is off by at most this number of counts.
 const REACHED_COUNTS: f64 = 2.0;
 
-/// Where a channel is to go.
+/// Target of a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// Nowhere.
+    /// No target: at rest.
     Rest,
     /// A speed, counts/s.
     Speed(f64),
     /// A position, counts of the encoder.
     Position {
-        /// Where.
+        /// Target position.
         counts: f64,
-        /// No faster than this; `None` for the highest.
+        /// Largest speed; `None`: the highest.
         limit_counts_s: Option<f64>,
     },
 }
@@ -52,7 +52,7 @@ impl Channel {
         Self { is_started: false, is_homed: false, error: None, goal, counts_per_unit, zero: 0.0 }
     }
 
-    /// Enables it; errors are over.
+    /// Enables the channel and clears errors.
     pub fn start(&mut self) {
         if !self.is_ready() {
             self.goal = Goal::Rest;
@@ -61,7 +61,7 @@ impl Channel {
         self.error = None;
     }
 
-    /// Where it is becomes 0.
+    /// Sets the present position to 0.
     pub fn home(&mut self, position: f64) {
         if self.is_ready() {
             self.zero = position;
@@ -70,20 +70,20 @@ impl Channel {
         }
     }
 
-    /// Disables it.
+    /// Disables the channel.
     pub fn power_down(&mut self) {
         self.is_started = false;
         self.is_homed = false;
         self.goal = Goal::Rest;
     }
 
-    /// It stops with an error until it is started again.
+    /// Stops with an error until the next start.
     pub fn fail(&mut self, error: u8) {
         self.error = Some(error);
         self.goal = Goal::Rest;
     }
 
-    /// There was no input for too long.
+    /// Input was missing for too long.
     pub fn time_out(&mut self, stops: bool) {
         self.error = Some(error::SERIAL_TIMEOUT);
         if stops {
@@ -99,17 +99,17 @@ impl Channel {
         }
     }
 
-    /// Whether it obeys.
+    /// Whether the channel accepts moves.
     pub fn is_ready(&self) -> bool {
         self.is_started && self.error.is_none()
     }
 
-    /// Reason why it reports no number.
+    /// Error that replaces a number in answers.
     pub fn error(&self) -> Option<u8> {
         self.error.or((!self.is_started).then_some(error::NOT_STARTED))
     }
 
-    /// Takes an order in counts; the encoder is at `position` and turns at `speed`.
+    /// Takes a command in counts; the encoder is at `position` and turns at `speed`.
     pub fn take(&mut self, order: &Order, position: f64, speed: f64) {
         if let Some((counts, is_increment)) = order.position {
             let base = match self.goal {
@@ -129,7 +129,7 @@ impl Channel {
         }
     }
 
-    /// The speed that leads to its goal, counts/s.
+    /// Speed towards the target, counts/s.
     pub fn wanted_speed(&self, position: f64, gain_hz: f64, most: f64) -> f64 {
         match self.goal {
             Goal::Rest => 0.0,
@@ -142,7 +142,7 @@ impl Channel {
         }
     }
 
-    /// Whether it goes to a position or holds one.
+    /// Whether the channel moves to a position or holds one.
     pub fn goes_to_position(&self) -> bool {
         matches!(self.goal, Goal::Position { .. })
     }
@@ -156,7 +156,7 @@ impl Channel {
         }
     }
 
-    /// Whether it is still on its way.
+    /// Whether the channel has not reached its target yet.
     pub fn is_busy(&self, position: f64, speed: f64, most: f64) -> bool {
         match self.goal {
             Goal::Rest => speed.abs() > BUSY_SHARE * most,

@@ -1,9 +1,9 @@
-//! A Kangaroo x2 with its Sabertooth, in packets and in text on the same line.
+//! A Kangaroo x2 with its Sabertooth, with packets and text on the same line.
 //!
-//! Only questions are answered. A channel moves once it was started; what stops it (a cut of the
-//! motors' power while it is to move, a serial timeout) leaves an error that the next answer tells and the
-//! next start clears. Homing takes the place where the channel is as zero, as without a limit switch.
-//! Tuning commands (3 to 8 of command 25) are taken and change nothing.
+//! Only questions are answered. A channel moves after its start. An event that stops it (a cut of the motors'
+//! power during a move, a serial timeout) leaves an error, which the next answer reports and the next start
+//! clears. Homing sets the present position to zero, as without a limit switch. Tuning commands (3 to 8 of
+//! command 25) are accepted without effect.
 //!
 //! | file | holds |
 //! |---|---|
@@ -46,14 +46,14 @@ pub const FAMILY: BaseFamily = BaseFamily {
 const NAMES: [u8; 4] = *b"12DT";
 /// The rates of a baud command by its value.
 const BAUD_RATES: [u32; 4] = [9600, 19_200, 38_400, 115_200];
-/// Between two steps towards a position, nanoseconds.
+/// Time between two steps towards a position, nanoseconds.
 const STEP_NS: u64 = 10_000_000;
-/// Counts of a line of an encoder.
+/// Counts per line of an encoder.
 const COUNTS_PER_LINE: f64 = 4.0;
 /// The largest number of a packet.
 const LARGEST: f64 = ((1 << 29) - 1) as f64;
 
-/// What a get asks for; with [`INCREMENT`] relative to the set point.
+/// Quantities of a get command; with [`INCREMENT`] relative to the set point.
 pub(super) mod what {
     pub const POSITION: u8 = 0x01;
     pub const SPEED: u8 = 0x02;
@@ -100,14 +100,14 @@ impl KangarooUnit {
         }
     }
 
-    /// The place of a channel's name, and the channel if it is there in this mode.
+    /// Index of a channel's name, and of the channel if it exists in this mode.
     fn channel(&self, name: u8) -> (Option<usize>, Option<usize>) {
         let place = NAMES.iter().position(|known| *known == name.to_ascii_uppercase());
         let first = if self.own.channels == Channels::Mixed { 2 } else { 0 };
         (place, place.and_then(|place| place.checked_sub(first)).filter(|index| *index < 2))
     }
 
-    /// What both channels' encoders say, counts or counts a second.
+    /// Values of both channels' encoders, counts or counts per second.
     fn measured(&self, of_motor: impl Fn(usize) -> f64) -> [f64; 2] {
         let [first, second] = [of_motor(0), of_motor(1)];
         match self.own.channels {
@@ -116,7 +116,7 @@ impl KangarooUnit {
         }
     }
 
-    /// What a unit of `T` adds to motor 1, which is the left one.
+    /// Change of motor 1, the left one, per unit of `T`.
     fn turn_share(&self) -> f64 {
         if self.own.turns_right { self.own.turn_share } else { -self.own.turn_share }
     }
@@ -256,7 +256,7 @@ impl KangarooUnit {
         self.next_step = SimTime(at.0 + STEP_NS);
     }
 
-    /// A number in counts, or the error that stands in its place.
+    /// A number in counts, or the error in its place.
     fn value(&self, name: u8, kind: u8, unit: &Unit) -> Result<f64, u8> {
         let (place, index) = self.channel(name);
         let index =

@@ -1,4 +1,4 @@
-//! What profiles and rigs set on a Kangaroo alone.
+//! Settings of a Kangaroo in profiles and rigs.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::config::toml::reader::Limit;
 use crate::drive_base::profile::{PROFILES, limit};
 use crate::drive_base::{Dialect, Protocol, Unit};
 
-/// How the channels of a Kangaroo are used.
+/// Use of a Kangaroo's channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Channels {
-    /// `1` and `2`, a motor each.
+    /// `1` and `2`: one motor each.
     #[default]
     Independent,
     /// `D` drives, `T` turns.

@@ -3,9 +3,9 @@
 /// Request for a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Order {
-    /// A position, and whether it is an increment.
+    /// Position, and whether it is an increment.
     pub position: Option<(f64, bool)>,
-    /// A speed, or the highest on the way to a position, and whether it is an increment.
+    /// Speed, or the highest one on the way to a position, and whether it is an increment.
     pub speed: Option<(f64, bool)>,
     /// An acceleration.
     pub ramp: Option<f64>,
@@ -23,7 +23,7 @@ impl Order {
         }
     }
 
-    /// The same in a unit of which `scale` are one of this.
+    /// The command in another unit; `scale` of the other units make one of this unit.
     pub fn scaled(&self, scale: f64) -> Self {
         let both = |value: Option<(f64, bool)>| value.map(|(number, is)| (number * scale, is));
         Self {
@@ -52,7 +52,7 @@ pub enum Said {
     Get(u8),
 }
 
-/// The channel and the command of a line; `None` if it is none.
+/// Channel and command of a line; `None` if it is invalid.
 pub fn parse(line: &[u8]) -> Option<(u8, Said)> {
     let said: Vec<u8> =
         line.iter().filter(|b| !b.is_ascii_whitespace()).map(u8::to_ascii_lowercase).collect();
@@ -80,7 +80,7 @@ pub fn parse(line: &[u8]) -> Option<(u8, Said)> {
     Some((channel, what))
 }
 
-/// The number at the front, and what follows it.
+/// The number at the start, and the rest of the text.
 fn number(text: &str) -> Option<(f64, &str)> {
     let is_part = |(place, c): (usize, char)| {
         c.is_ascii_digit() || c == '.' || (place == 0 && matches!(c, '-' | '+'))

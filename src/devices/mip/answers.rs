@@ -1,4 +1,4 @@
-//! What a 3DM answers when it is well.
+//! Answers of a healthy 3DM.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::imu::{Dialect, Protocol, Unit};
 /// Answers of a 3DM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MipAnswers {
-    /// Result of the built-in test; 0: nothing failed.
+    /// Result of the built-in test; 0: no failure.
     pub built_in_test: u32,
     /// State, dynamics mode and flags of the filter's status field.
     pub filter_status: [u16; 3],

@@ -9,7 +9,7 @@ use crate::imu::Unit;
 use crate::time::SimTime;
 use crate::wire::mip::{Field, reply};
 
-/// State of the system in its status: it runs.
+/// Status of the system: running.
 const RUNNING: u16 = 3;
 /// Descriptors that fit into one packet behind the acknowledgement.
 const MOST_DESCRIPTORS: usize = 124;
@@ -81,7 +81,8 @@ impl MipUnit {
         }
     }
 
-    /// `model, selector`: 1 the basic status, 2 the diagnostic one, laid out as MSCL reads them.
+    /// Answers the request `model, selector` with the basic (1) or the diagnostic (2) status, laid out as
+    /// MSCL reads it.
     pub(super) fn device_status(&self, data: &[u8], unit: &Unit) -> Result<Field, u8> {
         let &[high, low, selector @ (1 | 2)] = data else { return Err(reply::BAD_PARAMETER) };
         let (_, number) = unit.profile.identity.model.split_once('/').unwrap_or_default();
@@ -116,7 +117,7 @@ fn descriptors() -> Vec<[u8; 2]> {
     commands.into_iter().chain(data).map(|(s, d)| [s, d]).collect()
 }
 
-/// The only mode of communication is the standard one: nothing behind the processor can be spoken to.
+/// The only mode of communication is the standard one: no component behind the processor is accessible.
 ///
 /// # Errors
 /// A code of [`reply`].

@@ -2,7 +2,7 @@
 
 use crate::wire::mip::set;
 
-/// Commands that are answered besides [`super::settings::SETTINGS`], as "descriptors" lists them.
+/// Commands in addition to [`super::settings::SETTINGS`], for the answer "descriptors".
 pub const COMMANDS: [(u8, u8); 38] = [
     (set::BASE, base::PING),
     (set::BASE, base::IDLE),

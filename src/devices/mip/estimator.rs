@@ -1,8 +1,8 @@
-//! The estimation filter as hosts see it: it initialises, runs, and its heading counts from where its
-//! source says. Its attitude is the truth with slow errors; no filter runs.
+//! The estimation filter as hosts see it: it initialises, runs, and its heading starts at the configured
+//! source. Its attitude is the truth with slow errors; no filter is computed.
 //!
-//! With the magnetometer as source the heading is right at once. Without a source, or with an
-//! external one, it keeps the difference to the truth that it was started or corrected with.
+//! With the magnetometer as source, the heading is correct at once. Without a source, or with an external
+//! one, the heading error of the start or of the last correction remains.
 
 use glam::DQuat;
 
@@ -27,13 +27,13 @@ mod source {
     pub const EXTERNAL: u8 = 3;
 }
 
-/// State of the filter in its status field while it initialises.
+/// State of the filter in its status field during initialisation.
 const INITIALISING: u16 = 1;
 
-/// Where a heading begins.
+/// Start value of the heading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Start {
-    /// In the reference of the filter's output, rad.
+    /// A heading in the reference of the filter's output, rad.
     Heading(f64),
     /// Magnetic heading and a declination, rad.
     Magnetic(f64),
@@ -58,13 +58,13 @@ pub struct Estimator {
 /// Output of the filter at a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Solution {
-    /// World from sensor; the sensor's own axes.
+    /// Rotation World from sensor; the sensor's own axes.
     pub attitude: DQuat,
-    /// Whether there is one.
+    /// Whether the attitude is valid.
     pub is_valid: bool,
-    /// First word of its status field.
+    /// First word of the status field.
     pub state: u16,
-    /// What corrects the heading: the word of the heading update's field.
+    /// Source of the heading: the word of the heading update's field.
     pub heading_source: u16,
 }
 
@@ -126,7 +126,7 @@ impl Estimator {
         }
     }
 
-    /// The host tells where the sensor points.
+    /// Takes the heading from the host.
     ///
     /// # Errors
     /// A code of [`reply`] when the filter already runs.
@@ -134,7 +134,7 @@ impl Estimator {
         self.start(Start::Heading(heading_rad))
     }
 
-    /// The magnetometer says once where the sensor points, with the host's declination.
+    /// Takes the heading from the magnetometer once, with the host's declination.
     ///
     /// # Errors
     /// A code of [`reply`] when the filter already runs.

@@ -1,4 +1,4 @@
-//! Fields of data: what the unit says about a sample.
+//! Data fields about a sample.
 
 use glam::{DMat3, DQuat, DVec3};
 use libm::atan2;
@@ -47,10 +47,10 @@ pub const DATA: [(&str, u8, u8); 29] = [
     ("filter-pressure-altitude", set::FILTER_DATA, 0x21),
 ];
 
-/// A sample and what the unit makes of it.
+/// A sample with values that the unit derives from it.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// In the vehicle's axes, with the user's compensation.
+    /// Sample in the vehicle's axes, with the user's compensation.
     pub sample: Sample,
     /// World from sensor as the older filter of set 0x80 has it, in the sensor's axes.
     pub complementary: DQuat,
@@ -60,11 +60,11 @@ pub struct Moment {
     pub attitude: DQuat,
     /// Values behind the low-passes that the host has set, by their order.
     pub passed: [DVec3; 4],
-    /// Whether each of them follows the format.
+    /// Low-pass of each quantity.
     pub low_pass: [LowPass; 4],
     /// Whether increments are corrected for coning and sculling.
     pub is_coning_on: bool,
-    /// How far the host has set GPS time forward.
+    /// Time by which the host has set GPS time forward.
     pub gps_ahead_ns: i128,
 }
 
@@ -172,7 +172,7 @@ fn model_gauss(sample: &Sample, unit: &Unit) -> DVec3 {
     earth::world_magnetic_field_gauss(&sample.truth.place, date)
 }
 
-/// Time of week, week, all valid.
+/// Time of week, week, and flags that all are valid.
 fn gps_time(moment: &Moment, unit: &Unit) -> Vec<u8> {
     let (week, second) = gps_time_of(moment.sample.truth.at, moment.gps_ahead_ns, unit);
     let mut data = second.to_be_bytes().to_vec();

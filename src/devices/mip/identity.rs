@@ -1,4 +1,4 @@
-//! Who the unit says it is, and what its sensors reach.
+//! Identity of the unit, and ranges of its sensors.
 
 use crate::imu::Unit;
 use crate::sensors::imu::earth;
@@ -7,7 +7,7 @@ use crate::wire::mip::reply;
 /// The range of a sensor in the unit of the command: g, degrees/s, gauss.
 ///
 /// # Errors
-/// A code of [`reply`] for sensors that there are not.
+/// Code of [`reply`] for a sensor that the unit does not have.
 pub fn range(sensor: u8, unit: &Unit) -> Result<f64, u8> {
     let model = &unit.profile.defaults.model;
     match sensor {

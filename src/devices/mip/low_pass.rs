@@ -1,7 +1,7 @@
-//! The low-pass of each scaled quantity: one pole, whose corner follows the format or is the host's.
+//! Low-pass of each scaled quantity: one pole, with a corner that follows the format or is set by the host.
 //!
-//! A filter that follows the format is what the profile's `decimation` says; one with the host's
-//! corner, or none, gives the value of the last sample.
+//! A filter that follows the format is the profile's `decimation`; one with the host's corner, or none, gives
+//! the value of the last sample.
 
 use glam::DVec3;
 
@@ -16,7 +16,7 @@ use crate::wire::mip::{Field, reply, set};
 /// Descriptors of the quantities in [`set::SENSOR_DATA`]: acceleration, rate, field, pressure.
 pub const QUANTITIES: [u8; 4] = [0x04, 0x05, 0x06, 0x17];
 
-/// The filters' memories, and what they gave last: forward, right, down; pressure on the first axis.
+/// State of the filters, and their last output: forward, right, down; pressure on the first axis.
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
     poles: [SinglePole; 4],
@@ -40,7 +40,7 @@ impl Filters {
         }
     }
 
-    /// What the filters gave last, in the order of [`QUANTITIES`].
+    /// Last output of the filters, in the order of [`QUANTITIES`].
     pub fn last(&self) -> [DVec3; 4] {
         self.last
     }
@@ -98,8 +98,8 @@ pub fn by_set(
     Ok(answer.into_iter().collect())
 }
 
-/// The setting that a command writes: two switches, and the corner in the command's own form; nothing
-/// for a command that writes none.
+/// The setting that a command writes: two switches, and the corner in the command's own form; `None` for a
+/// command that only reads.
 fn wanted(
     function: u8,
     value: &[u8],

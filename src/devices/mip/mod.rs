@@ -1,8 +1,8 @@
-//! MicroStrain 3DM: commands in packets, answered in one packet each, and two streams of data, the
-//! sensors' and the filter's, whose fields the host chooses with a decimation each.
+//! MicroStrain 3DM: commands in packets, answered by one packet each, and two data streams (sensors and
+//! filter) whose fields and decimations the host selects.
 //!
-//! A field of an answer says what became of a command; what was asked for stands in the field
-//! after it. An unknown command is refused, not left unanswered.
+//! A field of an answer has the result of a command; the next field has the requested data. An unknown
+//! command is refused, not ignored.
 //!
 //! | file | holds |
 //! |---|---|
@@ -84,7 +84,7 @@ pub struct MipUnit {
     estimator: Estimator,
     filters: Filters,
     capture: Option<Capture>,
-    /// How far the host has set GPS time forward.
+    /// Time by which the host has set GPS time forward.
     gps_ahead_ns: i128,
     /// Bytes that came from the host since the start.
     bytes_read: u32,
@@ -94,7 +94,7 @@ pub struct MipUnit {
     every: Stream,
     silent_until: SimTime,
     base_rates_hz: [u32; 2],
-    /// The host is told that it may change the rate only after its answer has left.
+    /// Baud rate that takes effect after the answer, as the host expects.
     next_baud: Option<u32>,
 }
 
@@ -148,7 +148,7 @@ impl MipUnit {
         made
     }
 
-    /// Streams follow their formats.
+    /// Restarts the streams with their formats.
     fn retime(&mut self) {
         for (data, format) in self.data.iter_mut().zip(&self.current.formats) {
             data.set_format(format);
@@ -197,7 +197,7 @@ impl MipUnit {
         }
     }
 
-    /// `None` when the answer comes later.
+    /// Returns `None` if the answer follows later.
     fn dm(
         &mut self,
         now: SimTime,
@@ -279,7 +279,7 @@ impl MipUnit {
         Ok(())
     }
 
-    /// The mean of the gyro goes on; once it is known, it is the bias, and the host gets it.
+    /// Continues the mean of the gyro; when it is complete, it becomes the bias and is sent to the host.
     fn step_capture(&mut self, sample: &Sample, unit: &mut Unit) {
         let Some(capture) = &mut self.capture else { return };
         capture.sum += frd(sample.gyro.value);
@@ -327,8 +327,8 @@ impl MipUnit {
         Field::new(descriptor, [wanted.as_slice(), &rate].concat())
     }
 
-    /// `suppress acknowledgement, count, descriptors`: `width` bytes each. No descriptors: those
-    /// of the format. The acknowledgement is always given; hosts skip it.
+    /// `suppress acknowledgement, count, descriptors`: `width` bytes each. Without descriptors: those of the
+    /// format. The acknowledgement is always sent; hosts skip it.
     fn poll(
         &self,
         place: usize,

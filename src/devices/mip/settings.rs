@@ -1,5 +1,5 @@
-//! Settings of a 3DM that are written, read, saved, loaded and reset by one rule: a table of them,
-//! and what is stored.
+//! Settings of a 3DM that are written, read, saved, loaded and reset by one rule: their table, and their
+//! values.
 //!
 //! Layouts and limits after the maker's MIP SDK (`commands_3dm.h`, `commands_filter.h`).
 
@@ -11,7 +11,7 @@ use super::answers::{MIP_TUNING, MipAnswers};
 use super::commands::{dm, filter, function};
 use crate::wire::mip::{Field, reply, set};
 
-/// Action of a command on its setting.
+/// Check of a setting's value.
 type Check = fn(&[u8]) -> bool;
 
 /// One setting.
@@ -20,11 +20,11 @@ pub struct Setting {
     pub command: (u8, u8),
     /// Descriptor of the field that answers a reading.
     pub reply: u8,
-    /// Bytes of its value.
+    /// Length of the value, bytes.
     length: usize,
     check: Check,
-    /// Whether the stream follows it. The others are stored for the host and change nothing, as no
-    /// filter runs here; `mip.csv` says `kept` of them.
+    /// Whether the setting changes the stream. The others are only stored, because no filter is computed;
+    /// `mip.csv` marks them `kept`.
     pub has_effect: bool,
 }
 
@@ -104,7 +104,7 @@ fn positive(data: &[u8]) -> bool {
     floats(data).all(|x| x.is_finite() && x > 0.0)
 }
 
-/// Three inverse times, three noises.
+/// Whether a model is valid: three inverse times, three noises.
 fn model(data: &[u8]) -> bool {
     finite(data) && positive(&data[12..])
 }
@@ -117,7 +117,7 @@ fn adaptive(data: &[u8]) -> bool {
     data[0] <= 2 && finite(&data[1..])
 }
 
-/// 1 none, 2 World Magnetic Model, 3 the value that follows.
+/// Whether a source is valid: 1 none, 2 World Magnetic Model, 3 the value that follows.
 fn source(data: &[u8]) -> bool {
     (1..=3).contains(&data[0]) && finite(&data[1..])
 }
@@ -126,7 +126,8 @@ fn dynamics_mode(data: &[u8]) -> bool {
     (1..=4).contains(&data[0])
 }
 
-/// None, magnetometer, external: the unit has no GNSS receiver.
+/// Whether a source of the heading is valid: none, magnetometer or external, because the unit has no GNSS
+/// receiver.
 fn heading_source(data: &[u8]) -> bool {
     matches!(data[0], 0 | 1 | 3)
 }

@@ -1,4 +1,4 @@
-//! What a host sets of a 3DM's streams and filters, and may save.
+//! Settings of a 3DM's streams and filters that a host can save.
 
 /// The setting of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +15,7 @@ impl LowPass {
     /// Factory setting.
     pub const FACTORY: Self = Self { is_on: true, is_manual: false, corner_hz: 0.0 };
 
-    /// Whether it follows the format.
+    /// Whether the corner follows the format.
     pub fn is_automatic(&self) -> bool {
         self.is_on && !self.is_manual
     }
@@ -24,14 +24,14 @@ impl LowPass {
 /// Fields with their decimations.
 pub type Format = Vec<(u8, u16)>;
 
-/// What a host sets and may save, besides what [`super::settings`] holds.
+/// Settings that a host can save, in addition to those of [`super::settings`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MipSettings {
     /// Formats of the sensors' and the filter's stream.
     pub formats: [Format; 2],
-    /// Whether each stream is on.
+    /// Whether each stream is enabled.
     pub is_on: [bool; 2],
-    /// Bits a second.
+    /// Bit rate, bits per second.
     pub baud_rate: u32,
     /// Low-pass filters by [`super::low_pass::QUANTITIES`].
     pub low_pass: [LowPass; 4],

@@ -6,7 +6,7 @@ use super::state::{Format, MipSettings};
 use crate::imu::output::Stream;
 use crate::wire::mip::{Field, reply, set};
 
-/// Most fields of a format.
+/// Largest number of fields of a format.
 pub const MAX_FIELDS: usize = 32;
 
 /// One of the two streams.
@@ -27,7 +27,7 @@ impl DataStream {
         Self { descriptor_set, base_divisor, format: Vec::new(), streams: Vec::new() }
     }
 
-    /// Its fields with their decimations.
+    /// Fields with their decimations.
     pub fn format(&self) -> &Format {
         &self.format
     }
@@ -37,7 +37,7 @@ impl DataStream {
         self.base_divisor
     }
 
-    /// Takes a format; what was gathered of an unchanged one goes on.
+    /// Sets the format; an unchanged one keeps its accumulated values.
     pub fn set_format(&mut self, format: &Format) {
         if *format != self.format {
             let every = |decimation: u16| Stream::every(u64::from(decimation) * self.base_divisor);
@@ -47,10 +47,10 @@ impl DataStream {
     }
 }
 
-/// The place of a stream by its descriptor set.
+/// Index of a stream by its descriptor set.
 ///
 /// # Errors
-/// There is none.
+/// The stream does not exist.
 pub fn place_of(descriptor_set: u8) -> Result<usize, u8> {
     match descriptor_set {
         set::SENSOR_DATA => Ok(0),

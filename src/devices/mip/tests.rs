@@ -1,4 +1,4 @@
-//! Every command of a 3DM does what its table says.
+//! Every command of a 3DM behaves as its table says.
 
 use glam::DVec3;
 
@@ -35,7 +35,7 @@ fn flagged(flag: u8, values: &[f32]) -> Vec<u8> {
     [1, flag].into_iter().chain(values.iter().flat_map(|x| x.to_be_bytes())).collect()
 }
 
-/// A unit that streams all its fields ten times a second.
+/// A unit that streams all its fields ten times per second.
 fn unit() -> Bench {
     let mut bench = Bench::new("microstrain-3dmgx5", |_, _| {});
     bench.truth = shaken;
@@ -78,7 +78,7 @@ fn vector(packets: &[Packet], descriptor_set: u8, descriptor: u8) -> DVec3 {
 struct Row {
     command: (u8, u8),
     data: Vec<u8>,
-    /// Commands before and after it, with and without it.
+    /// Commands before and after the tested command, to compare runs with and without it.
     before: Vec<(u8, u8, Vec<u8>)>,
     after: Vec<(u8, u8, Vec<u8>)>,
     proof: Proof,
@@ -434,9 +434,9 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     }
 }
 
-/// What a 3DM says to a command whose data are cut, longer or doubled: one acknowledgement. An unknown command is
-/// unknown whatever its data. What is too short has a wrong parameter; what is too long too, unless the command
-/// has no data or reads. After a refusal the setting is what it was. Codes: mip_sdk, `cmd_result.h`.
+/// Answers of a 3DM to a command whose data are cut, lengthened or doubled: one acknowledgement. An unknown
+/// command is refused as unknown, whatever its data. Data that is too short, or too long for a command that
+/// writes, is a wrong parameter. After a refusal the setting is unchanged. Codes: mip_sdk, `cmd_result.h`.
 fn check_damaged(bench: &mut Bench, valid: &[u8], data: &[u8], place: usize, code: u8) {
     let command = (valid[0], valid[1]);
     let what = format!("{command:02x?} {data:02x?}");

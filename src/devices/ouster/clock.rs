@@ -1,9 +1,9 @@
 //! The three clocks of an Ouster, one of which stamps columns and samples.
 //!
-//! The oscillator counts from power-up. The clock of the sync pulse runs on it; each pulse brings its part
-//! below a second to zero, and, if the multipurpose input reads NMEA, each valid `$GPRMC` sets its seconds.
-//! The PTP clock is a master's without any error, or that of a PTP slave on the network; without a master it counts
-//! like the oscillator.
+//! The oscillator counts from power-on. The clock of the sync pulse is based on it; each pulse sets its
+//! sub-second part to zero, and, if the multipurpose input reads NMEA, each valid `$GPRMC` sets its seconds.
+//! The PTP clock is a simulated master's without errors, or that of a PTP slave on the network; without a
+//! master it counts like the oscillator.
 //!
 //! Sources: firmware user manual, section time synchronisation; captures for the resolutions.
 
@@ -23,25 +23,25 @@ use crate::wire::ptp::ClockIdentity;
 
 const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
-/// Number of settings that are kept, for packets whose measurement comes late.
+/// Number of settings that are stored, for packets whose measurement is late.
 const KEPT_SETTINGS: usize = 4096;
-/// Longer sentences are not taken.
+/// Longest sentence that is accepted.
 const LONGEST_SENTENCE: usize = 306;
 /// Time after the last pulse when the pulse counts as lost, nanoseconds.
 const PULSE_LOST_NS: u64 = 1_500_000_000;
 /// Time after the last sentence when sentences count as lost, nanoseconds.
 const NMEA_LOST_NS: u64 = 2_500_000_000;
 
-/// A unit's clocks and its inputs.
+/// A unit's clocks and their inputs.
 #[derive(Clone, Debug)]
 pub struct OusterClock {
     settings: OusterClockSettings,
     epoch: Epoch,
-    /// Time when the oscillator began to count; before that the previous count goes on.
+    /// Time at which the oscillator began to count; until then the previous count continues.
     up_at: SimTime,
     /// Oscillator time at `up_at`.
     up_ns: i128,
-    /// How the clock of the sync pulse was set, the last time first.
+    /// Settings of the clock by the sync pulse, the latest first.
     past: VecDeque<Setting>,
     pulse_at: Option<SimTime>,
     pulses: u64,
@@ -63,21 +63,21 @@ struct Setting {
     to_ns: i128,
 }
 
-/// How the multipurpose input is set.
+/// Settings of the multipurpose input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NmeaInput {
-    /// Bits a second.
+    /// Bit rate, bits per second.
     pub baud: u32,
     /// Offset that is added to the time of sentences, seconds.
     pub leap_s: i32,
-    /// Whether sentences count that call themselves invalid.
+    /// Whether sentences that are marked invalid count.
     pub takes_invalid: bool,
 }
 
 impl OusterClock {
-    /// A clock that counts at the first instant as the settings say.
+    /// A clock that counts at the first instant, as the settings require.
     ///
-    /// `identity` and `noise` are those of its PTP slave.
+    /// `identity` and `noise` are for its PTP slave.
     pub fn new(
         settings: &OusterClockSettings,
         epoch: Epoch,
@@ -110,7 +110,7 @@ impl OusterClock {
         }
     }
 
-    /// What the oscillator shows at `at`, nanoseconds since power-up.
+    /// Count of the oscillator at `at`, nanoseconds since power-on.
     fn ticks(&self, at: SimTime) -> i128 {
         let fast_ns_a_day = (self.settings.drift_s_per_day * 1e9).round() as i128;
         let passed = i128::from(at.0) - i128::from(self.up_at.0);
@@ -154,7 +154,7 @@ impl OusterClock {
         self.sentence_at = None;
     }
 
-    /// Whether a PTP master keeps it, or has set it.
+    /// Whether a PTP master keeps or has set the clock.
     pub fn has_ptp(&self) -> bool {
         match self.settings.ptp {
             PtpState::Absent => false,
@@ -163,7 +163,7 @@ impl OusterClock {
         }
     }
 
-    /// What the clock of its operating system shows, nanoseconds of POSIX time, when that follows a PTP master.
+    /// Time of the unit's operating system, nanoseconds of POSIX time, if it follows a PTP master.
     pub fn system_ns(&self, at: SimTime) -> Option<i128> {
         let is_set = self.settings.ptp.has_slave() && self.ptp.is_set();
         let utc_offset_ns = i128::from(self.ptp.utc_offset_s()) * SECOND_NS;
@@ -175,7 +175,7 @@ impl OusterClock {
         self.profile
     }
 
-    /// PTP is spoken so from `now` on.
+    /// Selects the PTP profile from `now` on.
     pub fn set_ptp_profile(&mut self, now: SimTime, profile: PtpProfile) {
         self.profile = profile;
         let how = self.settings.ptp_options.apply(profile.settings());
@@ -205,7 +205,7 @@ impl OusterClock {
         &self.ptp
     }
 
-    /// The first instant at which a second of the PTP clock begins, as it counts at `now`.
+    /// First instant at which a second of the PTP clock begins, by its rate at `now`.
     pub fn ptp_second(&self, now: SimTime) -> SimTime {
         let ahead_ns = match self.settings.ptp {
             PtpState::Wire | PtpState::Virtual => self.ptp.shows_ns(now) - i128::from(now.0),
@@ -214,27 +214,27 @@ impl OusterClock {
         SimTime((-ahead_ns).rem_euclid(SECOND_NS) as u64)
     }
 
-    /// Whether pulses come at `at`.
+    /// Whether pulses arrive at `at`.
     pub fn has_pulse(&self, at: SimTime) -> bool {
         self.pulse_at.is_some_and(|then| at.0.saturating_sub(then.0) <= PULSE_LOST_NS)
     }
 
-    /// Whether sentences with a time come at `at`.
+    /// Whether sentences with a time arrive at `at`.
     pub fn has_nmea(&self, at: SimTime) -> bool {
         self.sentence_at.is_some_and(|then| at.0.saturating_sub(then.0) <= NMEA_LOST_NS)
     }
 
-    /// How many pulses have come, and the time between the last two, nanoseconds.
+    /// Number of received pulses, and time between the last two, nanoseconds.
     pub fn pulses(&self) -> (u64, u64) {
         (self.pulses, self.period_ns)
     }
 
-    /// The last sentence that was taken.
+    /// The last accepted sentence.
     pub fn sentence(&self) -> &str {
         &self.sentence
     }
 
-    /// Takes a signal that arrived at `at`; bytes only while the multipurpose input reads them.
+    /// Takes a signal that arrived at `at`; bytes only if the multipurpose input reads them.
     pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal, input: Option<NmeaInput>) {
         match (signal, input) {
             (CableSignal::PulsePerSecond(true), _) => self.handle_pulse(at),

@@ -1,6 +1,7 @@
-//! Commands of hosts: those that firmware up to 3.0 takes under `sensor/cmd`, and firmware 2.0 at the TCP port 7501.
+//! Commands of hosts: those under `sensor/cmd` for firmware up to 3.0, and those at the TCP port 7501 for
+//! firmware 2.0.
 //!
-//! Sources: TCP API guide; what ouster-sdk 0.15.1 says to firmware 2.0, and 1.0.1 to later firmware.
+//! Sources: TCP API guide; the requests of ouster-sdk 0.15.1 to firmware 2.0, and of 1.0.1 to later firmware.
 
 use std::net::IpAddr;
 
@@ -15,8 +16,8 @@ use crate::wire::port::Peer;
 use crate::{Output, Transmit};
 
 impl Ouster {
-    /// Carries out a command that a host at `from` gives, and says what the answer holds: a document, the empty object
-    /// or the command's name. `None`: there is no such command.
+    /// Executes a command of a host at `from`; returns the content of the answer: a document, the empty
+    /// object or the command's name. `None`: unknown command.
     pub(super) fn carry_out(
         &mut self,
         command: &str,
@@ -68,7 +69,7 @@ impl Ouster {
         Ok(())
     }
 
-    /// Hears bytes at the TCP port, and answers each line by one.
+    /// Takes bytes at the TCP port, and answers each line with one line.
     pub(super) fn hear_lines(&mut self, peer: Peer, bytes: &[u8]) {
         let now = self.stream.now;
         for line in self.hosts.hear(now, peer, bytes) {
@@ -103,7 +104,7 @@ impl Ouster {
         }
     }
 
-    /// A host has connected to the TCP port, or has gone. During a restart nobody can connect.
+    /// Connects or disconnects a host at the TCP port. During a restart no host can connect.
     pub(super) fn meet(&mut self, now: SimTime, peer: Peer, connected: bool) {
         let is_refused = connected && self.is_down();
         self.hosts.handle(now, peer, connected && !is_refused);

@@ -1,4 +1,4 @@
-//! What a unit does with each command of its protocols, by firmware.
+//! Treatment of each protocol command, by firmware.
 
 use super::config;
 use super::profile::OusterProfile;

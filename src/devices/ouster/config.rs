@@ -1,7 +1,7 @@
-//! The configuration of an Ouster as its interface has it: JSON values by key, each within its limits.
+//! Configuration of an Ouster in its interface: JSON values by key, each within its limits.
 //!
-//! Values are kept as clients write them, because clients compare what they read with what they want. A
-//! configuration is judged as a whole before anything of it counts ([`Effective::of`]).
+//! Values are stored as clients write them, because clients compare the values they read with the ones they
+//! wrote. A configuration is checked as a whole before it takes effect ([`Effective::of`]).
 
 use std::net::IpAddr;
 
@@ -16,15 +16,15 @@ use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 /// Keys with their values.
 pub type Values = Map<String, Value>;
 
-/// The address that stands for whoever asks.
+/// Value for the address of the requesting host.
 pub const AUTO: &str = "@auto";
 
-/// Values that a key may have.
+/// Permitted values of a key.
 enum Kind {
     Word(&'static [&'static str]),
     Whole(i64, i64),
     Boolean,
-    /// Two angles, thousandths of a degree.
+    /// A window: two angles, thousandths of a degree.
     Window,
     Number,
     Text,
@@ -71,7 +71,7 @@ const KEYS: [(&str, Kind); 23] = [
     ("udp_profile_lidar", Kind::Text),
 ];
 
-/// Keys that firmware 2.0 does not have yet.
+/// Keys that firmware 2.0 lacks.
 const NOT_YET: [&str; 4] =
     ["columns_per_packet", "signal_multiplier", "udp_profile_imu", "udp_profile_lidar"];
 
@@ -80,7 +80,7 @@ const EARLY_KEYS: [(&str, Kind); 2] = [(AUTO_START, Kind::Whole(0, 1)), (UDP_IP,
 const AUTO_START: &str = "auto_start_flag";
 const UDP_IP: &str = "udp_ip";
 
-/// The keys that came with firmware 3.1.
+/// Keys that firmware 3.1 added.
 const LATER_KEYS: [(&str, Kind); 4] = [
     ("accel_fsr", RANGES),
     ("gyro_fsr", RANGES),
@@ -107,19 +107,20 @@ pub struct Effective {
     pub operating_mode: OperatingMode,
     pub order: ReturnOrder,
     pub signal_multiplier: f64,
-    /// Turns clockwise from the connector at which a second begins, if the rotor is to keep that.
+    /// Angle of the rotor when a second begins, rotations clockwise from the connector; `None` without phase
+    /// lock.
     pub phase_turn: Option<f64>,
-    /// Nothing nearer is reported, metres from where a beam begins.
+    /// Smallest reported range, metres from the beam's origin.
     pub blanked_m: f64,
-    /// Address to which packets go; `None` for nowhere.
+    /// Destination of packets; `None`: no packets.
     pub host: Option<IpAddr>,
     /// UDP ports of lidar and IMU packets; 0 sends none.
     pub ports: [u16; 2],
-    /// How sentences are read, if they are.
+    /// Settings for reading sentences; `None` if they are ignored.
     pub nmea: Option<NmeaInput>,
 }
 
-/// The configuration of a unit that a rig has left as these settings say; it sends to `host`.
+/// Configuration of a unit at power-on with these settings of a rig; packets go to `host`.
 pub fn at_power_on(
     profile: &OusterProfile,
     settings: &OusterSettings,
@@ -173,14 +174,14 @@ pub fn at_power_on(
     values
 }
 
-/// Lets the older words say what the newer ones say.
+/// Writes the values of the newer keys to the older keys too.
 fn repeat_in_early_words(values: &mut Values) {
     let is_on = values["operating_mode"] == OperatingMode::Normal.word();
     values.insert(AUTO_START.into(), json!(u8::from(is_on)));
     values.insert(UDP_IP.into(), values["udp_dest"].clone());
 }
 
-/// What a host has changed by an older word is said in the newer one, unless that changes too.
+/// Copies changes of an older word to the newer one, unless that is changed as well.
 fn take_early_words(old: &Values, values: &mut Values) {
     if old["operating_mode"] == values["operating_mode"] && old[AUTO_START] != values[AUTO_START] {
         let is_on = values[AUTO_START] == 1;
@@ -193,10 +194,10 @@ fn take_early_words(old: &Values, values: &mut Values) {
     repeat_in_early_words(values);
 }
 
-/// What `wanted` makes of `values`; `caller` takes the place of `@auto`.
+/// `values` with the changes of `wanted`; `caller` replaces `@auto`.
 ///
 /// # Errors
-/// The first thing that the unit does not have; then nothing of it counts.
+/// The first value that the unit does not support; no change is made.
 pub fn merged(
     profile: &OusterProfile,
     values: &Values,
@@ -220,10 +221,10 @@ pub fn merged(
     Ok(merged)
 }
 
-/// What a host's text holds, if it is an object of keys and values.
+/// Content of a host's text, if it is an object of keys and values.
 ///
 /// # Errors
-/// Why it is none.
+/// Reason why it is no object.
 pub fn object(text: &[u8]) -> Result<Values, String> {
     serde_json::from_slice(text).map_err(|error| format!("not an object: {error}"))
 }
@@ -265,10 +266,10 @@ fn check(key: &str, kind: &Kind, value: &Value) -> Result<(), String> {
 }
 
 impl Effective {
-    /// What a configuration of known keys makes a unit do.
+    /// Effect of a configuration with known keys.
     ///
     /// # Errors
-    /// What it cannot do.
+    /// The unsupported value.
     pub fn of(profile: &OusterProfile, values: &Values) -> Result<Self, String> {
         let text = |key: &str| values.get(key).and_then(Value::as_str).unwrap_or_default();
         let whole = |key: &str| values.get(key).and_then(Value::as_i64).unwrap_or_default();

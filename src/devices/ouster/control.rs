@@ -1,7 +1,7 @@
-//! What hosts can change while a unit runs, and how that comes into the stream.
+//! Settings that hosts change during a run, and their application to the stream.
 //!
-//! A configuration is staged first, and a reinitialisation makes it the active one: packets stop, and begin
-//! again with a new `initialization_id` when the unit is ready and the rotor at its speed.
+//! A configuration is staged first; a reinitialisation activates it: packets stop, and start again with a new
+//! `initialization_id` when the unit is ready and the rotor at its speed.
 
 use std::net::IpAddr;
 
@@ -20,25 +20,25 @@ const SECOND_NS: i128 = 1_000_000_000;
 /// Initialisation ids have 24 bits.
 const ID_MASK: u32 = 0x00ff_ffff;
 
-/// The configurations of a unit, and what else its interface remembers.
+/// Configurations of a unit, and other values that its interface stores.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
     /// Values in force.
     pub active: Values,
     /// Effect of the configuration.
     pub effective: Effective,
-    /// Comes into force with the next reinitialisation.
+    /// Takes effect with the next reinitialisation.
     pub staged: Values,
-    /// Comes into force with the next restart.
+    /// Takes effect with the next restart.
     pub persisted: Values,
     /// Factory configuration, with the rig's destination.
     pub factory: Values,
     pub initialization_id: u32,
-    /// Time when the last reinitialisation is over.
+    /// Time when the last reinitialisation ends.
     pub ready_at: SimTime,
-    /// Time when it answers again, during a restart.
+    /// Time at which the unit answers again after a restart.
     pub up_at: SimTime,
-    /// What users have stored, as text, and whether it outlives the configuration.
+    /// Text that users have stored, and whether it survives a reset of the configuration.
     pub user_data: (String, bool),
 }
 
@@ -72,7 +72,7 @@ impl Control {
         }
     }
 
-    /// Mode by which lidar packets are made from `since` on.
+    /// Mode of lidar packets from `since` on.
     pub fn mode(&self, since: SimTime) -> Mode {
         let now = &self.effective;
         let is_running = now.operating_mode == OperatingMode::Normal;
@@ -107,7 +107,7 @@ impl Control {
 }
 
 impl Ouster {
-    /// Makes the staged configuration the active one.
+    /// Activates the staged configuration.
     pub(super) fn reinitialise(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         let ready_at = SimTime(down_at.0 + self.profile.interface.reinitialise_ns);
@@ -127,7 +127,7 @@ impl Ouster {
         self.begin_again(self.control.persisted.clone(), down_at, up_at);
     }
 
-    /// Packets stop at `down_at`, and begin again with `values` at `ready_at`.
+    /// Packets stop at `down_at`, and start with `values` at `ready_at`.
     fn begin_again(&mut self, values: Values, down_at: SimTime, ready_at: SimTime) {
         let Ok(effective) = Effective::of(&self.profile, &values) else { return };
         let old = self.control.mode(down_at);
@@ -166,7 +166,7 @@ impl Ouster {
         self.stream.plan_again(at);
     }
 
-    /// The phase that the rotor is to keep, if it is to keep one and there is a clock to follow.
+    /// Phase that the rotor must keep, if enabled and a clock exists.
     pub(super) fn wanted_phase(&self) -> Option<Phase> {
         let turn = self.control.effective.phase_turn?;
         let has_clock = match self.control.effective.timestamp_mode {
@@ -200,12 +200,12 @@ impl Ouster {
         }
     }
 
-    /// Whether it restarts: it hears nobody then.
+    /// Whether the unit restarts and ignores input.
     pub(super) fn is_down(&self) -> bool {
         self.stream.now < self.control.up_at
     }
 
-    /// Lets the time come to `now` before something is heard.
+    /// Advances the time to `now` before input is processed.
     pub(super) fn hear(&mut self, now: SimTime) -> bool {
         self.advance(now);
         !self.is_down()

@@ -1,8 +1,8 @@
 //! Lidar and IMU packets, read back.
 //!
-//! Packets do not tell their format: that whose sixteen columns follow one another, and whose empty bytes
-//! are zeros, is it. Nor do they tell how many columns a turn has: that follows from the time between columns and from the columns that
-//! have been seen.
+//! Packets do not contain their format: it is the one whose sixteen columns are consecutive and whose unused
+//! bytes are zeros. Nor do they contain the number of columns per rotation, which follows from the time
+//! between columns and from the observed columns.
 
 mod packets;
 mod points;
@@ -50,9 +50,10 @@ impl Named {
 struct Told {
     format: LidarFormat,
     pixels: usize,
-    /// Columns of a turn.
+    /// Columns per rotation.
     turn: u16,
-    /// Whether packets have told them: by their encoder or by the end of a turn.
+    /// Whether packets have determined the columns per rotation, by their encoder or by the end of a
+    /// rotation.
     is_turn_told: bool,
     /// First and last packet header of this format.
     headers: [Header; 2],
@@ -73,7 +74,7 @@ fn stamp(ns: u64) -> Stamp {
     Stamp { us: (ns / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
 }
 
-/// The columns of a turn with so much time between columns, if nothing else is known.
+/// Usual number of columns per rotation for this time between columns.
 fn usual_turn(period_ns: u64) -> u16 {
     match period_ns {
         0..70_000 => 2048,
@@ -82,7 +83,7 @@ fn usual_turn(period_ns: u64) -> u16 {
     }
 }
 
-/// Smallest of 512 to 4096 columns per turn that has this column.
+/// Smallest of 512 to 4096 columns per rotation that includes this column.
 fn least_turn(column: u16) -> u16 {
     [512, 1024, 2048].into_iter().find(|turn| column < *turn).unwrap_or(4096)
 }

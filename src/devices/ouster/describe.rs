@@ -1,4 +1,4 @@
-//! What `menura profiles` shows of an Ouster.
+//! Sections of `menura profiles` about an Ouster.
 
 use super::profile::OusterProfile;
 use crate::describe::{Rows, Section, lidar_sections, shortest};

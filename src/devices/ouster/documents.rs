@@ -1,4 +1,4 @@
-//! What the HTTP interface tells: metadata, telemetry, alerts, times.
+//! Documents of the HTTP interface: metadata, telemetry, alerts, times.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::wire::ouster::format::COLUMNS;
 use crate::wire::ptp::{ClockIdentity, PortIdentity, flag};
 
 const IDENTITY: [u8; 16] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
-/// What a unit draws while it runs, and while it stands by.
+/// Current in operation and in standby.
 const CURRENT_MA: [u32; 2] = [644, 180];
 const VOLTAGE_MV: u32 = 23_624;
 const TEMPERATURE_C: u32 = 48;
@@ -210,7 +210,7 @@ fn network(unit: &Ouster) -> Value {
     })
 }
 
-/// The address that a card gives itself (RFC 4291, appendix A).
+/// Link-local address of a network card (RFC 4291, appendix A).
 fn link_local([a, b, c, d, e, f]: [u8; 6]) -> String {
     let pair = |high: u8, low: u8| u16::from_be_bytes([high, low]);
     let [one, two] = [pair(a ^ 2, b), pair(c, 0xff)];
@@ -363,7 +363,7 @@ fn time_ptp(unit: &Ouster) -> Value {
     })
 }
 
-/// A clock's identity as linuxptp writes it.
+/// A clock's identity in linuxptp's form.
 fn clock_name([a, b, c, d, e, f, g, h]: ClockIdentity) -> String {
     format!("{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{f:02x}{g:02x}{h:02x}")
 }
@@ -373,7 +373,7 @@ fn port_name(port: PortIdentity) -> String {
 }
 
 impl Ouster {
-    /// Whether the rotor keeps the phase that it is to keep.
+    /// Whether the rotor keeps its phase.
     fn is_in_phase(&self) -> bool {
         let Some(phase) = self.wanted_phase() else { return false };
         let now = self.stream.now;
@@ -384,7 +384,7 @@ impl Ouster {
     }
 }
 
-/// Metres as the metadata has them.
+/// Millimetres in the form of the metadata.
 fn mm(metres: f64) -> f64 {
     (metres * 1e6).round() / 1e3
 }

@@ -16,7 +16,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const ALERT_ACTIVE: u8 = 0x80;
 /// Bits of the header's alert flags that count alerts.
 const ALERT_CURSOR: u8 = 0x3f;
-/// The header's state for the least reduction; each further ten per cent have the next.
+/// The header's state for the smallest reduction; each further ten per cent has the next number.
 const LEAST_LIMITED: u8 = 2;
 /// The most that shots are reduced by.
 const MOST_REDUCED: f64 = 0.75;
@@ -24,7 +24,7 @@ const MOST_REDUCED: f64 = 0.75;
 /// An alert that is active.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alert {
-    /// Its number, such as 0x01000018.
+    /// Number of the alert, such as 0x01000018.
     pub id: u32,
     /// Category of the alert.
     pub category: String,
@@ -39,14 +39,14 @@ pub struct Alert {
 pub struct ShotLimiting {
     /// Reduction of the signal, a share 0..=0.75.
     pub reduction: f64,
-    /// How long before it is announced, nanoseconds.
+    /// Time from the announcement to the fault, nanoseconds.
     pub announced_ns: u64,
 }
 
-/// The unit is too hot: it announces that it shuts down, and does.
+/// Thermal shutdown: the unit announces it and shuts down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThermalShutdown {
-    /// How long before it is announced, nanoseconds.
+    /// Time from the announcement to the fault, nanoseconds.
     pub announced_ns: u64,
 }
 
@@ -98,9 +98,9 @@ fn announced(table: &mut TableReader<'_>) -> u64 {
 pub struct OusterFaults {
     /// Alerts.
     pub alerts: Vec<Timed<Alert>>,
-    /// When shots are limited.
+    /// Windows in which shots are limited.
     pub limits: Vec<Timed<ShotLimiting>>,
-    /// When it is off for its temperature.
+    /// Windows of thermal shutdown.
     pub shutdowns: Vec<Timed<ThermalShutdown>>,
 }
 
@@ -110,7 +110,7 @@ pub fn share_fired(limits: &[Timed<ShotLimiting>], at: SimTime) -> f64 {
     active.map(|limit| 1.0 - limit.kind.reduction).fold(1.0, f64::min)
 }
 
-/// Seconds until a window opens that is announced so long before, rounded up, and whether it is open.
+/// Seconds until an announced window opens, rounded up, and whether it is open.
 fn countdown<K>(fault: &Timed<K>, announced_ns: u64, at: SimTime) -> (Option<u8>, bool) {
     if fault.is_on(at) {
         return (None, true);
@@ -120,7 +120,7 @@ fn countdown<K>(fault: &Timed<K>, announced_ns: u64, at: SimTime) -> (Option<u8>
     (left.map(|left_ns| left_ns.div_ceil(SECOND_NS).min(255) as u8), false)
 }
 
-/// How long before it begins a fault of this kind is announced, nanoseconds.
+/// Time by which a fault of this kind is announced, nanoseconds.
 pub fn announced_ns(kind: &dyn FamilyData) -> u64 {
     let limiting = kind.get().map(|limiting: &ShotLimiting| limiting.announced_ns);
     let shutdown = || kind.get().map(|shutdown: &ThermalShutdown| shutdown.announced_ns);
@@ -133,12 +133,12 @@ impl OusterFaults {
         Self { alerts: faults.kind(), limits: faults.kind(), shutdowns: faults.kind() }
     }
 
-    /// Whether it is off for its temperature at `at`.
+    /// Whether the unit is shut down at `at`.
     pub fn is_shut_down(&self, at: SimTime) -> bool {
         self.shutdowns.iter().any(|shutdown| shutdown.is_on(at))
     }
 
-    /// How many alerts have become active until `at`.
+    /// Number of alerts that became active until `at`.
     pub fn alert_count(&self, at: SimTime) -> u64 {
         let begun = |alert: &Timed<Alert>| {
             let Some(past_ns) = at.0.checked_sub(alert.schedule.start.0) else { return 0 };
@@ -147,7 +147,7 @@ impl OusterFaults {
         self.alerts.iter().map(begun).sum()
     }
 
-    /// Puts the states at `at` into a header, and returns what they did to its packet.
+    /// Writes the states at `at` to a header; returns the effects on its packet.
     pub fn mark(&self, at: SimTime, header: &mut Header) -> Vec<FaultEffect> {
         let mut effects = Vec::new();
         let mut note = |fault: usize, window: Option<u64>, kind| {

@@ -1,6 +1,6 @@
-//! The HTTP interface: `/api/v1/...`, as its clients use it.
+//! The HTTP interface of clients: `/api/v1/...`.
 //!
-//! Sources: HTTP API guide; what ouster-sdk 1.0.1 asks of firmware 2.4 to 3.2.
+//! Sources: HTTP API guide; the requests of ouster-sdk 1.0.1 to firmware 2.4 to 3.2.
 
 use serde_json::{Value, json};
 
@@ -109,7 +109,7 @@ impl Ouster {
         }
     }
 
-    /// Outlives restarts; the answer is what was set.
+    /// Sets the PTP profile, which survives restarts; the answer is the new value.
     fn set_ptp_profile(&mut self, body: &[u8]) -> Answer {
         let word: Value = serde_json::from_slice(body)
             .map_err(|_| "a PTP profile is a string of JSON".to_owned())?;

@@ -10,7 +10,7 @@ use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 use crate::wire::ouster::imu::ImuPacket;
 
-/// The samples on their way to packets.
+/// Samples that wait for their packets.
 pub struct Inertial {
     profile: ImuProfile,
     noise: NoiseSource,

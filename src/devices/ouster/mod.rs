@@ -1,11 +1,11 @@
 //! Ouster OS0, OS1 and OS2: 32, 64 or 128 beams, a column of pixels for each step of the encoder.
 //!
-//! [`planner`] says which columns make a packet, [`pixels`] what a pixel says of the echoes that were
-//! measured, [`clock`] what columns are stamped with. [`config`] is what hosts set by the HTTP interface
-//! ([`http`]) or by [`commands`], [`control`] how that comes into the stream.
+//! [`planner`] selects the columns of a packet, [`pixels`] encodes measured echoes, [`clock`] timestamps
+//! columns. [`config`] is the configuration that hosts set by the HTTP interface ([`http`]) or by
+//! [`commands`], [`control`] applies it to the stream.
 //!
-//! The rotor's angle is the encoder's: 0 where it points at the connector, which is backward in the frame
-//! of the sensor. So a turn of the rotor is a frame.
+//! The rotor's angle is the encoder's: 0 is the direction of the connector, which is backward in the sensor's
+//! frame. So one rotation is one frame.
 //!
 //! Sources: firmware user manual, HTTP API guide, ouster-sdk 1.0.1, captures of real units.
 
@@ -78,11 +78,11 @@ pub struct Ouster {
     settings: OusterSettings,
     stream: PacketStream<Planner>,
     control: Control,
-    /// Address to which packets go.
+    /// Destination of packets.
     host: HostAddress,
     clock: OusterClock,
     inertial: Inertial,
-    /// From when on IMU packets are sent, or not.
+    /// Instants at which IMU packets are switched on or off.
     imu_on: Vec<(SimTime, bool)>,
     /// Connected hosts at the TCP port for commands.
     hosts: TcpHosts<CommandLines>,
@@ -93,8 +93,8 @@ pub struct Ouster {
 }
 
 impl Ouster {
-    /// A unit that has been running since before the first instant, unless its settings say that it starts
-    /// at rest or stands by. It sends to `host`, or where the factory's goes.
+    /// A unit that has been running since before the first instant, unless its settings start it at rest or
+    /// in standby. It sends to `host`, or to the factory's destination.
     pub fn new(
         profile: &OusterProfile,
         settings: &OusterSettings,
@@ -142,12 +142,12 @@ impl Ouster {
         unit
     }
 
-    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    /// Limits series of samples to `longest_ns`; must be called before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.inertial.samples.series.limit(longest_ns);
     }
 
-    /// The address that only this unit has.
+    /// Sets the address that only this unit has.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         let mac = self.profile.network.source_mac;
         if let Some(ptp) = self.clock.slave() {
@@ -155,7 +155,7 @@ impl Ouster {
         }
     }
 
-    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    /// Connects a GNSS receiver: packets then wait until the receiver's output is known.
     pub fn connect_receiver(&mut self) {
         self.stream.connect_receiver();
     }
@@ -167,7 +167,7 @@ impl Ouster {
         Arc::new(LidarWithImu { lidar, imu, imu_m })
     }
 
-    /// The physics of its beams.
+    /// Physics of the beams.
     pub fn lidar(&self) -> Lidar {
         let geometry = self.profile.geometry;
         let beams = self.profile.beams.iter().map(|beam| {
@@ -187,7 +187,7 @@ impl Ouster {
         Lidar::new(beams.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Lidar packets a second when nothing is changed.
+    /// Lidar packets per second without changes.
     fn data_rate_hz(&self) -> f64 {
         let now = &self.control.effective;
         match self.control.mode(SimTime::ZERO).is_on {
@@ -199,8 +199,8 @@ impl Ouster {
         }
     }
 
-    /// A packet but for its timestamps and its checksum; how many of its returns there are, and what
-    /// faults did to it.
+    /// A packet without its timestamps and its checksum; also returns its number of returns, and the effects
+    /// of faults.
     fn packet(&self, plan: &PacketPlan, echoes: &[Echoes]) -> MeasuredPacket {
         let (format, pixels) = (plan.mode.format, self.profile.beams.len());
         let mut payload = vec![0; format.packet_len(pixels)];
@@ -243,7 +243,7 @@ impl Ouster {
         }
     }
 
-    /// Stamps the packets whose times the clock knows.
+    /// Timestamps the packets whose times are known to the clock.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             let Held { plan, payload, .. } = &mut held;

@@ -1,8 +1,8 @@
-//! What a pixel says of the echoes of a pulse.
+//! Encoding of a pulse's echoes in a pixel.
 //!
-//! The models are simple and stated in `docs/OUSTER.md`: the signal is in proportion to what the receiver
-//! gets, near infrared to the reflectance of what is met, and reflectivity is linear up to a white diffuse
-//! target and logarithmic above it. None of them has shot noise.
+//! `docs/OUSTER.md` describes the simple models: the signal is proportional to the received light, near
+//! infrared to the reflectance of the target, and reflectivity is linear up to a white diffuse target and
+//! logarithmic above it. None of them has shot noise.
 
 use super::profile::Photons;
 use super::words::ReturnOrder;
@@ -14,7 +14,7 @@ use crate::wire::ouster::lidar::{Pixel, PixelReturn};
 const MOST_PIXELS: usize = PIXELS[PIXELS.len() - 1];
 /// The range, and the reflectance, where there is no echo.
 const NO_ECHO: f32 = f32::NEG_INFINITY;
-/// Beyond what a pixel of any format can tell, millimetres.
+/// A range beyond the largest of any format, millimetres.
 const BEYOND_ALL_MM: f32 = (1 << 24) as f32;
 /// Reflectivity of a white diffuse target; retro-reflectors are above it.
 const DIFFUSE_FULL_SCALE: f32 = 100.0;
@@ -32,8 +32,8 @@ fn whole(number: f32, most: f32) -> i32 {
 
 /// Makes pixels of echoes, a column at a time.
 ///
-/// 2.6 million pixels come a second. So each quantity of a column has an array of its own, in which the compiler converts
-/// several pixels at once, and each format has a loop of its own, in which nothing is asked of it again.
+/// There are 2.6 million pixels per second. So each quantity of a column has its own array, for which the
+/// compiler converts several pixels at once, and each format has its own loop without further branches.
 #[derive(Clone, Debug)]
 pub struct PixelMaker {
     signal_at_1m: f32,
@@ -49,12 +49,12 @@ pub struct PixelMaker {
     order: ReturnOrder,
     /// The returns of the column that is being written.
     returns: [Returns; 2],
-    /// Reflectance of all its echoes together; [`NO_ECHO`] without any.
+    /// Reflectance of all echoes of a pixel; [`NO_ECHO`] without echoes.
     reflectance: [f32; MOST_PIXELS],
     near_infrared: [i32; MOST_PIXELS],
 }
 
-/// Echoes of a column's pixels that are reported, and what is said of them.
+/// Reported echoes of a column's pixels, with their values.
 #[derive(Clone, Debug)]
 struct Returns {
     range_m: [f32; MOST_PIXELS],
@@ -90,7 +90,7 @@ impl Returns {
 }
 
 impl PixelMaker {
-    /// For packets of a format; `signal_multiplier` times as many photons are counted.
+    /// A maker of pixels for one format of packets; `signal_multiplier` times as many photons are counted.
     pub fn new(
         photons: &Photons,
         beam_origin_m: f64,
@@ -117,7 +117,8 @@ impl PixelMaker {
         }
     }
 
-    /// Writes the pixels of a column of echoes, nearest first, whose bytes are zeros; says how many returns they have.
+    /// Writes the pixels of a column of echoes, nearest first, to zero bytes; returns their number of
+    /// returns.
     pub fn write_column(&mut self, column: &[Echoes], out: &mut [u8]) -> u32 {
         match self.format {
             LidarFormat::Legacy => self.write_pixels(LidarFormat::Legacy, column, out),
@@ -195,7 +196,7 @@ impl PixelMaker {
         usize::from(!echoes.is_empty()) + usize::from(is_dual && echoes.len() > 1)
     }
 
-    /// Whichever echo comes first of two.
+    /// Whether the first echo precedes the second in the order of returns.
     fn is_before(&self, a: &Return, b: &Return) -> bool {
         match self.order {
             ReturnOrder::StrongestToWeakest => a.signal >= b.signal,
@@ -209,7 +210,7 @@ impl PixelMaker {
         echoes.iter().fold(first, |best, echo| if self.is_before(best, echo) { best } else { echo })
     }
 
-    /// The two strongest echoes, in their order.
+    /// The two strongest echoes, in the order of returns.
     fn two<'e>(&self, echoes: &'e [Return]) -> (&'e Return, &'e Return) {
         let [mut first, mut second] = [&echoes[0], &echoes[1]];
         if second.signal > first.signal {
@@ -225,7 +226,8 @@ impl PixelMaker {
         if self.is_before(first, second) { (first, second) } else { (second, first) }
     }
 
-    /// What is said of the first or the second echo of the first pixels; how many are told.
+    /// Computes the values of the first or the second echo of the first pixels; returns the number of
+    /// returns.
     #[inline(always)]
     fn say(&mut self, which: usize, pixels: usize) -> u32 {
         let Self { beam_origin_m: begin_m, steps_per_m, signal_at_1m, .. } = *self;
@@ -340,7 +342,7 @@ mod tests {
         assert_eq!(far, [0, 0], "15 bits of 8 mm");
     }
 
-    /// What a pixel says, one return after the other as `docs/OUSTER.md` has it.
+    /// Expected pixel, one return after the other, by the formulas of `docs/OUSTER.md`.
     fn said(maker: &PixelMaker, seen: &Echoes) -> Pixel {
         use ReturnOrder::{FarthestToNearest, NearestToFarthest, StrongestToWeakest};
         let mut kept = seen.as_slice().to_vec();
@@ -381,8 +383,8 @@ mod tests {
         pixel
     }
 
-    /// Up to five echoes, farther and farther, of every kind: dim, white, bright, equally strong, on the window, beyond
-    /// what any pixel can tell, and without light.
+    /// Up to five echoes with increasing ranges, of every kind: dim, white, bright, equally strong, on the
+    /// window, beyond the largest range, and without light.
     fn any_echoes() -> impl Strategy<Value = Echoes> {
         let range_m = prop_oneof![0.0..200.0_f32, 0.0..0.002_f32, 200.0..1200.0_f32, Just(3.0e7)];
         let intensity = prop_oneof![0.0..1.2_f32, 0.0..3000.0_f32, Just(0.0), Just(1.0)];
@@ -398,8 +400,8 @@ mod tests {
     }
 
     proptest! {
-        /// Columns one after another by the same maker are, byte for byte, their pixels one after another: nothing of
-        /// a column stays for the next.
+        /// Consecutive columns by one encoder equal, byte for byte, their pixels encoded one by one: no state
+        /// of a column remains.
         #[test]
         fn columns_are_their_pixels_one_by_one(
             format in prop::sample::select(LidarFormat::NAMES.map(|(_, format)| format).to_vec()),

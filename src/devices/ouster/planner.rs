@@ -1,7 +1,7 @@
-//! Which columns make the next packet.
+//! Selection of the next packet's columns.
 //!
-//! The encoder fires a column each time the rotor has turned by another part of the turn, and sixteen
-//! columns make a packet. A turn begins where the rotor points at the connector, which is angle 0 here.
+//! The encoder fires a column at equal steps of the rotation, and sixteen columns form a packet. A rotation
+//! begins when the rotor points at the connector, which is angle 0 here.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 /// Mode of the unit from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
-    /// Whether lidar packets are made.
+    /// Whether lidar packets are sent.
     pub is_on: bool,
-    /// Time when this came into force.
+    /// Time from which the mode is in effect.
     pub since: SimTime,
     pub lidar_mode: LidarMode,
     pub format: LidarFormat,
@@ -31,7 +31,7 @@ pub struct Mode {
     pub timestamp_mode: TimestampMode,
     pub order: ReturnOrder,
     pub signal_multiplier: f32,
-    /// Nothing nearer is reported, metres from where a beam begins.
+    /// Smallest reported range, metres from the beam's origin.
     pub blanked_m: f32,
     /// Initialization id in the packets of this mode.
     pub initialization_id: u32,
@@ -43,18 +43,18 @@ pub struct PacketPlan {
     pub number: u64,
     /// Mode in force at the first column.
     pub mode: Mode,
-    /// Counts turns since the unit was initialised.
+    /// Number of the rotation since the unit was initialised.
     pub frame: u32,
-    /// The first column's place in the turn.
+    /// Index of the first column in the rotation.
     pub first: u16,
-    /// Time when its columns fire.
+    /// Firing times of the columns.
     pub at: [SimTime; COLUMNS],
     /// Time from a column to the next.
     period_ns: u64,
 }
 
 impl PacketPlan {
-    /// Whether the column in place `index` is measured.
+    /// Whether the column with this `index` is measured.
     pub fn is_valid(&self, index: usize) -> bool {
         self.mode.window.contains(self.first + index as u16)
     }
@@ -85,15 +85,15 @@ impl backlog::PacketPlan for PacketPlan {
 /// Position of the planner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cursor {
-    /// The turn that it is in, when there is one: its beginning.
+    /// Start of the present rotation, if there is one.
     turn: Option<SimTime>,
-    /// If none, the next turn begins after this instant.
+    /// Without a present rotation: the next one begins after this instant.
     after: SimTime,
     /// The next packet's first column.
     column: u16,
-    /// Number of the turn, or of the next.
+    /// Number of the present or next rotation.
     frame: u32,
-    /// Initialization id of the mode whose turns are counted.
+    /// Initialization id of the mode whose rotations are counted.
     initialization_id: u32,
 }
 
@@ -103,15 +103,15 @@ pub struct Planner {
     pixels: u16,
     cursor: Cursor,
     next_number: u64,
-    /// Each with where the planner stood, and the time of a column.
+    /// Planned packets, each with the planner's state before it, and the duration of a column.
     planned: Planned<(Cursor, u64)>,
     faults: OusterFaults,
-    /// The firings of the last packet, which are mostly those of the next.
+    /// The firings of the last packet, which are usually those of the next packet too.
     usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
 }
 
 impl Planner {
-    /// For a unit with so many pixels a column.
+    /// A planner for a unit with this number of pixels per column.
     pub fn new(pixels: usize) -> Self {
         Self {
             pixels: pixels as u16,
@@ -134,12 +134,12 @@ impl Planner {
         self.faults = faults;
     }
 
-    /// Goes on to the next turn, which begins after `after`.
+    /// Continues with the next rotation, which begins after `after`.
     fn leave_turn(&mut self, after: SimTime) {
         self.cursor = Cursor { turn: None, after, column: 0, ..self.cursor };
     }
 
-    /// The turn that the next packet belongs to: its beginning, if that is before `horizon`.
+    /// Start of the next packet's rotation, if it is before `horizon`.
     fn turn(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<SimTime> {
         if let Some(turn) = self.cursor.turn {
             return Some(turn);
@@ -171,7 +171,7 @@ impl Planner {
         }
     }
 
-    /// Whether packets are made of what is fired at `at`.
+    /// Whether packets contain firings at `at`.
     fn is_sending(&self, program: &Program<Mode>, mode: &Mode, at: SimTime) -> bool {
         mode.is_on
             && !self.faults.is_shut_down(at)

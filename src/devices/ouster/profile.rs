@@ -1,4 +1,4 @@
-//! What a firmware of an Ouster is, and what a rig may set on a unit.
+//! Firmware profile of an Ouster, and its settings in a rig.
 
 use super::words::{LidarMode, OperatingMode, PtpProfile, PtpState, ReturnOrder, TimestampMode};
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
@@ -23,7 +23,7 @@ pub struct OusterProfile {
     pub interface: InterfaceProfile,
     /// Content of lidar packets.
     pub packet: PacketProfile,
-    /// Turns and columns that it can be set to.
+    /// Columns per rotation and rotation rates of the firmware.
     pub modes: Vec<LidarMode>,
     /// Whether two returns of full width go with 20 480 columns a second.
     pub has_fast_dual: bool,
@@ -35,7 +35,7 @@ pub struct OusterProfile {
     pub beams: Vec<BeamAngles>,
     /// The IMU.
     pub imu: ImuProfile,
-    /// Values that a rig may override.
+    /// Defaults that a rig may override.
     pub defaults: OusterSettings,
 }
 
@@ -69,7 +69,7 @@ keys! {
 }
 
 keys! {
-    /// How a firmware is configured, and how long that takes.
+    /// Configuration of a firmware, and the time it takes.
     #[derive(Clone, Debug, PartialEq)]
     pub struct InterfaceProfile {
         /// Whether the unit has the requests under sensor/cmd.
@@ -92,11 +92,11 @@ keys! {
 /// Content of lidar packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketProfile {
-    /// Values of `udp_profile_lidar` that it knows, the factory's first.
+    /// Values of `udp_profile_lidar` of the firmware; the first is the factory setting.
     pub formats: Vec<LidarFormat>,
     /// The last bytes of packets; those of functional safety end in zeros.
     pub footer: Footer,
-    /// Ranges are multiples of this, mm.
+    /// Step of ranges, mm.
     pub range_step_mm: u32,
 }
 
@@ -138,16 +138,16 @@ keys! {
     }
 }
 
-/// Where a beam looks, degrees as the metadata has it.
+/// Direction of a beam, degrees, as in the metadata.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BeamAngles {
-    /// Up.
+    /// Elevation of the beam, degrees.
     pub altitude_deg: f64,
-    /// Clockwise of the column's direction.
+    /// Azimuth of the beam clockwise from the column's direction, degrees.
     pub azimuth_deg: f64,
 }
 
-/// Two times in microseconds, nanoseconds.
+/// Two times, written in microseconds and stored in nanoseconds.
 fn times_us(field: &Field<'_>) -> Option<[u64; 2]> {
     let times = field.numbers::<2>(&Limit::new(0.0..=10_000.0, "us", PROFILES));
     times.map(|times| times.map(|us| (us * 1000.0).round() as u64))
@@ -157,11 +157,11 @@ keys! {
     /// The IMU.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ImuProfile {
-        /// Samples a second, each in a packet.
+        /// Samples per second, each in its own packet.
         pub rate_hz: u32, Limit::new(1..=1000, "Hz", PROFILES);
         /// Times from the system's reading to those of accelerometer and gyro.
         pub read_after_ns as "read_after_us": [u64; 2], By(times_us);
-        /// Time from a sample until its packet leaves.
+        /// Time from a sample to its packet's departure.
         pub latency_ns as "latency_us": u64, Time(Limit::new(0.0..=10_000.0, "us", PROFILES), 1e3);
         /// Standard deviation of accelerations.
         pub accel_std_g: f64, Limit::new(0.0..=10.0, "", PROFILES);
@@ -175,13 +175,13 @@ keys! {
 /// The clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OusterClockSettings {
-    /// Timestamps are multiples of this, nanoseconds, but those of PTP.
+    /// Step of timestamps, nanoseconds, except those of PTP.
     pub resolution_ns: u64,
     /// Drift of the oscillator, seconds a day; positive when it is fast.
     pub drift_s_per_day: f64,
-    /// How long the unit has been on at the first instant, nanoseconds.
+    /// Time for which the unit has been on at the first instant, nanoseconds.
     pub power_up_ns: u64,
-    /// Whether a PTP master keeps it.
+    /// Whether a PTP master keeps the clock.
     pub ptp: PtpState,
     /// Lead of the PTP master's time over UTC, seconds.
     pub ptp_ahead_s: i32,
@@ -191,10 +191,10 @@ pub struct OusterClockSettings {
     pub ptp_options: PtpOptions,
 }
 
-/// What a rig may set; the profile gives the defaults. Names are those of the unit's own configuration.
+/// Settings in a rig; the profile has the defaults. Names are those of the unit's own configuration.
 #[derive(Clone, Debug, Default)]
 pub struct OusterSettings {
-    /// Columns of a turn and turns a second.
+    /// Columns per rotation and rotations per second.
     pub lidar_mode: LidarMode,
     /// Format of packets: `udp_profile_lidar`.
     pub lidar_format: LidarFormat,
@@ -202,21 +202,21 @@ pub struct OusterSettings {
     pub azimuth_window_mdeg: [u32; 2],
     /// Time that timestamps count.
     pub timestamp_mode: TimestampMode,
-    /// Whether it runs.
+    /// Whether the unit runs.
     pub operating_mode: OperatingMode,
     /// Factor of the signal.
     pub signal_multiplier: f64,
     /// Whether the rotor follows the clock.
     pub phase_lock_enable: bool,
-    /// Where the rotor points when a second begins, thousandths of a degree.
+    /// Direction of the rotor when a second begins, thousandths of a degree.
     pub phase_lock_offset_mdeg: u32,
     /// The order of the returns.
     pub return_order: ReturnOrder,
     /// Whether sentences of a receiver are read at the multipurpose input.
     pub reads_nmea: bool,
-    /// What the sentences' time is ahead of UTC when it is taken, seconds.
+    /// Seconds by which sentences are ahead of UTC when they are read.
     pub nmea_leap_seconds: i32,
-    /// Bits a second of the multipurpose input.
+    /// Bit rate of the multipurpose input, bits per second.
     pub nmea_baud: u32,
     /// Where the rotor points at the first instant, radians, clockwise from the connector.
     pub start_azimuth_rad: f64,
@@ -233,7 +233,7 @@ pub struct OusterSettings {
 }
 
 impl OusterProfile {
-    /// The port of IMU packets, which comes after that of lidar packets.
+    /// Port of IMU packets, after that of lidar packets.
     pub const IMU_PORT: PortIndex = PortIndex(1);
     /// The factory's UDP port of IMU packets.
     pub const IMU_UDP_PORT: u16 = 7503;
@@ -253,10 +253,10 @@ impl OusterProfile {
         ]
     }
 
-    /// Whether a format goes with a mode.
+    /// Checks that a format is possible with a mode.
     ///
     /// # Errors
-    /// Why it does not.
+    /// Why the rate is not possible.
     pub fn check_rate(&self, format: LidarFormat, mode: LidarMode) -> Result<(), String> {
         match format == LidarFormat::Dual && mode.is_fast() && !self.has_fast_dual {
             true => Err(format!("{} does not go with {}", format.name(), mode.word())),

@@ -22,7 +22,7 @@ pub(super) const MANUAL: &str = "the unit's configuration, see its HTTP API guid
 const FOOTERS: [(&str, Footer); 3] =
     [("zero", Footer::Zero), ("constant", Footer::Constant), ("crc64", Footer::Crc64)];
 
-/// Reads all keys of a profile but its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<OusterProfile> {
     let network = root.required("network").table("[network]").and_then(network);
     let identity = Table("[identity]").read(&root.required("identity"));
@@ -69,7 +69,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<OusterProfile> {
     })
 }
 
-/// Reads a rig's `settings`; what it leaves out is the profile's.
+/// Reads a rig's `settings`; missing keys have the profile's values.
 pub(crate) fn settings(
     table: TableReader<'_>,
     profile: &Profile,
@@ -202,7 +202,7 @@ fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<Lid
     Some((all, has_fast_dual))
 }
 
-/// Reads the keys of a profile, without those that say how a run begins.
+/// Reads the keys of a profile, without those about the start of a run.
 fn clock(mut keys: Keys<'_>, clock: &mut OusterClockSettings) -> Option<()> {
     let ns = Limit::new(1..=1000, "ns", PROFILES);
     keys.integer("resolution_ns", &ns, &mut clock.resolution_ns);

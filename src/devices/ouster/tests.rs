@@ -35,7 +35,7 @@ fn unit(name: &str, change: impl FnOnce(&mut OusterSettings)) -> Ouster {
     Ouster::new(driver, &settings, Some(host), noise, epoch, &faults)
 }
 
-/// Lets the unit run until `to` with an echo of 10 m at each pulse; what it sends.
+/// Runs the unit until `to` with an echo at 10 m for each pulse; returns its output.
 fn run(unit: &mut Ouster, to: SimTime) -> Vec<Transmit> {
     let mut sent = Vec::new();
     while unit.stream.now < to {

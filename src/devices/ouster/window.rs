@@ -1,4 +1,4 @@
-//! From an azimuth window to the columns in it.
+//! Converts an azimuth window to columns.
 
 const TURN_MDEG: u64 = 360_000;
 /// The signal multipliers that units have.
@@ -7,14 +7,14 @@ const MULTIPLIERS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 3.0];
 /// First and last column of a turn in firing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnWindow {
-    /// The first.
+    /// The first column of the window.
     pub first: u16,
-    /// The last; before the first in a window that runs through column 0.
+    /// The last column of the window; it is less than `first` if the window contains column 0.
     pub last: u16,
 }
 
 impl ColumnWindow {
-    /// Whether a column lies in it.
+    /// Whether the window contains a column.
     pub fn contains(self, column: u16) -> bool {
         let Self { first, last } = self;
         match first <= last {
@@ -23,18 +23,18 @@ impl ColumnWindow {
         }
     }
 
-    /// Packets of a turn of so many columns that hold at least one of its columns.
+    /// Number of packets in a rotation of `turn` columns that contain at least one column of the window.
     pub fn packets(self, turn: u16) -> usize {
         let has_one = |packet: &u16| (0..16).any(|place| self.contains(packet * 16 + place));
         (0..turn / 16).filter(has_one).count()
     }
 }
 
-/// The columns of a turn of `turn` columns in a window, thousandths of a degree counter-clockwise, both
-/// ends included; `None` if there are none.
+/// Columns of a rotation of `turn` columns in a window, thousandths of a degree counter-clockwise, both ends
+/// included; `None` if there are none.
 ///
-/// Column m looks along 360 degrees * (1 - m / turn); the window runs through 0 if its first end is the
-/// greater one.
+/// The direction of column m is 360 degrees * (1 - m / turn); the window includes 0 if its first end is
+/// greater than the second.
 pub fn columns([from, to]: [u32; 2], turn: u16) -> Option<ColumnWindow> {
     let (turn, whole) = (u64::from(turn), (u64::from(from), u64::from(to)));
     if whole == (0, TURN_MDEG) {
@@ -65,11 +65,11 @@ fn width_mdeg([from, to]: [u32; 2]) -> u32 {
     if from <= to { to - from } else { 360_000 - from + to }
 }
 
-/// Whether a unit has this signal multiplier, and with this window: a greater one goes with half or a
-/// third of a turn only.
+/// Whether a unit supports this signal multiplier with this window: higher ones require a half or a third of
+/// a rotation at most.
 ///
 /// # Errors
-/// Why not.
+/// Why the multiplier is not possible.
 pub fn check_multiplier(multiplier: f64, window: [u32; 2]) -> Result<(), String> {
     if !MULTIPLIERS.contains(&multiplier) {
         return Err("signal_multiplier is 0.25, 0.5, 1, 2 or 3".to_owned());

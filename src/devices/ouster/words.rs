@@ -15,26 +15,26 @@ words!(ReturnOrder: "STRONGEST_TO_WEAKEST" => StrongestToWeakest,
 words!(PtpState: "absent" => Absent, "locked" => Locked, "wire" => Wire,
     "virtual" => Virtual);
 
-/// Columns of a turn, and turns a second.
+/// Columns per rotation, and rotations per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LidarMode {
-    /// 512 columns, 10 turns.
+    /// 512 columns, 10 rotations per second.
     M512x10,
-    /// 512 columns, 20 turns.
+    /// 512 columns, 20 rotations per second.
     M512x20,
-    /// 1024 columns, 10 turns.
+    /// 1024 columns, 10 rotations per second.
     #[default]
     M1024x10,
-    /// 1024 columns, 20 turns.
+    /// 1024 columns, 20 rotations per second.
     M1024x20,
-    /// 2048 columns, 10 turns.
+    /// 2048 columns, 10 rotations per second.
     M2048x10,
-    /// 4096 columns, 5 turns.
+    /// 4096 columns, 5 rotations per second.
     M4096x5,
 }
 
 impl LidarMode {
-    /// Columns of a turn.
+    /// Columns per rotation.
     pub fn columns(self) -> u16 {
         match self {
             Self::M512x10 | Self::M512x20 => 512,
@@ -44,7 +44,7 @@ impl LidarMode {
         }
     }
 
-    /// Turns a second.
+    /// Rotations per second.
     pub fn turns_per_s(self) -> u32 {
         match self {
             Self::M4096x5 => 5,
@@ -63,12 +63,12 @@ impl LidarMode {
         u32::from(self.columns()) * self.turns_per_s()
     }
 
-    /// Whether it has as many columns a second as there can be.
+    /// Whether the mode has the highest number of columns per second.
     pub fn is_fast(self) -> bool {
         self.columns_per_s() > 10_240
     }
 
-    /// The mode with a word.
+    /// The mode with this name.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::WORDS.into_iter().find(|(own, _)| *own == word).map(|(_, mode)| mode)
     }
@@ -77,10 +77,10 @@ impl LidarMode {
 /// Time that timestamps count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimestampMode {
-    /// Nanoseconds since power-up.
+    /// Time in nanoseconds since power-up.
     #[default]
     InternalOsc,
-    /// Seconds by the pulses of a receiver.
+    /// Time in seconds by the pulses of a receiver.
     SyncPulseIn,
     /// A PTP master's time.
     Ptp1588,
@@ -92,7 +92,7 @@ pub enum OperatingMode {
     /// The lidar measures.
     #[default]
     Normal,
-    /// The motor stands and nothing is sent.
+    /// The motor is at rest and nothing is sent.
     Standby,
 }
 
@@ -111,40 +111,40 @@ pub enum ReturnOrder {
 /// Whether a PTP master keeps the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
-    /// There is none; the clock counts from power-up.
+    /// No master; the clock counts from power-on.
     #[default]
     Absent,
-    /// Without any error.
+    /// A simulated master without errors.
     Locked,
-    /// One on the network, by PTP.
+    /// A master on the network, by PTP.
     Wire,
-    /// One within Menura, by PTP.
+    /// A master within Menura, by PTP.
     Virtual,
 }
 
-/// How PTP is spoken. The relaxed ones step offsets of more than a second.
+/// Profile of PTP. The relaxed ones step offsets of more than a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpProfile {
     /// The default profile of IEEE 1588.
     #[default]
     Default,
-    /// The same, relaxed.
+    /// The default profile, relaxed.
     DefaultRelaxed,
-    /// The same by Ethernet, relaxed.
+    /// The default profile by Ethernet, relaxed.
     DefaultL2Relaxed,
     /// IEEE 802.1AS.
     Gptp,
-    /// The same, relaxed.
+    /// The gPTP profile, relaxed.
     GptpRelaxed,
     /// The automotive profile of IEEE 802.1AS.
     AutomotiveSlave,
 }
 
-/// Later offsets beyond this are stepped by the relaxed profiles, nanoseconds.
+/// Offset beyond which the relaxed profiles step the clock, except for the first offset, nanoseconds.
 const RELAXED_STEP_NS: u64 = 1_000_000_000;
 
 impl PtpProfile {
-    /// How a slave speaks PTP with it.
+    /// Settings of a PTP slave with this profile.
     pub fn settings(self) -> PtpSettings {
         let step_ns = Some(RELAXED_STEP_NS);
         match self {

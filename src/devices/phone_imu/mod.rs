@@ -10,7 +10,7 @@ use crate::imu::{Dialect, ImuFamily, Protocol, Unit};
 use crate::sensors::imu::Sample;
 use crate::wire::phone::Sentence;
 
-/// Messages that it can send.
+/// Messages of the unit.
 pub const MESSAGES: [&str; 1] = ["phone"];
 
 /// A phone's sentences.
@@ -22,7 +22,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// Hosts ask it nothing that a profile would have to say.
+/// No answers: hosts request nothing that a profile must contain.
 #[derive(Debug)]
 struct Unasked;
 
@@ -41,7 +41,7 @@ pub struct PhoneUnit {
 }
 
 impl PhoneUnit {
-    /// A phone whose app runs.
+    /// A phone with a running app.
     pub fn new(unit: &Unit) -> Self {
         let divisor = unit.divisor(unit.settings.rate_hz);
         Self {
@@ -85,7 +85,7 @@ impl Protocol for PhoneUnit {
 mod tests {
     use crate::imu::tests::Bench;
 
-    /// It has no commands: whatever comes in, the stream goes on as it was.
+    /// The phone has no commands: any input leaves the stream unchanged.
     #[test]
     fn nothing_is_heard() {
         let said = |bytes: &[u8]| {

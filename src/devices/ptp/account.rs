@@ -1,4 +1,4 @@
-//! What the clock of a slave is at an instant, for those who know the true time.
+//! State of a slave's clock at an instant, to be compared with the true time.
 
 use super::{PortState, PtpSlave, SECOND_NS};
 use crate::time::SimTime;
@@ -6,35 +6,35 @@ use crate::wire::ptp::{ClockIdentity, UTC_OFFSET_S, flag};
 
 /// TAI minus UTC, nanoseconds.
 pub const TAI_AHEAD_NS: i128 = UTC_OFFSET_S as i128 * SECOND_NS as i128;
-/// Accounts that wait to be taken; in a run nobody leaves so many.
+/// Largest number of waiting accounts, which no run reaches.
 const MOST_WAITING: usize = 4096;
 
 /// State of a PTP clock at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockAccount {
-    /// When.
+    /// Time of the account.
     pub at: SimTime,
-    /// The state of its port.
+    /// State of the port.
     pub state: PortState,
-    /// Whether a master has set it.
+    /// Whether a master has set the clock.
     pub is_set: bool,
     /// Time of the clock, nanoseconds.
     pub shows_ns: i128,
-    /// Whether that is TAI; otherwise it is UTC, or, if it is not set, the time since power-up.
+    /// Whether the clock shows TAI; otherwise it shows UTC, or the time since power-on if it is not set.
     pub shows_tai: bool,
-    /// Its grandmaster, or the last.
+    /// Present or last grandmaster.
     pub grandmaster: Option<ClockIdentity>,
-    /// Its offset from the master by its own words, nanoseconds.
+    /// Offset from the master as the slave measures it, nanoseconds.
     pub offset_ns: i64,
-    /// To the master by its own words, nanoseconds.
+    /// Path delay to the master as the slave measures it, nanoseconds.
     pub path_delay_ns: i64,
-    /// Whether the device stamps its packets with it; the device says so.
+    /// Whether the device timestamps its packets with this clock; set by the device.
     pub is_stamping: bool,
 }
 
 impl ClockAccount {
-    /// Which clock stamps packets: `ptp` by a master, `holdover` of one that is gone, `oscillator` before the first,
-    /// and `other` if the device does not stamp by PTP.
+    /// Source of the timestamps: `ptp` with a master, `holdover` after its loss, `oscillator` before the
+    /// first, and `other` if the device does not use PTP.
     pub fn stamps(&self) -> &'static str {
         let is_followed = matches!(self.state, PortState::Slave | PortState::Uncalibrated);
         match (self.is_stamping, self.is_set, is_followed) {
@@ -45,7 +45,7 @@ impl ClockAccount {
         }
     }
 
-    /// Its error when the true UTC is `utc_ns`, nanoseconds.
+    /// Error of the clock when the true UTC is `utc_ns`, nanoseconds.
     pub fn error_ns(&self, utc_ns: i128) -> i64 {
         let ahead_ns = if self.shows_tai { TAI_AHEAD_NS } else { 0 };
         super::limited(self.shows_ns - ahead_ns - utc_ns)
@@ -53,12 +53,12 @@ impl ClockAccount {
 }
 
 impl PtpSlave {
-    /// The next account of its clock: one a second, and one whenever its port's state has changed.
+    /// The next account of the clock: one per second, and one after each change of the port's state.
     pub fn poll_account(&mut self) -> Option<ClockAccount> {
         self.accounts.pop_front()
     }
 
-    /// Notes what the clock is now.
+    /// Records the state of the clock now.
     pub(super) fn note_account(&mut self) {
         self.noted = self.state();
         if self.accounts.len() >= MOST_WAITING {
@@ -78,7 +78,7 @@ impl PtpSlave {
         });
     }
 
-    /// As [`PtpSlave::note_account`], if the state has changed.
+    /// Like [`PtpSlave::note_account`], if the state has changed.
     pub(super) fn note_change(&mut self) {
         if self.state() != self.noted {
             self.note_account();

@@ -1,4 +1,4 @@
-//! What a slave tells those who ask by management messages, as `pmc` does.
+//! Answers of a slave to management messages, for example from `pmc`.
 
 use super::{DelayMechanism, PortState, PtpSlave};
 use crate::wire::ptp::management::{
@@ -11,7 +11,7 @@ use crate::wire::record::Record as _;
 /// A clock that is never a master: IEEE 1588-2019, table 4.
 const SLAVE_ONLY: ClockQuality = ClockQuality { class: 255, accuracy: 0xfe, variance: 0xffff };
 const PRIORITY: u8 = 128;
-/// Where the time of a clock without a master comes from: an oscillator.
+/// Time source of a clock without a master: an oscillator.
 const OWN_TIME: u8 = 0xa0;
 
 impl PtpSlave {
@@ -52,7 +52,7 @@ impl PtpSlave {
         }
     }
 
-    /// How far it is from its master.
+    /// Offset from the master.
     pub fn current_data_set(&self) -> CurrentDataSet {
         let steps = |parent: &super::Master| parent.announce.steps_removed.saturating_add(1);
         CurrentDataSet {
@@ -62,7 +62,7 @@ impl PtpSlave {
         }
     }
 
-    /// Data set of the present or last master; its own before the first.
+    /// Data set of the present or last master; before the first, the slave's own.
     pub fn parent_data_set(&self) -> ParentDataSet {
         let own = (PRIORITY, SLAVE_ONLY, PRIORITY, self.port.clock);
         let (priority_1, quality, priority_2, grandmaster) =
@@ -101,7 +101,7 @@ impl PtpSlave {
         }
     }
 
-    /// How its port speaks PTP.
+    /// Settings and state of the port.
     pub fn port_data_set(&self) -> PortDataSet {
         let is_peer = self.settings.delay == DelayMechanism::PeerToPeer;
         let delay = self.path_delay_ns().saturating_mul(1 << 16);
@@ -119,7 +119,7 @@ impl PtpSlave {
         }
     }
 
-    /// Time status as linuxptp shows it.
+    /// Time status in linuxptp's form.
     pub fn time_status(&self) -> TimeStatus {
         let ingress_ns = self.synchronised.map_or(0, |at| self.clock.shows_ns(at));
         let has_master = matches!(self.state(), PortState::Uncalibrated | PortState::Slave);
@@ -136,7 +136,7 @@ impl PtpSlave {
     }
 }
 
-/// What the clock with the port `own` answers to a management message, if it answers. It has these data sets.
+/// Answer of the clock with the port `own` to a management message, if any. `data_set` returns its data sets.
 pub(super) fn answer(
     own: PortIdentity,
     domain: u8,

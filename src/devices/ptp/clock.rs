@@ -7,26 +7,26 @@ use crate::time::SimTime;
 const DAY_NS: i128 = 86_400_000_000_000;
 /// Parts of one that a rate is counted in.
 const RATE_PARTS: i128 = 1_000_000_000_000;
-/// Number of past settings that are kept, for packets whose measurement comes late.
+/// Number of past settings that are stored, for packets whose measurement is late.
 const KEPT_SETTINGS: usize = 4096;
 
-/// What the clock of a device shows at any instant, as far as it has been steered.
+/// A device's clock: its time at any instant, up to the last steering.
 #[derive(Clone, Debug)]
 pub struct PtpClock {
     fast_ns_a_day: i128,
-    /// How the clock was set, the last time first; never empty.
+    /// Settings of the clock, the latest first; never empty.
     past: VecDeque<Setting>,
-    /// When it was steered first.
+    /// Time of the first steering.
     steered_since: Option<SimTime>,
 }
 
-/// From an instant on the clock counts like this.
+/// Rate and offset of the clock from an instant on.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     from: SimTime,
     ticks: i128,
     shows_ns: i128,
-    /// Rate above that of its oscillator, in parts of [`RATE_PARTS`].
+    /// Rate above that of the oscillator, in parts of [`RATE_PARTS`].
     rate: i128,
 }
 
@@ -47,18 +47,18 @@ impl PtpClock {
         Self { past, steered_since: None, ..*self }
     }
 
-    /// Rate of the clock above that of its oscillator, parts per billion.
+    /// Rate above that of the oscillator, parts per billion.
     pub fn rate_ppb(&self) -> f64 {
         self.past.front().map_or(0.0, |setting| setting.rate as f64 / 1000.0)
     }
 
-    /// The oscillator's count at `at`, nanoseconds of its own since the first instant.
+    /// Count of the oscillator at `at`, nanoseconds of its own since the first instant.
     fn ticks(&self, at: SimTime) -> i128 {
         let passed = i128::from(at.0);
         passed + (passed * self.fast_ns_a_day).div_euclid(DAY_NS)
     }
 
-    /// What the clock shows at `at`, nanoseconds; nothing that is done later than `at` changes it.
+    /// Time of the clock at `at`, nanoseconds; steering after `at` does not change it.
     pub fn shows_ns(&self, at: SimTime) -> i128 {
         let then = self.past.iter().find(|setting| setting.from <= at);
         let Some(set) = then.or(self.past.back()) else { return 0 };
@@ -66,13 +66,13 @@ impl PtpClock {
         set.shows_ns + passed + (passed * set.rate).div_euclid(RATE_PARTS)
     }
 
-    /// When it was steered first, if it was.
+    /// Time of the first steering, if any.
     pub fn steered_since(&self) -> Option<SimTime> {
         self.steered_since
     }
 
-    /// Steps the clock by `step_ns` at `at`, and has it count faster than its oscillator by `rate_ppb` from then
-    /// on. Instants never go back.
+    /// Steps the clock by `step_ns` at `at`, and makes it `rate_ppb` faster than its oscillator from then on.
+    /// Instants never decrease.
     pub fn steer(&mut self, at: SimTime, step_ns: i128, rate_ppb: f64) {
         let shows_ns = self.shows_ns(at) + step_ns;
         let rate = (rate_ppb * 1000.0).round() as i128;

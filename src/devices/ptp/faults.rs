@@ -1,7 +1,7 @@
-//! What goes wrong between a PTP master and a slave: messages that the slave hears are lost, late, changed or made up.
+//! Faults between a PTP master and a slave: messages to the slave are lost, delayed, changed or forged.
 //!
-//! All of it happens to what arrives at one device, so that it needs no special master, and a recording that repeats
-//! the host log repeats it.
+//! The faults act on messages that arrive at one device. So they need no special master, and a recording that
+//! replays the command log repeats them.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::wire::ptp::{
     Body, ClockIdentity, Message, NO_INTERVAL, PortIdentity, Timestamp, flag, identity_of,
 };
 
-/// Draws for messages are beyond those of measurements and requests.
+/// Random draws for messages start here, beyond those of measurements and requests.
 const MESSAGE_DRAWS: u64 = 1 << 60;
-/// A master of a storm announces itself so often at once: that is when a slave takes it for one.
+/// Number of announcements that a master of a storm sends at once: a slave then accepts it as a master.
 const ANNOUNCED: u64 = 2;
 /// The better master, with an address for documents (RFC 7042).
 const BETTER: [u8; 6] = [0, 0, 0x5e, 0, 0x53, 2];
@@ -27,18 +27,18 @@ const BETTER: [u8; 6] = [0, 0, 0x5e, 0, 0x53, 2];
 /// A fault of PTP.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PtpFault {
-    /// There is no master.
+    /// The master is lost.
     Lost,
-    /// The path from the master is longer than that back by so much; shorter, if negative.
+    /// The path from the master is longer than the path back by this time, or shorter if it is negative.
     Asymmetry {
-        /// Nanoseconds.
+        /// Additional path delay, nanoseconds.
         longer_ns: i64,
     },
     /// Synchronisations are late.
     LateSync {
         /// Delay, nanoseconds.
         delay_ns: u64,
-        /// Up to this much earlier or later than that, nanoseconds.
+        /// Largest deviation from that time, earlier or later, nanoseconds.
         jitter_ns: u64,
         /// Probability for each message.
         probability: f64,
@@ -48,7 +48,7 @@ pub enum PtpFault {
         /// Probability for each message.
         probability: f64,
     },
-    /// The master's domain is higher by so much.
+    /// The master's domain is higher by this number.
     Domain {
         /// Modulo 256.
         shift: u8,
@@ -60,28 +60,28 @@ pub enum PtpFault {
     },
     /// The master announces another offset of UTC.
     UtcOffset {
-        /// TAI minus UTC; `None` leaves the master's.
+        /// TAI minus UTC; `None`: the master's own.
         offset_s: Option<i16>,
-        /// Whether it says that it is valid.
+        /// Whether the master reports the offset as valid.
         is_valid: bool,
     },
     /// UTC has a leap second.
     LeapSecond {
-        /// One more second, 1, or one less, -1.
+        /// Leap second: 1 inserted, -1 removed.
         leap_s: i8,
-        /// How long before the master announces it, nanoseconds.
+        /// Time by which the leap second is announced, nanoseconds.
         announced_ns: u64,
     },
-    /// A better master appears beside the one that is followed.
+    /// A better master appears in addition to the one that the device follows.
     BetterMaster {
-        /// Its first priority.
+        /// `priority1` of the better master.
         priority_1: u8,
-        /// How far its clock is ahead of the other's, nanoseconds.
+        /// Offset of the better master's clock from the other's, nanoseconds.
         ahead_ns: i64,
     },
-    /// Masters without end announce themselves and never synchronise.
+    /// An endless number of masters announce themselves and never synchronise.
     AnnounceStorm {
-        /// Their first priority.
+        /// `priority1` of the forged masters.
         priority_1: u8,
         /// Announcements a second.
         rate_hz: u32,
@@ -192,7 +192,7 @@ fn announce_storm(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     read(PtpFault::AnnounceStorm { priority_1, rate_hz })
 }
 
-/// What the faults of PTP did to the clock of packets that are stamped between two instants.
+/// Effects of PTP faults on the clock between two instants of timestamps.
 pub fn effects(
     faults: &[Timed<PtpFault>],
     from: SimTime,
@@ -208,32 +208,32 @@ pub fn effects(
     })
 }
 
-/// A message as the slave hears it.
+/// A message as the slave receives it.
 pub struct Heard {
     /// Message that was received.
     pub message: Message,
-    /// How much later than stamped, nanoseconds.
+    /// Delay after its timestamp, nanoseconds.
     pub late_ns: i128,
 }
 
-/// The faults between one slave and its masters.
+/// Faults between one slave and its masters.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbances {
     faults: Vec<Timed<PtpFault>>,
     heard: u64,
-    /// Beside which master the better one appears.
+    /// The master beside which the better one appears.
     beside: Option<PortIdentity>,
-    /// Announcements of storms are made up to here.
+    /// Time up to which announcements of storms were forged.
     stormed: Option<SimTime>,
 }
 
 impl Disturbances {
-    /// From now on these faults.
+    /// Replaces the faults.
     pub fn set(&mut self, faults: Vec<Timed<PtpFault>>) {
         self.faults = faults;
     }
 
-    /// What a slave that follows `parent` hears at `now` when `message` arrives.
+    /// Messages that a slave which follows `parent` receives at `now` when `message` arrives.
     pub fn pass(
         &mut self,
         now: SimTime,
@@ -337,7 +337,7 @@ impl Disturbances {
         batch
     }
 
-    /// How much higher the domain is in which a master hears what is sent at `now`.
+    /// Number that is added to the domain of messages that are sent at `now`.
     pub fn domain_shift(&self, now: SimTime) -> u8 {
         let shifts = self.faults.iter().filter(|fault| fault.is_on(now)).map(|fault| &fault.kind);
         shifts.fold(0, |sum: u8, kind| match kind {
@@ -346,7 +346,7 @@ impl Disturbances {
         })
     }
 
-    /// Time when the next announcement of a storm comes, after those that have been made up.
+    /// Time of a storm's next forged announcement.
     pub fn storm_due(&self) -> SimTime {
         let from = self.stormed.map_or(SimTime::ZERO, |at| SimTime(at.0 + 1));
         self.storms()
@@ -355,7 +355,7 @@ impl Disturbances {
             .unwrap_or(NEVER)
     }
 
-    /// Makes up the announcements that come at `at`, with the source of each. Storms of the past are forgotten.
+    /// Forges the announcements at `at`, each with its source. Past storms are skipped.
     pub fn storm(&mut self, at: SimTime, domain: u8) -> Vec<Message> {
         let of_now = |(fault, rate_hz, priority_1): (&Timed<PtpFault>, u32, u8)| {
             (due(fault, rate_hz, at) == Some(at)).then(|| {
@@ -372,7 +372,7 @@ impl Disturbances {
         made_up
     }
 
-    /// The time has come to `now`: faults that are added later make nothing up before it.
+    /// Advances the time to `now`. Faults that are added later do not change messages before it.
     pub fn come_to(&mut self, now: SimTime) {
         self.stormed = self.stormed.max(Some(now));
     }
@@ -387,7 +387,7 @@ impl Disturbances {
 
 const NEVER: SimTime = SimTime(u64::MAX);
 
-/// Time when the first announcement of a storm comes at `from` or later.
+/// Time of the first announcement of a storm at `from` or later.
 fn due(fault: &Timed<PtpFault>, rate_hz: u32, from: SimTime) -> Option<SimTime> {
     let schedule = fault.schedule;
     let next_window = || schedule.next_opening(from);
@@ -401,7 +401,7 @@ fn due(fault: &Timed<PtpFault>, rate_hz: u32, from: SimTime) -> Option<SimTime> 
     }
 }
 
-/// Whether only masters send it.
+/// Whether only masters send this message.
 fn is_of_master(body: &Body) -> bool {
     matches!(body, Body::Announce(_) | Body::Sync(_) | Body::FollowUp(_) | Body::DelayResp(_))
 }
@@ -426,7 +426,7 @@ fn set_flag(flags: &mut u16, flag: u16, is_set: bool) {
     *flags = *flags & !flag | if is_set { flag } else { 0 };
 }
 
-/// Before the leap it is announced; after it UTC is another.
+/// Announces a leap second before it; afterwards UTC differs.
 fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
     let flags = &mut message.flags;
     match &mut message.body {
@@ -445,7 +445,7 @@ fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
     }
 }
 
-/// The better master's message beside this one.
+/// The message of the better master in place of this one.
 fn of_better(message: &Message, priority_1: u8, ahead_ns: i64) -> Message {
     let mut copy = message.clone();
     copy.source = PortIdentity { clock: identity_of(BETTER), port: 1 };
@@ -464,7 +464,7 @@ fn announcement(domain: u8, grandmaster: ClockIdentity, priority_1: u8) -> Messa
     Message { log_interval: NO_INTERVAL, ..message }
 }
 
-/// Since when a simulated master is lost at `at`, if it is.
+/// Time of the loss of a simulated master at `at`, if it is lost.
 pub fn lost_since(faults: &[Timed<PtpFault>], at: SimTime) -> Option<SimTime> {
     let open = |loss: &Timed<PtpFault>| {
         loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)

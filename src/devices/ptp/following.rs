@@ -8,7 +8,7 @@ use crate::wire::ptp::management::ANY_PORT;
 use crate::wire::ptp::{Announce, Body, Message, PortIdentity, Target, suffix};
 
 impl PtpSlave {
-    /// Whether an announcement of `source` counts: with unicast that of a master that is asked.
+    /// Whether an announcement of `source` is accepted: with unicast, only from configured masters.
     pub(super) fn is_heard(&mut self, from: Option<Ipv4Addr>, source: PortIdentity) -> bool {
         !self.asked.is_on() || from.is_some_and(|from| self.asked.note(from, source))
     }
@@ -23,7 +23,7 @@ impl PtpSlave {
         }
     }
 
-    /// Asks masters for unicast messages.
+    /// Requests unicast messages from masters.
     pub(super) fn ask_for_unicast(&mut self) {
         let logs = [self.settings.log_announce, self.settings.log_sync, self.settings.log_delay];
         for (host, parts) in self.asked.ask(self.now, self.followed(), logs) {
@@ -82,7 +82,7 @@ impl PtpSlave {
         self.parent = Some(best);
     }
 
-    /// Follows no master; the clock keeps its last rate.
+    /// Follows no master any more; the clock keeps its last rate.
     pub(super) fn lose_master(&mut self) {
         self.is_followed = false;
         (self.announce_due, self.sync_due) = (SimTime(u64::MAX), SimTime(u64::MAX));

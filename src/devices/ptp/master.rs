@@ -1,7 +1,7 @@
-//! A PTP grandmaster whose time is that of the run: two-step, with one port.
+//! A PTP grandmaster with the time of the run: two-step, with one port.
 //!
-//! It does no I/O, as the slave does none. It announces itself at once, and is silent while it hears a better master.
-//! Hosts that ask for unicast messages get them in addition to the multicast ones.
+//! Like the slave, the master does no I/O. It announces itself at once, and is silent while it hears a better
+//! master. Hosts that request unicast messages get them in addition to the multicast ones.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -24,12 +24,12 @@ use crate::wire::ptp::{
 };
 use crate::wire::record::Record as _;
 
-/// Interval of delay requests, of slaves and of its own: logarithm of seconds.
+/// Interval of delay requests, of slaves and its own: binary logarithm of seconds.
 const LOG_DELAY: i8 = 0;
 const ANNOUNCE_TIMEOUT: u8 = 3;
 /// Answers a second at most.
 const MOST_ANSWERS: u32 = 1000;
-/// Synchronisations whose departure is not known yet.
+/// Largest number of Sync messages whose departure is unknown.
 const MOST_LEAVING: usize = 64;
 /// States of the port in data sets.
 const MASTER: u8 = 6;
@@ -38,13 +38,13 @@ const PASSIVE: u8 = 7;
 /// Settings of a PTP master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MasterSettings {
-    /// Its domain.
+    /// Domain of the master.
     pub domain: u8,
-    /// Its first priority: the lower the better.
+    /// `priority1` of the master: lower is better.
     pub priority_1: u8,
     /// Transport of messages.
     pub transport: Transport,
-    /// Mechanism by which the path delay is measured.
+    /// Mechanism that measures the path delay.
     pub delay: DelayMechanism,
 }
 
@@ -79,7 +79,7 @@ pub struct PtpMaster {
     announced: u16,
     synchronised: u16,
     requested: u16,
-    /// Synchronisations with the key of each, until it is known when it left.
+    /// Sync messages whose departure is unknown, with their keys.
     leaving: VecDeque<(u32, Target, u16, i8)>,
     neighbours: Neighbours,
     request: Option<Request>,
@@ -91,7 +91,7 @@ pub struct PtpMaster {
 }
 
 impl PtpMaster {
-    /// A master at `address` whose time is that of a receiver, or of the host.
+    /// A master at `address` with the time of a GNSS receiver, or of the host.
     pub fn new(
         settings: MasterSettings,
         address: Ipv4Addr,
@@ -135,12 +135,12 @@ impl PtpMaster {
         }
     }
 
-    /// Transport of its messages.
+    /// Transport of the messages.
     pub fn transport(&self) -> Transport {
         self.settings.transport
     }
 
-    /// From `now` on it uses this transport and this delay mechanism.
+    /// Selects transport and delay mechanism from `now` on.
     pub fn speak(&mut self, transport: Transport, delay: DelayMechanism, now: SimTime) {
         self.settings = MasterSettings { transport, delay, ..self.settings };
         let never = SimTime(u64::MAX);
@@ -150,12 +150,12 @@ impl PtpMaster {
         self.out.clear();
     }
 
-    /// Whether a better master is heard, so that it is silent.
+    /// Whether the master is silent, because it hears a better one.
     pub fn is_passive(&self) -> bool {
         self.is_passive
     }
 
-    /// Until when there is nothing to do.
+    /// Time of the next action.
     pub fn due(&self) -> SimTime {
         let multicast = self.announce_due.min(self.sync_due).min(self.request_due);
         multicast.min(self.grants.due())
@@ -166,7 +166,7 @@ impl PtpMaster {
         Timestamp::of_ns(self.epoch.unix_ns(at) + TAI_AHEAD_NS)
     }
 
-    /// The time has come to `now`. What was due long ago is left out.
+    /// Advances the time to `now`. Actions that are long overdue are skipped.
     pub fn advance(&mut self, now: SimTime) {
         self.now = now;
         let (log_announce, log_sync) = self.settings.log_intervals();
@@ -225,8 +225,8 @@ impl PtpMaster {
         }
     }
 
-    /// Takes a message that the kernel had at `at` and that is heard at `now`; `from` is who sent it to this clock alone.
-    /// Any bytes may come.
+    /// Takes a message, any bytes, that the kernel received at `at` and that is processed at `now`; `from` is
+    /// the sender if it was sent to this clock only.
     pub fn hear(&mut self, now: SimTime, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.now = now;
         let Ok(message) = Message::of_datagram(bytes) else { return };
@@ -319,7 +319,7 @@ impl PtpMaster {
         }
     }
 
-    /// What to send, if there is something. Call until `None` after each of the above.
+    /// The next message to send. Call it until it returns `None`, after each of the functions above.
     pub fn poll_send(&mut self) -> Option<PtpSend> {
         self.out.pop_front()
     }
@@ -328,7 +328,7 @@ impl PtpMaster {
         Message::new(self.settings.domain, self.port, sequence, body)
     }
 
-    /// Sends this, unless it is passive.
+    /// Sends a message, unless the master is passive.
     fn tell(&mut self, to: Target, message: Message) -> Option<u32> {
         if self.is_passive { None } else { self.send(to, message) }
     }
@@ -510,7 +510,7 @@ mod tests {
         assert!(!one.is_passive() && one.poll_send().is_some());
     }
 
-    /// A slave with these settings after half a minute beside a master, and that master.
+    /// A slave with these settings after half a minute with a master, and that master.
     fn locked(settings: &PtpSettings, of_master: MasterSettings) -> (PtpMaster, PtpSlave) {
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
         let mut master = PtpMaster::new(of_master, ADDRESS, epoch, true);

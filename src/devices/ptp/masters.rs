@@ -1,6 +1,6 @@
-//! Whom a slave follows: the best master clock of those that announce themselves.
+//! The master that a slave follows: the best master clock of those that announce themselves.
 //!
-//! Sources: IEEE 1588-2019, clauses 9.3.2.5 (who qualifies) and 9.3.4 (who is better).
+//! Sources: IEEE 1588-2019, clauses 9.3.2.5 (qualification) and 9.3.4 (comparison).
 
 use std::cmp::Ordering;
 
@@ -11,26 +11,26 @@ use crate::wire::ptp::{
 
 /// Number of masters that are remembered.
 const KEPT: usize = 16;
-/// Announcements count for this many intervals.
+/// Number of intervals for which announcements are valid.
 const WINDOW: u64 = 4;
-/// A clock that is further from its grandmaster is not followed.
+/// A clock with more steps than this to its grandmaster is not followed.
 const MOST_STEPS: u16 = 254;
 
 /// A clock that announces itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Master {
-    /// Its port.
+    /// Port of the clock.
     pub source: PortIdentity,
     /// Last announcement.
     pub announce: Announce,
-    /// Flags of its announcement.
+    /// Flags of the announcement.
     pub flags: u16,
     heard: SimTime,
-    /// Time when it was heard before that.
+    /// Time of its announcement before the latest.
     before: Option<SimTime>,
 }
 
-/// What a grandmaster announces whose clock a GNSS receiver sets.
+/// Announcement of a grandmaster whose clock a GNSS receiver sets.
 pub(super) fn announce_of_receiver(grandmaster: ClockIdentity, priority_1: u8) -> Announce {
     Announce {
         origin: Timestamp::default(),
@@ -45,12 +45,12 @@ pub(super) fn announce_of_receiver(grandmaster: ClockIdentity, priority_1: u8) -
     }
 }
 
-/// The flags of its announcements.
+/// Flags of such announcements.
 pub(super) const RECEIVER_FLAGS: u16 =
     flag::PTP_TIMESCALE | flag::UTC_OFFSET_VALID | flag::TIME_TRACEABLE | flag::FREQUENCY_TRACEABLE;
 
 impl Master {
-    /// A grandmaster that a receiver sets, with an address for documents (RFC 7042), which nobody hears.
+    /// A simulated grandmaster with a GNSS receiver and a documentation address (RFC 7042).
     pub fn simulated() -> Self {
         let clock = identity_of([0, 0, 0x5e, 0, 0x53, 1]);
         let announce = announce_of_receiver(clock, 128);
@@ -58,7 +58,7 @@ impl Master {
         Self { source, announce, flags: RECEIVER_FLAGS, heard: SimTime::ZERO, before: None }
     }
 
-    /// A master of which no more is known than its port, and that IEEE 802.1AS has PTP's time scale.
+    /// A master of which only the port is known, and that IEEE 802.1AS uses PTP's time scale.
     pub(super) fn unannounced(source: PortIdentity) -> Self {
         let announce = Announce {
             quality: ClockQuality { class: 248, accuracy: 0xfe, variance: 0xffff },
@@ -75,7 +75,7 @@ impl Master {
         within(self.heard, now) && self.before.is_some_and(|before| within(before, self.heard))
     }
 
-    /// `Less` if it is the better master.
+    /// `Less` if this is the better master.
     fn compare(&self, other: &Self) -> Ordering {
         let of_one = self.announce.grandmaster == other.announce.grandmaster;
         let distance = |master: &Self| (master.announce.steps_removed, master.source);
@@ -91,12 +91,12 @@ fn rank(announce: &Announce) -> impl Ord + use<> {
     (announce.priority_1, announce.quality, announce.priority_2, announce.grandmaster)
 }
 
-/// All entries.
+/// All masters.
 #[derive(Clone, Debug, Default)]
 pub struct Masters(Vec<Master>);
 
 impl Masters {
-    /// Takes what `source` announced at `now`. The one that is followed is `kept`.
+    /// Takes an announcement of `source` at `now`. `kept` is the master that is followed.
     pub fn hear(
         &mut self,
         now: SimTime,
@@ -125,20 +125,19 @@ impl Masters {
         }
     }
 
-    /// Whether a master is heard that is better than one that announces itself so, when all do so every
-    /// `interval_ns`.
+    /// Whether a better master than this one was heard, if all announce themselves every `interval_ns`.
     pub fn has_better(&self, now: SimTime, interval_ns: u64, own: &Announce) -> bool {
         let best = self.best(now, interval_ns, None);
         best.is_some_and(|best| rank(&best.announce) < rank(own))
     }
 
-    /// Forgets what this port has announced.
+    /// Drops the announcements of a port.
     pub fn forget(&mut self, source: PortIdentity) {
         self.0.retain(|known| known.source != source);
     }
 
-    /// The best of those that qualify, when they announce themselves every `interval_ns`. The one that is
-    /// followed stays qualified until it is forgotten.
+    /// The best qualified master, if all announce themselves every `interval_ns`. The followed one stays
+    /// qualified until it is dropped.
     pub fn best(
         &self,
         now: SimTime,

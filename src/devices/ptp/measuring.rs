@@ -1,4 +1,4 @@
-//! How far a slave's clock is off, and how long messages are on their way.
+//! Measurement of a slave's offset and of the path delay.
 
 use super::request::{Request, neighbour_request};
 use super::servo::Order;
@@ -9,9 +9,9 @@ use crate::wire::ptp::{Body, Message, Target, Timestamp};
 
 /// The path delay is the median of this number of measurements.
 const MEDIAN_OF: usize = 10;
-/// No network has a longer delay, nanoseconds: what says so is wrong.
+/// Largest plausible delay, nanoseconds.
 const LONGEST_DELAY_NS: i128 = SECOND_NS as i128;
-/// Draws of requests are beyond those of measurements.
+/// First random number of requests, beyond those of measurements.
 const REQUEST_DRAWS: u64 = 1 << 61;
 
 impl PtpSlave {
@@ -22,7 +22,7 @@ impl PtpSlave {
         self.delay_ns = None;
     }
 
-    /// Puts a synchronisation together of its two steps.
+    /// Combines the two steps of a Sync.
     pub(super) fn pair(&mut self, now: SimTime) {
         let (Some((first, at_ns, correction)), Some((second, left))) =
             (self.sync.arrived, self.sync.left)
@@ -75,7 +75,7 @@ impl PtpSlave {
         self.send_by_line();
     }
 
-    /// Time when it asks next: at random, so that slaves of one master do not ask at once.
+    /// Random time of the next request, so that slaves of one master do not send together.
     pub(super) fn next_draw(&mut self) -> SimTime {
         self.requests += 1;
         let noise = self.noise.request(REQUEST_DRAWS + self.requests);
@@ -83,7 +83,7 @@ impl PtpSlave {
         SimTime(self.now.0 + 2 * interval_ns(self.log_delay) / u64::from(u8::MAX) * part)
     }
 
-    /// Takes a part of the answer to its request.
+    /// Takes a part of the answer to the request.
     pub(super) fn hear_answer(&mut self, sequence: u16, note: impl FnOnce(&mut Request)) {
         if let Some(request) = self.request.as_mut().filter(|own| own.sequence == sequence) {
             note(request);
@@ -91,7 +91,7 @@ impl PtpSlave {
         }
     }
 
-    /// Measures the delay, if all is known that it takes.
+    /// Computes the delay when all its times are known.
     pub(super) fn measure_delay(&mut self) {
         let Some(request) = self.request else { return };
         let to_master = || {

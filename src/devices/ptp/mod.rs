@@ -1,13 +1,13 @@
 //! A PTP slave: an ordinary clock with one port, as products have it (IEEE 1588-2019, default profiles).
 //!
-//! It does no I/O. [`PtpSlave::hear`] is given what arrives with the instant at which the kernel stamped it,
-//! [`PtpSlave::left`] when an event message left, [`PtpSlave::advance`] the time; [`PtpSlave::poll_send`] gives what
-//! it sends. [`masters`] says whom it follows, [`servo`] what it does about its offset, [`clock`] what its clock
-//! shows, [`answers`] what it tells `pmc` and others who ask. The parts of [`PtpSlave`] that choose a master and that
-//! measure the offset from it are in `following.rs` and `measuring.rs`.
+//! The slave does no I/O. [`PtpSlave::hear`] takes messages with the instant of the kernel's timestamp,
+//! [`PtpSlave::left`] the departure of an event message, [`PtpSlave::advance`] the time;
+//! [`PtpSlave::poll_send`] returns messages to send. [`masters`] selects the master, [`servo`] corrects the
+//! offset, [`clock`] is the clock, [`answers`] has the answers to `pmc` and other clients. `following.rs` and
+//! `measuring.rs` have the parts of [`PtpSlave`] that select a master and measure the offset.
 //!
-//! `statime` is not used: it answers no management messages, keeps offset and path delay to itself and reads its
-//! clock when it likes, whereas here time is an argument.
+//! `statime` is not used: it answers no management messages, does not expose offset and path delay, and reads
+//! its clock at any time, whereas here time is an argument.
 //!
 //! Sources: IEEE 1588-2019; linuxptp 3.1.1 for what the standard leaves open.
 
@@ -51,7 +51,7 @@ use crate::wire::ptp::{
 const SECOND_NS: u64 = 1_000_000_000;
 /// Intervals beyond 2^-7 s and 2^5 s are not followed.
 const LOG_INTERVALS: (i8, i8) = (-7, 5);
-/// Answers to others, a second at most.
+/// Largest number of answers to other clocks per second.
 const MOST_ANSWERS: u32 = 64;
 
 /// The state of the port, with its number in data sets.
@@ -61,7 +61,7 @@ pub enum PortState {
     Disabled = 3,
     /// There is no master.
     Listening = 4,
-    /// A master is followed, but the clock is not set by it yet.
+    /// A master is followed, but has not set the clock yet.
     Uncalibrated = 8,
     /// The clock is the master's.
     Slave = 9,
@@ -79,10 +79,10 @@ impl PortState {
     }
 }
 
-/// Something to send.
+/// A message to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtpSend {
-    /// [`PtpSlave::left`] is told by this when it has left, if it is an event message.
+    /// Key with which [`PtpSlave::left`] reports the departure of an event message.
     pub key: Option<u32>,
     /// Destination.
     pub to: Target,
@@ -100,19 +100,19 @@ pub struct PtpSlave {
     now: SimTime,
     is_on: bool,
     masters: Masters,
-    /// The master that it follows, or followed last.
+    /// Present or last master.
     parent: Option<Master>,
     is_followed: bool,
-    /// Time when the master is lost unless it announces itself.
+    /// Time at which the master counts as lost without an announcement.
     announce_due: SimTime,
-    /// Time when it is lost unless it synchronises.
+    /// Time at which the master counts as lost without a Sync.
     sync_due: SimTime,
     asked: Asked,
     servo: Servo,
     log_sync: i8,
     log_delay: i8,
     sync: PendingSync,
-    /// When the last synchronisation left the master, corrected, and when it arrived, by either's clock.
+    /// Departure (corrected) and arrival of the last Sync, each on its own clock.
     latest: Option<(i128, i128)>,
     synchronised: Option<SimTime>,
     offset_ns: i128,
@@ -131,18 +131,18 @@ pub struct PtpSlave {
     account_due: SimTime,
     /// The state in the last account.
     noted: PortState,
-    /// Its only partner, if that is within Menura.
+    /// Line to a master within Menura, which is then the only partner.
     line: Option<Box<VirtualLine>>,
-    /// The new transport, until [`PtpSlave::poll_transport`] has reported it.
+    /// New transport, until [`PtpSlave::poll_transport`] has reported it.
     transport: Option<Transport>,
 }
 
-/// Halves of a synchronisation in two steps that wait for the other, which may overtake.
+/// Half of a two-step Sync that waits for the other half, which may arrive first.
 #[derive(Clone, Debug, Default)]
 struct PendingSync {
-    /// Sequence, when it arrived by the slave's clock, correction.
+    /// Sequence of the message, its arrival by the slave's clock, and its correction.
     arrived: Option<(u16, i128, i128)>,
-    /// Sequence, when it left the master with correction.
+    /// Sequence number and corrected departure time.
     left: Option<(u16, i128)>,
 }
 
@@ -194,33 +194,34 @@ impl PtpSlave {
         }
     }
 
-    /// What goes wrong between its masters and it, from now on.
+    /// Replaces the faults between masters and slave.
     pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
         self.disturbances.set(faults);
     }
 
-    /// The unit with the MAC address `mac` of its product has `address`: as `tools/bench-network` gives it, the second
-    /// half of its own MAC address, which makes the clock's identity, is that of the address.
+    /// Sets `address` for the unit whose product has the MAC address `mac`. As in `tools/bench-network`, the
+    /// second half of the unit's MAC address is made from the address; the clock's identity is made from the
+    /// MAC address.
     pub fn set_address(&mut self, mac: [u8; 6], address: Ipv4Addr) {
         let ([a, b, c, ..], [_, d, e, f]) = (mac, address.octets());
         self.port.clock = identity_of([a, b, c, d, e, f]);
     }
 
-    /// A slave that says that it follows a master without any error, who is not on the network.
+    /// A slave that reports an errorless simulated master, which is not on the network.
     pub fn simulated(self) -> Self {
         let parent = Some(Master::simulated());
         let (is_followed, servo, delay_ns) = (true, Servo::locked(), Some(0));
         Self { parent, is_followed, servo, delay_ns, ..self }
     }
 
-    /// A slave that speaks PTP with a master within Menura alone, whose time is UTC of the run.
+    /// A slave whose only partner is a master within Menura with the UTC of the run.
     pub fn with_virtual_master(self, epoch: Epoch) -> Self {
         let mut line = VirtualLine::new(epoch);
         line.speak(&self.settings, self.now);
         Self { line: Some(Box::new(line)), ..self }
     }
 
-    /// The unit restarts: from `up_at` on it listens, and its clock counts from zero.
+    /// The slave after a restart: it listens from `up_at` on, and its clock counts from zero.
     pub fn restarted(&self, up_at: SimTime) -> Self {
         let clock = self.clock.restarted(up_at, 0);
         let port = self.port.clock;
@@ -230,17 +231,17 @@ impl PtpSlave {
         Self { is_on: self.is_on, disturbances: self.disturbances.clone(), line, ..new }
     }
 
-    /// Rate of its clock above that of its oscillator, parts per billion.
+    /// Rate of the clock above that of its oscillator, parts per billion.
     pub fn rate_ppb(&self) -> f64 {
         self.clock.rate_ppb()
     }
 
-    /// Time of its clock at `at`.
+    /// Time of the clock at `at`.
     pub fn shows_ns(&self, at: SimTime) -> i128 {
         self.clock.shows_ns(at)
     }
 
-    /// The state of its port.
+    /// State of the port.
     pub fn state(&self) -> PortState {
         // To another master the way is measured first.
         let is_calibrated = self.servo.is_locked() && self.delay_ns.is_some();
@@ -252,7 +253,7 @@ impl PtpSlave {
         }
     }
 
-    /// Whether its clock has been a master's, who is gone: it goes on as that left it.
+    /// Whether the clock continues at the last rate of a lost master.
     pub fn holds_over(&self) -> bool {
         self.is_set() && !(self.is_on && self.is_followed)
     }
@@ -267,12 +268,12 @@ impl PtpSlave {
         self.is_set() && self.clock.steered_since().is_none_or(|since| since <= at)
     }
 
-    /// Its clock minus the master's when the last synchronisation arrived, nanoseconds.
+    /// Own clock minus the master's at the arrival of the last Sync, nanoseconds.
     pub fn offset_ns(&self) -> i64 {
         limited(self.offset_ns)
     }
 
-    /// To the master, or to the neighbour, nanoseconds; 0 until it is known.
+    /// Path delay to the master, or to the neighbour, nanoseconds; 0 until it is measured.
     pub fn path_delay_ns(&self) -> i64 {
         limited(self.delay_ns.unwrap_or(0))
     }
@@ -282,17 +283,17 @@ impl PtpSlave {
         self.synchronised
     }
 
-    /// The master that it follows, or followed last.
+    /// Present or last master.
     pub fn parent(&self) -> Option<&Master> {
         self.parent.as_ref()
     }
 
-    /// Whether it follows a master.
+    /// Whether a master is followed.
     pub fn is_followed(&self) -> bool {
         self.is_on && self.is_followed
     }
 
-    /// TAI minus UTC if its clock shows PTP's time scale and the master says that its offset is valid, seconds.
+    /// TAI minus UTC if the clock shows PTP's time scale and the master reports its offset as valid, seconds.
     pub fn utc_offset_s(&self) -> i16 {
         let valid = flag::PTP_TIMESCALE | flag::UTC_OFFSET_VALID;
         let parent = self.parent.as_ref().filter(|parent| parent.flags & valid == valid);
@@ -309,8 +310,8 @@ impl PtpSlave {
         &self.settings
     }
 
-    /// From `now` on it speaks PTP like this, or, if it is not `is_on`, not at all. What it heard before is
-    /// forgotten if that is something else; its clock goes on.
+    /// Changes the settings from `now` on; if not `is_on`, PTP is switched off. Different settings discard
+    /// received messages; the clock continues.
     pub fn configure(&mut self, now: SimTime, settings: PtpSettings, is_on: bool) {
         self.advance(now);
         if (&settings, is_on) == (&self.settings, self.is_on) {
@@ -332,13 +333,13 @@ impl PtpSlave {
         self.note_change();
     }
 
-    /// The time has come to `now`.
+    /// Advances the time to `now`.
     pub fn advance(&mut self, now: SimTime) {
         while self.advance_to_message(now).is_some() {}
     }
 
-    /// The time has come to `now`, or to the next instant before at which a message of a master within Menura arrives;
-    /// the latter is returned.
+    /// Advances the time to `now`, or only to an earlier instant at which a message of a master within Menura
+    /// arrives; returns that instant.
     pub fn advance_to_message(&mut self, now: SimTime) -> Option<SimTime> {
         while self.is_on {
             let lost_at = self.announce_due.min(self.sync_due);
@@ -394,13 +395,13 @@ impl PtpSlave {
         None
     }
 
-    /// Whether it asks for the delay.
+    /// Whether the slave requests the delay.
     fn asks(&self) -> bool {
         self.is_followed || self.settings.delay == DelayMechanism::PeerToPeer
     }
 
-    /// Takes a message that the kernel had at `at` and that is heard at `now`; `from` is who sent it to this clock alone.
-    /// Any bytes may come.
+    /// Takes a message, any bytes, that the kernel received at `at` and that is processed at `now`; `from` is
+    /// the sender if it was sent to this clock only.
     pub fn hear(&mut self, now: SimTime, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.advance(now);
         if now >= self.now {
@@ -408,7 +409,7 @@ impl PtpSlave {
         }
     }
 
-    /// As [`PtpSlave::hear`] at the instant to which the time has come.
+    /// Like [`PtpSlave::hear`], at the slave's present time.
     fn hear_now(&mut self, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         let now = self.now;
         let Ok(message) = Message::of_datagram(bytes) else { return };
@@ -519,7 +520,7 @@ impl PtpSlave {
         }
     }
 
-    /// What to send, if there is something. Call until `None` after each of the above.
+    /// The next message to send. Call it until it returns `None`, after each of the functions above.
     pub fn poll_send(&mut self) -> Option<PtpSend> {
         self.out.pop_front()
     }
@@ -550,7 +551,7 @@ impl PtpSlave {
         key
     }
 
-    /// Sends what there is by its own line, if it has one.
+    /// Sends waiting messages by the slave's own connection, if it has one.
     fn send_by_line(&mut self) {
         while self.line.is_some()
             && let Some(sent) = self.out.pop_front()
@@ -572,7 +573,7 @@ impl PtpSlave {
         self.send_by_line();
     }
 
-    /// Whether it answers once more in this second.
+    /// Whether the limit of answers per second permits another one.
     fn may_answer(&mut self) -> bool {
         let (since, count) = &mut self.answered;
         if self.now.0.saturating_sub(since.0) >= SECOND_NS {
@@ -593,7 +594,7 @@ pub fn interval_ns(log: i8) -> u64 {
     }
 }
 
-/// The interval that a message names, or, if it names none, the one so far.
+/// Interval in a message; without one, the present interval.
 fn interval_of(named: i8, so_far: i8) -> i8 {
     match named {
         crate::wire::ptp::NO_INTERVAL => so_far,

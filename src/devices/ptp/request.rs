@@ -1,8 +1,8 @@
-//! A measurement of the path delay that is under way, and answers to neighbours who measure it.
+//! A pending measurement of the path delay, and answers to neighbours that measure it.
 
 use crate::wire::ptp::{Body, Message, PeerRequest, PortIdentity, Response, Timestamp, flag};
 
-/// Answers to neighbours whose departure is not known yet, at most.
+/// Largest number of answers to neighbours whose departure is unknown.
 pub const MOST_PENDING: usize = 8;
 
 /// A request for the delay that is under way.
@@ -10,11 +10,11 @@ pub const MOST_PENDING: usize = 8;
 pub struct Request {
     pub sequence: u16,
     pub key: u32,
-    /// When it left, by the own clock.
+    /// Departure of the request, on the own clock.
     pub left_ns: Option<i128>,
-    /// When it arrived by the other's clock, and when the answer left by that, corrected.
+    /// Arrival of the request and departure of the answer on the other clock, corrected.
     pub there_ns: Option<(i128, Option<i128>)>,
-    /// When the neighbour's answer arrived, by the own clock, and its correction.
+    /// Arrival of the neighbour's answer on the own clock, and its correction.
     pub back: Option<(i128, i128)>,
 }
 
@@ -24,7 +24,8 @@ impl Request {
         Self { sequence, key, left_ns: None, there_ns: None, back: None }
     }
 
-    /// Takes a neighbour's answer to the port `own`, or a part of it, that arrived at `at_ns` of the own clock.
+    /// Takes a neighbour's answer to the port `own`, or a part of it, that arrived at `at_ns` of the own
+    /// clock.
     pub fn hear_neighbour(&mut self, own: PortIdentity, message: &Message, at_ns: i128) {
         if message.sequence != self.sequence {
             return;
@@ -48,7 +49,7 @@ impl Request {
         }
     }
 
-    /// The delay to the neighbour, if all is known that it takes.
+    /// Delay to the neighbour, when all its times are known.
     pub fn to_neighbour_ns(self) -> Option<i128> {
         let (left, (there, there_left), (back, correction)) =
             (self.left_ns?, self.there_ns?, self.back?);
@@ -61,7 +62,7 @@ pub fn neighbour_request() -> Body {
     Body::PeerDelayReq(PeerRequest { origin: Timestamp::default(), reserved: [0; 10] })
 }
 
-/// Follow-ups of answers to neighbours, with the key of each answer until it is known when that left.
+/// Follow-ups of answers to neighbours, with the key of each answer, until its departure is known.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours(Vec<(u32, Message)>);
 
@@ -71,7 +72,7 @@ impl Neighbours {
         self.0.len() < MOST_PENDING
     }
 
-    /// The answer of `own` to a request that arrived at `at_ns`, and its follow-up.
+    /// Answer of `own` to a request that arrived at `at_ns`, and its follow-up.
     pub fn answer(own: PortIdentity, asked: &Message, at_ns: i128) -> [Message; 2] {
         let answer = Response { at: Timestamp::of_ns(at_ns), requester: asked.source };
         let message = |body| Message::new(asked.domain, own, asked.sequence, body);
@@ -81,7 +82,7 @@ impl Neighbours {
         [reply, Message { correction, ..message(Body::PeerDelayFollowUp(answer)) }]
     }
 
-    /// The answer that `follow_up` belongs to leaves with this key.
+    /// Stores `follow_up`, whose answer leaves with this key.
     pub fn wait(&mut self, key: u32, follow_up: Message) {
         self.0.push((key, follow_up));
     }
@@ -96,13 +97,13 @@ impl Neighbours {
         Some(follow_up)
     }
 
-    /// Departures of older answers are not told any more.
+    /// Forgets the departures of older answers, which are no longer reported.
     pub fn forget(&mut self) {
         self.0.clear();
     }
 }
 
-/// The time of a message, if it is one.
+/// The time of a message, if it is valid.
 pub fn valid(at: Timestamp) -> Option<i128> {
     (u64::from(at.nanos) < super::SECOND_NS).then(|| at.ns())
 }

@@ -1,4 +1,4 @@
-//! What a slave does about its offset: a step at first, and then a proportional and an integral part of its rate.
+//! Correction of a slave's offset: a step at first, then a proportional and an integral part of its rate.
 //!
 //! Sources: linuxptp 3.1.1, the PI servo with its defaults for hardware stamps, which products are built on.
 
@@ -6,21 +6,21 @@
 const FIRST_STEP_NS: i128 = 20_000;
 /// Rates beyond this are not ordered of a crystal, parts per billion.
 pub const MAX_RATE_PPB: f64 = 500_000.0;
-/// Gains of the offset and of its sum, at one synchronisation a second; fewer weigh as much at
-/// most.
+/// Gains of the offset and of its sum, at one synchronisation per second; at lower rates the gains are at
+/// most these.
 const PROPORTIONAL: (f64, f64) = (0.7, -0.3);
 const INTEGRAL: (f64, f64) = (0.3, 0.4);
-/// The first rate is taken over this, divided by the integral part, seconds.
+/// Interval over which the first rate is measured, divided by the integral part, seconds.
 const RATE_FROM_S: f64 = 0.016;
 
 /// Adjustment of the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
-    /// Nothing yet.
+    /// No correction yet.
     Wait,
     /// A step by minus the offset, and this rate, parts per billion.
     Step(f64),
-    /// This rate.
+    /// Set this rate.
     Rate(f64),
 }
 
@@ -31,7 +31,7 @@ pub struct Servo {
     /// Correction of the oscillator, parts per billion.
     drift_ppb: f64,
     has_set: bool,
-    /// Offsets beyond this are stepped, not the first alone.
+    /// Offsets beyond this are stepped at any time, not only the first one.
     step_ns: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ pub struct Servo {
 enum Stage {
     #[default]
     Idle,
-    /// The first offset, and when it was measured by the slave's clock.
+    /// The first offset, and the slave's time at which it was measured.
     Started(i128, i128),
     Locked,
 }
@@ -50,7 +50,7 @@ impl Servo {
         Self { step_ns, ..Self::default() }
     }
 
-    /// From now on it steps offsets beyond this, or none.
+    /// Sets the offset from which the clock is stepped; `None`: never.
     pub fn set_step(&mut self, step_ns: Option<u64>) {
         self.step_ns = step_ns;
     }
@@ -59,8 +59,7 @@ impl Servo {
         self.step_ns.is_some_and(|limit_ns| offset_ns.unsigned_abs() > limit_ns.into())
     }
 
-    /// Takes an offset that was measured at `at_ns` of the slave's clock; synchronisations come every
-    /// `interval_s`.
+    /// Takes an offset measured at `at_ns` of the slave's clock; Sync messages arrive every `interval_s`.
     pub fn sample(&mut self, offset_ns: i128, at_ns: i128, interval_s: f64) -> Order {
         let weight = |(scale, exponent): (f64, f64)| {
             (scale * libm::pow(interval_s, exponent)).min(scale / interval_s)
@@ -106,7 +105,7 @@ impl Servo {
         }
     }
 
-    /// A servo that needs to do nothing.
+    /// A servo without an offset to correct.
     pub fn locked() -> Self {
         Self { stage: Stage::Locked, has_set: true, ..Self::default() }
     }
@@ -116,7 +115,7 @@ impl Servo {
         self.has_set
     }
 
-    /// Whether it steers by each offset.
+    /// Whether the servo corrects each offset.
     pub fn is_locked(&self) -> bool {
         self.stage == Stage::Locked
     }

@@ -1,4 +1,4 @@
-//! What a product sets of its PTP slave.
+//! A product's settings of its PTP slave.
 
 use std::net::Ipv4Addr;
 
@@ -6,30 +6,30 @@ use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::Field;
 use crate::wire::ptp::{DelayMechanism, Transport};
 
-/// How a slave speaks PTP. Intervals are logarithms to the base of 2 of seconds.
+/// Settings of a slave. Intervals are binary logarithms of seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtpSettings {
-    /// Messages of other domains are not heard.
+    /// Domain; messages of other domains are ignored.
     pub domain: u8,
     /// Transport of messages.
     pub transport: Transport,
-    /// Mechanism by which the path delay is measured.
+    /// Mechanism that measures the path delay.
     pub delay: DelayMechanism,
-    /// Between announcements.
+    /// Logarithm of the interval between announcements, in seconds, to base 2.
     pub log_announce: i8,
-    /// Between synchronisations, until a master says otherwise.
+    /// Interval of Sync messages, until a master announces another.
     pub log_sync: i8,
-    /// Between requests for the delay, until a master says otherwise.
+    /// Logarithm of the interval between delay requests, in seconds, to base 2, until a master sets another.
     pub log_delay: i8,
     /// Number of missing announcements after which the master is lost.
     pub announce_timeout: u8,
     /// Number of missing Sync messages after which the master is lost; 0: never.
     pub sync_timeout: u8,
-    /// Whether masters announce themselves. Otherwise the slave follows whoever synchronises.
+    /// Whether masters announce themselves. Otherwise the slave follows any clock that sends Sync.
     pub is_announced: bool,
-    /// Offsets beyond this are stepped, nanoseconds. The first is stepped in any case.
+    /// Offsets beyond this are stepped, nanoseconds. The first offset is always stepped.
     pub step_ns: Option<u64>,
-    /// The masters that are asked for unicast messages. Without any all messages are multicast.
+    /// Masters from which unicast messages are requested; without any, all messages are multicast.
     pub masters: Vec<Ipv4Addr>,
 }
 
@@ -53,7 +53,7 @@ impl Default for PtpSettings {
 }
 
 impl PtpSettings {
-    /// IEEE 802.1AS, as linuxptp's `gPTP.cfg` has it.
+    /// Settings of IEEE 802.1AS, as in linuxptp's `gPTP.cfg`.
     pub fn gptp() -> Self {
         Self {
             transport: Transport::Gptp,
@@ -74,9 +74,9 @@ impl PtpSettings {
 /// Rig settings of a PTP slave that no product has a command for. IEEE 802.1AS ignores both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtpOptions {
-    /// Mechanism by which the path delay is measured.
+    /// Mechanism that measures the path delay.
     pub delay: DelayMechanism,
-    /// As [`PtpSettings::masters`].
+    /// See [`PtpSettings::masters`].
     pub masters: Vec<Ipv4Addr>,
 }
 
@@ -88,7 +88,7 @@ impl PtpOptions {
         keys.with_default("ptp_masters", default, &mut self.masters, addresses);
     }
 
-    /// `settings` with these options: both by UDP, `delay` alone by Ethernet, neither with IEEE 802.1AS.
+    /// `settings` with these options: both by UDP, only `delay` by Ethernet, none with IEEE 802.1AS.
     pub fn apply(&self, settings: PtpSettings) -> PtpSettings {
         match settings.transport {
             Transport::Udp => {
@@ -100,7 +100,7 @@ impl PtpOptions {
     }
 }
 
-/// IPv4 addresses, or what is wrong with them.
+/// IPv4 addresses; reports wrong ones.
 fn addresses(field: &Field<'_>) -> Option<Vec<Ipv4Addr>> {
     if !field.is_written() {
         return None;

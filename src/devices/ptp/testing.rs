@@ -12,8 +12,8 @@ pub const PATH_NS: u64 = 4_000;
 /// The master.
 pub const MASTER: PortIdentity = PortIdentity { clock: [2, 0, 0, 0xff, 0xfe, 0, 0, 0xa], port: 1 };
 
-/// Lets `device` run from `from` on for some seconds beside a one-step master of `domain` whose clock shows `ahead_ns`
-/// more than has passed, on PTP's time scale. Packets are thrown away. When that is over.
+/// Runs `device` from `from` for some seconds with a one-step master of `domain` whose clock is `ahead_ns`
+/// ahead, on PTP's time scale. Packets are discarded. Returns the end time.
 pub fn with_master(
     device: &mut dyn Device,
     from: SimTime,

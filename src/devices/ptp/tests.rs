@@ -20,7 +20,7 @@ fn port(last: u8) -> PortIdentity {
     PortIdentity { clock: identity(last), port: 1 }
 }
 
-/// A master on the other end of a line.
+/// A master at the other end of a line.
 #[derive(Clone)]
 struct Simulated {
     last: u8,
@@ -168,7 +168,7 @@ impl Bench {
 }
 
 impl Bench {
-    /// One with a master that it has locked on to, and from now on, for `seconds`, this fault.
+    /// A slave that is locked to a master, and has this fault from now on, for `seconds`.
     fn with_fault(kind: PtpFault, seconds: u64) -> Self {
         let mut bench = Self::new(&end_to_end(), &[MASTER]);
         bench.run(30);

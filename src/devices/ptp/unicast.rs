@@ -1,4 +1,4 @@
-//! Messages to one host instead of all: a slave asks its masters for them, and a master grants them for a while.
+//! Unicast messages: a slave requests them from its masters, and a master grants them for a while.
 //!
 //! Source: IEEE 1588-2019, clause 16.1.
 
@@ -16,7 +16,7 @@ pub const SYNC: u8 = 0x00;
 /// See [`ANNOUNCE`].
 pub const DELAY_RESP: u8 = 0x90;
 const KINDS: [u8; 3] = [ANNOUNCE, SYNC, DELAY_RESP];
-/// Asked for this long, seconds, and again when less than a third is left.
+/// Requested duration, seconds; renewed when less than a third remains.
 const ASKED_S: u32 = 60;
 /// Granted for no longer, seconds.
 const LONGEST_S: u32 = 300;
@@ -25,25 +25,25 @@ const GRANTED: std::ops::RangeInclusive<i8> = -4..=4;
 /// Grants of one master at a time.
 const MOST_GRANTS: usize = 192;
 
-/// The masters that a slave asks.
+/// Masters from which a slave requests unicast messages.
 #[derive(Clone, Debug)]
 pub struct Asked {
     masters: Vec<AskedMaster>,
-    /// Time when it asks next.
+    /// Time of the next request.
     next: SimTime,
 }
 
 #[derive(Clone, Debug)]
 struct AskedMaster {
     address: Ipv4Addr,
-    /// Its port, when it has announced itself.
+    /// Port of the master, after the master has announced itself.
     port: Option<PortIdentity>,
-    /// Until when each of [`KINDS`] is granted.
+    /// End of each grant of [`KINDS`].
     until: [SimTime; 3],
 }
 
 impl Asked {
-    /// These masters, from `now` on.
+    /// Unicast state for these masters, from `now`.
     pub fn new(masters: &[Ipv4Addr], now: SimTime) -> Self {
         let master = |address: &Ipv4Addr| AskedMaster {
             address: *address,
@@ -59,7 +59,7 @@ impl Asked {
         !self.masters.is_empty()
     }
 
-    /// Time when it asks next.
+    /// Time of the next request.
     pub fn due(&self) -> SimTime {
         self.next
     }
@@ -88,19 +88,19 @@ impl Asked {
         self.masters.iter().filter_map(wanted).collect()
     }
 
-    /// Notes that the port at `from` has announced itself. False if that host is not asked.
+    /// Records that the port at `from` has announced itself. Returns false for a host that is not configured.
     pub fn note(&mut self, from: Ipv4Addr, port: PortIdentity) -> bool {
         let master = self.masters.iter_mut().find(|master| master.address == from);
         master.map(|master| master.port = Some(port)).is_some()
     }
 
-    /// The port is silent: it is asked for all again.
+    /// The port is silent: all its messages are requested again.
     pub fn lose(&mut self, port: PortIdentity) {
         let silent = self.masters.iter_mut().filter(|master| master.port == Some(port));
         silent.for_each(|master| master.until = [SimTime::ZERO; 3]);
     }
 
-    /// Takes what the master at `from` grants at `now`.
+    /// Takes a grant of the master at `from` at `now`.
     pub fn hear(&mut self, now: SimTime, from: Ipv4Addr, parts: &[Part]) {
         let Some(master) = self.masters.iter_mut().find(|master| master.address == from) else {
             return;
@@ -118,7 +118,7 @@ impl Asked {
         }
     }
 
-    /// The address of the master with this port.
+    /// Address of the master with this port.
     pub fn address(&self, port: PortIdentity) -> Option<Ipv4Addr> {
         let master = self.masters.iter().find(|master| master.port == Some(port))?;
         Some(master.address)
@@ -139,7 +139,7 @@ struct Grant {
 }
 
 impl Grants {
-    /// The answer to what the host at `host` asks for at `now`. A master that is not `is_active` denies all.
+    /// Answer to requests of the host at `host` at `now`. A master that is not `is_active` refuses all.
     pub fn hear(
         &mut self,
         now: SimTime,
@@ -184,7 +184,8 @@ impl Grants {
         sent.map(|grant| grant.next).min().unwrap_or(SimTime(u64::MAX))
     }
 
-    /// To whom a message of `kind` is due at `now`, and its interval. What was due long ago is left out.
+    /// Hosts to which a message of `kind` is due at `now`, and its interval. Messages that are long overdue
+    /// are skipped.
     pub fn take_due(&mut self, now: SimTime, kind: u8) -> Vec<(Ipv4Addr, i8)> {
         self.0.retain(|grant| grant.until > now);
         let due = self.0.iter_mut().filter(|grant| grant.kind == kind && grant.next <= now);

@@ -1,5 +1,5 @@
-//! A master and the line to it within Menura, for slaves that speak PTP with nobody else: what goes wrong on the way can
-//! be had in recordings and driver tests, without a network and its rights.
+//! A master within Menura and the line to it, for slaves without other partners: recordings and driver tests
+//! can have PTP faults without a network and its rights.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use crate::wire::ptp::Transport;
 
 /// Time from one end to the other, nanoseconds: a switch and two short cables.
 const PATH_NS: u64 = 2_000;
-/// An address for documents (RFC 5737), of which the master's identity is made.
+/// A documentation address (RFC 5737), from which the master's identity is made.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const SETTINGS: MasterSettings = MasterSettings {
     domain: 0,
@@ -24,7 +24,7 @@ const SETTINGS: MasterSettings = MasterSettings {
 #[derive(Clone, Debug)]
 pub struct VirtualLine {
     master: PtpMaster,
-    /// What is under way, with its arrival and whether it goes to the slave.
+    /// Messages on the line, each with its arrival and whether it goes to the slave.
     under_way: VecDeque<(SimTime, bool, Vec<u8>)>,
 }
 
@@ -35,7 +35,7 @@ impl VirtualLine {
         Self { master, under_way: VecDeque::new() }
     }
 
-    /// The master takes transport and delay mechanism from a slave's settings; it stays in domain 0.
+    /// Takes transport and delay mechanism from a slave's settings; the master stays in domain 0.
     pub fn speak(&mut self, settings: &PtpSettings, now: SimTime) {
         self.under_way.clear();
         self.master.speak(settings.transport, settings.delay, now);
@@ -54,7 +54,7 @@ impl VirtualLine {
         self.carry(up_at);
     }
 
-    /// Lets happen what is due at `at`; what arrives at the slave then.
+    /// Processes everything due at `at`; returns a message that arrives at the slave then.
     pub fn advance(&mut self, at: SimTime) -> Option<Vec<u8>> {
         let arrived = self.under_way.pop_front_if(|(arrives, ..)| *arrives <= at);
         let to_slave = match arrived {
@@ -72,7 +72,7 @@ impl VirtualLine {
         to_slave
     }
 
-    /// The slave sends this at `at`.
+    /// Takes a message that the slave sends at `at`.
     pub fn send(&mut self, at: SimTime, sent: PtpSend) {
         self.under_way.push_back((SimTime(at.0 + PATH_NS), false, sent.bytes));
     }

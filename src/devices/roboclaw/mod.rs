@@ -1,8 +1,8 @@
 //! A RoboClaw in packet serial.
 //!
-//! A share of full duty becomes the same share of `max_speed_m_s`, and back for commands 48. Moves by a
-//! distance and to a position are in [`motion`], what hosts set in [`settings`]. Commands that are not
-//! known are discarded, with all that follows until a pause.
+//! A share of full duty becomes the same share of `max_speed_m_s`, and the reverse for command 48. [`motion`]
+//! has moves by a distance and to a position, [`settings`] the host's settings. Unknown commands are
+//! discarded, with all bytes until a pause.
 
 mod motion;
 mod profile;
@@ -36,7 +36,7 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: frameless,
 };
 
-/// One unit of commands 14 and 15, nanoseconds.
+/// Unit of commands 14 and 15, nanoseconds.
 const TIMEOUT_UNIT_NS: u64 = 100_000_000;
 /// Key of commands 80 and 94 in the maker's libraries.
 const KEY: u32 = 0xe22e_ab7a;
@@ -52,11 +52,11 @@ mod encoder {
 pub struct RoboClawUnit {
     own: RoboClawSettings,
     framer: Framer<RoboClaw>,
-    /// Time when the last byte came.
+    /// Time of the last byte.
     heard_at: SimTime,
-    /// Nothing is understood until a pause.
+    /// Whether bytes are discarded until a pause.
     is_lost: bool,
-    /// Time when the last packet came.
+    /// Time of the last packet.
     fed_at: SimTime,
     timeout_ns: u64,
     mixer: Mixer,
@@ -237,7 +237,7 @@ impl RoboClawUnit {
         Ok(())
     }
 
-    /// Takes values; the line follows their configuration.
+    /// Sets all values; the line follows their configuration.
     fn adopt(&mut self, at: SimTime, values: Values, unit: &mut Unit) {
         let is_other = values.baud_rate() != self.values.baud_rate();
         if is_other && unit.profile.baud_rates.contains(&values.baud_rate()) {
@@ -365,7 +365,7 @@ impl RoboClawUnit {
         unit.is_stopped() || self.voltage_faults(unit) != [Ordering::Equal; 2]
     }
 
-    /// How the main and the logic voltage are to their limits.
+    /// Relation of the main and the logic voltage to their limits.
     fn voltage_faults(&self, unit: &Unit) -> [Ordering; 2] {
         let measured = [unit.battery_v(), unit.settings.power.logic_v];
         let limits = self.values.voltages_v();
@@ -376,7 +376,7 @@ impl RoboClawUnit {
         })
     }
 
-    /// Sets speeds; while the motors' power is cut they are forgotten.
+    /// Sets speeds; while the motors' power is cut, the command is forgotten.
     fn go(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2], unit: &mut Unit) {
         for (moves, _) in self.moves.iter_mut().zip(motors_m_s).filter(|(_, speed)| speed.is_some())
         {
@@ -411,7 +411,7 @@ impl RoboClawUnit {
         self.ramp_to(at, motor, to_m_s, accel_m_s2, unit);
     }
 
-    /// A duty that is reached by so many 32767th a second.
+    /// Sets a duty, to which the motor ramps by `accel` 32767ths of the full duty per second.
     fn duty_ramp(&mut self, at: SimTime, motor: usize, duty: i16, accel: u32, unit: &mut Unit) {
         let most = unit.settings.wheels.max_speed_m_s;
         self.ramp_to(at, motor, share(duty) * most, f64::from(accel) / 32_767.0 * most, unit);
@@ -557,16 +557,16 @@ impl RoboClawUnit {
     }
 }
 
-/// Content of a command to a position besides the position.
+/// What a position command contains in addition to the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PositionKind {
     /// Acceleration, speed, deceleration.
     Full,
-    /// Nothing.
+    /// No argument.
     Bare,
     /// A speed.
     Speed,
-    /// Nothing; the position is a share of the way from the lowest to the highest.
+    /// No argument; the position is a share of the range from the lowest to the highest.
     Percent,
 }
 

@@ -1,8 +1,8 @@
 //! A motor's moves by a distance and to a position, which wait for one another.
 //!
-//! A distance runs at its speed until the counter has gone so far; then the next move begins. If there is
-//! none the motor slows down with the move's acceleration, or within a second. A position is approached
-//! as fast as the move's deceleration and the gain of the position controller allow.
+//! A distance runs at its speed until the counter has moved by it; then the next move begins. Without one,
+//! the motor slows down with the move's acceleration, or within a second. A position is approached as fast as
+//! the move's deceleration and the gain of the position controller permit.
 
 use std::collections::VecDeque;
 
@@ -10,36 +10,36 @@ use super::settings::Values;
 use crate::drive_base::Unit;
 use crate::time::SimTime;
 
-/// Moves that wait; more are not taken.
+/// Largest number of waiting moves.
 const WAITING: usize = 64;
 /// Answer to command 47 for a queue without a move.
 pub const EMPTY: u8 = 0x80;
-/// Between two looks at the counter, nanoseconds.
+/// Period of checks of the counter, nanoseconds.
 pub const STEP_NS: u64 = 1_000_000;
-/// Between two speeds on the way to a position.
+/// Time between two speeds on the way to a position.
 const CONTROL_NS: u64 = 10_000_000;
-/// With a higher gain the vehicle's lag would let it swing.
+/// Largest gain: a higher one would make the vehicle oscillate.
 const HIGHEST_GAIN_HZ: f64 = 8.0;
 /// Distance within which a position is reached, counts, if the dead zone is not larger.
 const REACHED_COUNTS: u32 = 2;
 
-/// Where a move ends.
+/// Target of a move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
     /// A number of counts in the direction of the speed.
     Distance(u32),
-    /// At this count; approached with this deceleration, counts/s², 0: none.
+    /// Moves to this count, with this deceleration, counts/s² (0: without one).
     Position(i64, f64),
 }
 
 /// A move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Move {
-    /// Counts/s²; 0: at once.
+    /// Acceleration, counts/s²; 0: at once.
     pub accel_counts_s2: f64,
-    /// Counts a second; the sign is that of a distance.
+    /// Speed, counts per second; the sign is that of the distance.
     pub speed_counts_s: f64,
-    /// Position at which it ends.
+    /// Target of the move.
     pub goal: Goal,
 }
 
@@ -53,13 +53,13 @@ pub struct Moves {
 #[derive(Clone, Copy, Debug)]
 struct Running {
     order: Move,
-    /// What the counter had counted when it began, whatever it showed.
+    /// Total count at the start of the move.
     from_counts: i64,
     controlled_at: Option<SimTime>,
 }
 
 impl Moves {
-    /// Takes a move; `is_now`: in the place of all others.
+    /// Takes a move; `is_now`: it replaces all others.
     pub fn put(&mut self, order: Move, is_now: bool) {
         if is_now {
             self.clear();
@@ -69,12 +69,12 @@ impl Moves {
         }
     }
 
-    /// Forgets all moves.
+    /// Drops all moves.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Whether there is a move.
+    /// Whether a move is active.
     pub fn is_active(&self) -> bool {
         self.current.is_some() || !self.waiting.is_empty()
     }
@@ -129,7 +129,7 @@ impl Moves {
 }
 
 impl Running {
-    /// Goes on; true: it is over.
+    /// Continues the move; returns true when it is complete.
     fn step(&mut self, at: SimTime, motor: usize, values: &Values, unit: &mut Unit) -> bool {
         match self.order.goal {
             Goal::Distance(counts) => {

@@ -1,4 +1,4 @@
-//! What profiles and rigs set on a RoboClaw alone.
+//! Settings of a RoboClaw in profiles and rigs.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::config::toml::reader::Limit;
 use crate::drive_base::profile::{PROFILES, limit};
 use crate::drive_base::{Dialect, Protocol, Unit};
 
-/// How many bits a RoboClaw's status has.
+/// Width of a RoboClaw's status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StatusWidth {
     /// Old firmware.
@@ -21,19 +21,19 @@ pub enum StatusWidth {
 
 words!(StatusWidth: "16-bit" => Bits16, "32-bit" => Bits32);
 
-/// The order in which a RoboClaw tells the gains of its speed controller.
+/// Order of a RoboClaw's speed controller gains in answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PidOrder {
     /// Proportional, integral, differential.
     #[default]
     Pid,
-    /// Differential, proportional, integral, as they are set.
+    /// Differential, proportional, integral: the order of the commands.
     Dpi,
 }
 
 words!(PidOrder: "pid" => Pid, "dpi" => Dpi);
 
-/// How long the answers of a RoboClaw are where firmwares differ.
+/// Lengths of those answers of a RoboClaw in which firmwares differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RoboClawLayout {
     /// Layout in the manual of firmware 4.1.34 and the maker's library `roboclaw_3`.

@@ -1,5 +1,5 @@
-//! What hosts set on a RoboClaw and read back: values by the command that sets them, as its data has
-//! them, in the longer layout where there are two.
+//! Values that hosts set on a RoboClaw and read back: by the command that sets them, in the form of its data,
+//! in the longer layout if there are two.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const BAUD_RATES: [u32; 8] = [2400, 9600, 19_200, 38_400, 57_600, 115_200, 230_4
 /// Configuration: packet serial.
 const PACKET_SERIAL: u16 = 3;
 
-/// A read with the writes whose values it answers with, and how many bytes of each in the classic and in
+/// Each read with the writes whose values it returns, and the number of bytes of each in the classic and in
 /// the extended layout.
 const READS: [(u8, &[u8], [usize; 2]); 25] = [
     (c::READ_MAIN_VOLTAGES, &[c::SET_MAIN_VOLTAGES], [4, 5]),
@@ -42,7 +42,7 @@ const READS: [(u8, &[u8], [usize; 2]); 25] = [
     (c::READ_EMERGENCY_STOP_LOCK, &[c::SET_EMERGENCY_STOP_LOCK], [1, 1]),
 ];
 
-/// The writes whose values are kept in their longer layout, with the bytes of that.
+/// Writes whose values are stored in their longer layout, with its length.
 const LONGER: [(u8, usize); 5] = [
     (c::SET_MAIN_VOLTAGES, 5),
     (c::SET_DEFAULT_ACCEL_M1, 8),
@@ -120,7 +120,7 @@ impl Values {
         self.0.get(&write).map_or(&[], Vec::as_slice)
     }
 
-    /// A number of four bytes among them.
+    /// A number of four bytes among the values.
     fn long(&self, write: u8, place: usize) -> u32 {
         let bytes = self.of(write).get(4 * place..).and_then(<[u8]>::first_chunk);
         bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
@@ -131,7 +131,7 @@ impl Values {
         bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
     }
 
-    /// Answer to a read, if it reads such values.
+    /// Answer to a read of stored values.
     pub fn answer(&self, read: u8, own: &RoboClawSettings) -> Option<Vec<u8>> {
         let gains = |write: u8, count: usize| {
             let mut all: Vec<u32> = (0..count).map(|place| self.long(write, place)).collect();
@@ -200,14 +200,14 @@ impl Values {
         (gain_hz, self.long(write, 4), limits)
     }
 
-    /// The speed of positions that come without one, counts a second.
+    /// Speed of position commands that contain none, counts per second.
     pub fn default_speed_counts_s(&self, motor: usize) -> f64 {
         let top = f64::from(self.long(c::SET_VELOCITY_PID_M1 + motor as u8, 3));
         f64::from(self.word(c::SET_DEFAULT_SPEED_M1 + motor as u8, 0)) / 32_767.0 * top
     }
 }
 
-/// The write whose data a read of single values answers with, in the same layout; for tests.
+/// The write whose data a read returns, in the same layout; for tests.
 #[cfg(test)]
 pub(super) fn read_of(write: u8) -> Option<u8> {
     READS.iter().find(|(_, writes, _)| *writes == [write]).map(|(read, ..)| *read)

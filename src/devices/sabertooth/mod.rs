@@ -1,7 +1,7 @@
-//! A Sabertooth by itself: it takes duties, and answers questions in plain text only.
+//! A Sabertooth without a Kangaroo: it takes duties, and answers questions in plain text only.
 //!
-//! A share of full duty becomes the same share of `max_speed_m_s`. Limits of the battery's voltage and
-//! ramps are taken and change nothing.
+//! A share of full duty becomes the same share of `max_speed_m_s`. Limits of the battery's voltage and ramps
+//! are accepted without effect.
 
 mod profile;
 #[cfg(test)]
@@ -33,9 +33,9 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: frameless,
 };
 
-/// The rates of command 15 by its value.
+/// Baud rates of command 15 by its value.
 const BAUD_RATES: [(u8, u32); 5] = [(1, 2400), (2, 9600), (3, 19_200), (4, 38_400), (5, 115_200)];
-/// One unit of command 14, nanoseconds.
+/// Unit of command 14, nanoseconds.
 const TIMEOUT_UNIT_NS: u64 = 100_000_000;
 
 /// See the module.
@@ -208,6 +208,6 @@ impl Protocol for SabertoothUnit {
         unit.stop(at);
     }
 
-    /// It knows nothing of it: what it was told last holds when power is back.
+    /// The controller does not notice the cut: the last command applies again when power returns.
     fn on_stop(&mut self, _at: SimTime, _unit: &mut Unit) {}
 }

@@ -1,4 +1,4 @@
-//! What profiles and rigs set on a Sabertooth alone.
+//! Settings of a Sabertooth in profiles and rigs.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::config::toml::reader::Limit;
 use crate::drive_base::profile::{PROFILES, delay_limit};
 use crate::drive_base::{Dialect, Protocol, Unit};
 
-/// How a Sabertooth is talked to: its switches.
+/// Input of a Sabertooth, selected by its switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SabertoothMode {
     /// Packets with address and sum.
     #[default]
     Packet,
-    /// A byte for each command.
+    /// One byte for each command.
     Simplified,
 }
 

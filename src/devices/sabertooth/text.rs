@@ -1,10 +1,10 @@
 //! Plain text serial of a Sabertooth 2x32: `M1: 1023`, `MD: -500`, `M1: getb`.
 //!
-//! Case and blanks do not matter. Full output is 2047. Only what begins with `get` is answered.
+//! Case and blanks have no effect. Full output is 2047. Only commands that begin with `get` are answered.
 
 /// Full output.
 const FULL: f64 = 2047.0;
-/// Longest line, bytes; longer ones are none.
+/// Longest line, bytes; longer ones are ignored.
 const LONGEST: usize = 40;
 
 /// Target of a line.
@@ -33,11 +33,11 @@ pub enum Said {
     Current,
     /// A motor's temperature.
     Temperature,
-    /// No output from now on.
+    /// Disables the output.
     Shutdown,
-    /// Outputs again.
+    /// Enables the output.
     Startup,
-    /// Nothing but that the host is alive.
+    /// Resets the timeout only.
     Keep,
 }
 
@@ -62,7 +62,7 @@ impl Lines {
     }
 }
 
-/// Target and content of a line; `None` if it is none.
+/// Target and content of a line; `None` if it is invalid.
 pub fn parse(line: &[u8]) -> Option<(Target, Said)> {
     let said = line.iter().filter(|byte| **byte != b' ').map(u8::to_ascii_lowercase);
     let said = String::from_utf8(said.collect()).ok()?;
@@ -91,7 +91,7 @@ pub fn parse(line: &[u8]) -> Option<(Target, Said)> {
     Some((target, said))
 }
 
-/// A share of full output as a line says it.
+/// A share of full output in a line's unit.
 pub fn output(share: f64) -> i32 {
     (share * FULL).round() as i32
 }

@@ -1,4 +1,4 @@
-//! What an Ellipse answers when it is well.
+//! Answers of a healthy Ellipse.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub struct SbgAnswers {
     pub solution: u32,
     /// Rate of the internal receiver, Hz; a divisor of the sample rate.
     pub gnss_rate_hz: u32,
-    /// That the internal receiver uses.
+    /// Number of satellites that the internal receiver uses.
     pub gnss_satellites: u8,
     /// Settings' data by command id.
     pub stored: BTreeMap<u8, Vec<u8>>,

@@ -1,5 +1,5 @@
-//! Logs of the internal receiver: what the unit navigates by, at the antenna, with the stated
-//! accuracy. The sky is always clear; satellites are those that the profile names.
+//! Logs of the internal receiver: the unit's navigation data at the antenna, with the reported accuracy. The
+//! sky is always clear; the profile sets the number of satellites.
 
 use super::answers::SbgAnswers;
 use super::settings::Settings;

@@ -1,4 +1,4 @@
-//! Logs: what the unit says about a sample.
+//! Logs about a sample.
 
 use super::answers::SbgAnswers;
 use super::gnss;
@@ -13,7 +13,7 @@ use crate::wire::sbg_ecom::{
     log,
 };
 
-/// What the unit can send, by its name in profiles, in the order it is sent.
+/// Logs of the unit by their names in profiles, in the order of sending.
 pub const MESSAGES: [(&str, u8); 13] = [
     ("status", log::STATUS),
     ("utc-time", log::UTC_TIME),
@@ -30,8 +30,8 @@ pub const MESSAGES: [(&str, u8); 13] = [
     ("gps1-hdt", log::GPS1_HDT),
 ];
 
-/// Logs that the firmware knows and a unit without these sensors never sends: of a second receiver, an
-/// odometer, events at the pins, a velocity log and air data.
+/// Logs of the firmware that a unit without these sensors never sends: of a second receiver, an odometer,
+/// events at the pins, a velocity log and air data.
 pub const NEVER_SENT: [u8; 16] = [16, 17, 18, 19, 24, 25, 26, 27, 28, 29, 30, 36, 37, 38, 45, 46];
 
 /// Heave is valid and aided by velocity.
@@ -39,7 +39,7 @@ const HEAVE_STATUS: u16 = 0x3;
 /// Slower motions are no heave, s.
 const HEAVE_TIME_S: f64 = 10.0;
 
-/// The motion of the waves: velocity and height, down, without what is slower.
+/// Heave: velocity and height of the waves, down, without slower motion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heave {
     velocity_before_m_s: f64,
@@ -61,7 +61,7 @@ impl Heave {
 
 const ACCEL_RANGE_OK: u16 = 1 << 8;
 const GYRO_RANGE_OK: u16 = 1 << 9;
-/// Above it the short log's fine unit does not reach, rad/s.
+/// Rate above which the fine unit of the short log cannot express it, rad/s.
 const FINE_GYRO_MAX_RAD_S: f64 = 31.99;
 
 /// A log about a sample in the vehicle's axes.

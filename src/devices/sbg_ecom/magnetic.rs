@@ -1,22 +1,22 @@
-//! The calibration of the magnetometer on board: points of the field while the host turns the unit, then
-//! the sphere (or circle) that fits them.
+//! Calibration of the magnetometer on board: collects points of the field while the host rotates the unit,
+//! then fits a sphere or circle.
 
 use glam::{DMat4, DVec3, DVec4};
 
 use crate::wire::sbg_ecom::code;
 
-/// Most points that are kept.
+/// Largest number of points.
 const MOST_POINTS: usize = 1000;
-/// Fewer points tell nothing.
+/// Least number of points for a fit.
 const LEAST_POINTS: usize = 20;
-/// A point is taken when the field has turned by this angle since the last one, as a cosine: 4 degrees.
+/// Change of the field's direction between two points, as a cosine: 4 degrees.
 const TURNED_COS: f64 = 0.9976;
 /// Points along an axis must reach over this share of the sphere's radius.
 const SPREAD: f64 = 1.0;
 
-/// A turn on the spot.
+/// Rotation about the vertical axis.
 const MODE_2D: u8 = 1;
-/// Turns about all axes.
+/// Rotations about all axes.
 const MODE_3D: u8 = 2;
 
 /// Bits of the advanced status.
@@ -31,7 +31,7 @@ mod issue {
 /// See the module; in units of the usual field, sensor axes forward, right, down.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MagneticCalibration {
-    /// 0: not started.
+    /// State of the calibration; 0: not started.
     mode: u8,
     points: Vec<DVec3>,
 }

@@ -1,7 +1,7 @@
 //! SBG Ellipse: logs at divisors of a main loop of 200 Hz, and the commands of sbgECom.
 //!
-//! A setting is acknowledged, a question answered with the command's own id. Receive-only clients
-//! need none of it.
+//! A setting is acknowledged; a question is answered with the command's own id. Clients that only receive
+//! need neither.
 //!
 //! | file | holds |
 //! |---|---|
@@ -40,7 +40,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// Modes of a log besides divisors: with each time pulse, with new data.
+/// Modes of a log other than divisors: with each PPS, with new data.
 const WITH_PULSE: u16 = 10_000;
 const WITH_NEW_DATA: u16 = 10_001;
 
@@ -50,7 +50,7 @@ const GNSS_TYPE: u8 = 5;
 const GNSS_SIGNALS: u32 = 0x1b;
 /// The unit finds a heading by two antennas.
 const GNSS_DUAL_ANTENNA: u32 = 1;
-/// Output ports: the line, and a second one to which nothing is wired.
+/// Output ports: the line, and a second port that is not connected.
 const PORT_A: u8 = 0;
 const PORT_E: u8 = 4;
 
@@ -59,12 +59,11 @@ pub struct SbgUnit {
     /// Answers of a sound unit.
     answers: SbgAnswers,
     framer: Framer<SbgEcom>,
-    /// Every how many loops each log is sent; 0: not.
+    /// Period of each log in loops; 0: not sent.
     divisors: BTreeMap<u8, u16>,
     streams: BTreeMap<u8, Stream>,
     is_class_on: bool,
-    /// What hosts have set of outputs that never leave: by port, class and message, and of classes by
-    /// port.
+    /// Settings of outputs that never leave: by port, class and message, and of classes by port.
     other_outputs: BTreeMap<(u8, u8, u8), u16>,
     other_classes: BTreeMap<(u8, u8), bool>,
     settings: Settings,
@@ -246,7 +245,7 @@ impl SbgUnit {
     }
 }
 
-/// What the unit and its receiver can do: 110 bytes, as the library reads them.
+/// Capabilities of the unit and its receiver: 110 bytes in the library's layout.
 fn features(answers: &SbgAnswers) -> Vec<u8> {
     // IMU, attitude, navigation, ship motion.
     let mut data = 0xf_u32.to_le_bytes().to_vec();
@@ -273,7 +272,7 @@ fn info(unit: &Unit) -> Vec<u8> {
     data
 }
 
-/// `2.5.1` as the library packs it: major, minor, revision, build in a byte each, from the top.
+/// `2.5.1` in the library's form: major, minor, revision, build in one byte each, from the top.
 fn revision(text: &str) -> u32 {
     let mut numbers = text.split('.').map(|n| n.parse::<u8>().unwrap_or(0));
     u32::from_be_bytes(std::array::from_fn(|_| numbers.next().unwrap_or(0)))

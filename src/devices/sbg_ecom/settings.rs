@@ -1,4 +1,4 @@
-//! Settings of an Ellipse: stored by command, and what they ask for.
+//! Settings of an Ellipse: stored by command, and their effects.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::imu::Unit;
 use crate::imu::conditioning::Correction;
 use crate::wire::sbg_ecom::{code, command};
 
-/// Settings that profiles do not list: command, how many pins, channels or ports it has one for, what the
-/// factory set. Nothing that they serve is wired to the unit.
+/// Settings that profiles do not list: command, number of pins, channels or ports, factory value. The unit
+/// has none of the hardware that they configure.
 const MORE: [(u8, u8, &[u8]); 10] = [
     // Port A is the line itself; the others are off.
     (command::UART_CONF, 5, &[0x00, 0xc2, 0x01, 0x00, 0x00]),
@@ -46,13 +46,13 @@ mod solution {
 /// A rejection mode: measurements are never used.
 const NEVER: u8 = 0;
 
-/// Pins by command: how many there are.
+/// Number of pins by command.
 const PINS: [(u8, u8); 2] = [(command::SYNC_IN_CONF, 2), (command::SYNC_OUT_CONF, 1)];
 
 /// Settings of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Stored data by command and pin; 0 for commands that name none.
+    /// Stored data by command and pin; the pin is 0 for commands without a pin.
     stored: BTreeMap<(u8, u8), Vec<u8>>,
     /// Mode, identifier and length of messages on the CAN bus that a host has changed.
     can: BTreeMap<u16, [u8; 7]>,
@@ -201,8 +201,8 @@ impl Settings {
         floats(self.raw(command::GNSS_1_LEVER_ARM_ALIGNMENT))[4].to_degrees()
     }
 
-    /// The solution's status: a measurement that is never accepted is not used, and what is less
-    /// certain than its threshold is not valid. A threshold of 0 stands for the factory's.
+    /// Status of the solution: rejected measurements are unused, and values with an accuracy above their
+    /// threshold are invalid. A threshold of 0 means the factory's.
     pub fn solution_status(&self, healthy: u32, unit: &Unit) -> u32 {
         use solution::*;
         let mut status = healthy;

@@ -1,4 +1,4 @@
-//! Every command of an Ellipse does what its table says.
+//! Every command of an Ellipse behaves as its table says.
 
 use glam::DVec3;
 
@@ -32,7 +32,7 @@ fn stream(bench: &mut Bench, ms: u64) -> Vec<Frame> {
     frames(bench).into_iter().filter(|f| f.class == class::LOG).collect()
 }
 
-/// A unit that sends all its logs five times a second, at a rate that a line can carry.
+/// A unit that sends all its logs five times per second, at a sufficient baud rate.
 fn unit() -> Bench {
     let mut bench = Bench::new("sbg-ellipse2d", |_, s| {
         s.model.navigation.position_std_m = 0.5;
@@ -248,9 +248,9 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     }
 }
 
-/// What an Ellipse says to a command whose data are cut, longer or doubled: one answer, the acknowledgement or the
-/// question's answer, or an acknowledgement with the error for a frame or a parameter that is wrong; then a setting
-/// is what it was. Codes: sbgECom, `sbgErrorCodes.h`.
+/// Answers of an Ellipse to a command whose data are cut, lengthened or doubled: one answer, either the
+/// acknowledgement, the answer to a question, or an acknowledgement with the error for a wrong frame or
+/// parameter; the setting is then unchanged. Codes: sbgECom, `sbgErrorCodes.h`.
 fn check_damaged(bench: &mut Bench, id: u8, data: &[u8], is_cut: bool) {
     let is_stored = SBG_SETTINGS.iter().any(|(_, known, _)| *known == id)
         && !matches!(id, command::SYNC_IN_CONF | command::SYNC_OUT_CONF);
@@ -288,7 +288,7 @@ fn a_frame_with_a_wrong_crc_is_not_heard() {
     assert!(frames(&bench).iter().all(|frame| frame.class != class::COMMAND));
 }
 
-/// The field turns once in three seconds about a tilted axis; hard iron is added.
+/// A field that rotates once in three seconds about a tilted axis, plus hard iron.
 fn turned_field(at: SimTime) -> InertialTruth {
     let mut made = truth(at);
     let (sin, cos) = libm::sincos(at.as_secs_f64() * 2.1);

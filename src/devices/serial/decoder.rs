@@ -1,4 +1,4 @@
-//! The byte stream of a protocol whose frames are known by their fields.
+//! Byte stream of a protocol whose frames are decoded into fields.
 
 use serde_json::{Map, Value};
 
@@ -21,12 +21,12 @@ impl Shown {
         Self { kind: kind.into(), fields, inertial: None, is_telling: true }
     }
 
-    /// The same with what an IMU measured, if the frame holds it.
+    /// The frame with an IMU's measurement, if it contains one.
     pub fn with_inertial(self, inertial: Option<Inertial>) -> Self {
         Self { inertial, ..self }
     }
 
-    /// The same as a frame that other families send, too.
+    /// The frame, marked as one that other families send, too.
     pub fn of_many_families(self) -> Self {
         Self { is_telling: false, ..self }
     }
@@ -35,20 +35,20 @@ impl Shown {
 /// Summary of each kind of frames, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Summary {
-    /// Their number.
+    /// Number of frames.
     Counts,
-    /// Their number and their rate.
+    /// Number and rate of frames.
     Rates,
 }
 
 /// See the module.
 pub(crate) struct FrameDecoder<F: Framing> {
-    /// The family's word.
+    /// Key of the family.
     key: &'static str,
     format: F,
     framer: Framer<F>,
     summary: Summary,
-    /// Kind and fields of a frame; `None` if it is not sound.
+    /// Kind and fields of a frame; `None` if it is invalid.
     show: fn(&F::Frame) -> Option<Shown>,
     framed_bytes: u64,
 }
@@ -105,7 +105,7 @@ impl<F: Framing + Copy> StreamDecoder for FrameDecoder<F> {
     }
 }
 
-/// A stream without frames: what a unit sends has no meaning without its host's questions.
+/// A stream without frames: the output cannot be decoded without the host's questions.
 #[derive(Clone, Copy)]
 struct Frameless;
 
@@ -125,7 +125,7 @@ impl Framing for Frameless {
     }
 }
 
-/// A decoder of the family `key`, whose bytes cannot be told apart without its host's commands.
+/// A decoder of the family `key`, whose output cannot be decoded without its host's commands.
 pub(crate) fn frameless(key: &'static str) -> Box<dyn StreamDecoder> {
     FrameDecoder::boxed(key, Frameless, Summary::Counts, |()| None)
 }
@@ -135,8 +135,8 @@ pub(crate) fn object(value: &impl serde::Serialize) -> Map<String, Value> {
     object_of(shortest(value))
 }
 
-/// As JSON; numbers of single precision keep the digits they have, where `to_value` would show
-/// them in double precision.
+/// JSON of a value; single-precision numbers keep their digits, whereas `to_value` would show them in double
+/// precision.
 pub(crate) fn shortest(value: &impl serde::Serialize) -> Value {
     let text = serde_json::to_string(value).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or(Value::Null)

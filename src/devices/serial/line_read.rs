@@ -25,8 +25,7 @@ pub(crate) fn transmit_buffer_bytes(
     table.required("transmit_buffer_bytes").integer(&Limit::new(64..=1_000_000, "bytes", origin))
 }
 
-/// A text that the product says of itself, which has at most `longest` characters on the wire; `why` is
-/// where that comes from.
+/// An identity text of at most `longest` characters on the wire; `why` is the origin of that limit.
 pub(crate) fn identity_text(
     table: &mut TableReader<'_>,
     key: &'static str,

@@ -1,7 +1,7 @@
-//! What families on a serial line share: the transmitter, and the reading of lines.
+//! Common parts of families on a serial line: the transmitter, and readers of lines.
 //!
-//! [`uart`] sends bytes at the line's rate. [`line_read`] reads the keys that their profiles have in
-//! common, [`decoder`] takes a recorded line apart into frames.
+//! [`uart`] sends bytes at the line's rate. [`line_read`] reads common keys of profiles, [`decoder`] splits a
+//! recorded line into frames.
 
 pub(crate) mod decoder;
 pub(crate) mod line_read;

@@ -29,29 +29,29 @@ impl Uart {
         }
     }
 
-    /// How the line runs, or will when all is sent.
+    /// Settings of the line after all queued bytes.
     pub fn line(&self) -> LineSettings {
         self.line
     }
 
-    /// Time when the last bit so far has gone out.
+    /// Time at which the last queued bit has left.
     pub fn free_at(&self) -> SimTime {
         self.free_at
     }
 
-    /// How long `bytes` are on the line, nanoseconds.
+    /// Duration of `bytes` on the line, nanoseconds.
     pub fn duration_ns(&self, bytes: usize) -> u64 {
         self.line.duration_ns(bytes)
     }
 
-    /// Sends `bytes` at `at`, or when the line is free. They are lost if the buffer cannot hold them
-    /// behind what waits already; says whether they were taken.
+    /// Sends `bytes` at `at`, or when the line is free. They are lost if the buffer has no room; returns
+    /// whether they were accepted.
     pub fn send(&mut self, at: SimTime, bytes: Vec<u8>) -> bool {
         self.send_marked(at, bytes, 0, Vec::new())
     }
 
-    /// As [`Uart::send`], with points in the bytes for the status view, and what faults within the
-    /// device did to them.
+    /// Like [`Uart::send`], with the number of points in the bytes for the status view, and effects of inner
+    /// faults.
     pub fn send_marked(
         &mut self,
         at: SimTime,
@@ -62,7 +62,7 @@ impl Uart {
         self.send_scan(at, bytes, points, fault_effects, PacketTruth::default())
     }
 
-    /// As [`Uart::send_marked`], with what the returns in the bytes really were.
+    /// Like [`Uart::send_marked`], with the ground truth of the returns in the bytes.
     pub fn send_scan(
         &mut self,
         at: SimTime,
@@ -87,7 +87,7 @@ impl Uart {
         true
     }
 
-    /// The line runs at `baud` from `at` on, or once all before has gone out.
+    /// Changes the rate to `baud` at `at`, or after all queued bytes.
     pub fn change_rate(&mut self, at: SimTime, baud: u32) {
         let due = at.max(self.free_at);
         self.free_at = due;
@@ -101,12 +101,12 @@ impl Uart {
         usize::try_from(left_ns / self.duration_ns(1).max(1)).unwrap_or(usize::MAX)
     }
 
-    /// How many times bytes found no room.
+    /// Number of times that bytes found no room.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Time when the first of what waits is due.
+    /// Time when the first of the waiting bytes is due.
     pub fn next_due(&self) -> Option<SimTime> {
         self.ready.front().map(|transmit| transmit.due)
     }

@@ -1,4 +1,4 @@
-//! The hosts that are connected, and what they have said and not been answered yet.
+//! Connected hosts, and their requests without an answer so far.
 
 use super::states::EVENTS;
 use crate::time::SimTime;
@@ -8,34 +8,34 @@ use crate::wire::cola::frame::{Cola, Frame};
 use crate::wire::framer::Framer;
 use crate::wire::port::Peer;
 
-/// No command is longer.
+/// Longest command, bytes.
 const LONGEST_COMMAND: usize = 1024;
-/// A telegram whose next byte is later than this was cut short, nanoseconds.
+/// Pause after which an incomplete telegram is dropped, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// A connected host.
 #[derive(Debug)]
 pub struct Client {
-    /// Who.
+    /// The host.
     pub peer: Peer,
-    /// 0, or the level of its login.
+    /// Level of the client's login; 0 if it is not logged in.
     pub level: u8,
-    /// The dialect in which it has subscribed to scans.
+    /// Dialect of the client's subscription to scans.
     pub stream: Option<Dialect>,
     /// The first scan of the subscription.
     pub stream_from: u64,
-    /// The dialects in which it has subscribed to the other events, in the order of [`EVENTS`].
+    /// Dialects of the client's subscriptions to the other events, in the order of [`EVENTS`].
     pub events: [Option<Dialect>; EVENTS.len()],
-    /// The only dialect that is heard from it.
+    /// The only dialect that is accepted from it; `None`: both.
     only: Option<Dialect>,
     framer: Framer<Cola>,
     heard: SimTime,
-    /// Requests without an answer yet.
+    /// Requests without an answer.
     pub waiting: WaitingRequests<Frame>,
 }
 
 impl Client {
-    /// A host that has just connected. Commands in other dialects than `only` are not heard.
+    /// A host that has just connected. Commands in dialects other than `only` are ignored.
     pub fn new(peer: Peer, only: Option<Dialect>, stream: Option<Dialect>) -> Self {
         Self {
             peer,

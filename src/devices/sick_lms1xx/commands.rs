@@ -1,4 +1,4 @@
-//! What each command does and is answered.
+//! Effect and answer of each command.
 
 use super::scans::DataConfig;
 use super::{Phase, SickLms1xx};
@@ -9,11 +9,11 @@ use crate::wire::cola::scan_data::ClockTime;
 use crate::wire::cola::telegram::{Kind, Telegram, Value};
 use crate::wire::cola::{Dialect, Refusal};
 
-/// The level from which settings may be changed.
+/// Level of login that settings require.
 const CLIENT: u8 = 3;
 
-/// Variables that are stored and change nothing: filters that the physics does not have, an encoder that
-/// is not connected, what inputs and outputs mean, network and time server.
+/// Variables that are stored without effect: filters that the physics lacks, an encoder that is not
+/// connected, functions of inputs and outputs, network and time server.
 pub const STORED: [(&str, &[Value]); 21] = [
     ("LFPmeanfilter", &[Value::U8(0), Value::U16(2), Value::U8(0)]),
     ("LICencset", &[Value::U8(0)]),
@@ -44,7 +44,7 @@ const OF_LMS5XX: [&str; 3] = ["FREchoFilter", "DO6Fnc", "DI3Fnc"];
 /// OPcurtmpdev, degrees C.
 const TEMPERATURE_C: f32 = 35.0;
 
-/// Every command, with what a scanner of this firmware does with it.
+/// Every command, with its treatment by this firmware.
 pub fn table(profile: &SickLms1xxProfile) -> CommandTable {
     let mut table = CommandTable::parse("CoLa", include_str!("commands.csv"));
     for row in &mut table.rows {
@@ -58,11 +58,11 @@ pub fn table(profile: &SickLms1xxProfile) -> CommandTable {
 
 /// Answer to a command.
 pub enum Answer {
-    /// This.
+    /// The answer is this telegram.
     Telegram(Telegram),
     /// The newest scan.
     Scan,
-    /// The next scan, when it is there.
+    /// The next complete scan.
     NextScan,
 }
 
@@ -77,7 +77,7 @@ mod set_scan {
 }
 
 impl SickLms1xx {
-    /// Does what the host at `client` says; `telegram` is what was understood of it.
+    /// Executes a command of the host at `client`; `telegram` is the parsed command.
     pub(super) fn obey(
         &mut self,
         now: SimTime,
@@ -142,7 +142,7 @@ impl SickLms1xx {
         }
     }
 
-    /// 0 busy, 1 ready, 2 error. Logs of LMS1xx: busy from a login on until Run.
+    /// State of the device: 0 busy, 1 ready, 2 error. Logs of LMS1xx show busy from a login until Run.
     fn device_state(&self, now: SimTime) -> u8 {
         let is_logged_in = self.clients.iter().any(|client| client.level > 0);
         match (self.condition(now), &self.phase) {

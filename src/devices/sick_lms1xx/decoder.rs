@@ -1,4 +1,4 @@
-//! The telegrams of a SICK LMS1xx or LMS5xx, as a host of it gets them.
+//! Telegrams of a SICK LMS1xx or LMS5xx, as its host receives them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::wire::cola::scan_data::{ScanData, ScanDataError};
 use crate::wire::cola::telegram::Telegram;
 use crate::wire::framer::Framer;
 
-/// No telegram is longer: five echoes with RSSI in CoLa-A take 60 kB.
+/// Longest telegram, bytes: five echoes with RSSI in CoLa-A take 60 kB.
 const LONGEST: usize = 1 << 20;
 
 pub(super) struct ColaDecoder {
@@ -133,7 +133,7 @@ impl ColaDecoder {
     }
 }
 
-/// A telegram, and the scan in it.
+/// A telegram with its scan.
 struct Received {
     dialect: Dialect,
     content: Vec<u8>,
@@ -229,7 +229,7 @@ fn scan_words(scan: &ScanData) -> String {
     format!("{hz} Hz, {}", channels.join("; "))
 }
 
-/// First distances, metres; `None` where there is none.
+/// First distances, metres; `None` without an echo.
 fn ranges_m(scan: &ScanData) -> Vec<Option<f64>> {
     let Some(channel) = scan.channel(b"DIST1") else { return Vec::new() };
     let scale_m = f64::from(channel.scale_factor()) / 1000.0;

@@ -1,4 +1,4 @@
-//! What `menura profiles` shows of an LMS1xx or LMS5xx.
+//! Sections of `menura profiles` about an LMS1xx or LMS5xx.
 
 use super::profile::{ScanMode, SickLms1xxProfile};
 use crate::describe::{Rows, Section, detection_row, shortest};

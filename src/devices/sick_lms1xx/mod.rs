@@ -8,13 +8,13 @@
 //!   OFF --> STARTING         a fault of the rig cuts the power; mSCreboot
 //! ```
 //!
-//! Hosts are told apart: each has a login, a dialect and a subscription of its own. Commands are in
-//! `commands.rs`, telegrams with measured values in `scans.rs`, the mirror in `scanning.rs`.
+//! Each host has its own login, dialect and subscription. `commands.rs` has commands, `scans.rs` telegrams
+//! with measured values, `scanning.rs` the mirror.
 //!
-//! Nothing is measured while no host is connected. From then on the newest scan is kept for who asks
-//! for one (`sRN LMDscandata`); subscribers get every scan that begins after their command.
+//! Nothing is measured while no host is connected. Afterwards the newest scan is kept for single requests
+//! (`sRN LMDscandata`); subscribers get every scan that begins after their command.
 //!
-//! Sources: those of [`crate::wire::cola`]. What they leave open is data of the profile.
+//! Sources: those of [`crate::wire::cola`]. Facts that they lack are data of the profile.
 
 mod clients;
 mod commands;
@@ -68,21 +68,21 @@ pub struct SickLms1xx {
 
     /// Parameters that commands change.
     now: Parameters,
-    /// Parameters that survive power-off: as mEEwriteall has left them.
+    /// Parameters that survive power-off, as the last mEEwriteall stored them.
     saved: Parameters,
     /// Parameters that mSCloadfacdef and mSCloadappdef restore.
     factory: Parameters,
     outputs: Outputs,
-    /// Times that it has been switched on within the run.
+    /// Number of times that the scanner has been switched on in this run.
     boots: u32,
     /// mSCreboot has been called; the answer leaves before.
     reboots: bool,
-    /// An output has another state, which subscribers are told behind the answer.
+    /// An output changed its state; subscribers are notified after the answer.
     outputs_changed: bool,
     /// Subscriptions, by host and event, whose first telegram is due behind the answer.
     happened: Vec<(usize, usize)>,
 
-    /// Whether scans are asked for.
+    /// Whether scans are requested.
     is_measuring: bool,
     next_request: u64,
     next_revolution: u64,
@@ -104,23 +104,23 @@ pub struct SickLms1xx {
 /// State of the motor and the laser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Without power, until it comes back.
+    /// The scanner is without power until this instant, or for ever.
     Off { until: Option<SimTime> },
-    /// Ignores all input.
+    /// Starting; all input is ignored.
     Starting { until: SimTime },
-    /// The motor stands.
+    /// The motor is at rest.
     Stopped,
-    /// The motor turns, the laser is off.
+    /// Standby: the motor turns and the laser is off.
     Standby,
-    /// The motor comes to its speed.
+    /// The motor is spinning up.
     Preparing { until: SimTime },
     /// Scans.
     Measuring,
-    /// The motor is held, until it is let go; then it restarts.
+    /// The motor is held until this time; then it restarts.
     Stalled { until: Option<SimTime>, standby: bool },
 }
 
-/// Next event that happens by itself.
+/// Next event without a command.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,
@@ -200,14 +200,14 @@ impl SickLms1xx {
         }
     }
 
-    /// Sets the faults within it; must be called before its sensor is requested.
+    /// Sets the inner faults; must be called before its sensor is requested.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stalls = faults.kind();
         self.cuts = faults.kind();
     }
 
-    /// What it says of itself at `at`: the rig's word, or what the window looks like.
+    /// Reported state at `at`: the rig's setting, or the state of the window.
     fn condition(&self, at: SimTime) -> ScannerStatus {
         match (self.settings.status, dirt_at(&self.optics_faults, at)) {
             (ScannerStatus::Ok, Some(0.0)) => ScannerStatus::PollutionError,
@@ -222,7 +222,7 @@ impl SickLms1xx {
         MultiEchoLidar::single_beam(beam, noise, self.noise, &self.optics_faults)
     }
 
-    /// Does what falls due until `until`, in its order.
+    /// Does everything that is due until `until`, in order.
     fn run(&mut self, until: SimTime) {
         self.clock = self.clock.max(until);
         while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.clock) {
@@ -239,7 +239,7 @@ impl SickLms1xx {
         self.start_or_stop_asking();
     }
 
-    /// Time when a fault next holds the motor, if that is to turn.
+    /// Time at which a fault next holds the motor, if the motor should turn.
     fn next_hold(&self) -> Option<SimTime> {
         if !matches!(self.phase, Phase::Standby | Phase::Preparing { .. } | Phase::Measuring) {
             return None;
@@ -252,7 +252,7 @@ impl SickLms1xx {
         self.stalls.iter().filter_map(next).min()
     }
 
-    /// Time when what holds the motor at `at` lets go, if it ever does: the last of them.
+    /// Time at which the last fault that holds the motor at `at` ends, if ever.
     fn let_go(&self, at: SimTime) -> Option<SimTime> {
         let on = self
             .stalls
@@ -266,7 +266,7 @@ impl SickLms1xx {
         self.enter(at, Phase::Stalled { until, standby: self.phase == Phase::Standby });
     }
 
-    /// What a motor that is held at `at` does to what the scanner says of itself.
+    /// Effects of a motor that is held at `at` on the scanner's reports.
     fn stall_touches(&self, at: SimTime) -> Vec<FaultEffect> {
         if !matches!(self.phase, Phase::Stalled { .. }) {
             return Vec::new();
@@ -278,7 +278,7 @@ impl SickLms1xx {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// What happens first; of what happens at once, phases before scans before answers.
+    /// The earliest event; at equal times phases precede scans, and scans precede answers.
     fn next_event(&self) -> Option<(SimTime, Event)> {
         let phase = match self.phase {
             Phase::Starting { until } | Phase::Preparing { until } => {
@@ -322,12 +322,12 @@ impl SickLms1xx {
         self.mirror = self.mirror_from(at, next);
     }
 
-    /// The mirror in the present scan mode, at its zero index at `since`.
+    /// The mirror in the present scan mode; it is at its zero index at `since`.
     fn mirror_from(&self, since: SimTime, first: u64) -> Mirror {
         Mirror::new(&self.profile, self.settings.lag_ns, self.now.mode, since, first)
     }
 
-    /// Enters a phase in which there are no scans.
+    /// Enters a phase without scans.
     fn enter(&mut self, now: SimTime, phase: Phase) {
         self.phase = phase;
         self.latest = None;
@@ -374,7 +374,7 @@ impl SickLms1xx {
         self.mirror = self.mirror_from(now, next);
     }
 
-    /// Forgets what was asked for and not given out; asking begins with the next revolution.
+    /// Drops all requests; new ones begin with the next revolution.
     fn begin_anew(&mut self) {
         self.asked.clear();
         self.ahead.clear();
@@ -407,7 +407,7 @@ impl SickLms1xx {
         }
     }
 
-    /// The oldest scan is over: subscribers get it, and who has been waiting for one.
+    /// Passes the oldest complete scan to subscribers and to hosts that wait for one.
     fn give_out_scan(&mut self, at: SimTime) {
         let Some(scan) = self.ahead.pop_front() else { return };
         if self.now.data.wants(scan.number) {

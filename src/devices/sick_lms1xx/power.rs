@@ -39,7 +39,7 @@ impl SickLms1xx {
         self.enter(at, Phase::Off { until: back_at(&self.cuts, at) });
     }
 
-    /// It restarts at `at`, with the parameters that were saved.
+    /// Restarts at `at` with the saved parameters.
     pub(super) fn boot(&mut self, at: SimTime) {
         self.hang_up(at);
         let until = SimTime(at.0 + self.profile.boot_ns);
@@ -53,7 +53,7 @@ impl SickLms1xx {
         self.mirror = Mirror::new(&self.profile, self.settings.lag_ns, self.now.mode, until, 0);
     }
 
-    /// Takes all parameters; the motor follows the scan mode.
+    /// Sets all parameters; the motor follows the scan mode.
     pub(super) fn adopt(&mut self, now: SimTime, parameters: Parameters) {
         let mode = parameters.mode;
         self.now = Parameters { mode: self.now.mode, ..parameters };

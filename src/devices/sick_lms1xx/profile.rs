@@ -1,4 +1,4 @@
-//! The SICK LMS1xx and LMS5xx: what their firmwares differ in and what a rig may set.
+//! The SICK LMS1xx and LMS5xx: differences between firmwares, and settings in a rig.
 //!
 //! Directions are counter-clockwise seen from above, 90 degrees is forward, in 1/10000 degree as on
 //! the wire.
@@ -13,15 +13,15 @@ words!(ScannerStatus:
     "pollution-error" => PollutionError);
 words!(ScannerClock: "since-power-on" => SincePowerOn, "utc" => Utc);
 
-/// Parts of a turn that the wire counts.
+/// Angle units of the wire in one rotation.
 pub const TURN: u32 = 3_600_000;
 
 /// The dialects that a scanner accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptedDialects {
-    /// Both, each answered in kind.
+    /// Both dialects, each answered in kind.
     Both,
-    /// The one that `EIHstCola` set when the host connected; the other gets no answer.
+    /// The dialect that `EIHstCola` set when the host connected; the other gets no answer.
     Configured,
 }
 
@@ -30,7 +30,7 @@ pub enum AcceptedDialects {
 pub enum EchoFilter {
     /// The nearest, as DIST1.
     First = 0,
-    /// The nearest as DIST1, the next as DIST2, as the channels of `LMDscandatacfg` say.
+    /// The nearest echo as DIST1 and the next as DIST2, as the channels of `LMDscandatacfg` require.
     All = 1,
     /// The farthest, as DIST1.
     Last = 2,
@@ -52,7 +52,7 @@ pub enum ScannerStatus {
 /// Time of the scanner's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScannerClock {
-    /// 1 January 1970 at power-on: nobody has set it.
+    /// The clock was not set: it counts from 1 January 1970 at power-on.
     SincePowerOn,
     /// UTC.
     Utc,
@@ -61,20 +61,20 @@ pub enum ScannerClock {
 /// A scan frequency with its resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanMode {
-    /// Turns of the mirror, 1/100 Hz.
+    /// Rotations of the mirror per second, 1/100 Hz.
     pub frequency_centihz: u32,
-    /// Between directions as the wire rounds it, 1/10000 degree.
+    /// Step between directions, rounded as on the wire, 1/10000 degree.
     pub resolution: u32,
-    /// Directions of a whole turn, exactly.
+    /// Directions of a whole rotation, exactly.
     pub steps_per_turn: u32,
 }
 
 /// A password's level and hash, as `SetAccessMode` has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Password {
-    /// 2 maintenance, 3 authorised client, 4 service.
+    /// User level: 2 maintenance, 3 authorised client, 4 service.
     pub level: u8,
-    /// Its hash.
+    /// Hash of the password.
     pub hash: u32,
 }
 
@@ -95,25 +95,25 @@ pub struct SickLms1xxProfile {
     pub power_on_count: u32,
     /// First and last direction.
     pub field: [i32; 2],
-    /// What `mLMPsetscancfg` accepts; the first is the factory's.
+    /// Modes that `mLMPsetscancfg` accepts; the first is the factory setting.
     pub modes: Vec<ScanMode>,
-    /// Where the mirror is when a scan's time is taken.
+    /// Direction of the mirror at a scan's time.
     pub zero_index: i32,
     /// Time from the last direction to the telegram's leaving, nanoseconds.
     pub transmission_delay_ns: u64,
-    /// Until it measures after the motor stood, nanoseconds.
+    /// Time from a start of the motor to the first scan, nanoseconds.
     pub start_ns: u64,
-    /// Until it measures after standby, nanoseconds.
+    /// Time from standby to the first scan, nanoseconds.
     pub leave_standby_ns: u64,
-    /// Until it measures in a new scan mode, nanoseconds.
+    /// Time from a change of the scan mode to the first scan, nanoseconds.
     pub settle_ns: u64,
-    /// Time from power-on, or a reboot, until it hears hosts, nanoseconds.
+    /// Time from power-on or a reboot to the first answer, nanoseconds.
     pub boot_ns: u64,
     /// Number in STlms while the motor is held.
     pub stalled_state: u16,
-    /// Number of echoes that it distinguishes.
+    /// Largest number of echoes of a pulse.
     pub echoes: u8,
-    /// Whether it has `FREchoFilter`.
+    /// Whether the scanner has `FREchoFilter`.
     pub has_echo_filter: bool,
     /// RSSI of a white, square target, in 8 and in 16 bits.
     pub remission_full_scale: (u8, u16),
@@ -121,9 +121,9 @@ pub struct SickLms1xxProfile {
     pub reply_ns: u64,
     /// Answer to `sMN Run`.
     pub run_result: u8,
-    /// Outputs of a scanner whose fields are free.
+    /// State of the outputs while all evaluation fields are free.
     pub digital_outputs: [u8; 2],
-    /// Outputs that it has, at most 6.
+    /// Number of outputs, at most 6.
     pub outputs: u8,
     /// Changes that each output has counted at the first instant.
     pub output_changes: u32,
@@ -131,12 +131,12 @@ pub struct SickLms1xxProfile {
     pub order: [String; 2],
     /// Passwords by user level.
     pub passwords: Vec<Password>,
-    /// Values a rig may override.
+    /// Defaults that a rig may override.
     pub defaults: SickLms1xxSettings,
 }
 
-/// What a rig may set on an LMS1xx or LMS5xx; the profile gives the defaults. The first ones are
-/// the stored configuration, which hosts change by commands.
+/// Settings of an LMS1xx or LMS5xx in a rig; the profile has the defaults. The first ones are the stored
+/// configuration, which hosts change by commands.
 #[derive(Clone, Debug)]
 pub struct SickLms1xxSettings {
     /// Frequency and resolution after power-on.
@@ -147,30 +147,30 @@ pub struct SickLms1xxSettings {
     pub channels: u8,
     /// The echoes that are sent.
     pub echo_filter: EchoFilter,
-    /// Whether RSSI values are given out.
+    /// Whether RSSI values are sent.
     pub remission: bool,
-    /// Whether they have 16 bits, else 8.
+    /// Whether RSSI values have 16 bits instead of 8.
     pub remission_16_bit: bool,
-    /// Whether the clock is given out.
+    /// Whether the scanner's time is sent.
     pub timestamp: bool,
-    /// Every n-th scan is sent.
+    /// Interval of sent scans: every n-th scan is sent.
     pub output_interval: u16,
     /// `EIHstCola`.
     pub host_dialect: Dialect,
     /// `LocationName`.
     pub location_name: String,
-    /// The dialects that it accepts.
+    /// Dialects that the scanner accepts.
     pub accepted_dialects: AcceptedDialects,
-    /// Every host that connects gets scans in this dialect without asking; so does a recording.
+    /// Dialect in which every connected host gets scans without a request; so does a recording.
     pub power_on_stream: Option<Dialect>,
-    /// Status that it reports.
+    /// Status that the scanner reports.
     pub status: ScannerStatus,
-    /// Time of its clock.
+    /// Start of the scanner's clock.
     pub clock: ScannerClock,
     /// Time from the run's first instant to its first answer, nanoseconds; 0 for one that runs
     /// already.
     pub start_up_ns: u64,
-    /// How long one that runs already does so, nanoseconds.
+    /// Time since power-on at the first instant, nanoseconds.
     pub uptime_ns: u64,
     /// How much later than [`SickLms1xxProfile::transmission_delay_ns`] a telegram leaves, nanoseconds.
     pub lag_ns: u64,

@@ -21,7 +21,7 @@ const LONGEST_TEXT: usize = 64;
 /// Number of names for channels.
 const MAX_ECHOES: i128 = 5;
 
-/// Reads all keys of a profile but its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let scan = root.required("scan").table("[scan]").and_then(scan);
@@ -280,7 +280,7 @@ fn protocol(mut table: TableReader<'_>) -> Option<Protocol> {
     })
 }
 
-/// Reads a rig's `settings`; what it leaves out is the profile's.
+/// Reads a rig's `settings`; missing keys have the profile's values.
 pub(crate) fn settings(
     table: TableReader<'_>,
     profile: &Profile,
@@ -315,7 +315,7 @@ pub(crate) fn settings(
     Some(all)
 }
 
-/// Whether they are 16, not 8.
+/// Whether the number of bits is 16 instead of 8.
 fn remission_bits(field: &Field<'_>) -> Option<bool> {
     let place = field.place()?;
     let bits = Limit::new(8..=16, "bits", "CoLa, LMDscandatacfg");
@@ -426,7 +426,7 @@ fn connection_settings(keys: &mut Keys<'_>, all: &mut SickLms1xxSettings) {
     keys.choice("power_on_stream", &streams, PROTOCOL, &mut all.power_on_stream);
 }
 
-/// Printable characters, which both dialects can carry.
+/// Printable characters, which both dialects support.
 fn text(field: &Field<'_>) -> Option<String> {
     let expected = format!("0 to {LONGEST_TEXT} printable ASCII characters");
     let text = field.text(&expected)?;

@@ -1,7 +1,8 @@
-//! When the mirror looks where.
+//! Direction of the mirror over time.
 //!
-//! It turns counter-clockwise seen from above, evenly. Directions divide a turn and start at the
-//! field's first one. Times are whole nanoseconds computed from the revolution's number: no drift.
+//! The mirror turns evenly, counter-clockwise seen from above. Directions divide a rotation and start at the
+//! first one of the sector. Times are whole nanoseconds computed from the revolution's number, so there is no
+//! drift.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;
@@ -27,7 +28,7 @@ pub struct Mirror {
 
 impl Mirror {
     /// A mirror that is at its zero index at `since`, at the start of revolution `first`; telegrams leave
-    /// `lag_ns` later than the profile says.
+    /// `lag_ns` later than the profile sets.
     pub fn new(
         profile: &SickLms1xxProfile,
         lag_ns: u64,
@@ -45,7 +46,7 @@ impl Mirror {
         }
     }
 
-    /// Its scan mode.
+    /// Present scan mode.
     pub fn mode(&self) -> ScanMode {
         self.mode
     }
@@ -132,7 +133,7 @@ impl Mirror {
         MeasurementRequest { index, start, subject: Subject::Sweep(sweep) }
     }
 
-    /// Pulses a second, were the whole turn measured, in the wire's unit of 100 Hz.
+    /// Pulses per second, extrapolated to a whole rotation, in the wire's unit of 100 Hz.
     pub fn measurement_frequency_hundred_hz(&self) -> u32 {
         let pulses = u64::from(self.mode.frequency_centihz) * u64::from(self.mode.steps_per_turn);
         ((pulses + 5000) / 10_000) as u32

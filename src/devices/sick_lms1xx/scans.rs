@@ -10,28 +10,28 @@ use crate::sick_lms1xx::profile::{
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::scan_data::{Channel, ClockTime, Encoder, Position, ScanData, Trailer};
 
-/// `LMDscandatacfg`: what telegrams hold.
+/// `LMDscandatacfg`: content of telegrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataConfig {
     /// A bit an echo; the second byte is reserved.
     pub channels: [u8; 2],
-    /// 1: RSSI values too.
+    /// 1 if RSSI values are sent too.
     pub remission: u8,
-    /// 1: they have 16 bits, else 8.
+    /// 1 if RSSI values have 16 bits, 0 if they have 8.
     pub is_16_bit: u8,
     /// Unit of RSSI: 0 is digits.
     pub unit: u8,
-    /// 1 in the first byte: encoder values too.
+    /// 1 in the first byte if encoder values are sent too.
     pub encoder: [u8; 2],
-    /// 1: the position too.
+    /// 1 if the position is sent too.
     pub position: u8,
-    /// 1: the location name too.
+    /// 1 if the location name is sent too.
     pub name: u8,
-    /// 1: the comment too, which is empty.
+    /// 1 if the comment, which is empty, is sent too.
     pub comment: u8,
-    /// 1: the clock too.
+    /// 1 if the clock's time is sent too.
     pub time: u8,
-    /// Every n-th scan is sent.
+    /// Interval of sent scans: every n-th scan is sent.
     pub interval: u16,
 }
 
@@ -52,14 +52,14 @@ impl DataConfig {
         }
     }
 
-    /// Whether a scanner takes it.
+    /// Whether a scanner accepts the configuration.
     pub fn is_valid(&self) -> bool {
         let flags =
             [self.remission, self.is_16_bit, self.position, self.name, self.comment, self.time];
         flags.iter().all(|flag| *flag <= 1) && self.channels[0] != 0 && self.interval != 0
     }
 
-    /// Whether revolution `number` is given out.
+    /// Whether revolution `number` is sent.
     pub fn wants(&self, number: u64) -> bool {
         number.is_multiple_of(u64::from(self.interval.max(1)))
     }
@@ -68,15 +68,15 @@ impl DataConfig {
 /// One measured revolution.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// Its number since power-on.
+    /// Number of the revolution since power-on.
     pub number: u64,
-    /// Its first direction.
+    /// First direction of the scan.
     pub first_direction: u32,
     /// Echoes of each direction.
     pub echoes: Vec<Echoes>,
-    /// Effects of faults on it.
+    /// Effects of faults on the scan.
     pub fault_effects: Vec<FaultEffect>,
-    /// Ground truth of its returns.
+    /// Ground truth of the scan's returns.
     pub truth: PacketTruth,
 }
 
@@ -92,7 +92,7 @@ pub struct Telegrams<'a> {
     pub config: DataConfig,
     /// The echoes that are sent.
     pub echo_filter: EchoFilter,
-    /// Where it stands.
+    /// Name of the scanner's place.
     pub location_name: &'a [u8],
     /// The mirror.
     pub mirror: &'a Mirror,
@@ -111,7 +111,7 @@ pub struct Clocks {
     pub clock: ScannerClock,
     /// UTC of the first instant.
     pub epoch: Epoch,
-    /// Time when it was last switched on within the run.
+    /// Time when the scanner was last switched on within the run.
     pub on_since: SimTime,
     /// The time that a host has set, as that of the first instant.
     pub set: Option<Epoch>,
@@ -128,7 +128,7 @@ impl Clocks {
         (self.since_power_on_ns(at) / 1000) as u32
     }
 
-    /// The clock shows `shown` at `at` and goes on from there; `None` if that is no time.
+    /// Sets the clock to `shown` at `at`; `None` for an invalid time.
     pub fn set(&mut self, at: SimTime, shown: &ClockTime) -> Option<()> {
         let ClockTime { year, month, day, hour, minute, second, microsecond } = *shown;
         let [month, day, hour, minute, second] =
@@ -250,7 +250,7 @@ impl Telegrams<'_> {
         }
     }
 
-    /// Counts; 0 for what they cannot tell.
+    /// Distance in counts; 0 for a range beyond the largest count.
     fn distance(&self, seen: Return) -> u16 {
         let counts =
             (f64::from(seen.range_m) * 1000.0 / f64::from(self.settings.scale_factor)).round();

@@ -1,7 +1,7 @@
-//! Events besides scans: evaluation fields, inputs and outputs.
+//! Events in addition to scans: evaluation fields, inputs and outputs.
 //!
-//! A host that subscribes is told the present state at once, as a log of an LMS511 shows, and every
-//! change from then on.
+//! A host that subscribes gets the present state at once, as a log of an LMS511 shows, and every later
+//! change.
 
 use super::SickLms1xx;
 use crate::Output;
@@ -10,12 +10,12 @@ use crate::time::SimTime;
 use crate::wire::cola::telegram::{Kind, Telegram, Value};
 use crate::wire::cola::{Dialect, frame};
 
-/// Their names.
+/// Names of the events.
 pub const EVENTS: [&str; 3] = ["LFErec", "LIDoutputstate", "LIDinputstate"];
 /// Outputs on the scanner and on an extension that is not connected.
 const OUTPUTS: usize = 6;
 const EXTERNAL: usize = 8;
-/// The state of an output that is not there.
+/// State of an output that does not exist.
 const ABSENT: u8 = 2;
 
 /// The outputs: state, and how often each has changed.
@@ -42,7 +42,7 @@ impl Outputs {
         }
     }
 
-    /// Sets an output, counted from 1; `None` if there is no such output or state.
+    /// Sets an output, counted from 1; `None` for an unknown output or state.
     pub fn set(&mut self, number: u8, state: u8) -> Option<bool> {
         let output = usize::from(number).checked_sub(1)?;
         let known = self.states.get_mut(output).filter(|known| **known != ABSENT && state <= 1)?;
@@ -55,7 +55,7 @@ impl Outputs {
         Some(is_other)
     }
 
-    /// Counts changes from 0 again.
+    /// Resets the counters of changes.
     pub fn reset_changes(&mut self) {
         self.changes = [0; OUTPUTS];
     }
@@ -84,8 +84,8 @@ impl SickLms1xx {
         })
     }
 
-    /// Tells one host, or all that have subscribed to it, that an event has happened. The telegram stands
-    /// apart from the answer before it, as drivers read an answer alone.
+    /// Sends an event to one host, or to all that have subscribed to it. The telegram is sent separately from
+    /// the answer before it, because drivers read an answer alone.
     pub(super) fn tell_event(&mut self, at: SimTime, event: usize, only: Option<usize>) {
         let Some(values) = self.state_of(EVENTS[event]) else { return };
         let telegram = Telegram::new(Kind::Happened, EVENTS[event], values);

@@ -19,16 +19,16 @@ mod power;
 
 const LOGIN: &str = "sMN SetAccessMode 03 F4724744";
 
-/// A scanner whose every pulse meets a wall at `range_m`, and what its hosts hear.
+/// A scanner whose every pulse hits a wall at `range_m`, with its output.
 struct Bench {
     unit: SickLms1xx,
     range_m: f32,
     heard: HashMap<Peer, Framer<Cola>>,
-    /// When, to whom, dialect and content.
+    /// Time, host, dialect and content of each telegram.
     telegrams: Vec<(SimTime, Option<Peer>, Dialect, Vec<u8>)>,
     last_due: SimTime,
     asked: u64,
-    /// Peers whose connections the scanner has ended.
+    /// Hosts whose connections the scanner has closed.
     hung_up: Vec<Peer>,
 }
 
@@ -141,7 +141,7 @@ impl Bench {
         self.ask_in(Dialect::A, peer, command)
     }
 
-    /// Scans that `peer` got since the last look.
+    /// Scans that `peer` got since the last call.
     fn scans(&mut self, peer: Option<Peer>) -> Vec<(SimTime, ScanData)> {
         let telegrams = std::mem::take(&mut self.telegrams);
         let mine = telegrams.into_iter().filter(|(_, to, ..)| *to == peer);
@@ -551,7 +551,7 @@ fn directions_are_those_of_the_mirror() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever hosts send in whatever pieces: no panic, bounded queues, and the next is answered.
+    /// Hostile input in any pieces: no panic, bounded queues, and the next command is answered.
     #[test]
     fn hostile_hosts_do_no_harm(
         pieces in prop::collection::vec(
@@ -585,7 +585,7 @@ proptest! {
         prop_assert!(bench.ask(peer, "sRN SCdevicestate").starts_with("sRA SCdevicestate "));
     }
 
-    /// How time is cut into steps changes nothing.
+    /// The steps of time have no effect.
     #[test]
     fn steps_do_not_matter(steps in prop::collection::vec(1..40_000_000u64, 1..40)) {
         let told = |steps: &[u64]| {

@@ -1,4 +1,4 @@
-//! Scans on their way from the mirror to a telegram.
+//! Scans from the mirror to a telegram.
 
 use super::mirror::{HeldUntil, Mirror, Pattern};
 use crate::PacketTruth;
@@ -7,12 +7,12 @@ use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, PulseReturns};
 use crate::time::SimTime;
 
-/// The revolutions of one telegram: which are asked for, which are measured, and what came of it.
+/// Revolutions of one telegram: requested ones, measured ones, and their values.
 #[derive(Debug)]
 pub struct Capture {
     pattern: Pattern,
     first_revolution: u64,
-    /// Index of the request for the first revolution, once asked for.
+    /// Index of the request for the first revolution, once requested.
     first_request: u64,
     requested: u64,
     received: u64,
@@ -21,7 +21,7 @@ pub struct Capture {
     truth: PacketTruth,
 }
 
-/// What was measured at one place of a scan, summed up over the telegram's scans.
+/// Values at one position of a scan, summed over the telegram's scans.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sample {
     range_m: f64,
@@ -30,23 +30,23 @@ struct Sample {
     echoes: u32,
 }
 
-/// What a telegram says of one place: means over its scans.
+/// Value of a telegram at one position: means over its scans.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// Metres.
+    /// Range, metres.
     pub range_m: f64,
-    /// As [`crate::sensors::Return::intensity`].
+    /// Intensity as in [`crate::sensors::Return::intensity`].
     pub intensity: f64,
-    /// As [`crate::sensors::Return::signal`].
+    /// Signal as in [`crate::sensors::Return::signal`].
     pub signal: f64,
 }
 
-/// Where a request's answer belongs.
+/// The capture to which a request's answer belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belongs {
-    /// To an earlier capture.
+    /// An earlier capture.
     Before,
-    /// Here, and nothing was left out before it.
+    /// The measurement belongs to this capture, and no answer before it is missing.
     Here,
     /// Here or later, and something this capture needs was left out.
     TooLate,
@@ -73,27 +73,27 @@ impl Capture {
         }
     }
 
-    /// Scans of which it consists.
+    /// Scans of the telegram.
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
     }
 
-    /// The number of its first scan.
+    /// Number of the capture's first scan.
     pub fn scan(&self) -> u64 {
         self.first_revolution / self.pattern.revolutions_per_scan()
     }
 
-    /// The number of the revolution after its last.
+    /// Number of the revolution after its last.
     pub fn end_revolution(&self) -> u64 {
         self.first_revolution + self.pattern.revolutions()
     }
 
-    /// Time when the mirror has finished it.
+    /// End of the capture's last revolution.
     pub fn ends(&self, mirror: &Mirror) -> SimTime {
         mirror.start(self.end_revolution())
     }
 
-    /// Time when its telegram may leave at the earliest.
+    /// Earliest departure of the capture's telegram.
     pub fn leaves(&self, mirror: &Mirror) -> SimTime {
         mirror.known_at(self.ends(mirror))
     }
@@ -103,7 +103,7 @@ impl Capture {
         if self.pattern.is_partial { self.pattern.quarter(self.first_revolution) } else { 0 }
     }
 
-    /// Whether all revolutions are asked for.
+    /// Whether all revolutions are requested.
     pub fn is_asked_for(&self) -> bool {
         self.requested == self.pattern.revolutions()
     }
@@ -114,7 +114,7 @@ impl Capture {
         mirror.held_between(mirror.start(number), mirror.start(number + 1))
     }
 
-    /// The next revolution to measure if there is one and it starts before `horizon`, as request `index`.
+    /// The next revolution to measure, as request `index`, if one starts before `horizon`.
     pub fn poll_request(
         &mut self,
         mirror: &Mirror,
@@ -137,7 +137,7 @@ impl Capture {
         Some(request)
     }
 
-    /// Whether the answer to request `index` belongs here.
+    /// Whether the answer to request `index` belongs to this capture.
     pub fn belongs(&self, index: u64) -> Belongs {
         let expected = self.first_request.saturating_add(self.received);
         if self.is_measured() || index < expected {
@@ -149,7 +149,7 @@ impl Capture {
         }
     }
 
-    /// Takes the measurement of its next revolution with its returns.
+    /// Takes the measurement of the capture's next revolution.
     pub fn add(&mut self, measurement: &Measurement, returns: &[PulseReturns]) {
         self.fault_effects.extend(&measurement.fault_effects);
         self.truth.sweeps.extend(measurement.truth.clone());
@@ -170,7 +170,7 @@ impl Capture {
         &self.fault_effects
     }
 
-    /// Ground truth of the returns of its revolutions.
+    /// Ground truth of the returns of the capture's revolutions.
     pub fn truth(&self) -> &PacketTruth {
         &self.truth
     }
@@ -180,7 +180,7 @@ impl Capture {
         self.received == self.pattern.revolutions()
     }
 
-    /// Values at each place, from right to left.
+    /// Values at each position, from right to left.
     pub fn values(&self) -> impl Iterator<Item = Option<Seen>> {
         // Partial scans that start at a fraction of a degree are one shorter.
         let count = self.pattern.places(self.first_revolution).count();

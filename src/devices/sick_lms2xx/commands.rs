@@ -1,4 +1,4 @@
-//! What each command does.
+//! Effect of each command.
 
 use super::{Capture, Format, Pattern, SickLms2xx, Task};
 use crate::commands::{CommandTable, Conduct};
@@ -15,7 +15,7 @@ use crate::wire::sick_lms2xx::{LineRate, Variant};
 /// Name of the maker in the status telegram.
 const MANUFACTURER: [u8; 8] = *b"SICK AG\0";
 
-/// Every command, with what a scanner of this firmware does with it.
+/// Every command, with its treatment by this firmware.
 pub fn table(profile: &SickLms2xxProfile) -> CommandTable {
     let mut table = CommandTable::parse("LMS 2xx telegrams", include_str!("commands.csv"));
     for row in &mut table.rows {
@@ -69,7 +69,7 @@ impl SickLms2xx {
         self.start(at);
     }
 
-    /// Changes the line's rate when all before has gone out.
+    /// Changes the line's rate after all queued bytes.
     pub(super) fn change_rate(&mut self, rate: LineRate) {
         if rate != self.rate {
             self.rate = rate;
@@ -121,13 +121,13 @@ impl SickLms2xx {
         self.stream_format(mode).is_some_and(|(pattern, format)| self.can_send(&pattern, &format))
     }
 
-    /// Whether there are such values, and a telegram has room for them.
+    /// Whether the values exist and fit into a telegram.
     fn can_send(&self, pattern: &Pattern, format: &Format) -> bool {
         format.fits(pattern.values())
             && self.encoder().telegram_len(pattern, format) <= MAX_PAYLOAD + OVERHEAD
     }
 
-    /// Replies with values of the next scans that begin; while the mirror is held, with nothing.
+    /// Replies with values of the next scans; while the mirror is held, without values.
     fn measure(&mut self, at: SimTime, format: Format) {
         let pattern = Pattern::whole(&self.profile, self.stored.variant, format.scans());
         if !self.can_send(&pattern, &format) {
@@ -137,7 +137,7 @@ impl SickLms2xx {
         self.look(at, pattern, format);
     }
 
-    /// Has the mirror look at the next scans that begin.
+    /// Requests the next scans from the mirror.
     pub(super) fn look(&mut self, at: SimTime, pattern: Pattern, format: Format) {
         let capture = Capture::starting_from(&self.mirror, pattern, at);
         if self.mirror.held_between(at, capture.ends(&self.mirror)).is_some() {
@@ -146,7 +146,7 @@ impl SickLms2xx {
         self.task = Some(Task::Measure { capture, format });
     }
 
-    /// Stops the stream. Installation mode stays: Player configures after it.
+    /// Stops the stream. Installation mode remains, because Player configures the scanner after this command.
     fn switch_variant(&mut self, variant: Variant) -> Body {
         let accepted = self.profile.can_switch_variant && self.profile.variants.contains(&variant);
         if accepted {
@@ -158,7 +158,7 @@ impl SickLms2xx {
         Body::VariantSwitched { accepted, variant: self.stored.variant }
     }
 
-    /// Only in installation mode, and only what the firmware knows.
+    /// Changes the configuration, in installation mode only, and only to supported values.
     fn configure(&mut self, bytes: &[u8]) -> Body {
         let wanted = self.stored.configuration.overlaid(bytes);
         let accepted = matches!(self.mode, Mode::Installation { .. }) && self.is_possible(&wanted);

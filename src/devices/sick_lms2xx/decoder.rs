@@ -1,8 +1,8 @@
-//! The line of a SICK LMS 2xx, either side of it or both.
+//! The line of a SICK LMS 2xx: either direction, or both.
 //!
-//! A scan does not say how its values share their bits between range and flags: that is the
-//! measuring mode of the configuration. It is taken from telegrams that tell it, else guessed from
-//! the values ([`mode_guess`]).
+//! A scan does not state which bits of its values are range and which are flags: that is the measuring mode
+//! of the configuration. It is taken from telegrams that contain it, else guessed from the values
+//! ([`mode_guess`]).
 
 mod mode_guess;
 mod words;
@@ -30,7 +30,7 @@ pub(super) struct LmsDecoder {
     /// Angle and resolution, as far as the profile fixes them.
     variant: Option<Variant>,
     told: Told,
-    /// Whether `told` is of the whole stream.
+    /// Whether `told` covers the whole stream.
     is_known: bool,
     expected: Option<Expected>,
 }
@@ -55,7 +55,7 @@ impl Expected {
         }
     }
 
-    /// Why a scanner of which this is expected cannot have said this.
+    /// Reason why a scanner with these properties cannot have sent this reply.
     fn misfit(&self, body: &Body) -> Option<String> {
         if let Body::Type { text } | Body::PowerOn { text } = body {
             let told = String::from_utf8_lossy(text);
@@ -107,15 +107,15 @@ fn degrees(variant: &Variant) -> String {
     format!("{} degrees at {resolution_deg}", variant.angle_deg)
 }
 
-/// How many values a whole scan has.
+/// Number of values in a whole scan.
 fn values_in(variant: &Variant) -> usize {
     usize::from(variant.angle_deg) * 100 / usize::from(variant.resolution_centideg) + 1
 }
 
-/// Facts in a stream that its scans are read by.
+/// Properties of a stream that are needed to read its scans.
 #[derive(Clone, Copy, Default)]
 struct Told {
-    /// Measuring mode by a telegram that tells it.
+    /// Measuring mode in a telegram.
     stated_mode: Option<u8>,
     guess: ModeGuess,
     variant: Option<Variant>,
@@ -281,7 +281,7 @@ fn telegrams(totals: &Totals) -> u64 {
     telegrams.map(|(_, count)| count).sum()
 }
 
-/// Something on the line.
+/// A telegram or byte on the line.
 enum Said {
     Ack,
     Nak,
@@ -329,8 +329,7 @@ impl Content for Said {
     }
 }
 
-/// The scan in a telegram. Without `variant` angle and resolution are those that have so many
-/// values.
+/// The scan in a telegram. Without `variant`, angle and resolution are those with this number of values.
 fn scan_of(body: &Body, mode: MeasuringMode, variant: Option<Variant>) -> Option<Scan> {
     let values = values_of(body)?;
     let guessed = match (body, values.values.len()) {
@@ -371,7 +370,7 @@ fn values_of(body: &Body) -> Option<&Values> {
     }
 }
 
-/// Metres of each value, `None` for those that are no ranges.
+/// Ranges of the values, metres; `None` for values that are no ranges.
 fn ranges_m(values: &Values, mode: MeasuringMode) -> impl Iterator<Item = Option<f64>> {
     let metres = values.unit.metres();
     values.values.iter().map(move |value| match mode.split(*value).0 {
@@ -380,7 +379,7 @@ fn ranges_m(values: &Values, mode: MeasuringMode) -> impl Iterator<Item = Option
     })
 }
 
-/// Block D, if the telegram tells it.
+/// Block D, if the telegram contains it.
 fn mode_in(body: &Body) -> Option<u8> {
     let of_bytes = |bytes: &[u8]| Configuration::default().overlaid(bytes).measuring_mode();
     match body {

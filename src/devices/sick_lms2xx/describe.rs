@@ -1,4 +1,4 @@
-//! What `menura profiles` shows of an LMS 2xx.
+//! Sections of `menura profiles` about an LMS 2xx.
 
 use super::profile::{SickLms2xxProfile, SpoiltTelegram, TransmissionStart};
 use crate::describe::{Rows, Section, detection_row, shortest};

@@ -1,4 +1,4 @@
-//! The fault that the scanner refuses what it is told.
+//! The fault in which the scanner refuses telegrams.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::config::toml::reader::TableReader;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 
-/// Each telegram of a host is answered by NAK, and nothing else comes of it: as after telegrams that arrive damaged, or
-/// while the scanner has no room for one.
+/// Each telegram of a host is answered by NAK without an effect, as after damaged telegrams, or while the
+/// scanner has no room for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal;
 
@@ -20,7 +20,7 @@ fn read(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyDa
     Some(Arc::new(Refusal))
 }
 
-/// Faults that refuse a telegram at `at`; empty if there is none.
+/// Faults that refuse a telegram at `at`; empty without one.
 pub fn refusals(faults: &[Timed<Refusal>], at: SimTime) -> Vec<FaultEffect> {
     let effect = |fault: &Timed<Refusal>| {
         let window = fault.schedule.window_at(at)?;

@@ -1,4 +1,4 @@
-//! What the scanner hears: commands out of bytes, and which of them still wait.
+//! The scanner's receiver: splits bytes into commands, and queues them.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,8 @@ use crate::wire::framer::Framer;
 use crate::wire::sick_lms2xx::command::Command;
 use crate::wire::sick_lms2xx::frame::{Item, Telegrams};
 
-/// Commands that may wait for their acknowledgement. Hosts wait for one before they send the next.
+/// Largest number of commands that wait for their acknowledgement. Hosts wait for one before they send the
+/// next.
 const WAITING: usize = 4;
 
 /// A telegram to the scanner.
@@ -15,11 +16,11 @@ const WAITING: usize = 4;
 pub enum Heard {
     /// Well-formed.
     Command(Command),
-    /// Its CRC is wrong.
+    /// The telegram has a wrong CRC.
     Spoilt,
 }
 
-/// Telegrams that have come and wait.
+/// Received telegrams in the queue.
 #[derive(Debug)]
 pub struct Hearing {
     framer: Framer<Telegrams>,
@@ -29,7 +30,7 @@ pub struct Hearing {
 }
 
 impl Hearing {
-    /// Hears telegrams to all (0) and to `address`.
+    /// Receives telegrams to all (0) and to `address`.
     pub fn new(address: u8, byte_gap_ns: u64) -> Self {
         Self {
             framer: Framer::new(Telegrams::of([0, address])),
@@ -45,19 +46,19 @@ impl Hearing {
         self.collect(now, bytes);
     }
 
-    /// Time when the telegram that has begun will be given up.
+    /// Time at which an incomplete telegram is dropped.
     pub fn patience_ends(&self) -> Option<SimTime> {
         let ends = SimTime(self.last_byte.0 + self.byte_gap_ns);
         self.framer.is_amid().then_some(ends)
     }
 
-    /// Gives up the telegram that has begun; there may be a whole one among its bytes.
+    /// Drops an incomplete telegram; its bytes may contain a complete one.
     pub fn give_up(&mut self, now: SimTime) {
         self.framer.end();
         self.collect(now, &[]);
     }
 
-    /// Time when the telegram that has waited longest came.
+    /// Arrival of the telegram that has waited longest.
     pub fn next_at(&self) -> Option<SimTime> {
         self.waiting.front().map(|(at, _)| *at)
     }

@@ -1,9 +1,9 @@
-//! When the mirror looks where, and which of its looks make a scan.
+//! Direction of the mirror over time, and the revolutions of a scan.
 //!
-//! The mirror turns counter-clockwise seen from above, evenly, and looks to the right at the start
-//! of each revolution. One revolution takes a sample every degree; finer scans are made of two or
-//! four revolutions shifted by fractions of a degree. Times are whole nanoseconds computed from the
-//! revolution's number: no drift.
+//! The mirror turns evenly, counter-clockwise seen from above, and points to the right at the start of each
+//! revolution. One revolution takes a sample every degree; finer scans consist of two or four revolutions
+//! that are shifted by fractions of a degree. Times are whole nanoseconds computed from the revolution's
+//! number, so there is no drift.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::sick_lms2xx::profile::{SickLms2xxProfile, SickLms2xxSettings};
 use crate::time::SimTime;
 use crate::wire::sick_lms2xx::Variant;
 
-/// Centidegrees of a whole turn.
+/// Centidegrees of a whole rotation.
 const TURN: u64 = 36_000;
 
 /// The turning mirror.
@@ -28,23 +28,23 @@ pub struct Mirror {
     /// Start of revolution 0.
     first_ns: u64,
     stalls: Vec<Timed<MotorStall>>,
-    /// Time from let go to full speed.
+    /// Time from the release to full speed.
     spin_up_ns: u64,
-    /// Time from a scan's end until its telegram may leave.
+    /// Output latency: time from a scan's end to its telegram.
     lag_ns: u64,
 }
 
-/// Time when a mirror that is held will turn again; `None` if it never will.
+/// Time at which a held mirror will turn again; `None`: never.
 pub type HeldUntil = Option<SimTime>;
 
-/// How revolutions make what is sent in one telegram.
+/// Revolutions that form a telegram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// Angle and resolution.
     pub variant: Variant,
-    /// The fraction of a degree, in quarters, by which each revolution in turn is shifted.
+    /// Shift of each revolution in turn, in quarters of a degree.
     quarters: Vec<u8>,
-    /// Whether every revolution is sent on its own.
+    /// Whether every revolution has its own telegram.
     pub is_partial: bool,
     /// Number of scans in one telegram.
     scans: u64,
@@ -66,13 +66,13 @@ impl Mirror {
         }
     }
 
-    /// Will be held by `stalls`. It stops at once, and when it has spun up it looks where it would
-    /// had it never been held: no source tells of either.
+    /// Sets the faults that hold the mirror. It stops at once, and after spinning up it is where it would be
+    /// without the fault: no source describes either.
     pub fn set_stalls(&mut self, stalls: &[Timed<MotorStall>]) {
         self.stalls = stalls.to_vec();
     }
 
-    /// Whether it does not turn at full speed at some instant of `from..=to`, and until when.
+    /// Whether the mirror is below full speed at some instant of `from..=to`, and until when.
     pub fn held_between(&self, from: SimTime, to: SimTime) -> Option<HeldUntil> {
         self.stalls.iter().find_map(|stall| {
             let window = self.window_between(stall, from, to)?;
@@ -81,7 +81,7 @@ impl Mirror {
         })
     }
 
-    /// The faults that hold it at `at`, or from which it is spinning up.
+    /// Faults that hold the mirror at `at`, or from which it is spinning up.
     pub fn fault_effects(&self, at: SimTime) -> Vec<FaultEffect> {
         let effect = |stall: &Timed<MotorStall>| {
             let window = self.window_between(stall, at, at)?;
@@ -90,7 +90,7 @@ impl Mirror {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// Whether it has been held before `at`.
+    /// Whether the mirror was held before `at`.
     pub fn was_held(&self, at: SimTime) -> bool {
         self.stalls.iter().any(|stall| stall.schedule.start < at)
     }
@@ -105,7 +105,7 @@ impl Mirror {
         SimTime(end.0 + self.lag_ns)
     }
 
-    /// The latest end of a scan whose telegram may leave at `at`.
+    /// Latest end of a scan whose telegram may leave at `at`.
     pub fn known_by(&self, at: SimTime) -> SimTime {
         SimTime(at.0.saturating_sub(self.lag_ns))
     }
@@ -126,7 +126,7 @@ impl Mirror {
         number
     }
 
-    /// What revolution `number` of `pattern` measures with this setting of the receiver.
+    /// Request for revolution `number` of `pattern` with this setting of the detector.
     pub fn request(
         &self,
         index: u64,
@@ -160,7 +160,7 @@ impl Mirror {
         MeasurementRequest { index, start, subject: Subject::Sweep(sweep) }
     }
 
-    /// How long `turns / per_turn` revolutions take, nanoseconds.
+    /// Duration of `turns / per_turn` revolutions, nanoseconds.
     fn turning_ns(&self, turns: u64, per_turn: u64) -> u64 {
         let whole = u128::from(turns) * 1_000_000_000_000;
         (whole / (u128::from(self.millihertz) * u128::from(per_turn))) as u64
@@ -168,7 +168,7 @@ impl Mirror {
 }
 
 impl Pattern {
-    /// Whole scans of `variant`, of which each telegram has `scans`.
+    /// Whole scans of `variant`, `scans` of them in each telegram.
     pub fn whole(profile: &SickLms2xxProfile, variant: Variant, scans: u8) -> Self {
         let quarters = if profile.is_interlaced {
             Self::shifts(profile, variant.resolution_centideg)
@@ -218,7 +218,7 @@ impl Pattern {
         self.quarters[(number % self.quarters.len() as u64) as usize]
     }
 
-    /// The places, among the telegram's values, of what revolution `number` measures.
+    /// Indexes among the telegram's values of the samples that revolution `number` measures.
     pub fn places(&self, number: u64) -> impl Iterator<Item = usize> {
         let angles = self.angles(number);
         let count = (angles.end - angles.start).div_ceil(self.step());
@@ -231,13 +231,13 @@ impl Pattern {
         (0..count).map(move |sample| (first + sample * stride) as usize)
     }
 
-    /// Between neighbouring samples of a revolution, centidegrees.
+    /// Step between neighbouring samples of a revolution, centidegrees.
     fn step(&self) -> u64 {
         let resolution = u64::from(self.variant.resolution_centideg);
         if self.quarters.len() == 1 { resolution } else { 100 }
     }
 
-    /// From the first sample of revolution `number` to beyond the last, centidegrees from the
+    /// Angles from the first sample of revolution `number` to just after the last, centidegrees from the
     /// right.
     fn angles(&self, number: u64) -> Range<u64> {
         let angle = u64::from(self.variant.angle_deg) * 100;

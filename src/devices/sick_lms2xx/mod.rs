@@ -7,15 +7,15 @@
 //!                            +---- installation (password)
 //! ```
 //!
-//! A fault of the rig may cut the power at any time; when it is back the scanner starts, too.
+//! A fault of the rig may cut the power at any time; when it returns, the scanner also starts.
 //!
-//! Every command is acknowledged by a single byte and then answered; while it is, no scan is sent.
-//! Which commands there are is in `commands`, which scans are sent in `stream`, when the mirror
-//! looks where in `mirror`, and what measured values become in `telegrams`.
+//! Every command is acknowledged by a single byte and then answered; meanwhile no scan is sent. `commands`
+//! has the commands, `stream` the selection of scans, `mirror` the direction of the mirror, and `telegrams`
+//! the encoding of values.
 //!
-//! Sources: the drivers named in [`crate::wire::sick_lms2xx`]. What they leave open is a setting of the
-//! profile. Telegrams whose layout none of them knows (fields, contours, values with fields,
-//! Cartesian values) are answered as unknown commands are, which is what firmware without them does.
+//! Sources: the drivers named in [`crate::wire::sick_lms2xx`]. A setting of the profile determines facts that
+//! they lack. Telegrams whose layout none of them knows (fields, contours, values with fields, Cartesian
+//! values) are answered as unknown commands, as by firmware without them.
 
 mod capture;
 mod commands;
@@ -69,13 +69,13 @@ pub struct SickLms2xx {
     settings: SickLms2xxSettings,
     noise: NoiseSource,
     mirror: Mirror,
-    /// Kept when power is off.
+    /// Configuration that survives power-off.
     stored: Stored,
     /// While starting, until when.
     starting: Option<SimTime>,
     mode: Mode,
     uart: Uart,
-    /// How the line runs, or will when all is sent.
+    /// Rate of the line after all queued bytes.
     rate: LineRate,
     hearing: Hearing,
     task: Option<Task>,
@@ -87,7 +87,8 @@ pub struct SickLms2xx {
     optics_faults: Vec<Timed<LidarFault>>,
     refusals: Vec<Timed<Refusal>>,
     cuts: Vec<Timed<PowerCycle>>,
-    /// Without power, and until when if it ever comes back.
+    /// State without power: the outer value is set while the power is off, the inner one if the power
+    /// returns.
     off: Option<Option<SimTime>>,
     /// Resets and power cycles.
     boots: u16,
@@ -100,7 +101,7 @@ pub struct SickLms2xx {
 struct Stored {
     configuration: Configuration,
     variant: Variant,
-    /// Whether the rate survives too.
+    /// Whether the baud rate is stored too.
     keeps_rate: bool,
 }
 
@@ -111,11 +112,11 @@ enum Task {
     Acknowledge { at: SimTime, heard: Heard },
     /// The reply is due.
     Answer { at: SimTime, command: Command },
-    /// The reply is a scan, and the mirror has to look first.
+    /// The reply is a scan, which the mirror must measure first.
     Measure { capture: Capture, format: Format },
 }
 
-/// Next event that happens by itself.
+/// Next event without a command.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,
@@ -175,7 +176,7 @@ impl SickLms2xx {
         unit
     }
 
-    /// Sets the faults within it; must be called before its sensor is requested.
+    /// Sets the inner faults; must be called before its sensor is requested.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.refusals = faults.kind();
@@ -183,7 +184,7 @@ impl SickLms2xx {
         self.mirror.set_stalls(&faults.kind());
     }
 
-    /// Bits 0 to 2 of the status byte.
+    /// Level of the worst error: bits 0 to 2 of the status byte.
     fn error_level(&self, at: SimTime) -> u8 {
         match self.is_held(at) {
             true => self.settings.error_level.max(self.profile.motor.stalled_level),
@@ -191,7 +192,7 @@ impl SickLms2xx {
         }
     }
 
-    /// Type and number of each error that it reports: also of one that is over.
+    /// Type and number of each error that the scanner reports, including past ones.
     fn errors(&self, at: SimTime) -> Vec<[u8; 2]> {
         let Motor { stalled_level, stalled_error, .. } = self.profile.motor;
         let mut errors = self.settings.errors.clone();
@@ -203,12 +204,12 @@ impl SickLms2xx {
         errors
     }
 
-    /// Whether the mirror does not turn at full speed.
+    /// Whether the mirror turns slower than full speed.
     fn is_held(&self, at: SimTime) -> bool {
         self.mirror.held_between(at, at).is_some()
     }
 
-    /// Whether it says at `at` that its window is dirty.
+    /// Whether the scanner reports a dirty window at `at`.
     fn is_polluted(&self, at: SimTime) -> bool {
         self.settings.is_polluted || dirt_at(&self.optics_faults, at).is_some()
     }
@@ -232,7 +233,7 @@ impl SickLms2xx {
         }
     }
 
-    /// Does what falls due until `until`, in its order.
+    /// Does everything that is due until `until`, in order.
     fn run(&mut self, until: SimTime) {
         self.clock = self.clock.max(until);
         while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.clock) {
@@ -259,7 +260,7 @@ impl SickLms2xx {
         self.off = Some(back_at(&self.cuts, at));
     }
 
-    /// Forgets all that power-off does not survive.
+    /// Drops all state that power-off does not preserve.
     fn forget(&mut self) {
         self.mode = Mode::OnRequest;
         self.stream = None;
@@ -403,7 +404,7 @@ impl SickLms2xx {
         self.enter(mode);
     }
 
-    /// Enters an operating mode that is possible; its scans start when the line is free.
+    /// Enters an operating mode that the scanner has; its scans start when the line is free.
     fn enter(&mut self, mode: Mode) {
         self.stream = self.stream_format(&mode).map(|(pattern, format)| {
             let telegram = self.encoder().telegram_len(&pattern, &format);
@@ -452,8 +453,8 @@ impl SickLms2xx {
         text
     }
 
-    /// What the configuration sets the receiver to: the sensitivity by its range for 10 % reflectance,
-    /// beside the standard one's, and the blanked zone.
+    /// Setting of the detector by the configuration: the sensitivity as the range for 10 % reflectance
+    /// relative to the standard one's, and the blanked zone.
     fn receiver_setting(&self) -> ReceiverSetting {
         let configuration = &self.stored.configuration;
         let sensitivity = usize::from(configuration.sensitivity()).min(3);

@@ -1,4 +1,4 @@
-//! The SICK LMS 2xx: what its firmwares differ in and what a rig may set.
+//! The SICK LMS 2xx: differences between firmwares, and settings in a rig.
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::wire::sick_lms2xx::data::{MeasuringMode, Unit};
@@ -17,11 +17,11 @@ pub type RangeUnit = Unit;
 /// The operating mode after power-on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerOnMode {
-    /// Nothing is sent until the host asks.
+    /// Nothing is sent until the host requests it.
     OnRequest,
-    /// Every scan.
+    /// The stream has every scan.
     Continuous,
-    /// Every revolution of the mirror.
+    /// The stream has every revolution of the mirror.
     Partial,
     /// Every scan with its reflectivity.
     Reflectivity,
@@ -32,7 +32,7 @@ pub enum PowerOnMode {
 pub enum SpoiltTelegram {
     /// The byte NAK.
     Nak,
-    /// Nothing.
+    /// No answer.
     Silence,
 }
 
@@ -41,7 +41,7 @@ pub enum SpoiltTelegram {
 pub enum TransmissionStart {
     /// At the end of the next scan.
     ScanEnd,
-    /// At once, with the newest complete scan.
+    /// At once, with the latest complete scan.
     LineFree,
 }
 
@@ -63,13 +63,13 @@ pub struct SickLms2xxProfile {
     pub software_version: [u8; 7],
     /// Version in the status telegram, 7 characters.
     pub boot_version: [u8; 7],
-    /// 0 standard, 1 special.
+    /// Type of the variant: 0 standard, 1 special.
     pub variant_type: u8,
     /// Bytes of the configuration block: 34, or 32 in old firmware.
     pub configuration_len: usize,
     /// Units of two hours.
     pub operating_time: u16,
-    /// Number of times it was switched on.
+    /// Number of power-ons.
     pub power_on_count: u16,
     /// Angles and resolutions; the first is the factory's.
     pub variants: Vec<Variant>,
@@ -85,14 +85,14 @@ pub struct SickLms2xxProfile {
     pub motor: Motor,
     /// Rates the line has; the first is the factory's.
     pub rates: Vec<LineRate>,
-    /// Whether there are telegrams with reflectivity bytes.
+    /// Whether telegrams with reflectivity exist.
     pub has_reflectivity: bool,
     /// Values of block D that are accepted; the first is the factory's.
     pub measuring_modes: Vec<MeasuringMode>,
     /// Farthest range at which a target of 10 % reflectance is seen, for each sensitivity of
     /// block B, metres.
     pub sensitivity_range_m: [f64; 4],
-    /// An echo that exceeds the detection threshold by this factor dazzles the receiver; 0 if none does.
+    /// Factor above the detection threshold from which an echo dazzles the detector; 0: never.
     pub dazzling_signal: f64,
     /// The reflectivity byte of a white, square target.
     pub reflectivity_full_scale: u8,
@@ -102,26 +102,26 @@ pub struct SickLms2xxProfile {
     pub timing: ReplyTiming,
     /// Reaction to a telegram with a wrong CRC.
     pub spoilt_telegram: SpoiltTelegram,
-    /// When a scan's telegram starts.
+    /// Start of a scan's telegram.
     pub transmission_start: TransmissionStart,
     /// Unit in which the scan index counts.
     pub scan_index_counts: ScanIndexCounts,
-    /// Values a rig may override.
+    /// Defaults that a rig may override.
     pub defaults: SickLms2xxSettings,
 }
 
-/// What comes of a mirror that is held. Gearbox knows the error's number; the rest no source tells.
+/// Reports about a mirror that is held. Gearbox has the error's number; no source has the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Motor {
-    /// Time from let go until scans are sent again, nanoseconds.
+    /// Time from the release to the next scans, nanoseconds.
     pub spin_up_ns: u64,
-    /// Bits 0 to 2 of the status byte meanwhile, and the type of the error.
+    /// Level in the status byte (bits 0 to 2) during the stall, and type of the error.
     pub stalled_level: u8,
     /// Number of the reported error.
     pub stalled_error: u8,
 }
 
-/// When the scanner answers, nanoseconds.
+/// Times of the scanner's answers, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyTiming {
     /// Time from a telegram's last byte to ACK.
@@ -130,12 +130,12 @@ pub struct ReplyTiming {
     pub reply_ns: u64,
     /// Time from ACK to the reply to a new configuration.
     pub configure_ns: u64,
-    /// A telegram whose next byte is later than this is given up.
+    /// Pause after which an incomplete telegram is dropped.
     pub byte_gap_ns: u64,
 }
 
-/// What a rig may set on an LMS 2xx; the profile gives the defaults. Most of it is the stored
-/// configuration, which hosts change by commands.
+/// Settings of an LMS 2xx in a rig; the profile has the defaults. Most of them are the stored configuration,
+/// which hosts change by commands.
 #[derive(Clone, Debug)]
 pub struct SickLms2xxSettings {
     /// Angle and resolution after power-on.
@@ -156,22 +156,22 @@ pub struct SickLms2xxSettings {
     pub password: [u8; 8],
     /// Added to 0x80 in telegrams from the scanner.
     pub address: u8,
-    /// From the run's first instant to the power-on telegram, nanoseconds; 0 for a scanner that
-    /// was started before and says nothing.
+    /// Time from the run's first instant to the power-on telegram, nanoseconds; 0 for a scanner that was on
+    /// before and sends none.
     pub start_up_ns: u64,
     /// Time from a reset to the power-on telegram, nanoseconds.
     pub restart_ns: u64,
-    /// Time from a scan's end until its telegram may leave, nanoseconds.
+    /// Output latency: time from a scan's end to its telegram, nanoseconds.
     pub lag_ns: u64,
-    /// Where the mirror is at the first instant, radians counter-clockwise from the right.
+    /// Angle of the mirror at the first instant, radians counter-clockwise from the right.
     pub mirror_phase_rad: f64,
     /// Type and number of each error that the scanner reports.
     pub errors: Vec<[u8; 2]>,
-    /// Bits 0 to 2 of the status byte.
+    /// Level of the error: bits 0 to 2 of the status byte.
     pub error_level: u8,
     /// Whether the window is dirty.
     pub is_polluted: bool,
-    /// Whether the measured values are said to be implausible.
+    /// Whether the measured values are reported as implausible.
     pub is_implausible: bool,
     /// The optics.
     pub beam: BeamSettings,

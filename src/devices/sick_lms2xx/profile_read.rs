@@ -19,7 +19,7 @@ const PROTOCOL: &str = "the LMS 2xx protocol";
 pub(crate) const ERROR_LEVELS: [(&str, u8); 5] =
     [("ok", 0), ("info", 1), ("warning", 2), ("error", 3), ("fatal", 4)];
 
-/// Reads all keys of a profile but its name and sources.
+/// Reads all keys of a profile except its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let scan = root.required("scan").table("[scan]").and_then(scan);
@@ -117,7 +117,7 @@ fn identity(mut table: TableReader<'_>) -> Option<Identity> {
     })
 }
 
-/// At most `N` printable characters, and the same filled up with blanks.
+/// A text of at most `N` printable characters, and the same padded with blanks.
 fn characters<const N: usize>(field: &Field<'_>) -> Option<(String, [u8; N])> {
     let expected = format!("1 to {N} printable ASCII characters");
     let text = field.text(&expected)?;
@@ -423,8 +423,8 @@ pub(crate) fn settings(
     Some(all)
 }
 
-/// The variant with the angle and the resolution that are written; what is not is the default's
-/// if there is such a variant, else the first that fits.
+/// The variant with the written angle and resolution. A missing one is the default's if there is such a
+/// variant, else that of the first match.
 fn variant(
     table: &mut TableReader<'_>,
     driver: &SickLms2xxProfile,

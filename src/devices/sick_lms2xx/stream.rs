@@ -1,8 +1,8 @@
-//! Which scans are sent, one after another, as long as the host does not interfere.
+//! Which scans are sent, one after another, until the host interferes.
 //!
-//! The scanner sends a telegram to its end and then the newest scan: on a slow line scans are left
-//! out, never queued. How long a telegram takes is known beforehand, and so is which scan comes
-//! next; only those are measured.
+//! The scanner sends a telegram to its end and then the newest scan: on a slow line scans are skipped, never
+//! queued. The duration of a telegram is known in advance, and therefore the next scan; only those scans are
+//! measured.
 
 use std::collections::VecDeque;
 
@@ -19,14 +19,14 @@ use crate::time::SimTime;
 pub struct Stream {
     /// Scans of each telegram.
     pattern: Pattern,
-    /// Telegram in which scans are sent.
+    /// Format of the scans' telegrams.
     format: Format,
     transmission_start: TransmissionStart,
-    /// How long a telegram is on the line.
+    /// Duration of a telegram on the line.
     telegram_ns: u64,
     /// The first scan that has not been planned or left out.
     next_scan: u64,
-    /// Time when the line is free after the last planned telegram, and after the one before it.
+    /// Time from which the line is free after the last planned telegram, and after the telegram before it.
     line_free: SimTime,
     line_free_before: SimTime,
     planned: VecDeque<Capture>,
@@ -55,12 +55,12 @@ impl Stream {
         }
     }
 
-    /// In which telegram scans are sent.
+    /// Format of the scans' telegrams.
     pub fn format(&self) -> &Format {
         &self.format
     }
 
-    /// The next revolution to measure if it starts before `horizon`, as request `index`.
+    /// A request, with index `index`, for the next revolution if it starts before `horizon`.
     pub fn poll_request(
         &mut self,
         mirror: &Mirror,
@@ -90,7 +90,7 @@ impl Stream {
         }
     }
 
-    /// Takes a measurement with its returns.
+    /// Takes a measurement.
     pub fn take(&mut self, measurement: &Measurement, returns: &[PulseReturns]) {
         let index = measurement.request.index;
         self.planned.retain(|capture| capture.belongs(index) != Belongs::TooLate);
@@ -100,8 +100,7 @@ impl Stream {
         }
     }
 
-    /// When the next telegram can start on a line that is free from `line_free` on, if its scan is
-    /// measured.
+    /// Start of the next telegram on a line that is free from `line_free` on, if its scan is measured.
     pub fn next_due(&self, mirror: &Mirror, line_free: SimTime) -> Option<SimTime> {
         let capture = self.planned.front().filter(|capture| capture.is_measured())?;
         Some(capture.leaves(mirror).max(match self.transmission_start {
@@ -115,8 +114,8 @@ impl Stream {
         self.planned.pop_front()
     }
 
-    /// Goes on after an answer to the host kept the line busy until `line_free`: what should have
-    /// been sent meanwhile is left out.
+    /// Continues after an answer that kept the line busy until `line_free`; scans that were due meanwhile are
+    /// skipped.
     pub fn resume(&mut self, mirror: &Mirror, line_free: SimTime) {
         self.planned.retain(|capture| capture.leaves(mirror) >= line_free);
         let soonest = mirror.first_from(line_free).div_ceil(self.pattern.revolutions_per_scan());
@@ -149,7 +148,7 @@ impl Stream {
         self.planned.push_back(capture);
     }
 
-    /// The line is busy with one more telegram, which leaves at `leaves` if it is free.
+    /// Reserves the line for one more telegram, which leaves at `leaves` if the line is free.
     fn occupy(&mut self, leaves: SimTime) {
         self.line_free_before = self.line_free;
         self.line_free = SimTime(leaves.max(self.line_free).0 + self.telegram_ns);
@@ -159,7 +158,7 @@ impl Stream {
         self.pattern.revolutions() / self.pattern.revolutions_per_scan()
     }
 
-    /// That of the next telegram, were the mirror not held.
+    /// Capture of the next telegram, if the mirror is not held.
     fn next_capture(&self, mirror: &Mirror) -> Capture {
         let per_scan = self.pattern.revolutions_per_scan();
         let revolutions = self.pattern.revolutions();

@@ -1,4 +1,4 @@
-//! Measured values as telegrams say them.
+//! Encoding of measured values in telegrams.
 
 use super::capture::{Capture, Seen};
 use super::mirror::Pattern;
@@ -9,7 +9,7 @@ use crate::wire::sick_lms2xx::configuration::Configuration;
 use crate::wire::sick_lms2xx::data::{MeasuringMode, Range, ScanInfo, Unit, Values};
 use crate::wire::sick_lms2xx::reply::{Body, Indices, RemissionPart};
 
-/// In which telegram a scan is sent.
+/// Telegram of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
     /// All values: 0xB0.
@@ -35,7 +35,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// How many scans each telegram sums up.
+    /// Number of scans that each telegram averages.
     pub fn scans(&self) -> u8 {
         match self {
             Self::Mean { scans } | Self::MeanSubrange { scans, .. } => *scans,
@@ -43,7 +43,7 @@ impl Format {
         }
     }
 
-    /// Whether a scan of `values` values can be sent so.
+    /// Whether a scan of `values` values fits into this kind of telegram.
     pub fn fits(&self, values: usize) -> bool {
         let parts = match self {
             Self::Scan => return true,
@@ -61,7 +61,7 @@ impl Format {
 /// Parts of a scan in one telegram (Gearbox).
 const MAX_PARTS: usize = 5;
 
-/// What the scanner's configuration makes of measured values.
+/// Encodes measured values by the scanner's configuration.
 #[derive(Debug)]
 pub struct Encoder<'a> {
     /// The firmware.
@@ -83,8 +83,7 @@ impl Encoder<'_> {
         MeasuringMode::from_code(code).unwrap_or(MeasuringMode::FACTORY)
     }
 
-    /// The telegram for a capture, and how many of its values are ranges. `telegrams` counts those
-    /// sent before.
+    /// The telegram of a capture, and its number of ranges. `telegrams` is the number of earlier telegrams.
     pub fn body(&self, capture: &Capture, format: &Format, telegrams: u64) -> (Body, u32) {
         let indices = self.configuration.sends_indices().then(|| Indices {
             scan: match self.profile.scan_index_counts {
@@ -126,7 +125,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Bytes of a telegram of `pattern` in `format`, at most.
+    /// Largest length of a telegram of `pattern` in `format`, bytes.
     pub fn telegram_len(&self, pattern: &Pattern, format: &Format) -> usize {
         let blank = Capture::of_scan(pattern.clone(), 0);
         let (body, _) = self.body(&blank, format, 0);
@@ -143,7 +142,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Value of a place in a telegram.
+    /// Encoded value at a position.
     pub fn value(&self, sample: Option<Seen>) -> u16 {
         let mode = self.mode();
         let special = |value| mode.value(Range::Special(value), 0);
@@ -161,14 +160,14 @@ impl Encoder<'_> {
         mode.value(Range::Units(self.units(seen.range_m)), level)
     }
 
-    /// Whether an echo is so strong that the receiver says so in place of a range. One that detects
-    /// everything has no threshold that a signal could exceed.
+    /// Whether an echo is so strong that the scanner reports dazzling instead of a range. A scanner that
+    /// detects everything has no threshold to exceed.
     fn is_dazzled(&self, seen: &Seen) -> bool {
         let dazzles = self.profile.dazzling_signal * self.threshold;
         dazzles > 0.0 && seen.signal >= dazzles
     }
 
-    /// An echo's amplitude: logarithmic from the detection threshold to what dazzles.
+    /// Amplitude of an echo: logarithmic, from the detection threshold to the dazzling signal.
     pub fn amplitude(&self, signal: f64) -> u16 {
         if self.threshold <= 0.0 {
             return self.profile.remission_full_scale;
@@ -178,7 +177,7 @@ impl Encoder<'_> {
         (share.min(1.0) * f64::from(self.profile.remission_full_scale)).round() as u16
     }
 
-    /// Whole units, with all sixteen bits.
+    /// Range in whole units, in all sixteen bits.
     fn units(&self, range_m: f64) -> u16 {
         (range_m / self.unit().metres()).round().clamp(0.0, f64::from(u16::MAX)) as u16
     }

@@ -21,8 +21,8 @@ mod commands;
 
 const MS: u64 = 1_000_000;
 
-/// A scanner, its clock, and what it has sent. The world is two metres away on the right and a
-/// millimetre farther with every hundredth of a degree to the left.
+/// A scanner with its clock and its output. The world is two metres away on the right, and a millimetre
+/// farther for every hundredth of a degree to the left.
 struct Bench {
     unit: SickLms2xx,
     now: u64,
@@ -71,7 +71,7 @@ impl Bench {
         }
     }
 
-    /// When each telegram came and what it said; single bytes as `None`.
+    /// Time and content of each telegram; `None` for single bytes.
     fn replies(&mut self) -> Vec<(u64, Option<Reply>)> {
         let mut all = Vec::new();
         for transmit in self.sent.drain(..) {
@@ -99,7 +99,7 @@ impl Bench {
     }
 }
 
-/// Metres at `centideg` from the right.
+/// True range at `centideg` from the right, metres.
 fn truth_m(centideg: f64) -> f64 {
     2.0 + centideg * 0.001
 }
@@ -655,8 +655,8 @@ fn a_mirror_that_is_held_for_ever_or_always_again_is_waited_for_without_end() {
     }
 }
 
-/// A lag holds back scans, asked for or streamed, on a line that is idle or busy; answers and which scans
-/// are sent stay as they are.
+/// A lag delays requested and streamed scans, on an idle or busy line; answers, and the selection of scans,
+/// are unchanged.
 #[test]
 fn a_lag_holds_back_scans_and_no_answers() {
     const LAG: u64 = 35 * MS;

@@ -7,35 +7,35 @@ use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
 use crate::{Output, PacketTruth, Transmit};
 
-/// Facts about a packet before it is measured.
+/// Facts about a packet before its measurement.
 pub trait PacketPlan {
-    /// Counts packets; one that is planned again keeps its number.
+    /// Number of the packet; a packet that is planned again keeps it.
     fn number(&self) -> u64;
 
-    /// Its first firing.
+    /// Time of the packet's first firing.
     fn start(&self) -> SimTime;
 
-    /// The last instant at which a change or a stall concerns it.
+    /// The last instant at which a change or a stall still affects the packet.
     fn last(&self) -> SimTime;
 
-    /// Time when its last firing is over.
+    /// End of the packet's last firing.
     fn ends(&self) -> SimTime;
 
-    /// Its timestamps depend on no signal to the clock that comes after this.
+    /// Time after which no signal to the clock changes its timestamps.
     fn clock_needed_to(&self) -> SimTime {
         self.start()
     }
 }
 
-/// The packets of one device, each stage in the order of their numbers.
+/// Packets of one device, in several stages, each in the order of their numbers.
 #[derive(Debug)]
 pub struct Backlog<P> {
     next_request: u64,
     /// Packets that are being measured, by the index of their request.
     planned: VecDeque<(u64, P)>,
-    /// Measured, but what the clock shows is not known yet.
+    /// Packets that are measured and wait for the clock.
     held: VecDeque<Held<P>>,
-    /// Transmits, whenever they are due.
+    /// Outputs that are complete, whenever they are due.
     pub ready: VecDeque<Transmit>,
 }
 
@@ -43,12 +43,12 @@ pub struct Backlog<P> {
 #[derive(Debug)]
 pub struct Held<P> {
     pub plan: P,
-    /// The instant that its timestamp names.
+    /// Instant at which the packet's timestamp is taken.
     pub stamped: SimTime,
     /// Points with a return.
     pub points: u32,
     pub due: SimTime,
-    /// All but the timestamp.
+    /// The packet's bytes, without the timestamp.
     pub payload: Vec<u8>,
     pub fault_effects: Vec<FaultEffect>,
     pub truth: PacketTruth,
@@ -75,14 +75,14 @@ impl<P: PacketPlan> Backlog<P> {
         index
     }
 
-    /// The packet that was asked for with request `index`; `None` if it was planned again since.
-    /// Packets that were asked for before it have been given up.
+    /// The packet of request `index`; `None` if it was planned again meanwhile. Earlier packets without an
+    /// answer have been given up.
     pub fn answered(&mut self, index: u64) -> Option<P> {
         while self.planned.pop_front_if(|(asked, _)| *asked < index).is_some() {}
         self.planned.pop_front_if(|(asked, _)| *asked == index).map(|(_, plan)| plan)
     }
 
-    /// The first firing of the oldest packet that is being measured.
+    /// Time of the first firing of the oldest packet that is being measured.
     pub fn oldest_start(&self) -> Option<SimTime> {
         self.planned.front().map(|(_, plan)| plan.start())
     }
@@ -92,14 +92,14 @@ impl<P: PacketPlan> Backlog<P> {
         self.held.push_back(packet);
     }
 
-    /// The next packet that waits for its timestamp, if all signals to the clock that it needs are known: those up
-    /// to `known_to` are.
+    /// The next packet that waits for its timestamp, if all signals to the clock that it needs are known:
+    /// those up to `known_to` are.
     pub fn known_by(&mut self, known_to: SimTime) -> Option<Held<P>> {
         self.held.pop_front_if(|held| held.plan.clock_needed_to() <= known_to)
     }
 
-    /// Drops the packets from `number` on, the first of which is due at `due`, and takes back those that
-    /// the device has given out.
+    /// Drops the packets from `number` on, the first of which is due at `due`, and withdraws those that are
+    /// already in the output.
     pub fn revoke(&mut self, number: u64, due: SimTime) {
         self.planned.retain(|(_, plan)| plan.number() < number);
         self.held.retain(|held| held.plan.number() < number);

@@ -1,11 +1,11 @@
 //! A clock of microseconds past the hour, driven by an oscillator and disciplined by a receiver's
 //! pulse per second (PPS) and NMEA sentences.
 //!
-//! The count has two parts. While the PPS is locked, each rising edge sets the part below a second to
-//! zero; each sentence with a time sets minutes and seconds, and the date if it has one. Neither needs
-//! the other, and without both the oscillator counts on: from power-up, or from where the receiver
-//! left it (holdover). The PPS is locked once it has been steady for the qualifier's number of seconds,
-//! and lost with the first pulse that is not.
+//! The count has two parts. While PPS is locked, each rising edge sets the sub-second part to zero. Each
+//! sentence with a time sets minutes and seconds, and the date if it has one. Neither needs the other.
+//! Without both, the oscillator counts on: from power-on, or from where the GNSS receiver left it (holdover).
+//! PPS is locked after it has been steady for the qualifier's number of seconds, and lost with the first
+//! pulse that is not.
 //!
 //! The hour's 3600 s have no room for a leap second: 23:59:60 counts like the 0:00:00 that follows.
 //!
@@ -25,10 +25,10 @@ const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
 /// POSIX time that the clock shows at power-up, 2000-01-01T00:00:00Z.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
-/// So many settings are kept, for packets whose measurement comes late: half an hour on a machine that is
-/// too slow.
+/// Number of settings that are stored, for packets whose measurement is late: half an hour on a machine that
+/// is too slow.
 const KEPT_SETTINGS: usize = 4096;
-/// Longer sentences, line end included, are not taken.
+/// Longest sentence that is accepted, including its line end.
 const LONGEST_SENTENCE: usize = 306;
 
 /// A device's clock and GPS input.
@@ -36,7 +36,7 @@ const LONGEST_SENTENCE: usize = 306;
 pub struct DeviceClock {
     settings: ClockSettings,
     epoch: Epoch,
-    /// How the clock was set, the last time first.
+    /// Settings of the clock, the latest first.
     past: VecDeque<Setting>,
     pps: Pps,
     /// Bytes of the sentence that is being received.
@@ -45,23 +45,23 @@ pub struct DeviceClock {
     sentence_at: Option<SimTime>,
 }
 
-/// What the clock was set to at an instant, from which the oscillator counts on.
+/// Setting of the clock at an instant, from which the oscillator counts on.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
-    /// Oscillator ticks, one a nanosecond, when it was set.
+    /// Oscillator ticks, one per nanosecond, at which the clock was set.
     at_ticks: i128,
-    /// Nanoseconds of POSIX time.
+    /// New time, nanoseconds of POSIX time.
     to_ns: i128,
 }
 
 /// The state of the GPS input's pulse per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PpsState {
-    /// No pulse has come for a while.
+    /// No pulse has arrived for a while.
     Absent,
     /// Pulses come, but have not been steady for long enough.
     Synchronizing,
-    /// Each pulse sets the clock.
+    /// The clock is locked: each pulse sets it.
     Locked,
     /// The last pulse was off the second.
     Error,
@@ -71,7 +71,7 @@ pub enum PpsState {
 #[derive(Clone, Copy, Debug, Default)]
 struct Pps {
     last_ticks: Option<i128>,
-    /// Seconds in a row that were as long as they should be.
+    /// Number of successive seconds that had the right length.
     steady: u32,
     is_wrong: bool,
 }
@@ -93,14 +93,14 @@ impl DeviceClock {
         }
     }
 
-    /// The oscillator's count at `at`, nanoseconds of its own since the first instant.
+    /// Count of the oscillator at `at`, nanoseconds of its own since the first instant.
     fn ticks(&self, at: SimTime) -> i128 {
         let fast_ns_a_day = (self.settings.drift_s_per_day * 1e9).round() as i128;
         let passed = i128::from(at.0);
         passed + (passed * fast_ns_a_day).div_euclid(DAY_NS)
     }
 
-    /// What the clock shows at `at`, nanoseconds of POSIX time.
+    /// Time of the clock at `at`, nanoseconds of POSIX time.
     pub fn unix_ns(&self, at: SimTime) -> i128 {
         match self.settings.reference {
             ClockReference::Utc => self.epoch.unix_ns(at),
@@ -118,8 +118,8 @@ impl DeviceClock {
         self.past.truncate(KEPT_SETTINGS);
     }
 
-    /// The device restarts and counts from zero at `up_at`, without a pulse or sentence so far. Instants
-    /// before `up_at` still show what they did.
+    /// Restarts the device: the clock counts from zero at `up_at`, without a pulse or sentence so far. Times
+    /// before `up_at` are unchanged.
     pub fn restart(&mut self, up_at: SimTime) {
         self.set(up_at, POWER_UP_NS);
         self.pps = Pps::default();
@@ -128,7 +128,7 @@ impl DeviceClock {
         self.sentence_at = None;
     }
 
-    /// What the clock shows at `at` within its hour: 0..3 600 000 000.
+    /// Time of the clock at `at` within its hour: 0..3 600 000 000.
     pub fn micros_past_hour(&self, at: SimTime) -> u32 {
         (self.unix_ns(at).rem_euclid(3600 * SECOND_NS) / 1000) as u32
     }
@@ -162,7 +162,7 @@ impl DeviceClock {
             || self.sentence_at.is_some_and(|then| at.saturating_since(then).as_nanos() <= limit_ns)
     }
 
-    /// The last sentence that was understood, with its line end; empty before the first.
+    /// The last sentence that was understood, with its line end; empty before the first sentence.
     pub fn sentence(&self) -> &[u8] {
         &self.sentence
     }
@@ -211,7 +211,7 @@ impl DeviceClock {
         }
     }
 
-    /// Lines end in CR LF, CR or LF; what is too long is noise.
+    /// Handles a byte of a sentence. Lines end in CR LF, CR or LF; a line that is too long is ignored.
     fn handle_byte(&mut self, at: SimTime, byte: u8) {
         match byte {
             b'$' => {

@@ -1,4 +1,4 @@
-//! A clock that PPS and NMEA discipline, and its GPS input: what a profile says and a rig may set.
+//! A clock that PPS and NMEA discipline, and its GPS input: keys of profiles and rigs.
 
 use crate::config::profile::read::PROFILES;
 use crate::config::profile::{GpsInputRefusal, drift};
@@ -8,22 +8,22 @@ use crate::config::toml::reader::{Limit, TableReader};
 words!(ClockReference: "free-running" => FreeRunning, "utc" => Utc);
 words!(TimeSentence: "GPRMC" => Rmc, "GPGGA" => Gga);
 
-/// What the clock follows while no receiver is wired to it.
+/// Reference of the clock while no GNSS receiver is wired to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockReference {
-    /// Its own oscillator, from power-up on.
+    /// The clock has only its own oscillator, from power-on.
     #[default]
     FreeRunning,
-    /// UTC without any error, as though a receiver that the rig does not have kept it locked.
+    /// UTC without any error, as if a GNSS receiver outside the rig kept it locked.
     Utc,
 }
 
 /// A sentence from which the clock takes the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeSentence {
-    /// Date, time and whether they are valid.
+    /// Date, time and validity.
     Rmc,
-    /// Time and whether there is a fix.
+    /// Time and quality of the fix.
     Gga,
 }
 
@@ -35,7 +35,7 @@ pub enum TimeSentence {
 pub struct ClockSettings {
     /// Reference of the clock without a receiver.
     pub reference: ClockReference,
-    /// What a free-running clock shows at the first instant, microseconds since power-up.
+    /// Time of a free-running clock at the first instant, microseconds since power-on.
     pub power_up_us: u64,
     /// Drift of the oscillator, seconds a day; negative when it is slow.
     pub drift_s_per_day: f64,
@@ -43,9 +43,9 @@ pub struct ClockSettings {
     pub gps_baud: u32,
     /// Sentences that are understood.
     pub sentences: Vec<TimeSentence>,
-    /// Whether minutes and seconds are only taken from a receiver that calls its data valid.
+    /// Whether minutes and seconds are only taken from a receiver that reports valid data.
     pub needs_valid: bool,
-    /// Seconds for which the PPS must have been steady to be locked.
+    /// Time for which the PPS must be steady before the clock locks, seconds.
     pub pps_lock_s: u32,
     /// Largest error of a second between two pulses, nanoseconds.
     pub pps_tolerance_ns: u64,
@@ -55,7 +55,7 @@ pub struct ClockSettings {
     pub nmea_absent_after_ns: u64,
 }
 
-/// Why a clock that goes by `settings` hears no receiver; `None` if it does.
+/// Reason why a clock with these settings ignores its GPS input; `None` if it uses it.
 pub(crate) fn gps_input_refusal(settings: &ClockSettings) -> Option<GpsInputRefusal> {
     (settings.reference == ClockReference::Utc).then_some(GpsInputRefusal {
         title: "`gps_cable` conflicts with `clock.reference = \"utc\"`",
@@ -76,7 +76,7 @@ pub(crate) fn settings(keys: &mut Keys<'_>, clock: &mut ClockSettings) {
     keys.table_in(&field, "a clock", clock, read);
 }
 
-/// Reads the keys of a profile, without those that say how a run begins.
+/// Reads the keys of a profile, without those about the start of a run.
 fn read(mut keys: Keys<'_>, clock: &mut ClockSettings) -> Option<()> {
     drift::read(&mut keys, &mut clock.drift_s_per_day);
     let baud = Limit::new(300..=921_600, "baud", PROFILES);

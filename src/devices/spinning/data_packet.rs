@@ -1,4 +1,4 @@
-//! What the 1206-byte data packet says, whichever unit sent it.
+//! Fields of a 1206-byte data packet of any unit.
 
 use serde_json::{Map, Value, json};
 
@@ -20,20 +20,20 @@ pub(crate) fn head(payload: &[u8]) -> Option<Head> {
     Some(Head { kind: DATA, stamp })
 }
 
-/// The blocks that hold lasers.
+/// Blocks with lasers.
 pub(crate) fn blocks(packet: &DataPacket) -> impl Iterator<Item = &Block> {
     packet.blocks.iter().filter(|block| Bank::from_flag(block.flag).is_some())
 }
 
-/// The place in the packet of its block `number`, fillers not counted.
+/// Index in the packet of its block `number`, without fillers.
 pub(crate) fn place_of_block(packet: &DataPacket, number: usize) -> Option<usize> {
     let places = packet.blocks.iter().enumerate();
     let mut held = places.filter(|(_, block)| Bank::from_flag(block.flag).is_some());
     held.nth(number).map(|(place, _)| place)
 }
 
-/// How many firings of its bank a packet holds before block `index`; blocks of two returns of one firing
-/// have one.
+/// Number of firings of the block's bank before block `index`; two blocks with the returns of one firing
+/// count once.
 pub(crate) fn firings_before(packet: &DataPacket, index: usize) -> usize {
     let flag = packet.blocks[index].flag;
     let before = packet.blocks[..index].iter().filter(|block| block.flag == flag).count();
@@ -133,7 +133,7 @@ pub(crate) fn text(packet: &DataPacket, model: &str, has_stamps: bool) -> String
     text
 }
 
-/// A packet's fields; `status` are those of its last bytes.
+/// Fields of a packet; `status` are the fields of its last bytes.
 pub(crate) fn fields(
     packet: &DataPacket,
     model: &str,

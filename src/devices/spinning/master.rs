@@ -14,14 +14,14 @@ words!(PtpState: "none" => None, "locked" => Locked, "virtual" => Virtual, "wire
 /// Whether a PTP master keeps the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
-    /// There is none.
+    /// No master.
     #[default]
     None,
     /// The clock is the master's, without error.
     Locked,
-    /// One within Menura does, by PTP.
+    /// A master within Menura, by PTP.
     Virtual,
-    /// One on the network does, or not, by PTP.
+    /// A master on the network sets the clock by PTP, if there is one.
     Wire,
 }
 
@@ -32,8 +32,8 @@ impl PtpState {
     }
 }
 
-/// A slave of PTP that is switched on before the first instant, with the oscillator of `own`; a master within Menura
-/// serves it if there is a `virtual_master`, whose time is that of this epoch.
+/// A PTP slave that was switched on before the first instant, with the oscillator of `own`. With a
+/// `virtual_master`, whose time is that of this epoch, a master within Menura serves it.
 pub(crate) fn slave(
     own: &ClockSettings,
     ptp: &PtpSettings,
@@ -50,15 +50,15 @@ pub(crate) fn slave(
     }
 }
 
-/// What the oscillator of `own` counts from `since` to `at`, nanoseconds.
+/// Count of `own`'s oscillator from `since` to `at`, nanoseconds.
 pub(crate) fn counted_ns(own: &ClockSettings, since: SimTime, at: SimTime) -> i128 {
     let passed_ns = i128::from(at.0) - i128::from(since.0);
     let fast_ns_a_day = (own.drift_s_per_day * 1e9).round() as i128;
     passed_ns + (passed_ns * fast_ns_a_day).div_euclid(DAY_NS)
 }
 
-/// What a clock shows that a master without error keeps, nanoseconds of POSIX time; since the master was lost, the
-/// oscillator of `own` counts on.
+/// Time of a clock with a simulated errorless master, nanoseconds of POSIX time; after the loss of the
+/// master, the oscillator of `own` counts on.
 pub(crate) fn simulated_ns(
     own: &ClockSettings,
     epoch: Epoch,
@@ -70,8 +70,8 @@ pub(crate) fn simulated_ns(
     i128::from(ahead_s) * SECOND_NS + epoch.unix_ns(kept_to) + counted_ns(own, kept_to, at)
 }
 
-/// The first instant at which a second begins of the clock that `slave` keeps, or of a right one without, as it counts
-/// at `now`.
+/// First instant at which a second begins on the clock of `slave`, or on an exact clock without a slave, by
+/// its rate at `now`.
 pub(crate) fn second(slave: Option<&PtpSlave>, epoch: Epoch, now: SimTime) -> SimTime {
     let ahead_ns = match slave {
         Some(slave) => slave.shows_ns(now) - i128::from(now.0),

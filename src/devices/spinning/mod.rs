@@ -1,8 +1,8 @@
-//! What spinning lidars of all families share.
+//! Common parts of spinning lidars.
 //!
-//! The head turns as [`rotor`] says and the lasers fire as the modes in [`program`] say. A family's
-//! [`stream::Planner`] makes packets of both; [`planned`] and [`backlog`] keep those on their way.
-//! [`clock`] stamps them, or a [`master`]'s time. A unit's own lasers are in [`unit_lasers`].
+//! [`rotor`] turns the head, and the modes in [`program`] determine the firings. A family's
+//! [`stream::Planner`] makes packets from both; [`planned`] and [`backlog`] queue them. [`clock`] or a
+//! [`master`]'s time provides timestamps. [`unit_lasers`] has a unit's own lasers.
 
 pub(crate) mod backlog;
 pub mod clock;

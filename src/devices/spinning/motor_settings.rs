@@ -1,19 +1,19 @@
-//! How a head is driven: what a profile says and a rig may set.
+//! Motor of a head: keys of profiles and rigs.
 
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 
-/// How a head is driven, and what its lasers do while it is slow.
+/// Motor of a head, and the lasers' behaviour while it is slow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MotorSettings {
     /// Rate at which the motor changes its speed, rpm/s.
     pub acceleration_rpm_s: u32,
-    /// Lasers fire at this speed and above, rpm.
+    /// Speed from which lasers fire, rpm.
     pub interlock_rpm: u32,
     /// Whether a unit whose lasers do not fire sends packets without returns, or none.
     pub sends_when_dark: bool,
-    /// Whether the rotor stands at the first instant and spins up; otherwise it is at its speed.
+    /// Whether the rotor is at rest at the first instant and spins up; otherwise it is at its speed.
     pub starts_at_rest: bool,
 }
 
@@ -24,12 +24,12 @@ pub struct RotationRates {
     pub min_rpm: u32,
     /// The highest.
     pub max_rpm: u32,
-    /// All are multiples of this.
+    /// Step of rotation rates.
     pub step_rpm: u32,
 }
 
 impl MotorSettings {
-    /// Whether lasers fire, if they are on, at a speed.
+    /// Whether the motor's interlock lets lasers fire at this speed.
     pub(crate) fn lasers_fire_at(&self, rpm: f64) -> bool {
         rpm >= f64::from(self.interlock_rpm)
     }
@@ -48,15 +48,15 @@ pub(crate) fn settings(keys: &mut Keys<'_>, motor: &mut MotorSettings) {
     keys.table_in(&field, "a motor", motor, read);
 }
 
-/// Reads `motor` of a unit whose lasers fire at the set speed only; of a profile, without the key that says
-/// how a run begins.
+/// Reads `motor` of a unit whose lasers fire at the set speed only; for a profile, without the key about the
+/// start of a run.
 pub(crate) fn plain(mut keys: Keys<'_>, motor: &mut MotorSettings) -> Option<()> {
     acceleration(&mut keys, motor);
     beginning(&mut keys, motor);
     keys.finish()
 }
 
-/// Reads the keys of a profile, without the one that says how a run begins.
+/// Reads the keys of a profile, without the one about the start of a run.
 fn read(mut keys: Keys<'_>, motor: &mut MotorSettings) -> Option<()> {
     acceleration(&mut keys, motor);
     let speed = Limit::new(0..=6000, "rpm", PROFILES);

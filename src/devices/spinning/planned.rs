@@ -1,15 +1,14 @@
-//! Packets that have been planned and may have to be planned again.
+//! Planned packets that may have to be planned again.
 //!
-//! Packets are asked for ahead of time. When a change begins before all of them have left, the
-//! planner goes back to the first packet that the change concerns and plans again with the same
-//! packet numbers: what is sent depends on what was asked of the device and when, not on how far
-//! ahead packets were planned.
+//! Packets are requested ahead of time. If a change takes effect before all of them have left, the planner
+//! returns to the first affected packet and plans again with the same packet numbers. So the output depends
+//! on the commands and their times, not on how far ahead packets were planned.
 
 use std::collections::VecDeque;
 
 use crate::time::SimTime;
 
-/// The planned packets, oldest first, each with the planner's state `S` before it.
+/// Planned packets, oldest first, each with the planner's state `S` before it.
 #[derive(Debug)]
 pub struct Planned<S>(VecDeque<Entry<S>>);
 
@@ -17,7 +16,7 @@ pub struct Planned<S>(VecDeque<Entry<S>>);
 pub struct Entry<S> {
     /// The packet's number.
     pub number: u64,
-    /// The last instant at which a change concerns the packet.
+    /// The last instant at which a change still affects the packet.
     pub last: SimTime,
     /// The state from which the packet was planned.
     pub before: S,
@@ -28,7 +27,7 @@ impl<S> Planned<S> {
         self.0.push_back(Entry { number, last, before });
     }
 
-    /// Drops all packets that a change at `from` concerns and returns the first of them.
+    /// Drops all packets that a change at `from` affects; returns the first of them.
     pub fn undo(&mut self, from: SimTime) -> Option<Entry<S>> {
         let mut first = None;
         while let Some(entry) = self.0.pop_back_if(|entry| entry.last >= from) {
@@ -37,7 +36,7 @@ impl<S> Planned<S> {
         first
     }
 
-    /// No change will come before `before`.
+    /// Drops what is needed only for changes before `before`.
     pub fn forget(&mut self, before: SimTime) {
         while self.0.pop_front_if(|entry| entry.last < before).is_some() {}
     }

@@ -1,4 +1,4 @@
-//! Reads what profiles and rigs say of every spinning lidar.
+//! Reads the common keys of spinning lidars in profiles and rigs.
 
 use std::ops::RangeInclusive;
 
@@ -45,7 +45,7 @@ pub(crate) fn rotation(
     keys.finish()
 }
 
-/// Reads `modes` of `[returns]`, the factory's first; `origin` says who allows them.
+/// Reads `modes` of `[returns]`, the factory setting first; `origin` is the source of the list.
 pub(crate) fn return_modes(
     mut table: TableReader<'_>,
     has_dual: bool,
@@ -67,9 +67,9 @@ pub(crate) fn return_modes(
     modes.filter(|modes| !modes.is_empty())
 }
 
-/// One number of a laser's row.
+/// One number in a laser's row.
 pub(crate) struct Column {
-    /// Its name in messages.
+    /// Name of the number in messages.
     pub name: &'static str,
     /// Limits of a value.
     pub limit: Numbers,
@@ -98,9 +98,9 @@ impl Column {
     }
 }
 
-/// Reads an array of rows, each a laser's in the order of their numbers, which are the first column.
-/// `counts` says how many there may be, and `many` the same in words; `refusal` says what is wrong with
-/// numbers that do not go together: title and label.
+/// Reads an array of rows, one per laser in the order of their numbers, which are the first column. `counts`
+/// are the permitted numbers of rows, and `many` is their text; `refusal` returns title and label for
+/// contradictory numbers.
 pub(crate) fn lasers<const N: usize>(
     field: &Field<'_>,
     counts: &[usize],
@@ -256,8 +256,8 @@ pub(crate) fn listed_rate(
     keys.put(rate, rate_rpm);
 }
 
-/// Reads `sector_deg` of a rig, from the first to the last angle clockwise, in `steps` of a degree; the key when both
-/// ends are there.
+/// Reads `sector_deg` of a rig, from the first to the last angle clockwise, in `steps` of a degree; returns
+/// the key if both ends are valid.
 pub(crate) fn sector<'t>(
     keys: &mut Keys<'t>,
     steps: f64,
@@ -284,7 +284,7 @@ pub(crate) fn celsius() -> Limit<f64> {
     Limit::new(-100.0..=200.0, "degrees C", PROFILES)
 }
 
-/// Reads `N` bytes as hexadecimal digits; `title` says what others are not.
+/// Reads `N` bytes as hexadecimal digits; `title` is the message for other text.
 pub(crate) fn hexadecimal<const N: usize>(
     field: &Field<'_>,
     expected: &str,

@@ -1,8 +1,8 @@
-//! What a lidar does from when on: the mode in force now, changes that are to come, and the rotor.
+//! A lidar's program: the present mode, future changes, and the rotor.
 //!
-//! A change takes effect when the rotor next reaches angle 0, so that a turn is of one piece; when
-//! that is far off, or the rotor stands still, at most a second after the request. It never takes
-//! effect before [`REACTION_NS`]: packets that are due until then may have been handed over.
+//! A change takes effect when the rotor next reaches angle 0, so that a rotation has one mode; if that takes
+//! too long, or the rotor is at rest, at most a second after the command. It never takes effect before
+//! [`REACTION_NS`]: packets that are due earlier may have been sent.
 
 use super::rotor::{Phase, Rotor};
 use crate::REACTION_NS;
@@ -11,24 +11,24 @@ use crate::config::rig::faults::Timed;
 use crate::motor_stall::MotorStall;
 use crate::time::SimTime;
 
-/// No change waits longer than this for the rotor, nanoseconds.
+/// Longest time that a change waits for the rotor, nanoseconds.
 const MAX_WAIT_NS: u64 = 1_000_000_000;
 /// Planning at an instant needs the rotor's schedule up to this much later, nanoseconds.
 const FORESIGHT_NS: u64 = 2 * MAX_WAIT_NS;
-/// What a host asks for takes effect so much later at most, and where the rotor is then is known before.
+/// Longest time from a command to its effect; the rotor's angle at that time must be known.
 const STALL_NOTICE_NS: u64 = REACTION_NS + MAX_WAIT_NS;
 
-/// How long before a stall begins or ends a spinning lidar has to know of it, nanoseconds; nothing for
-/// faults of other kinds.
+/// Time before the start or end of a stall at which a spinning lidar needs it, nanoseconds; 0 for other kinds
+/// of faults.
 pub fn stall_notice_ns(kind: &dyn FamilyData) -> u64 {
     kind.get::<MotorStall>().map_or(0, |_| STALL_NOTICE_NS)
 }
 
-/// Modes with the time from which each is in force, and the rotor's schedule. What a mode `M` says
-/// is the family's.
+/// Modes with the time from which each is in effect, and the rotor's schedule. The family defines the mode
+/// `M`.
 #[derive(Clone, Debug)]
 pub struct Program<M> {
-    /// In the order of time, never empty.
+    /// Modes in order of time, never empty.
     modes: Vec<(SimTime, M)>,
     rotor: Rotor,
 }
@@ -38,13 +38,13 @@ impl<M: PartialEq> Program<M> {
         Self { modes: vec![(SimTime::ZERO, mode)], rotor }
     }
 
-    /// From `at` on these stalls hold the rotor, in place of those before; from the first instant on only while nothing is planned.
+    /// Replaces the stalls of the rotor from `at` on; at the first instant only while nothing is planned.
     pub fn change_stalls(&mut self, at: SimTime, stalls: &[Timed<MotorStall>]) {
         self.rotor.change_stalls(at, stalls);
     }
 
-    /// Calls `plan` with what is to begin before `horizon`, but no later than the rotor's schedule is
-    /// known, and makes more of the schedule known until `plan` has planned something.
+    /// Calls `plan` to plan up to `horizon`, but no later than the rotor's schedule is known; extends the
+    /// schedule until `plan` has planned something.
     pub fn planned<T>(
         &mut self,
         horizon: SimTime,
@@ -80,7 +80,7 @@ impl<M: PartialEq> Program<M> {
         &self.rotor
     }
 
-    /// Time when a change takes effect that is asked for at `now`.
+    /// Time at which a change that is commanded at `now` takes effect.
     pub fn takes_effect(&self, now: SimTime) -> SimTime {
         let earliest = SimTime(now.0 + REACTION_NS);
         if self.rotor.is_still(earliest) {
@@ -96,25 +96,25 @@ impl<M: PartialEq> Program<M> {
             && self.rotor.drive() == (rpm, phase)
     }
 
-    /// Puts `mode` into force from `at` on and drops what was to come after that.
+    /// Sets `mode` from `at` on and drops later changes.
     pub fn set_mode(&mut self, at: SimTime, mode: M) {
         self.modes.retain(|(since, _)| *since < at);
         self.modes.push((at, mode));
     }
 
-    /// From `at` on the motor drives towards `rpm` and `phase`; nothing changes if it does already.
+    /// Drives the motor towards `rpm` and `phase` from `at` on; no effect if it does so already.
     pub fn set_drive(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
         if self.rotor.drive() != (rpm, phase) {
             self.rotor.schedule(at, rpm, phase);
         }
     }
 
-    /// Makes the rotor's schedule known as far as requests at `now` need it.
+    /// Extends the rotor's schedule as far as commands at `now` need it.
     pub fn look_ahead(&mut self, now: SimTime) {
         self.rotor.look_ahead(SimTime(now.0.saturating_add(FORESIGHT_NS)));
     }
 
-    /// Drops what is in force before `before` only.
+    /// Drops modes that apply only before `before`.
     pub fn forget(&mut self, before: SimTime) {
         let first = self.modes.iter().rposition(|(since, _)| *since <= before).unwrap_or(0);
         self.modes.drain(..first);

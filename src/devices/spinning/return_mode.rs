@@ -10,6 +10,6 @@ pub enum ReturnMode {
     Strongest,
     /// The farthest.
     Last,
-    /// Both.
+    /// Both echoes.
     Dual,
 }

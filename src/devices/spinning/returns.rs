@@ -1,4 +1,4 @@
-//! What points say of the echoes of a pulse, alike in several families.
+//! Conversion of echoes to points that several families share.
 
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::keys::Keys;
@@ -22,7 +22,7 @@ pub fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
 #[derive(Clone, Copy, Debug)]
 pub struct Intensities {
     full_scale: f32,
-    /// Counts for a factor of e in reflectance.
+    /// Step of the intensity for a factor of e in reflectance.
     retro_scale: f32,
 }
 
@@ -35,7 +35,7 @@ impl Intensities {
         Self { full_scale: full_scale as f32, retro_scale: retro_scale as f32 }
     }
 
-    /// The intensity of an echo of this reflectance.
+    /// Intensity of an echo with this reflectance.
     #[inline]
     pub fn of(&self, reflectance: f32) -> u8 {
         let intensity = if reflectance <= 1.0 {

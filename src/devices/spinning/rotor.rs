@@ -1,13 +1,12 @@
-//! How fast the head of a lidar turns and where it points, now and as far as is scheduled.
+//! Speed and angle of a lidar's head, now and as far as they are scheduled.
 //!
-//! The motor has inertia: it changes the speed by a constant angular acceleration, so the angle is
-//! piecewise quadratic in time. A stretch at a set speed is computed in whole nanoseconds and never
-//! drifts. Whatever is scheduled for later can be replaced until it begins.
+//! The motor has inertia: it changes the speed by a constant angular acceleration, so the angle is piecewise
+//! quadratic in time. A stretch at a set speed is computed in whole nanoseconds and never drifts. A scheduled
+//! change can be replaced until it begins.
 //!
-//! A stall holds the rotor: it slows down, stands still, and is driven again when it is released.
-//! Stalls may recur for ever, so they enter the schedule in cells of a fixed length, as far as they
-//! are needed ([`Rotor::look_ahead`]). The cells are always the same, so that angles do not depend on
-//! who asks when.
+//! A stall holds the rotor: it slows down, stops, and is driven again after the release. Stalls may recur
+//! without end, so the schedule contains them in cells of a fixed length, as far as they are needed
+//! ([`Rotor::look_ahead`]). The cells are always the same, so angles do not depend on the queries.
 
 mod stretch;
 
@@ -22,10 +21,10 @@ use crate::time::SimTime;
 use stretch::{MINUTE_NS, Motion, Stretch};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// A phase error below this is not corrected, turns.
+/// Phase error that is not corrected, rotations.
 const PHASE_TOLERANCE: f64 = 1e-6;
 
-/// Units send no packets while the rotor's speed is farther from the set one than this share.
+/// Largest deviation from the set speed, as a share, at which packets are made.
 pub(super) const SPEED_TOLERANCE: f64 = 0.1;
 /// The speed changes by no more than this share while a phase is corrected. A unit sends meanwhile.
 const CORRECTION_SHARE: f64 = 0.8 * SPEED_TOLERANCE;
@@ -33,13 +32,13 @@ const CORRECTION_SHARE: f64 = 0.8 * SPEED_TOLERANCE;
 /// Length of the cells in which stalls enter the schedule, nanoseconds.
 const CELL_NS: u64 = 4 * SECOND_NS;
 
-/// A rotor and its schedule. Angles are turns, clockwise seen from above, 0 is forward.
+/// A rotor and its schedule. Angles are rotations, clockwise seen from above, 0 is forward.
 #[derive(Clone, Debug)]
 pub struct Rotor {
-    /// In the order of time; never empty.
+    /// Stretches in order of time; never empty.
     stretches: Vec<Stretch>,
     acceleration_rpm_s: u32,
-    /// The speed in rpm and the phase that it is driven to.
+    /// The speed in rpm and the phase to which the rotor is controlled.
     drive: (u32, Option<Phase>),
     stalls: Vec<Timed<MotorStall>>,
     /// The schedule contains the stalls up to here.
@@ -49,18 +48,18 @@ pub struct Rotor {
 /// The angle that the rotor shall have at each of a series of instants, a second apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
-    /// Turns, 0..1.
+    /// Angle, rotations, 0..1.
     pub turn: f64,
-    /// One of the instants.
+    /// An instant at which the rotor has this angle.
     pub second: SimTime,
 }
 
-/// Instants of a phase that are less apart than this are one to a rotor, nanoseconds.
+/// Instants of a phase closer together than this count as one, nanoseconds.
 const SAME_PHASE_NS: u64 = 20_000;
 
 impl Phase {
-    /// Whether a rotor that keeps it need not be told to have angle `turn` at `second`: a clock that is steered
-    /// wanders by less than a rotor follows.
+    /// Whether a rotor that keeps the phase needs no correction to have the angle `turn` at `second`: the
+    /// changes of a steered clock are smaller than a rotor follows.
     pub fn is_near(&self, turn: f64, second: SimTime) -> bool {
         let off_ns = self.second.0.abs_diff(second.0) % 1_000_000_000;
         self.turn == turn && off_ns.min(1_000_000_000 - off_ns) < SAME_PHASE_NS
@@ -79,8 +78,8 @@ impl Rotor {
         rotor
     }
 
-    /// A rotor that has been turning at `rpm` since before the first instant, when it points at
-    /// `turn`. Its motor changes the speed by `acceleration_rpm_s`, at least 1.
+    /// A rotor that has been turning at `rpm` since before the first instant, when its angle is `turn`. Its
+    /// motor changes the speed by `acceleration_rpm_s`, at least 1.
     pub fn turning(rpm: u32, turn: f64, acceleration_rpm_s: u32) -> Self {
         let first = Stretch { from: SimTime::ZERO, turn, motion: Motion::Even { rpm } };
         Self {
@@ -92,7 +91,7 @@ impl Rotor {
         }
     }
 
-    /// From `at` on, these stalls hold it in place of those before; until `at` both say the same.
+    /// Replaces the stalls from `at` on; before `at`, old and new ones are equal.
     pub fn change_stalls(&mut self, at: SimTime, stalls: &[Timed<MotorStall>]) {
         if self.stalls == stalls {
             return;
@@ -110,7 +109,7 @@ impl Rotor {
         }
     }
 
-    /// The speed in rpm and the phase that it is driven to while no stall holds it.
+    /// Speed in rpm, and phase, to which it is driven without a stall.
     pub fn drive(&self) -> (u32, Option<Phase>) {
         self.drive
     }
@@ -133,7 +132,7 @@ impl Rotor {
         }
     }
 
-    /// The effects of stalls on what is measured between two instants.
+    /// The effects of stalls on measurements between two instants.
     pub fn fault_effects(&self, from: SimTime, to: SimTime) -> Vec<FaultEffect> {
         let effect = |stall: &Timed<MotorStall>| {
             let window = stall.schedule.window_between(from, to)?;
@@ -143,7 +142,7 @@ impl Rotor {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// The stall that holds it at `at`: how fast that slows it down, rpm/s, and until when.
+    /// The stall that holds it at `at`: its deceleration, rpm/s, and its end.
     fn held_at(&self, at: SimTime) -> Option<(f64, Option<SimTime>)> {
         let motor = f64::from(self.acceleration_rpm_s);
         self.stalls.iter().find_map(|stall| {
@@ -162,7 +161,7 @@ impl Rotor {
         openings.min().filter(|opens| *opens < self.known_to)
     }
 
-    /// The angle at `at`, turns, 0..1.
+    /// Angle at `at`, rotations, 0..1.
     pub fn turn(&self, at: SimTime) -> f64 {
         part_of_turn(self.stretch(at).turned(at))
     }
@@ -171,7 +170,7 @@ impl Rotor {
         self.stretch(at).rpm(at)
     }
 
-    /// Whether it stands still at `at` and is not driven to turn.
+    /// Whether the rotor is at rest at `at` and not driven.
     pub fn is_still(&self, at: SimTime) -> bool {
         self.stretch(at).motion == Motion::Even { rpm: 0 }
     }
@@ -187,7 +186,7 @@ impl Rotor {
         motion
     }
 
-    /// The first instant after `after` at which the rotor has reached angle 0, if it ever does.
+    /// The first instant after `after` at which the rotor reaches angle 0, if there is one.
     pub fn next_zero(&self, after: SimTime) -> Option<SimTime> {
         let first = self.index(after);
         (first..self.stretches.len()).find_map(|index| {
@@ -205,8 +204,8 @@ impl Rotor {
         })
     }
 
-    /// From `at` on the motor drives the rotor to `rpm` and then, given a `phase`, a little faster or
-    /// slower for a while until it is in phase. This replaces what was scheduled for later.
+    /// Drives the rotor to `rpm` from `at` on; with a `phase`, then a little faster or slower for a while
+    /// until it is in phase. This replaces the later schedule.
     pub fn schedule(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
         self.drive = (rpm, phase);
         if self.stalls.is_empty() {
@@ -219,7 +218,7 @@ impl Rotor {
         self.look_ahead(known_to);
     }
 
-    /// Replaces the schedule from `at` on: driven where no stall holds it.
+    /// Computes the schedule from `at` on again: driven, except during stalls.
     fn plan(&mut self, mut at: SimTime) {
         loop {
             let (turn, rpm) = (self.turn(at), self.rpm(at));
@@ -244,8 +243,8 @@ impl Rotor {
         }
     }
 
-    /// Changes the speed to `to` (rpm, at so many rpm/s) from `at` on, where the rotor points at `turn`
-    /// and turns at `rpm`. Returns when that speed is reached.
+    /// Changes the speed to `to` (rpm, with this rate in rpm/s) from `at` on, where the rotor has the angle
+    /// `turn` and the speed `rpm`. Returns the end of the change.
     fn change_speed(&mut self, at: SimTime, turn: f64, rpm: f64, to: (u32, f64)) -> SimTime {
         let (wanted_rpm, pace) = to;
         let difference = f64::from(wanted_rpm) - rpm;
@@ -261,7 +260,7 @@ impl Rotor {
         from
     }
 
-    /// Drops the time before `before`, which nothing asks about any more.
+    /// Drops the schedule before `before`, which is no longer queried.
     pub fn forget(&mut self, before: SimTime) {
         let first = self.index(before);
         self.stretches.drain(..first);
@@ -316,13 +315,13 @@ impl Rotor {
     }
 }
 
-/// What is left of so many turns without the whole ones, 0..=1: the same number as `rem_euclid(1.0)`, in a
-/// fraction of its time.
+/// Fractional part of an angle in rotations, 0..=1: the same number as `rem_euclid(1.0)`, in a fraction of
+/// its time.
 pub(super) fn part_of_turn(turns: f64) -> f64 {
     turns - turns.floor()
 }
 
-/// The end of the cell that holds `at`.
+/// End of the cell that contains `at`.
 fn cell_end(at: SimTime) -> SimTime {
     SimTime((at.0 / CELL_NS + 1).saturating_mul(CELL_NS))
 }
@@ -331,7 +330,7 @@ fn later(at: SimTime, seconds: f64) -> SimTime {
     SimTime(at.0 + SimTime::from_secs_f64(seconds).0)
 }
 
-/// The first instant not before `at` that is whole seconds from `second`.
+/// The first instant at `at` or later that is a whole number of seconds from `second`.
 fn next_second(at: SimTime, second: SimTime) -> SimTime {
     let wanted = second.0 % SECOND_NS;
     SimTime(at.0 + (wanted + SECOND_NS - at.0 % SECOND_NS) % SECOND_NS)

@@ -1,4 +1,4 @@
-//! The data packets of a spinning lidar on their way from the plan to the transmit.
+//! Data packets of a spinning lidar from the plan to the output.
 
 use super::backlog::{Backlog, Held, PacketPlan};
 use super::program::Program;
@@ -7,22 +7,22 @@ use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Measurement, MeasurementRequest, Subject, Sweep};
 use crate::time::SimTime;
 
-/// Decides which packet comes next.
+/// Selects the next packet.
 pub trait Planner {
     type Mode: PartialEq;
     type Plan: PacketPlan;
 
-    /// The next packet, if it begins before `horizon`, and what to measure for it.
+    /// The next packet, if it begins before `horizon`, and its request for a measurement.
     fn next(
         &mut self,
         program: &Program<Self::Mode>,
         horizon: SimTime,
     ) -> Option<(Self::Plan, Sweep)>;
 
-    /// Goes back to the first packet that a change at `from` concerns, if there is one.
+    /// Returns to the first packet that a change at `from` affects, if any.
     fn undo(&mut self, from: SimTime) -> Option<Undone>;
 
-    /// No change will come before `before`.
+    /// Drops what is needed only for changes before `before`.
     fn forget(&mut self, before: SimTime);
 
     /// Time when the next packet begins at the earliest.
@@ -33,19 +33,19 @@ pub trait Planner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undone {
     pub number: u64,
-    /// Time when its last firing would have been over.
+    /// Time at which its last firing would have ended.
     pub ends: SimTime,
 }
 
-/// Plans packets, has them measured, holds them until their timestamps are known, and takes them
-/// back when something changes.
+/// Plans packets, requests their measurements, holds them until their timestamps are known, and withdraws
+/// them after a change.
 pub struct PacketStream<P: Planner> {
     pub program: Program<P::Mode>,
     pub planner: P,
-    /// The latest time that the device was given.
+    /// Present time of the device.
     pub now: SimTime,
     backlog: Backlog<P::Plan>,
-    /// Time from a packet's end to its transmit, nanoseconds.
+    /// Time from a packet's end until it leaves, nanoseconds.
     lag_ns: u64,
     /// Whether a receiver sets the clock.
     is_wired: bool,
@@ -63,7 +63,7 @@ impl<P: Planner> PacketStream<P> {
         }
     }
 
-    /// A receiver sets the clock: packets wait until it is known what the receiver sent.
+    /// Connects a GNSS receiver to the clock: packets then wait until its output is known.
     pub fn connect_receiver(&mut self) {
         self.is_wired = true;
     }
@@ -83,12 +83,12 @@ impl<P: Planner> PacketStream<P> {
         self.backlog.count_request()
     }
 
-    /// The packet that `measurement` was asked for; `None` if it was planned again since.
+    /// The packet of `measurement`; `None` if it was planned again meanwhile.
     pub fn answered(&mut self, measurement: &Measurement) -> Option<P::Plan> {
         self.backlog.answered(measurement.request.index)
     }
 
-    /// Takes the packet that was made of a measurement and lacks what the clock says at `stamped` only.
+    /// Takes a packet with its measurement that lacks only its timestamp, the clock's time at `stamped`.
     pub fn hold(
         &mut self,
         plan: P::Plan,
@@ -118,13 +118,13 @@ impl<P: Planner> PacketStream<P> {
         self.backlog.ready.pop_front()
     }
 
-    /// Plans again what a change at `from` concerns, and takes back what has been sent of it.
+    /// Plans again the packets that a change at `from` affects, and withdraws those in the output.
     pub fn plan_again(&mut self, from: SimTime) {
         let Some(Undone { number, ends }) = self.planner.undo(from) else { return };
         self.backlog.revoke(number, SimTime(ends.0 + self.lag_ns));
     }
 
-    /// The time has come to `now`. Drops what is not needed any more.
+    /// Advances the time to `now` and drops unnecessary state.
     pub fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
         self.planner.forget(self.now);
@@ -134,11 +134,11 @@ impl<P: Planner> PacketStream<P> {
     }
 }
 
-/// Packet made of a measurement.
+/// A packet made from a measurement.
 pub struct MeasuredPacket {
     pub payload: Vec<u8>,
     /// Points with a return.
     pub points: u32,
-    /// What faults did to it beside those of the optics and the rotor.
+    /// Effects of faults other than those of the optics and the rotor.
     pub fault_effects: Vec<FaultEffect>,
 }

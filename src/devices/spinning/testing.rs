@@ -1,4 +1,4 @@
-//! What tests of lidars share.
+//! Common parts of lidar tests.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub fn driver(name: &str) -> Arc<Profile> {
     catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// When runs begin.
+/// Epoch of the tests' runs.
 pub fn epoch() -> Epoch {
     Epoch::new("2026-06-01T12:00:00Z".parse().unwrap())
 }
@@ -30,8 +30,8 @@ pub fn echoes(near: [f32; 2], far: [f32; 2]) -> Echoes {
     echoes
 }
 
-/// Lets a unit run from `from` on for so long, asked ahead by `ahead_ns`; what it sends. Every pulse has the same echoes,
-/// and `other` answers what is no sweep.
+/// Runs a unit from `from` for this duration, with requests `ahead_ns` ahead; returns its output. Every pulse
+/// has the same echoes, and `other` answers other requests.
 pub fn run(
     unit: &mut impl Device,
     from: SimTime,
@@ -55,7 +55,7 @@ pub fn run(
     without_revoked(sent)
 }
 
-/// What leaves of what a unit has given out: as the engine does, without what was revoked.
+/// Output of a unit without withdrawn datagrams, as the engine sends it.
 pub fn without_revoked(given: Vec<Transmit>) -> Vec<Transmit> {
     let mut kept: Vec<Transmit> = Vec::new();
     for transmit in given {
@@ -69,7 +69,7 @@ pub fn without_revoked(given: Vec<Transmit>) -> Vec<Transmit> {
     kept
 }
 
-/// The datagrams of a port with when they leave.
+/// The datagrams of a port, with the times at which they leave.
 pub fn datagrams(sent: &[Transmit], own: PortIndex) -> Vec<(SimTime, &[u8])> {
     let of_port = sent.iter().filter_map(|transmit| match &transmit.output {
         Output::Datagram { port, bytes } if *port == own => Some((transmit.due, bytes.as_slice())),

@@ -1,10 +1,10 @@
-//! Firings that the encoder triggers: the places of a turn, and when the rotor reaches them.
+//! Firings that the encoder triggers: their indices in a rotation, and the times at which the rotor reaches
+//! them.
 
 use super::rotor::{Rotor, SPEED_TOLERANCE, part_of_turn};
 use crate::time::SimTime;
 
-/// The first instant after `after` at which the rotor points at its angle 0; at the first instant of all it
-/// may already.
+/// First instant after `after` at which the rotor's angle is 0. `SimTime::ZERO` itself counts, too.
 pub fn begin(rotor: &Rotor, after: SimTime) -> Option<SimTime> {
     if after == SimTime::ZERO && rotor.turn(after) == 0.0 && !rotor.is_still(after) {
         return Some(after);
@@ -12,13 +12,13 @@ pub fn begin(rotor: &Rotor, after: SimTime) -> Option<SimTime> {
     rotor.next_zero(after)
 }
 
-/// Whether the rotor turns at about `rpm`.
+/// Whether the rotor's speed is near `rpm`.
 pub fn is_at_speed(rotor: &Rotor, rpm: u32, at: SimTime) -> bool {
     let rpm = f64::from(rpm);
     (rotor.rpm(at) - rpm).abs() <= rpm * SPEED_TOLERANCE
 }
 
-/// Time when the rotor has turned by `share` of the turn that began at `turn`, at nearly `rpm`.
+/// Time at which the rotor has completed `share` of the rotation that began at `turn`, at nearly `rpm`.
 pub fn fires_at(rotor: &Rotor, rpm: u32, turn: SimTime, share: f64) -> SimTime {
     const MINUTE_NS: f64 = 60e9;
     let ns_a_turn = MINUTE_NS / f64::from(rpm);
@@ -36,8 +36,8 @@ pub fn fires_at(rotor: &Rotor, rpm: u32, turn: SimTime, share: f64) -> SimTime {
     SimTime(at.round().max(turn.0 as f64) as u64)
 }
 
-/// `count * over / under`, rounded down, such as the start of a packet from its number. Products beyond 64 bits are
-/// right, too, but take many times as long.
+/// `count * over / under`, rounded down, for example the start of a packet from its number. Products beyond
+/// 64 bits are correct, but much slower.
 #[inline]
 pub fn scaled(count: u64, over: u64, under: u64) -> u64 {
     match count.checked_mul(over) {
@@ -46,7 +46,7 @@ pub fn scaled(count: u64, over: u64, under: u64) -> u64 {
     }
 }
 
-/// The same ratio with the smallest terms.
+/// The same ratio in lowest terms.
 pub fn reduced([over, under]: [u64; 2]) -> [u64; 2] {
     let (mut divisor, mut rest) = (over, under);
     while rest != 0 {

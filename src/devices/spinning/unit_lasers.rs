@@ -1,4 +1,4 @@
-//! The lasers of one unit, whose angles are a little off those of its model and follow from its serial number.
+//! Lasers of one unit, whose angles differ slightly from those of its model, depending on its serial number.
 
 use super::profile_read::{self, Column};
 use crate::config::profile::read::PROFILES;
@@ -15,18 +15,20 @@ pub struct UnitSpread {
     pub azimuth_std_deg: f64,
 }
 
-/// A laser, as all units of a model have it, or as one unit has it.
+/// A laser of a model, or of one unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UnitLaser {
-    /// Up.
+    /// Elevation, degrees.
     pub elevation_deg: f64,
-    /// Clockwise of where the rotor looks when the firing begins; without a rotor, of straight ahead.
+    /// Azimuth clockwise from the rotor's direction at the start of the firing; without a rotor, from
+    /// forward.
     pub azimuth_deg: f64,
-    /// After the firing begins, nanoseconds.
+    /// Firing time after the start of the firing, nanoseconds.
     pub firing_ns: u32,
 }
 
-/// The lasers of the unit with this serial number; `rounded` gives an angle in steps of the unit's own table.
+/// Lasers of the unit with this serial number; `rounded` rounds an angle to the steps of the unit's own
+/// table.
 pub fn of_unit(
     model: &[UnitLaser],
     spread: UnitSpread,
@@ -58,7 +60,7 @@ pub(crate) fn spread(table: TableReader<'_>) -> Option<UnitSpread> {
     Some(all)
 }
 
-/// Reads `[lasers]` of a profile: as many rows as one of `counts`, which `many` gives in words.
+/// Reads `[lasers]` of a profile: a number of rows that is one of `counts`, whose text is `many`.
 pub(crate) fn lasers(
     mut table: TableReader<'_>,
     counts: &[usize],

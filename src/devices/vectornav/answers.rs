@@ -1,4 +1,4 @@
-//! What a VN-100's registers hold before a host writes them.
+//! Registers of a VN-100 before a host writes them.
 
 use std::collections::BTreeMap;
 

@@ -46,7 +46,7 @@ fn fields(frame: &vectornav::Frame) -> (String, Map<String, Value>) {
     }
 }
 
-/// A field in the type its length and place suggest.
+/// A field in the type that its length and position suggest.
 fn binary_field(packet: &BinaryPacket, group: Group, bit: u8) -> Value {
     let bytes = packet.field(group, bit).unwrap_or_default();
     let is_double = matches!(

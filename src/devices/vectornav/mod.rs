@@ -1,7 +1,7 @@
 //! The VectorNav VN-100: registers, text output, binary outputs.
 //!
-//! A command is answered once, well before the 50 ms after which VectorNav's library asks again: it
-//! takes any answer for the one it waits for, so a second one would shift all that follow.
+//! A command is answered once, well before the 50 ms after which VectorNav's library repeats it: the library
+//! takes any answer for the expected one, so a second answer would shift all later ones.
 //!
 //! | file | holds |
 //! |---|---|
@@ -54,11 +54,11 @@ pub struct VectorNavUnit {
     chain: Chain,
     text: ViewStream,
     binary: [ViewStream; 3],
-    /// Since register 80 was read last.
+    /// Increments since register 80 was last read.
     polled: Increments,
     tare: DQuat,
     latest: Option<(View, Processed)>,
-    /// Does not talk before this.
+    /// Time before which nothing is sent.
     silent_until: SimTime,
     sample_rate_hz: f64,
 }
@@ -88,7 +88,7 @@ impl VectorNavUnit {
         made
     }
 
-    /// Streams follow their registers.
+    /// Restarts the streams with their registers.
     fn retime(&mut self, unit: &Unit) {
         let text = unit.divisor(self.registers.text_rate_hz);
         if self.text.divisor() != text {
@@ -126,7 +126,7 @@ impl VectorNavUnit {
         }
     }
 
-    /// Carries out a command; the body of the answer, or none if it was given already.
+    /// Executes a command; returns the body of the answer, or none if it was already sent.
     fn obey(&mut self, now: SimTime, line: &Line, unit: &mut Unit) -> Result<Option<String>, u8> {
         let (command, values) = line.fields();
         let echo = || Ok(Some(line.body.clone()));

@@ -1,4 +1,4 @@
-//! The Earth's field and gravity as the unit's own models have them.
+//! The unit's own models of the Earth's field and gravity.
 
 use glam::DVec3;
 

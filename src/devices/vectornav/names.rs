@@ -1,6 +1,6 @@
 //! Names of text outputs.
 
-/// What the unit can send by itself at power-on, with the code of register 6.
+/// Streams from power-on, with their codes in register 6.
 pub const MESSAGES: [(&str, u8); 13] = [
     ("ypr", 1),
     ("qtn", 2),

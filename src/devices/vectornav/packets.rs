@@ -7,7 +7,7 @@ use crate::imu::output::f32s;
 use crate::wire::record::put_le;
 use crate::wire::vectornav::binary::{BinaryPacket, Group, Layout};
 
-/// A binary output. What a unit without GNSS cannot know is zero.
+/// A binary output. Values that a unit without GNSS lacks are zero.
 pub fn binary(layout: Layout, view: &View) -> Vec<u8> {
     let packet = BinaryPacket::build(layout, |group, bit, out| {
         let start = out.len();

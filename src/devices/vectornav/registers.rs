@@ -1,7 +1,7 @@
-//! What a VN-100 remembers.
+//! Registers of a VN-100.
 //!
-//! Contents and counts of values after VectorNav's library (`registers.h`) and the user manual; factory
-//! values are the profile's. What each register does here is in `vectornav.csv`.
+//! Contents and numbers of values follow VectorNav's library (`registers.h`) and the user manual; factory
+//! values are the profile's. `vectornav.csv` has the effect of each register.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::imu::profile::ImuProfile;
 use crate::wire::vectornav::binary::{GROUPS, Layout};
 use crate::wire::vectornav::error;
 
-/// Registers that hold measurements, with the text output that holds the same; nobody may write them.
+/// Registers with measurements, and the text output with the same values; they cannot be written.
 pub const MEASUREMENTS: [(u8, u8); 12] = [
     (8, 1),
     (9, 2),
@@ -43,7 +43,7 @@ const TUNING: [(u8, &str); 5] = [
     (52, "0,0,0,0,0,0,0,0"),
 ];
 
-/// Registers of values that the unit finds by itself: hosts may only read them.
+/// Registers with values that the unit computes: hosts can only read them.
 const READ_ONLY: [u8; 2] = [47, 52];
 
 /// Identity, written in the factory.
@@ -56,28 +56,28 @@ const TAG_LEN: usize = 20;
 /// One of the three binary outputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BinaryOutput {
-    /// Bit 0: this port.
+    /// Ports; bit 0 is this port.
     pub ports: u8,
     /// Samples between two packets.
     pub divisor: u16,
-    /// Content; `None` when it is off.
+    /// Content of the output; `None` if the output is off.
     pub layout: Option<Layout>,
     text: String,
 }
 
 impl BinaryOutput {
-    /// Whether it leaves by the first port.
+    /// Whether the output is enabled on the first port.
     pub fn is_on(&self) -> bool {
         self.ports & 1 != 0 && self.layout.is_some()
     }
 }
 
-/// All registers but those of measurements.
+/// All registers except those with measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registers {
     tag: String,
     identity: [String; 4],
-    /// Bits a second.
+    /// Bit rate, bits per second.
     pub baud_rate: u32,
     /// Type of text output, 0: off.
     pub text_type: u8,
@@ -87,9 +87,9 @@ pub struct Registers {
     pub binary: [BinaryOutput; 3],
     /// Pulses of the sync output since the last start.
     pub sync_out_count: u32,
-    /// The host has told of a magnetic disturbance, of an acceleration.
+    /// Whether the host has reported a magnetic disturbance, and an acceleration.
     pub known_disturbances: [bool; 2],
-    /// Registers 5 to 7 of the second port, to which nothing is wired.
+    /// Registers 5 to 7 of the second port, which is not connected.
     second_port: [u32; 3],
     stored: BTreeMap<u8, String>,
     /// Registers that a host has written since the factory.
@@ -110,15 +110,15 @@ pub struct Effects {
     pub magnetic_reference: Option<DVec3>,
     /// The force at rest that the host has set, by a model or a vector: north, east, down, m/s².
     pub gravity_reference: Option<DVec3>,
-    /// Whether text output, and samples, wait for a pulse at the sync input. None comes.
+    /// Whether text output, and samples, wait for a pulse at the sync input. No pulse arrives.
     pub waits_for_sync: [bool; 2],
-    /// Samples between two pulses of the sync output; 0: there are none.
+    /// Number of samples between two pulses of the sync output; 0: no pulses.
     pub sync_out_every: u64,
     /// Register 30.
     pub appended: Appended,
 }
 
-/// Settings that take effect at a start only.
+/// Settings that take effect only at a start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Started {
     /// Register 26.
@@ -132,12 +132,12 @@ pub struct Started {
 pub struct MeanFilter {
     /// Samples.
     pub window: usize,
-    /// 0 off, bit 0 uncompensated, bit 1 compensated values.
+    /// Mode: 0 off, bit 0 uncompensated values, bit 1 compensated values.
     pub mode: u8,
 }
 
 impl MeanFilter {
-    /// Whether it acts on a branch: 0 uncompensated, 1 compensated.
+    /// Whether the filter applies to a branch: 0 uncompensated, 1 compensated.
     pub fn acts_on(&self, branch: usize) -> bool {
         self.mode & (1 << branch) != 0
     }
@@ -157,14 +157,15 @@ pub struct IncrementsConfig {
 /// Fields that register 30 appends to lines of text output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appended {
-    /// 1 sync input's counter, 2 its time, 3 sync output's counter, 4 time pulse's time.
+    /// Counter that is appended: 1 sync input's counter, 2 its time, 3 sync output's counter, 4 time pulse's
+    /// time.
     pub counter: u32,
-    /// 1 of the attitude filter, 2 of navigation.
+    /// Status that is appended: 1 of the attitude filter, 2 of navigation.
     pub status: u32,
 }
 
 impl Registers {
-    /// Factory registers, changed by the rig; `stored` are those that change nothing here.
+    /// Factory registers with the rig's changes; `stored` are those without an effect.
     pub fn factory(unit: &Unit, mut stored: BTreeMap<u8, String>) -> Self {
         for (id, content) in TUNING {
             stored.entry(id).or_insert_with(|| content.to_owned());
@@ -264,7 +265,7 @@ impl Registers {
         Correction { matrix, offset: DVec3::new(of(9), of(10), of(11)) }
     }
 
-    /// What takes effect when the unit starts with these registers.
+    /// Settings that take effect at a start with these registers.
     pub fn at_start(&self) -> Started {
         let all = self.numbers(26);
         let rows = std::array::from_fn(|place| all.get(place).copied().unwrap_or(0.0));
@@ -299,7 +300,8 @@ impl Registers {
         self.sync_out_count = self.sync_out_count.wrapping_add(is_pulse.into());
     }
 
-    /// The status of the attitude filter: ranges that ended, disturbances that the host knows of.
+    /// The status of the attitude filter: ranges that were exceeded, and disturbances that the host has
+    /// reported.
     pub fn vpe_status(&self, measured: &Measured) -> u16 {
         let any = |axes: [bool; 3]| axes.contains(&true);
         let [magnetic, acceleration] = self.known_disturbances;
@@ -358,7 +360,7 @@ impl Registers {
     /// Writes a register.
     ///
     /// # Errors
-    /// A code of `$VNERR`; nothing has changed then.
+    /// A code of `$VNERR`; the registers are then unchanged.
     pub fn write(&mut self, id: u8, values: &[&str], profile: &ImuProfile) -> Result<(), u8> {
         if values.is_empty() {
             return Err(error::NOT_ENOUGH_PARAMETERS);
@@ -420,7 +422,7 @@ impl Registers {
     }
 }
 
-/// Whether a stored register may have these values, after the user manual.
+/// Whether a stored register may have these values, by the user manual.
 fn is_allowed(id: u8, all: &[f64]) -> bool {
     let whole =
         |place: usize, most: f64| all[place].fract() == 0.0 && (0.0..=most).contains(&all[place]);
@@ -462,7 +464,7 @@ fn count(found: usize, least: usize, most: usize) -> Result<(), u8> {
     }
 }
 
-/// A value that must be in a list, and perhaps the number of a port after it: 1 is this one.
+/// A value that must be in a list, and optionally the number of a port after it: 1 is this one.
 fn one_of(values: &[&str], allowed: &[u32]) -> Result<u32, u8> {
     count(values.len(), 1, 2)?;
     if values.get(1).is_some_and(|port| !matches!(*port, "1" | "2")) {

@@ -1,4 +1,4 @@
-//! Every register and command of a VN-100 does what its table says.
+//! Every register and command of a VN-100 behaves as its table says.
 
 use glam::DVec3;
 
@@ -68,7 +68,7 @@ fn stream(bench: &mut Bench, ms: u64) -> Vec<Frame> {
     frames(bench)
 }
 
-/// Command, what follows it with and without it, proof.
+/// Command, following commands with it and without it, and evidence.
 const ROWS: [(&str, &[&str], Proof); 33] = [
     ("VNWRG,00,bench", &[], Proof::Answer),
     ("VNWRG,05,230400", &[], Proof::Line),
@@ -353,11 +353,11 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     }
 }
 
-/// Registers with values of any number: the user's text, and those that may name a port.
+/// Registers with any number of values: the user's text, and those that may have a port.
 const OPEN: [&str; 4] = ["00", "05", "06", "07"];
 
-/// What a VN-100 says to a damaged command: `wanted`, or one line, the command again or an error of UM001 (1 to
-/// 12), after which the register holds what it held.
+/// Answers of a VN-100 to a damaged command: `wanted`, or one line, the command again or an error of UM001 (1
+/// to 12); the register is then unchanged.
 fn check_damaged(bench: &mut Bench, body: &str, wanted: Option<&str>) {
     if body.starts_with("VNRS") || body.starts_with("VNRF") {
         // Behind a restart, silent for a while.
@@ -441,7 +441,7 @@ fn each_port_has_its_own_output_registers() {
     assert_eq!(ask(&mut bench, "VNRRG,06,3"), "VNERR,07");
 }
 
-/// What ArduPilot's driver of external attitude references says to a VN-100 at 50 Hz.
+/// Start-up of ArduPilot's driver of external attitude references for a VN-100 at 50 Hz.
 #[test]
 fn the_opening_of_ardupilot_is_answered() {
     let mut bench = Bench::new("vectornav-vn100", |_, _| {});

@@ -63,7 +63,7 @@ pub fn text(code: u8, view: &View) -> Option<String> {
     Some(body)
 }
 
-/// Numbers of a line of text output by their formats; empty for type 0.
+/// Numbers in a line of text output, as formats with counts; empty for type 0.
 fn formats(code: u8) -> &'static [(Format, usize)] {
     use Format::*;
     match code {
@@ -84,7 +84,7 @@ fn formats(code: u8) -> &'static [(Format, usize)] {
     }
 }
 
-/// Bytes of a line of text output on the wire, numbers in their usual width; 0 for type 0.
+/// Number of bytes in a line of text output on the wire, with numbers of their usual width; 0 for type 0.
 pub fn line_len(code: u8, appended: Appended, has_long_checksum: bool) -> usize {
     let formats = formats(code);
     if formats.is_empty() {
@@ -101,7 +101,7 @@ pub fn line_len(code: u8, appended: Appended, has_long_checksum: bool) -> usize 
     around.len() + numbers + status + counter
 }
 
-/// What register 30 has behind a line: the status first, then the counter.
+/// Fields that register 30 appends to a line: first the status, then the counter.
 pub fn suffix(appended: Appended, view: &View) -> String {
     let mut text = String::new();
     match appended.status {

@@ -1,4 +1,4 @@
-//! A sample as this family tells it, and the chain from the sensors to it.
+//! Values of a sample in this family's messages, and their computation from the sensors.
 //!
 //! ```text
 //! sensors -> user calibration (23, 25, 84) -> reference frame (26) -> uncompensated
@@ -18,30 +18,30 @@ use crate::imu::conditioning::{
 use crate::imu::output::{Gathered, Measured, Stream, frd, ned_from_frd, roll_pitch_yaw};
 use crate::sensors::imu::{Sample, earth};
 
-/// What is known at an output: forward-right-down and north-east-down.
+/// Values at an output: forward-right-down and north-east-down.
 #[derive(Clone, Debug)]
 pub struct View {
     /// Measurement with the filter's compensation.
     pub measured: Measured,
-    /// Without it.
+    /// Measurement without compensation.
     pub uncompensated: Measured,
-    /// Integrated since the stream's last output.
+    /// Change of angle and velocity since the stream's last output.
     pub delta: Delta,
-    /// North-east-down from body.
+    /// Rotation from body axes to north-east-down.
     pub attitude: DQuat,
     /// Yaw, pitch, roll, degrees.
     pub ypr_deg: DVec3,
-    /// Inside the unit.
+    /// Temperature inside the unit, degrees Celsius.
     pub temperature_c: f64,
     /// Air pressure, kPa.
     pub pressure_kpa: f64,
-    /// On the unit's clock.
+    /// Time on the unit's clock.
     pub time_ns: u64,
     /// Standard deviations of yaw, pitch and roll.
     pub yaw_pitch_roll_std_deg: [f32; 3],
     /// Gravity that the filter assumes, north, east, down.
     pub gravity_m_s2: DVec3,
-    /// Ranges that ended, and disturbances that the host knows of.
+    /// Ranges that were exceeded, and disturbances that the host has reported.
     pub vpe_status: u16,
     /// Pulses of the sync output.
     pub sync_out_count: u32,
@@ -57,20 +57,20 @@ impl View {
 /// Content of register 80.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delta {
-    /// Over which it was integrated.
+    /// Interval of the increments.
     pub interval_s: f64,
     /// Rotation vector, body.
     pub angle_rad: DVec3,
-    /// In the frame that register 82 names.
+    /// Velocity increment in the frame of register 82.
     pub velocity_m_s: DVec3,
 }
 
-/// A sample with what registers make of it; sensor axes are forward, left, up.
+/// A sample after processing by the registers; sensor axes are forward, left, up.
 #[derive(Clone, Debug)]
 pub struct Processed {
     compensated: Sample,
     uncompensated: Sample,
-    /// For the increments: without moving means, compensated as register 82 says.
+    /// Sample for the increments: without moving means, compensated as register 82 sets.
     integrated: Sample,
     /// Attitude that the filter estimates.
     attitude: DQuat,
@@ -83,15 +83,15 @@ pub struct Chain {
     /// Uncompensated, then compensated: field, acceleration, rate.
     means: [[MovingMean; 3]; 2],
     scalars: [MovingMean; 2],
-    /// What a filter would know of the gyro's bias, forward, right, down.
+    /// Gyro bias that a filter would estimate, forward, right, down.
     gyro_bias: Option<DVec3>,
 }
 
-/// Over which the filter finds the gyro's bias, s.
+/// Time within which the filter finds the gyro's bias, s.
 const BIAS_TIME_S: f64 = 10.0;
 
 impl Chain {
-    /// The gyro's bias as the filter knows it, rad/s, forward, right, down.
+    /// Gyro bias as the filter estimates it, rad/s, forward, right, down.
     pub fn gyro_bias_rad_s(&self) -> DVec3 {
         self.gyro_bias.unwrap_or_default()
     }
@@ -165,7 +165,7 @@ impl Chain {
 #[derive(Clone, Debug, Default)]
 pub struct Increments {
     gathered: Gathered,
-    /// Force in north-east-down, and gravity in body axes, times samples.
+    /// Sum of the samples' force in north-east-down, and of gravity in body axes.
     force_ned: DVec3,
     gravity_body: DVec3,
     gravity_ned: DVec3,
@@ -181,7 +181,7 @@ impl Increments {
         self.gravity_ned += now.gravity_ned_m_s2;
     }
 
-    /// Takes the sums and starts again.
+    /// Returns the sums and restarts them.
     pub fn take(&mut self, now: &Processed, config: IncrementsConfig, unit: &Unit) -> Delta {
         let dt_s = unit.dt_s();
         let body = self.gathered.take(&now.integrated, dt_s, unit.profile.decimation).in_frd();
@@ -221,7 +221,7 @@ impl ViewStream {
         self.compensated.divisor()
     }
 
-    /// Adds a sample; the view if there is an output now.
+    /// Adds a sample; returns the view if an output is due.
     pub fn step(
         &mut self,
         now: &Processed,
@@ -256,8 +256,8 @@ impl ViewStream {
 }
 
 impl Registers {
-    /// By how much more the heading counts than the sample's, clockwise, rad: the difference
-    /// between the declination of the reference that the host has set and the true one.
+    /// Angle that the heading exceeds the sample's, clockwise, rad: the difference between the declination of
+    /// the reference that the host has set and the true one.
     fn heading_shift_rad(&self, sample: &Sample, unit: &Unit) -> f64 {
         let Some(reference) = self.effects().magnetic_reference else { return 0.0 };
         let counts_from_magnetic = unit.settings.model.attitude.heading_is_magnetic;
@@ -265,7 +265,7 @@ impl Registers {
         to_magnetic + declination_of(DVec3::new(reference.y, reference.x, -reference.z))
     }
 
-    /// What the filter takes for gravity, north, east, down: the true one until a host sets another.
+    /// Gravity of the filter, north, east, down: the true one until a host sets another.
     fn gravity(&self, sample: &Sample) -> DVec3 {
         let true_gravity = || DVec3::Z * earth::normal_gravity_m_s2(&sample.truth.place);
         self.effects().gravity_reference.map_or_else(true_gravity, |force| -force)

@@ -1,7 +1,7 @@
-//! The temperatures of a unit's boards, and since when it has been running.
+//! Temperatures of a unit's boards, and the time for which it has been running.
 //!
-//! From power-up on the boards warm up exponentially. A restart is too short for them to cool down; it
-//! changes only what the unit reports about its last start.
+//! From power-on the boards warm up exponentially. A restart is too short for them to cool down; it changes
+//! only the unit's report about its last start.
 
 use crate::time::SimTime;
 use crate::velodyne::web_settings::ThermalProfile;
@@ -19,7 +19,7 @@ pub struct Boards {
 }
 
 impl Boards {
-    /// Boards that get their power at the first instant.
+    /// Boards that are powered on at the first instant.
     pub fn new(thermal: &ThermalProfile) -> Self {
         Self { thermal: *thermal, up_since: SimTime::ZERO, power_up_c: thermal.power_up_c }
     }
@@ -30,7 +30,7 @@ impl Boards {
         (self.up_since, self.power_up_c) = (up_at, top_c);
     }
 
-    /// Top and bottom board at `at`, degrees C.
+    /// Temperatures of the top and bottom boards at `at`, degrees C.
     pub fn temperatures_c(&self, at: SimTime) -> [f64; 2] {
         let ThermalProfile { power_up_c, top_c, bottom_c, warm_up_s } = self.thermal;
         let left = libm::exp(-at.as_secs_f64() / warm_up_s);

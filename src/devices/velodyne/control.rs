@@ -1,4 +1,4 @@
-//! What can be changed while a unit runs, and how a change comes into the stream.
+//! Settings that can be changed during a run, and their application to the stream.
 
 use core::net::Ipv4Addr;
 
@@ -27,16 +27,16 @@ pub struct Configuration {
     pub laser_on: bool,
     /// Whether the rotor follows the pulse per second.
     pub phase_lock: PhaseLock,
-    /// Address to which packets go.
+    /// Destination of packets.
     pub host: HostAddress,
-    /// The unit's own address. The web interface stores and shows it; the rig's link decides.
+    /// The unit's own address. The web interface stores and shows it; the rig's link determines the real one.
     pub net: NetConfiguration,
 }
 
 /// Whether and where the rotor points at each pulse per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseLock {
-    /// Whether it does.
+    /// Whether phase lock is enabled.
     pub is_on: bool,
     /// The angle, hundredths of a degree, 0..36000.
     pub offset_centideg: u16,
@@ -51,7 +51,7 @@ pub struct NetConfiguration {
     pub mask: Ipv4Addr,
     /// Gateway.
     pub gateway: Ipv4Addr,
-    /// Whether it asks for an address by DHCP.
+    /// Whether the unit requests an address by DHCP.
     pub dhcp: bool,
 }
 
@@ -72,14 +72,14 @@ pub struct Mode {
 pub struct Limits {
     /// Lowest and highest speed, rpm; 0 is allowed too.
     pub rpm: [u32; 2],
-    /// Speeds are multiples of this.
+    /// Step of rotation rates.
     pub rpm_step: u32,
-    /// Return modes that it has.
+    /// Return modes of the firmware.
     pub returns: Vec<ReturnMode>,
 }
 
 impl Configuration {
-    /// Configuration by a rig, which may name a host, and its profile.
+    /// Configuration by a rig, which may set a host, and by the profile.
     pub fn at_power_on(
         profile: &VelodyneProfile,
         settings: &VelodyneSettings,
@@ -114,7 +114,7 @@ impl Configuration {
 }
 
 impl Velodyne {
-    /// Makes `wanted` the device's configuration; changes show from the next turn on.
+    /// Makes `wanted` the device's configuration; changes take effect with the next rotation.
     pub fn configure(&mut self, wanted: Configuration) {
         if wanted == self.configuration {
             return;
@@ -139,14 +139,14 @@ impl Velodyne {
         self.stream.plan_again(at);
     }
 
-    /// From `at` on packets go to `host`.
+    /// Sends packets to `host` from `at` on.
     pub(super) fn send_to(&mut self, at: SimTime, host: HostAddress) {
         if host != self.configuration.host {
             self.stream.send(Transmit::new(at, Output::Host(host)));
         }
     }
 
-    /// The phase that the rotor is to keep, if it is to keep one.
+    /// Phase that the rotor must keep, if enabled.
     pub(super) fn wanted_phase(&self) -> Option<Phase> {
         let PhaseLock { is_on, offset_centideg } = self.configuration.phase_lock;
         // Without a pulse there is nothing to follow.

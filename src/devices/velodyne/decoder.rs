@@ -21,10 +21,10 @@ use crate::wire::velodyne::{HOUR_US, Model, ReturnMode};
 
 /// The port position packets go to.
 const POSITION_PORT: u16 = 8308;
-/// The kind of these packets.
+/// Kind of position packets.
 const POSITION: &str = "position";
 
-/// Times between packets that tell their usual one.
+/// Number of intervals between packets that determine the usual one.
 const SPACINGS: usize = 101;
 /// A spacing that differs by this share from the profile's is another firmware's.
 const SPACING_TOLERANCE: f64 = 0.01;
@@ -55,14 +55,14 @@ impl Named {
 #[derive(Clone, Debug, Default)]
 pub(super) struct VelodyneDecoder {
     named: Option<Named>,
-    /// Whether that holds against what the packets say.
+    /// Whether the user's model is used even if the packets contradict it.
     anyway: bool,
-    /// Among these is the one of the model that the packets tell.
+    /// Profiles that include the one of the packets' model.
     known: &'static [Arc<Profile>],
     /// The timestamp of the last data packet, and the first times between two, microseconds.
     last_stamp: Option<Stamp>,
     spacings_us: Vec<i64>,
-    /// Data packets by the model they name.
+    /// Number of data packets by model.
     models: BTreeMap<Option<Model>, u64>,
     /// Last two bytes of the first and last data packet: return mode and product.
     status: Option<([u8; 2], [u8; 2])>,
@@ -87,14 +87,14 @@ impl VelodyneDecoder {
         self.named.as_ref().filter(|_| self.anyway || !self.is_other_product())
     }
 
-    /// Whether the packets name another model than the user. Some firmwares' name none.
+    /// Whether the packets name another model than the user. Packets of some firmwares name none.
     fn is_other_product(&self) -> bool {
         let told = self.told();
         let differs = |named: &Named| told.is_some() && told != named.model();
         self.named.as_ref().is_some_and(differs)
     }
 
-    /// Model that sends these packets.
+    /// Model of the sender.
     fn whose(&self) -> Option<Model> {
         self.meant().map_or_else(|| self.told(), Named::model)
     }

@@ -1,4 +1,4 @@
-//! What `menura profiles` shows of a Velodyne with fixed optics.
+//! Sections of `menura profiles` about a Velodyne with fixed optics.
 
 use super::layout::Layout;
 use super::profile::VelodyneProfile;

@@ -1,7 +1,7 @@
 //! The inertial units in the base of an HDL-32E.
 //!
-//! Three chips, each a gyro and two accelerometers, measure the motion of the mount; a position packet
-//! holds their latest samples, in words of twelve bits with the word's place in the other four.
+//! Three chips, each with a gyro and two accelerometers, measure the motion of the mount. A position packet
+//! has their latest samples, in words of twelve bits with the word's index in the other four.
 
 use glam::DVec3;
 
@@ -23,7 +23,7 @@ const ACCELERATION_G: f64 = 0.001221;
 pub struct Inertial {
     profile: PositionImu,
     noise: NoiseSource,
-    /// What waits, from the sample that the last packet held on.
+    /// Waiting samples, from that of the last packet.
     pub samples: InertialSamples,
 }
 
@@ -34,7 +34,7 @@ impl Inertial {
         Self { profile: profile.clone(), noise, samples }
     }
 
-    /// Whether the sample that is the latest at `at` is there.
+    /// Whether the inertial sample that is the latest at `at` has arrived.
     pub fn knows(&self, at: SimTime) -> bool {
         self.samples
             .waiting
@@ -42,7 +42,7 @@ impl Inertial {
             .is_some_and(|last| at.0 < last.at.0 + self.samples.series.period_ns())
     }
 
-    /// The words of the three chips in position packet `number`, which is made at `at`.
+    /// Words of the three chips in position packet `number`, which is made at `at`.
     pub fn words(&mut self, at: SimTime, number: u64) -> [ImuWords; 3] {
         while self.samples.waiting.get(1).is_some_and(|next| next.at <= at) {
             self.samples.waiting.pop_front();
@@ -74,7 +74,7 @@ impl Inertial {
     }
 }
 
-/// A word: what it is, and its value within twelve bits.
+/// A word: its index, and its value limited to twelve bits.
 fn word(kind: u16, counts: f64) -> u16 {
     kind << 12 | (counts.round().clamp(-2048.0, 2047.0) as i16 as u16 & 0x0fff)
 }

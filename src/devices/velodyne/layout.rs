@@ -1,13 +1,12 @@
 //! How firing sequences become the blocks of a packet.
 //!
-//! A block holds 32 points: two sequences of sixteen lasers, one of 32, or a quarter of one of 128.
-//! With dual return blocks come in pairs, the last return first (VLP-16 manual 63-9243, VLS-128
-//! drivers), and a packet holds half as many sequences; the VLS-128 then fills its last four blocks
-//! with nothing.
+//! A block has 32 points: two sequences of sixteen lasers, one of 32, or a quarter of one of 128. With dual
+//! return blocks form pairs, the last return first (VLP-16 manual 63-9243, VLS-128 drivers), and a packet has
+//! half as many sequences; the last four blocks of a VLS-128 are then empty.
 
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 
-/// The one of a firing's returns that a block holds.
+/// Which of a firing's returns a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     Only,
@@ -17,12 +16,12 @@ pub enum Holds {
     Nothing,
 }
 
-/// One block of every packet.
+/// Content of one block of every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPlan {
-    /// The bank that its flag names; without meaning in a block that holds nothing.
+    /// Bank in its flag; without meaning for an empty block.
     pub bank: Bank,
-    /// The packet's sequence that its azimuth is of, and its first points.
+    /// Sequence of the packet that determines its azimuth, and that of its first points.
     pub sequence: usize,
     pub holds: Holds,
 }
@@ -61,7 +60,7 @@ impl Layout {
         Self { lasers, sequences: groups * sequences_per_block, blocks: std::array::from_fn(block) }
     }
 
-    /// The packet's firing that fills a block's first slot; the others follow it.
+    /// Firing of the packet in a block's first slot; the other slots follow.
     pub fn first_firing(&self, block: &BlockPlan) -> usize {
         block.sequence * self.lasers + block.bank.first_laser()
     }

@@ -1,11 +1,11 @@
 //! Velodynes with fixed optics: HDL-32E, VLP-16, Puck Hi-Res, VLP-32C, VLS-128.
 //!
-//! All lasers fire once in a sequence, sequences follow one another without a pause, and whole
-//! sequences fill 1206-byte packets ([`layout`]). What differs between models is data.
+//! All lasers fire once in a sequence, sequences follow without a pause, and whole sequences fill 1206-byte
+//! packets ([`layout`]). Differences between models are data.
 //!
-//! Sources: the manuals of the HDL-32E, VLP-16 (63-9243), VLP-32C (63-9325) and VLS-128; captures
-//! of each for what they leave out: points without return, jitter of the azimuth, packets that a
-//! narrow field of view holds open until the next turn.
+//! Sources: the manuals of the HDL-32E, VLP-16 (63-9243), VLP-32C (63-9325) and VLS-128; captures of each for
+//! facts that these lack: points without return, jitter of the azimuth, packets that a narrow sector keeps
+//! incomplete until the next rotation.
 
 mod boards;
 mod control;
@@ -59,7 +59,7 @@ use web::Web;
 /// An emulated unit of the family.
 pub struct Velodyne {
     packet: VelodynePacket,
-    /// Counts of distance in a metre.
+    /// Counts of distance per metre.
     counts_per_m: f64,
     settings: VelodyneSettings,
     lasers: Vec<VelodyneLaser>,
@@ -79,8 +79,8 @@ pub struct Velodyne {
 }
 
 impl Velodyne {
-    /// A device that has been running at its set speed since before the first instant, unless its
-    /// settings say that it starts at rest. It sends to `host`, or where the factory's go.
+    /// A device that has been running at its set speed since before the first instant, unless its settings
+    /// start it at rest. It sends to `host`, or to the factory's destination.
     pub fn new(
         profile: &VelodyneProfile,
         settings: &VelodyneSettings,
@@ -124,14 +124,14 @@ impl Velodyne {
         unit
     }
 
-    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    /// Limits series of samples to `longest_ns`; must be called before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         if let Some(inertial) = &mut self.inertial {
             inertial.samples.series.limit(longest_ns);
         }
     }
 
-    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    /// Connects a GNSS receiver: packets then wait until the receiver's output is known.
     pub fn connect_receiver(&mut self) {
         self.stream.connect_receiver();
     }
@@ -148,20 +148,20 @@ impl Velodyne {
         }
     }
 
-    /// Asks for the motion of the base, if that is wanted before `horizon`.
+    /// Requests the motion of the base if a sample is due before `horizon`.
     fn poll_inertial(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let (start, subject) = self.inertial.as_mut()?.samples.series.poll(horizon)?;
         Some(MeasurementRequest { index: self.stream.count_request(), start, subject })
     }
 
-    /// Data packets a second when nothing is changed.
+    /// Data packets per second without changes.
     fn data_rate_hz(&self) -> f64 {
         let sequences = self.stream.planner.layout(self.settings.return_mode).sequences;
         let view = View(self.settings.sector_deg);
         view.share() * 1e9 / (sequences as f64 * self.sequence_ns as f64)
     }
 
-    /// The physics of its lasers.
+    /// Physics of the lasers.
     pub fn lidar(&self) -> Lidar {
         let geometry = |laser: &VelodyneLaser| LaserGeometry {
             elevation_rad: laser.elevation_rad,
@@ -216,7 +216,7 @@ impl Velodyne {
         (share + 0.5) as u8
     }
 
-    /// Writes a packet but for its timestamp; how many of its points have a return.
+    /// Writes a packet without its timestamp; returns its number of points with a return.
     fn write_packet(
         &self,
         plan: &PacketPlan,
@@ -264,7 +264,7 @@ impl Velodyne {
         points
     }
 
-    /// Stamps the packets whose time the clock knows.
+    /// Timestamps the packets whose time is known to the clock.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             let timestamp_us = self.clock.micros_past_hour(held.stamped);

@@ -1,4 +1,4 @@
-//! Which firing sequences make the next packet.
+//! Selection of the next packet's firing sequences.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::spinning::stream::{self, Undone};
 use crate::time::SimTime;
 use crate::velodyne::profile::VelodyneLaser;
 
-/// How far beyond the horizon sequences are sought that complete a packet, nanoseconds; a turn at
-/// the slowest rate is a fifth of a second.
+/// Time beyond the horizon in which sequences that complete a packet are searched, nanoseconds; a rotation at
+/// the lowest rate takes a fifth of a second.
 const HOLD_NS: u64 = 1_000_000_000;
 
 /// A packet to be measured.
@@ -25,17 +25,17 @@ pub struct PacketPlan {
     pub number: u64,
     /// Mode in force at the first firing.
     pub mode: Mode,
-    /// When its sequences start.
+    /// Start times of the packet's sequences.
     pub starts: Starts,
     sequence_ns: u64,
 }
 
-/// When the sequences of a packet start: one after another, but for a view that leaves gaps.
+/// Times at which the sequences of a packet start: one after another, except where the view leaves gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Starts {
     first: SimTime,
     period_ns: u64,
-    /// Number of them that follow one another from the first on.
+    /// Number of sequences, from the first, that follow without a gap.
     even: usize,
     /// Starts after the first gap.
     others: Vec<SimTime>,
@@ -105,20 +105,20 @@ pub struct Planner {
     motor: MotorSettings,
     single: Packing,
     dual: Packing,
-    /// The first sequence since the first instant that has not been looked at.
+    /// Number of the first sequence that has not been planned.
     next_sequence: u64,
     next_number: u64,
-    /// A packet that lacks sequences: the number of its first, and the starts of those it has.
+    /// An incomplete packet: number of its first sequence, and starts of its sequences so far.
     begun: Option<(u64, Starts)>,
-    /// Each with the number of its first sequence.
+    /// Planned packets, each with the number of its first sequence.
     planned: Planned<u64>,
 }
 
-/// How packets of a return mode are filled.
+/// Content of packets in a return mode.
 #[derive(Debug)]
 struct Packing {
     layout: Layout,
-    /// Number of even firings in packets whose sequences follow one another, as nearly all do.
+    /// Firings of packets whose sequences follow without a gap, as nearly all do.
     even_firings: Arc<[FiringSlot]>,
 }
 
@@ -143,7 +143,7 @@ impl Planner {
         }
     }
 
-    /// How packets are filled in a return mode.
+    /// Content of packets in a return mode.
     pub fn layout(&self, returns: ReturnMode) -> &Layout {
         &self.packing(returns).layout
     }
@@ -152,7 +152,7 @@ impl Planner {
         if returns == ReturnMode::Dual { &self.dual } else { &self.single }
     }
 
-    /// The start of the next sequence that packets hold, if it is before `limit`.
+    /// Start of the next sequence within the sector, if it is before `limit`.
     fn next_in_view(&mut self, program: &Program<Mode>, limit: SimTime) -> Option<SimTime> {
         loop {
             let start = SimTime(self.next_sequence * self.sequence_ns);

@@ -1,8 +1,8 @@
-//! Position packets: what a unit says of its receiver, its temperatures and its motion.
+//! Position packets: a unit's data about its GNSS receiver, its temperatures and its motion.
 //!
-//! A capture of a VLP-16 shows two rhythms laid over one another, 10 ms and sixteen data packets,
-//! each late by up to three quarters of a millisecond; where both meet there is one packet. The
-//! timestamp is that of making the packet, which leaves a third of a millisecond later.
+//! A capture of a VLP-16 shows two superimposed rhythms, 10 ms and sixteen data packets, each late by up to
+//! three quarters of a millisecond; where both coincide there is one packet. The timestamp is that of the
+//! packet's creation; it leaves a third of a millisecond later.
 //!
 //! Sources: VLP-16 manual 63-9243, section 9.3.3; VLP-32C manual, table 9-3; the capture.
 
@@ -18,22 +18,22 @@ use crate::velodyne::profile::VelodyneProfile;
 use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use crate::{Output, Transmit};
 
-/// So long a packet waits for the motion of the base, nanoseconds: a machine that is too slow may
-/// give up measuring it.
+/// Longest time that a packet waits for the motion of its mount, nanoseconds: a machine that is too slow may
+/// give up the measurement.
 const LONGEST_WAIT_NS: u64 = 10_000_000;
 
 /// Source of one unit's position packets.
 pub struct PositionSender {
     profile: PositionProfile,
     noise: NoiseSource,
-    /// For each timer, its next instant.
+    /// Next instant of each timer.
     next: Vec<SimTime>,
-    /// Time when the packet is made that was asked for.
+    /// Time at which the requested packet is made.
     pending: Option<SimTime>,
-    /// Packets so far.
+    /// Number of packets so far.
     number: u64,
-    /// Made packets that wait for the motion of the base, with when they were made and their number:
-    /// it is measured apart from what the receiver says, and may be answered later.
+    /// Packets that wait for the motion of the mount, each with its time and number. The motion is measured
+    /// separately from the receiver's data, and may arrive later.
     waiting: VecDeque<(SimTime, u64, PositionPacket)>,
 }
 
@@ -51,13 +51,13 @@ impl PositionSender {
         }
     }
 
-    /// The timers stop, and begin again at `up_at`.
+    /// Stops the timers and restarts them at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
         self.next.fill(up_at);
         self.pending = None;
     }
 
-    /// The packets that are made until `now`, in their order.
+    /// Packets that are made until `now`, in order.
     pub fn advance(
         &mut self,
         now: SimTime,
@@ -73,8 +73,8 @@ impl PositionSender {
         self.release(now, inertial, send);
     }
 
-    /// Sends the made packets for which the motion of the base is known, of units that have sensors
-    /// of it, and those that have waited too long by `now`.
+    /// Sends the packets whose motion is known, for units with motion sensors, and those that have waited too
+    /// long by `now`.
     pub fn release(
         &mut self,
         now: SimTime,
@@ -144,7 +144,7 @@ impl PositionSender {
         packet
     }
 
-    /// Packets a second in the long run. Where two timers meet there is one packet.
+    /// Average number of packets per second. Where two timers coincide there is one packet.
     pub fn nominal_rate_hz(&self) -> f64 {
         let timers = &self.profile.timers_ns;
         let asked: f64 = timers.iter().map(|period_ns| 1e9 / *period_ns as f64).sum();
@@ -155,9 +155,9 @@ impl PositionSender {
     }
 }
 
-/// How often in a second one of two timers asks while the packet that the other has asked for is not
-/// made yet. How far one asks after the other is in the long run any multiple of what both periods
-/// are multiples of, each as often; and a packet is made after any part of the delay.
+/// How often per second one of two timers requests a packet while the other's packet is not made yet. In the
+/// long run, the offset between two requests takes all multiples of the periods' greatest common divisor
+/// equally often, and the delay of a packet is uniform.
 fn meetings_hz((first_ns, second_ns): (u64, u64), delay_ns: u64) -> f64 {
     let (mut grain_ns, mut rest_ns) = (first_ns, second_ns);
     while rest_ns > 0 {
@@ -171,7 +171,7 @@ fn meetings_hz((first_ns, second_ns): (u64, u64), delay_ns: u64) -> f64 {
     each_hz * (1.0 + apart)
 }
 
-/// What position packets and the web interface call a state of the clock's PPS input.
+/// State of the clock's PPS input in position packets and in the web interface.
 pub(super) fn pps_status(state: PpsState) -> PpsStatus {
     match state {
         PpsState::Absent => PpsStatus::Absent,

@@ -1,4 +1,4 @@
-//! What a profile says about the position packets of a Velodyne.
+//! Keys of a profile about the position packets of a Velodyne.
 
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Field, Limit, TableReader};
@@ -9,21 +9,21 @@ words!(Axis: "forward" => Forward, "back" => Back, "left" => Left, "right" => Ri
 /// A direction of the unit's base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// Where azimuth 0 points.
+    /// Direction of azimuth 0.
     Forward,
-    /// Away from it.
+    /// Opposite to azimuth 0.
     Back,
-    /// To its left.
+    /// The sector to the left of azimuth 0.
     Left,
-    /// To its right.
+    /// The sector to the right of azimuth 0.
     Right,
     /// Along the rotor's axis.
     Up,
-    /// Against it.
+    /// Along the rotation axis, downward.
     Down,
 }
 
-/// Position packets: when they leave and what they hold.
+/// Position packets: times and content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionProfile {
     /// Source and destination port.
@@ -34,15 +34,16 @@ pub struct PositionProfile {
     pub dont_fragment: bool,
     /// Whether the UDP checksum is computed; zero otherwise.
     pub udp_checksum: bool,
-    /// Periods of what has one sent, nanoseconds. What comes while one is being made is met by it.
+    /// Periods of the timers that request a packet, nanoseconds. One packet answers all requests before it is
+    /// made.
     pub timers_ns: Vec<u64>,
-    /// A packet is made up to this much after it was asked for, nanoseconds.
+    /// Largest time from a request to the making of the packet, nanoseconds.
     pub jitter_ns: u64,
     /// Delay between the measurement and the packet, nanoseconds.
     pub lag_ns: u64,
     /// Room for the sentence, bytes.
     pub nmea_bytes: usize,
-    /// Whether this firmware tells the boards' temperatures and the calibration of its converters.
+    /// Whether packets have the boards' temperatures and the calibration of the converters.
     pub tells_temperatures: bool,
     /// The inertial units of an HDL-32E.
     pub imu: Option<PositionImu>,
@@ -60,7 +61,7 @@ pub struct PositionImu {
     /// Axes of each unit: the gyro's axis, and the directions of the first and the second
     /// accelerometer.
     pub axes: [[Axis; 3]; 3],
-    /// Temperatures of each unit, degrees C.
+    /// Temperatures of the chips, degrees C.
     pub temperatures_c: [f64; 3],
 }
 

@@ -19,20 +19,19 @@ pub struct VelodyneProfile {
     pub rotation_rates: RotationRates,
     /// Return modes this firmware has; the first is the factory's.
     pub return_modes: Vec<ReturnMode>,
-    /// When position packets leave and what they hold.
+    /// Position packets: times and content.
     pub position: PositionProfile,
     /// Content of data packets.
     pub packet: VelodynePacket,
-    /// From one firing sequence's start to the next, nanoseconds. In a sequence every laser fires
-    /// once.
+    /// Time from one firing sequence to the next, nanoseconds. In a sequence every laser fires once.
     pub sequence_ns: u64,
     /// Lasers by laser id: 16, 32 or 128.
     pub lasers: Vec<VelodyneLaser>,
-    /// Facts that its web interface shows.
+    /// Content of the web interface.
     pub web: WebProfile,
-    /// Temperatures of its boards.
+    /// Temperatures of the boards.
     pub thermal: ThermalProfile,
-    /// Values a rig may override.
+    /// Defaults that a rig may override.
     pub defaults: VelodyneSettings,
 }
 
@@ -61,13 +60,13 @@ impl VelodyneProfile {
 /// Facts that are the same in every data packet of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VelodynePacket {
-    /// Byte 1205.
+    /// Byte 1205 of a data packet.
     pub product_id: u8,
     /// Length of one count of distance, metres.
     pub distance_unit_m: f64,
     /// Intensity of a white diffuse target; retro-reflectors are above it.
     pub diffuse_full_scale: u8,
-    /// How many times as much as a white diffuse target a retro-reflector sends back whose intensity is 255.
+    /// Light from a retroreflector with intensity 255, as a multiple of that from a white diffuse target.
     pub retro_full_gain: f64,
     /// Lowest and highest intensity of a point without a return; all between are equally likely.
     pub dark_intensity: [u8; 2],
@@ -86,7 +85,7 @@ pub struct VelodyneLaser {
     pub azimuth_offset_rad: f64,
     /// Height of the beam where it crosses the axis, metres.
     pub vertical_offset_m: f64,
-    /// After the sequence's start, nanoseconds.
+    /// Delay after the sequence's start, nanoseconds.
     pub firing_offset_ns: u32,
 }
 
@@ -99,8 +98,8 @@ pub struct VelodyneSettings {
     pub return_mode: ReturnMode,
     /// Rotor angle at the first instant, radians, clockwise from the device's +Y (forward).
     pub start_azimuth_rad: f64,
-    /// First and last whole degree in which lasers fire; `[0, 359]` is the whole turn. Runs
-    /// through 0 when the first is the greater one.
+    /// First and last whole degree in which lasers fire; `[0, 359]` is the whole rotation. The sector
+    /// includes 0 if the first is the greater one.
     pub sector_deg: [u16; 2],
     /// Standard deviation of a reported azimuth, hundredths of a degree.
     pub azimuth_jitter_centideg: f64,

@@ -14,8 +14,7 @@ use crate::velodyne::profile::{VelodyneLaser, VelodynePacket, VelodyneProfile, V
 use crate::velodyne::web_settings as web;
 
 const ONE_BYTE: &str = "the wire format: one byte";
-/// Lasers a model can have: whole blocks of 32 points hold one or more sequences, or the other way
-/// round.
+/// Possible numbers of lasers: whole blocks of 32 points contain one or more sequences, or the reverse.
 const LASERS: [usize; 3] = [16, 32, 128];
 
 /// Reads all keys of a profile except its name and sources.
@@ -62,7 +61,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     })
 }
 
-/// Reads a rig's `settings`; what it leaves out is the profile's.
+/// Reads a rig's `settings`; missing keys have the profile's values.
 pub(crate) fn settings(
     table: TableReader<'_>,
     profile: &Profile,
@@ -121,7 +120,7 @@ fn read_packet(
     keys.finish()
 }
 
-/// The time of a sequence and its lasers.
+/// Duration of a sequence, and its lasers.
 fn lasers(mut table: TableReader<'_>) -> Option<(u64, Vec<VelodyneLaser>)> {
     let period = Limit::new(1.0..=1000.0, "us", PROFILES);
     let sequence_us = table.required("sequence_us").number(&period);

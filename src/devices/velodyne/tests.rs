@@ -31,7 +31,7 @@ fn dual(settings: &mut VelodyneSettings) {
     settings.return_mode = ReturnMode::Dual;
 }
 
-/// The next packet's bytes, with what `returns` says of each of its firings.
+/// The next packet's bytes; `returns` provides the returns of each firing.
 fn packet(
     unit: &mut Velodyne,
     returns: impl Fn(usize, &FiringSlot) -> PulseReturns,

@@ -15,7 +15,7 @@ use crate::velodyne::web_settings::WebProfile;
 use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 use crate::{Device as _, REACTION_NS};
 
-/// The state of the web interface besides the configuration.
+/// The state of the web interface in addition to the configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Web {
     /// Model and serial number.
@@ -68,13 +68,13 @@ impl Velodyne {
         }
     }
 
-    /// Whether the unit restarts: it ignores its inputs then.
+    /// Whether the unit restarts and ignores its inputs.
     pub(super) fn is_down(&self) -> bool {
         self.stream.now < self.web.up_at
     }
 
-    /// Restarts with the saved configuration: the streams end and the rotor runs down; after a while
-    /// both begin again, and the clock counts from zero as at power-up.
+    /// Restarts with the saved configuration: the streams stop and the rotor runs down; after a while both
+    /// start again, and the clock counts from zero as at power-on.
     fn reset(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         let up_at = SimTime(down_at.0 + self.web.profile.reset_ns);

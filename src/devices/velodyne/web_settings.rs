@@ -1,4 +1,4 @@
-//! What a Velodyne's web interface says of the unit, and what its converters measure.
+//! Content of a Velodyne's web interface, and readings of its converters.
 
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Limit, TableReader};
@@ -10,7 +10,7 @@ pub struct WebProfile {
     pub model: String,
     /// `serial` of `info.json`.
     pub serial: String,
-    /// How long it takes to restart, nanoseconds.
+    /// Duration of a restart, nanoseconds.
     pub reset_ns: u64,
     /// Largest error of the reported motor speed, rpm.
     pub tachometer_error_rpm: u8,
@@ -18,14 +18,14 @@ pub struct WebProfile {
     pub high_voltage_v: f64,
     /// Supply voltage, volts.
     pub supply_v: f64,
-    /// What it draws while no laser fires, and while they do, amperes.
+    /// Current while no laser fires, and while lasers fire, amperes.
     pub current_a: [f64; 2],
 }
 
 /// Temperatures of a unit's boards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThermalProfile {
-    /// At power-up, degrees C.
+    /// Temperature at power-up, degrees C.
     pub power_up_c: f64,
     /// Temperature of the top board when warm, degrees C.
     pub top_c: f64,

@@ -57,7 +57,7 @@ impl Alignment {
     /// The rotation that four numbers describe, scalar part first.
     ///
     /// # Errors
-    /// It is no rotation.
+    /// The quaternion is no rotation.
     pub fn rotation_of(wxyz: [f32; 4]) -> Result<DQuat, u8> {
         let [w, x, y, z] = wxyz.map(f64::from);
         let q = DQuat::from_xyzw(x, y, z, w);
@@ -65,7 +65,7 @@ impl Alignment {
         is_rotation.then(|| q.normalize()).ok_or(error::PARAMETER)
     }
 
-    /// The unit starts: rotations are stored, what was found since the last start is not.
+    /// Restarts the unit: rotations are stored; what it found since the last start is lost.
     pub fn restart(&mut self) {
         *self = Self { rotations: self.rotations, ..Self::default() };
     }
@@ -100,7 +100,7 @@ impl Alignment {
         }
     }
 
-    /// A sample in the object's axes, and its attitude in the host's local frame.
+    /// Converts a sample to the object's axes; also returns its attitude in the host's local frame.
     pub fn apply(&self, sample: &Sample) -> (Sample, DQuat) {
         let conditioning = Conditioning {
             gyro: Correction::of_offset(frd(self.gyro_bias)),
@@ -112,11 +112,11 @@ impl Alignment {
         (made, (self.rotations[1] * heading).normalize())
     }
 
-    /// Resets the orientation by a code of the protocol: 1 heading, 3 inclination, 4 both; 5, 6 and 7
-    /// undo them. `latest` is a sample as the sensors gave it.
+    /// Resets the orientation by a code of the protocol: 1 heading, 3 inclination, 4 both; 5, 6 and 7 undo
+    /// them. `latest` is an unprocessed sample.
     ///
     /// # Errors
-    /// The code is not known, or nothing was measured yet.
+    /// The code is unknown, or there is no measurement yet.
     pub fn reset(&mut self, code: u16, latest: Option<&Sample>) -> Result<(), u8> {
         let sample = || latest.ok_or(error::PARAMETER);
         if matches!(code, 3 | 4 | 6 | 7) {

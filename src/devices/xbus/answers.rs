@@ -1,4 +1,4 @@
-//! What an MTi answers when it is well.
+//! Answers of a healthy MTi.
 
 use std::collections::BTreeMap;
 
@@ -24,11 +24,11 @@ pub struct XbusAnswers {
 /// A filter profile of an MTi.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterProfile {
-    /// Number by which it is chosen.
+    /// Number that selects the filter profile.
     pub number: u8,
-    /// Its version.
+    /// Version of the filter profile.
     pub version: u8,
-    /// Its name, at most 20 characters.
+    /// Name of the filter profile, at most 20 characters.
     pub label: String,
 }
 

@@ -1,5 +1,5 @@
-//! The calibration of the compass in the run (ICC): the host says when a representative motion begins
-//! and ends, and asks how well it was observed. The field of the unit needs no correction here.
+//! Calibration of the compass during a run (ICC): the host starts and stops a representative motion and
+//! requests its quality. The field of the emulated unit needs no correction.
 
 use glam::DVec3;
 
@@ -14,9 +14,9 @@ mod command {
     pub const STATE: u8 = 3;
 }
 
-/// The motion does not tell enough.
+/// The motion was not sufficient.
 const NOT_ENOUGH_DATA: u8 = 0x02;
-/// An axis counts as turned when the field along it changed by this share of the whole field.
+/// Change of the field along an axis, as a share of the whole field, from which the axis counts as rotated.
 const TURNED: f64 = 1.0;
 
 /// See the module.
@@ -25,7 +25,7 @@ pub struct Compass {
     motion: Option<Motion>,
 }
 
-/// Facts that a motion has shown so far.
+/// Facts about the motion so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Motion {
     least: DVec3,
@@ -80,8 +80,7 @@ impl Compass {
 }
 
 impl Motion {
-    /// Spread of the field's strength as a share of it, number of dimensions of the motion (2 or 3),
-    /// status.
+    /// Relative spread of the field's strength, number of dimensions of the motion (2 or 3), and status.
     fn result(&self) -> (f32, u8, u8) {
         let mean = self.strength[0] / f64::from(self.count.max(1));
         if self.count == 0 || mean == 0.0 {

@@ -1,4 +1,4 @@
-//! Items of MTData2: what the unit says about a sample.
+//! Items of MTData2 about a sample.
 
 use glam::{DMat3, DQuat, DVec3};
 
@@ -42,28 +42,29 @@ pub const MESSAGES: [(&str, Xdi); 25] = [
 /// Ticks a second of the fine sample time.
 const FINE_TICKS_HZ: u64 = 10_000;
 
-/// A sample and what the unit makes of it.
+/// A sample with values that the unit derives from it.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// In the object's axes, without the gyro's bias.
+    /// Sample in the object's axes, without the gyro's bias.
     pub sample: Sample,
-    /// The local frame, as the host has turned it, from the object.
+    /// Rotation from the object's axes to the local frame that the host has set.
     pub attitude: DQuat,
-    /// On the unit's clock.
+    /// Time on the unit's clock.
     pub clock_ns: u64,
     /// Message counter.
     pub counter: u16,
-    /// How far the host has set UTC forward.
+    /// Offset of UTC that the host has set.
     pub utc_ahead_ns: i128,
-    /// Where the host has said that the unit is.
+    /// Position that the host has set.
     pub told_place: Option<Geodetic>,
-    /// 3 while the gyro's bias is found, 2 when the unit turned meanwhile, 0 otherwise.
+    /// Update without rotation: 3 while the gyro's bias is determined, 2 if the unit turned during that time,
+    /// 0 otherwise.
     pub no_rotation: u32,
     /// A representative motion is recorded.
     pub is_motion_recorded: bool,
     /// Latest readings in the sensor's axes, for what is not calibrated.
     pub raw: Sample,
-    /// The unit's id and the location that the host has given it.
+    /// Id of the unit, and location id that the host has set.
     pub ids: (u32, u16),
 }
 
@@ -84,7 +85,7 @@ pub fn utc(unit: &Unit, at: SimTime, ahead_ns: i128) -> Vec<u8> {
     data
 }
 
-/// Takes east-north-up to a local frame.
+/// Rotation from east-north-up to a local frame.
 fn local_from_enu(frame: LocalFrame) -> DQuat {
     const H: f64 = std::f64::consts::FRAC_1_SQRT_2;
     match frame {

@@ -1,12 +1,12 @@
 //! Xsens MTi: two states, configuration and measurement.
 //!
-//! In measurement the unit streams MTData2 and takes little more than `GoToConfig`; in
-//! configuration it streams nothing and answers everything, a setting with its new value. Answers
-//! have the message id of the question plus one. After a reset it says `WakeUp`, and stays in
-//! configuration if the host answers within half a second.
+//! In measurement state the unit streams MTData2 and accepts little more than `GoToConfig`. In configuration
+//! state it streams nothing and answers everything, a setting with its new value. Answers have the message id
+//! of the question plus one. After a reset it sends `WakeUp`, and stays in configuration state if the host
+//! answers within half a second.
 //!
-//! The local frame an item asks for (ENU, NED, NWU) changes orientations and what is given in the
-//! world; sensor axes stay forward, left, up.
+//! The local frame of an item (ENU, NED, NWU) changes orientations and values in world axes; sensor axes stay
+//! forward, left, up.
 
 mod alignment;
 mod answers;
@@ -41,17 +41,17 @@ pub const FAMILY: ImuFamily = ImuFamily {
 
 /// Time in which the host may answer `WakeUp`.
 const WAKE_UP_WAIT_NS: u64 = 500_000_000;
-/// Most items of an output configuration.
+/// Largest number of items of an output configuration.
 const MAX_ITEMS: usize = 32;
-/// The rate of items that come with every message.
+/// The rate of items that every message contains.
 const EVERY_MESSAGE: u16 = 0xffff;
 /// A tick of a correction of UTC: 0.1 ms.
 const UTC_TICK_NS: i128 = 100_000;
 /// An option flag: the unit stays in configuration after a start.
 const DISABLE_AUTO_MEASUREMENT: u8 = 0x02;
 
-/// Settings that profiles do not list, with their factory values: an output mode of the line, a skip factor
-/// of strings, a delay on a shared line.
+/// Settings that profiles do not list, with their factory values: extended output mode of the line, skip
+/// factor of strings, and transmit delay on a shared line.
 const STORED: [(u8, &[u8]); 3] = [
     (mid::SET_EXT_OUTPUT_MODE, &[0, 0]),
     (mid::SET_OUTPUT_SKIP_FACTOR, &[0, 0]),
@@ -68,7 +68,7 @@ enum State {
     Config,
     /// Silent until then, after a reset.
     Booting(SimTime),
-    /// Has said `WakeUp`; measures from then on if nothing is heard.
+    /// `WakeUp` was sent; without an answer, measurement starts at this time.
     WokenUp(SimTime),
 }
 
@@ -84,9 +84,9 @@ pub struct XbusUnit {
     stored: BTreeMap<u8, Vec<u8>>,
     alignment: Alignment,
     compass: Compass,
-    /// The latest measurement, for hosts that ask for it.
+    /// The latest measurement, for hosts that request it.
     latest_data: Vec<u8>,
-    /// How far the host has set UTC forward.
+    /// Offset of UTC that the host has set.
     utc_ahead_ns: i128,
     latest: Option<Sample>,
     counter: u16,
@@ -108,7 +108,7 @@ fn takes(id: u8, length: usize) -> bool {
     }
 }
 
-/// What the counter of messages of a unit shows that has sent them since it was switched on.
+/// Message counter of a unit that has sent messages since power-on.
 fn counter_at_start(unit: &Unit) -> u16 {
     let sent =
         u128::from(unit.settings.on_for_ns) * u128::from(unit.settings.rate_hz) / 1_000_000_000;
@@ -116,7 +116,7 @@ fn counter_at_start(unit: &Unit) -> u16 {
 }
 
 impl XbusUnit {
-    /// A unit that measures, unless the rig has it wait.
+    /// A unit that measures, unless the rig makes it wait.
     pub fn new(unit: &Unit, answers: XbusAnswers) -> Self {
         let stored = factory_settings(&answers);
         let mut made = Self {
@@ -146,7 +146,7 @@ impl XbusUnit {
         self.configure(&wanted, unit);
     }
 
-    /// Takes what is possible of an output configuration.
+    /// Sets the supported part of an output configuration.
     fn configure(&mut self, wanted: &[OutputItem], unit: &Unit) {
         let known = |o: &&OutputItem| MESSAGES.iter().any(|(_, xdi)| *xdi == o.xdi.what());
         let effective = |o: &OutputItem| {
@@ -356,7 +356,7 @@ impl XbusUnit {
         })
     }
 
-    /// The rate changes at the next reset; the driver of ethz-asl resets after setting it.
+    /// Sets the rate for after the next reset; the driver of ethz-asl resets after setting it.
     fn baud_rate(&mut self, data: &[u8], unit: &Unit) -> Result<Vec<u8>, u8> {
         match data {
             [] => {
@@ -416,7 +416,7 @@ impl XbusUnit {
     }
 }
 
-/// Settings as the factory made them, by message id.
+/// Factory settings, by message id.
 fn factory_settings(answers: &XbusAnswers) -> BTreeMap<u8, Vec<u8>> {
     let more = STORED.iter().map(|(id, value)| (*id, value.to_vec()));
     answers.stored.clone().into_iter().chain(more).collect()
@@ -434,7 +434,7 @@ fn time_of(data: &[u8]) -> Option<jiff::Timestamp> {
     Some(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
 }
 
-/// Latitude, longitude and height that the host has told; `None` for no place on Earth.
+/// Latitude, longitude and height that the host has set; `None` for an invalid position.
 fn told_place(data: &[u8]) -> Option<Geodetic> {
     let mut values = data.as_chunks::<8>().0.iter().map(|bytes| f64::from_be_bytes(*bytes));
     let place = Geodetic {
@@ -453,7 +453,7 @@ fn device_id(serial: &str) -> u32 {
     u32::from_str_radix(serial, 16).unwrap_or(0)
 }
 
-/// `1.8.2` in so many bytes.
+/// `1.8.2` in this number of bytes.
 fn version(text: &str, bytes: usize) -> Vec<u8> {
     let mut numbers: Vec<u8> = text.split('.').map(|n| n.parse().unwrap_or(0)).collect();
     numbers.resize(bytes, 0);

@@ -1,4 +1,4 @@
-//! Every message to an MTi does what its table says.
+//! Every message to an MTi behaves as its table says.
 
 use glam::{DQuat, DVec3};
 
@@ -332,9 +332,9 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     }
 }
 
-/// What an MTi says to a message whose data are cut, longer or doubled: one answer, its acknowledgement or error
-/// 0x21, parameter invalid. An unknown message is error 4 whatever its data. After an error a setting is what it
-/// was. Codes: MT0101P and `xsresultvalue.h`.
+/// Answers of an MTi to a message whose data are cut, lengthened or doubled: one answer, its acknowledgement
+/// or error 0x21, parameter invalid. An unknown message gives error 4, whatever its data. After an error the
+/// setting is unchanged. Codes: MT0101P and `xsresultvalue.h`.
 fn check_damaged(bench: &mut Bench, id: u8, data: &[u8], is_cut: bool, is_unknown: bool) {
     let is_stored = XBUS_SETTINGS.iter().any(|(_, known, _)| *known == id);
     let before = is_stored.then(|| ask(bench, id, &[]));
@@ -368,7 +368,7 @@ fn a_message_with_a_wrong_checksum_is_not_heard() {
     assert_eq!(ask(&mut bench, mid::REQ_DID, &[]).mid, mid::REQ_DID + 1);
 }
 
-/// What the maker's library says when it opens a port, and what its ROS driver asks of the compass.
+/// Messages of the maker's library when it opens a port, and questions of its ROS driver about the compass.
 #[test]
 fn the_makers_library_opens_the_unit() {
     let mut bench = Bench::new("xsens-mti30", |_, _| {});

@@ -77,7 +77,7 @@ pub enum Limit {
     Workers,
     /// The single thread that packs measurements into packets.
     Packing,
-    /// The one thread that sends.
+    /// The thread that sends.
     Sending,
     /// The processors: all threads together use the whole machine.
     Processors,
@@ -90,13 +90,13 @@ pub struct BenchFigures {
     pub real_time_factor: Option<f64>,
     /// The resource that limits the speed.
     pub limit: Limit,
-    /// The share of that which is left in real time; below 0 if it is not enough.
+    /// The share of a second that is left if the rig runs in real time; below 0 if it cannot.
     pub headroom: f64,
     /// Cost of all devices together.
     pub stages: Stages,
     /// Cost of moving a driven robot, on the packing thread, seconds per simulated second.
     pub moving_s: f64,
-    /// How many seconds of the rig the workers render in a second: the figure that a run prints.
+    /// Seconds of the rig that the workers render per second: the figure that a run prints.
     pub workers_factor: f64,
     /// Cost of each device, in the rig's order.
     pub devices: Vec<DeviceCost>,
@@ -104,7 +104,7 @@ pub struct BenchFigures {
     pub processors: usize,
     /// Threads that measure.
     pub workers: usize,
-    /// How much of the rig's time was rendered, seconds.
+    /// Time of the rig that was rendered, seconds.
     pub simulated_s: f64,
     /// Duration of the benchmark, seconds.
     pub took_s: f64,

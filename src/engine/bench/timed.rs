@@ -43,7 +43,7 @@ impl Meter {
         Self { own_ns: least.unwrap_or(0) }
     }
 
-    /// The result of `work`, and the nanoseconds that it took.
+    /// Does `work`; returns its result and its duration in nanoseconds.
     pub(super) fn measure<T>(self, work: impl FnOnce() -> T) -> (T, u64) {
         let before = thread_cpu_ns();
         let given = work();

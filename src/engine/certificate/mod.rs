@@ -24,7 +24,7 @@ pub const FORMAT: &str = "menura-certificate-2";
 /// Layouts that are read too: the first had `position_packets` for [`DeviceTiming::ports`].
 const OLDER_FORMATS: [&str; 1] = ["menura-certificate-1"];
 
-/// What a run proves about its timing. Keys are stable within a [`FORMAT`].
+/// Proof of a run's timing. Keys are stable within a [`FORMAT`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// [`FORMAT`].
@@ -43,8 +43,8 @@ pub struct Certificate {
     pub host_start_utc: String,
     /// Duration of the run, seconds.
     pub run_s: f64,
-    /// How much of the rig's time was simulated, seconds: less than `run_s` if a device was behind at the
-    /// end. 0 in certificates of older versions.
+    /// Simulated time of the rig, seconds: less than `run_s` if a device was behind at the end. 0 in
+    /// certificates of older versions.
     #[serde(default)]
     pub simulated_s: f64,
     /// Settings by which packets were sent.
@@ -59,7 +59,7 @@ pub struct Certificate {
     pub host: serde_json::Value,
     /// Each device's packets.
     pub devices: Vec<DeviceTiming>,
-    /// Requirements, and whether they were met.
+    /// Requirements, each with its verdict.
     pub requirements: Vec<Verdict>,
 }
 
@@ -97,9 +97,9 @@ pub struct Sending {
 pub struct Right {
     /// The request.
     pub wish: String,
-    /// Whether the system granted it.
+    /// Whether the system granted the right.
     pub granted: bool,
-    /// Why not.
+    /// Why the system refused the setting.
     pub refused_because: Option<String>,
 }
 
@@ -110,7 +110,7 @@ pub struct Hash {
     pub part: String,
     /// Name of the device.
     pub name: String,
-    /// SHA-256 of the file's bytes; for a scene, of what was loaded.
+    /// SHA-256 of the file's bytes; for a scene, of the data that was loaded from it.
     pub sha256: String,
 }
 
@@ -229,7 +229,7 @@ impl DeviceTiming {
     }
 }
 
-/// Account of a run that is over.
+/// Account of a run that has ended.
 pub struct Account<'a> {
     /// The rig's file, or the capture's.
     pub rig: String,
@@ -260,7 +260,7 @@ pub struct Account<'a> {
 }
 
 impl Certificate {
-    /// The certificate of a run that is over.
+    /// The certificate of a run that has ended.
     pub fn new(account: Account<'_>) -> Self {
         let simulated_s = stats::simulated_s(&account.figures, account.elapsed);
         let devices: Vec<_> = account

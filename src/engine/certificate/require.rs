@@ -16,7 +16,7 @@ pub struct Requirement {
     device: Option<String>,
     metric: Metric,
     comparison: Comparison,
-    /// Microseconds, microseconds a second, or packets.
+    /// Limit, in microseconds, microseconds per second, or packets.
     limit: f64,
     /// Text of the requirement as written.
     text: String,

@@ -48,7 +48,7 @@ pub enum Effect {
     },
     /// The end of the packet was cut off.
     Cut {
-        /// Bytes that were left.
+        /// Number of bytes that remained.
         to_bytes: u64,
     },
     /// Bits were flipped.
@@ -122,9 +122,10 @@ pub struct Row {
     pub at: SimTime,
     /// Index of the fault in the rig.
     pub fault: usize,
-    /// The packet, counted from zero as the device gave it out to that port.
+    /// Stream of the packet and its number in it, counted from zero in the order in which the device produced
+    /// the packets.
     pub packet: Option<(Stream, u64)>,
-    /// Index of the fault's window.
+    /// Index of the fault's window, from 0.
     pub window: u64,
     /// Effect of the fault.
     pub effect: Effect,
@@ -188,7 +189,7 @@ struct Waiting {
     transmit: Transmit,
 }
 
-/// Most telegrams that wait for a link whose return is not known; more are lost.
+/// Largest number of telegrams that wait for a link whose return is not known; further ones are lost.
 const MOST_WAITING: usize = 4096;
 
 impl Lane {

@@ -278,7 +278,7 @@ fn a_lost_time_pulse_takes_no_bytes_with_it() {
 }
 
 proptest! {
-    /// Whatever the fault: equal seeds give equal output, other seeds give other output, and no packet is due
+    /// Whatever the fault, equal seeds give equal output, other seeds give other output, and no packet is due
     /// earlier than without the fault.
     #[test]
     fn the_seed_decides(seed in 0u64..1000, which in 0usize..6) {

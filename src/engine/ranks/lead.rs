@@ -86,7 +86,7 @@ struct Other {
 
 #[derive(Default)]
 struct State {
-    /// Faults that began while the run goes on, as orders.
+    /// Faults that began during the run, as encoded orders.
     faults: Vec<Vec<u8>>,
     /// Why the other ranks are lost.
     lost: Option<String>,
@@ -138,7 +138,7 @@ impl Lead {
     /// Waits until all ranks have loaded the same as this process, which `own` describes.
     ///
     /// # Errors
-    /// Which rank has not, and why.
+    /// Which rank has loaded other data, or none, and why.
     pub fn gather(&self, own: &Loaded, stop: &AtomicBool) -> Result<(), Unable> {
         let input = |text| Unable { text, is_input: true };
         let mut heard = self.stopwatches();
@@ -199,7 +199,7 @@ impl Lead {
     /// launcher ends them. Returns whether all farewells arrived.
     ///
     /// # Errors
-    /// Which rank was lost, and why.
+    /// Which rank was lost, and for what reason.
     pub fn finish(&self, is_stopped: bool) -> Result<(), String> {
         self.tell_all(&Order::End.encode());
         let lost = lock(&self.state).lost.clone();
@@ -491,7 +491,7 @@ impl RemoteWorkers for Lead {
 #[derive(Default)]
 struct Partner {
     told: Told,
-    /// Number of faults that the rank knows.
+    /// Number of faults of which the rank has been informed.
     faults: usize,
     /// Identity of the table in each slot.
     tables: HashMap<u32, u64>,

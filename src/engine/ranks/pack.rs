@@ -24,7 +24,7 @@ use crate::world::vehicle::VehicleStep;
 pub enum Order {
     /// Load a rig's world.
     Load(Load),
-    /// A run begins; UTC of its first instant in seconds and nanoseconds.
+    /// A run begins; the numbers are UTC of its first instant in seconds and nanoseconds.
     Begin(i64, i32),
     /// The pulses of sweeps that refer to this table from now on.
     Table(u32, Vec<FiringSlot>),
@@ -34,7 +34,7 @@ pub enum Order {
     Fault(FaultNews),
     /// Measure.
     Measure(Question),
-    /// The run is over.
+    /// The run has ended.
     End,
 }
 
@@ -71,9 +71,9 @@ pub struct Question {
     pub ticket: u64,
     /// Index of the device in the rig.
     pub device: usize,
-    /// Counts the device's requests.
+    /// Number of the request among the device's requests.
     pub index: u64,
-    /// The first firing.
+    /// Time of the first firing.
     pub start: SimTime,
     /// The sweep's number.
     pub number: u64,
@@ -91,7 +91,7 @@ pub struct Question {
     pub wants_truth: bool,
 }
 
-/// The last word of a rank that a signal ends.
+/// The farewell of a rank that a signal ends.
 pub const SIGNALLED: &str = "it was told to end by a signal";
 
 /// Reply of another rank to rank 0.
@@ -101,7 +101,7 @@ pub enum Reply {
     Loaded(Loaded),
     /// The measurement is not possible; whether the input is the reason.
     Unable(String, bool),
-    /// Something has been measured.
+    /// Result of a measurement.
     Answer(Box<Reading>),
     /// Sign of life.
     Beat,
@@ -127,7 +127,7 @@ pub struct Loaded {
 /// The answer to a [`Question`].
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// The question's.
+    /// Ticket of the request that this answers.
     pub ticket: u64,
     /// Time for which a thread was busy, nanoseconds.
     pub busy_ns: u64,
@@ -192,7 +192,7 @@ type PoseFields = (u64, u64, u64, [f64; 7], [f64; 3], [f64; 3]);
 type MotionFields = (Vec<StepFields>, Vec<(u64, Vec<[f64; 2]>)>, Vec<(u32, u64, Vec<PoseFields>)>);
 type FaultFields = (u32, String, String, u64, Option<u64>, Option<u64>);
 type QuestionFields = ((u64, u32, u64, u64, u64), SweepFields, (u32, u8, bool));
-/// The rotor's pieces, where its firings point, which echoes, and the receiver's setting.
+/// Pieces of the rotor's motion, directions of the firings, the echoes to return, and the receiver's setting.
 type SweepFields = (Vec<(u64, f64, f64, f64)>, Vec<[f64; 3]>, u8, f32, f32);
 type LoadedFields = (String, u32, String, String, Vec<(String, String)>);
 /// Ground truth of a return, and its origin.

@@ -157,7 +157,7 @@ fn next(line: &Line, stop: &AtomicBool) -> Next {
     }
 }
 
-/// Something for a thread to measure.
+/// A measurement for a thread.
 struct Task {
     ticket: u64,
     job: Job,

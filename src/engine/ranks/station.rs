@@ -9,7 +9,7 @@ use super::line::Line;
 /// The end of a connection waits for all processes, but no longer than this for a lost one.
 const LAST: Duration = Duration::from_secs(5);
 
-/// This process among those that were started together.
+/// This process among the processes that were started together.
 pub struct Station {
     /// Rank of this process, from 0.
     pub rank: usize,

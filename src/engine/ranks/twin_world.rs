@@ -31,7 +31,7 @@ pub fn difference<'d>(one: &'d Digests, other: &Digests) -> Option<&'d str> {
     differs.map(|(_, (name, _))| name.as_str())
 }
 
-/// All numbers in a value, to the last bit.
+/// Digest of all numbers in a value, to the last bit.
 fn of(value: &impl Debug) -> String {
     let digest = Sha256::digest(format!("{value:?}"));
     digest.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -27,7 +27,7 @@ const QUEUE: usize = 4096;
 /// A datagram's bytes that are looked at.
 const LONGEST: usize = 65_536;
 
-/// Tells which packets are the first to carry a stimulus.
+/// Finds the packets that are the first to carry a stimulus.
 pub struct Carried {
     causes: Vec<StimulusCause>,
     /// For each device, the last window that was carried.
@@ -98,7 +98,7 @@ pub struct DeviceResponse {
 }
 
 impl Answers {
-    /// Opens the ports where the responses of `rig` are heard.
+    /// Opens the ports at which the responses of `rig` arrive.
     pub fn open(rig: &Rig) -> Result<Self, SetupError> {
         let mut sources = Vec::new();
         for (response, config) in rig.responses.iter().enumerate() {
@@ -184,7 +184,7 @@ impl Answers {
 }
 
 impl Source {
-    /// Tells of responses that arrive until `over` is set.
+    /// Reports the responses that arrive until `over` is set.
     pub fn listen(&self, answers: &Answers, clock: MonotonicClock, over: &AtomicBool) {
         let config = &answers.responses[self.response];
         let heard = || answers.tell(Event::Heard { response: self.response, at: clock.now() });

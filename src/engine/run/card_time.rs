@@ -4,7 +4,7 @@ use crate::timing::clock::Comparison;
 
 /// Shortest interval of two comparisons that determines the rate of the clocks.
 const SHORTEST_BASE_NS: u64 = 100_000_000;
-/// The interval for the rate is one to two times this.
+/// The interval for the rate is between this and twice this time.
 const BASE_NS: u64 = 1_000_000_000;
 /// Relative difference of two clocks above which one was set meanwhile.
 const MOST_APART: f64 = 1e-3;

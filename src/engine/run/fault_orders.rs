@@ -113,7 +113,7 @@ impl<'a> FaultOrders<'a> {
         self.settle(index, at, renderer, outgoing).ok_or_else(|| format!("no fault \"{name}\""))
     }
 
-    /// Fixes the end of faults whose duration is over soon.
+    /// Fixes the end of faults whose duration ends soon.
     pub(super) fn end_what_is_due(
         &mut self,
         renderer: &mut Renderer<'_>,

@@ -10,7 +10,7 @@ use crate::config::rig::Lead;
 const EARLY_SHARE: f64 = 0.1;
 /// The largest lead.
 const MOST_NS: f64 = Lead::MOST_US * 1e3;
-/// How far one packet moves the lead at first, and in the end.
+/// Step of the lead for one packet at the start, and after the lead has settled.
 const FIRST_STEP_NS: f64 = 5_000.0;
 const LAST_STEP_NS: f64 = 20.0;
 /// Packets after which the first step is halved.
@@ -25,7 +25,7 @@ pub struct LeadFinder {
 }
 
 impl LeadFinder {
-    /// A packet departed so long after the sender was to act.
+    /// Adjusts the lead to a packet that departed `delay_ns` after the sender was to act.
     pub fn note(&mut self, delay_ns: i64) {
         let step_ns = LAST_STEP_NS + FIRST_STEP_NS / (1.0 + self.seen as f64 / SETTLING);
         let is_below = (delay_ns as f64) < self.lead_ns;

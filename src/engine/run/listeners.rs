@@ -121,7 +121,8 @@ pub fn listen_to_server(
     }
 }
 
-/// Passes on the datagrams that arrive at `server` until `over` is set; what arrives while the link is down is lost.
+/// Passes on the datagrams that arrive at `server` until `over` is set; datagrams that arrive while the link
+/// is down are lost.
 pub fn listen_to_datagrams(
     device: DeviceId,
     server: &UdpServer,

@@ -119,7 +119,7 @@ pub struct RealTimeRun<'a> {
     render: RenderStats,
     casters: Casters<'a>,
     clock: MonotonicClock,
-    /// Duration of the run, once it is over.
+    /// Duration of the run, after it has ended.
     took: OnceLock<Duration>,
     epoch: Epoch,
     feeds: Vec<FeedPort>,
@@ -128,7 +128,7 @@ pub struct RealTimeRun<'a> {
     orders: Option<(TwistInput, UdpSocket)>,
     /// Configuration and link of this host's PTP master, if any.
     ptp_master: Option<(PtpMasterConfig, PtpLink)>,
-    /// Casters of bases, and those that rovers have corrections from.
+    /// Casters of bases, and clients of rovers that receive corrections.
     ntrip: Ntrip,
     /// Fault log; the scheduler takes it.
     fault_log: Mutex<Option<FaultLog>>,
@@ -251,7 +251,7 @@ impl<'a> RealTimeRun<'a> {
         self.timing.as_deref()
     }
 
-    /// The timing of each device's packets, when the run is over.
+    /// The timing of each device's packets, after the run has ended.
     pub fn into_timing(self) -> Option<Vec<Mutex<TimingLog>>> {
         self.timing
     }
@@ -299,7 +299,7 @@ impl<'a> RealTimeRun<'a> {
         self.took.get().copied().unwrap_or_else(|| self.elapsed())
     }
 
-    /// How many seconds of the rig are rendered in a second of busy workers.
+    /// Seconds of the rig that busy workers render per second.
     pub fn real_time_factor(&self) -> f64 {
         self.render.real_time_factor(self.workers())
     }
@@ -314,7 +314,7 @@ impl<'a> RealTimeRun<'a> {
         self.render.pulses()
     }
 
-    /// Each device's figures, were `elapsed` of the run over.
+    /// Figures of each device after the time `elapsed` of the run.
     pub fn figures(&self, elapsed: Duration) -> Vec<DeviceFigures> {
         let is_driven = self.world.trajectory.driven().is_some();
         self.rig
@@ -547,7 +547,7 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// Has PTP messages of a device carried by `transport`.
+    /// Makes `transport` carry the PTP messages of a device.
     fn carry_ptp(&self, device: DeviceId, transport: Transport) {
         let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
         if let Some(link) = link {
@@ -613,7 +613,7 @@ fn open_ptp_master(rig: &Rig) -> Result<Option<(PtpMasterConfig, PtpLink)>, Setu
     Ok(Some((config.clone(), link.map_err(SetupError::PtpMaster)?)))
 }
 
-/// Opens the sockets of what is moved from outside.
+/// Opens the sockets of the robot and objects that are moved from outside.
 fn open_feeds(world: &LiveWorld) -> Result<Vec<FeedPort>, SetupError> {
     let robot = std::iter::once(("robot", &world.trajectory));
     let objects = world.objects.iter().map(|object| (object.name.as_str(), &object.trajectory));

@@ -44,7 +44,7 @@ const PIECE: usize = 4096;
 const SILENCE: Duration = Duration::from_secs(30);
 /// Longest time to connect.
 const CONNECTING: Duration = Duration::from_secs(3);
-/// Before the first try after one that failed; twice that before each further one, up to the last.
+/// Pause after the first failed attempt; each further pause is twice as long, up to the last value.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
 /// The casters and clients of a rig, by device.
@@ -90,7 +90,7 @@ impl Ntrip {
         self.casters.iter().map(|(device, caster)| (DeviceId(*device), caster))
     }
 
-    /// The clients, with the rovers that they are for.
+    /// The clients, each with its rover.
     pub fn clients(&self) -> impl Iterator<Item = (DeviceId, &Client)> {
         self.clients.iter().map(|(device, client)| (DeviceId(*device), client))
     }
@@ -276,11 +276,11 @@ pub struct Client {
 
 /// Why a connection has ended.
 enum Ended {
-    /// The run is over.
+    /// The run has ended.
     Over,
-    /// The network's reasons.
+    /// A network error.
     Network(io::Error),
-    /// The caster's.
+    /// The reason that the caster gives.
     Refused(String),
     /// No bytes have arrived for a while.
     Silent,

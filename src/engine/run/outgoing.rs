@@ -137,7 +137,7 @@ impl<'a> Outgoing<'a> {
         self.queue_held(held);
     }
 
-    /// Queues what a fault has held up, and logs that.
+    /// Queues the packets that a fault has delayed, and logs them.
     fn queue_held(&mut self, held: Vec<(DeviceId, Transmit)>) {
         for row in self.faults.rows() {
             self.run.stats[self.owners[row.fault].0].count_faulted();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::config::rig::SchedulerChoice;
 use crate::time::SimTime;
 
-/// Shorter waits are not slept: falling asleep and waking take as long.
+/// Shortest wait in which the thread sleeps: to fall asleep and wake takes as long.
 const SHORTEST_SLEPT: Duration = Duration::from_micros(40);
 /// Sleep owed from which short waits are slept through, too.
 const PATIENCE_NS: i64 = 100_000;
@@ -31,7 +31,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// An account that is even, of a thread scheduled so.
+    /// An account with a balance of zero, for a thread with this scheduler.
     pub fn of(scheduler: SchedulerChoice) -> Self {
         let percent = match scheduler {
             // Twice what the kernel wants for others.

@@ -28,7 +28,7 @@ use crate::timing::clock::{self, MonotonicClock};
 
 /// Time between two checks. The sender does not wake the send log.
 const REST: Duration = Duration::from_millis(2);
-/// How long the last stamps are waited for when the sender is done.
+/// Time for which the log waits for the last stamps after the sender has finished.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Length of the queue from the sender.
 pub const ENTRY_QUEUE: usize = 16_384;
@@ -47,7 +47,7 @@ pub enum LogEntry {
 /// Identifies one of the sending threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The one that sends.
+    /// The main sender.
     First,
     /// The standby sender: sends packets that the first sender missed because it lost its core.
     Standby,
@@ -74,7 +74,7 @@ pub struct SendRecord {
     pub port: PortIndex,
     /// Thread that submitted the packet.
     pub by: Role,
-    /// Poses, objects and stimuli that it is the first to show.
+    /// Poses, objects and stimuli that this packet is the first to show.
     pub marks: Marks,
 }
 
@@ -301,7 +301,7 @@ impl SendLog<'_> {
     }
 }
 
-/// Compares a card's clock; how far that may be off, nanoseconds.
+/// Compares a card's clock with the host's; returns the uncertainty, nanoseconds.
 fn look_at(clock: &CardClock, card: &mut CardTime) -> u64 {
     match clock::compare_with(clock) {
         Ok(comparison) => {
@@ -316,15 +316,15 @@ fn look_at(clock: &CardClock, card: &mut CardTime) -> u64 {
 }
 
 impl TimingLog {
-    /// Packets of a port that wait for their stamp.
+    /// Packets of a port that wait for their stamps.
     fn waiting_at(&mut self, port: PortIndex) -> &mut VecDeque<SendRecord> {
         let count = self.waiting.len().max(port.place() + 1);
         self.waiting.resize_with(count, VecDeque::new);
         &mut self.waiting[port.place()]
     }
 
-    /// Writes the departure of the packet that `stamp` is of, `at_ns` after the first instant;
-    /// `false` if that packet is still to come.
+    /// Writes the departure of the packet to which `stamp` belongs, `at_ns` after the first instant; `false`
+    /// if that packet is not known yet.
     fn claim(&mut self, port: PortIndex, stamp: &DepartureStamp, at_ns: i64) -> bool {
         // Keys count up and wrap. Packets before this one have lost their stamps.
         while let Some(first) = self.waiting_at(port).front().copied() {

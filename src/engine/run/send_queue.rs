@@ -26,7 +26,7 @@ pub struct SendQueueWriter {
     clock: MonotonicClock,
 }
 
-/// A packet with the instant at which it was put in.
+/// A packet with the instant at which it was queued.
 struct Ready {
     packet: Packet,
     at: SimTime,
@@ -49,7 +49,7 @@ impl SendQueueWriter {
 
 /// A packet, or the rest of one, that waits for its time. Packets of equal times keep their order.
 pub struct Scheduled {
-    /// Time when the sender acts: when it is due, or earlier where the kernel needs time.
+    /// Time when the sender acts: the due time, or an earlier time if the kernel needs some.
     pub act: SimTime,
     /// Due time of the packet or of its next piece.
     pub due: SimTime,
@@ -60,7 +60,7 @@ pub struct Scheduled {
     pub packet: Packet,
     /// The bytes of a serial line that have arrived at `due`; `None` until the first bit is due.
     pub piece: Option<Range<usize>>,
-    /// The key of the datagram that the kernel has built of it already.
+    /// The key of the datagram that the kernel has already built from the packet.
     pub prepared: Option<u32>,
 }
 

@@ -34,7 +34,7 @@ const STANDBY_PATIENCE: Duration = Duration::from_micros(3);
 /// Largest share of a wait for which the standby may spin. The rest of its core is for other threads: the
 /// send log and, on a machine with two cores, the receiver.
 const STANDBY_PERCENT: u32 = 40;
-/// Time for which a sender leaves the send queue to the other one.
+/// Time for which a sender leaves the send queue to the other sender.
 const OTHERS_TURN: Duration = Duration::from_micros(20);
 
 /// Starts the threads that send packets of `queue` until its input is dropped: the sender, the standby if the

@@ -14,7 +14,7 @@ use crate::devices::Transmit;
 /// Length of a device's queue to the observers, packets.
 const LANE: usize = 4096;
 
-/// Something that a device has sent.
+/// Data that a device has sent.
 #[derive(Debug)]
 pub struct Emitted {
     /// Device that sent the packet.

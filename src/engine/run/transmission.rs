@@ -308,7 +308,7 @@ impl<'a> Transmission<'a> {
     }
 }
 
-/// The socket of a device's port, and where its datagrams go.
+/// The socket of a device's port, and the destination of its datagrams.
 fn way<'a>(
     connections: &'a [Connections],
     targets: &[Vec<SocketAddr>],
@@ -361,7 +361,7 @@ impl Sent {
         }
     }
 
-    /// Bytes that there was room for, or was not.
+    /// The result of a write: sent if the bytes fitted, otherwise refused for lack of room.
     fn or_no_room(fitted: bool) -> Self {
         Self { refusal: (!fitted).then_some(Refusal::NoRoom), key: None }
     }

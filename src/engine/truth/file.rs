@@ -1,4 +1,4 @@
-//! The MCAP file of the truth: its channels, and messages one after another.
+//! The MCAP file of the truth: its channels and messages.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pose 64: time_ns u64, position f64[3], quaternion xyzw f64[4]; firing 24: time_n
 elevation_rad f32, first_return u32, laser u16, returns u8, 0 u8; return 24: reported_m f32, true_m f32, \
 instance u32, material u16, label u16, cos_incidence u16, share u16, object u16, why u8, slots u8";
 
-/// Why the truth is not written.
+/// Why the truth was not written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the truth to {path}: {reason}")]
 pub struct TruthError {
@@ -38,7 +38,7 @@ pub struct TruthFigures {
     pub messages: u64,
     /// Bytes of messages before compression.
     pub message_bytes: u64,
-    /// Bytes of the file.
+    /// Size of the file, bytes.
     pub file_bytes: u64,
 }
 
@@ -56,7 +56,7 @@ impl TruthFile {
     /// Creates the file. It is named `PATH.part` until the returned stream is finished.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn create(path: &Path) -> Result<(Self, SharedPart), TruthError> {
         let stream = SharedPart::create(path).map_err(|error| wrong(path, error.into()))?;
         let file = stream.clone();

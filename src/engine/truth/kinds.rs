@@ -12,7 +12,7 @@ use self::Shape::{Bytes, Integer, List, Number, Numbers, Object, Text};
 pub enum Shape {
     /// A string.
     Text,
-    /// Bytes, as base64.
+    /// Bytes, written as base64.
     Bytes,
     /// A number.
     Number,

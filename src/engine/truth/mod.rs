@@ -81,13 +81,13 @@ pub enum TruthEvent {
     Rescheduled(usize, Schedule),
     /// A host event.
     Said(Said),
-    /// No further event is earlier than this.
+    /// No later event has a time before this.
     Until(SimTime),
 }
 
 /// A packet with its ground truth.
 pub struct PacketEvent {
-    /// Device that sent it.
+    /// Device that sent the packet.
     pub device: DeviceId,
     /// Due time.
     pub due: SimTime,

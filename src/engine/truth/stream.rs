@@ -33,7 +33,7 @@ impl PoseStream {
         Ok(Self { socket: UdpSocket::bind(any)?, to })
     }
 
-    /// Sends the poses of everything at the rig's rate until the run is `over`.
+    /// Sends the poses of the robot, objects, joints and devices at the rig's rate until the run is `over`.
     pub fn send(&self, rig: &Rig, world: &LiveWorld, clock: MonotonicClock, over: &AtomicBool) {
         let period = Duration::from_secs_f64(1.0 / rig.engine.truth_rate_hz);
         let mut is_told = false;

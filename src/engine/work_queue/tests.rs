@@ -98,7 +98,7 @@ fn simulate_ahead(
 
 /// Needs eight workers.
 const HEAVY: Load = Load { period_ns: MS / 4, cost_ns: 2 * MS };
-/// Needs a tenth of one.
+/// A load that needs a tenth of a worker.
 const LIGHT: Load = Load { period_ns: 20 * MS, cost_ns: 2 * MS };
 const SECONDS: u64 = 1_000_000_000;
 

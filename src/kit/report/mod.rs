@@ -36,7 +36,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts of `outcomes`.
+    /// Counts the verdicts of `outcomes`.
     pub fn of(outcomes: &[Outcome]) -> Self {
         let mut counts = Self::default();
         for outcome in outcomes {

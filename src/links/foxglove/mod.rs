@@ -37,7 +37,7 @@ const FAREWELL: Duration = Duration::from_millis(300);
 /// code and a reason.
 pub type Admit = Arc<dyn Fn(&ClientSays, &str) -> Result<(), (u16, &'static str)> + Send + Sync>;
 
-/// A port that is listened at.
+/// A listening port.
 #[derive(Debug)]
 pub struct FoxgloveServer {
     listener: std::net::TcpListener,

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use crate::wire::foxglove::{DATA_HEAD_LEN, Level, data_head, status};
 
-/// Bytes of messages that wait for a client; of more, the oldest data goes.
+/// Largest size of the messages that wait for a client; beyond it, the oldest data is removed.
 const MOST_BYTES: usize = 16 << 20;
 /// Messages that wait for a client.
 const MOST_MESSAGES: usize = 1024;
@@ -16,7 +16,7 @@ const MOST_MESSAGES: usize = 1024;
 /// Why a conversation ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// The run is over.
+    /// The run has ended.
     RunOver,
     /// The client does not even read messages other than data.
     TooSlow,
@@ -45,7 +45,7 @@ pub(super) enum Item {
     Text(Arc<str>),
     /// A message of a channel.
     Data {
-        /// The client's id of its subscription.
+        /// The id that the client gave the subscription.
         subscription: u32,
         /// POSIX time, nanoseconds.
         log_time_ns: u64,
@@ -135,7 +135,7 @@ impl Outbox {
         Some(item)
     }
 
-    /// The first that waits.
+    /// The first waiting item.
     pub(super) async fn next(&self) -> Item {
         loop {
             match self.take() {

@@ -15,9 +15,9 @@ pub struct Orbit {
     pub toa_s: f64,
     /// GPS week of `toa_s`, modulo [`Orbit::week_modulus`].
     pub week: u32,
-    /// 1024 in almanacs (as broadcast), larger where the full week is known.
+    /// Modulus of week numbers: 1024 in almanacs (as broadcast), larger if the full week is known.
     pub week_modulus: u32,
-    /// Inclination.
+    /// Inclination of the orbit.
     pub inclination_rad: f64,
     /// Rate of the right ascension.
     pub ascension_rate_rad_s: f64,
@@ -36,23 +36,23 @@ pub struct Orbit {
 pub struct AlmanacSatellite {
     /// PRN number, 1 to 32.
     pub svid: u8,
-    /// Whether its health word is 000.
+    /// Whether the health word is 000.
     pub is_healthy: bool,
-    /// Elements of its orbit.
+    /// Orbit of the satellite.
     pub orbit: Orbit,
 }
 
 /// Orbits of the GPS satellites.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Almanac {
-    /// In the order of the file.
+    /// Satellites in the order of the file.
     pub satellites: Vec<AlmanacSatellite>,
 }
 
-/// Largest file; 32 satellites take 20 kB.
+/// Largest size of a file; 32 satellites take 20 kB.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A line's name up to its unit in parentheses, its limits, and what it means.
+/// Name of a line up to its unit in parentheses, its limits, and its meaning.
 const LINES: [(&str, f64, f64); 11] = [
     ("id", 1.0, 32.0),
     ("health", 0.0, 255.0),
@@ -71,7 +71,7 @@ impl Almanac {
     /// Reads the YUMA file at `path`, which messages call `name`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors in the file.
     pub fn load(name: &str, path: &Path) -> Result<Self, Diagnostics> {
         let source = SourceFile::read(name, path, MAX_BYTES).map_err(|why| {
             Diagnostics::from(Diagnostic::new(format!("cannot read almanac `{name}`: {why}")))
@@ -82,7 +82,7 @@ impl Almanac {
     /// Reads YUMA text: for each satellite a line of asterisks, then `name: value` lines.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors in the text.
     pub fn from_yuma(source: &Arc<SourceFile>) -> Result<Self, Diagnostics> {
         let mut faults = Diagnostics::default();
         let mut satellites: Vec<AlmanacSatellite> = Vec::new();

@@ -1,9 +1,9 @@
-//! Delays of signals in the atmosphere, as functions of place, direction and time: two antennas that
-//! are near each other have nearly the same.
+//! Delays of signals in the atmosphere, as functions of position, direction and time: two antennas near each
+//! other have nearly equal ones.
 //!
-//! The ionosphere is the broadcast model's (IS-GPS-200, 20.3.3.5.2.5) with the coefficients that
-//! satellites broadcast, so that a host that corrects by them corrects all of it. The troposphere is
-//! Saastamoinen's in the standard atmosphere, mapped to the elevation by Black and Eisner (1984).
+//! The ionosphere is the broadcast model's (IS-GPS-200, 20.3.3.5.2.5) with the broadcast coefficients, so
+//! that a host that uses them corrects all of it. The troposphere is Saastamoinen's in the standard
+//! atmosphere, mapped to the elevation by Black and Eisner (1984).
 
 use crate::frames::Geodetic;
 use crate::sensors::gnss::constellation::LIGHT_M_S;
@@ -18,8 +18,8 @@ const DAY_S: f64 = 86_400.0;
 /// Relative humidity of the standard atmosphere.
 const HUMIDITY: f64 = 0.7;
 
-/// Delay of a code on 1575.42 MHz, metres; on another frequency it grows with 1/f², and a carrier is
-/// ahead by as much. `tow_s` is GPS time of the week.
+/// Delay of a code on 1575.42 MHz, metres. On another frequency it changes with 1/f², and a carrier is
+/// advanced by the same amount. `tow_s` is GPS time of the week.
 pub fn ionosphere_m(at: &Geodetic, azimuth_rad: f64, elevation_rad: f64, tow_s: f64) -> f64 {
     let half_circles = |rad: f64| rad / std::f64::consts::PI;
     let elevation = half_circles(elevation_rad);

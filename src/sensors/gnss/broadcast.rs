@@ -1,36 +1,36 @@
-//! What satellites broadcast of their orbits and clocks, and their true clocks.
+//! Broadcast orbits and clocks of satellites, and their true clocks.
 //!
-//! Orbits are broadcast as they are, to the steps of the messages: some centimetres. A true clock runs
-//! evenly, with an offset and a drift of the satellite's own that are whole steps of GPS's message.
-//! New data come every two hours; their time of reference is the end of those two hours, of Galileo's
-//! the beginning. GLONASS broadcasts place and velocity every half hour, in steps of half a metre and a
-//! millimetre a second, and its clock in coarser steps.
+//! Broadcast orbits equal the true ones up to the steps of the messages: some centimetres. A true clock runs
+//! evenly, with the satellite's own offset and drift, which are whole steps of GPS's message. New data come
+//! every two hours; their reference time is the end of those two hours, for Galileo the beginning. GLONASS
+//! broadcasts position and velocity every half hour, in steps of half a metre and a millimetre per second,
+//! and its clock in coarser steps.
 
 use super::constellation::{Satellite, SatelliteOrbit};
 use super::settings::GnssSystem;
 
-/// BeiDou's time is so far behind GPS's.
+/// Time by which BeiDou's time is behind GPS's.
 pub const BEIDOU_BEHIND_S: i64 = 14;
-/// Between new data.
+/// Interval at which new data is issued, seconds.
 const ISSUE_S: i64 = 7200;
-/// The step of clocks' offsets, 2^-31 s, and of their drifts, 2^-43 s/s.
+/// Step of the clocks' offsets, 2^-31 s, and of their drifts, 2^-43 s/s.
 const OFFSET_STEP_S: f64 = 1.0 / 2_147_483_648.0;
 const DRIFT_STEP: f64 = OFFSET_STEP_S / 4096.0;
 /// GPS time at which clocks have their offsets, from which they drift: in November 2026.
 const CLOCKS_FROM_GPS_S: i64 = 2445 * 604_800;
 
-/// A satellite's orbit and clock as it broadcasts them in Keplerian elements: not GLONASS's.
+/// Broadcast orbit and clock of a satellite in Keplerian elements, except GLONASS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Broadcast {
-    /// Counts new data, 0 to 83 in a week.
+    /// Number of the issue in the week, 0 to 83.
     pub issue: u8,
     /// GPS time that orbit and clock refer to.
     pub toe_gps_s: i64,
     /// Elements of that time.
     pub orbit: SatelliteOrbit,
-    /// Offset of the clock then.
+    /// Offset of the clock at that time.
     pub clock_s: f64,
-    /// How fast the offset grows, s/s.
+    /// Drift of the clock, s/s.
     pub drift: f64,
 }
 
@@ -66,7 +66,7 @@ pub fn drift(satellite: &Satellite) -> f64 {
     f64::from(steps(satellite)[1]) * DRIFT_STEP
 }
 
-/// Offset and drift in their steps: within 0.3 ms and 4e-13.
+/// Offset and drift as numbers of steps; their limits are 0.3 ms and 4e-13.
 fn steps(satellite: &Satellite) -> [i32; 2] {
     let number = satellite.system as i32 * 64 + i32::from(satellite.svid);
     [number * 104_729 % 1_200_001 - 600_000, number * 5 % 7 - 3]

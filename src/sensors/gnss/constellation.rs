@@ -8,7 +8,8 @@ use crate::time::Epoch;
 
 /// Earth's gravitational constant in GPS orbits, m³/s² (IS-GPS-200).
 const MU_M3_S2: f64 = 3.986_005e14;
-/// The same in GLONASS's orbits, with the Earth's oblateness and its radius (ICD L1 L2 5.1, A.3.1.2).
+/// Gravity constant for GLONASS's orbits, which include the Earth's oblateness and its radius (ICD L1 L2 5.1,
+/// A.3.1.2).
 const GLONASS_MU_M3_S2: f64 = 3.986_004_4e14;
 const GLONASS_J2: f64 = 1.082_625_7e-3;
 const GLONASS_EARTH_RADIUS_M: f64 = 6_378_136.0;
@@ -23,13 +24,13 @@ const RELATIVITY_S_SQRT_M: f64 = -4.442_807_633e-10;
 /// A navigation satellite and its orbit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Satellite {
-    /// The system that it belongs to.
+    /// System of the satellite.
     pub system: GnssSystem,
     /// Satellite number within the system, as in UBX messages.
     pub svid: u8,
-    /// Whether a receiver may use it.
+    /// Health flag: whether a receiver may use the satellite.
     pub is_healthy: bool,
-    /// Its orbit, with the week resolved.
+    /// Orbit of the satellite, with the week resolved.
     pub orbit: SatelliteOrbit,
 }
 
@@ -39,12 +40,12 @@ pub struct SatelliteOrbit {
     elements: Orbit,
     /// GPS time of applicability since the GPS epoch, seconds.
     toa_gps_s: f64,
-    /// Whether the Earth is oblate for it; its eccentricity is then 0. GLONASS's receivers integrate orbits in
-    /// such a field of gravity.
+    /// Whether the orbit includes the Earth's oblateness; its eccentricity is then 0. GLONASS's receivers
+    /// integrate orbits in such a field.
     is_perturbed: bool,
 }
 
-/// What the Earth's oblateness does to a circular orbit, to the first order of J2 (Brouwer 1959, as in
+/// Effect of the Earth's oblateness on a circular orbit, to the first order of J2 (Brouwer 1959, as in
 /// Spacetrack Report 3 with an eccentricity of 0). The next order is 5e-9 of the radius, a decimetre.
 struct Oblateness {
     /// Share of J2 at the orbit: 0.5 J2 (earth radius / a)^2.
@@ -60,7 +61,7 @@ impl Oblateness {
         Self { k: 0.5 * GLONASS_J2 * ratio * ratio, cos_i, sin_i }
     }
 
-    /// How fast the argument of latitude and the node turn, as shares of the mean motion.
+    /// Rates of the argument of latitude and of the node, as shares of the mean motion.
     fn rates(&self) -> [f64; 2] {
         let cos2 = self.cos_i * self.cos_i;
         let anomaly = 1.0 + 1.5 * self.k * (3.0 * cos2 - 1.0);
@@ -68,8 +69,8 @@ impl Oblateness {
         [anomaly + perigee, -3.0 * self.k * self.cos_i]
     }
 
-    /// The periodic part at an argument of latitude: factor of the radius, and what is added to the argument of
-    /// latitude, the node and the inclination.
+    /// Periodic perturbations at an argument of latitude: factor of the radius, and additions to the argument
+    /// of latitude, the node and the inclination.
     fn periodic(&self, latitude_rad: f64) -> [f64; 4] {
         let Self { k, cos_i, sin_i } = self;
         let cos2 = cos_i * cos_i;
@@ -83,7 +84,7 @@ impl Oblateness {
     }
 }
 
-/// All satellites a receiver may see.
+/// All satellites that a receiver may use.
 #[derive(Clone, Debug)]
 pub struct Constellation {
     /// Sorted by system.
@@ -144,8 +145,7 @@ const WALKERS: [Walker; 4] = [
 ];
 
 impl Constellation {
-    /// The satellites of every system that has any; those of GPS come from the almanac if there is
-    /// one.
+    /// Satellites of all systems; those of GPS come from the almanac, if given.
     pub fn new(settings: &ReceiverSettings, epoch: Epoch) -> Self {
         let mut satellites = Vec::new();
         for walker in &WALKERS {
@@ -232,13 +232,13 @@ impl SatelliteOrbit {
         Self { elements, toa_gps_s: toe_s, ..*self }
     }
 
-    /// Its elements.
+    /// Elements of the orbit.
     pub fn elements(&self) -> &Orbit {
         &self.elements
     }
 
-    /// How fast the mean anomaly grows, radians a second; of a perturbed orbit, which has no perigee, the mean
-    /// argument of latitude.
+    /// Rate of the mean anomaly, radians per second; for a perturbed orbit, which has no perigee, rate of the
+    /// mean argument of latitude.
     pub fn mean_motion_rad_s(&self) -> f64 {
         let a = self.elements.sqrt_a * self.elements.sqrt_a;
         if self.is_perturbed {
@@ -249,13 +249,13 @@ impl SatelliteOrbit {
         }
     }
 
-    /// Earth-centred, Earth-fixed place at a GPS time, metres.
+    /// Earth-centred, Earth-fixed position at a GPS time, metres.
     pub fn ecef_m(&self, gps_s: f64) -> DVec3 {
         self.ecef_after(gps_s - self.toa_gps_s)
     }
 
-    /// What relativity adds to the satellite's clock `tk` seconds after the time of the elements
-    /// because the orbit is eccentric, seconds (IS-GPS-200, 20.3.3.3.3.1).
+    /// Relativistic correction of the satellite's clock for an eccentric orbit, `tk` seconds after the time
+    /// of the elements, seconds (IS-GPS-200, 20.3.3.3.3.1).
     pub fn relativity_s(&self, tk: f64) -> f64 {
         let (e, sqrt_a) = (self.elements.eccentricity, self.elements.sqrt_a);
         RELATIVITY_S_SQRT_M * e * sqrt_a * self.eccentric_anomaly(tk).0
@@ -286,7 +286,7 @@ impl SatelliteOrbit {
     /// nu = atan2(sqrt(1 - e^2) sin E, cos E - e)   u = nu + w           r = A (1 - e cos E)
     /// O = O0 + (Odot - we) tk - we toa
     /// ```
-    /// A perturbed orbit adds what the Earth's oblateness does within a revolution.
+    /// Position in ECEF; a perturbed orbit adds the effect of the Earth's oblateness within a revolution.
     pub fn ecef_after(&self, tk: f64) -> DVec3 {
         let orbit = &self.elements;
         let (e, a) = (orbit.eccentricity, orbit.sqrt_a * orbit.sqrt_a);

@@ -1,4 +1,4 @@
-//! What corrections of a base station do to a solution.
+//! Effect of a base station's corrections on a solution.
 
 use glam::{DMat3, DVec3};
 
@@ -9,18 +9,17 @@ use crate::time::SimTime;
 /// Corrections that are used in a solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Corrected {
-    /// The solution goes no further.
+    /// Best kind of fix that the corrections permit.
     pub best_fix: BestFix,
     /// The base station.
     pub station: u16,
-    /// The instant that they are of.
+    /// Time of the corrections.
     pub of: SimTime,
     /// Errors and accuracies of a carrier solution are multiplied by this.
     pub scale: f64,
-    /// What the base's place is off by, and so the rover's; Earth-centred, Earth-fixed.
+    /// Error of the base's reported position, and so of the rover's; Earth-centred, Earth-fixed.
     pub shift_m: DVec3,
-    /// Distance from the base's antenna to the rover's; of a moving base, as it was at
-    /// [`Self::of`].
+    /// Vector from the base's antenna to the rover's; the position of a moving base is that at [`Self::of`].
     pub baseline_m: DVec3,
     /// Whether the base moves: then the position is no better than without corrections.
     pub is_moving: bool,
@@ -29,9 +28,9 @@ pub struct Corrected {
 /// The vector from a base station, as a receiver reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Baseline {
-    /// The corrections behind it.
+    /// Kind of the corrections in use.
     pub by: Corrected,
-    /// East, north, up.
+    /// Position offset: east, north, up.
     pub enu_m: DVec3,
     /// Covariance of the error; east, north, up.
     pub covariance_m2: DMat3,

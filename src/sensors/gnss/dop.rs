@@ -13,9 +13,9 @@ pub struct Dop {
 }
 
 impl Dop {
-    /// From the directions (unit vectors east, north, up) to the satellites used, and the number of
-    /// each one's system. Each row of G is (-direction, 1 in the column of its system's clock).
-    /// `None` when the satellites do not determine a position.
+    /// Dilution from the directions (unit vectors east, north, up) to the satellites in use, and the number
+    /// of each one's system. Each row of G is (-direction, 1 in the column of its system's clock). `None` if
+    /// the satellites do not determine a position.
     ///
     /// The clocks are eliminated: with the sum s and the count n of a system's directions, its part
     /// of the position's information is `sum g g^T - s s^T / n`.

@@ -2,15 +2,15 @@
 //!
 //! **Gaussian** (Chrono, `ChNoiseNormal`): `e ~ N(mean, std)`, independent in every epoch and axis.
 //!
-//! **Random walk** (Chrono, `ChNoiseRandomWalks`): integrated from the last epoch to this one in
-//! steps of `h = 1 / update_hz`, the last one shortened. In each step and axis
+//! **Random walk** (Chrono, `ChNoiseRandomWalks`): integrated from the last epoch to this one in steps of `h
+//! = 1 / update_hz`, the last one shortened. In each step and axis
 //! ```text
 //! a ~ N(-0.2 std p / radius, std)    a <- clamp(a, -a_max, a_max)
 //! v <- v + a h                       if |v| > v_max: v <- v v_max / |v|    (all three axes)
 //! p <- p + v h                       e = p
 //! ```
-//! It starts at p = v = 0. The standard deviation is not divided by `sqrt(h)`, so that results
-//! depend on `update_hz`, as in Chrono. The velocity error is v.
+//! The walk starts at p = v = 0. The standard deviation is not divided by `sqrt(h)`, so results depend on
+//! `update_hz`, as in Chrono. The velocity error is v.
 //!
 //! **AirSim** (`GpsSimple`): the position is the truth; only the stated accuracy changes, see
 //! [`super::navigator`].
@@ -22,7 +22,7 @@
 //! with the standard deviation `std` at all times and the autocorrelation `exp(-t / tau)`. The
 //! start value is drawn from the stationary distribution.
 //!
-//! Any of them may describe range errors instead: then each axis is multiplied by its DOP.
+//! Each of these models may describe range errors instead: then each axis is multiplied by its DOP.
 
 use glam::DVec3;
 
@@ -42,18 +42,18 @@ pub struct ErrorProcess {
 /// An error at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PositionError {
-    /// East, north, up, metres.
+    /// Position error: east, north, up, metres.
     pub position_m: DVec3,
-    /// East, north, up, metres; the caller multiplies each axis by its DOP.
+    /// Range error east, north, up, metres; the caller multiplies each axis by its DOP.
     pub range_m: DVec3,
-    /// East, north, up, m/s.
+    /// Velocity error: east, north, up, m/s.
     pub velocity_m_s: DVec3,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     last: Option<SimTime>,
-    /// Steps of the random walk so far; numbers its draws.
+    /// Number of steps of the random walk so far, which numbers its random samples.
     steps: u64,
     position_m: DVec3,
     velocity_m_s: DVec3,

@@ -8,28 +8,28 @@ pub enum GnssFault {
     Outage,
     /// Every position has a constant offset.
     Jump {
-        /// East, north, up, metres.
+        /// Offset: east, north, up, metres.
         offset_enu_m: [f64; 3],
     },
     /// The last fix is repeated.
     Frozen {
-        /// Whether it is sent with the present time, rather than the time of the fix.
+        /// Whether the fix is sent with the present time instead of its own.
         time_goes_on: bool,
     },
-    /// Weeks, which satellites count modulo 1024, are taken for those 1024 weeks before.
+    /// Week rollover: the receiver assumes the 1024 weeks before.
     WeekRollover,
-    /// No corrections come in.
+    /// No corrections arrive.
     CorrectionsLost,
-    /// Corrections come in with a wrong CRC.
+    /// Corrections arrive with a wrong CRC.
     CorrectionsDamaged,
-    /// Corrections come in later.
+    /// Corrections arrive late.
     CorrectionsLate {
         /// Size of the shift.
         by_ns: u64,
     },
-    /// The base sends a wrong place.
+    /// The base reports a wrong position.
     WrongBase {
-        /// East, north, up, metres.
+        /// Offset: east, north, up, metres.
         offset_enu_m: [f64; 3],
     },
 }

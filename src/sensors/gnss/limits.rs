@@ -1,4 +1,4 @@
-//! What a host may ask of the navigation filter while it runs.
+//! Settings of the navigation filter that a host may change.
 
 use glam::{DMat3, DVec3};
 
@@ -10,11 +10,11 @@ use super::tracked::TrackedSatellite;
 /// Dimensions of a fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixMode {
-    /// Two always.
+    /// Two-dimensional fixes only.
     TwoD,
-    /// Three or none.
+    /// Three-dimensional fixes only.
     ThreeD,
-    /// 2-D or 3-D, as the satellites allow.
+    /// Two- or three-dimensional fixes, as the satellites allow.
     Auto,
 }
 
@@ -29,11 +29,11 @@ pub struct NavigationLimits {
     pub mask_rad: f64,
     /// Weaker satellites are tracked and not used.
     pub min_cno_dbhz: f64,
-    /// A fix takes no fewer satellites.
+    /// Least number of satellites of a fix.
     pub min_satellites: usize,
-    /// A fix takes no more: the highest ones.
+    /// Largest number of satellites of a fix: the highest ones are used.
     pub max_satellites: usize,
-    /// A fix takes so many satellites of at least this carrier-to-noise ratio, dB-Hz.
+    /// Least number of satellites of a fix with at least this carrier-to-noise ratio, dB-Hz.
     pub strong: (usize, f64),
     /// Dimensions of a fix.
     pub fix_mode: FixMode,
@@ -41,24 +41,24 @@ pub struct NavigationLimits {
     pub is_first_fix_3d: bool,
     /// Height above mean sea level if all fixes are two-dimensional.
     pub altitude_2d_m: f64,
-    /// The receiver goes no further, whatever its settings say.
+    /// Best kind of fix, whatever the receiver's settings.
     pub best_fix: BestFix,
-    /// Corrections that have come in, where they decide.
+    /// Received corrections, if they decide.
     pub corrected: Option<Corrected>,
-    /// How the antenna is assumed to move.
+    /// Assumed motion of the antenna.
     pub motion: Motion,
     /// A fix beyond these is marked invalid: PDOP, TDOP, position accuracy.
     pub valid: [f64; 3],
 }
 
-/// How the antenna is assumed to move: beyond this there is no fix.
+/// Assumed limits of the antenna's motion; beyond them there is no fix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Motion {
-    /// Above the ellipsoid, metres.
+    /// Largest altitude above the ellipsoid, metres.
     pub max_altitude_m: f64,
-    /// Over ground.
+    /// Largest speed over ground.
     pub max_speed_m_s: f64,
-    /// Up or down.
+    /// Largest speed up or down.
     pub max_climb_m_s: f64,
 }
 
@@ -79,7 +79,7 @@ impl Motion {
 }
 
 impl NavigationLimits {
-    /// Only systems and elevations are limited.
+    /// Limits of systems and elevations only.
     pub fn new(systems: Vec<GnssSystem>, mask_rad: f64) -> Self {
         Self {
             systems,
@@ -99,7 +99,7 @@ impl NavigationLimits {
         }
     }
 
-    /// Takes the lowest satellites out of the solution if there are too many.
+    /// Removes the lowest satellites from the solution if there are too many.
     pub(super) fn select(&self, satellites: &mut [TrackedSatellite]) {
         let mut used: Vec<&mut TrackedSatellite> =
             satellites.iter_mut().filter(|satellite| satellite.is_used).collect();
@@ -109,7 +109,7 @@ impl NavigationLimits {
         }
     }
 
-    /// Whether there are enough satellites, and strong ones among them.
+    /// Whether there are enough satellites, and enough strong ones.
     pub(super) fn has_enough(&self, satellites: &[TrackedSatellite]) -> bool {
         let used = || satellites.iter().filter(|satellite| satellite.is_used);
         let (count, cno_dbhz) = self.strong;
@@ -118,7 +118,7 @@ impl NavigationLimits {
         used().count() >= self.min_satellites && used().filter(is_strong).count() >= count
     }
 
-    /// Whether a fix with these is valid.
+    /// Whether a fix with these values is valid.
     pub(super) fn holds(&self, dop: Option<&Dop>, covariance_m2: &DMat3) -> bool {
         let [pdop, tdop, accuracy_m] = self.valid;
         let c = covariance_m2;

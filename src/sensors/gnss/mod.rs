@@ -1,10 +1,10 @@
 //! A GNSS antenna under a sky that the scene partly hides, and the receiver's solution.
 //!
-//! [`SkySensor`] has no memory: it measures where the antenna is, which satellites are above the
-//! horizon, and how much of the line of sight to each is open. `navigator::Navigator` has: the
-//! acquisition from start to fix, slowly changing errors, the age of the RTK solution. The device
-//! owns it and steps it once an epoch. `observations::Observer` makes raw measurements of the same
-//! sky, whose errors are its own: it knows nothing of the solution's.
+//! [`SkySensor`] has no state: it measures the antenna's position, the satellites above the horizon, and how
+//! much of the line of sight to each is open. `navigator::Navigator` has state: the acquisition from start to
+//! fix, slowly changing errors, the age of the RTK solution. The device owns it and steps it once per epoch.
+//! `observations::Observer` makes raw measurements of the same sky, with errors that are independent of the
+//! solution's.
 
 pub mod almanac;
 pub mod atmosphere;
@@ -33,7 +33,7 @@ use crate::sensors::gnss::faults::GnssFault;
 use crate::time::{Epoch, SimTime};
 use crate::world::raycast::{Hit, Pulse, Stencil};
 
-/// Surfaces beyond this distance hide no satellite, metres.
+/// Largest distance of surfaces that hide satellites, metres.
 const MAX_RANGE_M: f32 = 5000.0;
 /// Number of instants over which a collection window is averaged.
 const WINDOW_SAMPLES: u64 = 9;
@@ -45,8 +45,8 @@ pub struct SkyView {
     pub position: Geodetic,
     /// Velocity of the antenna, east, north, up, m/s, averaged over the collection window.
     pub velocity_enu_m_s: DVec3,
-    /// Those above the horizon, hidden or not, as the world hides them at the epoch: what moves is
-    /// where it is then, whatever the window.
+    /// Satellites above the horizon, hidden or not; the world hides them as it is at the epoch, whatever the
+    /// averaging window.
     pub satellites: Vec<SatelliteView>,
 }
 
@@ -57,7 +57,7 @@ pub struct SatelliteView {
     pub index: usize,
     /// Angle above the horizon, radians.
     pub elevation_rad: f64,
-    /// Clockwise from north, radians.
+    /// Azimuth clockwise from north, radians.
     pub azimuth_rad: f64,
     /// Share of the rays towards the satellite that hit nothing, 0..=1.
     pub open_share: f64,

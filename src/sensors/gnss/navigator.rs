@@ -4,11 +4,10 @@
 //!
 //! HDOP follows AirSim's filter (`GpsSimple`, where it filters the stated error): it starts at
 //! `hdop_initial`, and `y <- alpha y + (1 - alpha) y_final` with `alpha = exp(-dt / time_constant)`.
-//! `y_final` is the HDOP of the satellites' geometry, or a number that the user sets; without a
-//! position it is `hdop_initial`. All other dilutions are scaled by the same factor. Below
-//! `hdop_2d` there is a two-dimensional fix, below `hdop_3d` a three-dimensional one. RTK float and
-//! fixed follow after their times, as long as the three-dimensional fix lasts; or as corrections that
-//! come in have it.
+//! `y_final` is the HDOP of the satellites' geometry, or the user's number; without a position it is
+//! `hdop_initial`. All other dilutions are scaled by the same factor. Below `hdop_2d` there is a
+//! two-dimensional fix, below `hdop_3d` a three-dimensional one. RTK float and fixed follow after their times
+//! while the three-dimensional fix lasts, or as received corrections permit.
 //!
 //! # Carrier to noise
 //!
@@ -18,9 +17,9 @@
 //!
 //! # Stated accuracy
 //!
-//! One standard deviation along each axis is UERE times the DOP of the axis: hAcc is UERE × HDOP, and
-//! with a UERE of 0.02 m the covariance is that of Mahajan et al. 2024, (0.02 HDOP)². A receiver that
-//! `states_zero` states accuracies and covariances of zero as long as it has satellites.
+//! The standard deviation along each axis is UERE times the DOP of the axis: hAcc is UERE × HDOP, and with a
+//! UERE of 0.02 m the covariance is that of Mahajan et al. 2024, (0.02 HDOP)². A receiver with `states_zero`
+//! reports accuracies and covariances of zero while it has satellites.
 
 use glam::{DMat3, DVec3};
 
@@ -99,9 +98,9 @@ pub struct Solution {
     pub time_to_first_fix_ns: Option<u64>,
     /// Whether dilutions and accuracies are within the limits of a valid fix.
     pub is_within_limits: bool,
-    /// Since the present fix was acquired; `None` without one.
+    /// Time since the present fix was acquired; `None` without one.
     pub fix_age_ns: Option<u64>,
-    /// The vector from the base station whose corrections are used; `None` if none are.
+    /// Vector from the base station whose corrections are used; `None` without corrections.
     pub baseline: Option<Baseline>,
 }
 
@@ -175,7 +174,7 @@ impl Navigator {
         }
     }
 
-    /// Restarts at `at`. Error processes keep their state, as the sky does.
+    /// Restarts at `at`. Error processes keep their state, like the sky.
     pub fn restart(&mut self, at: SimTime, forgets_time: bool) {
         self.started = at;
         self.hdop = self.settings.acquisition.hdop_initial;
@@ -401,7 +400,7 @@ impl Navigator {
     }
 }
 
-/// What a receiver with the settings of its start could make of `view` once it has been on for long.
+/// Result for `view` of a receiver with its initial settings, after a long time.
 pub fn outlook(
     settings: &ReceiverSettings,
     constellation: &Constellation,

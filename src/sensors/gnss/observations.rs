@@ -4,16 +4,16 @@
 //! code    = range + c (-satellite clock) + troposphere + ionosphere + multipath + noise
 //! carrier = range + c (-satellite clock) + troposphere - ionosphere + multipath + noise + n wavelengths
 //! ```
-//! The range is from where the satellite was when it sent, turned by what Earth turned meanwhile, to
-//! the true position of the antenna. Satellites' orbits and clocks and the atmosphere are functions of
-//! satellite, place and time, and so the same for two receivers side by side; noise and multipath are
-//! the receiver's own. The receiver's clock is not in these measurements: who reports them adds it.
+//! The range is from the satellite's position at transmission, corrected for the Earth's rotation during the
+//! time of flight, to the true position of the antenna. Orbits, clocks and the atmosphere are functions of
+//! satellite, position and time, and therefore equal for two receivers side by side; noise and multipath are
+//! the receiver's own. The measurements exclude the receiver's clock error; messages add it.
 //!
-//! The whole number n belongs to a signal as long as it is followed. It is another one when the signal
-//! comes back: a cycle slip.
+//! The whole number n of a signal is constant while the signal is tracked. It changes when the signal
+//! returns: a cycle slip.
 //!
-//! Noise is white, 0.25 m of a code and 1.2 mm of a carrier at 45 dB-Hz, growing with the inverse of
-//! the amplitude. Multipath is the sum of two slow waves, of a satellite's own phases, that fall with
+//! Noise is white, 0.25 m for code and 1.2 mm for carrier at 45 dB-Hz, and grows with the inverse of the
+//! amplitude. Multipath is the sum of two slow waves with phases that depend on the satellite, and falls with
 //! the elevation; these sizes are those of a patch antenna with a ground plane.
 
 use std::collections::BTreeMap;
@@ -35,11 +35,11 @@ const GPS_L1_HZ: f64 = 1_575.42e6;
 /// Frequency slots of GLONASS satellites 1 to 24.
 const GLONASS_SLOTS: [i8; 24] =
     [1, -4, 5, 6, 1, -4, 5, 6, -2, -7, 0, -1, -2, -7, 0, -1, 4, -3, 3, 2, 4, -3, 3, 2];
-/// Noise at 45 dB-Hz.
+/// Noise of the code at 45 dB-Hz, metres.
 const CODE_STD_M: f64 = 0.25;
 const CARRIER_STD_M: f64 = 0.0012;
 const DOPPLER_STD_HZ: f64 = 0.08;
-/// Multipath at the horizon, and the elevation in which it falls to 1/e.
+/// Multipath at the horizon, and the elevation at which it has fallen to 1/e.
 const CODE_MULTIPATH_M: f64 = 0.5;
 const CARRIER_MULTIPATH_M: f64 = 0.004;
 const MULTIPATH_FALL_RAD: f64 = 0.35;
@@ -87,23 +87,23 @@ impl Carrier {
 pub struct Observation {
     /// The affected sides.
     pub satellite: Satellite,
-    /// Whether it is the second signal.
+    /// Whether this is the second signal.
     pub is_second: bool,
-    /// Its carrier.
+    /// Carrier of the signal.
     pub carrier: Carrier,
-    /// Pseudorange of a receiver whose clock is right.
+    /// Pseudorange of a receiver without clock error.
     pub code_m: f64,
-    /// Carrier phase of that receiver, with its whole cycles.
+    /// Carrier phase of that receiver, including its whole cycles, metres.
     pub carrier_m: f64,
-    /// How fast the range grows.
+    /// Rate of the range.
     pub rate_m_s: f64,
     /// Carrier to noise.
     pub cno_dbhz: f64,
-    /// How long the carrier has been followed.
+    /// Time for which the carrier has been tracked.
     pub lock_ns: u64,
     /// Standard deviations of code and carrier.
     pub code_std_m: f64,
-    /// The same of the carrier.
+    /// Standard deviation of the carrier phase.
     pub carrier_std_m: f64,
 }
 
@@ -114,7 +114,7 @@ struct Lock {
     cycles: f64,
 }
 
-/// Makes a receiver's measurements and keeps what lasts from one to the next.
+/// Makes a receiver's measurements and keeps the state between them.
 #[derive(Clone, Debug)]
 pub struct Observer {
     noise: NoiseSource,
@@ -128,18 +128,18 @@ impl Observer {
         Self { noise, epoch, locks: BTreeMap::new() }
     }
 
-    /// Follows nothing any more.
+    /// Stops tracking all signals.
     pub fn restart(&mut self) {
         self.locks.clear();
     }
 
-    /// Since when a satellite's first signal has been followed.
+    /// Time since which a satellite's first signal has been followed.
     pub fn followed_since(&self, satellite: &Satellite) -> Option<SimTime> {
         self.locks.get(&(satellite.system, satellite.svid, false)).map(|lock| lock.since)
     }
 
-    /// Measures at `at` what `solution` follows of `view`; `signals_of` says how many signals of a
-    /// system the receiver has. `index` counts epochs.
+    /// Measures at `at` the satellites of `view` that `solution` tracks; `signals_of` returns the number of
+    /// the receiver's signals of a system. `index` counts epochs.
     pub fn observe(
         &mut self,
         at: SimTime,
@@ -194,7 +194,7 @@ impl Observer {
     }
 }
 
-/// Where and when is measured.
+/// Position and time of a measurement.
 struct Geometry {
     gps_s: i64,
     /// Remainder of `gps_s`.
@@ -204,7 +204,7 @@ struct Geometry {
     velocity: DVec3,
 }
 
-/// The way of all signals of a satellite.
+/// Signal path from a satellite.
 struct Path {
     /// Range, clock and troposphere.
     common_m: f64,
@@ -226,7 +226,7 @@ impl Geometry {
         }
     }
 
-    /// The state of an antenna that stands.
+    /// State of an antenna at rest.
     fn still(gps_s: f64, here: DVec3) -> Self {
         let whole_s = gps_s.floor();
         let local = GeoOrigin::new(Geodetic::from_ecef(here));
@@ -258,8 +258,8 @@ impl Geometry {
     }
 }
 
-/// What a receiver that stands `here` measures of a satellite at a GPS time, without its clock error, noise and whole cycles:
-/// the pseudorange of the first signal, and the carrier phases of both.
+/// Measurement of a satellite by a receiver at `here` at a GPS time, without clock error, noise and whole
+/// cycles: the pseudorange of the first signal, and the carrier phases of both.
 pub fn modelled(satellite: &Satellite, gps_s: f64, here: DVec3) -> (f64, [f64; 2]) {
     let path = Geometry::still(gps_s, here).path(satellite);
     let ionosphere_m = |is_second| {
@@ -270,8 +270,8 @@ pub fn modelled(satellite: &Satellite, gps_s: f64, here: DVec3) -> (f64, [f64; 2
     (path.common_m + ionosphere_m(false), [phase_m(false), phase_m(true)])
 }
 
-/// How far the light has come that is received `here` `tk` seconds after the time of the elements, and
-/// from where; Earth turns under it.
+/// Length of the light path from the satellite to `here`, received `tk` seconds after the time of the
+/// elements, and the satellite's position; the Earth rotates meanwhile.
 fn range(orbit: &SatelliteOrbit, tk: f64, here: DVec3) -> (f64, DVec3) {
     let (mut flight_s, mut from, mut range_m) = (0.075, DVec3::ZERO, 0.0);
     for _ in 0..3 {

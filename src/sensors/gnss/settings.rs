@@ -20,10 +20,10 @@ pub enum GnssSystem {
 /// The best fix that a receiver can reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, PartialOrd, Ord)]
 pub enum BestFix {
-    /// Without corrections.
+    /// A fix without corrections.
     #[default]
     Standalone,
-    /// With differential corrections.
+    /// A fix with differential corrections.
     Differential,
     /// Carrier phase, ambiguities not resolved.
     RtkFloat,
@@ -53,21 +53,21 @@ pub struct ReceiverSettings {
     pub geoid_separation_m: Option<f64>,
     /// The truth is averaged over this time before the epoch.
     pub window_ns: u64,
-    /// How long the position is extrapolated with the last velocity after the loss of a fix.
+    /// Time for which the position is extrapolated with the last velocity after the loss of a fix.
     pub coast_ns: u64,
-    /// How long after the time is known the leap seconds are.
+    /// Time from when the time is known until the leap seconds are known.
     pub leap_known_after_ns: u64,
-    /// The way from start to fix.
+    /// Acquisition from start to fix.
     pub acquisition: Acquisition,
     /// Attenuation of satellite signals.
     pub sky: SkySettings,
     /// Errors by kind of fix, in the order of [`BestFix`].
     pub grades: [FixGrade; 4],
-    /// Whether it states that it is exact, as simulators do that hand over a covariance of zero.
+    /// Whether the receiver reports zero errors, like simulators with a covariance of zero.
     pub states_zero: bool,
 }
 
-/// The way from start to fix; see `gnss::navigator`.
+/// Acquisition from start to fix; see `gnss::navigator`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Acquisition {
     /// Time after the start before which nothing is received.
@@ -78,13 +78,13 @@ pub struct Acquisition {
     pub hdop_initial: f64,
     /// Time constant of the filter.
     pub time_constant_s: f64,
-    /// Final HDOP; `None` for that of the sky's geometry.
+    /// Final HDOP; `None`: that of the sky's geometry.
     pub hdop_final: Option<f64>,
     /// Largest HDOP of a three-dimensional fix.
     pub hdop_3d: f64,
     /// Largest HDOP of a two-dimensional fix.
     pub hdop_2d: f64,
-    /// The receiver does not get beyond this kind of fix; `None` if corrections that come in decide.
+    /// Best kind of fix; `None` if received corrections decide.
     pub best_fix: Option<BestFix>,
     /// Time from the three-dimensional fix until corrections are used.
     pub differential_after_ns: u64,
@@ -119,20 +119,20 @@ pub struct FixGrade {
 /// An error of the position along east, north and up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorModel {
-    /// Its random process.
+    /// Random process of the error.
     pub kind: ErrorKind,
-    /// Whether it is a range error, which is multiplied by the DOP of each axis.
+    /// Whether the error is a range error, which is multiplied by the DOP of each axis.
     pub times_dop: bool,
 }
 
 /// The random process of an error; `sensors::gnss::errors` has the equations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ErrorKind {
-    /// Independent from epoch to epoch.
+    /// Errors that are independent from epoch to epoch.
     Gaussian {
-        /// East, north, up.
+        /// Mean of the error: east, north, up.
         mean_m: [f64; 3],
-        /// East, north, up.
+        /// Standard deviation of the error: east, north, up.
         std_m: [f64; 3],
     },
     /// Chrono's random walk with a restoring acceleration.
@@ -160,7 +160,7 @@ pub enum ErrorKind {
 /// The combinations of error models in Mahajan et al. 2024, and none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorPreset {
-    /// No error at all.
+    /// No error.
     None,
     /// Chrono's Gaussian error; HDOP from the sky.
     ChGauss,

@@ -1,11 +1,11 @@
-//! A satellite as a receiver has it.
+//! A satellite in a receiver's solution.
 
 use super::constellation::Satellite;
 
 /// Source of a satellite's corrections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CorrectionSource {
-    /// It has none.
+    /// No corrections.
     #[default]
     None,
     /// Satellites of an SBAS.
@@ -19,9 +19,9 @@ pub enum CorrectionSource {
 pub struct SatelliteCorrection {
     /// Source.
     pub source: CorrectionSource,
-    /// Whether its carrier is corrected in addition to its code.
+    /// Whether corrections include the carrier as well as the code.
     pub has_carrier: bool,
-    /// Whether its second signal is corrected in addition to its first.
+    /// Whether corrections include the second signal as well as the first.
     pub has_second: bool,
 }
 
@@ -30,16 +30,16 @@ pub struct SatelliteCorrection {
 pub struct TrackedSatellite {
     /// Number, system and orbit.
     pub satellite: Satellite,
-    /// Above the horizon.
+    /// Elevation above the horizon.
     pub elevation_deg: f64,
-    /// Clockwise from north, 0 to 360.
+    /// Azimuth clockwise from north, 0 to 360.
     pub azimuth_deg: f64,
     /// Carrier-to-noise ratio of the first and second signal; `None` if not tracked.
     pub cno_dbhz: [Option<f64>; 2],
-    /// Whether it is part of the solution.
+    /// Whether the satellite is part of the solution.
     pub is_used: bool,
-    /// Residual of its pseudorange.
+    /// Residual of the pseudorange.
     pub residual_m: f64,
-    /// Corrections that the solution uses for it.
+    /// Corrections in use for the satellite.
     pub correction: SatelliteCorrection,
 }

@@ -1,8 +1,7 @@
 //! Orientation and navigation as an IMU computes them: the truth with slow errors.
 //!
-//! An IMU does not only integrate its gyro: gravity and the magnetic field keep the result near
-//! the truth. Roll, pitch and heading each have a Gauss-Markov error of the size that the
-//! datasheet gives.
+//! A real IMU does not only integrate its gyro: gravity and the magnetic field keep its attitude near the
+//! truth. So roll, pitch and heading each have a Gauss-Markov error with the data sheet's size.
 
 use glam::{DQuat, DVec3};
 

@@ -24,7 +24,7 @@ const GAUSS_MARKOV_PEAK: f64 = 0.617_364;
 pub const FLAT_PART: f64 = 0.664_282;
 /// Temperature at which the temperature-dependent bias is zero, degrees C.
 const REFERENCE_TEMPERATURE_C: f64 = 25.0;
-/// Sample index of draws that are made once a run.
+/// Sample index of random numbers that are drawn once per run.
 const ONCE: u64 = u64::MAX;
 
 /// The standard deviation of the Gauss-Markov process that models a bias instability.
@@ -54,13 +54,13 @@ impl GaussMarkov {
 /// A reading of a three-axis sensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// In sensor axes, in the unit of the quantity.
+    /// Value in the sensor's axes, in the unit of the quantity.
     pub value: DVec3,
     /// Whether each axis is at a limit of its range.
     pub is_clipped: [bool; 3],
 }
 
-/// Other influences on a three-axis sensor.
+/// Influences on a three-axis sensor besides the measured quantity.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances {
     /// Disturbs gyros with an acceleration sensitivity; sensor axes.

@@ -6,8 +6,8 @@
 //!
 //! # Specific force and rate at the mount point
 //!
-//! With the mount at `r` in the body, the body's angular rate `ω` and acceleration `α` (Body), and
-//! the acceleration `a` of its origin (World):
+//! With the mount at `r` in the body, the body's angular rate `ω` and acceleration `α` (Body), and the
+//! acceleration `a` of its origin (World):
 //!
 //! ```text
 //! f = R_sensor_world (a - g) + R_sensor_body (α x r + ω x (ω x r))
@@ -56,15 +56,15 @@ const WINDOW_SAMPLES: u64 = 8;
 
 /// The true values of all inertial quantities. Sensor axes: forward, left, up.
 ///
-/// A sample of an IMU with a collection time has its means over that time as force, rate and field; all
-/// else is that of its instant.
+/// Error-free sample of an IMU. With an averaging window, force, rate and field are means over it; all other
+/// values are those of the sample's instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InertialTruth {
     /// The instant of the sample.
     pub at: SimTime,
-    /// At the mount point, sensor axes.
+    /// Specific force at the mount point, in the sensor's axes.
     pub specific_force_m_s2: DVec3,
-    /// In sensor axes, with the Earth's rotation if that is switched on.
+    /// Angular rate in the sensor's axes; includes the Earth's rotation if that is switched on.
     pub angular_rate_rad_s: DVec3,
     /// The Earth's field in sensor axes.
     pub magnetic_field_gauss: DVec3,
@@ -122,11 +122,11 @@ impl ImuSensor {
         DVec3::new(ned.y, ned.x, -ned.z)
     }
 
-    /// What is measured at `at`: the true values, specific force, rate and field as means over the
-    /// collection time that ends at `at`.
+    /// Error-free values at `at`; specific force, rate and field are means over the averaging window that
+    /// ends at `at`.
     ///
-    /// The means are sums over the middles of equal parts of that time, of a millisecond or less; before
-    /// the first instant nothing moves.
+    /// The means are sums over the middles of equal parts of the window, of a millisecond or less; before the
+    /// first instant there is no motion.
     fn collected(&self, at: SimTime, surroundings: &Surroundings<'_>) -> InertialTruth {
         let mut truth = self.truth(at, surroundings);
         if self.window_ns == 0 {
@@ -219,9 +219,9 @@ fn angular_acceleration(trajectory: &Trajectory, at: SimTime) -> DVec3 {
 /// One sample of an IMU with its errors. Sensor axes: forward, left, up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// The same without errors.
+    /// The sample without errors.
     pub truth: InertialTruth,
-    /// Counts samples since power-on.
+    /// Number of the sample since power-on.
     pub index: u64,
     /// Angular rate, rad/s.
     pub gyro: Reading,

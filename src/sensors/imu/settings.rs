@@ -3,22 +3,22 @@
 /// Error models and surroundings of an IMU.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImuModel {
-    /// In rad/s.
+    /// Errors of the gyros, rad/s.
     pub gyro: TriadErrors,
-    /// In m/s².
+    /// Errors of the accelerometers, m/s².
     pub accel: TriadErrors,
-    /// In gauss.
+    /// Errors of the magnetometers, gauss.
     pub mag: TriadErrors,
-    /// Air pressure and its errors.
+    /// Air pressure, and errors of its measurement.
     pub barometer: BarometerErrors,
-    /// Temperature inside the IMU and its errors.
+    /// Temperature inside the IMU, and errors of its measurement.
     pub thermometer: ThermometerErrors,
     /// Errors of the orientation that the IMU computes.
     pub attitude: AttitudeErrors,
     /// Errors of the position and velocity that an IMU with navigation computes.
     pub navigation: NavigationErrors,
-    /// Collection time: a sample of acceleration, rate and field is the mean of the truth over this time
-    /// before its instant; 0 for the truth at the instant.
+    /// Averaging window: a sample of acceleration, rate and field is the mean of the truth over this time
+    /// before its instant; 0: the truth at the instant.
     pub window_ns: u64,
     /// Whether the gyro measures the Earth's rotation and the accelerometer the Coriolis force.
     pub earth_rate: bool,
@@ -57,15 +57,15 @@ pub enum MagneticField {
     /// The World Magnetic Model at the rig's origin and date.
     #[default]
     WorldModel,
-    /// North, east, down, gauss.
+    /// A field of these values: north, east, down, gauss.
     Stated([f64; 3]),
 }
 
 /// Errors of three axes, in the quantity's SI unit `u` (gauss for magnetometers). All zero: none.
 ///
-/// The terms are those of an Allan deviation plot (IEEE Std 952), so that a datasheet's numbers
-/// can be copied; Chrono's model (`y = x + N(0, std) + b`, `b += N(0, drift * sqrt(dt /
-/// drift_time))`) is a choice of them.
+/// The terms are those of an Allan deviation plot (IEEE Std 952), so that a data sheet's numbers can be used
+/// directly; Chrono's model (`y = x + N(0, std) + b`, `b += N(0, drift * sqrt(dt / drift_time))`) is a
+/// special case.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TriadErrors {
     /// White noise, u/√Hz.
@@ -78,7 +78,7 @@ pub struct TriadErrors {
     pub random_walk: f64,
     /// Chrono's white noise: standard deviation of a sample at [`TriadErrors::chrono_rate_hz`], u.
     pub chrono_std: f64,
-    /// The rate for which `chrono_std` was given, Hz.
+    /// Sampling rate of `chrono_std`, Hz.
     pub chrono_rate_hz: f64,
     /// Chrono's `b0`, u.
     pub chrono_drift: f64,
@@ -90,7 +90,7 @@ pub struct TriadErrors {
     pub turn_on_bias_std: f64,
     /// Standard deviation of the scale factor error that is drawn once a run, 1.
     pub scale_factor_std: f64,
-    /// Standard deviation of each axis's misalignment towards each other axis, drawn once a run.
+    /// Standard deviation of each axis's misalignment towards each other axis, sampled once per run.
     pub misalignment_std_rad: f64,
     /// Gyros: bias for each m/s² along the same axis, u/(m/s²).
     pub g_sensitivity: f64,
@@ -98,14 +98,14 @@ pub struct TriadErrors {
     pub temperature_coefficient: f64,
     /// -3 dB frequency of the second-order low-pass; 0: none.
     pub bandwidth_hz: f64,
-    /// Quantisation step, u; 0: none.
+    /// Quantisation step, u; 0: no quantisation.
     pub resolution: f64,
-    /// Full scale, u; 0: none.
+    /// Full scale, u; 0: no limit.
     pub range: f64,
 }
 
 impl TriadErrors {
-    /// No error at all.
+    /// No error.
     pub const NONE: Self = Self {
         noise_density: 0.0,
         bias_instability: 0.0,
@@ -126,13 +126,13 @@ impl TriadErrors {
         range: 0.0,
     };
 
-    /// Total white noise, u/√Hz: the datasheet's density and Chrono's samples.
+    /// Total density of the white noise, u/√Hz: that of the datasheet and of Chrono's samples.
     pub fn white_density(&self) -> f64 {
         let chrono = self.chrono_std * self.chrono_std / self.chrono_rate_hz.max(1e-9);
         (self.noise_density * self.noise_density + chrono).sqrt()
     }
 
-    /// Total random walk, u/√s: the datasheet's and Chrono's drift.
+    /// Total density of the random walk, u/√s: that of the datasheet and of Chrono's drift.
     pub fn walk_density(&self) -> f64 {
         let chrono = self.chrono_drift * self.chrono_drift / self.chrono_drift_time_s.max(1e-9);
         (self.random_walk * self.random_walk + chrono).sqrt()
@@ -142,7 +142,7 @@ impl TriadErrors {
 /// Air pressure and errors of its measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BarometerErrors {
-    /// True pressure at sea level; above it the standard atmosphere.
+    /// True pressure at sea level; at other heights it follows the standard atmosphere.
     pub sea_level_pressure_pa: f64,
     /// White noise of a sample, standard deviation.
     pub noise_std_pa: f64,
@@ -187,6 +187,6 @@ pub struct NavigationErrors {
     pub position_std_m: f64,
     /// Standard deviation of each axis.
     pub velocity_std_m_s: f64,
-    /// Correlation time of both.
+    /// Correlation time of both errors.
     pub correlation_s: f64,
 }

@@ -27,7 +27,7 @@ impl<T> Default for Fired<T> {
 }
 
 impl<T> Fired<T> {
-    /// The answer to `request`; `outcome` says what the reports are.
+    /// Answer to `request`; `outcome` has the reports.
     pub fn into_measurement(
         self,
         request: MeasurementRequest,
@@ -39,7 +39,7 @@ impl<T> Fired<T> {
 }
 
 impl Origin {
-    /// The truth of a hit on a diffuse surface, from the light that it sends back in clear air.
+    /// The truth of a hit on a diffuse surface, computed from the light that returns in clear air.
     pub(super) fn of(light: &Backscatter, hit: &Hit) -> Self {
         Self {
             range_m: hit.range_m,
@@ -68,7 +68,7 @@ impl Origin {
 pub(super) struct TruthKeeper<'a> {
     lidar: &'a Lidar,
     truth: SweepTruth,
-    /// For the work.
+    /// Scratch memory.
     parts: Vec<Part>,
 }
 
@@ -103,8 +103,7 @@ impl<'a> TruthKeeper<'a> {
         Self { lidar, truth: SweepTruth { start, poses, firings, returns }, parts: Vec::new() }
     }
 
-    /// Takes the report of a firing and the echoes that it is made of: without errors, and without faults that leave
-    /// no light.
+    /// Takes the report of a firing, and its echoes without errors and without faults that leave no light.
     pub fn note<T: Received>(
         &mut self,
         sources: &Sources<'_>,
@@ -134,7 +133,7 @@ impl<'a> TruthKeeper<'a> {
         }
     }
 
-    /// How an echo at `range_m` relates to the nearest surface.
+    /// Relation of an echo at `range_m` to the nearest surface.
     fn why(
         &self,
         sources: &Sources<'_>,
@@ -168,7 +167,7 @@ impl<'a> TruthKeeper<'a> {
         }
     }
 
-    /// Why nothing is reported.
+    /// Reason why nothing is reported.
     fn missing(
         &self,
         sources: &Sources<'_>,

@@ -36,7 +36,7 @@ impl Errors {
         }
     }
 
-    /// What all ranges at `at` are off by, metres: drift, and the error of the interval.
+    /// Common error of all ranges at `at`, metres: drift, and the error of the interval.
     pub fn common_m(&self, at: SimTime) -> f32 {
         let all = &self.settings;
         let mut off_m = 0.0;
@@ -56,7 +56,7 @@ impl Errors {
         off_m as f32
     }
 
-    /// `echo` as it is measured by `laser`; `common_m` as [`Errors::common_m`].
+    /// Measures `echo` with the errors of `laser`; `common_m` is [`Errors::common_m`].
     #[inline]
     pub fn apply(
         &self,

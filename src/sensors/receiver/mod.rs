@@ -1,8 +1,8 @@
-//! What a receiver makes of the light of a pulse that comes back.
+//! Detection of a pulse's returned light.
 //!
-//! The signal of a place is its reflectance over the square of its distance; the data sheet's range for a
-//! reflectance gives the one constant that decides what is detected. `docs/PHYSICS.md` has the equations
-//! with their sources.
+//! The signal of a surface is its reflectance divided by the square of its distance; the data sheet's range
+//! for a reflectance determines the detection threshold. `docs/PHYSICS.md` has the equations with their
+//! sources.
 
 mod errors;
 mod selection;
@@ -19,10 +19,10 @@ use super::noise::{Quantity, RequestNoise};
 use super::{Echoes, PulseReturns, Return};
 use crate::config::profile::lidar::{BeamSettings, EchoRule};
 
-/// Light that comes back to the receiver from one place along the beam.
+/// Light that returns to the receiver from one point along the beam.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Backscatter {
-    /// Distance of the place, metres; of mirrored light the whole path, one way.
+    /// Distance of the point, metres; for mirrored light, the whole path, one way.
     pub range_m: f32,
     /// Reflectance of the diffuse surface that would send back as much if it met the whole pulse at normal
     /// incidence in clear air: the share of the pulse's energy that falls on the place times the
@@ -36,7 +36,7 @@ pub struct Backscatter {
 pub struct ReceiverSetting {
     /// The detection threshold as a multiple of the data sheet's.
     pub threshold_factor: f32,
-    /// Nothing nearer is reported, metres.
+    /// Smallest reported distance, metres.
     pub blanked_m: f32,
 }
 
@@ -56,9 +56,9 @@ pub(super) struct Reception<'a> {
     pub light: f32,
     /// The request's draws.
     pub noise: &'a RequestNoise,
-    /// The firing's index in its request.
+    /// Index of the firing in its request.
     pub firing: usize,
-    /// For the work.
+    /// Scratch memory.
     pub buffers: &'a RefCell<Buffers>,
 }
 
@@ -69,13 +69,13 @@ pub(super) struct Receiver {
     width_m: f32,
     min_range_m: f32,
     max_range_m: f32,
-    /// Least signal that is detected; the unit is what a white surface at 1 m sends back.
+    /// The weakest signal that is detected, in units of the signal of a white surface at 1 m.
     threshold: f32,
     /// The threshold over the standard deviation of the signal's noise; 0 without noise.
     signal_to_noise: f32,
 }
 
-/// Nearer places count as if they were here, metres: what a receiver gets does not grow without end.
+/// Smallest distance for the signal, metres: a real signal does not grow without limit.
 const NEAREST_M: f32 = 0.1;
 
 /// Standard deviations from the threshold beyond which a signal needs no draw.
@@ -107,7 +107,7 @@ impl Receiver {
         self.width_m
     }
 
-    /// Whether a signal from `range_m` is reported if noise does not hide it.
+    /// Whether a signal from `range_m` is reported, unless noise hides it.
     pub fn reports(&self, range_m: f32, signal: f32, setting: ReceiverSetting) -> bool {
         range_m >= self.min_range_m.max(setting.blanked_m)
             && range_m <= self.max_range_m
@@ -115,7 +115,7 @@ impl Receiver {
             && signal >= self.threshold * setting.threshold_factor
     }
 
-    /// The returns that `selection` reports of the light that comes back, which is in any order.
+    /// The returns that `selection` reports for the returning light, which may be in any order.
     pub fn returns(
         &self,
         scatter: &[Backscatter],
@@ -133,7 +133,7 @@ impl Receiver {
         candidates.select(selection)
     }
 
-    /// All echoes that are detected, nearest first.
+    /// All detected echoes, nearest first.
     pub fn echoes(&self, scatter: &[Backscatter], reception: &Reception<'_>) -> Echoes {
         let mut all = Echoes::default();
         let mut heard = 0;
@@ -146,7 +146,7 @@ impl Receiver {
         all
     }
 
-    /// The echo of `peak`, the pulse's `place`th, if the receiver detects it.
+    /// The echo of `peak`, which is number `place` of the pulse, if the receiver detects it.
     fn detect(&self, peak: Peak, place: u32, reception: &Reception<'_>) -> Option<Return> {
         let Reception { setting, light, noise, firing, .. } = *reception;
         let signal = peak.signal * light;
@@ -217,8 +217,8 @@ impl Receiver {
     }
 }
 
-/// Groups from near to far: all within `cutoff_m` behind the nearest of a group belong to it. Ranges are
-/// means with `weight`, signals are sums.
+/// Groups from near to far: points within `cutoff_m` behind the nearest one of a group belong to it. Ranges
+/// are means with `weight`, signals are sums.
 fn windows(
     arrivals: &[Arrival],
     cutoff_m: f32,

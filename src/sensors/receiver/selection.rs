@@ -18,7 +18,7 @@ pub enum EchoSelection {
     OtherAndLast,
 }
 
-/// The echoes that a selection may need, told from near to far.
+/// Candidates of a selection of echoes, added from near to far.
 #[derive(Default)]
 pub(super) struct Candidates {
     nearest: Option<Return>,
@@ -59,7 +59,7 @@ impl Candidates {
 mod tests {
     use super::*;
 
-    /// Range and signal of what is selected of echoes from near to far with these signals.
+    /// Range and signal of the selection among echoes from near to far with these signals.
     fn selected(selection: EchoSelection, signals: &[u8]) -> [Option<(f32, f32)>; 2] {
         let mut candidates = Candidates::default();
         for (place, signal) in signals.iter().enumerate() {
@@ -70,8 +70,8 @@ mod tests {
         [returns.first, returns.second].map(|echo| echo.map(|echo| (echo.range_m, echo.signal)))
     }
 
-    /// Every order of up to three echoes of three strengths, equal ones included, against the rule in words:
-    /// the last, and the strongest of all unless that is the last, then of the others.
+    /// Every order of up to three echoes of three strengths, including equal ones, compared with the rule:
+    /// the last echo, and the strongest of all unless that is the last, then the strongest of the others.
     #[test]
     fn the_other_echo_is_the_strongest_that_is_not_the_last() {
         let mut compared = 0;

@@ -34,7 +34,8 @@ impl Heard {
     }
 }
 
-/// Range and intensity of what is reported through a window that passes `window`, without noise.
+/// Range and intensity of the returns that are reported through a window of the transmission `window`,
+/// without noise.
 fn reports(
     beam: &BeamSettings,
     scatter: &[Backscatter],

@@ -1,28 +1,28 @@
-//! The echoes in the sum of the pulses that come back.
+//! The echoes in the sum of the returning pulses.
 //!
-//! A laser's pulse over range is a squared sine (Hahner et al. 2021), of which the places that send
-//! light back send copies: `y(x) = sum s_i cos²(pi (x - r_i) / (2 w))` for `|x - r_i| < w`, with `w` the
-//! pulse's width at half height as a distance, c times its duration over two. Where the same copies
-//! overlap, y is one cosine more: `(S + |Z| cos(pi x / w - arg Z)) / 2` with `S = sum s_i` and `Z = sum
-//! s_i exp(i pi r_i / w)`. Maxima and minima are therefore known without sampling.
+//! A laser's pulse over range is a squared sine (Hahner et al. 2021). Each reflecting point returns a copy:
+//! `y(x) = sum s_i cos²(pi (x - r_i) / (2 w))` for `|x - r_i| < w`, with `w` the pulse's width at half height
+//! as a distance, c times its duration over two. Where the same copies overlap, y is again a cosine: `(S +
+//! |Z| cos(pi x / w - arg Z)) / 2` with `S = sum s_i` and `Z = sum s_i exp(i pi r_i / w)`. So maxima and
+//! minima are computed without sampling.
 
 use std::f32::consts::{FRAC_PI_2, PI};
 
-/// Light from one place as the receiver gets it.
+/// Light from one point at the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Arrival {
-    /// Distance of the place, metres.
+    /// Distance of the point, metres.
     pub range_m: f32,
-    /// Height of its pulse. The unit is what a white surface at 1 m sends back.
+    /// Height of its pulse, in units of the return of a white surface at 1 m.
     pub signal: f32,
 }
 
 /// A maximum of the sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Peak {
-    /// Where it is, metres.
+    /// Distance, metres.
     pub range_m: f32,
-    /// How high it is, in the unit of [`Arrival::signal`].
+    /// Height, in the unit of [`Arrival::signal`].
     pub signal: f32,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Buffers {
     edges: Vec<Edge>,
 }
 
-/// An arrival's signal and its part of `Z`.
+/// Signal of an arrival, and its part of `Z`.
 #[derive(Clone, Copy, Debug)]
 struct Phased {
     signal: f64,
@@ -41,13 +41,13 @@ struct Phased {
     im: f64,
 }
 
-/// Where an arrival's pulse begins or ends.
+/// Start or end of an arrival's pulse.
 #[derive(Clone, Copy, Debug, Default)]
 struct Edge {
     x_m: f64,
     place: usize,
     begins: bool,
-    /// `S` of the pulses that overlap from here to the next edge; `re` and `im` are their `Z`.
+    /// `S` of the pulses that overlap between here and the next edge; `re` and `im` are their `Z`.
     sum: f64,
     re: f64,
     im: f64,
@@ -55,17 +55,17 @@ struct Edge {
     slope: f64,
 }
 
-/// Of two maxima that are one echo, the sum between does not fall below this share of the lower one.
-/// A pulse of 6 ns then separates equal echoes that are 1 m apart, as Velodyne's manuals say.
+/// Two maxima form one echo if the sum between them does not fall below this share of the lower one. A pulse
+/// of 6 ns then separates equal echoes that are 1 m apart, as in Velodyne's manuals.
 const VALLEY: f32 = 0.8;
 
-/// Of arrivals no farther apart than this share of the width, the sum has its maximum at their mean to
-/// within 1/6000 of the width.
+/// Spread of arrivals, as a share of the width, up to which the maximum of the sum is at their mean to within
+/// 1/6000 of the width.
 const NARROW: f32 = 0.1;
 
-/// The echo of `arrivals` of which none is farther than a width behind another; `width_m` is positive. They
-/// have one maximum only: before all pulses have begun the sum rises, after one has ended it falls. `span_m` is
-/// the distance between the nearest, at `nearest_m`, and the farthest.
+/// Echo of `arrivals` that are within one width; `width_m` is positive. They have only one maximum: the sum
+/// rises before all pulses have begun, and falls after one has ended. `span_m` is the distance between the
+/// nearest, at `nearest_m`, and the farthest.
 #[inline]
 pub(super) fn single_peak(
     arrivals: &[Arrival],
@@ -121,9 +121,9 @@ fn short_sincos(angle: f32) -> (f32, f32) {
     (sin, cos)
 }
 
-/// Calls `seen` with the maxima of the sum of `arrivals`, nearest first, those that are one echo joined;
-/// `width_m` is positive. Arrivals are sorted by range. An echo's range is the mean of its maxima, weighted by
-/// their heights; its signal is the highest.
+/// Calls `seen` with the maxima of the sum of `arrivals`, nearest first; maxima of one echo are merged;
+/// `width_m` is positive. Arrivals are sorted by range. An echo's range is the mean of its maxima, weighted
+/// by their heights; its signal is the highest.
 pub(super) fn peaks(
     arrivals: &[Arrival],
     width_m: f32,

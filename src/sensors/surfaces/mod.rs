@@ -1,12 +1,10 @@
-//! Surfaces that do more than scatter light diffusely: from the hits of rays to all places from which
-//! light comes back.
+//! Surfaces with more than diffuse scattering: from the hits of rays to all points from which light returns.
 //!
-//! A ray that meets glass goes on behind it, and its energy is that of two passages. A ray that meets a
-//! mirror, glass or water goes on in the mirrored direction; light that comes back the same way seems to
-//! come from straight on, so that its place is as far as the whole path: a mirror image. One reflection
-//! of a path is followed, and up to [`MAX_PASSAGES`] panes. Light that goes out by the mirror and returns
-//! by the direct way, or the other way round, comes from outside the receiver's field of view and is left
-//! out.
+//! A ray that hits glass continues behind it, with the energy of two passages. A ray that hits a mirror,
+//! glass or water continues in the mirrored direction. Light that returns the same way appears straight
+//! ahead, at the distance of the whole path: a mirror image. One reflection of a path is computed, and up to
+//! [`MAX_PASSAGES`] panes. Light that goes out by the mirror and returns directly, or the reverse, comes from
+//! outside the receiver's field of view and is left out.
 
 mod optics;
 
@@ -17,30 +15,29 @@ pub use optics::wet_reflectance;
 use crate::time::SimTime;
 use crate::world::raycast::{Finishes, Hit, Pulse, RayCaster, Stencil};
 
-/// The largest number of surfaces behind which a ray is followed. Through a room with double glazing on
-/// both sides it passes four.
+/// Largest number of surfaces that a ray passes. Through a room with double glazing on both sides it passes
+/// four.
 const MAX_PASSAGES: usize = 8;
-/// Light is followed while this share of it can return. Twice mirrored by a window, a retro-reflector is
-/// still seen.
+/// Smallest share of light that is traced. A retroreflector is still seen after two reflections by a window.
 const LEAST_ENERGY: f32 = 1e-5;
-/// A ray goes on at this distance from the surface that it met, so that it does not meet it again, metres
-/// and share of the range. The second is twice the error of a hit.
+/// Distance from a surface at which a ray continues, so that it does not hit the surface again, metres and
+/// share of the range. The second is twice the error of a hit.
 const CLEARANCE_M: f64 = 1e-4;
 const CLEARANCE: f64 = 4e-6;
 
-/// A place from which light of a ray comes back.
+/// A point from which light of a ray returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glimpse {
     /// Index of the ray in the hits of the call.
     ray: u32,
     /// Length of the light's path, one way, metres.
     pub range_m: f32,
-    /// Strength of what comes back: the reflectance of a diffuse surface that would send as much if the
-    /// whole ray met it at normal incidence. Retro-reflectors exceed 1.
+    /// Strength of the returned light: reflectance of a diffuse surface with the same return if the whole ray
+    /// hit it at normal incidence. Retroreflectors exceed 1.
     pub reflectance: f32,
     /// Index of the instance, as [`Hit::instance`].
     pub instance: u32,
-    /// Index of its material, as [`Hit::material`].
+    /// Index of the material, as in [`Hit::material`].
     pub material: u32,
     /// Cosine of the angle of incidence, 0..=1.
     pub cos_incidence: f32,
@@ -48,7 +45,7 @@ pub struct Glimpse {
     pub is_mirrored: bool,
 }
 
-/// The places from which the light of many pulses comes back; kept for its buffers.
+/// Points from which the light of many pulses returns; kept for its buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Glimpses {
     /// Sorted by ray.
@@ -59,13 +56,13 @@ pub struct Glimpses {
     hits: Vec<Hit>,
 }
 
-/// Light on its way.
+/// Light that continues.
 #[derive(Clone, Copy, Debug)]
 struct Going {
     ray: u32,
     pulse: Pulse,
     fired: SimTime,
-    /// Length of its path so far, metres.
+    /// Length of the light's path so far, metres.
     path_m: f32,
     /// Share of it that would return from here.
     energy: f32,
@@ -125,13 +122,13 @@ impl Glimpses {
         self.seen.sort_by_key(|glimpse| glimpse.ray);
     }
 
-    /// Where light of the pulse at `index` comes back from; it has `rays` rays.
+    /// Points from which light of the pulse at `index` returns; the pulse has `rays` rays.
     pub fn of_pulse(&self, index: usize, rays: usize) -> &[Glimpse] {
         let before = |ray: usize| self.seen.partition_point(|g| (g.ray as usize) < ray);
         &self.seen[before(index * rays)..before((index + 1) * rays)]
     }
 
-    /// Notes what comes back from a hit and where the rest of the light goes.
+    /// Records the light that returns from a hit, and the rest of the light that continues.
     fn meet(&mut self, finishes: &dyn Finishes, going: &Going, hit: &Hit) {
         if hit.range_m == f32::INFINITY {
             return;
@@ -185,7 +182,7 @@ impl Glimpses {
     }
 }
 
-/// The ray of `pulse` at `offset`, as a pulse of its own.
+/// The ray of `pulse` at `offset`, as a separate pulse.
 fn along(pulse: &Pulse, [u, v]: [f32; 2]) -> Pulse {
     let aside = pulse.half_axis_u * f64::from(u) + pulse.half_axis_v * f64::from(v);
     let direction = (pulse.direction + aside).normalize();

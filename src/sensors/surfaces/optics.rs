@@ -1,8 +1,8 @@
-//! What a surface sends back to the lidar, by its finish and the angle of incidence.
+//! Light that a surface returns to the lidar, by its finish and the angle of incidence.
 //!
-//! All results are in units of what a white diffuser at normal incidence sends back to a receiver beside
-//! the laser. Light is taken as unpolarised. Fresnel's equations are those of any textbook (Born and Wolf,
-//! Principles of Optics, section 1.5.2).
+//! All results are in units of the return of a white diffuser at normal incidence to a receiver beside the
+//! laser. Light is unpolarised. Fresnel's equations are those of any textbook (Born and Wolf, Principles of
+//! Optics, section 1.5.2).
 
 use crate::world::scene::{Bottom, Finish, Material};
 
@@ -13,27 +13,28 @@ const WATER_ABSORPTION_PER_M: f32 = 7.0;
 /// Share of the diffuse light below a water surface that it reflects back down:
 /// `1 - (1 - F) / n²` with `F` = 0.066, the surface's reflectance for diffuse light from above.
 const WATER_INNER_REFLECTANCE: f32 = 0.472;
-/// Half-width of the lobe about the mirrored direction that a smooth surface has by its waviness and the
-/// width of beam and receiver, radians. No source gives it; it is about that of a lidar's beam.
+/// Half-width of the lobe about the mirrored direction, radians, caused by the waviness of a smooth surface
+/// and by the width of beam and receiver. No source gives it; it is approximately that of a lidar's beam.
 const GLINT_SPREAD_RAD: f32 = 5e-3;
-/// Incidence to which retro-reflecting sheeting works in full, and where it ends, radians: half is left at
-/// 45 degrees.
+/// Angle of incidence up to which retroreflective sheeting has its full effect, and angle at which it has
+/// none, radians: at 45 degrees half is left.
 const RETRO_FULL_RAD: f32 = std::f32::consts::FRAC_PI_6;
 const RETRO_END_RAD: f32 = std::f32::consts::FRAC_PI_3;
 
-/// What becomes of the light that meets a surface, besides what comes back at once. Shares are those of one
-/// passage; the way back has the same.
+/// Light at a surface that does not return at once. Shares are those of one passage; the way back has the
+/// same.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Onward {
-    /// Share that goes on as from a mirror.
+    /// Share that continues in the mirrored direction.
     pub mirrored: f32,
-    /// Share that goes straight on.
+    /// Share that continues straight ahead.
     pub passed: f32,
-    /// Light that comes back from below the surface: added to the range in metres, and its strength.
+    /// Light that returns from below the surface: distance to be added to the range, metres, and its
+    /// strength.
     pub from_below: Option<(f32, f32)>,
 }
 
-/// The strength of what comes back at once from a surface of `material` that is met at the angle whose
+/// Strength of the light that returns at once from a surface of `material` at the angle of incidence whose
 /// cosine is `cos`. `reflectance` is the diffuse one with its map.
 pub fn returned(material: &Material, reflectance: f32, cos: f32) -> f32 {
     let diffuse = reflectance * cos;
@@ -53,7 +54,7 @@ pub fn returned(material: &Material, reflectance: f32, cos: f32) -> f32 {
     }
 }
 
-/// Where else the light goes; arguments as for [`returned`].
+/// Directions and shares of the remaining light; arguments as for [`returned`].
 pub fn onward(material: &Material, reflectance: f32, cos: f32) -> Onward {
     match material.finish {
         Finish::Mirror { share } => Onward { mirrored: share, ..Onward::default() },
@@ -108,14 +109,14 @@ pub fn retro_share(cos: f32) -> f32 {
     ((RETRO_END_RAD - incidence_rad) / (RETRO_END_RAD - RETRO_FULL_RAD)).clamp(0.0, 1.0)
 }
 
-/// Phong's highlight as a lidar sees it: the mirrored direction is twice the incidence away.
+/// Phong's highlight for a lidar: the mirrored direction is at twice the angle of incidence.
 fn highlight(cos: f32, exponent: f32) -> f32 {
     let away = 2.0 * cos * cos - 1.0;
     if away > 0.0 { libm::powf(away, exponent) } else { 0.0 }
 }
 
-/// What a smooth surface sends straight back where it is met at right angles: `share` in a lobe about the
-/// mirrored direction, so that `share / spread²` is its height.
+/// Specular return of a smooth surface at normal incidence: `share` in a lobe about the mirrored direction,
+/// so that `share / spread²` is its height.
 fn glint(share: f32, cos: f32) -> f32 {
     let spread = GLINT_SPREAD_RAD * GLINT_SPREAD_RAD;
     // The square of twice a small angle.
@@ -123,8 +124,8 @@ fn glint(share: f32, cos: f32) -> f32 {
     share / spread * libm::expf(-away / spread)
 }
 
-/// Range below a water surface and strength of the light that comes back from its bottom. The factor 1/n²
-/// is that of the solid angle, which widens as light leaves the water.
+/// Range below a water surface, and strength of the light that returns from its bottom. The factor 1/n² is
+/// that of the solid angle, which widens as light leaves the water.
 fn seen_below(bottom: &Bottom, cos: f32) -> (f32, f32) {
     let path_m = bottom.depth_m / cos_inside(cos, WATER_INDEX);
     let enters = 1.0 - fresnel(cos, WATER_INDEX);
@@ -221,9 +222,9 @@ mod tests {
         }
     }
 
-    /// HELIOS++'s Phong form, `rho ((1 - s) cos + s cos^n(2 theta))`, of a reflectance 0.5 of which 0.6 is
-    /// glossy. Its absolute value of the cosine, which would make a second highlight at grazing incidence,
-    /// is left out.
+    /// HELIOS++'s Phong form, `rho ((1 - s) cos + s cos^n(2 theta))`, for a reflectance of 0.5 with a glossy
+    /// share of 0.6. Its absolute value of the cosine, which would make a second highlight at grazing
+    /// incidence, is left out.
     #[test]
     fn gloss_is_bright_near_the_normal_and_dark_beyond() {
         let paint = Material {

@@ -14,7 +14,7 @@ use crate::world::scene::{Instance, Material, Mesh, Scene};
 
 /// Upright walls across x, of the named materials, and a floor, of 40 m each.
 struct Sheet {
-    /// A point of it.
+    /// A point of the surface.
     place: DVec3,
     normal: DVec3,
     material: Material,
@@ -65,7 +65,7 @@ fn pulse(origin: DVec3, direction: DVec3) -> Pulse {
     Pulse { origin, direction, half_axis_u, half_axis_v, start_m: 0.0, max_range_m: 100.0 }
 }
 
-/// What a ray in `direction` from a metre above the origin brings back: ranges and strengths.
+/// Ranges and strengths of the light that a ray in `direction` from a metre above the origin returns.
 fn seen(caster: &dyn RayCaster, direction: DVec3) -> Vec<(f32, f32)> {
     seen_at(caster, direction, SimTime::ZERO)
 }
@@ -152,7 +152,7 @@ fn what_water_mirrors_seems_to_lie_below_it() {
     assert_seen(&seen(&caster, DVec3::new(0.1, 8.0, -1.0)), &[]);
 }
 
-/// At 1 m height and 8 m away nothing of a puddle can be used, and the asphalt beside it is seen.
+/// At 1 m height and 8 m distance a puddle has no usable return, and the asphalt beside it is visible.
 #[test]
 fn a_puddle_far_away_returns_nothing_that_can_be_used() {
     let grazing = DVec3::new(8.0, 0.0, -1.0);
@@ -209,7 +209,7 @@ fn nothing_is_seen_beyond_the_length_of_a_ray() {
     }
 }
 
-/// Nine rays of which some meet the edge of a pane; every ray keeps its own light.
+/// Nine rays, some of which hit the edge of a pane; every ray keeps its own light.
 #[test]
 fn glimpses_belong_to_the_pulses_whose_rays_saw_them() {
     let mut scene = scene(vec![wall(5.0, named("window")), wall(8.0, matt(0.5))]);
@@ -238,7 +238,7 @@ fn glimpses_belong_to_the_pulses_whose_rays_saw_them() {
     );
 }
 
-/// A pane and a mirror that move: a bus's window. The hit does not say which part of the body it is on.
+/// A moving pane and a moving mirror, as in a bus's window. The hit does not name the hit part of the body.
 #[test]
 fn windows_and_mirrors_of_moving_objects_work() {
     let body = scene(vec![

@@ -1,27 +1,27 @@
-//! Dust in the way of a pulse.
+//! Dust in a pulse's path.
 
 use glam::DVec3;
 
 use super::plumes::Cloud;
 use crate::sensors::receiver::Backscatter;
 
-/// MAVS's dust always answers beyond this optical depth.
+/// Optical depth from which MAVS's dust always returns an echo.
 const MAVS_OPAQUE_DEPTH: f64 = 0.7;
 
-/// A pulse's way through a sphere of dust.
+/// Path of a pulse through a sphere of dust.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
-    /// Where it enters, metres from the sensor; 0 if the sensor is within.
+    /// Start of the path, metres from the sensor; 0 if the sensor is inside the sphere.
     pub enter_m: f64,
-    /// Where it leaves, metres.
+    /// End of the path, metres.
     pub leave_m: f64,
-    /// Extinction coefficient between, one way, 1/m.
+    /// Extinction coefficient on the path, one way, 1/m.
     pub extinction_per_m: f64,
     /// Backscatter coefficient between, 1/(m sr).
     pub backscatter_per_m_sr: f64,
-    /// Distance from the sphere's middle over its radius, 0..1.
+    /// Distance from the sphere's middle, divided by its radius, 0..1.
     pub miss: f64,
-    /// Share of light that MAVS takes to be lost through the sphere's middle.
+    /// Share of light that MAVS's dust removes through the sphere's middle.
     pub mavs_loss: f64,
 }
 
@@ -69,8 +69,8 @@ pub(super) fn depth_to(range_m: f64, crossings: &[Crossing]) -> f64 {
     crossings.iter().map(depth).sum()
 }
 
-/// What MAVS returns of a pulse in dust, if it returns the dust: its optical depth over 0.7 is the chance. `chance`
-/// is uniform in 0..1.
+/// Return of a pulse in dust as in MAVS, if the dust returns it: the probability is its optical depth over
+/// 0.7. `chance` is uniform in 0..1.
 pub(super) fn mavs_return(
     crossings: &[Crossing],
     target_m: f32,

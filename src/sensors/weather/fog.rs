@@ -1,4 +1,4 @@
-//! Fog: a medium of droplets that are too small and too many to be seen one by one.
+//! Fog: a medium of droplets that are too small and numerous to be seen singly.
 
 use crate::config::rig::weather::FogConfig;
 
@@ -11,8 +11,8 @@ pub(super) struct Medium {
     pub backscatter_per_m_sr: f64,
 }
 
-/// The medium of a fog: `-ln(contrast) / visibility` (Koschmieder 1924), and backscatter in proportion
-/// (Rasshofer et al. 2011, as Hahner et al. 2021 use it).
+/// The medium of a fog: extinction `-ln(contrast) / visibility` (Koschmieder 1924), and proportional
+/// backscatter (Rasshofer et al. 2011, as Hahner et al. 2021 use it).
 pub(super) fn medium(fog: &FogConfig) -> Medium {
     let extinction_per_m = -libm::log(fog.contrast) / fog.visibility_m;
     Medium { extinction_per_m, backscatter_per_m_sr: extinction_per_m / fog.lidar_ratio_sr }

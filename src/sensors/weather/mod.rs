@@ -1,7 +1,7 @@
-//! What weather does to a pulse between a lidar and what it meets: it dims, and it answers itself.
+//! Effect of weather on a pulse between lidar and target: it dims the light, and it returns light itself.
 //!
-//! A pulse's light that comes back from surfaces goes in as [`Backscatter`]s; dimmed, and with that of drops,
-//! flakes, fog and dust, it comes out. The receiver makes echoes of all of it, so that a soft echo can hide or
+//! Input is the pulse's light from surfaces as [`Backscatter`]s; output is the dimmed light, and that of
+//! drops, flakes, fog and dust. The receiver makes echoes of all of it, so that a soft echo can hide or
 //! precede a hard one. `docs/PHYSICS.md` has the equations with their sources.
 
 mod dust;
@@ -49,7 +49,7 @@ pub struct Weather {
     beams: RwLock<Vec<(AirOptics, Arc<BeamAir>)>>,
 }
 
-/// Weathers so far.
+/// Number of weather models so far.
 static COUNT: AtomicU64 = AtomicU64::new(1);
 
 /// A thread's cache of the weather while it measures.
@@ -76,17 +76,17 @@ pub struct Air<'w> {
 /// A pulse in the air.
 #[derive(Clone, Copy)]
 pub struct Flight<'a> {
-    /// Where ranges begin, in the world, metres.
+    /// Origin of ranges in the world, metres.
     pub origin: DVec3,
     /// Unit vector along the beam.
     pub direction: DVec3,
-    /// Time when it is fired.
+    /// Firing time of the pulse.
     pub at: SimTime,
-    /// The draws of its request.
+    /// Random samples of the pulse's request.
     pub noise: &'a RequestNoise,
-    /// Its index in the request.
+    /// Index of the firing in the request.
     pub firing: usize,
-    /// For each ray the distance of the surface that stops it, infinite if none does, and its share of the
+    /// For each ray the distance of the surface that stops it, infinite without one, and its share of the
     /// pulse's energy.
     pub stops: &'a [Stop],
 }
@@ -94,13 +94,13 @@ pub struct Flight<'a> {
 /// The end of a ray.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
-    /// Distance of what it hits, metres; infinite if nothing is hit.
+    /// Distance of the hit, metres; infinite if nothing is hit.
     pub range_m: f32,
-    /// Its share of the pulse's energy, 0..=1.
+    /// Share of the ray in the pulse's energy, 0..=1.
     pub share: f32,
 }
 
-/// Extinction coefficient of a weather, its dust aside, one way, 1/m.
+/// Extinction coefficient of a weather without its dust, one way, 1/m.
 pub fn extinction_per_m(config: &WeatherConfig) -> f64 {
     let fog = config.fog.as_ref().map_or(0.0, |fog| fog::medium(fog).extinction_per_m);
     let rain = config.rain.as_ref().map_or(0.0, rain::extinction_per_m);
@@ -109,7 +109,7 @@ pub fn extinction_per_m(config: &WeatherConfig) -> f64 {
 }
 
 impl Weather {
-    /// The weather of a rig with `seed`; `objects` are those of its world, which may raise dust.
+    /// Weather of a rig with `seed`; `objects` are those of its world, which may raise dust.
     pub fn new(config: &WeatherConfig, seed: u64, objects: Arc<[MovingObject]>) -> Self {
         let wind = DVec3::from_array(config.wind_m_s);
         let [begins_m, complete_m] = config.overlap_m;
@@ -124,7 +124,7 @@ impl Weather {
         }
     }
 
-    /// The weather around a request of a lidar whose first pulse is fired at `start` and whose last at `end`.
+    /// Weather around a request of a lidar whose first pulse is fired at `start` and whose last at `end`.
     pub fn around(
         &self,
         optics: &AirOptics,
@@ -160,8 +160,8 @@ impl Weather {
         }
     }
 
-    /// Optical depths of a line of sight up to `range_m`, one way: that of fog, rain and snow, and that of dust, for which
-    /// `scratch` must be ready.
+    /// Optical depths of a line of sight up to `range_m`, one way: that of fog, rain and snow, and that of
+    /// dust, for which `scratch` must be prepared.
     pub fn optical_depths(
         &self,
         origin: DVec3,
@@ -181,7 +181,7 @@ impl Weather {
         [even, depth_to(range, crossings)]
     }
 
-    /// Darkens the matt surfaces that `caster` has hit by the film of water on them.
+    /// Darkens the diffuse surfaces that `caster` has hit by their film of water.
     pub fn wet(&self, caster: &dyn RayCaster, hits: &mut [Hit]) {
         if self.film == 0.0 {
             return;
@@ -195,7 +195,7 @@ impl Weather {
         }
     }
 
-    /// Returns the weather's effect on beams with `optics`, which is computed once for each kind of beam.
+    /// Effect of the weather on beams with `optics`, which is computed once for each kind of beam.
     fn beam(&self, optics: &AirOptics) -> Arc<BeamAir> {
         let known = |beams: &[(AirOptics, Arc<BeamAir>)]| {
             let same = beams.iter().find(|(known, _)| known == optics);
@@ -257,8 +257,8 @@ impl Flight<'_> {
 }
 
 impl Air<'_> {
-    /// Lets a pulse pass through the weather: dims `light` that comes back from surfaces, and adds that which the
-    /// air sends back. How many of the first entries are still those of surfaces: all, or none.
+    /// Applies the weather to a pulse: dims `light` from surfaces, and adds the light that the air returns.
+    /// Returns how many of the first entries are still those of surfaces: all, or none.
     pub fn act(
         &self,
         flight: &Flight<'_>,

@@ -1,23 +1,23 @@
-//! What weather needs to know of a lidar.
+//! Properties of a lidar that its weather depends on.
 
 use crate::config::profile::lidar::{BeamSettings, BeamShape};
 
-/// A lidar as the air sees it.
+/// Properties of a lidar for light in the air.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AirOptics {
     /// The pulse's width at half height as a distance, metres.
     pub width_m: f64,
-    /// The least signal that is detected; the unit is what a white surface at 1 m sends back.
+    /// The weakest signal that is detected, in units of the signal of a white surface at 1 m.
     pub threshold: f64,
-    /// Nothing farther is reported, metres.
+    /// Largest reported range, metres.
     pub max_range_m: f64,
     /// Full divergence across and along, radians.
     pub divergence_rad: [f64; 2],
-    /// Size of the beam where it leaves the device, across and along, metres.
+    /// Width and height of the beam at the exit window, metres.
     pub exit_m: [f64; 2],
 }
 
-/// No beam is narrower, metres: a diffraction limit that keeps shares finite.
+/// Smallest width of a beam, metres: a diffraction limit that keeps shares finite.
 const NARROWEST_M: f64 = 1e-3;
 
 impl AirOptics {
@@ -47,12 +47,12 @@ impl AirOptics {
     }
 }
 
-/// How much of its own beam a receiver sees near to it: nothing, then more, then all.
+/// Overlap of beam and receiver near the sensor, which increases from none to full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Overlap {
-    /// Nothing is seen up to here, metres.
+    /// Distance up to which the receiver sees none of the beam, metres.
     pub begins_m: f64,
-    /// Everything is seen from here on, metres.
+    /// Distance from which the receiver sees the whole beam, metres.
     pub complete_m: f64,
 }
 

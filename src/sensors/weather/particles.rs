@@ -1,5 +1,5 @@
-//! Drops and flakes: particles with exponentially distributed sizes, of which the nearest and largest send
-//! back echoes of their own.
+//! Drops and flakes: particles with exponentially distributed sizes. The nearest and largest return their own
+//! echoes.
 
 use std::f64::consts::FRAC_PI_4;
 
@@ -8,14 +8,14 @@ use rand_xoshiro::SplitMix64;
 
 use super::optics::{AirOptics, Overlap};
 
-/// Extinction cross-section over geometric cross-section of what is much larger than the wavelength
+/// Extinction cross-section divided by geometric cross-section, for particles much larger than the wavelength
 /// (van de Hulst 1957).
 const EXTINCTION_EFFICIENCY: f64 = 2.0;
-/// No particle is drawn that is weaker than this share of the detection threshold.
+/// Smallest return of a simulated particle, as a share of the detection threshold.
 const WEAKEST_SHARE: f64 = 0.125;
-/// No particle is drawn beyond this distance, metres, whatever the receiver detects.
+/// Largest distance of a simulated particle, metres, whatever the receiver's sensitivity.
 const FARTHEST_M: f64 = 30.0;
-/// No more particles of a pulse are drawn on average, whatever the receiver detects.
+/// Largest mean number of particles per pulse, whatever the receiver's sensitivity.
 const MOST: f64 = 200.0;
 /// Steps of the table over range.
 const STEPS: usize = 512;
@@ -31,7 +31,8 @@ pub(super) struct Particles {
     pub least_mm: f64,
     /// The largest that is drawn, mm.
     pub most_mm: f64,
-    /// Share of the light that a particle sends back as a diffuse surface of its cross-section would.
+    /// Share of the light that a particle sends back, relative to a white diffuse surface of its
+    /// cross-section.
     pub reflectance: f64,
 }
 
@@ -42,7 +43,7 @@ impl Particles {
         EXTINCTION_EFFICIENCY * FRAC_PI_4 * square_mm * 1e-6
     }
 
-    /// How many of a cubic metre are at least `diameter_mm` thick and may be drawn.
+    /// Number of particles per cubic metre with at least this diameter.
     pub fn count_above(&self, diameter_mm: f64) -> f64 {
         let from = diameter_mm.max(self.least_mm);
         if from >= self.most_mm {
@@ -56,15 +57,15 @@ impl Particles {
 /// A particle that a pulse meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Met {
-    /// Its distance, metres.
+    /// Distance of the particle, metres.
     pub range_m: f64,
-    /// Its diameter, mm.
+    /// Diameter of the particle, mm.
     pub diameter_mm: f64,
-    /// What it sends back, as [`Backscatter::reflectance`](super::Backscatter), if the beam reaches it.
+    /// Return of the particle, as [`Backscatter::reflectance`](super::Backscatter), if the beam hits it.
     pub reflectance: f64,
 }
 
-/// The particles that a receiver can notice in its beam: how many are expected up to each range.
+/// Particles that a receiver can detect in its beam: expected number up to each range.
 #[derive(Clone, Debug)]
 pub(super) struct InBeam {
     particles: Particles,
@@ -73,12 +74,12 @@ pub(super) struct InBeam {
     extinction_per_m: f64,
     from_m: f64,
     step_m: f64,
-    /// Expected particles from `from_m` to the end of each step.
+    /// Expected number of particles from `from_m` to the end of each step.
     expected: Vec<f64>,
 }
 
 impl InBeam {
-    /// The effect of `particles` in a beam, in air with this extinction in all.
+    /// Effect of `particles` in a beam, in air with this total extinction.
     pub fn new(
         particles: Particles,
         optics: &AirOptics,
@@ -135,7 +136,7 @@ impl InBeam {
         FRAC_PI_4 * width * height * self.particles.count_above(least_mm)
     }
 
-    /// How many a pulse meets on average.
+    /// Mean number of particles that a pulse hits.
     pub fn expected(&self) -> f64 {
         self.expected.last().copied().unwrap_or(0.0)
     }
@@ -167,7 +168,7 @@ impl InBeam {
         }
     }
 
-    /// The particle at `range_m` whose size has the rank `rank`, 0..1, among those that may be noticed.
+    /// The particle at `range_m` whose size has the rank `rank`, 0..1, among the detectable ones.
     fn particle(&self, range_m: f64, rank: f64) -> Option<Met> {
         let [width, height] = self.optics.size_m(range_m);
         let passed = self.passed(range_m) * self.particles.reflectance;

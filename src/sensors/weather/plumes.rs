@@ -1,4 +1,5 @@
-//! Dust as spheres that rise, drift, grow and end. Where they are is a function of the time and the seed alone.
+//! Dust as spheres that rise, drift, grow and end. Their positions are functions of only the time and the
+//! seed.
 
 use std::sync::Arc;
 
@@ -11,12 +12,12 @@ use crate::sensors::weather::particles::uniform;
 use crate::time::SimTime;
 use crate::world::moving::MovingObject;
 
-/// Spheres stand still for this long: what moves at 10 m/s goes 1 cm meanwhile.
+/// Period of the spheres' motion: at 10 m/s an object moves 1 cm within it.
 const TICK_NS: u64 = 1_000_000;
 /// Standard gravity, m/s².
 const GRAVITY_M_S2: f64 = 9.80665;
 
-/// All places of a world where dust rises.
+/// All sources of dust in a world.
 pub(super) struct Plumes {
     sources: Vec<Source>,
     objects: Arc<[MovingObject]>,
@@ -31,21 +32,21 @@ struct Source {
 /// A sphere of dust at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sphere {
-    /// Its centre in the world, metres.
+    /// Centre of the sphere in the world, metres.
     pub centre: DVec3,
-    /// Its radius, metres.
+    /// Radius of the sphere, metres.
     pub radius_m: f64,
-    /// How old it is, seconds.
+    /// Age of the sphere, seconds.
     pub age_s: f64,
-    /// Extinction coefficient within, one way, 1/m.
+    /// Extinction coefficient within the sphere, one way, 1/m.
     pub extinction_per_m: f64,
-    /// Backscatter coefficient within, 1/(m sr).
+    /// Backscatter coefficient of the medium, 1/(m sr).
     pub backscatter_per_m_sr: f64,
-    /// Share of light that MAVS takes to be lost on the way through its middle.
+    /// Share of light that MAVS's dust removes through the sphere's middle.
     pub mavs_loss: f64,
 }
 
-/// Where and how a sphere begins.
+/// Start of a sphere: position and velocity.
 #[derive(Clone, Copy, Debug)]
 struct Birth {
     number: u64,
@@ -53,22 +54,22 @@ struct Birth {
     velocity: DVec3,
 }
 
-/// Spheres around the time of a request, kept by a thread while it measures.
+/// Spheres around the time of a request, kept by a measuring thread.
 #[derive(Default)]
 pub(super) struct Clouds {
     first_tick: u64,
     ticks: Vec<Vec<Cloud>>,
-    /// What a thread knows of spheres from earlier requests, by source; each in the place of its number.
+    /// Spheres of earlier requests, by source; each at the index of its number.
     births: Vec<Vec<Option<Birth>>>,
 }
 
 /// The spheres of a source at a time.
 #[derive(Default)]
 pub(super) struct Cloud {
-    /// A ball around all of them.
+    /// Centre of a ball around all spheres.
     centre: DVec3,
     radius_m: f64,
-    /// All entries.
+    /// All spheres.
     pub spheres: Vec<Sphere>,
 }
 
@@ -83,13 +84,13 @@ impl Cloud {
 }
 
 impl Clouds {
-    /// Forgets what was kept of another world.
+    /// Drops spheres of another world.
     pub fn clear(&mut self) {
         self.ticks.clear();
         self.births.clear();
     }
 
-    /// The clouds at `at`, which must lie within what was prepared.
+    /// The clouds at `at`, which must lie within the prepared time.
     pub fn at(&self, at: SimTime) -> &[Cloud] {
         let tick = (at.0 / TICK_NS - self.first_tick) as usize;
         &self.ticks[tick]
@@ -97,7 +98,7 @@ impl Clouds {
 }
 
 impl Plumes {
-    /// The plumes of `dust` in a wind; `objects` are those of the world.
+    /// The plumes of `dust` in a wind; `objects` are the moving objects of the world.
     pub fn new(dust: &[DustConfig], wind: DVec3, seed: u64, objects: Arc<[MovingObject]>) -> Self {
         let source = |config: &DustConfig| Source {
             config: config.clone(),
@@ -131,7 +132,7 @@ impl Plumes {
 }
 
 impl Source {
-    /// The numbers of the first sphere that is there at `at_s`, and of the first that is not yet.
+    /// Number of the first sphere that exists at `at_s`, and of the first that does not exist yet.
     fn numbers_at(&self, at_s: f64) -> (u64, u64) {
         let since = at_s - self.config.start_s;
         if since < 0.0 {

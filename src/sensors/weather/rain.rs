@@ -1,11 +1,11 @@
-//! Rain: its drops, what they take from light, and the laws of papers.
+//! Rain: its drops, their extinction, and the laws of papers.
 
 use super::particles::Particles;
 use crate::config::rig::weather::{RainConfig, RainLaw};
 
 /// Drops per cubic metre and millimetre at a diameter of zero (Marshall and Palmer 1948).
 const N0: f64 = 8000.0;
-/// Smaller drops are not drawn, mm (Goodin et al. 2019, as LISA has it).
+/// Drops smaller than this are not drawn, mm (Goodin et al. 2019, as in LISA).
 const LEAST_MM: f64 = 0.05;
 /// Larger drops break up, mm (Pruppacher and Klett 1997).
 const MOST_MM: f64 = 8.0;

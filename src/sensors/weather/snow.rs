@@ -1,4 +1,4 @@
-//! Snow: its flakes, and what they take from light.
+//! Snow: its flakes, and their extinction.
 
 use super::particles::Particles;
 use crate::config::rig::weather::SnowConfig;
@@ -8,9 +8,8 @@ const MOST_MM: f64 = 20.0;
 /// Smaller flakes are not drawn, mm.
 const LEAST_MM: f64 = 0.05;
 
-/// The flakes of a snowfall. Sekhon and Srivastava 1970 count them by the diameter of the drop that each
-/// would melt to, `N(D) = 2500 R^-0.94 exp(-2.29 R^-0.45 D)`; a flake of density d is thicker than its drop
-/// by `d^(-1/3)`.
+/// Flakes of a snowfall. Sekhon and Srivastava 1970 count them by the diameter of the melted drop, `N(D) =
+/// 2500 R^-0.94 exp(-2.29 R^-0.45 D)`; a flake of density d is larger than its drop by `d^(-1/3)`.
 pub(super) fn flakes(snow: &SnowConfig) -> Particles {
     let thicker = 1.0 / libm::cbrt(snow.density_g_cm3);
     Particles {

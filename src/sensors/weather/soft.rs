@@ -7,33 +7,33 @@ use super::fog::Medium;
 use super::optics::{AirOptics, Overlap};
 use crate::sensors::receiver::Backscatter;
 
-/// A sample stands for a stretch of the beam no longer than this share of the pulse's width at half height. Pulses
-/// at half a width from one another add up to a constant, so no ripple is left; near the sensor, where
-/// the signal changes over less than a width, stretches are shorter still.
+/// Largest length of a sample's stretch of the beam, as a share of the pulse's width at half height. Pulses
+/// at half a width from each other add up to a constant, so there is no ripple; near the sensor, where the
+/// signal changes within less than a width, stretches are shorter.
 const LONGEST: f64 = 0.5;
 /// Near to the sensor: this share of the width.
 const SHORTEST: f64 = 0.25;
-/// Between: this share of the distance.
+/// Largest length of a stretch as a share of the distance.
 const OF_DISTANCE: f64 = 0.125;
 /// A medium's signal below this share of the detection threshold is left out.
 pub(super) const LEAST_SHARE: f64 = 0.05;
-/// Where a medium's signal is below this share of the threshold, what is farther away is left alone by it.
+/// Share of the threshold below which a medium's signal has no effect on farther points.
 const QUIET_SHARE: f64 = 0.1;
-/// Stretches are no shorter than those of a pulse of this width, metres, whatever the lidar's.
+/// Smallest pulse width for the stretches, metres, whatever the lidar's.
 const THINNEST_PULSE_M: f64 = 0.1;
-/// No soft echo is computed beyond this distance, metres, whatever the lidar's range.
+/// Largest distance of soft echoes, metres, whatever the lidar's range.
 const FARTHEST_M: f64 = 500.0;
-/// Parts of a stretch whose sum is taken for its integral.
+/// Number of parts of a stretch for its integral.
 const PARTS: usize = 16;
 
 /// A stretch of the beam.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
-    /// Its ends, metres.
+    /// Start and end of the stretch, metres.
     pub from_m: f64,
     /// See `from_m`.
     pub to_m: f64,
-    /// Where its light comes from on average, metres.
+    /// Mean distance of the stretch's light, metres.
     pub range_m: f64,
     /// Backscatter of the air's uniform medium in this stretch.
     pub uniform: Backscatter,
@@ -46,20 +46,20 @@ pub(super) struct Stretch {
 /// The beam of a lidar in stretches, with the soft echo of the air's uniform medium.
 #[derive(Clone, Debug)]
 pub(super) struct SoftEcho {
-    /// From the sensor on.
+    /// Stretches from the sensor on.
     pub stretches: Vec<Stretch>,
-    /// Number of them that have a uniform medium that counts.
+    /// Number of stretches in which the uniform medium is not negligible.
     pub uniform: usize,
-    /// Beyond this distance the uniform medium's echo disturbs nothing, metres.
+    /// Distance beyond which the uniform medium's echo has no effect, metres.
     pub quiet_m: f64,
-    /// The echo of the uniform medium with nothing else near, as light from one place.
+    /// Echo of the uniform medium alone, as light from one point.
     pub alone: Option<Backscatter>,
-    /// The least reflectance over squared distance of a sample that counts, for each metre of its stretch.
+    /// Smallest relevant reflectance over squared distance of a sample, per metre of its stretch.
     pub least_per_m: f64,
 }
 
 impl SoftEcho {
-    /// In air of `medium`, with all that dims light in `extinction_per_m`.
+    /// Samples in air of `medium`, with the total extinction `extinction_per_m`.
     pub fn new(
         medium: Medium,
         extinction_per_m: f64,
@@ -131,7 +131,7 @@ fn highest(stretches: &[Stretch], width_m: f64) -> Option<Backscatter> {
     Some(Backscatter { range_m: range_m as f32, reflectance })
 }
 
-/// What light from one place adds to the receiver's signal at `x_m`: the squared sine of the pulse.
+/// Contribution of light from one point to the receiver's signal at `x_m`: the squared sine of the pulse.
 pub(super) fn signal(light: &Backscatter, x_m: f64, width_m: f64) -> f64 {
     let range = f64::from(light.range_m);
     let off = (x_m - range).abs();

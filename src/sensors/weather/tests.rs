@@ -47,7 +47,7 @@ fn snow(rate_mm_h: f64, kind: SnowKind, flakes: bool) -> WeatherConfig {
     WeatherConfig { snow: Some(snow), ..WeatherConfig::default() }
 }
 
-/// A source whose spheres do not move; at each whole second there is one, and it is new.
+/// A source whose spheres do not move; at each whole second there is one new sphere.
 fn still_dust(name: &str, position_m: [f64; 3]) -> DustConfig {
     DustConfig {
         position_m,
@@ -64,13 +64,13 @@ fn dusty(dust: Vec<DustConfig>, dust_law: DustLaw) -> WeatherConfig {
     WeatherConfig { dust, dust_law, ..WeatherConfig::default() }
 }
 
-/// Where nine rays end: `near` of them at a distance, the others at another.
+/// Ends of nine rays: `near` of them at one distance, the others at another.
 fn stops(near: usize, near_m: f32, far_m: f32) -> Vec<Stop> {
     let end = |ray| if ray < near { near_m } else { far_m };
     (0..9).map(|ray| Stop { range_m: end(ray), share: 1.0 / 9.0 }).collect()
 }
 
-/// What comes back of surfaces of `reflectance` where rays stop.
+/// Light from surfaces of `reflectance` at the ends of rays.
 fn surfaces(stops: &[Stop], reflectance: f32) -> Vec<Backscatter> {
     let hit = |stop: &&Stop| stop.range_m.is_finite();
     let back =
@@ -78,7 +78,7 @@ fn surfaces(stops: &[Stop], reflectance: f32) -> Vec<Backscatter> {
     stops.iter().filter(hit).map(back).collect()
 }
 
-/// Fires `count` pulses along x at `at` and shows what comes back of each.
+/// Fires `count` pulses along x at `at`; returns the light of each.
 fn fire(
     weather: &Weather,
     optics: &AirOptics,
@@ -285,7 +285,7 @@ fn chi_squared(counts: &[u64], expected: &[f64]) -> f64 {
     counts.iter().zip(expected).map(term).sum()
 }
 
-/// Counts, by bins of range, of what is not the light of surfaces.
+/// Counts, by bins of range, the light that does not come from surfaces.
 fn counted(weather: &Weather, optics: &AirOptics, pulses: usize, bins: &[f64]) -> Vec<u64> {
     let mut counts = vec![0; bins.len() - 1];
     let sky = stops(0, 0.0, f32::INFINITY);

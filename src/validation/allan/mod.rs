@@ -1,9 +1,9 @@
 //! `menura validate allan`: an IMU lies still for hours in a moment.
 //!
-//! The unit's own error model runs at its inner sample rate, its outputs are averaged as the
-//! device averages them, and the overlapping Allan deviation of three axes is compared with the
-//! one its coefficients ask for, at times from 3 / bandwidth to a ninth of the recording. Allowed
-//! is 3 % and four standard errors of the estimate. The temperature stays at 25 °C.
+//! The unit's own error model runs at its inner sample rate, and its outputs are averaged as in the device.
+//! The overlapping Allan deviation of three axes is compared with the one of its coefficients, at times from
+//! 3 / bandwidth to a ninth of the recording. The tolerance is 3 % plus four standard errors of the estimate.
+//! The temperature stays at 25 °C.
 
 mod plot;
 
@@ -30,9 +30,9 @@ const ALLOWED: f64 = 0.03;
 const SIGMAS: f64 = 4.0;
 /// Averaging times a decade.
 const PER_DECADE: u32 = 3;
-/// The short form lies still no longer.
+/// Duration of the short form.
 const SHORT: Duration = Duration::from_secs(300);
-/// No simulation is longer, samples: some gigabytes.
+/// Largest simulation, samples: some gigabytes.
 const MAX_SAMPLES: u64 = 200_000_000;
 
 /// Options of the experiment.
@@ -48,19 +48,19 @@ pub struct Allan {
     pub seed: u64,
 }
 
-/// One of the unit's sensors, asked and found.
+/// One of the unit's sensors, with expected and found values.
 pub(super) struct Compared {
     /// `gyro`, `accelerometer` or `magnetometer`.
     pub name: &'static str,
     /// Name of the unit that numbers are shown in.
     pub unit: &'static str,
-    /// SI in one of it.
+    /// Factor from the printed unit to SI.
     pub scale: f64,
     /// The requested errors.
     pub asked: TriadErrors,
-    /// Averaging time with asked and found deviations and what is allowed.
+    /// Averaging times with expected and found deviations, and tolerances.
     pub rows: Vec<Row>,
-    /// Read off the found curve.
+    /// Coefficients from the found curve.
     pub found: Coefficients,
 }
 
@@ -260,7 +260,7 @@ impl Allan {
 }
 
 impl Compared {
-    /// The deviation that comes nearest to what is not allowed, for all.
+    /// Comparison by the deviation that is nearest to its tolerance.
     fn comparison(&self) -> Comparison {
         let judged: Vec<_> = self.rows.iter().filter_map(|row| Some((row, row.allowed?))).collect();
         let good = judged.iter().filter(|(row, _)| row.is_good()).count();

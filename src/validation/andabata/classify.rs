@@ -1,7 +1,7 @@
-//! Which points of a scan can be driven over: a simple classifier in place of the paper's random forest.
+//! Which points of a scan are traversable: a simple classifier in place of the paper's random forest.
 //!
-//! As there, a point is judged by features of its five nearest neighbours: how far they are off their
-//! plane, how steep that is, and how high they reach. A point with fewer neighbours is indefinite.
+//! As in the paper, a point is classified by features of its five nearest neighbours: their deviation from a
+//! plane, the plane's slope, and their height range. A point with fewer neighbours is indefinite.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use nalgebra::{Matrix3, SymmetricEigen};
 const NEIGHBOURS: usize = 5;
 /// Neighbours are not farther, metres.
 const REACH_M: f64 = 0.5;
-/// One point is kept in a cube of this size, metres.
+/// Size of the cubes in which one point is kept, metres.
 const CUBE_M: f64 = 0.1;
 /// Points of a plane are within this, metres: three times the scanner's noise.
 const MOST_RESIDUE_M: f64 = 0.06;
@@ -28,25 +28,25 @@ pub enum Ground {
     Traversable,
     /// The ground cannot be driven over.
     Obstacle,
-    /// Too few points are near to tell.
+    /// Too few points are near.
     Indefinite,
 }
 
-/// A point with what it is.
+/// A point with its class.
 pub type Judged = (DVec3, Ground);
 
 fn key(point: DVec3, size_m: f64) -> [i64; 3] {
     (point / size_m).floor().as_i64vec3().to_array()
 }
 
-/// One point a cube, the first, in the order in which they came.
+/// One point per cube, the first, in their order.
 fn thinned(points: &[DVec3]) -> Vec<DVec3> {
     let mut taken = HashMap::new();
     let is_first = |point: &&DVec3| taken.insert(key(**point, CUBE_M), ()).is_none();
     points.iter().filter(is_first).copied().collect()
 }
 
-/// Judges `points`, levelled, z up; cubes of 0.1 m keep one.
+/// Classifies `points`, which are levelled, z up; of the points in a cube of 0.1 m, one is used.
 pub fn classify(points: &[DVec3]) -> Vec<Judged> {
     let points = thinned(points);
     let mut cells: HashMap<[i64; 3], Vec<u32>> = HashMap::new();

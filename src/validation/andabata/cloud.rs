@@ -1,4 +1,4 @@
-//! Three-dimensional scans: what the turning scanner sees while the robot drives, levelled and put together.
+//! Three-dimensional scans: the points of the turning scanner while the robot drives, levelled and combined.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use crate::frames::quat_from_rpy;
 const SCANNER_HEIGHT_M: f64 = 0.73;
 /// Points are used up to here, metres.
 const REACH_M: f64 = 12.0;
-/// The scanner's angular step, radians, and the step that looks up.
+/// The scanner's angular step, radians, and the step that points up.
 const STEP_RAD: f64 = std::f64::consts::TAU / 1440.0;
 const MIDDLE_STEP: f64 = 540.0;
 /// Time from one step to the next, milliseconds.
 const STEP_MS: f64 = 25.0 / 1440.0;
-/// Distances below it are codes, millimetres.
+/// Smallest distance, millimetres; lower values are codes.
 const LEAST_MM: u32 = 23;
-/// Length of the past that is kept, milliseconds.
+/// Length of the stored past, milliseconds.
 const KEPT_MS: f64 = 2000.0;
 
 /// A value that was known at instants.
@@ -33,7 +33,7 @@ impl<T> Default for Track<T> {
 }
 
 impl<T: Copy> Track<T> {
-    /// Adds the value at `t_ms`, which is after those before.
+    /// Adds the value at `t_ms`, which must be later than the previous values.
     pub fn push(&mut self, t_ms: f64, value: T) {
         while self.samples.front().is_some_and(|(first, _)| *first < t_ms - KEPT_MS) {
             self.samples.pop_front();
@@ -46,7 +46,7 @@ impl<T: Copy> Track<T> {
         self.samples.back().map_or(f64::MIN, |(t_ms, _)| *t_ms)
     }
 
-    /// The value at `t_ms` by `mix` of those before and after, which are that share apart.
+    /// The value at `t_ms`; `mix` interpolates between the values before and after it.
     pub fn at(&self, t_ms: f64, mix: impl Fn(T, T, f64) -> T) -> Option<T> {
         let after = self.samples.partition_point(|(known, _)| *known <= t_ms);
         let (from_ms, from) = *self.samples.get(after.checked_sub(1)?)?;
@@ -55,19 +55,19 @@ impl<T: Copy> Track<T> {
     }
 }
 
-/// Where the robot takes itself to be, in its own level frame.
+/// The robot's own estimate of its pose, in its level frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stance {
-    /// From where it was switched on, metres.
+    /// Position relative to the switch-on, metres.
     pub position_m: DVec2,
     /// Roll, pitch, radians.
     pub tilt_rad: [f64; 2],
-    /// From east, radians.
+    /// Heading from east, radians.
     pub heading_rad: f64,
 }
 
 impl Stance {
-    /// Between two stances.
+    /// Interpolates between two stances.
     pub fn mix(from: Self, to: Self, share: f64) -> Self {
         let number = |a: f64, b: f64| a + share * (b - a);
         let turn = super::navigation::wrapped(to.heading_rad - from.heading_rad);
@@ -86,7 +86,7 @@ impl Stance {
 /// A scan of the plane that turns with the head.
 #[derive(Clone, Debug)]
 pub struct PlaneScan {
-    /// Time of its first step by the scanner's clock, milliseconds.
+    /// Time of the scan's first step by the scanner's clock, milliseconds.
     pub time_ms: f64,
     /// Distances by step, millimetres.
     pub distances_mm: Vec<u32>,
@@ -95,8 +95,8 @@ pub struct PlaneScan {
 /// A device's clock against the computer's.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// What the computer's clock shows more, milliseconds. A device's clock counts whole milliseconds and
-    /// its messages take their time: the least difference that was seen is nearest.
+    /// Offset of the computer's clock from the device's, milliseconds. A device's clock counts whole
+    /// milliseconds and its messages are delayed, so the smallest observed difference is best.
     pub ahead_ms: f64,
 }
 
@@ -107,15 +107,14 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// A message says `time_ms`, and would have come at `arrived_ms` if its way had taken no longer than
-    /// usual.
+    /// Takes a message with the time `time_ms`, whose arrival without extra delay would be `arrived_ms`.
     pub fn see(&mut self, time_ms: f64, arrived_ms: f64) {
         self.ahead_ms = self.ahead_ms.min(arrived_ms - time_ms);
     }
 }
 
-/// The points of a scan, in the robot's level frame; `None` if the head's angle or the stance is not known
-/// for all of it. `head` is by the encoder's clock, `stances` by the computer's.
+/// Points of a scan in the robot's level frame; `None` if the head's angle or the pose is not known for all
+/// of it. `head` is on the encoder's clock, `stances` on the computer's.
 pub fn points(
     scan: &PlaneScan,
     scanner_clock: Clock,

@@ -1,4 +1,4 @@
-//! C1: the vehicle's equations against what the driven robot does.
+//! C1: compares the vehicle's equations with the motion of the driven robot.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const Y_ICR_M: f64 = 0.45;
 const LIMIT_M_S: f64 = 0.68;
 const LAG_S: f64 = 0.035;
-/// Equations hold to this.
+/// Tolerance of equations.
 const EXACT: f64 = 1e-9;
 
 /// Findings about the robot's motion.
@@ -25,7 +25,7 @@ pub(super) struct Kinematics {
     pub comparisons: Vec<Comparison>,
 }
 
-/// A vehicle of the paper that was told something at its first instant, after it has settled.
+/// The paper's vehicle after a command at its first instant, when it has settled.
 fn told(actuation: Actuation, until: SimTime) -> Driven {
     let model = DriveModel::SkidSteer { y_icr_m: [Y_ICR_M; 2], x_icr_m: 0.0, variation: None };
     let config = DriveConfig { max_speed_m_s: LIMIT_M_S, lag_s: LAG_S, ..DriveConfig::of(model) };

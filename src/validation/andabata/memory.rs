@@ -1,9 +1,9 @@
-//! What the robot remembers of the ground, and the way around obstacles that it has seen.
+//! The robot's memory of the ground, and the path around known obstacles.
 //!
-//! The paper's robot steers by the latest scan alone and says what that costs: there is no intermediate
-//! waypoint, so a robot that has come into a dead end circles there. This one keeps what its scans have
-//! shown for five minutes, and looks for the cheapest way to the goal; the map's equations (8) to (11) then take
-//! a point of that way for the goal.
+//! The paper's robot steers by the latest scan alone and states the cost of that: without intermediate
+//! waypoints, a robot in a dead end circles there. This one keeps the results of its scans for five minutes,
+//! and searches for the cheapest path to the goal; the map's equations (8) to (11) then use a point of that
+//! path as the goal.
 
 use glam::{DVec2, IVec2};
 use pathfinding::directed::astar::astar;
@@ -15,40 +15,43 @@ use crate::time::SimTime;
 const CELL_M: f64 = 0.25;
 /// Cells along each side: 60 m around where the robot was switched on.
 const SIDE: i32 = 480;
-/// Points that a scan must have in a cell to say something.
+/// Number of points that a scan must have in a cell to classify it.
 const FEWEST_POINTS: u32 = 2;
 /// Share of points that cannot be driven over from which on a cell is closed, as in the polar map.
 const CLOSED_SHARE: f64 = 0.15;
-/// A step: from one cell to the next that a scan shows, so far away at most, the ground goes up or down by more than
-/// so much, and so steeply. The near wall of a ditch shows in no other way: nothing is seen of it.
+/// A step: between two cells of a scan that are at most this far apart, the ground changes by more than this
+/// height with at least this slope. The near wall of a ditch is visible in no other way, because no point of
+/// it is seen.
 const STEP_CELLS: i32 = 6;
 const STEP_M: f64 = 0.25;
 const STEP_SLOPE: f64 = 0.5;
-/// The robot passes under a point that is so far above the lowest around it, metres: it is 0.81 m high, and the ground
-/// rises by 0.25 m at most from one cell to the next that it drives over. Crowns of trees close nothing.
+/// Height of a point above the lowest one around it from which the robot passes below, metres: the robot is
+/// 0.81 m high, and the ground rises by at most 0.25 m between cells that it drives over. Crowns of trees
+/// therefore close no cell.
 const OVERHEAD_M: f64 = 1.2;
-/// What was seen is forgotten after so long, nanoseconds: the wheels' odometry drifts.
+/// Time after which observations are forgotten, nanoseconds: the wheels' odometry drifts.
 const KEPT_NS: u64 = 300_000_000_000;
-/// A cell that was seen from nearer is not judged again from farther away; by so much it may be, metres. From afar
-/// a ditch does not show.
+/// Additional distance from which a cell is judged again, metres. A ditch is not visible from afar, so
+/// farther observations do not replace nearer ones.
 const FARTHER_M: f64 = 1.0;
-/// The robot's middle keeps so far from closed cells, metres: half of its diagonal, and the error of steering.
+/// Distance of the robot's middle from closed cells, metres: half of its diagonal, plus the error of
+/// steering.
 const KEPT_CLEAR_M: f64 = 0.75;
 /// The way is looked for up to here before the goal, metres.
 const NEAR_GOAL_M: f64 = 2.5;
-/// The point of the way that is steered to is so far ahead, metres.
+/// Distance of the point on the path that the robot steers to, metres.
 const AHEAD_M: f64 = 2.0;
 /// Free length ahead that a free direction needs, metres.
 const FREE_AHEAD_M: f64 = 2.0;
-/// Distance within which a robot that stands too near to something may leave, metres.
+/// Distance within which a robot that is too near to an obstacle may leave, metres.
 const LEAVES_WITHIN_M: f64 = 1.0;
 
-/// Steps are looked for in these directions; the others are the same from the other side.
+/// Directions in which steps are searched; the others are the same from the other side.
 const STEP_DIRECTIONS: [IVec2; 4] =
     [IVec2::new(1, 0), IVec2::new(0, 1), IVec2::new(1, 1), IVec2::new(1, -1)];
 
-/// Cost of driving over one cell, by what is known of it; what was not seen costs no more than what is open. A closed
-/// cell costs much and not everything: who stands in one must come out.
+/// Cost of driving over one cell, by the knowledge about it; an unknown cell costs as much as an open one. A
+/// closed cell has a high but finite cost, because a robot inside one must leave it.
 const OPEN_COST: u32 = 100;
 const NEAR_CLOSED_COST: u32 = 1_000;
 const CLOSED_COST: u32 = 10_000;
@@ -111,7 +114,7 @@ impl Scanned {
         self.open + self.closed > 0
     }
 
-    /// Whether it cannot be driven over, if the scan says something of it.
+    /// Whether the cell is closed, if the scan shows it.
     fn is_closed(&self) -> Option<bool> {
         let all = self.open + self.closed;
         let is_closed = f64::from(self.closed) >= CLOSED_SHARE * f64::from(all);
@@ -122,7 +125,8 @@ impl Scanned {
     }
 }
 
-/// The height above which points are overhead, for each cell: by the lowest point in it and in the eight around it.
+/// Height from which points are overhead, for each cell: by the lowest point in it and in the eight around
+/// it.
 fn overhead_from_m(judged: &[Judged]) -> Vec<f64> {
     let mut from_m = vec![f64::MAX; (SIDE * SIDE) as usize];
     for (point, _) in judged {
@@ -135,7 +139,7 @@ fn overhead_from_m(judged: &[Judged]) -> Vec<f64> {
     from_m
 }
 
-/// The cells of a step that begins at `cell`, if there is one in that direction.
+/// Cells of a step that begins at `cell`, if there is one in that direction.
 fn step(scan: &[Scanned], cell: IVec2, along: IVec2) -> Vec<usize> {
     let seen = |cell: IVec2| Some(scan[index(cell)?]).filter(Scanned::is_seen);
     let next = || (1..=STEP_CELLS).find_map(|far| Some((far, seen(cell + along * far)?)));
@@ -183,7 +187,7 @@ impl Memory {
         }
     }
 
-    /// The cost of a step over each cell.
+    /// Cost of driving over each cell.
     fn costs(&self, now: SimTime) -> Vec<u32> {
         let known = |seen: &Option<Seen>| seen.filter(|seen| seen.at.0 + KEPT_NS >= now.0);
         let mut costs = vec![OPEN_COST; self.cells.len()];
@@ -224,8 +228,8 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// Whether the next metres in a direction keep clear of what is closed; the robot's own frame, metres, radians.
-    /// Who is too near to it already may leave.
+    /// Whether the next metres in a direction keep their distance from closed cells; the robot's own frame,
+    /// metres, radians. A robot that is already too near may leave.
     pub fn is_free(&self, from_m: DVec2, direction_rad: f64) -> bool {
         let (sin, cos) = libm::sincos(direction_rad);
         let steps = (FREE_AHEAD_M / (0.5 * CELL_M)) as usize;
@@ -236,8 +240,8 @@ impl Chart {
         })
     }
 
-    /// A point some metres ahead on the cheapest way to the goal; both in the robot's own frame, metres.
-    /// `None` if one of them is outside of what is remembered, or the goal is that near.
+    /// A point some metres ahead on the cheapest path to the goal; both in the robot's own frame, metres.
+    /// `None` if one of them is outside the memory, or the goal is that near.
     pub fn waypoint(&self, from_m: DVec2, goal_m: DVec2) -> Option<DVec2> {
         let (from, goal) = (cell_of(from_m), cell_of(goal_m));
         index(from).and(index(goal))?;
@@ -272,7 +276,7 @@ mod tests {
     use super::super::navigation::{SECTORS, direction_rad, wrapped};
     use super::*;
 
-    /// A field of 20 m by 20 m around the origin; `closed` says what of it cannot be driven over.
+    /// A field of 20 m by 20 m around the origin; `closed` returns whether a point is an obstacle.
     fn field(closed: impl Fn(DVec2) -> bool) -> Vec<Judged> {
         let places = (0..200 * 200)
             .map(|n| DVec2::new(f64::from(n % 200) * 0.1 - 9.95, f64::from(n / 200) * 0.1 - 9.95));
@@ -280,7 +284,7 @@ mod tests {
         places.map(|place| (place.extend(0.0), ground(place))).collect()
     }
 
-    /// Where one comes who goes as the robot does, in the free direction that is nearest to the waypoint's.
+    /// End of a walk in the free direction that is nearest to the waypoint's, as the robot drives.
     fn walk(
         memory: &Memory,
         from_m: DVec2,

@@ -1,5 +1,5 @@
-//! `menura validate andabata`: a robot crosses a field by what its sensors' bytes say, after Martínez,
-//! Morales, Sánchez et al. 2020 (the field robot Andabata).
+//! `menura validate andabata`: a robot crosses a field by the bytes of its sensors, after Martínez, Morales,
+//! Sánchez et al. 2020 (the field robot Andabata).
 //!
 //! Three experiments of the notes on that paper:
 //!
@@ -53,39 +53,39 @@ const RIG: &str = include_str!("../../../examples/andabata.toml");
 /// Step from true to magnetic north at the rig's place and date by the World Magnetic Model,
 /// degrees.
 const DECLINATION_DEG: f64 = -0.2;
-/// A wheel that sinks by so much against the mean of the others is in a ditch, metres.
+/// Depth of a wheel below the mean of the others from which it is in a ditch, metres.
 const IN_DITCH_M: f64 = 0.3;
-/// The short form is one run, and no longer: so far the robot comes towards the first goal.
+/// Duration of the short form's single run, in which the robot approaches the first goal.
 const SHORT: Duration = Duration::from_secs(15);
-/// It has come at least so far by then, metres: it stands until its first scan is in, and then drives
+/// Least distance driven by then, metres: the robot stands until its first scan is complete, and then drives
 /// at 0.3 m/s at most.
 const SHORT_WAY_M: f64 = 1.5;
 /// Time by which the robot has driven through the puddle, or around it.
 const PAST_PUDDLE: Duration = Duration::from_secs(90);
 /// Distance from the rim that the compass's error takes, 4 degrees at some metres.
 const PUDDLE_RIM_M: f64 = 0.4;
-/// Fewer points of a matt puddle tell nothing.
+/// Least number of points of a matt puddle.
 const FEWEST_POINTS: usize = 1000;
-/// Bounds of C2: path over straight line, mean speed, share of runs that get there.
+/// Bounds of C2: path over straight line, mean speed, share of successful runs.
 const MOST_DETOUR: f64 = 1.5;
 const SPEEDS_M_S: [f64; 2] = [0.25, 0.30];
 
 /// Options of the experiment.
 #[derive(Debug)]
 pub struct Andabata {
-    /// Runs, each with a seed of its own for field and noise
+    /// Number of runs; each has its own seed for field and noise
     pub runs: u32,
-    /// Of the first run
+    /// Seed of the first run
     pub seed: u64,
     /// Longest run
     pub duration: Duration,
-    /// Also lay a puddle on the way, once of clear water and once of matt paint (C3)
+    /// Also drive with a puddle on the way, once of clear water and once of diffuse paint (C3)
     pub puddle: bool,
     /// Steer by the latest scan alone, as the paper's robot does
     pub without_memory: bool,
 }
 
-/// Where the robot was, from which one sees what became of it.
+/// True positions of the robot, from which the result of a run follows.
 #[derive(Clone, Debug, Default)]
 struct Truth {
     /// World x and y with the time, every tenth of a second, metres.
@@ -96,7 +96,7 @@ struct Truth {
     ditch_at: Option<SimTime>,
     /// Objects that were touched.
     contacts: Vec<String>,
-    /// Points of all 3-D scans in the puddle's place, before the robot is in it.
+    /// Points of all 3-D scans at the puddle's position, before the robot is in it.
     points_in_puddle: usize,
 }
 
@@ -114,14 +114,14 @@ impl Trip {
         self.truth.path.windows(2).map(|pair| pair[0].1.distance(pair[1].1)).sum()
     }
 
-    /// Time when it began to move.
+    /// Time at which the robot began to move.
     fn moved_at(&self) -> SimTime {
         let start = self.truth.path.first().map_or(DVec2::ZERO, |(_, place)| *place);
         let moved = self.truth.path.iter().find(|(_, place)| place.distance(start) > 0.05);
         moved.map_or(SimTime::ZERO, |(at, _)| *at)
     }
 
-    /// Distance from start to the goals that it reached, as the crow flies.
+    /// Straight distance from the start through the goals that the robot reached.
     fn straight_m(&self) -> f64 {
         let reached = GOALS_M.iter().take(self.logbook.goals_at.len());
         let places: Vec<DVec2> =
@@ -147,8 +147,8 @@ impl Trip {
         self.logbook.scan_points.len()
     }
 
-    /// What is not as the notes on the paper accept it; of a run that was to be `whole`, also that it
-    /// has come to its end.
+    /// Violations of the acceptance criteria from the notes on the paper; for a `whole` run, also a missing
+    /// end.
     fn faults(&self, whole: bool) -> Vec<String> {
         let mut faults = Vec::new();
         let mut require = |holds: bool, fault: String| {
@@ -191,7 +191,7 @@ impl Trip {
     }
 }
 
-/// The robot's computer, and one who watches what it does.
+/// The robot's computer, and an observer of its motion.
 struct Watched<'a> {
     robot: Robot,
     world: &'a LiveWorld,
@@ -279,7 +279,7 @@ fn rig(seed: u64, puddle: &str) -> Result<Rig, ExperimentError> {
     Ok(Rig::parse("examples/andabata.toml", RIG, Path::new(""), &sets, catalogue())?)
 }
 
-/// Lets the robot drive for `duration` at most.
+/// Lets the robot drive for at most `duration`.
 fn drive(
     seed: u64,
     puddle: &str,
@@ -357,7 +357,7 @@ impl Run for Andabata {
     }
 }
 
-/// Findings of groups of runs that were to be `whole`.
+/// Findings of groups of runs; if `whole`, every run must reach all goals.
 fn findings(trips: &[Vec<Trip>], whole: bool) -> Findings {
     let plain = &trips[0];
     let kinematics = figures::kinematics();

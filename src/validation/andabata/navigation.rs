@@ -1,7 +1,7 @@
-//! Where to drive: a polar map of what can be driven over, and the direction that is taken.
+//! Navigation: a polar map of drivable ground, and the chosen direction.
 //!
-//! Equations (7) to (11) of the Andabata paper (Martínez et al. 2020). Two rules are ours: a direction must be
-//! free for the robot's width, and the robot does not turn back while there is a way on.
+//! Equations (7) to (11) of the Andabata paper (Martínez et al. 2020). Two rules are our own: a direction
+//! must be free for the robot's width, and the robot does not turn back while another direction is free.
 
 use std::f64::consts::{PI, TAU};
 
@@ -24,13 +24,13 @@ const GREEN_SHARE: f64 = 0.85;
 /// Weights of the difference to the robot's heading and to the previous direction, equation (9).
 const K1: f64 = 0.15;
 const K2: f64 = 0.15;
-/// Weights of a direction's green cells and of its neighbours', equation (10).
+/// Weight of a direction's green cells and of its neighbours', equation (10).
 const K3: f64 = 1.0;
 const K4: f64 = 0.3;
-/// Half of the way that the robot needs, and how far ahead no red cell may lie in it, metres.
+/// Half-width of the robot's path, and length ahead that must have no red cell, metres.
 const HALF_WAY_M: f64 = 0.65;
 const CLEAR_AHEAD_M: f64 = 3.0;
-/// From one map to the next the direction turns by no more if there is another way.
+/// Largest change of direction between two maps, if another direction is free.
 const MOST_TURN_RAD: f64 = 0.5 * PI;
 
 /// Class of a cell.
@@ -43,7 +43,7 @@ pub enum Cell {
     Green,
     /// The cell cannot be driven over.
     Red,
-    /// One cannot say.
+    /// Unknown.
     Grey,
 }
 
@@ -102,8 +102,8 @@ impl Map {
         K3 * (1.0 + own) + K4 * (left + right - (left - right).abs())
     }
 
-    /// Whether no red cell is near the way in this direction. The paper has no such rule: with (8)
-    /// alone the direction of the goal costs nothing, blocked or not.
+    /// Whether no red cell is near the path in this direction. The paper has no such rule: with (8) alone the
+    /// direction of the goal costs nothing, blocked or not.
     fn is_free(&self, sector: usize) -> bool {
         let ahead = direction_rad(sector);
         !self.cells.iter().enumerate().any(|(other, rings)| {
@@ -120,8 +120,8 @@ impl Map {
         })
     }
 
-    /// Equations (8) and (9): the direction to drive among those that are free, when the goal is at `goal_rad`,
-    /// the robot looks at `heading_rad` and was sent at `previous_rad`; World angles. `None` if none is free.
+    /// Equations (8) and (9): the best free direction, for a goal at `goal_rad`, a robot with the heading
+    /// `heading_rad` and the previous direction `previous_rad`; World angles. `None` if none is free.
     pub fn best(
         &self,
         goal_rad: f64,
@@ -138,10 +138,11 @@ impl Map {
         free.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).map(direction_rad)
     }
 
-    /// As [`Map::best`], for a robot that knows this map alone.
+    /// Like [`Map::best`], for a robot that knows only this map.
     ///
-    /// Who goes along an obstacle does not turn back while there is a way on: this, too, is ours. With (8)
-    /// alone the robot goes to and fro in front of a ditch, for what it sees of the way behind is longer.
+    /// A robot that follows an obstacle does not turn back while another direction is free: this rule is also
+    /// our own. With (8) alone the robot drives to and fro in front of a ditch, because it sees more of the
+    /// ground behind.
     pub fn best_alone(&self, goal_rad: f64, heading_rad: f64, previous_rad: f64) -> Option<f64> {
         let goes_on =
             |sector: usize| wrapped(direction_rad(sector) - previous_rad).abs() <= MOST_TURN_RAD;
@@ -184,7 +185,7 @@ mod tests {
         DVec2::new(cos, sin) * range_m
     }
 
-    /// Points all around; `obstacle` says which of them cannot be driven over.
+    /// Points all around; `obstacle` returns whether a point is an obstacle.
     fn map(obstacle: impl Fn(DVec2) -> bool) -> Map {
         let places = (0..100).flat_map(|ring| {
             (0..360)

@@ -1,7 +1,7 @@
-//! The robot's computer: what its devices send in, commands out; it never sees the truth.
+//! The robot's computer: input from its devices, commands as output; it has no access to the truth.
 //!
-//! It reads the scanner (SCIP over TCP), the head's encoder, the telephone's compass, inclinometer and
-//! receiver, and the wheels' encoders, and commands the motor controller in text, all as
+//! The computer reads the scanner (SCIP over TCP), the head's encoder, the phone's compass, inclinometer and
+//! GNSS receiver, and the wheels' encoders, and commands the motor controller in text, all as
 //! `examples/andabata_robot.py` does with real drivers. Times of classification and maps are the paper's.
 
 use std::f64::consts::{FRAC_PI_2, PI};
@@ -29,7 +29,7 @@ use crate::wire::port::Peer;
 use crate::wire::scip::message::{Message, Messages, Status};
 use crate::wire::scip::scan::{ScanData, ScanFormat};
 
-/// The computer looks at its inputs so often, nanoseconds.
+/// Period in which the computer reads its inputs, nanoseconds.
 const LOOK_NS: u64 = 5_000_000;
 /// Set speed, m/s.
 const SPEED_M_S: f64 = 0.3;
@@ -37,15 +37,15 @@ const SPEED_M_S: f64 = 0.3;
 const GAIN_PER_S: f64 = 1.0;
 /// Distance of the treads' centres of rotation, metres.
 const Y_ICR_M: f64 = 0.45;
-/// A goal is reached within this, metres.
+/// Distance within which a goal is reached, metres.
 const GOAL_RADIUS_M: f64 = 3.0;
-/// Counts of the motor controller a metre.
+/// Counts of the motor controller per metre.
 const COUNTS_PER_M: f64 = 5092.96;
-/// Steps of the head's encoder a turn.
+/// Steps of the head's encoder per rotation.
 const HEAD_STEPS: f64 = 96_000.0;
-/// A 3-D scan is half a turn.
+/// A 3-D scan is half a rotation.
 const SCAN_TURN_RAD: f64 = PI;
-/// The scanner's field takes so long, milliseconds, and its message little more to arrive.
+/// Duration of the scanner's field, milliseconds; its message arrives shortly afterwards.
 const FIELD_MS: f64 = 18.75;
 const MESSAGE_MS: f64 = 1.0;
 /// Delay of a line of the head's encoder, milliseconds.
@@ -56,9 +56,9 @@ const MAP_NS: u64 = 150_000_000;
 const DELAY_NS: u64 = 950_000_000;
 /// Share of the difference to a fix by which the estimated position moves.
 const FIX_SHARE: f64 = 0.3;
-/// How fast it turns where no direction is free, rad/s.
+/// Rate of turn while no direction is free, rad/s.
 const SEARCH_RAD_S: f64 = 0.4;
-/// The wheels' encoders are asked so often, nanoseconds.
+/// Period in which the wheels' encoders are read, nanoseconds.
 const ODOMETRY_NS: u64 = 100_000_000;
 
 const SCAN_FORMAT: ScanFormat =
@@ -76,7 +76,7 @@ pub struct Plugs {
 }
 
 impl Plugs {
-    /// The plugs by the names that `examples/andabata.toml` gives them.
+    /// Devices by their names in `examples/andabata.toml`.
     pub fn of(rig: &Rig) -> Option<Self> {
         let named =
             |name: &str| rig.devices.iter().position(|device| device.name == name).map(DeviceId);
@@ -90,40 +90,40 @@ impl Plugs {
     }
 }
 
-/// A map as it was used.
+/// A map in use.
 #[derive(Clone, Debug)]
 pub struct UsedMap {
-    /// When.
+    /// Time of the map.
     pub at: SimTime,
     /// The map.
     pub map: Map,
     /// The direction of the goal, World.
     pub goal_rad: f64,
-    /// The direction that was taken; `None` if none was free.
+    /// Chosen direction; `None` if none was free.
     pub taken_rad: Option<f64>,
 }
 
 /// Log of the computer's actions.
 #[derive(Clone, Debug, Default)]
 pub struct Logbook {
-    /// Points of each 3-D scan, before they were thinned.
+    /// Number of points of each 3-D scan before the reduction.
     pub scan_points: Vec<usize>,
-    /// The latest 3-D scan in the robot's own level frame, and where it took itself to be at its end.
+    /// The latest 3-D scan in the robot's level frame, and the estimated position at its end.
     pub latest_scan: Option<(DVec2, Vec<DVec3>)>,
-    /// Maps, in their order.
+    /// Maps in order.
     pub maps: Vec<UsedMap>,
     /// Fixes: World x and y.
     pub fixes_m: Vec<DVec2>,
-    /// Time when each goal was reached.
+    /// Time at which each goal was reached.
     pub goals_at: Vec<SimTime>,
-    /// Compass headings as they were read: time, radians from east.
+    /// Compass headings as they were read: time, and angle from east in radians.
     pub headings_rad: Vec<(SimTime, f64)>,
 }
 
-/// A 3-D scan that is being made.
+/// A 3-D scan in progress.
 #[derive(Debug, Default)]
 struct Assembly {
-    /// Where the head was at its beginning.
+    /// Angle of the head at its start.
     from_rad: Option<f64>,
     points: Vec<DVec3>,
 }
@@ -132,7 +132,7 @@ struct Assembly {
 pub struct Robot {
     plugs: Plugs,
     origin: GeoOrigin,
-    /// From true to magnetic north, clockwise, radians.
+    /// Declination: from true to magnetic north, clockwise, radians.
     declination_rad: f64,
     goals_m: Vec<DVec2>,
     next_look: SimTime,
@@ -149,11 +149,11 @@ pub struct Robot {
     stances: Track<Stance>,
     stance: Stance,
     travel_m: [Option<f64>; 2],
-    /// Distance from the robot's own frame to World.
+    /// Offset of the robot's own frame in World.
     offset_m: Option<DVec2>,
     waiting: Vec<PlaneScan>,
     assembly: Assembly,
-    /// Time when the latest scan is classified, where it was made, and what it says then.
+    /// Time at which the latest scan is classified, its position, and its classified points.
     classifying: Option<(SimTime, DVec2, Vec<Judged>)>,
     classified: Option<Vec<Judged>>,
     next_map: Option<SimTime>,
@@ -161,15 +161,15 @@ pub struct Robot {
     target_rad: Option<f64>,
     is_blocked: bool,
     has_new_heading: bool,
-    /// Memory of earlier scans, if it keeps one.
+    /// Memory of earlier scans, if enabled.
     memory: Option<Memory>,
-    /// Log of its actions.
+    /// Log of the robot's actions.
     pub logbook: Logbook,
 }
 
 impl Robot {
-    /// A computer that is switched on with the devices. Without a `memory` it knows the latest scan only, as the
-    /// paper's robot does.
+    /// A computer that is switched on together with the devices. Without a `memory` it uses only the latest
+    /// scan, like the paper's robot.
     pub fn new(
         plugs: Plugs,
         origin: GeoOrigin,

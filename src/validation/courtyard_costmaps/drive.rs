@@ -1,4 +1,4 @@
-//! What a drive with one lidar gave, and what is counted in it.
+//! Result of a drive with one lidar, and its counts.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::{GOAL_M, HEIGHT_M, RING_BIN_M, RINGS_TO_M, START_M};
 use crate::world::builtin::courtyard::HALF_SIZE_M;
 use crate::world::scene::Scene;
 
-/// A cell may be so far from the tree or wall that it is of: its half, and the pose's error at 60 m.
+/// Largest distance of a cell from its tree or wall, metres: half a cell, and the pose's error at 60 m.
 const NEAR_M: f64 = 1.5;
-/// Trees with fewer points say nothing of their spread.
+/// Least number of points of a tree for its spread.
 const FEWEST_POINTS: u64 = 30;
 
-/// A tree: its foot, and how far its crown reaches, metres.
+/// A tree: position of its foot, and radius of its crown, metres.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tree {
     pub foot_m: DVec2,
@@ -46,9 +46,9 @@ impl Spread {
 pub(super) struct Drive {
     pub name: &'static str,
     pub map: Map,
-    /// From start to goal by the map in the end.
+    /// Path from start to goal on the final map.
     pub way: Vec<DVec2>,
-    /// Where the vehicle really was, every look of its computer.
+    /// True position of the vehicle at each step of its computer.
     pub truth_m: Vec<DVec2>,
     /// Distance from the estimate to the truth, root mean square, metres.
     pub pose_error_m: f64,
@@ -70,7 +70,7 @@ impl Drive {
         length_m(&self.truth_m)
     }
 
-    /// Cells of a height, at a distance from where the vehicle is in the end.
+    /// Cells of a height, at a distance from the vehicle's last position.
     pub fn cells(&self, heights_m: [f64; 2], distances_m: [f64; 2]) -> usize {
         let within = |value: f64, [low, high]: [f64; 2]| value > low && value < high;
         let is = |cell: &usize| {
@@ -100,7 +100,7 @@ impl Drive {
         (all.get(all.len() / 2).copied().unwrap_or(f64::NAN), all.len())
     }
 
-    /// The way over the straight line.
+    /// Length of the path over the straight line.
     pub fn detour(&self) -> f64 {
         length_m(&self.way) / START_M.distance(GOAL_M)
     }

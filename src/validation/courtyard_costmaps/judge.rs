@@ -1,10 +1,10 @@
-//! What the text of the paper says of the four maps, held against ours.
+//! Comparisons of the paper's statements about the four maps with ours.
 
 use super::robot::SPEED_M_S;
 use super::{DRIVE, Drive, GOAL_M, LMS, SHORT_DRIVE, START_M, SixtyFour};
 use crate::validation::{Comparison, Scope};
 
-/// Places of the other lidars.
+/// Index of a lidar.
 const VLP: usize = 1;
 const HDL32: usize = 2;
 const HDL64: usize = 3;
@@ -133,7 +133,7 @@ pub(super) fn comparisons(
     found
 }
 
-/// The first number is greater.
+/// The first number must be greater than the second.
 fn ordered(what: &str, [more, less]: [usize; 2], why: &str) -> Comparison {
     let ours = format!("{more} against {less}");
     Comparison::judged(what, "more", ours, why, more > less)

@@ -1,36 +1,36 @@
-//! The map of Goodin et al. 2018, section 3.5, and the way that A* finds on it.
+//! The map of Goodin et al. 2018, section 3.5, and the path that A* finds on it.
 
 use glam::DVec2;
 use pathfinding::directed::astar::astar;
 
-/// Cells along each side, and their size, metres.
+/// Number of cells along each side, and their size, metres.
 pub const CELLS: usize = 400;
 pub const CELL_M: f64 = 0.5;
 /// The height that costs everything, metres: the paper's `h_max`.
 pub const FULL_HEIGHT_M: f64 = 1.5;
 /// A point lower than this above the ground is ground, metres: the noise of a lidar and of a pose.
 const GROUND_M: f64 = 0.15;
-/// A metre over a cell that costs 100 is as long as so many metres over one that costs nothing.
+/// Factor by which a metre over a cell of cost 100 is longer than one over a cell without cost.
 const DEAREST: f64 = 6.0;
-/// The vehicle keeps this many cells away from what costs.
+/// Number of cells by which costs are widened.
 const WIDEN: usize = 2;
 
 /// Heights above ground, row by row from the south-west.
 #[derive(Clone, Debug)]
 pub struct Map {
     corner_m: DVec2,
-    /// Of the highest point in each cell, metres; `None` where nothing was seen. The paper does not say how
-    /// several points make one height.
+    /// Height of the highest point in each cell, metres; `None` without points. The paper does not state how
+    /// several points give one height.
     heights_m: Vec<Option<f32>>,
 }
 
 impl Map {
-    /// An empty map with its south-western corner there, World.
+    /// An empty map with this south-western corner, World.
     pub fn new(corner_m: DVec2) -> Self {
         Self { corner_m, heights_m: vec![None; CELLS * CELLS] }
     }
 
-    /// The cell at a place; `None` outside.
+    /// The cell at a position; `None` outside.
     pub fn cell_at(&self, place: DVec2) -> Option<usize> {
         let offset = (place - self.corner_m) / CELL_M;
         let inside = |x: f64| (0.0..CELLS as f64).contains(&x);
@@ -52,7 +52,7 @@ impl Map {
         }
     }
 
-    /// The highest point in a cell, metres; `None` where nothing was seen.
+    /// Height of the highest point in a cell, metres; `None` without points.
     pub fn height_m(&self, cell: usize) -> Option<f64> {
         self.heights_m[cell].map(f64::from)
     }
@@ -70,7 +70,7 @@ impl Map {
         (0..self.heights_m.len()).filter(|cell| self.cost(*cell) > 0.0)
     }
 
-    /// The dearest cost around each cell.
+    /// Highest cost around each cell.
     fn widened(&self) -> Vec<f64> {
         let costs: Vec<f64> = (0..self.heights_m.len()).map(|cell| self.cost(cell)).collect();
         let along = |costs: &[f64], stride: usize, at: fn(usize) -> usize| -> Vec<f64> {
@@ -87,7 +87,8 @@ impl Map {
         along(&rows, CELLS, |cell| cell / CELLS)
     }
 
-    /// The cheapest way between two places, its cells' middles; `None` if one of them is outside.
+    /// The cheapest path between two positions, as the middles of its cells; `None` if one of them is
+    /// outside.
     pub fn way(&self, from: DVec2, to: DVec2) -> Option<Vec<DVec2>> {
         let (start, goal) = (self.cell_at(from)?, self.cell_at(to)?);
         let costs = self.widened();
@@ -121,7 +122,7 @@ impl Map {
     }
 }
 
-/// Length of a way, metres.
+/// Length of a path, metres.
 pub fn length_m(way: &[DVec2]) -> f64 {
     way.windows(2).map(|pair| pair[0].distance(pair[1])).sum()
 }

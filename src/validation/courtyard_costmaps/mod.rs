@@ -1,9 +1,9 @@
 //! `menura validate courtyard-costmaps`: four lidars drive ten seconds in the courtyard, make cost maps and plan
 //! by A*, after section 3.5 of Goodin et al. 2018 (figures 9 and 10).
 //!
-//! The vehicle's computer ([`robot`]) reads the bytes of the lidar, a receiver and a compass, puts each point where
-//! these say, plans once a second and drives: a closed loop in simulated time. The paper shows four maps and says
-//! in words how they differ; that is what is judged. Its start, its seed and its trees are not printed.
+//! The vehicle's computer ([`robot`]) reads the bytes of the lidar, a GNSS receiver and a compass, places
+//! each point by them, plans once per second and drives: a closed loop in simulated time. The paper shows
+//! four maps and describes their differences, which are compared. It does not print start, seed and trees.
 
 mod drive;
 mod judge;
@@ -37,11 +37,11 @@ const GOAL_M: DVec2 = DVec2::splat(-38.0);
 const HEIGHT_M: f64 = 2.0;
 const DRIVE: Duration = Duration::from_secs(10);
 const SHORT_DRIVE: Duration = Duration::from_secs(3);
-/// Points lower than this may be grass, metres.
+/// Height below which points may be grass, metres.
 const ABOVE_GRASS_M: f64 = 0.8;
 /// Points that are not higher are of the ground, metres.
 const GROUND_M: f64 = 0.1;
-/// Rings are counted in bins of this width, up to this radius, metres.
+/// Width of the bins for rings, and their largest radius, metres.
 const RING_BIN_M: f64 = 0.1;
 const RINGS_TO_M: f64 = 17.0;
 
@@ -67,7 +67,7 @@ const LMS: usize = 0;
 /// Options of the experiment.
 #[derive(Debug)]
 pub struct CourtyardCostmaps {
-    /// Of the courtyard and of the noise
+    /// Seed of the courtyard and of the noise
     pub seed: u64,
     /// With two million blades of grass and trees of 3.5 million triangles, 191 million in all as the paper's:
     /// needs a gigabyte

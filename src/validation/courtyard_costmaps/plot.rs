@@ -1,4 +1,4 @@
-//! The figure: the four maps with their ways, as figure 10 of the paper has them.
+//! The figure: the four maps with their paths, like figure 10 of the paper.
 
 use super::map::{CELL_M, CELLS};
 use super::{CORNER_M, Drive, GOAL_M, START_M};

@@ -1,5 +1,5 @@
-//! The vehicle's computer: it reads lidar, receiver and compass, makes the map, plans, and says how to drive.
-//! It never sees the truth.
+//! The vehicle's computer: it reads lidar, GNSS receiver and compass, makes the map, plans, and commands the
+//! drive. It has no access to the truth.
 
 use std::collections::VecDeque;
 use std::f64::consts::{FRAC_PI_2, TAU};
@@ -24,37 +24,37 @@ use crate::wire::gnss_stream::{Frame, GnssStream};
 use crate::wire::nmea::RawSentence;
 use crate::wire::phone::{Phone, Sentence};
 
-/// The computer looks at its inputs so often, nanoseconds.
+/// Period in which the computer reads its inputs, nanoseconds.
 const LOOK_NS: u64 = 20_000_000;
 /// Interval of planning, nanoseconds.
 const PLAN_NS: u64 = 1_000_000_000;
 /// Fastest, m/s: the paper's vehicle.
 pub const SPEED_M_S: f64 = 2.0;
-/// It steers for the place on the way that is so far ahead, metres.
+/// Distance ahead of the point on the path that it steers to, metres.
 const AHEAD_M: f64 = 4.0;
 /// Gain of the steering, 1/s, and the fastest turn, rad/s.
 const GAIN_PER_S: f64 = 1.2;
 const FASTEST_RAD_S: f64 = 0.8;
 /// Share of the difference to a fix by which the estimated position moves.
 const FIX_SHARE: f64 = 0.5;
-/// The vehicle is known to reach its speed with this lag, seconds.
+/// Time constant of the vehicle's speed, which the computer knows, seconds.
 const LAG_S: f64 = 0.1;
-/// Estimated positions are kept so long, for fixes that come late, nanoseconds.
+/// Time for which estimated positions are stored, for late fixes, nanoseconds.
 const KEPT_NS: u64 = 2_000_000_000;
-/// Time from the epoch of a fix to its sentence, nanoseconds: the rig's setting, and the sentence's
-/// own time.
+/// Time from the epoch of a fix to its sentence, nanoseconds: the rig's setting, plus the sentence's
+/// duration.
 const FIX_NS: u64 = 60_000_000;
 
-/// A return as the computer has it.
+/// A return in the computer.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// East and north by receiver and compass, up from the ground, metres.
+    /// Position: east and north by receiver and compass, up from the ground, metres.
     pub place: DVec3,
-    /// The sensor's place, by receiver and compass, metres.
+    /// Position of the sensor, by GNSS receiver and compass, metres.
     pub from: DVec2,
 }
 
-/// Reads the lidar, whichever it is.
+/// Decoder of any of the lidars.
 struct Reader {
     datagrams: Option<Box<dyn DatagramDecoder>>,
     points: Option<PointSource>,
@@ -62,7 +62,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Appends what a packet or a piece of a stream says, in the sensor's frame.
+    /// Appends the points of a packet or a piece of a stream, in the sensor's frame.
     fn read(&mut self, output: &Output, points: &mut Vec<DVec3>) {
         match (output, &mut self.datagrams, &mut self.stream) {
             (Output::Datagram { bytes, .. }, Some(decoder), _) => {
@@ -98,7 +98,7 @@ pub struct Robot<'a> {
     lidar: Reader,
     receiver: Framer<GnssStream>,
     compass: Framer<Phone>,
-    /// Since the last look: devices are heard in an order among them that hangs on threads.
+    /// Outputs since the last step; the order of devices within it depends on threads, so it is sorted later.
     heard: Vec<(SimTime, DeviceId, Output)>,
     origin: GeoOrigin,
     sensor_m: DVec3,
@@ -107,17 +107,17 @@ pub struct Robot<'a> {
     see: &'a mut dyn FnMut(Seen),
     next_look: SimTime,
     next_plan: SimTime,
-    /// East and north, known from the first fix on.
+    /// Position east and north, known from the first fix.
     position_m: Option<DVec2>,
     heading_rad: Option<f64>,
     speed_m_s: f64,
     told_m_s: f64,
     kept: VecDeque<(SimTime, DVec2)>,
-    /// The map so far.
+    /// Map so far.
     pub map: Map,
     /// The latest plan.
     pub way: Vec<DVec2>,
-    /// Where the vehicle was when, by its own estimate.
+    /// Estimated positions of the vehicle, with their times.
     pub track: Vec<(SimTime, DVec2)>,
 }
 
@@ -160,7 +160,7 @@ impl<'a> Robot<'a> {
         })
     }
 
-    /// Reads what has arrived by now, in the order of arriving.
+    /// Reads the bytes that have arrived by now, in the order of arrival.
     fn read(&mut self, now: SimTime) {
         let (mut arrived, later): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.heard).into_iter().partition(|(due, ..)| *due <= now);
@@ -233,7 +233,7 @@ impl<'a> Robot<'a> {
         self.track.push((now, *position_m));
     }
 
-    /// Forward, m/s, and turn, rad/s, towards the place on the way that is ahead.
+    /// Forward speed, m/s, and rate of turn, rad/s, towards the point ahead on the path.
     fn steer(&self) -> (f64, f64) {
         let (Some(position_m), Some(heading_rad)) = (self.position_m, self.heading_rad) else {
             return (0.0, 0.0);

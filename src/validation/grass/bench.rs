@@ -17,7 +17,7 @@ const DURATION: Duration = Duration::from_millis(540);
 const AHEAD_DEG: f64 = 2.1;
 /// Number of beams of each scan.
 const BEAMS: usize = 5;
-/// A return this far outside the stand is none of its stems, metres.
+/// Distance outside the stand from which a return is not of its stems, metres.
 const OUTSIDE_M: f64 = 0.1;
 
 /// Depths in stands, of one scanner.
@@ -29,7 +29,7 @@ pub struct Depths {
     pub depths_m: Vec<f64>,
 }
 
-/// What scanners send of stand number `number` of a kind, by scanner.
+/// Ranges that scanners send of stand number `number` of a kind, by scanner.
 pub fn scan(stand: &Stand, number: u64, rig_text: &str) -> Result<Vec<Depths>, ExperimentError> {
     let rig = rig(stand, number, rig_text)?;
     let world = recording::world(&rig)?;
@@ -52,7 +52,7 @@ fn rig(stand: &Stand, number: u64, text: &str) -> Result<Rig, ExperimentError> {
     recording::rig("grass-distribution", text, &sets)
 }
 
-/// The scanners that all stands are measured with.
+/// The scanners for all stands.
 pub fn scanners() -> &'static str {
     RIG
 }

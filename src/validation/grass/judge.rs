@@ -1,11 +1,11 @@
-//! What the paper says of the stands, held against ours.
+//! Comparisons of the paper's statements about the stands with our results.
 
 use super::law::{CAST_SHARE, PRINTED_SHARE};
 use super::{CAST, Case, NEAREST, NEAREST_PRINTED, PRINTED, SINGLE, TODAY, Width};
 use crate::validation::Comparison;
 use crate::validation::statistics::{kolmogorov, kolmogorov_limit, mean};
 
-/// All comparisons of the stands and of the widths of the spot.
+/// All comparisons of the stands and of the widths of the footprint.
 pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
     // What so few pulses add by chance; nothing to speak of in the full form.
     let chance = match cases[0].depths(CAST).len() {
@@ -141,7 +141,7 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
     all
 }
 
-/// The limit that is applied when few pulses add `chance`, and its words.
+/// The limit with the addition `chance` for few pulses, and its text.
 fn allowed(limit: f64, why: &str, chance: f64) -> (f64, String) {
     let applied = limit + chance;
     let text = match chance > 0.0 {

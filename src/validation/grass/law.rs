@@ -2,12 +2,12 @@
 
 use crate::validation::statistics::gamma;
 
-/// How deep stands are, metres.
+/// Depth of stands, metres.
 pub const DEPTH_M: f64 = 5.0;
 /// The beam's full angle, radians.
 pub const GAMMA_RAD: f64 = 1e-3;
-/// From a ray of the stencil to the beam's middle, over that of the edge of the spot: as MAVS casts
-/// them, and as the paper prints them.
+/// Distance of a ray of the stencil from the beam's middle, as a share of the footprint's radius: as MAVS
+/// casts them, and as the paper prints them.
 pub const CAST_SHARE: f64 = 0.7;
 pub const PRINTED_SHARE: f64 = 0.353_553;
 
@@ -59,8 +59,8 @@ impl Stand {
         (self.alpha() - 1.0) / (self.alpha() * self.rate_per_m())
     }
 
-    /// The gamma model, equations (4) and (5), of ranges within the stand: its distribution function
-    /// over the depth `x_m` in the stand.
+    /// The gamma model, equations (4) and (5), of ranges within the stand: its distribution function over the
+    /// depth `x_m` in the stand.
     pub fn gamma(&self, x_m: f64) -> f64 {
         let (alpha, rate) = (self.alpha(), self.alpha() * self.rate_per_m());
         within(x_m, |x_m| gamma(x_m, alpha, rate))
@@ -71,7 +71,7 @@ impl Stand {
         within(x_m, |x_m| self.macedo(x_m, 2.0 * libm::tan(GAMMA_RAD / 2.0)))
     }
 
-    /// Equation (2) of a ray without width: the exact law of its ranges.
+    /// Equation (2) for a ray without width: the exact law of its ranges.
     pub fn thin(&self, x_m: f64) -> f64 {
         within(x_m, |x_m| self.macedo(x_m, 0.0))
     }
@@ -90,7 +90,7 @@ impl Stand {
     }
 }
 
-/// A law cut at the end of the stand, of those that return from it.
+/// A law that is truncated at the end of the stand, for pulses that return from it.
 fn within(x_m: f64, law: impl Fn(f64) -> f64) -> f64 {
     law(x_m.clamp(0.0, DEPTH_M)) / law(DEPTH_M)
 }
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    /// Against the integral of its density, from which it was derived.
+    /// Compared with the integral of its density, from which it was derived.
     #[test]
     fn the_nearest_rays_law_is_the_integral_of_its_hazard() {
         let stand = STANDS[0];

@@ -1,9 +1,9 @@
 //! `menura validate grass-distribution`: how far a beam goes into grass, after Goodin et al. 2018
 //! (Electronics 7, 154, section 3.4.1, figures 4 and 5).
 //!
-//! A beam of 1 mrad meets stands of upright cylinders in random places. The paper compares the ranges
-//! with the exponential law of Macedo et al. 2001 for a thin ray and with a gamma law of its own.
-//! Scanners that differ in their beams pass the same stands; their telegrams are decoded again.
+//! A beam of 1 mrad meets stands of upright cylinders in random positions. The paper compares the ranges with
+//! the exponential law of Macedo et al. 2001 for a thin ray and with its own gamma law. Scanners with
+//! different beams pass the same stands; their telegrams are decoded.
 //!
 //! # What differs from the paper
 //!
@@ -36,9 +36,9 @@ const NEAREST_PRINTED: usize = 4;
 const TODAY: usize = 5;
 /// Widths of the beam that are tried, mrad.
 const WIDTHS_MRAD: [f64; 8] = [0.1, 0.4, 0.7, 1.0, 1.3, 1.6, 2.0, 2.5];
-/// The stands that they are tried in, thin and thick stems.
+/// Stands with which the widths are tested, with thin and thick stems.
 const WIDTH_STANDS: [usize; 2] = [0, 1];
-/// Stands of a kind in the short form.
+/// Number of stands of a kind in the short form.
 const SHORT_STANDS: u32 = 6;
 /// Every n-th of these is used for the widths.
 const WIDTH_SHARE: u32 = 3;
@@ -48,7 +48,7 @@ const WIDTH_SHARE: u32 = 3;
 pub struct Grass {
     /// Stands of each kind, with some 200 pulses each
     pub stands: u32,
-    /// Of the stems' places
+    /// Seed of the stems' positions
     pub seed: u32,
 }
 
@@ -60,7 +60,7 @@ struct Case {
     fits: Vec<Fit>,
 }
 
-/// One scanner's depths beside a law.
+/// Depths of one scanner, compared with a law.
 struct Fit {
     mean_m: f64,
     mode_m: f64,
@@ -107,14 +107,14 @@ impl Case {
         [to(&|x| self.stand.nearest(x, share)), to(&|x| self.stand.exponential(x))]
     }
 
-    /// Pulses that came back.
+    /// Number of pulses with a return.
     fn detected(&self, scanner: usize) -> f64 {
         let Depths { pulses, depths_m } = &self.scanners[scanner];
         depths_m.len() as f64 / (*pulses).max(1) as f64
     }
 }
 
-/// Where a histogram is highest that is smoothed by triangles of `width_m` to both sides, metres.
+/// Maximum of a histogram that is smoothed by triangles of `width_m` to both sides, metres.
 fn mode_m(depths_m: &[f64], width_m: f64) -> f64 {
     let bins = (DEPTH_M / STEP_M) as usize;
     let counts = histogram(depths_m, 0.0, STEP_M, bins);
@@ -131,7 +131,7 @@ fn mode_m(depths_m: &[f64], width_m: f64) -> f64 {
 /// Distances of a beam's depths from the paper's gamma law.
 struct Width {
     mrad: f64,
-    /// For thin and thick stems.
+    /// Distances from the gamma law, for thin and thick stems.
     to_gamma: [f64; 2],
 }
 

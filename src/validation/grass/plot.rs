@@ -10,7 +10,7 @@ const HEIGHT: f64 = 230.0;
 const BIN_M: f64 = 0.1;
 const BARS: Colour = Colour([200, 212, 224]);
 
-/// As figure 5 of the paper: a row for each distance and density, a column for each diameter.
+/// Figure like figure 5 of the paper: a row for each distance and density, a column for each diameter.
 pub(super) fn histograms(cases: &[Case]) -> Figure {
     let mut figure =
         Figure::new(WIDTH, "Depth in stands of stems, beam of 1 mrad as MAVS casts it");

@@ -8,7 +8,7 @@ use crate::validation::ExperimentError;
 use crate::validation::recording;
 
 const RIG: &str = include_str!("rig.toml");
-/// Long enough for a whole scan of two revolutions, and its telegram.
+/// Long enough for a complete scan of two revolutions and its telegram.
 const DURATION: Duration = Duration::from_millis(110);
 /// Distance of the rods' axes from the scanner, metres.
 pub const ROW_M: f64 = 0.8;
@@ -16,7 +16,7 @@ const RODS: i32 = 9;
 const PITCH_M: f64 = 0.127;
 const RADIUS_M: f64 = 0.0125;
 const MIDDLE_RADIUS_M: f64 = 0.0375;
-/// A point so far from rods and wall is of neither, metres.
+/// A point farther than this from rods and wall belongs to neither, metres.
 pub const APART_M: f64 = 0.03;
 
 /// Beams and rules that are compared.
@@ -24,13 +24,13 @@ pub const APART_M: f64 = 0.03;
 pub enum Beam {
     /// A beam as MAVS casts it, without errors.
     Cast,
-    /// The same with a range error of 1 cm.
+    /// The beam of MAVS with a range error of 1 cm.
     Noisy,
-    /// The same in steps of 1 degree.
+    /// The beam of MAVS in steps of 1 degree.
     Coarse,
     /// The printed spot.
     Printed,
-    /// The first, 20 mm wide at the window.
+    /// The first beam, 20 mm wide at the window.
     Wide,
     /// The beam of an LMS 291 unless a rig sets another.
     Today,
@@ -80,8 +80,8 @@ impl Beam {
 /// A scan, in the plane of the scanner: x towards the rods, metres.
 pub type Scan = Vec<DVec2>;
 
-/// Scans of all beams before a wall `offset_m` behind the rods, each from `phases` places of the
-/// directions within a step: `[beam][phase]`.
+/// Scans of all beams with a wall `offset_m` behind the rods, each from `phases` offsets of the directions
+/// within a step: `[beam][phase]`.
 pub fn scan(offset_m: f64, phases: u32, seed: u64) -> Result<Vec<Vec<Scan>>, ExperimentError> {
     let turns_deg = |beam: Beam| {
         (0..phases).map(move |phase| beam.step_deg() * f64::from(phase) / f64::from(phases))
@@ -119,7 +119,7 @@ pub fn scan(offset_m: f64, phases: u32, seed: u64) -> Result<Vec<Vec<Scan>>, Exp
         .collect())
 }
 
-/// How many points of a scan are neither on a rod nor on the wall.
+/// Number of points of a scan that are neither on a rod nor on the wall.
 pub fn mixed(scan: &Scan, offset_m: f64) -> usize {
     scan.iter().filter(|point| is_mixed(**point, offset_m)).count()
 }

@@ -1,9 +1,9 @@
 //! `menura validate mixed-pixels`: points between rods and the wall behind them, after Goodin et al.
 //! 2018 (Electronics 7, 154, section 3.4.2, figures 6 and 7), who repeat a test of Matthies et al. 2005.
 //!
-//! An LMS 291 looks at nine rods 0.80 m ahead, and at a wall 0.6 or 2 m behind them. Where a beam meets
-//! both, the scanner says a range between: a mixed pixel. Its receiver cannot tell echoes apart that are
-//! less than 1.6 m from one another, so there are none with the wall farther behind.
+//! An LMS 291 measures nine rods 0.80 m ahead, and a wall 0.6 or 2 m behind them. If a beam hits both, the
+//! scanner reports a range between them: a mixed pixel. Its receiver cannot separate echoes that are less
+//! than 1.6 m apart, so there are no mixed pixels with the wall farther behind.
 //!
 //! # What differs from the paper
 //!
@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 use self::bench::{Beam, Scan, mixed, scan};
 use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
 
-/// Offsets between rods and wall, metres: all over, and in steps of a centimetre where mixed pixels end.
+/// Offsets between rods and wall, metres: coarse steps over the whole range, and steps of a centimetre where
+/// mixed pixels end.
 const COARSE_M: [f64; 14] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.8, 1.9, 2.0];
 const FINE_CM: std::ops::RangeInclusive<u32> = 125..=175;
 /// Distances of the short form, metres.
@@ -29,9 +30,9 @@ const SHORT_M: [f64; 8] = [0.2, 0.6, 1.0, 1.3, 1.5, 1.57, 1.61, 2.0];
 /// Distances of the paper.
 const NEAR_M: f64 = 0.6;
 const FAR_M: f64 = 2.0;
-/// Within this range of offsets the last mixed pixels are to be found, metres.
+/// Range of offsets in which the last mixed pixels are expected, metres.
 const LAST_M: [f64; 2] = [1.55, 1.60];
-/// From here on there are ever fewer, metres.
+/// Offset from which their number decreases, metres.
 const FALLS_FROM_M: f64 = 1.3;
 /// Mixed pixels of a scan at [`NEAR_M`].
 const COUNT: [f64; 2] = [16.0, 21.0];
@@ -41,7 +42,7 @@ const COUNT: [f64; 2] = [16.0, 21.0];
 pub struct MixedPixels {
     /// Places of the directions within a step over which counts are averaged
     pub phases: u32,
-    /// Of the range errors
+    /// Seed of the range errors
     pub seed: u32,
 }
 

@@ -7,10 +7,10 @@ use crate::plot::{Area, Axis, BLUE, Figure, GREY, ORANGE, PALETTE, Panel};
 const WIDTH: f64 = 1000.0;
 const SCAN_HEIGHT: f64 = 420.0;
 const CURVE_HEIGHT: f64 = 320.0;
-/// Half of what is drawn across, metres.
+/// Half-width of the drawn area, metres.
 const ACROSS_M: f64 = 1.4;
 
-/// Scans of `beam`, and counts of all.
+/// Scans of `beam`, and counts of all beams.
 pub(super) fn overview(rows: &[Row], beam: Beam) -> Figure {
     let curves = [Beam::Cast, Beam::Printed, Beam::Wide, Beam::Today];
     let mut figure = Figure::new(

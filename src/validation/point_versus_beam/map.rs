@@ -1,13 +1,14 @@
-//! The cost map: what a vehicle makes of returns whose rays it knows.
+//! The cost map that a vehicle computes from returns whose rays it knows.
 //!
-//! The vehicle of Durst et al. 2011 computed its map by software that is not public. This one has what the
-//! paper says of it: slopes and obstacles cost, and ground that is hidden is guessed at an extra cost.
+//! The vehicle of Durst et al. 2011 computed its map by software that is not public. This map has the
+//! properties that the paper states: slopes and obstacles cost, and hidden ground is guessed at an extra
+//! cost.
 
 use glam::{DVec2, DVec3};
 
 /// Side of a cell, metres.
 pub const CELL_M: f64 = 0.25;
-/// South-western corner of the map, and its cells along each side.
+/// South-western corner of the map, and its number of cells along each side.
 pub const CORNER_M: DVec2 = DVec2::new(-12.0, -12.0);
 pub const CELLS: usize = 96;
 /// Height below which points are ground, metres.
@@ -17,10 +18,10 @@ const GROUND_REACH: usize = 4;
 /// Returns and passing rays are counted up to this height, metres, in layers.
 const COUNTED_M: f64 = 0.6;
 const LAYERS: usize = 6;
-/// A step of this height costs everything, metres.
+/// Height of a step with the full cost, metres.
 const FULL_STEP_M: f64 = 0.5;
-/// Cells that more than this share of the rays pass, of those that are lower than the highest return, hold
-/// plants. Rays also pass where a rigid thing fills a part of the cell.
+/// Share of passing rays, among those below the highest return, from which a cell contains plants. Rays also
+/// pass where a rigid object fills a part of the cell.
 const PLANT_PASSES: f64 = 0.5;
 /// Cost of plants of [`COUNTED_M`].
 const PLANT_COST: f64 = 30.0;
@@ -35,7 +36,7 @@ pub struct Cell {
     highest_m: f64,
     /// Returns above the ground.
     hits: u32,
-    /// Rays that went through above the ground, by the layer in which they were.
+    /// Number of rays that passed above the ground, by layer.
     passes: [u32; LAYERS],
     /// Returns on the ground.
     ground: u32,
@@ -56,7 +57,7 @@ pub struct Map {
     cells: Vec<Cell>,
 }
 
-/// The cell at a place; `None` outside.
+/// The cell at a position; `None` outside.
 pub fn cell_at(place: DVec2) -> Option<usize> {
     let offset = (place - CORNER_M) / CELL_M;
     let inside = |x: f64| (0.0..CELLS as f64).contains(&x);
@@ -132,7 +133,7 @@ impl Map {
         rows.fold(f64::MAX, f64::min)
     }
 
-    /// The cost of a cell, 0 to 100; `None` where nothing is known.
+    /// Cost of a cell, 0 to 100; `None` if it is unknown.
     pub fn cost(&self, index: usize) -> Option<f64> {
         let cell = &self.cells[index];
         let is_hidden = cell.ground == 0 && cell.stopped > 0;
@@ -170,7 +171,8 @@ mod tests {
         map.cost(cell_at(DVec2::new(x, 0.1)).unwrap())
     }
 
-    /// A map of rays that meet the ground every centimetre; `stop` tells where one ends before.
+    /// A map of rays that meet the ground every centimetre; `stop` returns where a ray ends before the
+    /// ground.
     fn swept(stop: impl Fn(usize, DVec3) -> Option<DVec3>) -> Map {
         let mut map = Map::default();
         for (index, x) in (0..900).map(|k| -7.0 + 0.01 * f64::from(k)).enumerate() {

@@ -1,10 +1,11 @@
 //! `menura validate point-versus-beam`: the four forward scanners of the vehicle Crusher on an apron with
 //! objects and plants, once with one ray a pulse and once with a beam, after Durst et al. 2011.
 //!
-//! The paper drives such a vehicle through its model of a real place, with one ray a direction, and compares
-//! the cost map with that of the real run: rigid objects agree, but behind plants the real scanners had no
-//! return from the ground where the single rays found it. The paper prints no cost and no dimension. Scene,
-//! mounts and costs are ours ([`map`]); what is judged is where both maps agree and where not.
+//! The paper drives such a vehicle through its model of a real place, with one ray per direction, and
+//! compares the cost map with that of the real run. Rigid objects agree, but behind plants the real scanners
+//! had no return from the ground where the single rays found it. The paper prints no cost and no dimension.
+//! Scene, mounts and costs are our own ([`map`]); the comparison is where both maps agree and where they
+//! differ.
 
 mod map;
 mod plot;
@@ -23,7 +24,8 @@ use crate::config::rig::Rig;
 use crate::engine::LiveWorld;
 use crate::time::SimTime;
 
-/// The rig without what a pulse is; sensors 1.5 m high, 25 degrees to either side and 10 degrees down.
+/// The rig without the settings of a pulse; sensors are 1.5 m high, 25 degrees to either side and 10 degrees
+/// down.
 const RIG: &str = r#"
 start_utc = 2026-06-01T10:00:00Z
 [world]
@@ -33,8 +35,8 @@ trajectory = { kind = "waypoints", points_m = [[-24.0, 0.0], [0.0, 0.0]], speed_
 follow_ground = true
 footprint_m = [4.0, 2.2]
 "#;
-/// Name, mount and mirror phase of the scanners. That two look to the left and two to the right is the
-/// paper's; where they sit is ours.
+/// Name, mount and mirror phase of the scanners. The paper states that two point to the left and two to the
+/// right; their positions are our own.
 const SCANNERS: [(&str, [f64; 3], f64, f64); 4] = [
     ("left-outer", [2.4, 1.1, 1.5], 25.0, 0.0),
     ("right-outer", [2.4, -1.1, 1.5], -25.0, 90.0),
@@ -44,20 +46,20 @@ const SCANNERS: [(&str, [f64; 3], f64, f64); 4] = [
 const DOWN_DEG: f64 = 10.0;
 /// Twenty metres.
 const DRIVE: Duration = Duration::from_secs(20);
-/// The short form drives while the shadows behind the plants come into view, with one scanner a side.
+/// The short form drives while the shadows behind the plants come into view, with one scanner on each side.
 const SHORT_DRIVE: Duration = Duration::from_secs(11);
 const SHORT_START_M: f64 = -15.5;
-/// Open ground keeps this distance from objects and their shadows, metres.
+/// Distance of open ground from objects and their shadows, metres.
 const CLEAR_M: f64 = 1.0;
 /// Smallest share of an object's cells that must be known for a verdict.
 const LEAST_KNOWN: f64 = 0.8;
-/// A cell of it that costs as much more is not alike.
+/// A cell whose cost differs by more than this is not similar.
 const ALIKE: f64 = 5.0;
 
 /// Options of the experiment.
 #[derive(Debug)]
 pub struct PointVersusBeam {
-    /// Of scene and noise
+    /// Seed of scene and noise
     pub seed: u64,
 }
 
@@ -68,7 +70,7 @@ enum Pulse {
     Point,
     /// The product's: nine rays over the spot, the pulse's waveform, threshold and noise.
     Beam,
-    /// Nine rays and the first return as Goodin et al. 2018 have them.
+    /// Nine rays and the first return, as in Goodin et al. 2018.
     Goodin,
 }
 
@@ -140,8 +142,8 @@ impl PointVersusBeam {
     }
 }
 
-/// Where a scanner is when it has measured the scan that leaves at `leaves`: half of the 3.3 ms of a scan of 90
-/// degrees before. That the mirror ends its turn in between is 8 mm at 1 m/s, and left aside.
+/// Pose of a scanner for the scan that leaves at `leaves`: half of the 3.3 ms of a scan of 90 degrees
+/// earlier. The rest of the mirror's rotation, 8 mm at 1 m/s, is neglected.
 fn sensor_pose(
     rig: &Rig,
     world: &LiveWorld,
@@ -152,7 +154,7 @@ fn sensor_pose(
     world.trajectory.pose(middle) * rig.devices[device].body_from_sensor
 }
 
-/// The rigid ones among the objects.
+/// Number of rigid objects.
 const RIGID: usize = 4;
 
 /// Mean cost of the cells that are known.
@@ -167,8 +169,8 @@ fn seen_ground(run: &Outcome, cells: &[usize]) -> f64 {
     seen as f64 / cells.len().max(1) as f64
 }
 
-/// Cells that both know and that lie apart from all objects and from what is behind them, seen from the
-/// vehicle's way.
+/// Cells that both maps know, away from all objects and from the ground behind them as seen from the
+/// vehicle's path.
 fn open_ground(objects: &[Object], one: &Outcome, other: &Outcome) -> Vec<usize> {
     let taken: Vec<DVec2> =
         objects.iter().flat_map(|object| &object.cells).map(|cell| middle_of(*cell)).collect();

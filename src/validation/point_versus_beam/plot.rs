@@ -81,7 +81,7 @@ fn outline(panel: &mut Panel, object: &Object) {
 
 const OUTLINE: Colour = GREY;
 
-/// The mean cost of each object, for both.
+/// Mean cost of each object, for both runs.
 fn bars(objects: &[Object], point: &Outcome, beam: &Outcome) -> Panel {
     let ticks = objects.iter().enumerate();
     let ticks = ticks.map(|(place, object)| (place as f64 + 0.5, object.name.to_owned()));

@@ -1,4 +1,4 @@
-//! Which cells are of what: objects by their footprints, and the ground that plants hide.
+//! Assignment of cells: objects by their footprints, and the ground that plants hide.
 
 use glam::{DVec2, DVec3};
 use std::time::Duration;
@@ -14,24 +14,26 @@ use crate::world::builtin::fort_drum::{
 
 /// Ground behind plants is looked at this far, metres.
 const SHADOW_M: f64 = 2.0;
-/// A cell is in the shadow if this many pulses would meet its ground, and all pass through the plants.
+/// Number of pulses that would hit a cell's ground, all through the plants, from which the cell is in the
+/// shadow.
 const FEWEST_PULSES: u32 = 20;
-/// A pulse passes through the plants if it is this far in them along x, and lower than their tops, metres.
+/// Length along x that a pulse must travel within the plants, below their tops, to count as passing through,
+/// metres.
 const THROUGH_M: f64 = 1.35;
 const BELOW_M: f64 = 0.58;
 /// Values of a scan, from right to left, and their step.
 const VALUES: usize = 181;
 const STEP_DEG: f64 = 0.5;
 
-/// Something of the scene, by its cells.
+/// An object of the scene, by its cells.
 pub struct Object {
     /// Text for people.
     pub name: &'static str,
-    /// Cells whose middles are in it.
+    /// Cells whose middles are in the object.
     pub cells: Vec<usize>,
 }
 
-/// The cells whose ground no pulse can meet but through a strip of plants, for each strip.
+/// Cells whose ground pulses can hit only through a strip of plants, for each strip.
 pub fn shadows(rig: &Rig, world: &LiveWorld, duration: Duration) -> [Vec<usize>; 2] {
     let mut pulses = vec![[0u32; 2]; CELLS * CELLS];
     let directions: Vec<DVec3> = (0..VALUES)
@@ -71,7 +73,7 @@ pub fn shadows(rig: &Rig, world: &LiveWorld, duration: Duration) -> [Vec<usize>;
     })
 }
 
-/// Whether a ray goes through a strip from the west to the east, below the tops of its plants.
+/// Whether a ray passes through a strip from west to east, below the tops of its plants.
 pub fn passes_through(from: DVec3, ray: DVec3, [low, high]: &[[f64; 2]; 2]) -> bool {
     let at = |x: f64| from + ray * ((x - from.x) / ray.x);
     if ray.x <= 0.0 || from.x >= low[0] {
@@ -93,13 +95,13 @@ pub fn footprint(middle: [f64; 2], [length, width]: [f64; 2], yaw_deg: f64) -> V
     (0..CELLS * CELLS).filter(inside).collect()
 }
 
-/// The same of a rectangle by its corners.
+/// Cells of a rectangle, by its corners.
 pub fn strip([low, high]: [[f64; 2]; 2]) -> Vec<usize> {
     let middle = [0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1])];
     footprint(middle, [high[0] - low[0], high[1] - low[1]], 0.0)
 }
 
-/// Everything of the scene, then the shadows.
+/// Objects of the scene, then the shadows.
 pub fn objects(shadows: [Vec<usize>; 2]) -> Vec<Object> {
     let [length, width, _] = BOULDER_SIZE_M;
     let mut objects =

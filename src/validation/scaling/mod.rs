@@ -1,14 +1,14 @@
 //! `menura validate scaling`: pulses a second over threads and over triangles, after Goodin et al. 2018,
 //! figure 3 and the timing in section 3.3.
 //!
-//! An HDL-64E stands in courtyards of growing size. What is timed is what `run` and `record` do for each
-//! packet of a scan: poses, nine rays a pulse through the scene, echoes and their errors. Each number of threads
-//! takes turns with the others, Menura's ray caster with Embree where the machine has it, so that what
-//! else the machine does meets all alike; the best turn of each counts.
+//! An HDL-64E stands in courtyards of growing size. The timed work is that of `run` and `record` for each
+//! packet of a scan: poses, nine rays per pulse through the scene, echoes and their errors. Each number of
+//! threads takes turns with the others, and Menura's ray caster with Embree if it is installed, so that other
+//! load on the machine affects all equally; the best turn of each counts.
 //!
-//! The paper's curve was not read off its picture; its text says that an LMS 291 on 4 processors, and an
-//! HDL-64E on 40, simulate 6.8 s in 4.7 s. Speeds are those of a machine, so that only ratios within the run
-//! are judged.
+//! The paper's curve was not read off its figure; its text states that an LMS 291 on 4 processors, and an
+//! HDL-64E on 40, simulate 6.8 s in 4.7 s. Speeds depend on the machine, so only ratios within the run are
+//! compared.
 
 mod plot;
 mod table;
@@ -30,13 +30,14 @@ use crate::world::raycast::embree;
 
 /// The lidar, 2 m above the ground.
 const LIDAR: &str = "velodyne-hdl64e-s2";
-/// A rotation of it.
+/// Duration of a rotation.
 const ROTATION: SimTime = SimTime(100_000_000);
-/// Rays of each of its pulses.
+/// Rays per pulse.
 const RAYS_A_PULSE: f64 = 9.0;
-/// Packets of a turn, spread over the rotation so that every direction counts; in the short form.
+/// Number of packets per turn, spread over the rotation so that every direction counts; and in the short
+/// form.
 const PACKETS: (usize, usize) = (64, 4);
-/// Turns of each number of threads with each ray caster; in the short form.
+/// Number of turns for each number of threads and each ray caster; and in the short form.
 const TURNS: (usize, usize) = (5, 2);
 /// Approximate duration of a turn, seconds; in the short form.
 const TURN_S: (f64, f64) = (0.5, 0.05);
@@ -44,7 +45,7 @@ const TURN_S: (f64, f64) = (0.5, 0.05);
 const PAPER_REAL_TIME: f64 = 6.8 / 4.7;
 /// Least gain of two threads over one.
 const LEAST_GAIN: f64 = 1.8;
-/// In a scene with as many triangles as the paper's: its triangles.
+/// Number of triangles of the scene that is as large as the paper's.
 const PAPER_TRIANGLES: u64 = 191_245_324;
 
 choices! {
@@ -62,7 +63,7 @@ choices! {
 }
 
 impl Size {
-    /// All entries.
+    /// All sizes.
     pub const ALL: [Self; 4] = [Self::Small, Self::Middle, Self::Large, Self::Paper];
 
     fn parameters(self) -> [(&'static str, u64); 3] {
@@ -83,7 +84,7 @@ impl Size {
 /// Options of the experiment.
 #[derive(Clone, Debug)]
 pub struct Scaling {
-    /// Scenes, by their triangles
+    /// Scenes, by their number of triangles
     pub triangles: Vec<Size>,
     /// Numbers of threads [default: 1, 2, 4, … up to the processors]
     pub threads: Vec<u32>,
@@ -100,17 +101,17 @@ pub(super) struct Measured {
     pub caster: &'static str,
     /// Number of threads.
     pub threads: u32,
-    /// Pulses in the best turn.
+    /// Pulses per second in the best turn.
     pub pulses_per_s: f64,
 }
 
 /// Everything that was measured.
 pub(super) struct Measurements {
-    /// In the order of scenes, casters and threads.
+    /// Rows in the order of scenes, casters and threads.
     pub rows: Vec<Measured>,
     /// Rate of the real device.
     pub real_time_hz: f64,
-    /// Version of Embree, or why there is none.
+    /// Version of Embree, or the reason why it is missing.
     pub embree: Result<String, String>,
 }
 
@@ -121,7 +122,7 @@ impl Measurements {
             .find(|row| (row.triangles, row.caster, row.threads) == (triangles, caster, threads))
     }
 
-    /// Sizes of all scenes, rising.
+    /// Sizes of all scenes, increasing.
     pub fn sizes(&self) -> Vec<u64> {
         let mut sizes: Vec<u64> = self.rows.iter().map(|row| row.triangles).collect();
         sizes.sort_unstable();
@@ -210,7 +211,7 @@ fn doublings(most: u32) -> Vec<u32> {
     all
 }
 
-/// A lidar in a courtyard, with what it asks to be measured.
+/// A lidar in a courtyard, with its requests.
 #[derive(Clone)]
 struct Bench {
     rig: Arc<Rig>,
@@ -247,7 +248,7 @@ impl Bench {
         })
     }
 
-    /// Pulses a second of `threads` at once, each measuring for about `seconds`.
+    /// Pulses per second of `threads` threads together, each measuring for about `seconds`.
     fn turn(&self, threads: u32, seconds: f64) -> f64 {
         let watch = Stopwatch::start();
         let rounds: u64 = std::thread::scope(|scope| {
@@ -258,7 +259,7 @@ impl Bench {
         (self.pulses * rounds) as f64 / watch.elapsed().as_secs_f64()
     }
 
-    /// Measures all requests again and again; how often.
+    /// Measures all requests repeatedly; returns how often.
     fn measure_for(&self, seconds: f64) -> u64 {
         let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
         let mut scratch = Scratch::default();
@@ -370,8 +371,8 @@ mod tests {
         assert_eq!(doublings(6), [1, 2, 4, 6]);
     }
 
-    /// The short form in the smallest scene: an HDL-64E fires 1.333 million pulses a second, and all that is
-    /// asked for is measured, with or without Embree, and nothing of speed is judged.
+    /// The short form in the smallest scene: an HDL-64E fires 1.333 million pulses per second; all requests
+    /// are measured, with or without Embree, and no speed is compared.
     #[test]
     fn the_short_form_measures_and_judges_nothing() {
         let options =

@@ -1,4 +1,4 @@
-//! What was measured, as a table.
+//! Results as a table.
 
 use std::fmt::Write;
 

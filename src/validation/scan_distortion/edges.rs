@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::{Comparison, ExperimentError, Scope, recording};
 use super::{HEIGHT_M, LEVEL_LASER_S, LEVEL_M};
 
-/// Slabs stand so far ahead, so wide and so far from one another, metres.
+/// Distance, width and spacing of the slabs, metres.
 const NEAR_M: f64 = 8.0;
 const WIDTH_M: f64 = 0.5;
 const PITCH_M: f64 = 1.0;
@@ -18,12 +18,12 @@ const THICK_M: f64 = 0.01;
 /// Slabs on either side of the one ahead.
 const SLABS: i32 = 4;
 const RATE_HZ: f64 = 10.0;
-/// Of the lidar's beam, half of the full divergence; its nine rays are three columns, the outer ones at so
-/// much of it.
+/// Half of the beam's full divergence, and position of the outer columns of its nine rays, which form three
+/// columns.
 const HALF_RAD: f64 = 1.5e-3;
 const OUTER: f64 = 0.774_596_669_241_483_4;
-/// Azimuths on the wire are a hundredth of a degree apart; an edge this near to a column may be on either side
-/// of it, radians.
+/// Distance of an edge from a column below which it may be on either side, radians, because azimuths on the
+/// wire have steps of a hundredth of a degree.
 const MARGIN_RAD: f64 = 1.5e-4;
 /// Ranges that differ by less are one, and ranges are that near to the walls, metres.
 const SAME_M: f64 = 0.02;
@@ -33,9 +33,9 @@ pub(super) struct Edge {
     gap_m: f64,
     rays: u32,
     straddling: usize,
-    /// With two ranges, each at its wall.
+    /// Number of pulses with two ranges, one for each wall.
     double: usize,
-    /// With one range, or with the same twice.
+    /// Number of pulses with one range, or with the same range twice.
     single: usize,
 }
 
@@ -158,7 +158,7 @@ impl Edge {
     }
 }
 
-/// All cases for people.
+/// Table of all cases for people.
 pub(super) fn table(edges: &[Edge]) -> String {
     let mut text = String::from("\npulses at an edge                straddling  both  one\n");
     for edge in edges {

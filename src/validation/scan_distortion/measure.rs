@@ -1,4 +1,4 @@
-//! Lengths of cylinders as a scan shows them, and the geometry of what it should show.
+//! Lengths of cylinders in a scan, and the geometry of the expected lengths.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use glam::{DVec2, DVec3};
 /// Radius of a cylinder, metres.
 pub const RADIUS_M: f64 = 0.5;
 
-/// From the sensor's way to a cylinder's axis, if its edges as seen from abeam are `edge_m` away: the chord
-/// between the tangents' points is nearer than the axis, metres.
+/// Distance from the sensor's path to a cylinder's axis, if its edges as seen from abeam are `edge_m` away,
+/// metres: the chord between the tangents' points is nearer than the axis.
 pub fn axis_of(edge_m: f64) -> f64 {
     0.5 * (edge_m + (edge_m * edge_m + 4.0 * RADIUS_M * RADIUS_M).sqrt())
 }
 
-/// The length along the way that a scan without motion shows of a cylinder: between the rays that touch it,
-/// where they cross the line at `edge_m`. `ahead_m` is how far its axis is ahead of abeam.
+/// Length along the path that a scan without motion shows of a cylinder: between the rays that touch it,
+/// where they cross the line at `edge_m`. `ahead_m` is the distance of its axis ahead of abeam.
 pub fn still_length(edge_m: f64, ahead_m: f64) -> f64 {
     let axis_m = axis_of(edge_m);
     let middle = libm::atan2(ahead_m, axis_m);
@@ -22,17 +22,17 @@ pub fn still_length(edge_m: f64, ahead_m: f64) -> f64 {
     edge_m * (libm::tan(middle + half) - libm::tan(middle - half))
 }
 
-/// How much longer a thing appears than it is, if the sensor moves with `speed_m_s` past it at `edge_m` and
-/// its beam turns with `turn_rad_s`: positive where the beam moves with the thing as the sensor sees it,
-/// from front to back. The closed form of Elmquist et al. 2021's figure 5, near abeam.
+/// Relative lengthening of an object in a scan, if the sensor moves with `speed_m_s` past it at `edge_m` and
+/// its beam turns with `turn_rad_s`: positive if the beam moves with the object in the sensor's frame, from
+/// front to back. It is the closed form of Elmquist et al. 2021's figure 5, near abeam.
 pub fn stretch(speed_m_s: f64, turn_rad_s: f64, edge_m: f64) -> f64 {
     1.0 / (1.0 - speed_m_s / (turn_rad_s * edge_m))
 }
 
-/// Which cylinder of which pass: its revolution, whether it is on the left, and its number.
+/// A pass of a cylinder: its revolution, whether it is on the left, and its number.
 pub type Pass = (u64, bool, i64);
 
-/// The directions in which cylinders were hit.
+/// Directions in which cylinders were hit.
 #[derive(Clone, Debug, Default)]
 pub struct Passes {
     hits: BTreeMap<Pass, Hits>,
@@ -43,24 +43,24 @@ pub struct Passes {
 struct Hits {
     least_rad: f64,
     most_rad: f64,
-    /// Where the sensor was at its first and its last hit, metres along the way.
+    /// Positions of the sensor at its first and its last hit, metres along the path.
     from_m: f64,
     to_m: f64,
 }
 
-/// A cylinder as one revolution shows it.
+/// A cylinder in one revolution.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
-    /// Whether it is on the left.
+    /// Whether the cylinder is on the left.
     pub is_left: bool,
-    /// How far its axis was ahead of abeam in the middle of the pass, metres.
+    /// Distance of its axis ahead of abeam in the middle of the pass, metres.
     pub ahead_m: f64,
-    /// Its length over that of a scan without motion.
+    /// Length of the cylinder relative to a scan without motion.
     pub ratio: f64,
 }
 
 impl Passes {
-    /// A return at `place`, forward and left of the sensor, when that was `sensor_m` along the way.
+    /// Adds a return at `place`, forward and left of the sensor, which was `sensor_m` along the path.
     pub fn add(&mut self, pass: Pass, place: DVec3, sensor_m: f64) {
         let ahead_rad = libm::atan2(place.x, place.y.abs());
         let hits = self.hits.entry(pass).or_insert(Hits {
@@ -88,8 +88,8 @@ impl Passes {
     }
 }
 
-/// From `from` along the unit vector `direction` to the nearest cylinder of the rows at `±axis_m`, `spacing_m`
-/// apart, and the cosine at which it is met; all in the level plane.
+/// Distance from `from` along the unit vector `direction` to the nearest cylinder of the rows at `±axis_m`,
+/// `spacing_m` apart, and the cosine of incidence; all in the level plane.
 pub fn range_to_rows(
     from: DVec2,
     direction: DVec2,
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// Beams as a sensor casts them that turns clockwise.
+    /// Beams of a sensor that turns clockwise.
     #[test]
     fn a_scan_of_a_moving_sensor_is_stretched_as_the_closed_form_says() {
         let (speed, turn, edge_m, step_s) = (20.0, 40.0 * std::f64::consts::PI, 2.0, 1e-5);

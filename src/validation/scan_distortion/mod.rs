@@ -1,12 +1,12 @@
 //! `menura validate scan-distortion`: an HDL-32E drives past cylinders at 20 m/s, after figure 5 of Elmquist et
 //! al. 2021 (Chrono::Sensor).
 //!
-//! A scan takes 50 ms, in which the vehicle moves by a metre. On the side where the beam moves as the cylinders
-//! do in the sensor's frame, from the front to the back, they appear longer; on the other side shorter. The
-//! paper's lidar turns counter-clockwise, so there the left is longer. A real Velodyne turns clockwise: mounted
-//! upright, the right is longer, and hung upside down it turns as the paper's does. Both are in the same run. The
-//! paper prints neither the cylinders' distance nor a length: what is judged is the closed form
-//! ([`measure::stretch`]).
+//! A scan takes 50 ms, in which the vehicle moves by a metre. On the side where the beam moves like the
+//! cylinders in the sensor's frame, from front to back, they appear longer; on the other side shorter. The
+//! paper's lidar turns counter-clockwise, so there the left side is longer. A real Velodyne turns clockwise:
+//! mounted upright, the right side is longer, and upside down it turns like the paper's. Both are in the same
+//! run. The paper prints neither the cylinders' distance nor a length, so the comparison is with the closed
+//! form ([`measure::stretch`]).
 
 mod edges;
 mod measure;
@@ -37,11 +37,11 @@ const HEIGHT_M: f64 = 1.5;
 const BLOCKS: usize = 12;
 const BLOCK_S: f64 = 46.08e-6;
 const LEVEL_LASER_S: f64 = 15.0 * 1.152e-6;
-/// Points of the level laser are no higher or lower, metres.
+/// Largest height above or below the lidar of points that count as the level laser's, metres.
 const LEVEL_M: f64 = 0.02;
-/// Cylinders farther from abeam are left out, metres.
+/// Largest distance from abeam of cylinders that are used, metres.
 const NEAR_M: f64 = 0.5;
-/// Rays that graze a surface more than this cosine say little of the time.
+/// Smallest cosine of incidence of rays that are used: grazing rays do not determine the time.
 const LEAST_COSINE: f64 = 0.5;
 /// Steps of the wire's distances, metres.
 const QUANTUM_M: f64 = 0.002;
@@ -49,7 +49,7 @@ const QUANTUM_M: f64 = 0.002;
 /// Options of the experiment.
 #[derive(Debug)]
 pub struct ScanDistortion {
-    /// Of the noise where there is some
+    /// Seed of the noise, in variants with noise
     pub seed: u64,
 }
 
@@ -61,13 +61,13 @@ struct Pass {
     edge_m: f64,
     /// Results by mount.
     shown: [Vec<Shown>; 2],
-    /// How much nearer the wall ahead is at a scan's end than at its begin, metres.
+    /// Decrease of the wall's distance from a scan's start to its end, metres.
     tears_m: Vec<f64>,
-    /// Ranges less those cast at the firing times, metres.
+    /// Differences from the ranges that were cast at the firing times, metres.
     residuals_m: Vec<f64>,
-    /// The points of one revolution of the upright lidar, in its frame.
+    /// The points of one revolution of the upright lidar, in its axes.
     picture: Vec<DVec2>,
-    /// Where the sensor was in the middle of that, metres along the way.
+    /// Position of the sensor in the middle of that scan, metres along the path.
     picture_at_m: f64,
 }
 
@@ -86,7 +86,7 @@ struct Reading {
     picture_span_m: Option<[f64; 2]>,
 }
 
-/// The rig, its robot still at `x_m` or driving from there.
+/// The rig, with its robot at rest at `x_m` or driving from there.
 fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) -> String {
     let trajectory = if speed_m_s > 0.0 {
         format!("{{ kind = \"line\", start_m = [{x_m:?}, 0.0, 0.0], speed_m_s = {speed_m_s:?} }}")
@@ -125,7 +125,7 @@ fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) ->
 }
 
 impl Reading {
-    /// A block of a packet, of a lidar that is rolled as `rolled` says and at `x_m` when it fires.
+    /// A block of a packet, of a lidar that is rolled by `rolled` and at `x_m` when it fires.
     fn see(
         &mut self,
         sweep: &recording::Sweep,
@@ -181,7 +181,7 @@ impl Reading {
         }
     }
 
-    /// How far the wall came nearer within each whole revolution.
+    /// Decrease of the wall's distance within each whole revolution.
     fn tears_m(&self) -> Vec<f64> {
         let whole = self.wall.values().filter(|[(from, _), (to, _)]| *from < 1.0 && *to > 359.0);
         whole.map(|[(_, from_m), (_, to_m)]| from_m - to_m).collect()
@@ -224,7 +224,7 @@ fn mean_ratio(shown: &[Shown], is_left: bool) -> (f64, usize) {
     (own.iter().sum::<f64>() / own.len() as f64, own.len())
 }
 
-/// What the closed form expects; the first lidar turns clockwise, so that its right is longer.
+/// Expectation of the closed form; the first lidar turns clockwise, so its right side is longer.
 fn expected(mount: usize, is_left: bool, edge_m: f64) -> f64 {
     let is_longer = (mount == 1) == is_left;
     let turn = TAU * RATE_HZ;

@@ -1,4 +1,4 @@
-//! The figure: a scan from above as it is and as it would be without motion, and lengths by cylinder.
+//! The figure: a scan from above with and without motion, and lengths by cylinder.
 
 use std::f64::consts::TAU;
 

@@ -8,7 +8,7 @@ use crate::validation::recording::{self, Point};
 const RIG: &str = include_str!("rig.toml");
 /// Distance from the stem, or the wall, to the lidar, metres.
 pub const DISTANCE_M: f64 = 8.0;
-/// Height of the lidar above the ground, metres: some crown is above it and some below.
+/// Height of the lidar above the ground, metres: parts of the crown are above and below it.
 pub const HEIGHT_M: f64 = 1.2;
 /// Height above which points are not of the pot, metres.
 const POT_M: f64 = 0.35;
@@ -26,9 +26,9 @@ const NEIGHBOUR_NS: u64 = 2_000_000;
 pub enum Rule {
     /// The paper's: the strongest ray.
     Ray,
-    /// All rays within 1 m, weighted by their energy.
+    /// All rays within 1 m form one return, weighted by their energy.
     Cluster,
-    /// What the product has unless a rig says otherwise, but for its errors.
+    /// The product's defaults, without errors.
     Today,
 }
 
@@ -71,8 +71,8 @@ impl Default for Setup {
     }
 }
 
-/// Ranges of all returns from the shrub, metres: a revolution at each of so many places on a circle, so
-/// many degrees apart.
+/// Ranges of all returns from the shrub, metres: one revolution at each of this number of positions on a
+/// circle, this many degrees apart.
 pub fn around(
     setup: &Setup,
     rule: Rule,
@@ -119,14 +119,14 @@ fn is_of_shrub(point: &Point, stem_m: [f64; 2], setup: &Setup) -> bool {
     from_stem_m < CROWN_M && p.z + setup.height_m > POT_M
 }
 
-/// What one laser says of a target that it turns past again and again.
+/// Data of one laser about a target that it passes repeatedly.
 #[derive(Clone, Debug, Default)]
 pub struct Shots {
-    /// Metres.
+    /// Ranges, metres.
     pub ranges_m: Vec<f64>,
     /// Distances of neighbouring shots in a scan, metres.
     pub neighbours_m: Vec<(f64, f64)>,
-    /// Sum of their heights above the ground, metres.
+    /// Sum of heights above the ground, metres.
     heights_m: f64,
     last: Option<(u64, f64, f64)>,
 }
@@ -151,8 +151,8 @@ impl Shots {
     }
 }
 
-/// What the lasers say of the shrub (`scene` is `shrub`) or a wall (`room`) straight ahead in so many
-/// revolutions, by laser. The rate is such that directions do not repeat.
+/// Data of the lasers about the shrub (`scene` is `shrub`) or a wall (`room`) straight ahead in this number
+/// of revolutions, by laser. The rate is chosen so that directions do not repeat.
 pub fn ahead(
     scene: &str,
     rule: Rule,

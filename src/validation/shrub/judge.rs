@@ -1,10 +1,10 @@
-//! What the papers say of the shrub and of the single laser, held against ours.
+//! Comparisons of the papers' statements about the shrub and the single laser with our results.
 
 use super::{Around, Measured, describe};
 use crate::validation::statistics::{kolmogorov_limit, std};
 use crate::validation::{Comparison, Scope};
 
-/// All comparisons of what was measured.
+/// All comparisons.
 pub(super) fn comparisons(measured: &Measured, scope: &Scope) -> Vec<Comparison> {
     let mut all = Vec::new();
     if !measured.around.is_empty() {

@@ -2,8 +2,8 @@
 //! Goodin et al. 2018 (Electronics 7, 154, section 3.4.3, figure 8; Browning et al. 2012), and those
 //! of a single laser on a bush are not normal, after Durst et al. 2011 (figure 1).
 //!
-//! An HDL-64E looks at the built-in `shrub` from 91 places on a quarter circle of 8 m, one revolution
-//! from each; then one of its lasers passes shrub and wall again and again.
+//! An HDL-64E measures the built-in `shrub` from 91 positions on a quarter circle of 8 m, one revolution from
+//! each; then one of its lasers passes shrub and wall repeatedly.
 //!
 //! # What differs from the papers
 //!
@@ -36,7 +36,7 @@ const LEAST_SHARE: f64 = 0.6;
 const STEP_M: f64 = 0.002;
 /// Height of the single laser's returns: the lower crown, metres.
 const LASER_HEIGHT_M: f64 = 0.85;
-/// Returns that tell something of a laser.
+/// Least number of returns of a laser.
 const FEWEST_SHOTS: usize = 50;
 /// Setups that are swept, in addition to the default.
 const SWEPT: [(&str, Setup); 6] = {
@@ -64,20 +64,20 @@ pub struct Shrub {
     pub turns: u32,
     /// Only the single laser on a bush (Durst et al. 2011)
     pub single_laser: bool,
-    /// Of the shrub's leaves and the range errors
+    /// Seed of the shrub's leaves and of the range errors
     pub seed: u32,
 }
 
 /// Two maxima of a histogram and the valley between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Maxima {
-    /// Middles of their bins, metres.
+    /// Middles of the two maxima's bins, metres.
     at_m: [f64; 2],
     /// The lowest bin between over the lower maximum.
     valley: f64,
 }
 
-/// The two maxima that stand out most from what is between them; `None` if there is one.
+/// The two most prominent maxima; `None` if there is only one.
 fn maxima(counts: &[u64]) -> Option<Maxima> {
     let tallest = counts.iter().copied().max()? as f64;
     let get = |bin: usize| counts[bin] as f64;
@@ -144,7 +144,7 @@ impl Single {
     }
 }
 
-/// All that was measured.
+/// All results.
 struct Measured {
     /// Results by rule; empty with `--single-laser`.
     around: Vec<Around>,

@@ -1,8 +1,8 @@
-//! Drives by what the devices send: a rig is recorded, and its bytes are read as drivers read them.
+//! Drives by the output of devices: a rig is recorded, and its bytes are decoded as by drivers.
 //!
-//! An output of the IMU reaches the judge when its frame has arrived. A fix counts for its epoch, which
-//! the message tells and drivers take as its time stamp, although its bytes come later: the judge sorts by time
-//! stamps, as robot_localization does with `smooth_lagged_data`.
+//! An output of the IMU reaches the judge when its frame has arrived. A fix counts for its epoch, which the
+//! message contains and drivers use as its time stamp, although its bytes arrive later: the judge sorts by
+//! time stamps, as robot_localization does with `smooth_lagged_data`.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -28,12 +28,12 @@ const LEAP_NS: i128 = 18_000_000_000;
 const WEEK_NS: i128 = 604_800_000_000_000;
 /// The message with the judge's fixes.
 const FIXES: &str = "NAV-HPPOSLLH";
-/// The unit's clock may say so much of an interval, seconds; more is a frame that was lost.
+/// Longest interval on the unit's clock, seconds; a longer one means a lost frame.
 const LONGEST_S: f64 = 0.1;
-/// For the last epoch's bytes to arrive.
+/// Additional time for the last epoch's bytes to arrive.
 const PAST_THE_END: Duration = Duration::from_millis(300);
 
-/// The world of the rig, for all drives.
+/// World of the rig, for all drives.
 pub fn world(bench: &Bench) -> Result<LiveWorld, ExperimentError> {
     let loaded = LiveWorld::load(&bench.rig);
     let mut world = loaded.map_err(|error| ExperimentError::Input(error.to_string()))?;
@@ -108,7 +108,8 @@ impl Heard<'_> {
         }
     }
 
-    /// NAV-HPPOSLLH tells position and accuracy, also of fixes that NAV-PVT calls too inaccurate.
+    /// Reads NAV-HPPOSLLH, which reports position and accuracy also for fixes that NAV-PVT calls too
+    /// inaccurate.
     fn fix(&mut self, fix: PositionFix) {
         if fix.message != FIXES {
             return;

@@ -1,4 +1,4 @@
-//! Which ways are driven, and on what ground.
+//! Courses of the drives, and their ground.
 
 use glam::DVec2;
 
@@ -8,7 +8,7 @@ use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::world::ground::GroundHeight;
 use crate::world::trajectory::{Start, Trajectory, TrajectoryError};
 
-/// Between the axles and the wheels of a vehicle of one sixth, metres.
+/// Distance between the axles, and between the wheels, of a vehicle in the scale 1:6, metres.
 const FOOTPRINT_M: [f64; 2] = [0.5, 0.35];
 /// Waves that add up to rough ground, and the lengths of the shortest and the longest, metres.
 const WAVES: u64 = 16;
@@ -29,16 +29,16 @@ choices! {
 }
 
 impl Course {
-    /// All of the paper.
+    /// All courses of the paper.
     pub const ALL: [Self; 4] = [Self::Line, Self::HalfSine, Self::Circle, Self::HalfSineConcrete];
 
-    /// Whether it counts in the paper's tables I and II.
+    /// Whether the course counts in the paper's tables I and II.
     pub fn is_on_grass(self) -> bool {
         self != Self::HalfSineConcrete
     }
 }
 
-/// How the courses are driven.
+/// Parameters of the drives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Manner {
     /// Length of the half wave, metres.
@@ -47,13 +47,13 @@ pub struct Manner {
     pub height_m: f64,
     /// Radius of the circle, metres.
     pub radius_m: f64,
-    /// m/s
+    /// Speed, m/s.
     pub speed_m_s: f64,
-    /// At rest before, switched on; seconds.
+    /// Time for which the vehicle is on but at rest before the drive, seconds.
     pub still_s: f64,
     /// Time from rest to the full speed, seconds.
     pub ramp_s: f64,
-    /// From the moment the robot moves, seconds.
+    /// Duration from the start of the motion, seconds.
     pub duration_s: f64,
     /// Root mean square of the grass's height, metres.
     pub rough_m: f64,
@@ -65,7 +65,7 @@ impl Manner {
     /// The motion along a course.
     ///
     /// # Errors
-    /// When the course cannot be driven so.
+    /// The course is impossible with these parameters.
     pub fn drive(&self, course: Course, origin: &GeoOrigin) -> Result<Trajectory, TrajectoryError> {
         let rough_m = if course.is_on_grass() { self.rough_m } else { 0.0 };
         let ground = Rough::new(rough_m, self.seed);

@@ -1,9 +1,9 @@
-//! Simulated drives: what the receiver and the IMU make of them, and what the judge makes of that.
+//! Simulated drives: readings of GNSS receiver and IMU, and the judge's estimate.
 //!
-//! The sensors are those of the devices (`sensors::gnss`, `sensors::imu`), with the settings of a
-//! ZED-F9P's and an N100's profile. The sky is open; corrections for RTK are there from the start.
-//! Readings reach the judge as models give them, at once and unrounded, or as a driver reads them
-//! from the devices' bytes ([`super::bytes`]).
+//! The sensors are those of the devices (`sensors::gnss`, `sensors::imu`), with the settings of a ZED-F9P's
+//! and an N100's profile. The sky is open; corrections for RTK exist from the start. Readings reach the judge
+//! directly from the models, at once and unrounded, or as a driver decodes them from the devices' bytes
+//! ([`super::bytes`]).
 
 use std::path::Path;
 
@@ -37,11 +37,11 @@ pub const RECEIVER: (&str, u64) = ("ublox-zed-f9p-hpg1.32", 10);
 pub const IMU: (&str, u32) = ("wheeltec-n100", 100);
 /// Rate at which the judge reports the speed, Hz.
 pub const JUDGE_HZ: f64 = 35.0;
-/// The judge takes the attitude at each tenth output of the IMU.
+/// The judge uses the attitude at each tenth output of the IMU.
 const OUTPUTS_AN_ATTITUDE: usize = 10;
-/// No variance is taken for less, m²; robot_localization does the same.
+/// Smallest variance, m², as in robot_localization.
 const LEAST_VARIANCE_M2: f64 = 1e-9;
-/// Where IMU and antenna sit on the robot, as in `examples/art.toml`, metres.
+/// Positions of IMU and antenna on the robot, as in `examples/art.toml`, metres.
 const IMU_MOUNT_M: DVec3 = DVec3::new(0.1, 0.0, 0.12);
 const ANTENNA_MOUNT_M: DVec3 = DVec3::new(-0.1, 0.0, 0.3);
 
@@ -70,9 +70,9 @@ settings = { rate_hz = 10, baud_rate = 460800, sentences = [], messages = ["NAV-
 
 /// The units that drive, and the day.
 pub struct Bench {
-    /// Both units, as a rig has them.
+    /// A rig with both units.
     pub rig: Rig,
-    /// Where the robot starts.
+    /// Start position of the robot.
     pub origin: GeoOrigin,
     /// Epoch of the start of the run.
     pub epoch: Epoch,
@@ -84,29 +84,29 @@ pub struct Bench {
     stated: Stated,
 }
 
-/// A course as errorless sensors find it.
+/// A course as measured by errorless sensors.
 pub struct Truth {
-    /// Which.
+    /// The course.
     pub course: Course,
     /// The motion.
     pub motion: Trajectory,
-    /// At rest before it moves, seconds.
+    /// Time at rest before the motion, seconds.
     pub still_s: f64,
-    /// All of it, seconds.
+    /// Total duration, seconds.
     pub total_s: f64,
     inertial: Vec<InertialTruth>,
     sky: Vec<SkyView>,
     constellation: crate::sensors::gnss::constellation::Constellation,
 }
 
-/// A drive among those of a course, and whose random numbers it has.
+/// A drive of a course, which determines the random numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws {
     /// Seed of all drives.
     pub seed: u64,
     /// Index of the drive.
     pub run: u32,
-    /// Whether it is one of the reference's.
+    /// Whether the drive belongs to the reference.
     pub is_reference: bool,
 }
 
@@ -122,13 +122,13 @@ pub struct Seen {
 /// An output of the IMU.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// Time when the judge has it.
+    /// Time at which the judge gets the reading.
     pub at: SimTime,
-    /// rad/s
+    /// Angular rate, rad/s.
     pub gyro: DVec3,
-    /// m/s²
+    /// Specific force, m/s².
     pub accel: DVec3,
-    /// Since the output before, seconds.
+    /// Time since the output before, seconds.
     pub interval_s: f64,
     /// Attitude as the unit computes it.
     pub attitude: Option<DQuat>,
@@ -139,7 +139,7 @@ pub struct Reading {
 /// A fix of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct PositionReading {
-    /// Its epoch.
+    /// Epoch of the fix.
     pub at: SimTime,
     /// Position of the antenna.
     pub position: Geodetic,
@@ -152,8 +152,7 @@ pub struct PositionReading {
 pub struct Judged {
     /// Speeds from the moment the robot moves.
     pub drive: Drive,
-    /// Mean of the velocity's normalised error squared while it moves; 3 when the judge's beliefs are
-    /// right.
+    /// Mean of the velocity's normalised squared error during motion; 3 if the judge's assumptions are right.
     pub velocity_nees: f64,
 }
 
@@ -187,7 +186,7 @@ impl Bench {
         settings
     }
 
-    /// The IMU beside it.
+    /// The IMU that belongs to the variant.
     pub fn imu(&self, variant: Variant) -> ImuSettings {
         let mut settings = self.imu.clone();
         if variant.has_chronos_imu() {
@@ -216,7 +215,7 @@ impl Bench {
     /// Measures a course without errors.
     ///
     /// # Errors
-    /// When the course cannot be driven so.
+    /// The course is impossible with these parameters.
     pub fn truth(&self, course: Course, manner: &Manner) -> Result<Truth, TrajectoryError> {
         let motion = manner.drive(course, &self.origin)?;
         let total_s = manner.still_s + manner.duration_s;
@@ -244,7 +243,7 @@ impl Bench {
         Ok(Truth { course, motion, still_s, total_s, inertial, sky, constellation })
     }
 
-    /// Readings of models of both units on a drive.
+    /// Readings of the models of both units on a drive.
     pub fn model_readings(&self, truth: &Truth, variant: Variant, draws: Draws) -> Seen {
         let imu = self.imu(variant);
         let dt_s = f64::from(self.imu_sample_hz).recip();
@@ -285,7 +284,7 @@ impl Bench {
         seen
     }
 
-    /// Has the judge estimate the speed of a drive.
+    /// Makes the judge estimate the speed of a drive.
     pub fn judge(&self, truth: &Truth, seen: &Seen) -> Judged {
         let gravity = gravity_in_world(DVec3::ZERO, &self.origin.origin());
         let first = seen.readings.iter().find_map(|reading| reading.attitude);
@@ -329,8 +328,8 @@ impl Bench {
     }
 }
 
-/// What a driver makes of stated accuracies (KumarRobotics' ublox driver): the square of the
-/// horizontal one for east and for north each. With AirSim's HDOP that is the paper's (0.02 HDOP)².
+/// Variance that a driver computes from reported accuracies (KumarRobotics' ublox driver): the square of the
+/// horizontal one for both east and north. With AirSim's HDOP that is the paper's (0.02 HDOP)².
 pub fn stated_variance_m2(horizontal_m: f64, vertical_m: f64) -> DVec3 {
     let horizontal = horizontal_m * horizontal_m;
     DVec3::new(horizontal, horizontal, vertical_m * vertical_m)
@@ -343,7 +342,7 @@ impl Draws {
         self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(place)
     }
 
-    /// What a unit is called: the reference's units draw for themselves.
+    /// Name of a unit: the reference's units have their own random numbers.
     pub fn name(&self, unit: &str, is_reference: bool) -> String {
         if is_reference { format!("reference-{unit}") } else { unit.to_owned() }
     }

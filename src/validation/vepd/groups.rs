@@ -1,4 +1,4 @@
-//! Drives by error model and course, and how far they are from those of the reference.
+//! Drives by error model and course, and their distance from those of the reference.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::variant::Variant;
 /// Drives with one receiver, or recorded ones.
 pub struct Group {
     pub name: String,
-    /// `None` of recorded drives.
+    /// Error model; `None` for recorded drives.
     pub variant: Option<Variant>,
     pub courses: BTreeMap<Course, Drives>,
 }
@@ -20,9 +20,9 @@ pub struct Group {
 #[derive(Default)]
 pub struct Drives {
     pub scores: Vec<Score>,
-    /// Mean NEES of the velocity of each; none of recorded drives.
+    /// Mean NEES of the velocity of each drive; empty for recorded drives.
     pub velocity_nees: Vec<f64>,
-    /// The first.
+    /// The first drive of the group.
     pub example: Drive,
 }
 
@@ -52,7 +52,7 @@ pub struct Distance {
 }
 
 impl Distance {
-    /// Over the drives of some courses.
+    /// Comparison over the drives of some courses.
     pub fn between(group: &Group, reference: &Group, courses: &[Course]) -> Self {
         let distance = |of: fn(&Drives) -> Vec<f64>| {
             wasserstein(&group.all(courses, of), &reference.all(courses, of))
@@ -65,7 +65,7 @@ impl Distance {
     }
 }
 
-/// All that was found.
+/// All results.
 pub struct Comparison {
     pub courses: Vec<Course>,
     pub groups: Vec<Group>,
@@ -73,7 +73,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The courses that count for all: those on grass, as in the paper's Table I.
+    /// Courses that count for the totals: those on grass, as in the paper's Table I.
     pub fn counted(&self) -> Vec<Course> {
         let on_grass: Vec<Course> =
             self.courses.iter().copied().filter(|course| course.is_on_grass()).collect();
@@ -91,7 +91,8 @@ impl Comparison {
         Some(Distance::between(group, &self.reference, courses))
     }
 
-    /// From 1, the nearest of the paper's five on a course; `None` if not all of them were driven.
+    /// Rank among the paper's five models on a course, from 1, the nearest; `None` if not all of them were
+    /// driven.
     pub fn rank(&self, variant: Variant, course: Course) -> Option<usize> {
         let own = self.distance(variant, &[course])?.vepd();
         let others: Option<Vec<f64>> = Variant::PAPER
@@ -116,7 +117,7 @@ pub fn read_recorded(path: &Path) -> Result<Group, String> {
     Ok(group)
 }
 
-/// The drives of variants, each in its folder; a variant without one is left out.
+/// Drives of variants, each in its folder; a variant without a folder is left out.
 pub fn read_variants(
     folder: &Path,
     variants: &[Variant],

@@ -1,8 +1,8 @@
 //! The judge: an error-state Kalman filter of fifteen states that fuses an IMU with GNSS positions.
 //!
-//! It knows what an estimator on the robot would know: the readings, the accuracies that the
-//! receiver and the datasheet state, the antenna's place, and that the robot stands still at the
-//! start. It never sees the truth.
+//! The judge knows what an estimator on the robot would know: the readings, the accuracies that the receiver
+//! reports and the data sheet states, the antenna's position, and that the robot is at rest at the start. It
+//! has no access to the truth.
 //!
 //! World is east-north-up, the IMU's axes are forward-left-up. The state is position `p` and velocity
 //! `v` of the IMU in World, its attitude `R`, the gyro's bias `bg` and the accelerometer's `ba`; the
@@ -16,10 +16,10 @@
 //! R <- R exp(w dt)                    dθ' = exp(w dt)ᵀ dθ - dbg dt
 //! ```
 //!
-//! with white noise on accelerometer and gyro, and biases that walk. A GNSS position of an antenna
-//! at `l` from the IMU is `p + R l`. The attitude that the unit computes itself is taken too, ten times
-//! a second: its errors last for minutes, so that each taking counts as white noise of the same power
-//! at low frequencies, `σ √(2 τ / dt)`.
+//! with white noise on accelerometer and gyro, and random walks of their biases. A GNSS position of an
+//! antenna at `l` from the IMU is `p + R l`. The attitude that the unit computes is also used, ten times per
+//! second: its errors last for minutes, so each use counts as white noise of the same power at low
+//! frequencies, `σ √(2 τ / dt)`.
 
 use glam::{DMat3, DQuat, DVec3};
 use nalgebra::{Matrix3, SMatrix, Vector3};
@@ -44,7 +44,7 @@ const ACCEL_BIAS: usize = 12;
 
 /// The place is not known at the start, metres.
 const INITIAL_POSITION_STD_M: f64 = 1000.0;
-/// The robot stands still at the start, m/s.
+/// Uncertainty of the velocity at the start, where the robot is at rest, m/s.
 const INITIAL_VELOCITY_STD_M_S: f64 = 0.01;
 
 /// The judge's assumptions about an IMU.
@@ -54,9 +54,9 @@ pub struct Beliefs {
     pub gyro_density: f64,
     /// Accelerometer, m/s²/√Hz.
     pub accel_density: f64,
-    /// How the gyro's bias walks, rad/s/√s.
+    /// Random walk of the gyro's bias, rad/s/√s.
     pub gyro_walk: f64,
-    /// How the accelerometer's bias walks, m/s²/√s.
+    /// Random walk of the accelerometer's bias, m/s²/√s.
     pub accel_walk: f64,
     /// Gyro bias at the start, rad/s.
     pub gyro_bias_std: f64,
@@ -64,14 +64,14 @@ pub struct Beliefs {
     pub accel_bias_std: f64,
     /// Attitude computed by the unit: roll, pitch and heading, rad.
     pub attitude_std: DVec3,
-    /// How long its errors last, s.
+    /// Correlation time of the attitude's errors, s.
     pub attitude_correlation_s: DVec3,
 }
 
 impl Beliefs {
-    /// What the settings of a unit say, the view of somebody who has read its datasheet. A bias
-    /// instability (Gauss-Markov) counts as the walk that begins like it; what gravity makes of scale
-    /// factors and misalignments counts as bias.
+    /// Noise from the settings of a unit, as a reader of its data sheet would assume it. A bias instability
+    /// (Gauss-Markov) counts as the walk with the same start; the effect of gravity by scale factors and
+    /// misalignments counts as bias.
     pub fn of(imu: &ImuSettings) -> Self {
         let walk = |e: &TriadErrors| {
             let std = gauss_markov_std(e.bias_instability);
@@ -106,11 +106,11 @@ pub struct Judge {
     pub position_m: DVec3,
     /// Velocity of the IMU in World, m/s.
     pub velocity_m_s: DVec3,
-    /// Takes the IMU's axes to World.
+    /// Rotation from the IMU's axes to World.
     pub attitude: DQuat,
-    /// rad/s
+    /// Bias of the gyro, rad/s.
     pub gyro_bias: DVec3,
-    /// m/s²
+    /// Bias of the accelerometer, m/s².
     pub accel_bias: DVec3,
     /// Covariance of the errors of the position and velocity.
     pub covariance: Covariance,
@@ -119,7 +119,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// At rest somewhere, with the attitude that the unit tells. `gravity_m_s2` is World's.
+    /// A state at rest, with the attitude that the unit reports. `gravity_m_s2` is that of the world.
     pub fn at_rest(beliefs: Beliefs, attitude: DQuat, gravity_m_s2: DVec3) -> Self {
         let mut covariance = Covariance::zeros();
         let mut know = |first: usize, std: DVec3| {
@@ -186,8 +186,8 @@ impl Judge {
         self.make_symmetric();
     }
 
-    /// Takes a GNSS position of an antenna `arm_m` from the IMU (its axes), World, with the covariance
-    /// that the receiver states, m².
+    /// Takes a GNSS position of an antenna `arm_m` from the IMU (its axes), World, with the covariance that
+    /// the receiver reports, m².
     pub fn take_position(&mut self, antenna_m: DVec3, arm_m: DVec3, covariance_m2: DMat3) {
         let r = DMat3::from_quat(self.attitude);
         let mut h = SMatrix::<f64, 3, STATES>::zeros();
@@ -197,7 +197,7 @@ impl Judge {
         self.update(&h, residual, covariance_m2);
     }
 
-    /// Takes the attitude that the unit computes, which it tells every `dt_s`.
+    /// Takes the attitude that the unit computes and sends every `dt_s`.
     pub fn take_attitude(&mut self, told: DQuat, dt_s: f64) {
         let lasts = self.beliefs.attitude_correlation_s * (2.0 / dt_s);
         let variance = self.beliefs.attitude_std * self.beliefs.attitude_std * lasts;
@@ -237,8 +237,8 @@ impl Judge {
         self.covariance = (self.covariance + self.covariance.transpose()) * 0.5;
     }
 
-    /// The velocity's error, true minus estimated, in units of what the judge believes of it,
-    /// squared and summed: 3 on average when the beliefs are right.
+    /// Normalised squared error of the velocity (NEES), by the judge's own covariance: 3 on average if the
+    /// covariance is right.
     pub fn velocity_nees(&self, true_velocity_m_s: DVec3) -> f64 {
         let off = true_velocity_m_s - self.velocity_m_s;
         let off = Vector3::new(off.x, off.y, off.z);
@@ -247,13 +247,13 @@ impl Judge {
     }
 }
 
-/// The rotation about a vector by its length, radians.
+/// The rotation about the vector `v` by its length, radians.
 fn rotation(v: DVec3) -> DQuat {
     let angle = v.length();
     if angle < 1e-12 { DQuat::IDENTITY } else { quat_about(v / angle, angle) }
 }
 
-/// The inverse of [`rotation`], the short way round.
+/// The inverse of [`rotation`], in the shorter direction.
 fn rotation_vector(q: DQuat) -> DVec3 {
     let q = if q.w < 0.0 { -q } else { q };
     let axis = q.xyz();
@@ -261,7 +261,7 @@ fn rotation_vector(q: DQuat) -> DVec3 {
     if sin < 1e-12 { axis * 2.0 } else { axis * (2.0 * libm::atan2(sin, q.w) / sin) }
 }
 
-/// The matrix that crosses `v` with what it is applied to.
+/// Matrix of the cross product of `v` with another vector.
 fn skew(v: DVec3) -> DMat3 {
     DMat3::from_cols(
         DVec3::new(0.0, v.z, -v.y),

@@ -42,8 +42,8 @@ fn motion() -> Trajectory {
     motion.starting_from_rest(Start { still_s: 2.0, ramp_s: 1.5 })
 }
 
-/// Drives once with errors that are just as the judge believes, `scale` times as large. `look` is
-/// called each second with the judge and the errors of its fifteen states.
+/// Simulates one drive with errors of the judge's own model, scaled by `scale`. `look` is called each second
+/// with the judge and the errors of its fifteen states.
 fn drive(run: u64, scale: f64, mut look: impl FnMut(u64, &Judge, &SMatrix<f64, STATES, 1>)) {
     let (motion, believed) = (motion(), beliefs());
     let noise = NoiseSource::new(run, "judge");
@@ -97,10 +97,9 @@ fn without_errors_it_follows_the_truth() {
     });
 }
 
-/// Errors of the size that the judge believes, 40 drives: its normalised errors squared have the
-/// mean of the chi-square distribution, 15 of all states and 3 of the velocity, within four standard
-/// errors at every second. On the way the covariance stays symmetric and positive definite, the
-/// quaternion a unit.
+/// With errors of the judge's own model, 40 drives: its normalised squared errors have the mean of the
+/// chi-square distribution, 15 for all states and 3 for the velocity, within four standard errors at every
+/// second. The covariance stays symmetric and positive definite, the quaternion normalised.
 #[test]
 fn its_errors_are_as_large_as_it_believes() {
     const RUNS: u64 = 40;

@@ -1,15 +1,15 @@
-//! How far an estimated speed is from the true one, and how far two sets of drives are from each
-//! other: the measures of Mahajan et al. 2024, worked out as their published scripts do
-//! (uwsbel/sbel-reproducibility, 2024/IROSImuGps, `computeEPD.py`).
+//! Distance of an estimated speed from the true one, and of two sets of drives from each other: the measures
+//! of Mahajan et al. 2024, computed as in their published scripts (uwsbel/sbel-reproducibility,
+//! 2024/IROSImuGps, `computeEPD.py`).
 
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
-/// Both speeds are taken so often, Hz.
+/// Sampling rate of both speeds, Hz.
 const RATE_HZ: f64 = 15.0;
 /// Number of samples over which the estimate is averaged first.
 const AVERAGED: usize = 2;
-/// Added to each magnitude of a spectrum, whose logarithm is taken.
+/// Value added to each magnitude of a spectrum before its logarithm.
 const FLOOR: f64 = 1e-10;
 
 /// A quantity over time.
@@ -17,7 +17,7 @@ const FLOOR: f64 = 1e-10;
 pub struct Series {
     /// Seconds, rising.
     pub times_s: Vec<f64>,
-    /// One each.
+    /// Values, one for each time.
     pub values: Vec<f64>,
 }
 
@@ -28,7 +28,7 @@ impl Series {
         self.values.push(value);
     }
 
-    /// The value at `at_s`: straight between samples, the first and last beyond them.
+    /// The value at `at_s`: linear between samples; the first or last value outside them.
     fn at(&self, at_s: f64) -> f64 {
         let behind = self.times_s.partition_point(|t| *t <= at_s);
         if behind == 0 || behind == self.times_s.len() {
@@ -39,7 +39,7 @@ impl Series {
         v0 + (v1 - v0) * (at_s - t0) / (t1 - t0)
     }
 
-    /// The means of every `count` neighbours, times too.
+    /// Means of every `count` neighbours, of values and times.
     fn averaged(&self, count: usize) -> Self {
         let means = |all: &[f64]| {
             all.windows(count).map(|w| w.iter().sum::<f64>() / count as f64).collect()
@@ -62,12 +62,12 @@ pub struct Drive {
 pub struct Score {
     /// Root mean square of the speed's error, m/s.
     pub rmse_m_s: f64,
-    /// Difference of both speeds' Wiener entropies.
+    /// Difference of the Wiener entropies of both speeds.
     pub flatness_difference: f64,
 }
 
 impl Drive {
-    /// Compares both speeds at 15 Hz, from 0 s to the earlier end. `None` if there is less than a second.
+    /// Compares both speeds at 15 Hz, from 0 s to the earlier end. `None` if that is less than a second.
     pub fn score(&self) -> Option<Score> {
         let end_s = self.truth.times_s.last()?.min(*self.estimated.times_s.last()?);
         let count = (end_s * RATE_HZ).ceil();

@@ -1,16 +1,16 @@
-//! `menura validate vepd`: what a state estimator makes of simulated GNSS and IMU readings, after
-//! Mahajan et al. 2024, "Quantifying the Sim2real Gap for GPS and IMU Sensors" (arXiv 2403.11000).
+//! `menura validate vepd`: effect of simulated GNSS and IMU readings on a state estimator, after Mahajan et
+//! al. 2024, "Quantifying the Sim2real Gap for GPS and IMU Sensors" (arXiv 2403.11000).
 //!
-//! Raw readings of two sensors can hardly be compared; what an estimator, the judge, makes of them
-//! can. A small vehicle drives a line, a half-sine and a circle again and again; the judge estimates
-//! its speed from a ZED-F9P at 10 Hz and an N100 at 100 Hz; of each drive are kept the root mean square
-//! of the speed's error and the difference of the Wiener entropies of estimated and true speed. The
-//! Wasserstein distance between the drives with one error model and those of the reference is `W1` for
-//! the first, `W2` for the second, and VEPD is their mean: 0 if the estimator cannot tell them apart.
+//! Raw readings of two sensors can hardly be compared; the results of an estimator, the judge, can. A small
+//! vehicle repeatedly drives a line, a half-sine and a circle. The judge estimates its speed from a ZED-F9P
+//! at 10 Hz and an N100 at 100 Hz. Each drive gives the root mean square of the speed's error and the
+//! difference of the Wiener entropies of estimated and true speed. The Wasserstein distance between the
+//! drives with one error model and those of the reference is `W1` for the first, `W2` for the second, and
+//! VEPD is their mean: 0 if the estimator cannot distinguish them.
 //!
-//! The five error models of the receiver come with the IMU that the paper models beside them, and with a
-//! stated covariance of zero where Chrono hands over zero. One more has the reference's receiver and that
-//! IMU, so that the IMU alone differs.
+//! The five error models of the receiver have the IMU that the paper models with them, and a reported
+//! covariance of zero where Chrono has zero. One more variant has the reference's receiver and that IMU, so
+//! that only the IMU differs.
 //!
 //! # What differs from the paper
 //!
@@ -52,9 +52,9 @@ use crate::links::part_file::OutPath;
 
 /// Drives of each course in the short form.
 const SHORT_RUNS: u32 = 1;
-/// How long they are there.
+/// Their duration.
 const SHORT_DURATION: Duration = Duration::from_secs(5);
-/// No simulation is longer, seconds of all drives.
+/// Largest total duration of all drives, seconds.
 const MAX_TOTAL_S: f64 = 1e6;
 
 /// Options of the experiment.
@@ -74,20 +74,20 @@ pub struct Vepd {
     pub recorded: Option<PathBuf>,
     /// Take the variants' drives from a folder with a subfolder for each, instead of simulating them
     ///
-    /// As --write-drives writes it. With --recorded nothing is simulated, and distances are held against
-    /// the paper's tables.
+    /// The folder has the format of --write-drives. With --recorded nothing is simulated, and distances are
+    /// compared with the paper's tables.
     pub recorded_variants: Option<PathBuf>,
-    /// What the judge gets: what a driver reads from the devices' bytes, or what their models say
+    /// Input of the judge: data that a driver reads from the devices' bytes, or output of their models
     pub judge: JudgeOn,
-    /// Where AirSim's HDOP ends, and how fast it gets there
+    /// Final value and time constant of AirSim's HDOP
     pub preset: Preset,
-    /// What receivers state whose error model has no accuracy (ch-gauss, ch-rw)
+    /// Accuracy that receivers state if their error model has none (ch-gauss, ch-rw)
     pub stated: Stated,
     /// Drives of each course
     pub runs: u32,
-    /// Of the random numbers
+    /// Seed of the random numbers
     pub seed: u64,
-    /// Of a drive, from the moment the vehicle moves
+    /// Duration of a drive from the start of its motion
     pub duration: Duration,
     /// The vehicle's speed, m/s
     pub speed: f64,
@@ -99,9 +99,9 @@ pub struct Vepd {
     pub radius: f64,
     /// Root mean square of the grass's height, m
     pub rough: f64,
-    /// Switched on and at rest before it moves, s; AirSim's HDOP begins at 100 then
+    /// Time at rest after power-on, s; AirSim's HDOP is 100 at its start
     pub still: f64,
-    /// From rest to its speed, s
+    /// Time from rest to full speed, s
     pub ramp: f64,
     /// Write the simulated drives, in the form that --recorded reads, a folder for each error model
     pub write_drives: Option<OutPath>,
@@ -110,9 +110,9 @@ pub struct Vepd {
 choices! {
     /// Input of the judge.
     JudgeOn {
-        /// What a driver reads from the bytes that both devices send
+        /// The data that a driver reads from the bytes of both devices
         Bytes = "bytes",
-        /// What the models of both devices say, unrounded and at once
+        /// The output of the models of both devices, unrounded and without delay
         Models = "models",
     }
 }

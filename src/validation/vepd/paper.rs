@@ -1,4 +1,4 @@
-//! What Mahajan et al. 2024 printed, and how far this is from it.
+//! Values that Mahajan et al. 2024 printed, and our differences from them.
 
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ pub const COURSES: [Course; 3] = [Course::Line, Course::HalfSine, Course::Circle
 const IMU_ALONE: f64 = 0.0211;
 /// Section III-D: the walk along the half-sine on grass and on concrete.
 const GRASS_AND_CONCRETE: [f64; 2] = [0.0796, 0.0867];
-/// Half of the last digit of the tables, and what the authors' order of summing may change.
+/// Tolerance: half of the last digit of the tables, and the effect of the authors' order of summation.
 const PRINTED: f64 = 5e-4;
 
 /// The paper's tables beside ours.
@@ -112,7 +112,7 @@ pub fn comparisons(options: &Vepd, comparison: &Comparison, scope: &Scope) -> Ve
     all
 }
 
-/// With the authors' drives on both sides all is arithmetic.
+/// With the authors' drives on both sides, the result is pure arithmetic.
 fn printed(comparison: &Comparison) -> Vec<Compared> {
     let mut all = Vec::new();
     let mut compare = |what: String, paper: f64, ours: f64| {
@@ -143,7 +143,7 @@ fn printed(comparison: &Comparison) -> Vec<Compared> {
     all
 }
 
-/// Rank 5 is Ch:Gauss, whatever is driven; so clear that one drive shows it.
+/// Rank 5 is Ch:Gauss on every course, so clearly that one drive shows it.
 fn worst(comparison: &Comparison) -> Option<Compared> {
     let ranks = ranks(comparison, Variant::ChGauss)?;
     Some(Compared::judged(

@@ -102,7 +102,7 @@ fn histograms(
     panels.collect()
 }
 
-/// The last part of a folder's name.
+/// Short name of a group: the last part of its folder's name.
 fn short_name(group: &Group) -> &str {
     group.name.rsplit('/').find(|part| !part.is_empty()).unwrap_or("")
 }

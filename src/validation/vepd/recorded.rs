@@ -1,7 +1,7 @@
-//! Recorded drives, in the form of the data set of Mahajan et al. 2024: a CSV file a drive, named
+//! Recorded drives in the form of the data set of Mahajan et al. 2024: a CSV file per drive, named
 //! `<trajectory>_<number>.csv`, with the columns `se_time`, `se_vel` (the judge's speed) and `gt_time`,
-//! `gt_vel` (the true speed), seconds and m/s; other columns are passed over. Each pair fills its rows
-//! from the top; where it has ended it is empty or zero.
+//! `gt_vel` (the true speed), seconds and m/s; other columns are ignored. Each pair fills its rows from the
+//! top; after its end it is empty or zero.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::course::Course;
 use super::metrics::{Drive, Series};
 use crate::links::part_file::PartFile;
 
-/// No file has more rows.
+/// Largest number of rows of a file.
 const MAX_ROWS: usize = 10_000_000;
 const COLUMNS: [&str; 4] = ["se_time", "se_vel", "gt_time", "gt_vel"];
-/// What files of a course are called: ours first, then the data set's.
+/// File names of a course: ours first, then the data set's.
 const NAMES: [(&str, Course); 6] = [
     ("line", Course::Line),
     ("half-sine", Course::HalfSine),
@@ -30,7 +30,7 @@ pub fn name_of(course: Course) -> &'static str {
 /// Reads a drive, or all drives of a folder in the order of their names.
 ///
 /// # Errors
-/// What is wrong, with file and line.
+/// A description of the error, with file and line.
 pub fn read(path: &Path) -> Result<Vec<(Course, Drive)>, String> {
     let shown = path.display();
     let mut files: Vec<PathBuf> = Vec::new();
@@ -69,10 +69,10 @@ pub fn read(path: &Path) -> Result<Vec<(Course, Drive)>, String> {
         .collect()
 }
 
-/// Writes a drive so that [`read`] has it back, within a microsecond and 1e-9 m/s.
+/// Writes a drive that [`read`] reproduces within a microsecond and 1e-9 m/s.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// The file cannot be written.
 pub fn write(path: &Path, drive: &Drive) -> std::io::Result<()> {
     let mut to = csv::Writer::from_writer(Vec::new());
     to.write_record(COLUMNS)?;
@@ -104,7 +104,7 @@ fn allowed_names() -> String {
 /// Reads a drive.
 ///
 /// # Errors
-/// What is wrong, with the line.
+/// A description of the error, with its line.
 pub fn parse(text: impl std::io::Read) -> Result<Drive, String> {
     let mut reader = csv::Reader::from_reader(text);
     let headers = reader.headers().map_err(|why| why.to_string())?.clone();

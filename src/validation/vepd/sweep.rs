@@ -1,10 +1,10 @@
-//! What the paper does not print, swept: how long the receiver is on before the vehicle moves, and how far its
-//! real drives' estimates are off.
+//! Sweep of two values that the paper does not print: the receiver's time since power-on before the motion,
+//! and the error of its real drives' estimates.
 //!
-//! AirSim's HDOP falls from 100 while the receiver is on, so the first decides how large an accuracy is stated during the
-//! drive. The second is not simulated: each drive of the reference counts as if the root mean square of its
-//! speed's error were so much larger. The paper prints that of one pair of real and simulated IMU, 0.20 and 0.21 m/s;
-//! our reference errs by millimetres a second.
+//! AirSim's HDOP falls from 100 while the receiver is on, so the first value determines the reported accuracy
+//! during the drive. The second is not simulated: the root mean square of the speed's error of each reference
+//! drive is increased by it. The paper prints that of one pair of real and simulated IMU, 0.20 and 0.21 m/s;
+//! our reference has errors of millimetres per second.
 
 use std::fmt::Write;
 
@@ -18,25 +18,25 @@ use super::{Comparison, Drives, JudgeOn, Vepd};
 use crate::plot::{Area, Axis, Figure, GREY, PALETTE, Panel};
 use crate::validation::{Comparison as Compared, ExperimentError, Scope};
 
-/// On and at rest before the drive, seconds.
+/// Times since power-on at the start of the motion, at rest, seconds.
 const STILL_S: [f64; 8] = [1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0];
 /// Additional errors of the reference's drives, m/s.
 const OFF_M_S: [f64; 5] = [0.0, 0.05, 0.1, 0.15, 0.2];
-/// The paper's pair of IMUs with a real receiver errs so much, m/s (section III-A).
+/// Speed error of the paper's pair of IMUs with a real receiver, m/s (section III-A).
 const OFF_LIKE_REAL_M_S: f64 = 0.2;
 /// Drives of each course.
 const RUNS: u32 = 4;
 /// VEPD of Ch:Gauss over that with AirSim's HDOP, and the largest of the other three over the smallest: the paper's.
 const PRINTED: [f64; 2] = [2.47, 1.24];
 
-/// Results for one choice of both.
+/// Results for one choice of both values.
 #[derive(Clone, Debug)]
 pub(super) struct Swept {
     still_s: f64,
     off_m_s: f64,
     /// VEPD of the paper's five variants over all courses, in the order of [`Variant::PAPER`].
     pub vepd: [f64; 5],
-    /// Ranks of these on each course, from 1, the nearest.
+    /// Ranks of these models on each course, from 1, the nearest.
     ranks: [[usize; 5]; 3],
 }
 
@@ -56,7 +56,7 @@ impl Swept {
     }
 }
 
-/// Drives with all choices, judged on what models say: it differs from bytes by some mm/s.
+/// Drives with all choices, judged on the models' readings, which differ from those of bytes by some mm/s.
 pub(super) fn run(options: &Vepd, scope: &Scope) -> Result<Vec<Swept>, ExperimentError> {
     let mut all = Vec::new();
     for still_s in STILL_S {
@@ -95,7 +95,7 @@ pub(super) fn swept(found: &Comparison, still_s: f64, off_m_s: f64) -> Swept {
     Swept { still_s, off_m_s, vepd: vepd(&COURSES), ranks }
 }
 
-/// The paper's orders with its own start and a reference that errs as its real drives do.
+/// The paper's orders with its own start and a reference with the error of its real drives.
 pub(super) fn comparisons(swept: &[Swept]) -> Vec<Compared> {
     let is_papers = |one: &&Swept| one.still_s == STILL_S[0] && one.off_m_s == OFF_LIKE_REAL_M_S;
     let Some(one) = swept.iter().find(is_papers) else { return Vec::new() };
@@ -160,7 +160,7 @@ pub(super) fn report(swept: &[Swept]) -> Value {
     swept.iter().map(row).collect()
 }
 
-/// A ratio: its name, how it is found, and the paper's.
+/// A ratio: its name, its computation, and the paper's value.
 type Column = (&'static str, fn(&Swept) -> f64, f64);
 
 /// Both ratios over the time, a line for each reference.

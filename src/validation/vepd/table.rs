@@ -1,4 +1,4 @@
-//! What was found, as tables and as JSON.
+//! Results as tables and as JSON.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use super::variant::{Stated, Variant};
 use super::{Comparison, Distance, Drives, Group, JudgeOn, Vepd, recorded};
 use crate::validation::statistics::{mean, sample_std};
 
-/// Says in lines what is simulated and what is not.
+/// Lines about what is simulated and what is not.
 pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
     let m = options.manner();
     let courses: Vec<String> = comparison
@@ -170,13 +170,13 @@ fn column(comparison: &Comparison, courses: &[Course]) -> Vec<Distance> {
         .collect()
 }
 
-/// From 1, the nearest; equal ones share the better place.
+/// Ranks from 1, the nearest; equal ones share the better rank.
 fn ranks(distances: &[Distance]) -> Vec<usize> {
     let place = |d: &Distance| distances.iter().filter(|other| other.vepd() < d.vepd()).count() + 1;
     distances.iter().map(place).collect()
 }
 
-/// All, for machines.
+/// All results as JSON.
 pub fn report(options: &Vepd, comparison: &Comparison) -> Value {
     let m = options.manner();
     let shown = |distance: Distance| json!({ "w1_m_s": distance.w1_m_s, "w2": distance.w2, "vepd": distance.vepd() });

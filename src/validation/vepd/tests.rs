@@ -4,7 +4,7 @@ use crate::validation::statistics::mean;
 /// The courses on grass.
 const GRASS: &[Course] = &[Course::Line, Course::HalfSine, Course::Circle];
 
-/// Drives that are judged on what the models say.
+/// Options of drives that are judged on the models' readings.
 fn options(runs: u32, duration_s: u64, trajectory: &[Course], variants: &[Variant]) -> Vepd {
     Vepd {
         runs,
@@ -30,8 +30,8 @@ fn rmse(comparison: &Comparison, name: &str, course: Course) -> f64 {
     mean(&group.courses[&course].rmse_m_s())
 }
 
-/// On every course: without errors of the receiver the speed is good to centimetres a second, white
-/// errors of 3 cm that the stated accuracy keeps quiet about make it worse than a slow walk.
+/// On every course: without errors of the receiver the speed is accurate to centimetres per second; white
+/// errors of 3 cm that the reported accuracy omits make it worse than a slow walk.
 #[test]
 fn variants_stand_in_the_order_that_their_errors_say() {
     let variants = [Variant::None, Variant::ChGauss, Variant::ChRw];
@@ -52,8 +52,8 @@ fn variants_stand_in_the_order_that_their_errors_say() {
     assert!(nees(&comparison.groups[1]) > 6.0, "{}", nees(&comparison.groups[1]));
 }
 
-/// A reference that errs no more than it does is the one that was driven; one that errs by more than all of
-/// them is farther from each by half of that.
+/// A reference without additional error equals the one that was driven; one with an error above all models'
+/// is farther from each by half of it.
 #[test]
 fn what_is_swept_is_the_reference_that_errs_more() {
     let found = find(&options(1, 4, GRASS, &Variant::USUAL));
@@ -78,7 +78,7 @@ fn the_same_seed_says_the_same_and_another_does_not() {
     assert_ne!(said(1).1, said(2).1);
 }
 
-/// Drives that were written are a recording at no distance from the model that made them.
+/// Written drives are a recording at distance zero from the model that made them.
 #[test]
 fn recorded_drives_are_found_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -104,8 +104,8 @@ fn recorded_drives_are_found_again() {
     assert!(bars > 10 && svg.contains("RMSE of the speed, m/s"), "{bars}");
 }
 
-/// What drivers read is what the models say, but for digits and the milliseconds on the line: the judge's
-/// error changes by less than a fifth, or a centimetre a second.
+/// A driver's readings equal the models', except for digits and the delay of the line: the judge's error
+/// changes by less than a fifth, or a centimetre per second.
 #[test]
 fn judged_on_bytes_it_is_nearly_the_same() {
     let models = options(1, 5, &[Course::HalfSine], &[Variant::ChRw, Variant::Airsim]);
@@ -129,7 +129,7 @@ fn stated_zero_is_worse_than_stated_rightly() {
     assert!(of(&zero) > 1.5 * of(&right), "{} and {}", of(&zero), of(&right));
 }
 
-/// Both sides recorded: nothing is simulated, and all is held against the printed tables.
+/// Both sides recorded: nothing is simulated, and all results are compared with the printed tables.
 #[test]
 fn drives_of_both_sides_are_held_against_the_printed_tables() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use crate::sensors::gnss::settings::{ErrorKind, ErrorModel, ErrorPreset, Receive
 use crate::sensors::imu::settings::{ImuModel, TriadErrors};
 
 choices! {
-    /// How the receiver errs.
+    /// Error model of the receiver.
     Variant {
         /// No error of the position
         None = "none",
@@ -20,7 +20,7 @@ choices! {
         ChGaussAirsim = "ch-gauss+airsim",
         /// Chrono's random walk and AirSim's HDOP
         ChRwAirsim = "ch-rw+airsim",
-        /// The reference's receiver with the IMU of the five before: what the IMU alone makes
+        /// The reference's receiver with the IMU of the five models above: the effect of the IMU alone
         ImuAlone = "imu-alone",
     }
 }
@@ -51,7 +51,7 @@ impl Variant {
         }
     }
 
-    /// Whether its HDOP falls as AirSim's.
+    /// Whether the HDOP falls like AirSim's.
     fn has_airsims_hdop(self) -> bool {
         matches!(self, Self::Airsim | Self::ChGaussAirsim | Self::ChRwAirsim)
     }
@@ -66,7 +66,7 @@ impl Variant {
         self == Self::ImuAlone
     }
 
-    /// Makes a receiver err so.
+    /// Applies the variant's errors to a receiver.
     pub fn apply(self, receiver: &mut ReceiverSettings, preset: Preset, stated: Stated) {
         if let Some(errors) = self.preset() {
             receiver.apply(errors);
@@ -89,7 +89,7 @@ impl Variant {
 }
 
 choices! {
-    /// Where AirSim's HDOP ends, and how fast.
+    /// Final value and time constant of AirSim's HDOP.
     Preset {
         /// 0.85 with a time constant of 12.4 s, as the paper's public code calibrates it
         Paper = "paper",
@@ -109,11 +109,11 @@ impl Preset {
 }
 
 choices! {
-    /// What a receiver states whose variant models no accuracy.
+    /// Accuracy that a receiver states if its variant models none.
     Stated {
-        /// A covariance of zero, as Chrono hands it over
+        /// A covariance of zero, as in Chrono
         Zero = "zero",
-        /// That of the profile
+        /// The accuracy of the profile
         Model = "model",
     }
 }

@@ -22,7 +22,7 @@ impl Writer {
         Self { dialect, content, has_values: false }
     }
 
-    /// As [`Writer::new`], but without a blank before the values in CoLa-B.
+    /// Like [`Writer::new`], but without a blank before the values in CoLa-B.
     pub fn glued(dialect: Dialect, head: &str) -> Self {
         Self { dialect, content: head.as_bytes().to_vec(), has_values: true }
     }
@@ -46,7 +46,7 @@ impl Writer {
         self.number(format_args!("{value:X}"), &[value]);
     }
 
-    /// Two bytes.
+    /// Writes a number of two bytes.
     pub fn u16(&mut self, value: u16) {
         self.number(format_args!("{value:X}"), &value.to_be_bytes());
     }
@@ -75,7 +75,7 @@ impl Writer {
         }
     }
 
-    /// Bytes of a fixed length.
+    /// Writes bytes of a fixed length.
     pub fn word(&mut self, word: &[u8]) {
         match self.dialect {
             Dialect::A => {
@@ -94,7 +94,7 @@ impl Writer {
         self.content
     }
 
-    /// The content so far, to append to.
+    /// The content so far, for values to be appended.
     pub fn raw(&mut self) -> &mut Vec<u8> {
         &mut self.content
     }
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Two bytes.
+    /// Reads a number of two bytes.
     pub fn u16(&mut self) -> Result<u16, Refusal> {
         match self.dialect {
             Dialect::A => self.number(16).map(|value| value as u16),

@@ -104,7 +104,7 @@ impl Cola {
     }
 }
 
-/// Text of a content, for people: what is not printable is escaped.
+/// Text of a content, for people; characters that are not printable are escaped.
 pub fn printable(content: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(content) {
         Ok(text) if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) => {

@@ -17,7 +17,7 @@ pub enum ScanDataError {
     /// A field is wrong.
     #[error("LMDscandata: {field}: {why}")]
     Field {
-        /// Which.
+        /// Name of the field.
         field: &'static str,
         /// The error.
         why: Refusal,
@@ -35,13 +35,13 @@ pub struct ScanData {
     pub device_number: u16,
     /// Serial number of the factory.
     pub serial_number: u32,
-    /// 0 0 fine, 0 1 error, 0 2 pollution warning, 0 4 or 0 5 pollution error.
+    /// Status: 0 0 fine, 0 1 error, 0 2 pollution warning, 0 4 or 0 5 pollution error.
     pub status: [u8; 2],
     /// Number of telegrams passed to the interface.
     pub telegram_counter: u16,
     /// Number of scans.
     pub scan_counter: u16,
-    /// Since power-on, at the zero index of the scan, microseconds.
+    /// Time from power-on to the zero index of the scan, microseconds.
     pub start_us: u32,
     /// Time since power-on at which the scan was passed to the interface, microseconds.
     pub transmission_us: u32,
@@ -49,9 +49,9 @@ pub struct ScanData {
     pub digital_inputs: [u8; 2],
     /// A bit an output.
     pub digital_outputs: [u8; 2],
-    /// 0 in scanners of one layer.
+    /// Angle of the layer; 0 in scanners with one layer.
     pub layer_angle: u16,
-    /// 1/100 Hz.
+    /// Scan frequency, 1/100 Hz.
     pub scan_frequency_centihz: u32,
     /// Pulses a second, 100 Hz.
     pub measurement_frequency_hundred_hz: u32,
@@ -87,7 +87,7 @@ pub struct Channel<T> {
     pub scale_offset_bits: u32,
     /// Direction of the first value, 1/10000 degree, counter-clockwise; 90 degrees is forward.
     pub start_angle: i32,
-    /// Between directions, 1/10000 degree.
+    /// Step between directions, 1/10000 degree.
     pub angular_step: u16,
     /// The values.
     pub values: Vec<T>,
@@ -120,7 +120,7 @@ pub struct Trailer {
 pub struct Position {
     /// Bits of x, y, z and of the rotations about them.
     pub real_bits: [u32; 6],
-    /// 0 none, 1 pitch, 2 roll, 3 free.
+    /// Type of rotation: 0 none, 1 pitch, 2 roll, 3 free.
     pub rotation_type: u8,
 }
 
@@ -243,7 +243,7 @@ impl ScanData {
         (after.is_empty() || after.starts_with(b" ")).then_some((is_streamed, after))
     }
 
-    /// Whether a content is such a telegram, whole or not.
+    /// Whether a content is a telegram of this kind, complete or not.
     pub fn is_in(content: &[u8]) -> bool {
         Self::head(content).is_some()
     }

@@ -81,7 +81,7 @@ pub enum Type {
     I32,
     /// An IEEE 754 number.
     Real,
-    /// Bytes after their number.
+    /// A text: its length and its bytes.
     Text,
 }
 
@@ -259,7 +259,7 @@ fn types(kind: Kind, name: &str) -> Result<&'static [Type], Refusal> {
     found.ok_or(kind.unknown())
 }
 
-/// The number of an evaluation field by the name of its variable, `field000` to `field999`.
+/// The number of an evaluation field, from the name of its variable, `field000` to `field999`.
 pub fn field_number(name: &str) -> Option<u16> {
     let digits = name.strip_prefix("field")?;
     (digits.len() == 3 && digits.bytes().all(|digit| digit.is_ascii_digit()))

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 pub const SUBPROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
 /// Longest message of a client, bytes.
 pub const MAX_CLIENT_MESSAGE: usize = 64 << 10;
-/// Most subscriptions in a client's message.
+/// Largest number of subscriptions in a client's message.
 pub const MAX_SUBSCRIPTIONS: usize = 1024;
 /// Bytes of a data message before its payload.
 pub const DATA_HEAD_LEN: usize = 13;
@@ -83,9 +83,9 @@ pub fn advertise<'c>(channels: impl IntoIterator<Item = &'c Channel>) -> String 
 pub enum Level {
     /// Information.
     Info = 0,
-    /// Something was not done.
+    /// An action was not carried out.
     Warning = 1,
-    /// Something is wrong.
+    /// An action failed.
     Error = 2,
 }
 
@@ -123,7 +123,7 @@ pub enum ClientMessage {
     Other(String),
 }
 
-/// Why a client is not understood; for the client, in a status.
+/// Why a client's message is refused; the client receives this text as a status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientFault {
     /// The text is no JSON object with an `op`.
@@ -132,7 +132,7 @@ pub enum ClientFault {
     /// The request has an error.
     #[error("`{0}` is not as the protocol has it")]
     Wrong(&'static str),
-    /// Too much at a time.
+    /// The client asks for too much at a time.
     #[error("at most {MAX_SUBSCRIPTIONS} subscriptions in a message")]
     TooMany,
 }

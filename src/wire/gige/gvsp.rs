@@ -2,7 +2,7 @@
 
 /// Bytes of IP, UDP and the standard header, which the packet size counts.
 pub const OVERHEAD: usize = 36;
-/// As [`OVERHEAD`], with the header of 64-bit block ids.
+/// Like [`OVERHEAD`], with the header of 64-bit block ids.
 pub const OVERHEAD_EXTENDED: usize = 48;
 /// Bytes after the data of each chunk: its id and length.
 pub const CHUNK_TAIL: usize = 8;

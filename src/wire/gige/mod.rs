@@ -13,9 +13,9 @@ pub const PORT: u16 = 3956;
 const KEY: u8 = 0x42;
 /// Bytes before the payload of commands and acknowledgements.
 pub const HEAD_LEN: usize = 8;
-/// Most payload of a command or acknowledgement, bytes.
+/// Largest payload of a command or acknowledgement, bytes.
 pub const MAX_PAYLOAD: usize = 540;
-/// Most data of a READMEM, bytes.
+/// Largest data of a READMEM, bytes.
 pub const MAX_READ: u16 = 536;
 
 /// Commands; the code of an acknowledgement is one higher.
@@ -71,7 +71,7 @@ pub mod status {
 /// A command of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command<'a> {
-    /// Bit 0: an acknowledgement is wanted. Others depend on the command.
+    /// Flags: bit 0 requests an acknowledgement; the others depend on the command.
     pub flags: u8,
     /// A code of [`command`].
     pub code: u16,
@@ -181,7 +181,7 @@ impl Resend {
 /// An ACTION command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// Must be the camera's.
+    /// Key of the device; must equal that of the camera.
     pub device_key: u32,
     /// Group key, which must equal that of a signal.
     pub group_key: u32,

@@ -9,7 +9,7 @@ use super::format::{
 use crate::ParseError;
 use crate::record::{Record as _, record};
 
-/// Hundredths of a degree in one rotation.
+/// Number of hundredths of a degree in one rotation.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
 
 record! {
@@ -19,7 +19,7 @@ record! {
         status: [u8; 8],
         /// Speed of the motor, rpm.
         rpm: u16,
-        /// Microseconds of the second.
+        /// Microseconds within the second.
         micros: u32,
         /// See [`ReturnMode`].
         return_mode: u8,
@@ -27,7 +27,7 @@ record! {
         factory: u8,
         /// Year, month, day, hour, minute, second.
         date: [u8; 6],
-        /// Counts packets.
+        /// Number of the packet.
         sequence: Option<u32>,
     }
 
@@ -37,7 +37,7 @@ record! {
         status: [u8; 10],
         /// Speed of the motor, rpm.
         rpm: u16,
-        /// Microseconds of the second.
+        /// Microseconds within the second.
         micros: u32,
         /// See [`ReturnMode`].
         return_mode: u8,
@@ -45,7 +45,7 @@ record! {
         factory: u8,
         /// Year, month, day, hour, minute, second.
         date: [u8; 6],
-        /// Counts packets.
+        /// Number of the packet.
         sequence: Option<u32>,
     }
 
@@ -59,11 +59,11 @@ record! {
         rpm: u16,
         /// Year, month, day, hour, minute, second.
         date: [u8; 6],
-        /// Microseconds of the second.
+        /// Microseconds within the second.
         micros: u32,
         /// Factory byte.
         factory: u8,
-        /// Counts packets.
+        /// Number of the packet.
         sequence: Option<u32>,
     }
 }
@@ -77,17 +77,17 @@ pub struct Tail {
     pub rpm: u16,
     /// Year since the one that the firmware counts from, month, day, hour, minute, second.
     pub date: [u8; 6],
-    /// Microseconds of the second.
+    /// Microseconds within the second.
     pub micros: u32,
     /// See [`ReturnMode`].
     pub return_mode: u8,
     /// Factory byte.
     pub factory: u8,
-    /// Counts packets, where the firmware does.
+    /// Number of the packet, if the firmware counts packets.
     pub sequence: Option<u32>,
 }
 
-/// The echoes that a packet has: the byte in its tail.
+/// The returns in a packet: the byte in its tail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ReturnMode {
@@ -160,7 +160,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Writes it into the bytes of a point, three or four.
+    /// Writes the value into the three or four bytes of a point.
     #[inline]
     pub fn put(self, out: &mut [u8]) {
         let [low, high] = self.distance.to_le_bytes();
@@ -237,7 +237,7 @@ impl<'a> PacketWriter<'a> {
         Self { format, bytes }
     }
 
-    /// The bytes before the first block, [`HesaiFormat::head_len`] of them.
+    /// Writes the bytes before the first block, [`HesaiFormat::head_len`] of them.
     pub fn head(&mut self, head: &[u8]) {
         self.bytes[..self.format.head_len()].copy_from_slice(head);
     }
@@ -255,7 +255,7 @@ impl<'a> PacketWriter<'a> {
         points
     }
 
-    /// The last bytes.
+    /// Writes the last bytes.
     pub fn tail(&mut self, tail: &Tail) {
         self.bytes[self.format.tail_at()..].copy_from_slice(&tail.to_bytes(self.format));
     }
@@ -270,7 +270,7 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a packet of whichever model.
+    /// Reads a packet of any model.
     ///
     /// # Errors
     /// A length that no model's packets have, or other first bytes than that model's.
@@ -307,7 +307,7 @@ impl<'a> Packet<'a> {
         blocks(self.format, self.bytes)
     }
 
-    /// The points of one of its blocks, by laser.
+    /// The points of one of the packet's blocks, by laser.
     pub fn points(&self, block: &'a [u8]) -> impl Iterator<Item = Point> {
         block.chunks_exact(self.format.point_len()).map(Point::get)
     }

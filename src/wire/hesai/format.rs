@@ -15,7 +15,7 @@ pub(super) const BLOCK_FLAG: [u8; 2] = [0xff, 0xee];
 pub(super) const AZIMUTH_LEN: usize = 2;
 const SEQUENCE_LEN: usize = 4;
 
-/// How the packets of a model are laid out.
+/// Layout of a model's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HesaiFormat {
     /// Pandar40P.
@@ -48,7 +48,7 @@ record! {
         lasers: u8,
         /// Blocks.
         blocks: u8,
-        /// Which return the first block of a pair is; 0 in all captures.
+        /// Which return the first block of a pair contains; 0 in all captures.
         first_block: u8,
         /// Millimetres.
         distance_unit_mm: u8,
@@ -70,7 +70,7 @@ record! {
         lasers: u8,
         /// Blocks.
         blocks: u8,
-        /// 0 with one return, 1 where the first block of a pair is called the last return.
+        /// The first block of a pair: 0 with one return, 1 if it is called the last return.
         first_block: u8,
         /// Millimetres.
         distance_unit_mm: u8,

@@ -18,7 +18,7 @@ record! {
         flag: [u8; 2],
         /// Year, month, day, second, minute, hour: two digits each, units first.
         digits: [[u8; 2]; 6],
-        /// Microseconds of the second.
+        /// Microseconds within the second.
         micros: u32,
         /// The sentence, filled up with zeros.
         sentence: [u8; SENTENCE_LEN],
@@ -26,7 +26,7 @@ record! {
         filler: [u8; FILLER_LEN],
         /// `A`, `V` or a digit of the sentence's validity; 0 without a sentence.
         status: u8,
-        /// 1 while the pulse is locked.
+        /// State of the pulse: 1 while it is locked.
         pps: u8,
         /// Zero.
         reserved: [u8; 4],
@@ -38,7 +38,7 @@ record! {
 pub struct GpsPacket {
     /// Year of the century, month, day, hour, minute, second.
     pub date: [u8; 6],
-    /// Microseconds of the second.
+    /// Microseconds within the second.
     pub micros: u32,
     /// Last sentence of the GNSS receiver; may be empty.
     pub sentence: Vec<u8>,

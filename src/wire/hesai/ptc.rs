@@ -16,7 +16,7 @@ const HEAD_LEN: usize = 8;
 pub mod command {
     /// Requests the angle correction table.
     pub const CALIBRATION: u8 = 0x05;
-    /// Asks for the state of PTP; the request names a [`super::PtpQuery`].
+    /// Requests the state of PTP; the request names a [`super::PtpQuery`].
     pub const PTP_DIAGNOSTICS: u8 = 0x06;
     /// Requests an [`super::Inventory`].
     pub const INVENTORY: u8 = 0x07;
@@ -81,7 +81,7 @@ record! {
         command: u8,
         /// See [`code`].
         code: u8,
-        /// Bytes that follow.
+        /// Number of bytes that follow.
         payload_len: u32,
     }
 
@@ -131,21 +131,21 @@ record! {
         start_decideg: u16,
         /// End of the sector, tenths of a degree.
         stop_decideg: u16,
-        /// 0 the receiver, 1 PTP.
+        /// Source of the clock: 0 the receiver, 1 PTP.
         clock_source: u8,
         /// Whether packets have a sequence number.
         has_sequence: u8,
-        /// 0 by angle, 1 by time.
+        /// Trigger of firings: 0 by angle, 1 by time.
         trigger: u8,
         /// See [`mode_number`].
         return_mode: u8,
-        /// 1 in standby.
+        /// State of standby: 1 while active.
         standby: u8,
-        /// 1 while the motor is driven.
+        /// State of the motor: 1 while it is driven.
         motor: u8,
         /// Whether frames have a VLAN's tag, and which.
         vlan: Vlan,
-        /// 0 `GPRMC`, 1 `GPGGA`.
+        /// Kind of sentence: 0 `GPRMC`, 1 `GPGGA`.
         sentence: u8,
         /// Whether noise is filtered.
         noise_filter: u8,
@@ -209,7 +209,7 @@ record! {
         starts: i32,
         /// Operating time, minutes.
         operation_min: i32,
-        /// 0 free, 1 tracking, 2 locked, 3 frozen.
+        /// State of PTP: 0 free, 1 tracking, 2 locked, 3 frozen.
         ptp: u8,
         /// Zero.
         reserved: [u8; 5],
@@ -217,11 +217,11 @@ record! {
 
     /// Answer to [`command::MONITOR`].
     Monitor: Be 64 {
-        /// Hundredths of a milliampere.
+        /// Current, hundredths of a milliampere.
         current: i32,
-        /// Hundredths of a volt.
+        /// Voltage, hundredths of a volt.
         voltage: i32,
-        /// Hundredths of a watt.
+        /// Power, hundredths of a watt.
         power: i32,
         /// Deviation of the rotor from its phase, hundredths of a degree.
         phase_offset: i32,
@@ -231,7 +231,7 @@ record! {
 
     /// Sector in which lasers fire.
     LidarRange: Be 5 {
-        /// 0: one sector for all lasers.
+        /// Method; 0: one sector for all lasers.
         method: u8,
         /// Start of the sector, tenths of a degree.
         start_decideg: u16,
@@ -245,7 +245,7 @@ record! {
         profile: u8,
         /// Domain.
         domain: u8,
-        /// 0 UDP, 1 Ethernet.
+        /// Transport: 0 UDP, 1 Ethernet.
         network: u8,
         /// Logarithm to the base of 2 of seconds between announcements.
         log_announce_interval: i8,
@@ -304,8 +304,8 @@ impl PtpQuery {
     }
 }
 
-/// Return modes by the number that commands have for them: 0 last, 1 strongest, 2 last and strongest, 3
-/// first, 4 last and first, 5 first and strongest.
+/// Return modes by their number in commands: 0 last, 1 strongest, 2 last and strongest, 3 first, 4 last and
+/// first, 5 first and strongest.
 pub const MODES: [super::data::ReturnMode; 6] = {
     use super::data::ReturnMode::{
         First, FirstStrongest, Last, LastFirst, LastStrongest, Strongest,
@@ -318,7 +318,7 @@ pub fn mode_number(mode: super::data::ReturnMode) -> u8 {
     MODES.iter().position(|known| *known == mode).map_or(u8::MAX, |number| number as u8)
 }
 
-/// A text in a field of fixed length; what is too long is cut off.
+/// A text in a field of fixed length; longer text is cut off.
 pub fn text<const N: usize>(text: &str) -> [u8; N] {
     let mut field = [0; N];
     let len = text.len().min(N);
@@ -333,7 +333,7 @@ pub struct PtcFrame {
     pub command: u8,
     /// See [`code`]; 0 in requests.
     pub code: u8,
-    /// At most [`MAX_PAYLOAD`] bytes.
+    /// The payload, at most [`MAX_PAYLOAD`] bytes.
     pub payload: Vec<u8>,
 }
 

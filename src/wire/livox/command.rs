@@ -7,7 +7,7 @@ use crate::record::{Reader, record};
 
 /// The port of searches, of every model and on both sides.
 pub const SEARCH_PORT: u16 = 56_000;
-/// Bytes of a frame without data.
+/// Number of bytes of a frame without data.
 pub const HEAD_LEN: usize = 24;
 /// Longest frame, bytes.
 pub const LONGEST_FRAME: usize = 1400;

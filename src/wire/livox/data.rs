@@ -4,7 +4,7 @@ use crate::ParseError;
 use crate::checksum::crc32;
 use crate::record::{Reader, Record as _, record};
 
-/// Bytes before the data.
+/// Number of bytes before the data.
 pub const HEAD_LEN: usize = 36;
 /// Points of a packet.
 pub const POINTS: usize = 96;
@@ -45,7 +45,7 @@ impl DataType {
         Self::WORDS.into_iter().map(|(_, kind)| kind).find(|kind| kind.number() == number)
     }
 
-    /// Bytes of a point.
+    /// Number of bytes of a point.
     pub fn point_len(self) -> usize {
         match self {
             Self::Cartesian => 14,
@@ -58,7 +58,7 @@ impl DataType {
 /// Reference of the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeType {
-    /// None: time since power-on.
+    /// No source: time since power-on.
     #[default]
     None,
     /// A PTP master.
@@ -90,15 +90,15 @@ record! {
         version: u8,
         /// Length of the whole packet.
         length: u16,
-        /// From the first point to the last, tenths of a microsecond.
+        /// Time from the first point to the last, tenths of a microsecond.
         interval: u16,
-        /// Points; 1 of an inertial sample.
+        /// Number of points; 1 for an inertial sample.
         count: u16,
-        /// Counts the packets.
+        /// Number of the packet.
         sequence: u16,
-        /// Counts frames, of repetitive patterns.
+        /// Number of the frame, for repetitive patterns.
         frame: u8,
-        /// 0 for inertial samples, else [`DataType::number`].
+        /// Type of data: 0 for inertial samples, otherwise [`DataType::number`].
         data_type: u8,
         /// Number of the reference, [`TimeType::number`].
         time_type: u8,
@@ -145,7 +145,7 @@ impl Head {
 pub struct Point {
     /// x, y, z; or depth, theta from the zenith, phi counter-clockwise from forward.
     pub place: [i32; 3],
-    /// 0 to 150 of diffuse surfaces, above of retro-reflectors.
+    /// Reflectivity: 0 to 150 for diffuse surfaces, above that for retro-reflectors.
     pub reflectivity: u8,
     /// Confidence in the point.
     pub tag: u8,

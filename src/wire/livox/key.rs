@@ -35,7 +35,7 @@ pub mod key {
     pub const FIELD_1: u16 = 0x0016;
     /// Fields of view that are enabled, one bit each.
     pub const FIELDS_ON: u16 = 0x0017;
-    /// 0 normal, 1 sensitive.
+    /// Detection mode: 0 normal, 1 sensitive.
     pub const DETECTION: u16 = 0x0018;
     /// The state that the unit is to be in.
     pub const TARGET_STATE: u16 = 0x001a;
@@ -79,7 +79,7 @@ pub mod key {
     pub const DIAGNOSIS: u16 = 0x800e;
     /// Whether the flash memory is being written.
     pub const FLASH: u16 = 0x800f;
-    /// 0 loader, 1 application.
+    /// Kind of the running firmware: 0 loader, 1 application.
     pub const FIRMWARE_KIND: u16 = 0x8010;
     /// Eight diagnostic codes.
     pub const HMS: u16 = 0x8011;
@@ -116,7 +116,7 @@ pub mod state {
     pub const SAMPLING: u8 = 1;
     /// Motor and lasers rest.
     pub const IDLE: u8 = 2;
-    /// Something is wrong.
+    /// State: there is an error.
     pub const ERROR: u8 = 4;
     /// Self-test.
     pub const SELF_CHECK: u8 = 5;
@@ -168,7 +168,7 @@ record! {
 
     /// Value of [`key::FIELD_0`] and [`key::FIELD_1`], degrees.
     FieldOfView: Le 20 {
-        /// 0 to 359, counter-clockwise from forward.
+        /// Start of the yaw sector, 0 to 359, counter-clockwise from forward.
         yaw_start: i32,
         /// End of the sector, as `yaw_start`; smaller if the sector crosses 0.
         yaw_stop: i32,

@@ -87,11 +87,11 @@ pub struct Keplerian {
     pub node_rad: f64,
     /// Rate of the ascending node, rad/s.
     pub node_rate_rad_s: f64,
-    /// Inclination.
+    /// Inclination of the orbit.
     pub inclination_rad: f64,
     /// Argument of perigee.
     pub perigee_rad: f64,
-    /// Offset of the clock.
+    /// Offset of the satellite's clock.
     pub clock_s: f64,
     /// Drift of the clock, s/s.
     pub drift: f64,

@@ -29,7 +29,7 @@ pub const MAX_SENTENCE_LEN: usize = 512;
 /// A sentence whose fields are text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawSentence {
-    /// Between `$` and the first comma: `GNGGA`, `PUBX`.
+    /// The characters between `$` and the first comma: `GNGGA`, `PUBX`.
     pub address: String,
     /// Fields after the address.
     pub fields: Vec<String>,

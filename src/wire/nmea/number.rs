@@ -122,7 +122,7 @@ pub(super) fn not_a(field: &'static str, text: &str) -> ParseError {
 pub struct Time(Number);
 
 impl Time {
-    /// From a civil time, cut to `decimals` (at most 9) of a second.
+    /// The time field of a civil time, truncated to `decimals` (at most 9) of a second.
     pub fn new(hour: u8, minute: u8, second: u8, subsec_ns: u32, decimals: u8) -> Self {
         let whole = (u64::from(hour) * 100 + u64::from(minute)) * 100 + u64::from(second);
         let fraction = u64::from(subsec_ns) / 10_u64.pow(u32::from(9 - decimals.min(9)));
@@ -258,7 +258,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// From WGS84 degrees, north and east positive, with `decimals` of a minute.
+    /// A field of WGS84 degrees, positive to north and east, with `decimals` of a minute.
     pub fn from_degrees(latitude_deg: f64, longitude_deg: f64, decimals: u8) -> Self {
         Self {
             latitude: Angle::from_degrees(latitude_deg, 2, decimals),

@@ -165,9 +165,9 @@ fn one_of(text: &str, yes: &str, no: &str) -> Result<bool, ParseError> {
 pub struct SatelliteInView {
     /// Number of the satellite in the talker's system.
     pub svid: Option<Number>,
-    /// Degrees.
+    /// Elevation, degrees.
     pub elevation_deg: Option<Number>,
-    /// Degrees from north, clockwise.
+    /// Azimuth, degrees from north, clockwise.
     pub azimuth_deg: Option<Number>,
     /// Signal strength, dB-Hz; none if not tracked.
     pub cno_dbhz: Option<Number>,
@@ -288,15 +288,16 @@ sentences! {
     Gga "GGA" {
         /// UTC.
         time: Option<Time>,
-        /// WGS84.
+        /// Position in WGS84.
         position: Option<Position>,
-        /// 0 none, 1 autonomous, 2 differential, 4 RTK fixed, 5 RTK float, 6 dead reckoning.
+        /// Quality of the fix: 0 none, 1 autonomous, 2 differential, 4 RTK fixed, 5 RTK float, 6 dead
+        /// reckoning.
         quality: Option<Number>,
         /// Satellites used; u-blox stops at 12.
         satellites: Option<Number>,
         /// Horizontal dilution of precision.
         hdop: Option<Number>,
-        /// Above mean sea level, metres.
+        /// Altitude above mean sea level, metres.
         altitude_m: Option<Number>,
         /// `M`
         altitude_unit: Option<char>,
@@ -311,7 +312,7 @@ sentences! {
     }
     /// Position.
     Gll "GLL" {
-        /// WGS84.
+        /// Position in WGS84.
         position: Option<Position>,
         /// UTC.
         time: Option<Time>,
@@ -324,7 +325,7 @@ sentences! {
     Gsa "GSA" {
         /// A automatic, M manual.
         operation: Option<char>,
-        /// 1 no fix, 2 two-dimensional, 3 three-dimensional.
+        /// Kind of fix: 1 none, 2 two-dimensional, 3 three-dimensional.
         navigation_mode: Option<Number>,
         /// Satellites used, of one system.
         satellites: [Option<Number>; 12],
@@ -356,11 +357,11 @@ sentences! {
         time: Option<Time>,
         /// A valid, V not.
         status: Option<char>,
-        /// WGS84.
+        /// Position in WGS84.
         position: Option<Position>,
-        /// Over ground, knots.
+        /// Speed over ground, knots.
         speed_kn: Option<Number>,
-        /// Over ground from true north, clockwise, degrees.
+        /// Course over ground from true north, clockwise, degrees.
         course_deg: Option<Number>,
         /// UTC.
         date: Option<Date>,
@@ -375,7 +376,7 @@ sentences! {
     }
     /// Course and speed.
     Vtg "VTG" {
-        /// Over ground from true north, clockwise, degrees.
+        /// Course over ground from true north, clockwise, degrees.
         course_true_deg: Option<Number>,
         /// `T`
         true_unit: Option<char>,
@@ -383,11 +384,11 @@ sentences! {
         course_magnetic_deg: Option<Number>,
         /// `M`
         magnetic_unit: Option<char>,
-        /// Over ground, knots.
+        /// Speed over ground, knots.
         speed_kn: Option<Number>,
         /// `N`
         knots_unit: Option<char>,
-        /// Over ground, km/h.
+        /// Speed over ground, km/h.
         speed_km_h: Option<Number>,
         /// `K`
         km_h_unit: Option<char>,
@@ -417,9 +418,9 @@ sentences! {
     Zda "ZDA" {
         /// UTC.
         time: Option<Time>,
-        /// 1 to 31.
+        /// Day: 1 to 31.
         day: Option<Number>,
-        /// 1 to 12.
+        /// Month: 1 to 12.
         month: Option<Number>,
         /// Four digits.
         year: Option<Number>,
@@ -432,7 +433,7 @@ sentences! {
     Gns "GNS" {
         /// UTC.
         time: Option<Time>,
-        /// WGS84.
+        /// Position in WGS84.
         position: Option<Position>,
         /// A letter a system (GPS, GLONASS, Galileo, BeiDou, from 4.11 on QZSS), as RMC's mode.
         modes: Option<String>,
@@ -440,7 +441,7 @@ sentences! {
         satellites: Option<Number>,
         /// Horizontal dilution of precision.
         hdop: Option<Number>,
-        /// Above mean sea level, metres.
+        /// Altitude above mean sea level, metres.
         altitude_m: Option<Number>,
         /// Ellipsoidal height minus height above mean sea level, metres.
         geoid_separation_m: Option<Number>,
@@ -480,7 +481,7 @@ sentences! {
         messages: Option<Number>,
         /// Index of the message, from 1.
         message: Option<Number>,
-        /// 0 error, 1 warning, 2 notice, 7 user.
+        /// Level of the text: 0 error, 1 warning, 2 notice, 7 user.
         level: Option<Number>,
         /// The text.
         text: FreeText,

@@ -5,7 +5,7 @@
 
 use crate::framer::{Framing, NoFrame};
 
-/// Longer lines are cut there. The whole configuration has about 700 bytes.
+/// Longer lines are cut at this length. The whole configuration has about 700 bytes.
 pub const MAX_LINE: usize = 8192;
 /// The answer to bytes that are no command.
 pub const NOT_RECOGNISED: &str = "error: Command not recognized.";
@@ -19,7 +19,7 @@ pub struct CommandLine {
     pub arguments: String,
 }
 
-/// Lines of a connection. Empty ones are stepped over.
+/// Lines of a connection. Empty lines are skipped.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommandLines;
 

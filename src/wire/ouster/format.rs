@@ -98,7 +98,7 @@ impl LidarFormat {
         self.header_len() + COLUMNS * self.column_len(pixels) + self.footer_len()
     }
 
-    /// The farthest range that a pixel can tell, millimetres.
+    /// The largest range that a pixel can express, millimetres.
     pub fn max_range_mm(self) -> u32 {
         match self {
             Self::Legacy => (1 << 20) - 1,

@@ -17,7 +17,7 @@ record! {
         gyro_ns: u64,
         /// Specific force along x, y and z, standard gravity.
         acceleration_g: [f32; 3],
-        /// About x, y and z.
+        /// Angular rates about x, y and z.
         angular_rate_deg_s: [f32; 3],
     }
 }

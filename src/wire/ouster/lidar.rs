@@ -19,7 +19,7 @@ const VALID: u16 = 1;
 /// The last eight bytes of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Footer {
-    /// Zeros, as firmware 2.2 and the packets of functional safety have them.
+    /// Zeros, as in firmware 2.2 and in packets of functional safety.
     #[default]
     Zero,
     /// The constant of firmware 2.3 and 2.4.
@@ -31,21 +31,21 @@ pub enum Footer {
 /// Header of a packet; packets of [`LidarFormat::Legacy`] have only its frame number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Counts turns. Wraps after 65535, but in packets of functional safety.
+    /// Number of the rotation. It wraps after 65535, except in packets of functional safety.
     pub frame_id: u32,
     /// `initialization_id` of the metadata, 24 bits.
     pub initialization_id: u32,
     /// The number in `prod_sn`, 40 bits.
     pub serial: u64,
-    /// Bit 7: an alert is active; the low bits count alerts.
+    /// Flags of alerts: bit 7 an alert is active; the low bits count alerts.
     pub alert_flags: u8,
     /// Seconds until the unit shuts down for its temperature.
     pub shutdown_countdown_s: u8,
     /// Seconds until the unit reduces its shots.
     pub limiting_countdown_s: u8,
-    /// 0 normal, 1 imminent.
+    /// State of thermal shutdown: 0 normal, 1 imminent.
     pub thermal_shutdown: u8,
-    /// 0 normal, 1 imminent, 2 to 9 for 0-10 % to 70-75 % fewer shots.
+    /// State of shot limiting: 0 normal, 1 imminent, 2 to 9 for 0-10 % to 70-75 % fewer shots.
     pub shot_limiting: u8,
 }
 
@@ -63,7 +63,7 @@ pub struct Pixel {
 pub struct PixelReturn {
     /// Millimetres from the sensor's axis; 0 without a return.
     pub range_mm: u32,
-    /// 0 to 100 for diffuse targets, more for retro-reflectors.
+    /// Reflectivity: 0 to 100 for diffuse targets, more for retro-reflectors.
     pub reflectivity: u8,
     /// Photons of the return.
     pub signal: u16,
@@ -72,7 +72,7 @@ pub struct PixelReturn {
 /// The head of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// Time when it was measured, nanoseconds of the unit's clock.
+    /// Time of the measurement by the unit's clock, nanoseconds.
     pub timestamp_ns: u64,
     /// Index of the column in the rotation.
     pub measurement_id: u16,
@@ -89,8 +89,8 @@ pub struct PacketWriter<'a> {
 }
 
 impl<'a> PacketWriter<'a> {
-    /// A packet in `bytes`, which are zeros, or a packet already, and as many as
-    /// [`LidarFormat::packet_len`] says.
+    /// A packet in `bytes`, which are all zeros or already a packet; their number is
+    /// [`LidarFormat::packet_len`].
     pub fn new(format: LidarFormat, pixels: usize, bytes: &'a mut [u8]) -> Self {
         debug_assert_eq!(bytes.len(), format.packet_len(pixels));
         Self { format, pixels, bytes }
@@ -264,7 +264,7 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a packet of a format and a unit with so many pixels a column.
+    /// Reads a packet of a format, of a unit with `pixels` pixels per column.
     ///
     /// # Errors
     /// Another length, or another packet type.

@@ -16,7 +16,7 @@ pub mod action {
     pub const RESPONSE: u8 = 2;
     /// Execute a command.
     pub const COMMAND: u8 = 3;
-    /// The answer to that.
+    /// The answer to a command.
     pub const ACKNOWLEDGE: u8 = 4;
 }
 
@@ -36,7 +36,7 @@ pub mod id {
     pub const TIME_STATUS: u16 = 0xc000;
 }
 
-/// Why there is no answer, [`Management::id`] of an error.
+/// Reasons why there is no answer: [`Management::id`] of an error.
 pub mod error {
     /// Unknown data set.
     pub const NO_SUCH_ID: u16 = 0x0002;
@@ -107,7 +107,7 @@ impl Field<Be> for Management {
 record! {
     /// Data set of the clock itself.
     DefaultDataSet: Be 20 {
-        /// 1 two-step, 2 slave only.
+        /// Flags: 1 two-step, 2 slave only.
         flags: u8,
         /// Zero.
         reserved: u8,
@@ -133,7 +133,7 @@ record! {
         steps_removed: u16,
         /// Own time minus the master's, nanoseconds times 65 536.
         offset_from_master: i64,
-        /// Nanoseconds times 65 536.
+        /// Path delay, nanoseconds times 65 536.
         mean_path_delay: i64,
     }
 
@@ -141,7 +141,7 @@ record! {
     ParentDataSet: Be 32 {
         /// The master's port.
         parent: PortIdentity,
-        /// 1 if the two values that follow are measured.
+        /// 1 if the two following values are measured.
         has_statistics: u8,
         /// Zero.
         reserved: u8,
@@ -149,11 +149,11 @@ record! {
         variance: u16,
         /// 0x7fffffff: not measured.
         phase_change_rate: i32,
-        /// The grandmaster's.
+        /// First priority of the grandmaster.
         priority_1: u8,
-        /// The grandmaster's.
+        /// Quality of the grandmaster's clock.
         quality: ClockQuality,
-        /// The grandmaster's.
+        /// Second priority of the grandmaster.
         priority_2: u8,
         /// The grandmaster.
         grandmaster: ClockIdentity,
@@ -173,7 +173,7 @@ record! {
     PortDataSet: Be 26 {
         /// The port.
         identity: PortIdentity,
-        /// 4 listening, 8 uncalibrated, 9 slave.
+        /// State of the port: 4 listening, 8 uncalibrated, 9 slave.
         state: u8,
         /// Least interval of delay requests; all intervals are logarithms to the base of 2 of
         /// seconds.
@@ -186,7 +186,7 @@ record! {
         announce_receipt_timeout: u8,
         /// Interval of the master's Sync messages, logarithm to the base of 2.
         log_sync_interval: i8,
-        /// 1 end to end, 2 peer to peer.
+        /// Measurement of the delay: 1 end to end, 2 peer to peer.
         delay_mechanism: u8,
         /// Least interval of delay requests to the neighbour, logarithm to the base of 2.
         log_min_pdelay_interval: i8,

@@ -100,9 +100,9 @@ pub mod flag {
     pub const LEAP_61: u16 = 0x0001;
     /// The last minute of the day has 59 seconds.
     pub const LEAP_59: u16 = 0x0002;
-    /// `utc_offset_s` of an announcement is known to be right.
+    /// The `utc_offset_s` of an announcement is known to be correct.
     pub const UTC_OFFSET_VALID: u16 = 0x0004;
-    /// Times are of PTP's own time scale, which is TAI.
+    /// Times are in PTP's own time scale, which is TAI.
     pub const PTP_TIMESCALE: u16 = 0x0008;
     /// The time is traceable to a primary reference.
     pub const TIME_TRACEABLE: u16 = 0x0010;
@@ -140,16 +140,16 @@ record! {
         seconds_high: u16,
         /// Lower 32 bits of the seconds.
         seconds_low: u32,
-        /// Nanoseconds of the second.
+        /// Nanoseconds within the second.
         nanos: u32,
     }
 
     /// Quality of a clock.
     #[derive(Copy, Default, Eq, PartialOrd, Ord)]
     ClockQuality: Be 4 {
-        /// 6: set by a primary reference; 248: default; 255: slave only.
+        /// Class of the clock: 6 set by a primary reference, 248 default, 255 slave only.
         class: u8,
-        /// 0x20: 25 ns, and so on; 0xfe: not known.
+        /// Accuracy: 0x20 25 ns, and so on; 0xfe not known.
         accuracy: u8,
         /// Stability of the clock; 0xffff: unknown.
         variance: u16,
@@ -157,7 +157,7 @@ record! {
 
     /// Announcement of a clock that is, or offers to be, a master.
     Announce: Be 30 {
-        /// Zero, or an approximate time of sending.
+        /// Time of sending: zero or approximate.
         origin: Timestamp,
         /// TAI minus UTC, seconds.
         utc_offset_s: i16,
@@ -167,13 +167,13 @@ record! {
         priority_1: u8,
         /// Clock quality of the grandmaster.
         quality: ClockQuality,
-        /// The lower the better, where the quality is the same.
+        /// Second priority; the lower is better if the quality is equal.
         priority_2: u8,
         /// The grandmaster.
         grandmaster: ClockIdentity,
         /// Number of clocks between the grandmaster and this one.
         steps_removed: u16,
-        /// 0x20 a GNSS receiver, 0xa0 an oscillator, and so on.
+        /// Source of time: 0x20 a GNSS receiver, 0xa0 an oscillator, and so on.
         time_source: u8,
     }
 
@@ -187,9 +187,9 @@ record! {
 
     /// Delay request to a neighbour.
     PeerRequest: Be 20 {
-        /// Zero, or an approximate time of sending.
+        /// Time of sending: zero or approximate.
         origin: Timestamp,
-        /// Zeros, as long as the answer is.
+        /// Zeros; their number makes the request as long as the answer.
         reserved: [u8; 10],
     }
 
@@ -205,15 +205,15 @@ record! {
         domain: u8,
         /// Lower part of the standard.
         minor_sdo: u8,
-        /// Bits of [`flag`].
+        /// Flags, bits of [`flag`].
         flags: u16,
-        /// Nanoseconds times 65 536.
+        /// Correction, nanoseconds times 65 536.
         correction: i64,
         /// Bytes that depend on the kind of message.
         specific: [u8; 4],
         /// Port that sent the message.
         source: PortIdentity,
-        /// Counted up by the sender.
+        /// Number that the sender increases for each message.
         sequence: u16,
         /// Repeats the kind.
         control: u8,
@@ -230,7 +230,7 @@ impl Timestamp {
         Self { seconds_high: (seconds >> 32) as u16, seconds_low: seconds as u32, nanos }
     }
 
-    /// Nanoseconds since the epoch of its time scale.
+    /// Nanoseconds since the epoch of the time stamp's time scale.
     pub fn ns(self) -> i128 {
         let seconds = (i128::from(self.seconds_high) << 32) | i128::from(self.seconds_low);
         seconds * 1_000_000_000 + i128::from(self.nanos)
@@ -240,15 +240,15 @@ impl Timestamp {
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Which standard's messages these are, upper part, 0 to 15: 0 IEEE 1588, 1 IEEE 802.1AS.
+    /// The standard of the messages, upper part, 0 to 15: 0 IEEE 1588, 1 IEEE 802.1AS.
     pub sdo: u8,
     /// Lower part of the sdo id.
     pub minor_sdo: u8,
-    /// 0 or 1: version 2.0 or 2.1.
+    /// Minor version: 0 or 1 for version 2.0 or 2.1.
     pub minor_version: u8,
     /// The domain.
     pub domain: u8,
-    /// Bits of [`flag`].
+    /// Flags, bits of [`flag`].
     pub flags: u16,
     /// Correction of the message's time, nanoseconds times 65 536.
     pub correction: i64,
@@ -271,7 +271,7 @@ pub struct Message {
 /// Content of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// The master's time, or that a follow-up brings it.
+    /// The master's time, or a notice that a follow-up contains it.
     Sync(Timestamp),
     /// Requests the delay to the master.
     DelayReq(Timestamp),
@@ -385,7 +385,7 @@ impl Message {
     /// Reads a message that fills `bytes`.
     ///
     /// # Errors
-    /// A length or a value that it cannot have.
+    /// The message has a length or a value that is not allowed.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut from = Reader::new("a PTP message", bytes);
         let head: RawHeader = from.be()?;

@@ -25,11 +25,11 @@ record! {
         length: u16,
     }
 
-    /// Asks for messages of a kind to one host.
+    /// Requests messages of one kind for one host.
     UnicastRequest: Be 6 {
         /// The kind, in the upper four bits.
         kind: u8,
-        /// Logarithm to the base of 2 of the seconds between them.
+        /// Interval between the messages, logarithm of seconds to base 2.
         log_interval: i8,
         /// Duration, seconds.
         duration_s: u32,
@@ -39,13 +39,13 @@ record! {
     UnicastGrant: Be 8 {
         /// The kind, in the upper four bits.
         kind: u8,
-        /// Logarithm to the base of 2 of the seconds between them.
+        /// Interval between the messages, logarithm of seconds to base 2.
         log_interval: i8,
         /// Duration, seconds; 0: refused.
         duration_s: u32,
         /// Zero.
         reserved: u8,
-        /// 1 if the request may be repeated before the time is over.
+        /// 1 if the request may be repeated before the time ends.
         renewal: u8,
     }
 

@@ -74,7 +74,7 @@ pub struct Difop {
     pub returns: u8,
     /// Number of the configured reference, and the present one: 0 none, 1 GNSS receiver, 2 PTP.
     pub sync: [u8; 2],
-    /// Microseconds of POSIX time.
+    /// Time, microseconds of POSIX time.
     pub unix_us: i64,
     /// Voltages and currents in units of the model.
     pub supplies: [u16; SUPPLIES],
@@ -88,7 +88,7 @@ pub struct Difop {
     pub sentence: Vec<u8>,
     /// Mounting of an Airy.
     pub mounting: u8,
-    /// From the inertial unit to the lidar, of an Airy: metres.
+    /// Translation from the inertial unit to the lidar, of an Airy, metres.
     pub imu_m: [f32; 3],
     /// Angles of each laser, degrees, up and clockwise; `None` if not measured.
     pub angles: Vec<[Option<f64>; 2]>,

@@ -14,7 +14,7 @@ record! {
     ImuWords: Be 51 {
         /// `aa 55 5a 05`.
         id: [u8; 4],
-        /// Seconds of POSIX time and microseconds.
+        /// Time: seconds of POSIX time, and microseconds.
         time: [u8; TIME_LEN],
         /// Parts of the range.
         acceleration: [i32; 3],
@@ -28,7 +28,7 @@ record! {
         acceleration_range: u8,
         /// Range n of the angular rate: 250 * 2^n degrees/s.
         angular_rate_range: u8,
-        /// Counts samples.
+        /// Number of the sample.
         count: u32,
         /// End.
         end: u16,
@@ -38,7 +38,7 @@ record! {
 /// A sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Microseconds of POSIX time.
+    /// Time, microseconds of POSIX time.
     pub unix_us: i64,
     /// Specific force, g.
     pub acceleration_g: [f64; 3],
@@ -48,7 +48,7 @@ pub struct Sample {
     pub celsius: f64,
     /// Numbers of the ranges of acceleration and angular rate.
     pub ranges: [u8; 2],
-    /// Counts samples.
+    /// Number of the sample.
     pub count: u32,
 }
 

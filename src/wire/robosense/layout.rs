@@ -34,7 +34,7 @@ pub enum Layout {
 pub struct Shape {
     /// Length of the whole packet.
     pub packet: usize,
-    /// Before the first block.
+    /// Number of bytes before the first block.
     pub head: usize,
     /// Blocks.
     pub blocks: usize,
@@ -73,7 +73,7 @@ impl Shape {
 pub struct Slot {
     /// The block.
     pub block: usize,
-    /// The first of the points in the block.
+    /// Offset of the first point in the block.
     pub point: usize,
     /// The firing, counted in the packet from 0.
     pub firing: usize,
@@ -92,7 +92,8 @@ impl Slot {
     }
 }
 
-/// Which part of the stream of returns a packet holds, where two returns of a firing do not fit into whole packets.
+/// Part of the stream of returns that a packet contains, if the two returns of a firing do not fit into whole
+/// packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// Packets are equal, or this one begins with the first return of a firing.
@@ -129,7 +130,7 @@ impl Layout {
         }
     }
 
-    /// Metres of a count of distance, as the model is delivered.
+    /// Metres per count of distance, as the model is delivered.
     pub fn distance_unit_m(self) -> f64 {
         match self {
             Self::BpearlV4 | Self::Helios | Self::Helios16 => 0.0025,
@@ -163,7 +164,7 @@ impl Layout {
         }
     }
 
-    /// Where the bytes of the model's type and kind are in the head.
+    /// Offset in the head of the byte for the model's type; that for its kind follows.
     pub fn type_at(self) -> usize {
         match self {
             Self::Ruby | Self::M1 => 30,
@@ -185,7 +186,7 @@ impl Layout {
         }
     }
 
-    /// Degrees of a count of an angle in packets of state.
+    /// Degrees per count of an angle in packets of state.
     pub fn angle_unit_deg(self) -> f64 {
         match self {
             Self::Rs16 => 0.0001,

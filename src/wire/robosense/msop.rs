@@ -7,7 +7,7 @@ use super::values::{
 };
 use crate::ParseError;
 
-/// Hundredths of a degree in one rotation.
+/// Number of hundredths of a degree in one rotation.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
 /// Zero of the angles of an M1's points.
 pub const M1_ANGLE_ZERO: i32 = 32_768;
@@ -41,7 +41,7 @@ pub struct Head {
 pub struct Point {
     /// Distance in units of [`Layout::distance_unit_m`]; 0 without a return.
     pub distance: u16,
-    /// 0 to 255.
+    /// Intensity: 0 to 255.
     pub intensity: u8,
 }
 
@@ -96,7 +96,7 @@ fn time_at(layout: Layout) -> usize {
     if matches!(layout, Layout::Ruby | Layout::M1) { RUBY_TIME_AT } else { TIME_AT }
 }
 
-/// Writes the time of a packet, microseconds of POSIX time, and by what an M1's clock is set.
+/// Writes the time of a packet, microseconds of POSIX time, and the source that sets an M1's clock.
 pub fn stamp(layout: Layout, unix_us: i64, sync: u8, out: &mut [u8]) {
     if layout == Layout::M1 {
         out[9] = sync;
@@ -141,7 +141,7 @@ impl Point {
 pub struct AngledPoint {
     /// Distance and intensity.
     pub point: Point,
-    /// Up, and to the left, in hundredths of a degree above [`M1_ANGLE_ZERO`].
+    /// Angles up and to the left, in hundredths of a degree above [`M1_ANGLE_ZERO`].
     pub angles: [u16; 2],
 }
 
@@ -169,7 +169,7 @@ impl AngledPoint {
         }
     }
 
-    /// Up and to the left, degrees.
+    /// Angles up and to the left, degrees.
     pub fn angles_deg(&self) -> [f64; 2] {
         self.angles.map(|angle| f64::from(i32::from(angle) - M1_ANGLE_ZERO) / 100.0)
     }
@@ -192,7 +192,7 @@ mod kind {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a packet of whichever model.
+    /// Reads a packet of any model.
     ///
     /// # Errors
     /// A length, first bytes, a block's flag or a type that no model has.

@@ -15,7 +15,7 @@ record! {
     Ucwp: Be 48 {
         /// `aa 00 ff 11 22 22 aa aa`.
         id: [u8; 8],
-        /// 300, 600 or 1200; anything else stops the motor.
+        /// Speed: 300, 600 or 1200; any other value stops the motor.
         rpm: u16,
         /// Address of the lidar.
         lidar_ip: [u8; 4],

@@ -7,7 +7,7 @@ use super::layout::Layout;
 
 /// Bytes of a time.
 pub const TIME_LEN: usize = 10;
-/// Counts of a degree Celsius.
+/// Counts per degree Celsius.
 const COUNTS_PER_CELSIUS: f64 = 16.0;
 
 /// The time field of `unix_us`, microseconds of POSIX time. Calendar dates are those of UTC.

@@ -223,7 +223,7 @@ impl<'a> Request<'a> {
     /// The parameters as numbers; or the index of an invalid one.
     ///
     /// # Errors
-    /// The first that has characters beside digits, counted from 0.
+    /// The index, from 0, of the first number that contains other characters than digits.
     pub fn numbers<const N: usize>(&self) -> Result<[u32; N], usize> {
         let mut rest = self.parameters;
         let mut numbers = [0; N];

@@ -4,7 +4,7 @@ use super::coding::{decode, encode};
 use super::message::Line;
 use crate::ParseError;
 
-/// Characters of a line of data, its sum aside.
+/// Characters in a line of data, without its checksum.
 pub const DATA_LINE: usize = 64;
 /// Characters of a time stamp.
 const TIME: usize = 4;
@@ -31,7 +31,7 @@ pub struct ScanFormat {
 pub struct Echo {
     /// Millimetres, or a code below the least distance.
     pub distance: u32,
-    /// Counts; 0 in formats without.
+    /// Intensity in counts; 0 in formats without intensity.
     pub intensity: u32,
 }
 
@@ -47,7 +47,7 @@ pub struct Step {
 /// The lines below the status of a message with a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanData {
-    /// When the scan began, milliseconds of the scanner's clock, below [`TIME_PERIOD_MS`].
+    /// Start of the scan by the scanner's clock, milliseconds, below [`TIME_PERIOD_MS`].
     pub time_ms: u32,
     /// Values in the order of measuring.
     pub steps: Vec<Step>,

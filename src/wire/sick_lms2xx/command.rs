@@ -71,7 +71,7 @@ pub enum Command {
     Configuration,
     /// 0x75: parts of one scan, each value with its remission.
     RequestRemission(Vec<Subrange>),
-    /// 0x77: change the configuration; shorter data leave the rest as it is.
+    /// 0x77: changes the configuration; with shorter data the rest is unchanged.
     Configure(Vec<u8>),
     /// Any other command.
     Other {
@@ -119,7 +119,7 @@ pub enum Mode {
         /// Password of the user.
         password: [u8; 8],
     },
-    /// 0x40, 0x41, 0x42, 0x48: change the rate; the mode stays.
+    /// 0x40, 0x41, 0x42, 0x48: change the rate; the mode is unchanged.
     Rate(LineRate),
     /// 0x50: all values of every scan, and reflectivity of a part of it.
     Reflectivity(Subrange),

@@ -32,7 +32,7 @@ impl Unit {
         }
     }
 
-    /// Metres to a unit.
+    /// Metres per unit.
     pub fn metres(self) -> f64 {
         match self {
             Self::Centimetres => 0.01,
@@ -67,7 +67,7 @@ impl ScanInfo {
     /// Meaning of a word.
     ///
     /// # Errors
-    /// Bit 10 is set, or the unit is the reserved one.
+    /// Bit 10 is set, or the unit has the reserved value.
     pub fn from_word(word: u16) -> Result<Self, ParseError> {
         let wrong = |allowed| ParseError::Value { field: "info word", value: word.into(), allowed };
         if word & 0x0400 != 0 {
@@ -84,7 +84,7 @@ impl ScanInfo {
     }
 }
 
-/// Values of one scan with the word before them.
+/// Values of one scan, with the word before them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
     /// Start of a partial scan, in quarters of a degree.
@@ -164,7 +164,7 @@ impl MeasuringMode {
         self.code
     }
 
-    /// Whether values are the echo's strength instead of its range.
+    /// Whether the values are strengths of the echoes instead of ranges.
     pub fn is_amplitude(self) -> bool {
         self.code == 0x3f
     }

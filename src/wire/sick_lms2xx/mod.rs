@@ -47,7 +47,7 @@ pub mod status_byte {
     pub const POLLUTION: u8 = 0x80;
 }
 
-/// Bit of an error's type in the reply to command 0x32: the error is no longer there (Gearbox).
+/// Bit of an error's type in the reply to command 0x32: the error has ended (Gearbox).
 pub const ERROR_IS_OVER: u8 = 0x80;
 
 /// A rate the line can be switched to.
@@ -113,9 +113,9 @@ record! {
     /// A scanning angle with its resolution.
     #[derive(Copy, Eq)]
     Variant: Le 4 {
-        /// Degrees; 100 or 180, 90 for the -S14.
+        /// Scanning angle, degrees: 100 or 180; 90 for the -S14.
         angle_deg: u16,
-        /// Between neighbouring values, 0.01°: 25, 50 or 100.
+        /// Step between neighbouring values, 0.01°: 25, 50 or 100.
         resolution_centideg: u16,
     }
 }
@@ -127,8 +127,8 @@ impl Variant {
     }
 }
 
-/// The last values of a range field, which are no ranges: a code in the low four bits, all higher
-/// bits of the field set.
+/// The highest values of a range field, which are not ranges: a code in the low four bits, all other bits of
+/// the field set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum SpecialValue {
@@ -142,7 +142,7 @@ pub enum SpecialValue {
     LowSignal = 0xb,
     /// Error when reading channel 1.
     ReadError = 0xa,
-    /// Beyond the largest value, or no echo.
+    /// The range is beyond the largest value, or there is no echo.
     AboveMaximum = 0x7,
 }
 

@@ -51,7 +51,7 @@ pub enum Body {
     },
     /// 0xB1
     Status(Box<State>),
-    /// 0xB2: type and number of each error; bit 7 of the type means that it is over.
+    /// 0xB2: type and number of each error; bit 7 of the type means that the error has ended.
     Errors(Vec<[u8; 2]>),
     /// 0xB5
     OperatingData {

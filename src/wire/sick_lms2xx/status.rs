@@ -11,11 +11,11 @@ record! {
         software_version: [u8; 7],
         /// The parameter of command 0x20 that is in force.
         operating_mode: u8,
-        /// 0: no error, 1: error.
+        /// State of the device: 0 no error, 1 error.
         device_status: u8,
         /// Text.
         manufacturer: [u8; 8],
-        /// 0 standard, 1 special (-S19, -S20).
+        /// Type of the variant: 0 standard, 1 special (-S19, -S20).
         variant_type: u8,
         /// Eight channels.
         pollution: [u16; 8],
@@ -41,9 +41,9 @@ record! {
         measuring_mode: u8,
         /// Single and mean, of the reference target.
         reference_counters: [u16; 2],
-        /// Degrees.
+        /// Scanning angle, degrees.
         angle_deg: u16,
-        /// Hundredths of a degree.
+        /// Resolution, hundredths of a degree.
         resolution_centideg: u16,
         /// Block I.
         restart_mode: u8,
@@ -65,7 +65,7 @@ record! {
         field_set: u8,
         /// Block E.
         unit: u8,
-        /// 1 when the laser is off.
+        /// State of the laser: 1 when it is off.
         laser_off: u8,
         /// Version of the boot PROM.
         boot_version: [u8; 7],

@@ -23,7 +23,7 @@ message! {
     }
     /// A port's settings.
     CfgPrt 0x06 0x00 20 {
-        /// 0 I2C, 1 UART1, 2 UART2, 3 USB, 4 SPI.
+        /// Port: 0 I2C, 1 UART1, 2 UART2, 3 USB, 4 SPI.
         port: u8,
         /// Reserved.
         reserved1: u8,
@@ -33,11 +33,11 @@ message! {
         mode: u32,
         /// UARTs: bits a second.
         baud: u32,
-        /// Bit 0 UBX, 1 NMEA, 2 RTCM 2, 5 RTCM 3.
+        /// Protocols: bit 0 UBX, 1 NMEA, 2 RTCM 2, 5 RTCM 3.
         input_protocols: u16,
         /// Protocols of the output.
         output_protocols: u16,
-        /// Bit 1 extended timeout.
+        /// Flags: bit 1 extended timeout.
         flags: u16,
         /// Reserved.
         reserved2: u16,
@@ -46,18 +46,18 @@ message! {
     CfgRst 0x06 0x04 4 {
         /// Data to delete: 0 none (hot), 1 ephemeris (warm), 0xffff everything (cold).
         clear: u16,
-        /// 0 and 4 hardware, 1 and 2 software, 8 stop and 9 start navigation.
+        /// Kind of reset: 0 and 4 hardware, 1 and 2 software, 8 stop and 9 start navigation.
         mode: u8,
         /// Reserved.
         reserved1: u8,
     }
     /// Rates of measurements and solutions.
     CfgRate 0x06 0x08 6 {
-        /// Between measurements.
+        /// Interval between measurements, milliseconds.
         measurement_ms: u16,
         /// Measurements a solution.
         measurements_per_solution: u16,
-        /// 0: UTC, 1: GPS, and others.
+        /// Time reference: 0 UTC, 1 GPS, and others.
         time_reference: u16,
     }
     /// The navigation engine.
@@ -66,11 +66,11 @@ message! {
         mask: u16,
         /// Dynamic model: 0 portable, 2 stationary, 3 pedestrian, 4 automotive, 5 sea, 6-8 airborne.
         dynamic_model: u8,
-        /// 1 two-, 2 three-dimensional only, 3 automatic.
+        /// Kind of fix: 1 two-dimensional only, 2 three-dimensional only, 3 automatic.
         fix_mode: u8,
         /// Height for two-dimensional fixes.
         fixed_altitude_cm: i32,
-        /// 1e-4 m^2.
+        /// Variance of the fixed altitude, 1e-4 m^2.
         fixed_altitude_variance: u32,
         /// Lowest elevation of a satellite that is used.
         min_elevation_deg: i8,
@@ -88,14 +88,14 @@ message! {
         reserved1: [u8; 2],
         /// Distance beyond which static hold ends.
         static_hold_max_m: u16,
-        /// 0 automatic.
+        /// UTC standard; 0: automatic.
         utc_standard: u8,
         /// Reserved.
         reserved2: [u8; 5],
     }
     /// The time pulse.
     CfgTp5 0x06 0x31 32 {
-        /// 0 or 1.
+        /// Index of the pulse: 0 or 1.
         index: u8,
         /// Version of the message.
         version: u8,
@@ -105,17 +105,17 @@ message! {
         cable_delay_ns: i16,
         /// Delay of the receiver's radio.
         rf_delay_ns: i16,
-        /// Microseconds or hertz.
+        /// Period, microseconds, or frequency, hertz.
         period: u32,
         /// Period of the pulse once locked.
         period_locked: u32,
-        /// Microseconds or 2^-32 of the period.
+        /// Length, microseconds, or in units of 2^-32 of the period.
         length: u32,
         /// Length of the pulse once locked.
         length_locked: u32,
         /// Delay set by the user.
         user_delay_ns: i32,
-        /// Bit 0 active, 1 lock, 2 locked values differ, 3 frequency, 4 length, 5 align, 6 rising.
+        /// Flags: bit 0 active, 1 lock, 2 locked values differ, 3 frequency, 4 length, 5 align, 6 rising.
         flags: u32,
     }
 }
@@ -169,7 +169,7 @@ message! {
         save: u32,
         /// Groups to copy from storage to RAM.
         load: u32,
-        /// Which storage: bit 0 battery-backed, 1 flash, 2 EEPROM, 4 SPI flash.
+        /// Storage devices: bit 0 battery-backed memory, 1 flash, 2 EEPROM, 4 SPI flash.
         devices: Option<u8>,
     }
 }
@@ -178,7 +178,7 @@ record! {
     /// One satellite system of [`CfgGnss`].
     #[derive(Copy, Default, Serialize)]
     GnssBlock: Le 8 {
-        /// 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 4 IMES, 5 QZSS, 6 GLONASS.
+        /// Satellite system: 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 4 IMES, 5 QZSS, 6 GLONASS.
         gnss_id: u8,
         /// Number of reserved channels.
         reserved_channels: u8,
@@ -186,7 +186,7 @@ record! {
         max_channels: u8,
         /// Reserved.
         reserved1: u8,
-        /// Bit 0 enabled, 16-23 signals.
+        /// Flags: bit 0 enabled, 16-23 signals.
         flags: u32,
     }
 }
@@ -200,7 +200,7 @@ pub struct CfgGnss {
     pub hardware_channels: u8,
     /// Channels to use.
     pub used_channels: u8,
-    /// At most 255.
+    /// The blocks, at most 255.
     pub blocks: Vec<GnssBlock>,
 }
 
@@ -247,7 +247,7 @@ impl Key {
         self.0 >> 28 & 7 == 1
     }
 
-    /// Bits 16-23.
+    /// The group: bits 16-23 of the key.
     pub fn group(self) -> u8 {
         (self.0 >> 16) as u8
     }
@@ -256,7 +256,7 @@ impl Key {
 /// A configuration item. Signed and floating values keep their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
-    /// Which.
+    /// Key of the item.
     pub key: Key,
     /// Bits of the value; the key determines their number.
     pub value: u64,
@@ -298,29 +298,29 @@ record! {
     /// Sets configuration items.
     #[derive(Default, Eq, Serialize)]
     CfgValset: Le {
-        /// 0, or 1 for transactions.
+        /// Version: 0, or 1 for transactions.
         version: u8,
-        /// Bit 0 RAM, 1 battery-backed, 2 flash.
+        /// Layers: bit 0 RAM, 1 battery-backed, 2 flash.
         layers: u8,
         /// Version 1: 0 none, 1 start, 2 go on, 3 apply.
         transaction: u8,
         /// Reserved.
         reserved1: u8,
-        /// At most 64.
+        /// The items, at most 64.
         items: Vec<Item>,
     }
     /// Forgets stored configuration items.
     #[derive(Default, Eq, Serialize)]
     CfgValdel: Le {
-        /// 0, or 1 for transactions.
+        /// Version: 0, or 1 for transactions.
         version: u8,
-        /// Bit 1 battery-backed, 2 flash.
+        /// Layers: bit 1 battery-backed, 2 flash.
         layers: u8,
         /// Version 1: 0 none, 1 start, 2 go on, 3 apply.
         transaction: u8,
         /// Reserved.
         reserved1: u8,
-        /// At most 64.
+        /// The keys, at most 64.
         keys: Vec<Key>,
     }
 }
@@ -340,20 +340,20 @@ pub enum CfgValget {
     /// From the host: version 0. A key whose low 16 bits are ones requests its whole group; if its group is
     /// ones as well, all items.
     Request {
-        /// 0 RAM, 1 battery-backed, 2 flash, 7 default.
+        /// Layer: 0 RAM, 1 battery-backed, 2 flash, 7 default.
         layer: u8,
         /// Number of items to skip in the answer.
         position: u16,
-        /// At most 64.
+        /// The keys, at most 64.
         keys: Vec<Key>,
     },
-    /// From the receiver: version 1.
+    /// The receiver's answer: version 1.
     Answer {
         /// Requested layer.
         layer: u8,
         /// Requested position.
         position: u16,
-        /// At most 64.
+        /// The items, at most 64.
         items: Vec<Item>,
     },
 }

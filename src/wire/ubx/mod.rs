@@ -44,7 +44,7 @@ use super::record::Record;
 /// The first two bytes of a frame.
 pub const SYNC: [u8; 2] = [0xb5, 0x62];
 
-/// Bytes of a frame besides its payload.
+/// Bytes of a frame in addition to its payload.
 pub const OVERHEAD: usize = 8;
 
 /// Longer payloads no receiver sends; the longest known, RXM-RAWX with 127 signals, has 4080 bytes.
@@ -81,7 +81,7 @@ impl std::fmt::Display for MessageId {
 pub struct Frame {
     /// Class and id of the message.
     pub id: MessageId,
-    /// At most [`MAX_PAYLOAD_LEN`] bytes.
+    /// The payload, at most [`MAX_PAYLOAD_LEN`] bytes.
     pub payload: Vec<u8>,
 }
 

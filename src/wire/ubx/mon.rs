@@ -17,9 +17,9 @@ message! {
         quantisation_error_ps: i32,
         /// Week of the pulse.
         week: u16,
-        /// Bit 0 time base UTC instead of GNSS, 1 UTC available, 2-3 RAIM, 4 error invalid.
+        /// Flags: bit 0 time base UTC instead of GNSS, 1 UTC available, 2-3 RAIM, 4 error invalid.
         flags: u8,
-        /// Bits 0-3: reference system, 4-7: source of UTC.
+        /// References: bits 0-3 reference system, 4-7 source of UTC.
         reference: u8,
     }
 }
@@ -27,11 +27,11 @@ message! {
 message! {
     /// State of the hardware, generation 8 and before.
     MonHw 0x0a 0x09 60 {
-        /// Pins that are peripheral (0) or general (1) ones.
+        /// Function of each pin: 0 peripheral, 1 general.
         pin_select: u32,
         /// Pins of bank A (0) or B (1).
         pin_bank: u32,
-        /// Inputs (0) and outputs (1).
+        /// Direction of each pin: 0 input, 1 output.
         pin_direction: u32,
         /// Levels.
         pin_value: u32,
@@ -39,11 +39,11 @@ message! {
         noise_per_ms: u16,
         /// Gain control, 0 to 8191.
         agc_count: u16,
-        /// 0 starting, 1 unknown, 2 good, 3 short, 4 open.
+        /// State of the antenna: 0 starting, 1 unknown, 2 good, 3 short, 4 open.
         antenna_status: u8,
-        /// 0 off, 1 on, 2 unknown.
+        /// Power of the antenna: 0 off, 1 on, 2 unknown.
         antenna_power: u8,
-        /// Bit 0 clock calibrated, 1 safe boot, 2-3 jamming: 0 not looked for, 1 none, 4 no crystal.
+        /// Flags: bit 0 clock calibrated, 1 safe boot, 2-3 jamming (0 not examined, 1 none), 4 no crystal.
         flags: u8,
         /// Reserved.
         reserved1: u8,
@@ -68,13 +68,13 @@ record! {
     /// One radio of [`MonRf`].
     #[derive(Copy, Default, Serialize)]
     RfBlock: Le 24 {
-        /// 0 the upper band, L1; 1 the lower.
+        /// Index of the radio: 0 the upper band, L1; 1 the lower band.
         block: u8,
-        /// Bits 0-1 jamming: 0 not looked for, 1 none, 2 some, 3 too much for a fix.
+        /// Flags: bits 0-1 jamming (0 not examined, 1 none, 2 some, 3 too much for a fix).
         flags: u8,
-        /// 0 starting, 1 unknown, 2 good, 3 short, 4 open.
+        /// State of the antenna: 0 starting, 1 unknown, 2 good, 3 short, 4 open.
         antenna_status: u8,
-        /// 0 off, 1 on, 2 unknown.
+        /// Power of the antenna: 0 off, 1 on, 2 unknown.
         antenna_power: u8,
         /// Result of the self-test, 0 good.
         self_test: u32,
@@ -100,7 +100,7 @@ record! {
     /// One port of [`MonComms`].
     #[derive(Copy, Default, Serialize)]
     PortTraffic: Le 40 {
-        /// 0x0000 I2C, 0x0100 UART1, 0x0201 UART2, 0x0300 USB, 0x0400 SPI.
+        /// Port: 0x0000 I2C, 0x0100 UART1, 0x0201 UART2, 0x0300 USB, 0x0400 SPI.
         port: u16,
         /// Bytes waiting to be sent.
         tx_pending: u16,
@@ -124,7 +124,7 @@ record! {
         messages: [u16; 4],
         /// Reserved.
         reserved1: [u8; 8],
-        /// Bytes received that were no message.
+        /// Received bytes that did not belong to a message.
         skipped: u32,
     }
 }
@@ -136,7 +136,7 @@ pub struct MonRf {
     pub version: u8,
     /// Reserved.
     pub reserved1: [u8; 2],
-    /// At most 255.
+    /// The blocks, at most 255.
     pub blocks: Vec<RfBlock>,
 }
 
@@ -167,13 +167,13 @@ impl Record for MonRf {
 pub struct MonComms {
     /// Version of the message, 0.
     pub version: u8,
-    /// Bit 0 out of memory, 1 bytes were lost for want of room.
+    /// Errors: bit 0 out of memory, 1 bytes were lost for lack of room.
     pub tx_errors: u8,
     /// Reserved.
     pub reserved1: u8,
     /// Protocols of the message counters: 0 UBX, 1 NMEA, 5 RTCM 3, 255 none.
     pub protocols: [u8; 4],
-    /// At most 255.
+    /// The ports, at most 255.
     pub ports: Vec<PortTraffic>,
 }
 
@@ -216,7 +216,7 @@ impl Payload for MonVer {
 }
 
 impl MonVer {
-    /// From text that is cut to 30, 10 and 30 bytes.
+    /// A message from texts, which are cut to 30, 10 and 30 bytes.
     pub fn new<'a>(
         software: &str,
         hardware: &str,
@@ -239,7 +239,7 @@ fn padded<const N: usize>(text: &str) -> [u8; N] {
     bytes
 }
 
-/// Up to the first zero byte.
+/// The text up to the first zero byte.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()

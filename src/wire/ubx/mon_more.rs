@@ -16,7 +16,7 @@ message! {
         factory: u8,
         /// Systems that are enabled.
         enabled: u8,
-        /// Most that can be on at a time.
+        /// Largest number of systems that can be enabled at a time.
         simultaneous: u8,
         /// Reserved.
         reserved1: [u8; 3],
@@ -31,7 +31,7 @@ message! {
         offset_q: i8,
         /// Magnitude of the Q part.
         magnitude_q: u8,
-        /// 114 ROM, 111 OTP, 112 pins, 102 flash.
+        /// Source of the configuration: 114 ROM, 111 OTP, 112 pins, 102 flash.
         config_source: u8,
         /// Reserved.
         reserved1: [u8; 3],
@@ -48,23 +48,23 @@ message! {
     MonMsgpp 0x0a 0x06 120 {
         /// Messages received.
         messages: [[u16; 8]; 6],
-        /// Bytes that were no message.
+        /// Bytes that did not belong to a message.
         skipped: [u32; 6],
     }
     /// Receive buffers of the ports.
     MonRxbuf 0x0a 0x07 24 {
-        /// Bytes that wait.
+        /// Bytes that wait, by port.
         pending: [u16; 6],
-        /// Now.
+        /// Usage at present, percent.
         usage_percent: [u8; 6],
         /// Highest usage.
         peak_percent: [u8; 6],
     }
     /// Transmit buffers of the ports.
     MonTxbuf 0x0a 0x08 28 {
-        /// Bytes that wait.
+        /// Bytes that wait, by port.
         pending: [u16; 6],
-        /// Now.
+        /// Usage at present, percent.
         usage_percent: [u8; 6],
         /// Highest usage.
         peak_percent: [u8; 6],
@@ -72,31 +72,32 @@ message! {
         total_percent: u8,
         /// Highest usage of all ports.
         total_peak_percent: u8,
-        /// Bits 0-5 limit of the port reached, 6 memory, 7 allocation.
+        /// Errors: bits 0-5 limit of the port reached, 6 memory, 7 allocation.
         errors: u8,
         /// Reserved.
         reserved1: u8,
     }
     /// Whether the receiver is awake.
     MonRxr 0x0a 0x21 1 {
-        /// Bit 0 awake.
+        /// Flags: bit 0 awake.
         flags: u8,
     }
     /// Processor and memory.
     MonSys 0x0a 0x39 24 {
         /// Version of the message, 1.
         version: u8,
-        /// 1 cold start, 2 watchdog, 3 hardware reset, 4 hardware backup, 5 software backup, 6 software reset.
+        /// Kind of start: 1 cold start, 2 watchdog, 3 hardware reset, 4 hardware backup, 5 software backup, 6
+        /// software reset.
         boot: u8,
-        /// Now.
+        /// Processor load at present, percent.
         cpu_percent: u8,
         /// Highest load.
         cpu_peak_percent: u8,
-        /// Now.
+        /// Memory in use at present, percent.
         memory_percent: u8,
         /// Highest usage of memory.
         memory_peak_percent: u8,
-        /// Now.
+        /// Load of input and output at present, percent.
         io_percent: u8,
         /// Highest usage of input and output.
         io_peak_percent: u8,
@@ -111,11 +112,11 @@ message! {
     }
     /// Acknowledges an aiding message, or rejects it.
     MgaAck 0x13 0x60 8 {
-        /// 0 not used, 1 accepted.
+        /// Result: 0 not used, 1 accepted.
         kind: u8,
         /// Version of the message, 0.
         version: u8,
-        /// 0 accepted, 2 unknown version, 3 wrong size, 6 unknown kind.
+        /// Reason: 0 accepted, 2 unknown version, 3 wrong size, 6 unknown kind.
         code: u8,
         /// Id of the aiding message.
         id: u8,
@@ -164,7 +165,7 @@ record! {
         version: u8,
         /// Number of pins.
         count: u8,
-        /// Bit 0 clock calibrated, 1 safe boot, 2 no crystal.
+        /// Flags: bit 0 clock calibrated, 1 safe boot, 2 no crystal.
         flags: u8,
         /// Text padded with zero bytes.
         hardware: [u8; 10],

@@ -21,13 +21,13 @@ message! {
     NavPosllh 0x01 0x02 28 {
         /// GPS time of week.
         itow_ms: u32,
-        /// East positive.
+        /// Longitude, positive to the east.
         lon_1e7_deg: i32,
-        /// North positive.
+        /// Latitude, positive to the north.
         lat_1e7_deg: i32,
-        /// Above the ellipsoid.
+        /// Height above the ellipsoid.
         height_mm: i32,
-        /// Above mean sea level.
+        /// Height above mean sea level.
         h_msl_mm: i32,
         /// Horizontal accuracy.
         h_acc_mm: u32,
@@ -40,11 +40,11 @@ message! {
         itow_ms: u32,
         /// Kind of fix, as [`NavPvt::fix_type`].
         gps_fix: u8,
-        /// Bit 0 fix valid, 1 differential, 2 week valid, 3 time of week valid.
+        /// Flags: bit 0 fix valid, 1 differential, 2 week valid, 3 time of week valid.
         flags: u8,
-        /// Bit 0 differential corrections, 1 carrier solution valid, 6-7 map matching.
+        /// Flags: bit 0 differential corrections, 1 carrier solution valid, 6-7 map matching.
         fix_stat: u8,
-        /// Bits 0-1 power save, 3-4 spoofing (1 none seen), 6-7 carrier solution.
+        /// Flags: bits 0-1 power save, 3-4 spoofing (1 none seen), 6-7 carrier solution.
         flags2: u8,
         /// Time to first fix.
         ttff_ms: u32,
@@ -65,22 +65,22 @@ message! {
         v_dop_centi: u16,
         /// Horizontal.
         h_dop_centi: u16,
-        /// Northing.
+        /// Dilution of precision to the north.
         n_dop_centi: u16,
-        /// Easting.
+        /// Dilution of precision to the east.
         e_dop_centi: u16,
     }
     /// The old navigation solution, removed in generation 9.
     NavSol 0x01 0x06 52 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Nanoseconds to be added.
+        /// Nanoseconds to be added to the time of week.
         ftow_ns: i32,
         /// GPS week.
         week: i16,
         /// Kind of fix, as [`NavPvt::fix_type`].
         gps_fix: u8,
-        /// Bit 0 fix valid, 1 differential, 2 week valid, 3 time of week valid.
+        /// Flags: bit 0 fix valid, 1 differential, 2 week valid, 3 time of week valid.
         flags: u8,
         /// x, y, z.
         ecef_cm: [i32; 3],
@@ -115,35 +115,36 @@ message! {
         minute: u8,
         /// UTC, 60 in a leap second.
         second: u8,
-        /// Bit 0 date, 1 time, 2 fully resolved, 3 magnetic declination.
+        /// Valid fields: bit 0 date, 1 time, 2 fully resolved, 3 magnetic declination.
         valid: u8,
         /// Time accuracy.
         t_acc_ns: u32,
         /// Nanoseconds to be added to the time of day.
         nano_ns: i32,
-        /// 0 none, 1 dead reckoning, 2 two- and 3 three-dimensional, 4 with dead reckoning, 5 time.
+        /// Kind of fix: 0 none, 1 dead reckoning, 2 two- and 3 three-dimensional, 4 with dead reckoning, 5
+        /// time.
         fix_type: u8,
-        /// Bit 0 fix within limits, 1 differential, 6-7 carrier solution: 1 float, 2 fixed.
+        /// Flags: bit 0 fix within limits, 1 differential, 6-7 carrier solution (1 float, 2 fixed).
         flags: u8,
-        /// Bit 5 confirmation available, 6 date confirmed, 7 time confirmed.
+        /// Flags: bit 5 confirmation available, 6 date confirmed, 7 time confirmed.
         flags2: u8,
         /// Satellites used.
         num_sv: u8,
-        /// East positive.
+        /// Longitude, positive to the east.
         lon_1e7_deg: i32,
-        /// North positive.
+        /// Latitude, positive to the north.
         lat_1e7_deg: i32,
-        /// Above the ellipsoid.
+        /// Height above the ellipsoid.
         height_mm: i32,
-        /// Above mean sea level.
+        /// Height above mean sea level.
         h_msl_mm: i32,
         /// Horizontal accuracy.
         h_acc_mm: u32,
         /// Vertical accuracy.
         v_acc_mm: u32,
-        /// North, east, down.
+        /// Velocity: north, east, down.
         vel_ned_mm_s: [i32; 3],
-        /// Over ground.
+        /// Speed over ground.
         g_speed_mm_s: i32,
         /// Course over ground from north, clockwise.
         head_mot_1e5_deg: i32,
@@ -153,7 +154,7 @@ message! {
         head_acc_1e5_deg: u32,
         /// Position dilution of precision.
         p_dop_centi: u16,
-        /// Bit 0 position invalid, 1-4 age of corrections.
+        /// Flags: bit 0 position invalid, 1-4 age of corrections.
         flags3: u16,
         /// Reserved.
         reserved1: [u8; 4],
@@ -177,11 +178,11 @@ message! {
     NavVelned 0x01 0x12 36 {
         /// GPS time of week.
         itow_ms: u32,
-        /// North, east, down.
+        /// Velocity: north, east, down.
         vel_ned_cm_s: [i32; 3],
         /// Speed in three dimensions.
         speed_cm_s: u32,
-        /// Over ground.
+        /// Speed over ground.
         g_speed_cm_s: u32,
         /// Course over ground from north, clockwise.
         heading_1e5_deg: i32,
@@ -202,7 +203,7 @@ message! {
         ecef_cm: [i32; 3],
         /// Parts to be added to x, y, z, -99 to 99.
         ecef_hp_100um: [i8; 3],
-        /// Bit 0 position invalid.
+        /// Flags: bit 0 position invalid.
         flags: u8,
         /// Accuracy.
         p_acc_100um: u32,
@@ -213,17 +214,17 @@ message! {
         version: u8,
         /// Reserved.
         reserved1: [u8; 2],
-        /// Bit 0 position invalid.
+        /// Flags: bit 0 position invalid.
         flags: u8,
         /// GPS time of week.
         itow_ms: u32,
-        /// East positive.
+        /// Longitude, positive to the east.
         lon_1e7_deg: i32,
-        /// North positive.
+        /// Latitude, positive to the north.
         lat_1e7_deg: i32,
-        /// Above the ellipsoid.
+        /// Height above the ellipsoid.
         height_mm: i32,
-        /// Above mean sea level.
+        /// Height above mean sea level.
         h_msl_mm: i32,
         /// Part of the longitude to be added, -99 to 99.
         lon_hp_1e9_deg: i8,
@@ -242,13 +243,13 @@ message! {
     NavTimegps 0x01 0x20 16 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Nanoseconds to be added.
+        /// Nanoseconds to be added to the time of week.
         ftow_ns: i32,
         /// GPS week.
         week: i16,
         /// GPS minus UTC.
         leap_s: i8,
-        /// Bit 0 time of week, 1 week, 2 leap seconds.
+        /// Valid fields: bit 0 time of week, 1 week, 2 leap seconds.
         valid: u8,
         /// Accuracy.
         t_acc_ns: u32,
@@ -263,17 +264,17 @@ message! {
         nano_ns: i32,
         /// Four digits.
         year: u16,
-        /// 1 to 12.
+        /// Month: 1 to 12.
         month: u8,
-        /// 1 to 31.
+        /// Day: 1 to 31.
         day: u8,
-        /// 0 to 23.
+        /// Hour: 0 to 23.
         hour: u8,
-        /// 0 to 59.
+        /// Minute: 0 to 59.
         minute: u8,
-        /// 0 to 60.
+        /// Second: 0 to 60.
         second: u8,
-        /// Bit 0 time of week, 1 week, 2 UTC, 4-7 whose UTC (3: USNO).
+        /// Valid fields: bit 0 time of week, 1 week, 2 UTC, 4-7 source of UTC (3: USNO).
         valid: u8,
     }
     /// The receiver's clock.
@@ -313,7 +314,7 @@ message! {
         event_day: u16,
         /// Reserved.
         reserved2: [u8; 3],
-        /// Bit 0 present number, 1 time to event.
+        /// Valid fields: bit 0 present number, 1 time to event.
         valid: u8,
     }
     /// Covariances.
@@ -322,9 +323,9 @@ message! {
         itow_ms: u32,
         /// Version of the message, 0.
         version: u8,
-        /// 1 when the position's are valid.
+        /// 1 if the values of the position are valid.
         pos_valid: u8,
-        /// 1 when the velocity's are valid.
+        /// 1 if the values of the velocity are valid.
         vel_valid: u8,
         /// Reserved.
         reserved1: [u8; 9],
@@ -343,7 +344,7 @@ message! {
         station: u16,
         /// GPS time of week.
         itow_ms: u32,
-        /// North, east, down.
+        /// Relative position: north, east, down.
         rel_pos_cm: [i32; 3],
         /// Length of the baseline.
         length_cm: i32,
@@ -363,7 +364,7 @@ message! {
         acc_heading_1e5_deg: u32,
         /// Reserved.
         reserved3: [u8; 4],
-        /// Bit 0 fix valid, 1 differential, 2 valid, 3-4 carrier solution, 5 moving base, 8 heading.
+        /// Flags: bit 0 fix valid, 1 differential, 2 valid, 3-4 carrier solution, 5 moving base, 8 heading.
         flags: u32,
     }
     /// The survey of the antenna's position.
@@ -386,7 +387,7 @@ message! {
         mean_acc_100um: u32,
         /// Number of positions.
         observations: u32,
-        /// 1 when time and accuracy are as asked for.
+        /// 1 if the requested time and accuracy are reached.
         valid: u8,
         /// 1 during the survey.
         active: u8,
@@ -404,7 +405,7 @@ record! {
     /// One satellite of [`NavSat`].
     #[derive(Copy, Default, Serialize)]
     SatInfo: Le 12 {
-        /// 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 5 QZSS, 6 GLONASS.
+        /// Satellite system: 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 5 QZSS, 6 GLONASS.
         gnss_id: u8,
         /// Number within the system.
         sv_id: u8,
@@ -416,8 +417,8 @@ record! {
         azimuth_deg: i16,
         /// Residual of the range.
         residual_dm: i16,
-        /// Bits 0-2 quality (0 none to 7), 3 used, 4-5 health (1 ok), 6 differential, 7 smoothed,
-        /// 8-10 orbit (1 ephemeris, 2 almanac), 11 ephemeris, 12 almanac available.
+        /// Flags: bits 0-2 quality (0 none to 7), 3 used, 4-5 health (1 ok), 6 differential, 7 smoothed, 8-10
+        /// orbit (1 ephemeris, 2 almanac), 11 ephemeris, 12 almanac available.
         flags: u32,
     }
     /// One signal of [`NavSig`].
@@ -435,13 +436,13 @@ record! {
         residual_dm: i16,
         /// Carrier to noise.
         cno_dbhz: u8,
-        /// 0 none, 1 searching, 4 code locked, 7 carrier followed.
+        /// Quality: 0 none, 1 searching, 4 code locked, 7 carrier followed.
         quality: u8,
         /// Corrections: 0 none, 4 RTCM 3 with carrier phases, 5 RTCM 3 without.
         correction_source: u8,
         /// Ionospheric correction: 0 none, 1 broadcast model, 8 two frequencies.
         ionosphere_model: u8,
-        /// Bits 0-1 health (1 ok), 2 smoothed, 3 range used, 4 carrier used, 5 Doppler used, 6 range
+        /// Flags: bits 0-1 health (1 ok), 2 smoothed, 3 range used, 4 carrier used, 5 Doppler used, 6 range
         /// corrected, 7 carrier corrected, 8 Doppler corrected.
         flags: u16,
         /// Reserved.
@@ -454,13 +455,13 @@ record! {
         channel: u8,
         /// Number of the satellite in the flat numbering: GPS 1-32, GLONASS 65-96.
         sv_id: u8,
-        /// Bit 0 used, 2 orbit known, 3 ephemeris.
+        /// Flags: bit 0 used, 2 orbit known, 3 ephemeris.
         flags: u8,
-        /// 0 idle to 7.
+        /// Quality: 0 idle to 7.
         quality: u8,
         /// Carrier to noise.
         cno_dbhz: u8,
-        /// Degrees.
+        /// Elevation, degrees.
         elevation_deg: i8,
         /// Azimuth from north, clockwise.
         azimuth_deg: i16,
@@ -478,7 +479,7 @@ pub struct NavSat {
     pub version: u8,
     /// Reserved.
     pub reserved1: [u8; 2],
-    /// At most 255.
+    /// The satellites, at most 255.
     pub satellites: Vec<SatInfo>,
 }
 
@@ -513,7 +514,7 @@ pub struct NavSig {
     pub version: u8,
     /// Reserved.
     pub reserved1: [u8; 2],
-    /// At most 255.
+    /// The signals, at most 255.
     pub signals: Vec<SignalInfo>,
 }
 
@@ -544,11 +545,11 @@ impl Record for NavSig {
 pub struct NavSvinfo {
     /// GPS time of week.
     pub itow_ms: u32,
-    /// Bits 0-2 generation of the chip.
+    /// Flags: bits 0-2 generation of the chip.
     pub global_flags: u8,
     /// Reserved.
     pub reserved1: [u8; 2],
-    /// At most 255.
+    /// The channels, at most 255.
     pub channels: Vec<ChannelInfo>,
 }
 

@@ -18,7 +18,7 @@ message! {
         day: u16,
         /// Number of the four years since 1996, from 1 on.
         four_years: u8,
-        /// Bit 0 time of day, 1 date.
+        /// Valid fields: bit 0 time of day, 1 date.
         valid: u8,
         /// Accuracy.
         t_acc_ns: u32,
@@ -35,7 +35,7 @@ message! {
         week: i16,
         /// BeiDou minus UTC.
         leap_s: i8,
-        /// Bit 0 time of week, 1 week, 2 leap seconds.
+        /// Valid fields: bit 0 time of week, 1 week, 2 leap seconds.
         valid: u8,
         /// Accuracy.
         t_acc_ns: u32,
@@ -52,7 +52,7 @@ message! {
         week: i16,
         /// Galileo minus UTC.
         leap_s: i8,
-        /// Bit 0 time of week, 1 week, 2 leap seconds.
+        /// Valid fields: bit 0 time of week, 1 week, 2 leap seconds.
         valid: u8,
         /// Accuracy.
         t_acc_ns: u32,
@@ -69,7 +69,7 @@ message! {
         week: i16,
         /// QZSS minus UTC.
         leap_s: i8,
-        /// Bit 0 time of week, 1 week, 2 leap seconds.
+        /// Valid fields: bit 0 time of week, 1 week, 2 leap seconds.
         valid: u8,
         /// Accuracy.
         t_acc_ns: u32,
@@ -93,9 +93,9 @@ message! {
     NavAopstatus 0x01 0x60 16 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Bit 0 on.
+        /// Configuration: bit 0 on.
         config: u8,
-        /// 0 idle.
+        /// State; 0: idle.
         status: u8,
         /// Reserved.
         reserved1: [u8; 10],
@@ -141,15 +141,16 @@ record! {
     /// One satellite of [`NavOrb`].
     #[derive(Copy, Default, Serialize)]
     OrbitInfo: Le 6 {
-        /// 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 5 QZSS, 6 GLONASS.
+        /// Satellite system: 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 5 QZSS, 6 GLONASS.
         gnss_id: u8,
         /// Number within the system.
         sv_id: u8,
-        /// Bits 0-1 health (1 ok), 2-3 visibility (1 below the horizon, 2 above, 3 above the mask).
+        /// Flags: bits 0-1 health (1 ok), 2-3 visibility (1 below the horizon, 2 above, 3 above the mask).
         flags: u8,
-        /// Ephemeris: bits 0-4 usable for so many quarters of an hour, 5-7 source (1 the sky).
+        /// Ephemeris: bits 0-4 time for which it is usable in quarters of an hour, 5-7 source (1 received
+        /// from the satellite).
         ephemeris: u8,
-        /// Almanac: bits 0-4 usable for so many days, 5-7 source (1 the sky).
+        /// Almanac: bits 0-4 time for which it is usable in days, 5-7 source (1 received from the satellite).
         almanac: u8,
         /// Other orbits: bits 5-7 are their kind, 0 none.
         other: u8,
@@ -165,7 +166,7 @@ record! {
         count: u8,
         /// Reserved.
         reserved1: [u8; 2],
-        /// At most 255.
+        /// The satellites, at most 255.
         satellites: Vec<OrbitInfo>,
     }
     /// SBAS and its corrections.
@@ -175,15 +176,15 @@ record! {
         itow_ms: u32,
         /// PRN of the satellite whose corrections are used.
         geo: u8,
-        /// 0 off, 1 on for integrity, 3 on.
+        /// Mode: 0 off, 1 on for integrity, 3 on.
         mode: u8,
         /// -1 unknown, 0 WAAS, 1 EGNOS, 2 MSAS, 3 GAGAN.
         system: i8,
-        /// Bit 0 ranging, 1 corrections, 2 integrity, 3 test, 4 bad.
+        /// Services: bit 0 ranging, 1 corrections, 2 integrity, 3 test, 4 bad.
         service: u8,
         /// Number of satellites.
         count: u8,
-        /// Bits 0-1 integrity used: 0 unknown, 1 not, 2 yes.
+        /// State: bits 0-1 integrity used (0 unknown, 1 no, 2 yes).
         status: u8,
         /// Reserved.
         reserved1: [u8; 2],
@@ -203,7 +204,7 @@ record! {
         health: i16,
         /// Number of satellites.
         count: u8,
-        /// 0: none, 1: range and range-rate corrections.
+        /// State of corrections: 0 none, 1 range and range-rate corrections.
         status: u8,
         /// Reserved.
         reserved1: [u8; 2],
@@ -225,7 +226,7 @@ record! {
         station: u8,
         /// Satellite of the corrections.
         sv_id: u8,
-        /// Bit 0 station available, 1 satellite available, 2 test mode.
+        /// Flags: bit 0 station available, 1 satellite available, 2 test mode.
         flags: u8,
         /// Number of satellites.
         count: u8,
@@ -235,7 +236,7 @@ record! {
     /// State of one fence.
     #[derive(Copy, Default, Serialize)]
     FenceState: Le 2 {
-        /// 0 unknown, 1 inside, 2 outside.
+        /// State of the fence: 0 unknown, 1 inside, 2 outside.
         state: u8,
         /// Index of the fence, from 1 on.
         id: u8,
@@ -247,13 +248,13 @@ record! {
         itow_ms: u32,
         /// Version of the message, 0.
         version: u8,
-        /// 0 off, 1 on.
+        /// State: 0 off, 1 on.
         status: u8,
         /// Number of fences.
         count: u8,
-        /// 0 unknown, 1 inside of one at least, 2 outside of all.
+        /// Combined state: 0 unknown, 1 inside at least one fence, 2 outside all fences.
         combined: u8,
-        /// At most four.
+        /// The fences, at most four.
         fences: Vec<FenceState>,
     }
 }

@@ -1,4 +1,4 @@
-//! RXM messages: raw measurements, navigation messages, and corrections that came in.
+//! RXM messages: raw measurements, navigation messages, and corrections that were received.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ message! {
     RxmRtcm 0x02 0x32 8 {
         /// Version of the message, 2.
         version: u8,
-        /// Bit 0 checksum wrong, 1-2 used: 0 unknown, 1 not, 2 yes.
+        /// Flags: bit 0 checksum wrong, 1-2 used (0 unknown, 1 no, 2 yes).
         flags: u8,
         /// Subtype of message 4072.
         sub_type: u16,
@@ -56,7 +56,7 @@ record! {
         sig_id: u8,
         /// GLONASS: frequency slot plus 7.
         freq_id: u8,
-        /// How long the carrier has been followed, at most 64,500.
+        /// Time for which the carrier has been followed, at most 64,500.
         lock_time_ms: u16,
         /// Carrier to noise.
         cno_dbhz: u8,
@@ -66,7 +66,8 @@ record! {
         cp_std: u8,
         /// Standard deviation of the Doppler: 0.002 Hz times 2 to this power.
         do_std: u8,
-        /// Bit 0 pseudorange valid, 1 carrier phase valid, 2 half cycle valid, 3 half cycle taken off.
+        /// State of tracking: bit 0 pseudorange valid, 1 carrier phase valid, 2 half cycle valid, 3 half
+        /// cycle subtracted.
         tracking: u8,
         /// Reserved.
         reserved1: u8,
@@ -82,13 +83,13 @@ pub struct RxmRawx {
     pub week: u16,
     /// GPS minus UTC.
     pub leap_s: i8,
-    /// Bit 0 leap seconds known, 1 clock reset.
+    /// Status: bit 0 leap seconds known, 1 clock reset.
     pub status: u8,
     /// Version of the message, 1.
     pub version: u8,
     /// Reserved.
     pub reserved1: [u8; 2],
-    /// At most 255.
+    /// The signals, at most 255.
     pub signals: Vec<RawSignal>,
 }
 

@@ -141,7 +141,7 @@ impl BinaryPacket {
     /// A packet whose fields `write` appends, in order.
     ///
     /// # Panics
-    /// When `write` does not append as many bytes as the field has.
+    /// `write` appends more or fewer bytes than the field has.
     pub fn build(layout: Layout, mut write: impl FnMut(Group, u8, &mut Vec<u8>)) -> Self {
         let mut payload = Vec::with_capacity(layout.payload_len());
         for (group, bit, length) in layout.fields() {

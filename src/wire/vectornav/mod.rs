@@ -33,7 +33,7 @@ pub mod error {
 /// Checksum of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checksum {
-    /// Two hex digits.
+    /// Two hexadecimal digits.
     #[default]
     Xor,
     /// Four hex digits.
@@ -45,9 +45,9 @@ pub enum Checksum {
 /// A line of the stream; its checksum may be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Between `$` and `*`: `VNRRG,01`.
+    /// The characters between `$` and `*`: `VNRRG,01`.
     pub body: String,
-    /// Between `*` and the line end.
+    /// The characters between `*` and the line end.
     pub sum: String,
     /// Whether the line ends in `\r\n` or in `\n` alone.
     pub has_return: bool,
@@ -106,10 +106,10 @@ impl Line {
     }
 }
 
-/// How a kind of number is written in text.
+/// Format of a kind of number in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Degrees, `+090.000`.
+    /// An angle in degrees, `+090.000`.
     Angle,
     /// Gauss, `+00.2100`.
     Magnetic,
@@ -119,9 +119,9 @@ pub enum Format {
     AngularRate,
     /// Parts of a quaternion, `+0.707107`.
     Quaternion,
-    /// Seconds, `+0.665016`.
+    /// A time in seconds, `+0.665016`.
     Seconds,
-    /// Degrees C, `+35.5`.
+    /// A temperature in degrees C, `+35.5`.
     Temperature,
     /// Pressure, kPa, `+101.325`.
     Pressure,

@@ -22,7 +22,7 @@ pub const SLOTS: usize = 32;
 pub const BLOCK_LEN: usize = 100;
 /// Length of a point, bytes.
 pub const POINT_LEN: usize = 3;
-/// Hundredths of a degree in one rotation.
+/// Number of hundredths of a degree in one rotation.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
 /// Timestamps are below this: the microseconds of an hour.
 pub const HOUR_US: u32 = 3_600_000_000;
@@ -160,7 +160,7 @@ pub struct DataPacket {
     /// Blocks in the order of the wire.
     pub blocks: [Block; BLOCKS],
     /// The last six bytes. All models but the HDL-64E S1: see [`DataPacket::timestamp_us`] and
-    /// [`DataPacket::status_bytes`]; the S1's six are free of a timestamp.
+    /// [`DataPacket::status_bytes`]; those of the S1 contain no timestamp.
     pub tail: [u8; 6],
 }
 
@@ -174,7 +174,7 @@ impl DataPacket {
         [a, b, c, d, status[0], status[1]]
     }
 
-    /// Microseconds past the hour. Meaningless for an HDL-64E S1.
+    /// Microseconds past the hour; without meaning for an HDL-64E S1.
     pub fn timestamp_us(&self) -> u32 {
         u32_le(&self.tail[..4])
     }
@@ -314,7 +314,7 @@ impl fmt::Display for Issue {
 /// The models a data packet can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Model {
-    /// HDL-64E of any generation: named by its lower blocks, not by a product id.
+    /// HDL-64E of any generation: identified by its lower blocks, not by a product id.
     Hdl64e,
     /// HDL-32E.
     Hdl32e,
@@ -361,7 +361,7 @@ impl Model {
         }
     }
 
-    /// Metres of one step of distance.
+    /// Metres per step of distance.
     pub const fn distance_unit_m(self) -> f64 {
         match self {
             Model::Vlp32c | Model::Vls128 => 0.004,
@@ -379,14 +379,14 @@ pub enum ReturnMode {
     Last,
     /// Both echoes.
     Dual,
-    /// Three, VLS-128.
+    /// Three returns, VLS-128.
     Triple,
     /// Both echoes with confidence, VLS-128.
     DualWithConfidence,
 }
 
 impl ReturnMode {
-    /// Byte 1204.
+    /// Byte 1204 of a data packet.
     pub const fn byte(self) -> u8 {
         match self {
             ReturnMode::Strongest => 0x37,

@@ -27,7 +27,7 @@ pub struct CommandWords {
     pub addresses: String,
     /// The strongest return.
     pub strongest: String,
-    /// The last.
+    /// The last address.
     pub last: String,
     /// Selects both returns.
     pub dual: String,
@@ -42,7 +42,7 @@ pub enum Command {
     Rpm(u32),
     /// Sets the sector in which lasers fire, degrees, 0..=360.
     View([u16; 2]),
-    /// From the next power-on on, have the first address and send to the second.
+    /// Sets addresses for the next power-on: the unit has the first and sends to the second.
     Addresses([Ipv4Addr; 2]),
     /// Report the strongest return.
     Strongest,

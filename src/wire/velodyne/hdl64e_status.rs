@@ -66,10 +66,10 @@ pub enum StatusFormat {
 /// ignore them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThresholdTypes {
-    /// 0xf7 and 0xf6.
+    /// The types 0xf7 and 0xf6.
     #[default]
     Own,
-    /// `6` and `7`, as of any byte at their places.
+    /// `6` and `7`, like any bytes at their places.
     Digits,
 }
 
@@ -254,11 +254,11 @@ pub struct StatusTable {
     pub source_ip: [u8; 4],
     /// Destination of packets.
     pub destination_ip: [u8; 4],
-    /// 0 strongest, 1 last, 2 both.
+    /// Return mode: 0 strongest, 1 last, 2 both.
     pub return_mode: u8,
     /// S2: warning bits. S3: reserved.
     pub spare: u8,
-    /// 0xa8 internal correction, 0xa0..=0xa7 fixed power.
+    /// Power level: 0xa8 internal correction, 0xa0..=0xa7 fixed power.
     pub power_level: u8,
 }
 
@@ -284,7 +284,7 @@ impl StatusTable {
         }
     }
 
-    /// Puts warning bits (see [`warning`]) where the format has them.
+    /// Writes warning bits (see [`warning`]) at their place in the format.
     pub fn set_warnings(&mut self, bits: u8) {
         match self.format {
             StatusFormat::S2 => self.spare = bits,
@@ -421,7 +421,7 @@ impl RollingStream {
         &self.bytes
     }
 
-    /// The type byte that goes with the stream's byte at `index`, 0..1820.
+    /// The type byte that belongs to the stream's byte at `index`, 0..1820.
     pub fn type_of(&self, index: usize) -> u8 {
         type_of(self.format, self.threshold_types, index)
     }
@@ -500,14 +500,14 @@ pub enum S1Status {
     Temperature {
         /// Part of a degree, 1/256.
         fraction: u8,
-        /// Whole degrees C.
+        /// Temperature, whole degrees C.
         degrees_c: u8,
     },
     /// Any other value.
     Version {
         /// Unused.
         padding: [u8; 2],
-        /// Counts.
+        /// A counter.
         counter: u16,
         /// The firmware.
         version: u16,

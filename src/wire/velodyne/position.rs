@@ -103,15 +103,15 @@ pub struct PositionPacket {
     pub imu: [ImuWords; 3],
     /// Temperatures and ADC calibration of newer firmware, zero in older.
     pub telemetry: [u8; 160],
-    /// Microseconds past the hour.
+    /// Time in microseconds past the hour.
     pub timestamp_us: u32,
     /// State of the pulse-per-second input: [`PositionPacket::pps_status`].
     pub pps: u8,
-    /// 0 is fine, 1 a thermal shutdown; newer firmware.
+    /// Thermal state: 0 fine, 1 thermal shutdown; newer firmware.
     pub thermal_status: u8,
-    /// At the last shutdown, degrees C; newer firmware.
+    /// Temperature at the last shutdown, degrees C; newer firmware.
     pub shutdown_temperature: u8,
-    /// At power-up, degrees C; newer firmware.
+    /// Temperature at power-up, degrees C; newer firmware.
     pub power_up_temperature: u8,
     /// The last NMEA sentence received, ended by CR LF, then zeros: [`PositionPacket::nmea`].
     pub nmea_area: [u8; 306],

@@ -16,13 +16,13 @@ mod at {
     pub const FLAGS: usize = 159;
 }
 
-/// Why the converters were calibrated last.
+/// Reason of the converters' last calibration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AdcCalibration {
     /// No calibration yet.
     #[default]
     None,
-    /// At power-on.
+    /// The converters were calibrated at power-on.
     PowerOn,
     /// Calibrated by hand.
     Manual,
@@ -51,9 +51,9 @@ impl AdcCalibration {
 /// Fields of the area; all other bytes are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
-    /// Degrees C.
+    /// Temperature of the top board, degrees C.
     pub top_board_c: u8,
-    /// Degrees C.
+    /// Temperature of the bottom board, degrees C.
     pub bottom_board_c: u8,
     /// Temperature of the last calibration, degrees C.
     pub calibrated_at_c: u8,
@@ -63,7 +63,8 @@ pub struct Telemetry {
     pub since_calibration_s: u32,
     /// Reason of the calibration.
     pub calibration: AdcCalibration,
-    /// Bit 0: calibration runs; bit 1: requested by the temperature; bit 2: requested by the time.
+    /// State of the calibration: bit 0 it runs, bit 1 requested by the temperature, bit 2 requested by the
+    /// time.
     pub flags: u8,
 }
 

@@ -119,7 +119,7 @@ fn relief(seed: u64, amplitude_m: f64) -> HeightGrid {
     HeightGrid { cells: CELLS, cell_m: 1.0, heights }
 }
 
-/// 1 in the middle, falling smoothly to 0 at the walls.
+/// Factor that is 1 in the middle and falls smoothly to 0 at the walls.
 fn fade(coordinate: f64) -> f64 {
     let to_wall = ((HALF_SIZE_M - coordinate.abs()) / FADE_M).clamp(0.0, 1.0);
     0.5 - 0.5 * libm::cos(PI * to_wall)

@@ -58,7 +58,7 @@ const HAY_REFLECTANCE: f32 = 0.45;
 const STEM: u64 = 32;
 const GRASS_PLACE: u64 = 33;
 
-/// Builds the apron. The ground is its rough surface.
+/// Builds the apron; the ground is its rough surface.
 pub fn build(parameters: &FortDrumParameters) -> Scene {
     let seed = parameters.seed;
     let mut scene = Scene::default();
@@ -213,7 +213,7 @@ mod tests {
         copies.map(|instance| instance.world_from_mesh).collect()
     }
 
-    /// Corners of everything called `name`, World.
+    /// Corners of all instances of the mesh `name`, World.
     fn bounds(scene: &Scene, name: &str) -> [DVec3; 2] {
         let mesh = scene.meshes.iter().find(|mesh| mesh.name == name).unwrap();
         let all = copies(scene, name).into_iter().flat_map(|place| {

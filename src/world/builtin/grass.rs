@@ -16,7 +16,7 @@ pub(super) const TRIANGLES: usize = (BLADES * SEGMENTS * 2) as usize;
 const ROOT_RADIUS_M: f64 = 0.40;
 /// Lengths of blades, metres; copies are scaled by 0.8 to 1.2, which makes 0.2 to 0.6.
 const LENGTH_M: [f64; 2] = [0.25, 0.50];
-/// How deep blades root below the ground, metres.
+/// Depth of the blades' roots below the ground, metres.
 const ROOT_DEPTH_M: f64 = 0.04;
 
 /// The clump for `seed`: ground level z = 0, middle at the origin.

@@ -9,7 +9,7 @@ pub(super) struct HeightGrid {
     /// Number of cells along each side.
     pub cells: u32,
     pub cell_m: f64,
-    /// Row by row from the south-west, `cells + 1` a row, metres.
+    /// Heights row by row from the south-west, `cells + 1` per row, metres.
     pub heights: Vec<f32>,
 }
 

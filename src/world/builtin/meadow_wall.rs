@@ -18,7 +18,7 @@ use crate::world::scene::{MaterialId, Scene};
 
 /// Radius of the circle around the origin without grass, metres.
 pub const CLEAR_RADIUS_M: f64 = 4.0;
-/// Sides of the prism that stands for a wire.
+/// Number of sides of the prism that represents a wire.
 const WIRE_SIDES: u32 = 6;
 
 // Purposes of random streams.
@@ -94,7 +94,7 @@ fn add_fence(
     add(scene, prism("level wire", WIRE_SIDES, diameter_m, 2.0 * half_m, wire), &places);
 }
 
-/// Into how many equal parts of at most `spacing_m` a length is divided.
+/// Number of equal parts of at most `spacing_m` into which a length is divided.
 fn parts(length_m: f64, spacing_m: f64) -> u32 {
     ((length_m / spacing_m - 1e-9).ceil() as u32).max(1)
 }

@@ -9,7 +9,7 @@ use crate::world::scene::{MaterialId, Mesh};
 /// The surface of puddles above the floor, metres.
 pub(super) const PUDDLE_Z_M: f64 = 0.002;
 
-/// Sides of the prisms that stand for rods, posts, stems and pots.
+/// Number of sides of the prisms that represent rods, posts, stems and pots.
 pub(super) const ROUND_SIDES: u32 = 16;
 
 /// Adds the surface between two convex rings with the same number of points, counter-clockwise as

@@ -1,4 +1,4 @@
-//! The built-in `street`: what is not matt, at known places.
+//! The built-in `street`: surfaces that are not diffuse, at known places.
 //!
 //! ```text
 //!  y  7 m   facades, 6 m high; a shop window from x = 4 to 7, 0.6 to 2.6 m high, and a room behind it

@@ -45,8 +45,7 @@ const fn generation(children: usize, sides: usize, segments: usize) -> Generatio
     Generation { children, sides, segments }
 }
 
-/// From coarse to fine. A tree uses the finest plan whose wood takes less than half of its
-/// triangles.
+/// Plans from coarse to fine. A tree uses the finest plan whose wood takes less than half of its triangles.
 const PLANS: [&[Generation]; 5] = [
     &[generation(1, 4, 4), generation(8, 3, 2), generation(3, 3, 1)],
     &[generation(1, 6, 6), generation(10, 5, 4), generation(5, 3, 3), generation(4, 3, 1)],
@@ -386,7 +385,7 @@ struct Leaf {
     axis: DVec3,
     /// Direction that its upper side faces.
     face: DVec3,
-    /// Metres.
+    /// Length of the leaf, metres.
     length: f64,
 }
 

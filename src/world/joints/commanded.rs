@@ -46,7 +46,7 @@ struct Plant {
     /// Commands by instant, then by order of arrival.
     orders: BTreeMap<(SimTime, u64), SetPoint>,
     set_point: SetPoint,
-    /// At the last whole millisecond.
+    /// Position at the last whole millisecond.
     position: f64,
     rate: f64,
 }

@@ -24,7 +24,7 @@
 //! sliding:  v' = v + w x (u q) + u dq       b' = b + a x (u q) + w x (w x (u q)) + 2 w x u dq + u ddq
 //! ```
 //!
-//! all relative to the body and in its axes.
+//! Motions relative to the body, in the body's axes.
 
 mod commanded;
 mod motion;
@@ -45,7 +45,7 @@ pub struct JointState {
     pub position: f64,
     /// Rate of the joint, per second.
     pub rate: f64,
-    /// The change of its rate, by the second squared.
+    /// Second derivative of the position by time.
     pub acceleration: f64,
 }
 
@@ -72,7 +72,7 @@ enum Motion {
 }
 
 impl Joints {
-    /// The joints of `configs`, with the faults `jams` that hold them, each with the index of its joint.
+    /// The joints of `configs`; `jams` are the faults that hold joints, each with the index of its joint.
     pub fn new<'c>(
         configs: impl IntoIterator<Item = &'c JointConfig>,
         jams: &[(usize, Jam)],
@@ -139,12 +139,12 @@ impl Joints {
         self.commanded().for_each(Commanded::restart);
     }
 
-    /// Moves what is commanded as far as `until`, in whole milliseconds.
+    /// Moves the commanded joints up to `until`, in whole milliseconds.
     pub fn advance(&self, until: SimTime) {
         self.commanded().for_each(|joint| joint.advance(until));
     }
 
-    /// Up to when the motion of all joints is known.
+    /// Time up to which the motion of all joints is known.
     pub fn known_until(&self) -> SimTime {
         self.commanded().map(Commanded::known_until).min().unwrap_or(SimTime(u64::MAX))
     }
@@ -193,7 +193,7 @@ pub struct CarrierMotion {
 }
 
 impl CarrierMotion {
-    /// The motion of the body relative to itself: none.
+    /// The carrier that is the body itself, without relative motion.
     const BODY: Self = Self {
         body_from_carrier: Transform::IDENTITY,
         velocity_m_s: DVec3::ZERO,

@@ -38,7 +38,7 @@ pub(super) struct Assembly<'a> {
     stored: usize,
     texels: usize,
     textures: BTreeMap<(PathBuf, Channel), Option<Texture>>,
-    /// Colour images by file, of those that were read as textures.
+    /// Colour images by file, for images that were read as textures.
     colours: BTreeMap<PathBuf, Option<ColourMap>>,
     spectra: BTreeMap<PathBuf, Option<Spectral>>,
 }
@@ -77,7 +77,7 @@ impl<'a> Assembly<'a> {
         self.faults.add(Fault::new(place, problem));
     }
 
-    /// Notes something odd that the scene is loaded with.
+    /// Notes an oddity with which the scene is loaded.
     pub fn warn(&mut self, place: &Place, oddity: Oddity) {
         self.warnings.add(place, oddity);
     }
@@ -104,8 +104,8 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// One channel of the image file at `path`, which must exist. A file is read once, however often it is
-    /// named.
+    /// One channel of the image file at `path`, which must exist. A file is read once, even if it is named
+    /// several times.
     pub fn texture(&mut self, path: &Path, channel: Channel, named_at: &Place) -> Option<Texture> {
         let key = (path.to_owned(), channel);
         if let Some(known) = self.textures.get(&key) {
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!((scene.instances.len(), scene.ground.len()), (2, 2));
     }
 
-    /// Images that are small in their files and large in memory.
+    /// Images whose files are small but that need much memory.
     #[test]
     fn texels_are_summed_before_they_are_made() {
         let files = Memory::default();

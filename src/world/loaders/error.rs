@@ -64,7 +64,7 @@ impl Fault {
 pub struct Place {
     /// File as named by the rig or by another file.
     pub file: PathBuf,
-    /// Counted from 1.
+    /// Line, counted from 1.
     pub line: Option<u32>,
     /// In characters, counted from 1.
     pub column: Option<u32>,

@@ -152,7 +152,7 @@ fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault>
 #[derive(Clone, Copy)]
 struct Look {
     id: MaterialId,
-    /// Whether it is fully transparent.
+    /// Whether the material is fully transparent.
     invisible: bool,
     /// Texture; `None` for a plain colour.
     texture: Option<TextureUse>,

@@ -192,7 +192,7 @@ impl Statement {
         Assembly::finish_by_name(material, is_textured, is_measured);
     }
 
-    /// Opacity of the material, if it has any; a map has it for each texel.
+    /// Opacity of the material, if the file sets it; a map sets it for each texel.
     fn opacity(&self, assembly: &mut Assembly) -> Option<f32> {
         let dissolve = self.number("d", 0.0..=1.0, "a number from 0 to 1", assembly);
         let clear = self.number("Tr", 0.0..=1.0, "a number from 0 to 1", assembly);
@@ -246,7 +246,8 @@ pub(super) fn find_spectrum(
         .unwrap_or_else(|| named(spectra_folder.unwrap_or(folder), name))
 }
 
-/// A colour. A single number is grey, as the format defines; what is missing or no number is as the red.
+/// A colour. A single number is grey, as the format defines; a missing or invalid component equals the red
+/// one.
 fn colour(text: &str, place: &Place) -> Result<Rgb, Fault> {
     let mut words = text.split_whitespace();
     match words.next().unwrap_or_default().parse::<f32>() {

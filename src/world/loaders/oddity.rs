@@ -51,7 +51,7 @@ pub enum Oddity {
     /// A polygon without area.
     #[error("a polygon of {corners} points has no area: copies stand on its points and edges")]
     FlatPolygon {
-        /// Number of its corners.
+        /// Number of the face's corners.
         corners: usize,
     },
     /// A missing material file.
@@ -72,7 +72,7 @@ pub enum Oddity {
         /// Expected path of the image.
         path: PathBuf,
     },
-    /// The image of an opacity mask is not there.
+    /// The image of an opacity mask is missing.
     #[error("there is no file `{}`: nothing shines through the material", .path.display())]
     NoMask {
         /// Expected path of the file.
@@ -119,7 +119,7 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    /// Notes one.
+    /// Notes an oddity.
     pub fn add(&mut self, place: &Place, oddity: Oddity) {
         let kind = discriminant(&oddity);
         match self.list.iter_mut().find(|warning| discriminant(&warning.first) == kind) {

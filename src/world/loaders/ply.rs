@@ -119,7 +119,7 @@ fn check_length(
     Ok(())
 }
 
-/// The least size of a property in bytes; an empty list is only its count.
+/// The smallest size of a property in bytes; an empty list has only its count.
 fn least_bytes(property: &PropertyType) -> u64 {
     let (PropertyType::Scalar(scalar) | PropertyType::List(scalar, _)) = property;
     match scalar {

@@ -195,7 +195,7 @@ pub(super) fn channel(image: &Image, channel: Channel) -> Texture {
     Texture { width: image.width, height: image.height, texels: texels.into() }
 }
 
-/// The colours of an image; grey ones are as red as green and blue.
+/// The colours of an image; in a grey image red, green and blue are equal.
 pub(super) fn colours(image: &Image) -> Option<ColourMap> {
     let pixels = image.samples.chunks_exact(image.channels);
     let texels = match image.channels {

@@ -143,7 +143,7 @@ impl Finishes for MovingCaster {
     }
 }
 
-/// Pose of an object as pulses fired at `fired` meet it.
+/// Pose of an object at the time `fired` of the pulses that meet it.
 fn pose_at(object: &MovingObject, fired: SimTime) -> Transform<World, Body> {
     let slice = fired.0 / SLICE_NS;
     let [before, after] = [slice, slice + 1].map(|slice| object.pose(SimTime(slice * SLICE_NS)));
@@ -162,7 +162,7 @@ struct Call<'a> {
     stencil: &'a Stencil,
     pulses: &'a [Pulse],
     fired: &'a [SimTime],
-    /// Slices of the earliest firing and after the latest one.
+    /// Time slices of the earliest firing, and after the latest firing.
     slices: [u64; 2],
     /// Largest distance of a pulse's origin from the first pulse's, metres.
     spread_m: f64,

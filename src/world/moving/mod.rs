@@ -26,7 +26,7 @@ pub struct MovingObject {
     pub trajectory: Trajectory,
     /// Time windows in which the object exists; empty: always.
     pub shown: Vec<Schedule>,
-    /// Casts rays into its body, in the body's frame.
+    /// Casts rays into the object's body, in the body's axes.
     caster: Arc<BvhCaster>,
     /// Centre of a bounding ball, in the body's frame.
     centre: DVec3,
@@ -39,7 +39,7 @@ pub enum ObjectError {
     /// The mesh cannot be loaded.
     #[error(transparent)]
     Body(#[from] SceneError),
-    /// The mesh gives no tree.
+    /// No tree can be built over the mesh.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The trajectory is impossible.
@@ -141,7 +141,7 @@ impl MovingObject {
     /// An object called `name` whose body is `scene`, in the body's frame.
     ///
     /// # Errors
-    /// The scene gives no tree.
+    /// No tree can be built over the scene.
     pub fn of(name: &str, scene: Scene, trajectory: Trajectory) -> Result<Self, BuildError> {
         Ok(Self::with(name, &Solid::new(scene)?, trajectory))
     }

@@ -10,7 +10,7 @@ pub(super) struct Cubic {
     second: Vec<DVec3>,
     /// Index of the first point; a closed spline has copies before and after its lap.
     first: usize,
-    /// Number of spans without repeated ones.
+    /// Number of spans, without repetitions.
     pub(super) corners: usize,
 }
 

@@ -43,11 +43,11 @@ impl TrajectoryError {
 /// A fault in a file: prints as `:12: qx: found …`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileFault {
-    /// Counted from 1.
+    /// Line, counted from 1.
     pub line: Option<u64>,
     /// Name of a column or element.
     pub field: Option<String>,
-    /// The value in the file, and the allowed ones.
+    /// The value in the file, and the allowed values.
     pub problem: String,
 }
 

@@ -59,7 +59,7 @@ struct Sample {
     shown_until: AtomicU64,
     /// Time up to which [`Feed::take_shown`] has reported poses as shown.
     shown_told: AtomicU64,
-    /// Counts accepted poses.
+    /// Number of the accepted pose.
     serial: u64,
     /// Time when the pose is valid, on the run's clock.
     at: SimTime,
@@ -123,7 +123,7 @@ pub struct PoseSource {
 /// An entry of a feed's log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedRow {
-    /// Why the pose changed.
+    /// The event that changed the pose.
     pub event: FeedEvent,
     /// Time from which the pose applies.
     pub at: SimTime,
@@ -172,10 +172,10 @@ impl Logged {
     }
 }
 
-/// A pose as a copy of the feed in another process needs it.
+/// A pose in the form that a copy of the feed in another process needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedPose {
-    /// Counts accepted poses.
+    /// Number of the accepted pose.
     pub serial: u64,
     /// Time when the pose is valid, on the run's clock.
     pub at: SimTime,
@@ -241,7 +241,7 @@ pub enum FeedRefusal {
     /// A later pose arrived earlier.
     #[error("a later pose has come before")]
     Outdated,
-    /// Number or time is far from those before, and no other datagram has confirmed it.
+    /// Number or time is far from the previous ones, and no other datagram has confirmed it.
     #[error("its number or time is far from those before it")]
     Stray,
 }
@@ -418,8 +418,8 @@ impl Feed {
         self.state.write().expect("no holder panics").log.get_or_insert_default();
     }
 
-    /// Takes the new log rows in order. A pose is included once later ones have replaced it, or if the run is
-    /// over.
+    /// Takes the new log rows in order. A pose is included after later ones have replaced it, or after the
+    /// end of the run.
     pub fn take_log(&self, is_over: bool) -> Vec<FeedRow> {
         let mut state = self.state.write().expect("no holder panics");
         let Some(log) = &mut state.log else { return Vec::new() };
@@ -461,7 +461,7 @@ impl Feed {
         Some(FeedNews { oldest, poses: new.map(told).collect() })
     }
 
-    /// Applies the events of the original feed to this copy. Only the original knows the senders, and keeps
+    /// Applies the events of the original feed to this copy. Only the original has the senders' states and
     /// the log.
     pub fn repeat(&self, news: &FeedNews) {
         let mut state = self.state.write().expect("no holder panics");

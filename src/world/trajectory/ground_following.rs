@@ -24,9 +24,9 @@ const GIVE_UP_M: f64 = 1_000.0;
 pub struct Stance {
     /// Height of the footprint's centre, metres.
     pub z_m: f64,
-    /// About the body's x axis, radians.
+    /// Angle about the body's x axis, radians.
     pub roll_rad: f64,
-    /// About the body's y axis, radians; positive noses down.
+    /// Angle about the body's y axis, radians; positive with the nose down.
     pub pitch_rad: f64,
 }
 

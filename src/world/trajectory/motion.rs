@@ -35,7 +35,7 @@ pub struct Trajectory {
 /// Properties of a finished trajectory; prints as one line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Description {
-    /// The kind, and the file if there is one.
+    /// The kind of the trajectory, and its file if there is one.
     pub name: String,
     /// Length of the path or lap; `None` if the motion is endless or the robot stands still.
     pub length_m: Option<f64>,

@@ -43,9 +43,9 @@ pub enum Extent {
 pub struct PositionJet {
     /// Position in World, metres.
     pub value: DVec3,
-    /// Metres per unit of the parameter.
+    /// First derivative of the position by the parameter, metres per unit.
     pub first: DVec3,
-    /// Metres per unit of the parameter, squared.
+    /// Second derivative of the position by the parameter, metres per unit squared.
     pub second: DVec3,
 }
 
@@ -304,7 +304,7 @@ pub fn thin(points: &[DVec3], closed: bool, distance_m: f64) -> Vec<usize> {
     kept
 }
 
-/// Two samples a span, including the end of an open grid.
+/// Two samples per span, including the end of an open grid.
 fn samples_over(grid: &Grid, at: impl Fn(f64) -> DVec3) -> Vec<(f64, [f64; 3])> {
     let count = 2 * grid.spans + usize::from(grid.lap_factor.is_none());
     (0..count)

@@ -36,7 +36,7 @@ pub(super) struct Twist {
     pub forward_m_s: f64,
     /// Speed of the body's origin to the left, m/s.
     pub left_m_s: f64,
-    /// About the plane's normal, rad/s.
+    /// Rate of turn about the plane's normal, rad/s.
     pub turn_rad_s: f64,
 }
 
@@ -59,7 +59,7 @@ enum Steering {
         /// Distance from the body's middle to the centres of rotation of the left and the right
         /// tread, metres.
         y_icr_m: [f64; 2],
-        /// The centres of rotation are so far ahead of the body's origin, metres.
+        /// Distance of the centres of rotation ahead of the body's origin, metres.
         x_icr_m: f64,
     },
     /// Steering by the angle of the front wheels.
@@ -71,7 +71,7 @@ enum Steering {
 pub(super) struct Drivetrain {
     steering: Steering,
     max_speed_m_s: f64,
-    /// Infinite if the motors set no limit.
+    /// Largest acceleration; infinite if the motors set no limit.
     max_acceleration_m_s2: f64,
     lag_s: f64,
     /// Distance over ground for each metre of the track, for each side.
@@ -125,7 +125,7 @@ impl Drivetrain {
         self.state = State::default();
     }
 
-    /// Sets the setpoints to zero; a steering stays where it is.
+    /// Sets the set points to zero; the steering angle is unchanged.
     pub fn halt(&mut self) {
         self.state.setpoint_m_s = [0.0; 2];
     }

@@ -1,4 +1,4 @@
-//! A robot that its computer drives: orders in, poses and wheel travel out.
+//! A robot that its computer drives: commands as input, poses and wheel travel as output.
 //!
 //! ```text
 //! drivetrain.rs   set points, motors with their lag, the body's motion on firm ground
@@ -92,7 +92,7 @@ struct Names {
     objects: Vec<String>,
 }
 
-/// Something that befell the robot.
+/// An event that happened to the robot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriveEvent {
     /// Time of the event.

@@ -36,7 +36,7 @@ const INSET_M: f64 = 0.1;
 const MARGIN_M: f64 = 0.005;
 /// Distance before a surface at which the height of its foot is looked up, metres.
 const FOOT_M: f64 = 0.1;
-/// Most surfaces that a ray passes.
+/// Largest number of surfaces that a ray passes.
 const MOST_PASSED: u32 = 32;
 /// Speed below which a point counts as at rest, m/s.
 const STANDS_M_S: f64 = 1e-4;
@@ -46,7 +46,7 @@ const STANDS_M_S: f64 = 1e-4;
 pub(super) struct Passable {
     /// For each material of the scene, whether the robot drives through it.
     pub materials: Vec<bool>,
-    /// Instances of the scene; what moves has the indices that follow, and is never passed.
+    /// Number of the scene's instances; moving objects have the following indices and are never passed.
     pub instances: u32,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Surroundings<'a> {
 struct Ray {
     pulse: Pulse,
     speed_m_s: f64,
-    /// Distance from its beginning to the body's surface, metres.
+    /// Distance from the ray's beginning to the body's surface, metres.
     inset_m: f64,
 }
 

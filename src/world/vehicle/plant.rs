@@ -34,7 +34,7 @@ const MOST_PENDING: usize = 1 << 16;
 /// Smallest cosine of the body's slope that the kinematics use.
 const LEAST_COSINE: f64 = 0.2;
 
-/// Something that befell the vehicle.
+/// An event that happened to the vehicle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Incident {
     Touches(Ahead),
@@ -62,7 +62,7 @@ pub(super) struct Plant {
     under_m: AtWheels,
     /// Mean distance travelled by the wheels, metres.
     way_m: f64,
-    /// Share of its motion that obstacles leave the body.
+    /// Share of the motion that obstacles leave the body.
     free: f64,
     /// Time from which an obstacle stops the body.
     stops_at: Option<SimTime>,
@@ -122,7 +122,7 @@ impl Plant {
         true
     }
 
-    /// At rest at the start.
+    /// Sets the plant to rest at the start.
     fn rest(&mut self) {
         self.drivetrain.reset();
         self.course = self.start;
@@ -160,7 +160,7 @@ impl Plant {
         true
     }
 
-    /// A step with the present rates, in place of the next one.
+    /// A step with the present rates, for use before the next one is known.
     pub fn coming_step(&self) -> Step {
         Step {
             rates: [self.rates; 3],
@@ -372,7 +372,8 @@ fn angle_rates(riding: &Riding) -> [f64; 2] {
     [slope_rate / (1.0 + slope * slope), pitch_rate]
 }
 
-/// Velocity east and north of a body that moves in the plane of its wheels, which has `[roll, pitch]`.
+/// Velocity to east and north of a body that moves in the plane of its wheels, which has the inclination
+/// `[roll, pitch]`.
 fn over_ground(moves: &Twist, [roll, pitch]: [f64; 2], yaw: f64) -> [f64; 2] {
     let ([sin_roll, cos_roll], [sin_pitch, cos_pitch]) = (sin_cos(roll), sin_cos(pitch));
     let [sin_yaw, cos_yaw] = sin_cos(yaw);

@@ -49,14 +49,13 @@ pub(super) struct Riding {
 pub(super) struct Ride {
     /// Half of the distances between the wheels, ahead and to the left, metres.
     half_m: [f64; 2],
-    /// Stiffness of one wheel, N/m, and its damping, kg/s; of rigid wheels, for a body of a
-    /// kilogram.
+    /// Stiffness of one wheel, N/m, and its damping, kg/s; for rigid wheels with a body of one kilogram.
     stiffness_n_m: f64,
     damping_kg_s: f64,
     mass_kg: f64,
-    /// About the axes to the left and ahead, kg m².
+    /// Moments of inertia about the axes to the left and ahead, kg m².
     inertia_kg_m2: [f64; 2],
-    /// Springs push with their dampers by the wheels' speeds, lift off and have a stop.
+    /// Travel of the springs, which push with their dampers, lift off and have a stop.
     stroke: Option<Stroke>,
     /// Equal parts into which a step of [`Ride::advance`] is cut.
     parts: u32,
@@ -236,7 +235,7 @@ mod tests {
         Ride::new(FOOTPRINT_M, 0.81, Some(&PAPER), STEP_S)
     }
 
-    /// The course of one of the body's coordinates that starts away from rest, 4 s of it.
+    /// Motion over 4 s of one of the body's coordinates after a displacement.
     fn course(ride: &Ride, coordinate: usize, from: f64) -> Vec<f64> {
         let mut riding = ride.settled([0.0; 4]);
         riding.plane[coordinate] = from;

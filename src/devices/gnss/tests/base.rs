@@ -7,7 +7,7 @@ use crate::sensors::gnss::observations::Observation;
 use crate::wire::gnss_stream::{self, GnssStream};
 use crate::wire::ubx::rxm::RxmSfrbx;
 
-/// A receiver that sends nothing yet.
+/// A receiver without output.
 fn silent() -> Bench {
     Bench::new(F9P, |settings| {
         settings.sentences = Vec::new();
@@ -15,7 +15,7 @@ fn silent() -> Bench {
     })
 }
 
-/// The number of every RTCM message that came.
+/// Numbers of all received RTCM messages.
 pub(super) fn corrections(bench: &Bench) -> Vec<u16> {
     let bytes: Vec<u8> = bench.bytes().flat_map(|(_, bytes)| bytes.clone()).collect();
     let frames = Framer::new(GnssStream).frames(&bytes);
@@ -28,7 +28,7 @@ pub(super) fn corrections(bench: &Bench) -> Vec<u16> {
     frames.iter().filter_map(number).collect()
 }
 
-/// On UART1.
+/// Enables a message on UART1.
 fn rate(bench: &mut Bench, id: u8) {
     let set = CfgMsg::ThisPort(MessageId::new(0xf5, id), 1);
     assert!(is_ack(&bench.ask(&set), CfgMsg::ID), "{id}");
@@ -54,7 +54,7 @@ fn satellites_are_read_frame_by_frame() {
     assert!(one.windows(2).all(|two| two[1] == two[0] % 5 + 1), "{one:?}");
 }
 
-/// 1005 waits for a position, all others do not; the last multiple signal message says that it is.
+/// 1005 needs a position, all others do not; the last multiple signal message is marked as the last.
 #[test]
 fn a_base_sends_its_position_once_it_has_one() {
     let mut bench = silent();

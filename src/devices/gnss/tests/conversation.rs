@@ -1,4 +1,4 @@
-//! What drivers say in their first second, byte for byte, and what the product answers.
+//! Driver messages of the first second, byte for byte, with the product's answers.
 
 use super::*;
 use crate::wire::ubx::mon_more::{MonGnss, MonPatch, SecUniqid};
@@ -31,7 +31,7 @@ fn answer(bench: &mut Bench, class: u8, id: u8) -> Vec<u8> {
     answer.unwrap_or_else(|| panic!("no answer to {}", frame.id)).payload
 }
 
-/// A whole frame with its checksum, as a driver writes it.
+/// Checks that a whole frame with its checksum, from a driver, is accepted.
 fn takes_frame(bench: &mut Bench, frame: &str) -> bool {
     let frame = Frame::parse(&hex(frame)).unwrap();
     is_ack(&bench.ask_frame(&frame), frame.id)

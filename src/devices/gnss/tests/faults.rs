@@ -1,10 +1,10 @@
-//! What goes wrong in a receiver, and that everything it says agrees about it.
+//! Faults of a receiver, and consistency of all its messages about them.
 
 use super::*;
 use crate::config::rig::schedule::Schedule;
 use crate::sensors::fault::EffectKind;
 
-/// A receiver with a fault from 15 s to 20 s, and what it said until 40 s.
+/// A receiver with a fault from 15 s to 20 s, with its output until 40 s.
 fn after(kind: GnssFault) -> Bench {
     let mut bench = Bench::new(F9P, |settings| {
         settings.receiver.apply(ErrorPreset::None);
@@ -33,7 +33,7 @@ fn sentence(bench: &Bench, address: &str, time: &str) -> Vec<String> {
     bench.sentences().into_iter().find(is_it).unwrap_or_else(|| panic!("no {time}")).fields
 }
 
-/// How many messages carry this symptom, all of which must be due within these seconds.
+/// Number of messages with this effect, all of which must be due within these seconds.
 fn touched(bench: &Bench, kind: EffectKind, seconds: std::ops::Range<u64>) -> usize {
     let marked = |t: &&Transmit| t.fault_effects.iter().any(|t| t.kind == kind && t.fault == 7);
     let all: Vec<_> = bench.sent.iter().filter(marked).collect();

@@ -36,8 +36,8 @@ fn frequency_hz(signal: &RawSignal) -> f64 {
     }
 }
 
-/// Pseudorange, carrier and Doppler are three views of one motion: the carrier's change is the
-/// range's, and the Doppler is how fast it changes; both bands have nearly the same range.
+/// Pseudorange, carrier and Doppler describe one motion: the carrier's change equals the range's, and the
+/// Doppler is its rate; both bands have nearly the same range.
 #[test]
 fn raw_measurements_agree_with_one_another() {
     let mut bench = listening(&["RXM-RAWX", "NAV-PVT", "NAV-SAT"]);
@@ -84,7 +84,7 @@ fn raw_measurements_agree_with_one_another() {
     assert!(compared > 500, "{compared}");
 }
 
-/// Four ranges and more give a position: it is the antenna's, to what noise and multipath leave.
+/// Four or more ranges give a position: the antenna's, except for noise and multipath.
 #[test]
 fn raw_measurements_give_the_antennas_position() {
     let mut bench = listening(&["RXM-RAWX", "NAV-PVT"]);

@@ -1,4 +1,4 @@
-//! The ports of a receiver, each with its own items, and the further devices that are lines to them.
+//! Ports of a receiver, each with its own items, and further devices that are lines to them.
 
 use super::super::further_line::FurtherLine;
 use super::*;
@@ -7,7 +7,7 @@ use crate::wire::ubx::mon::MonComms;
 
 const HPG_1_32: &str = "ublox-zed-f9p-hpg1.32";
 
-/// What left by a port that the link does not lead to.
+/// Output of a port other than the link's.
 fn aside(bench: &Bench, wanted: u8) -> Vec<Vec<u8>> {
     let of_port = |transmit: &Transmit| match &transmit.output {
         Output::Aside { port, bytes, .. } if *port == wanted && !bytes.is_empty() => {

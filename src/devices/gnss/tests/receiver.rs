@@ -73,8 +73,8 @@ impl Run {
     }
 }
 
-/// A satellite of the broadcast parameters at its time of applicability, worked by hand: circular,
-/// node and anomaly zero, so it stands on the x axis turned back by Earth's rotation until then.
+/// A satellite with the broadcast parameters at its time of applicability, computed by hand: circular orbit,
+/// node and anomaly zero, so it is on the x axis turned back by Earth's rotation until then.
 #[test]
 fn an_orbit_is_where_the_interface_specification_puts_it() {
     let elements = Orbit {
@@ -220,7 +220,7 @@ fn half_a_sky_is_worse_than_a_whole_one() {
     assert!(half.satellites.iter().any(|s| s.cno_dbhz[0].is_none() && s.elevation_deg > 30.0));
 }
 
-/// Position errors stay within what the receiver states: over many receivers their RMS is hAcc's.
+/// Position errors agree with the reported accuracy: over many receivers their RMS equals hAcc.
 #[test]
 fn stated_accuracy_is_that_of_the_errors() {
     let settings = settings();
@@ -255,7 +255,7 @@ fn velocity_and_course_are_one_vector() {
     assert!((solution.ground_speed_m_s() - 2.0_f64.sqrt()).abs() < 1e-12);
 }
 
-/// The five combinations: who errs, and whose HDOP falls.
+/// The five combinations of error model and HDOP.
 #[test]
 fn the_combinations_are_those_of_the_paper() {
     for (preset, errs, falls) in [

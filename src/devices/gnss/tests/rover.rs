@@ -1,4 +1,4 @@
-//! A rover with a base whose messages are made here, by `rtcm-rs`, from the satellites' places.
+//! A rover with a base whose messages `rtcm-rs` makes from the satellites' positions.
 
 use glam::DVec3;
 use rtcm_rs::msg::*;
@@ -17,15 +17,15 @@ use crate::wire::ubx::rxm::RxmRtcm;
 const LIGHT_MS_M: f64 = 299_792.458;
 const HPG_1_32: &str = "ublox-zed-f9p-hpg1.32";
 
-/// A base station and what is wrong with it.
+/// A base station and its errors.
 #[derive(Clone, Copy)]
 struct Base {
     station: u16,
-    /// From the rover's origin: east, north, up.
+    /// Position relative to the rover's origin: east, north, up.
     at_m: DVec3,
-    /// What its told place is off by.
+    /// Error of the base's reported position.
     off_m: DVec3,
-    /// The rover's robot carries it along.
+    /// Whether the rover's robot carries the base.
     moves: bool,
     only: Option<GnssSystem>,
     has_biases: bool,
@@ -91,7 +91,7 @@ macro_rules! msm7 {
 }
 
 impl Base {
-    /// Its messages of the run's instant `at`.
+    /// Its messages at the run's instant `at`.
     fn messages(&self, bench: &Bench, at: SimTime) -> Vec<Vec<u8>> {
         let rover = bench.trajectory.state(at).world_from_body.point(DVec3::ZERO);
         let carried = if self.moves { rover } else { DVec3::ZERO };
@@ -176,7 +176,7 @@ fn rover(change: impl Fn(&mut GnssSettings)) -> Bench {
     })
 }
 
-/// Lets `seconds` pass; each second's observations come `late_ms` after it.
+/// Advances by `seconds`; each second's observations arrive `late_ms` after it.
 fn correct(bench: &mut Bench, base: &Base, seconds: u64, late_ms: u64) {
     for _ in 0..seconds {
         let second = bench.now_ns / SECOND + 1;
@@ -195,7 +195,7 @@ fn relposned(bench: &Bench) -> NavRelposned {
     NavRelposned::parse(&last.payload).unwrap()
 }
 
-/// North, east, down.
+/// The baseline vector: north, east, down.
 fn vector(relposned: &NavRelposned) -> DVec3 {
     let axis = |n: usize| {
         f64::from(relposned.rel_pos_cm[n]) * 1e-2 + f64::from(relposned.rel_pos_hp_100um[n]) * 1e-4
@@ -207,7 +207,7 @@ fn carrier(bench: &Bench) -> u8 {
     bench.pvts().last().unwrap().flags >> 6
 }
 
-/// Of the last position, against the truth: east, north, up.
+/// Error of the last position against the truth: east, north, up.
 fn error_m(bench: &Bench) -> DVec3 {
     let (solution, _) = bench.device.last.as_ref().unwrap();
     let truth = bench.trajectory.state(solution.at).world_from_body.point(DVec3::ZERO);
@@ -487,7 +487,7 @@ fn polled<M: Payload + Record>(bench: &mut Bench) -> M {
     M::parse(&answer.payload).unwrap()
 }
 
-/// NAV-SAT's and NAV-SIG's corrections: of which systems there are some, and with a carrier.
+/// NAV-SAT's and NAV-SIG's corrections: systems with corrections, and systems with carrier corrections.
 fn corrected(bench: &mut Bench) -> [Vec<u8>; 3] {
     let (sat, sig): (NavSat, NavSig) = (polled(bench), polled(bench));
     let systems = |of: &dyn Fn(&crate::wire::ubx::nav::SatInfo) -> bool| {
@@ -539,7 +539,7 @@ fn satellites_say_that_they_are_corrected() {
     assert_eq!(corrected(&mut bench), none, "old corrections are not used");
 }
 
-/// A rover as rigs have it, at a line that flips bits: damaged messages are reported, the others count.
+/// A rover in a rig on a line that flips bits: damaged messages are reported, the others are used.
 #[test]
 fn damaged_messages_on_a_line_are_reported_and_lost() {
     let mut bench = rover(|_| {});
@@ -605,7 +605,7 @@ fn the_old_settings_hear_nothing_of_corrections() {
     assert_eq!(run(true), run(false));
 }
 
-/// As in a rig: the base has noise and multipath and sends MSM4, and knows its place from power-on.
+/// A rig whose base has noise and multipath, sends MSM4, and has its position from power-on.
 #[test]
 fn a_zed_f9p_corrects_another() {
     let mut rover = rover(|_| {});
@@ -631,7 +631,7 @@ fn a_zed_f9p_corrects_another() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever a base sends: the receiver goes on, and no satellite is made up.
+    /// Any bytes of a base: the receiver continues, and invents no satellite.
     #[test]
     fn any_bytes_are_survived(
         payloads in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 2..200), 1..8),

@@ -1,4 +1,5 @@
-//! Every setting that a u-blox receiver acknowledges acts, or is kept, as the tables of commands say.
+//! Every setting that a u-blox receiver acknowledges takes effect or is stored, as the tables of commands
+//! state.
 
 use super::*;
 use crate::gnss::items::{ON_INPUT, ROWS, Row, USB, is_made};
@@ -179,7 +180,7 @@ const ACTING: &[Acting] = &[
     ("RTCM-DF003_IN", 2003, &[("RTCM-DF003_IN_FILTER", 1)]),
 ];
 
-/// Of the standard.
+/// Message of the standard.
 const RTCM_1005: &[u8] =
     b"\xd3\0\x13\x3e\xd7\xd3\x02\x02\x98\x0e\xde\xef\x34\xb4\xbd\x62\xac\x09\x41\x98\x6f\x33\x36\x0b\x98";
 
@@ -207,8 +208,7 @@ fn named(name: &str) -> &'static Row {
     ROWS.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no item {name}"))
 }
 
-/// All that leaves but acknowledgements: bytes, the rate of the line, and the time pulse with its
-/// times.
+/// All output except acknowledgements: bytes, baud rate, and PPS with its times.
 #[derive(Debug, PartialEq)]
 enum Sent {
     Bytes(Vec<u8>),
@@ -217,8 +217,8 @@ enum Sent {
     Aside(u8, Vec<u8>),
 }
 
-/// What leaves when some items are set before the first epoch, and when the host then says something
-/// in each protocol.
+/// Output when some items are set before the first epoch, and when the host then sends a command in each
+/// protocol.
 fn stream(name: &str, items: &[Item]) -> Vec<Sent> {
     let mut bench = bench(name);
     // The other ports have lines, and something to send.
@@ -329,7 +329,7 @@ fn every_setting_that_is_kept_only_is_read_back_and_changes_nothing() {
     }
 }
 
-/// A message that the product has may be switched on; it comes if Menura makes it.
+/// A message of the product may be switched on; it is sent if Menura makes it.
 #[test]
 fn a_message_that_is_made_comes() {
     for name in [M8N, F9P, HPG_1_32] {
@@ -376,8 +376,8 @@ fn a_message_that_is_made_comes() {
     }
 }
 
-/// The older messages set the same items, are answered with what is in force, and exist where the
-/// product has them.
+/// The older messages set the same items, are answered with the present ones, and exist if the product has
+/// them.
 #[test]
 fn the_older_messages_are_other_words_for_the_items() {
     for name in [M8N, F9P, HPG_1_32] {
@@ -410,7 +410,7 @@ fn the_older_messages_are_other_words_for_the_items() {
     }
 }
 
-/// CFG-NAV5, CFG-NMEA, CFG-ITFM, CFG-TP5 and CFG-GNSS of a NEO-M8N, seen in what it sends.
+/// Effects of CFG-NAV5, CFG-NMEA, CFG-ITFM, CFG-TP5 and CFG-GNSS on the output of a NEO-M8N.
 #[test]
 fn an_m8_follows_its_own_messages() {
     let mut bench = Bench::new(M8N, |settings| {
@@ -479,8 +479,8 @@ fn an_m8_follows_its_own_messages() {
     assert!(!is_ack(&bench.ask(&CfgTp5 { index: 1, ..tp5 }), CfgTp5::ID));
 }
 
-/// What a Garmin gives back is in force: a fix in two dimensions at the height that was asked for, and
-/// for a sentence that it does not make, nothing.
+/// A Garmin's answers show the settings in effect: a two-dimensional fix at the requested height, and an
+/// empty answer for a sentence that it does not have.
 #[test]
 fn a_garmin_says_what_it_does() {
     let mut bench = Bench::new("garmin-18x-lvc", |settings| settings.baud = 38_400);

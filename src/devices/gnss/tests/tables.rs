@@ -1,10 +1,10 @@
-//! Every row of every table of commands does what it says.
+//! Every row of every table of commands is true.
 
 use super::*;
 use crate::commands::{CommandRow, Conduct, constants_hold, variants};
 use crate::families::family_of;
 
-/// The tables of all u-blox profiles.
+/// Tables of all u-blox profiles.
 fn benches() -> Vec<(Bench, Vec<crate::commands::CommandTable>)> {
     let profiles = catalogue().profiles().iter().filter(|profile| {
         profile.data::<GnssProfile>().is_some_and(|driver| driver.dialect.is_ublox())
@@ -16,7 +16,7 @@ fn benches() -> Vec<(Bench, Vec<crate::commands::CommandTable>)> {
     profiles.map(bench).collect()
 }
 
-/// A receiver with a fix that sends nothing by itself.
+/// A receiver with a fix and without output of its own.
 fn fresh(name: &str) -> Bench {
     let mut bench = Bench::new(name, |settings| {
         settings.sentences = Vec::new();
@@ -155,7 +155,7 @@ fn constant_answers_stay_whatever_is_set() {
     }
 }
 
-/// Messages that switch things off are cut, lengthened and doubled on a receiver of their own.
+/// Messages that switch functions off are cut, lengthened and doubled on a separate receiver.
 #[test]
 fn wrong_lengths_of_drastic_messages_are_refused() {
     for (bench, tables) in benches() {
@@ -231,7 +231,7 @@ fn every_item_and_rate_does_what_its_row_says() {
     }
 }
 
-/// What HPG 1.50 and 1.51 have and 1.32 lacks, and the other way round.
+/// Items that HPG 1.50 and 1.51 have and 1.32 lacks, and the reverse.
 #[test]
 fn later_firmware_of_an_f9p_has_other_items() {
     // GAL-USE_OSNMA, as a public note on HPG 1.50 has it.

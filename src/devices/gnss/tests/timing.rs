@@ -1,4 +1,4 @@
-//! When a receiver says what it says: pulse, latency, window and lag.
+//! Times of a receiver's output: PPS, latency, averaging window and lag.
 
 use super::super::clock::LeapSeconds;
 use super::*;
@@ -28,8 +28,8 @@ fn the_pulse_comes_before_its_sentences() {
     }
 }
 
-/// TIM-TP leaves before the pulse it is about, names its second, and says by how much the edge is off
-/// because it falls on the receiver's clock; what is left of the offset is jitter.
+/// TIM-TP is sent before its pulse, contains its second and the quantisation error of the edge; the remaining
+/// offset is jitter.
 #[test]
 fn tim_tp_tells_of_the_next_pulse() {
     let mut bench = Bench::new(F9P, |settings| {
@@ -70,8 +70,8 @@ fn tim_tp_tells_of_the_next_pulse() {
     assert!(compared >= 5, "{compared}");
 }
 
-/// A fix is of the middle of the window that ends at its epoch; a lag holds its bytes back and leaves
-/// its time alone.
+/// A fix is of the middle of the window that ends at its epoch; a lag delays its bytes and leaves its time
+/// unchanged.
 #[test]
 fn a_window_looks_back_and_a_lag_holds_back() {
     let fixes = |window_ns: u64, lag_ns: u64| -> Vec<(u64, u32, f64)> {
@@ -110,9 +110,9 @@ fn a_window_looks_back_and_a_lag_holds_back() {
     }
 }
 
-/// What the messages of an epoch say of its time, put together again, is the epoch to the nanosecond
-/// (but for the receiver's own error in time), and every fraction is within the limits of its field.
-/// The rates are awkward, and one of the runs crosses the end of a GPS week.
+/// The time fields of an epoch's messages, put together, equal the epoch to the nanosecond (except for the
+/// receiver's own clock error), and every fraction is within its field's limits. The rates are awkward, and
+/// one of the runs crosses the end of a GPS week.
 #[test]
 fn time_and_fraction_are_the_exact_time_in_every_message() {
     const WEEK_NS: i128 = 604_800_000_000_000;
@@ -202,8 +202,8 @@ fn times_on_the_edge_of_a_unit_stay_within_their_fields() {
     }
 }
 
-/// TIM-TP speaks of the grid that pulses stand on: UTC's, which a ZED-F9P has from the factory, or
-/// GPS's; and what its milliseconds leave is in 2^-32 of one.
+/// TIM-TP uses the time scale of the pulses: UTC, a ZED-F9P's factory setting, or GPS; the remainder of its
+/// milliseconds is in 2^-32 ms.
 #[test]
 fn tim_tp_names_the_pulse_in_the_time_of_its_grid() {
     for (grid, leap_s) in [(0, 18_u32), (1, 0)] {
@@ -265,7 +265,7 @@ fn an_old_week_base_puts_the_date_back() {
     }
 }
 
-/// Where the text after a start begins and ends among what was sent, and how long it is.
+/// Range of the start-up text in the output, and its length.
 fn greeting(bench: &Bench) -> std::ops::Range<usize> {
     let is_text = |bytes: &[u8]| bytes.starts_with(b"$GNTXT,01,01,02,");
     let all: Vec<_> = bench.bytes().map(|(_, bytes)| is_text(bytes)).collect();

@@ -1,9 +1,9 @@
 //! Points from raw distances, as the ROS driver computes them.
 //!
-//! The formulas, the near-point correction and the intensity correction are those of
-//! `velodyne_pointcloud`; they undo what the device did, with the device's own calibration. Other
-//! decoders differ by centimetres: velodyne-decoder 3.1 adds the vertical offset to the height
-//! alone, corrects the height by the mean of x and y, and corrects nothing beyond the far point.
+//! Formulas, near-point correction and intensity correction are those of `velodyne_pointcloud`; they invert
+//! the device's with the device's own calibration. Other decoders differ by centimetres: velodyne-decoder 3.1
+//! adds the vertical offset to the height alone, corrects the height by the mean of x and y, and corrects
+//! nothing beyond the far point.
 
 use glam::DVec3;
 
@@ -31,7 +31,7 @@ pub(super) fn point_source(table: &LaserTable, calibration: &'static str) -> Poi
     }
 }
 
-/// How slots become points.
+/// Converts slots to points.
 #[derive(Clone, Debug)]
 struct Cloud {
     lasers: Vec<Laser>,
@@ -69,7 +69,7 @@ impl Cloud {
         }
     }
 
-    /// One return in space; `None` for no return.
+    /// One return in space; `None` without a return.
     fn place(&self, laser: &Laser, azimuth_rad: f64, point: Point) -> Option<CloudPoint> {
         if point.distance == 0 {
             return None;

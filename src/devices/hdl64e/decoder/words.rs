@@ -1,4 +1,4 @@
-//! Values of the status bytes in words.
+//! Text for values of the status bytes.
 
 use crate::wire::velodyne::hdl64e_status::{StatusFormat, warning};
 
@@ -27,12 +27,12 @@ pub(super) fn status_name(kind: u8) -> &'static str {
     }
 }
 
-/// A status type as people write it: a character where it is one.
+/// Text of a status type: a character if it is printable.
 pub(super) fn status_type(kind: u8) -> String {
     if kind.is_ascii_graphic() { char::from(kind).to_string() } else { format!("{kind:#04x}") }
 }
 
-/// A status value in words.
+/// Text of a status value.
 pub(super) fn status_value(kind: u8, value: u8) -> String {
     match kind {
         b'Y' => format!("20{value:02}"),
@@ -69,7 +69,7 @@ pub(super) fn warnings(bits: u8) -> String {
     }
 }
 
-/// When a table was calibrated.
+/// Date of a table's calibration.
 pub(super) fn calibration_time(time: [u8; 6]) -> Option<String> {
     let [year, month, day, hour, minute, second] = time;
     (time != [0xff; 6])
@@ -84,7 +84,7 @@ pub(super) fn proof(format: StatusFormat) -> &'static str {
     }
 }
 
-/// The HDL-64E's return mode in its status table.
+/// Return mode of the HDL-64E in its status table.
 pub(super) fn table_return_mode(mode: u8) -> &'static str {
     match mode {
         0 => "strongest",

@@ -1,4 +1,4 @@
-//! What is sent of a measured revolution: distances, echoes and intensities.
+//! Tests of a scan's values: distances, echoes and intensities.
 
 use super::*;
 use crate::PacketTruth;
@@ -23,7 +23,7 @@ fn profile(change: impl FnOnce(&mut HokuyoProfile)) -> HokuyoProfile {
     unit("hokuyo-utm30lx-ew", "", change).profile
 }
 
-/// The distances of each value.
+/// Distances of the values.
 fn distances(
     profile: &HokuyoProfile,
     scan: &Scan,

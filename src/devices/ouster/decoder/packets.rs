@@ -8,7 +8,7 @@ use crate::wire::record::Record as _;
 /// Accelerometer and gyro are read so soon after the system's time, nanoseconds.
 const READ_WITHIN_NS: u64 = 10_000_000;
 
-/// A lidar packet of whichever format, of a unit with so many beams if that is known.
+/// A lidar packet of any format, of a unit with `beams` beams if their number is known.
 pub(super) fn lidar_packet(beams: Option<usize>, payload: &[u8]) -> Option<Packet<'_>> {
     let fits = |(_, pixels): &(LidarFormat, usize)| beams.is_none_or(|beams| *pixels == beams);
     let found = LidarFormat::of_len(payload.len()).filter(fits).filter_map(|(format, pixels)| {
@@ -19,7 +19,7 @@ pub(super) fn lidar_packet(beams: Option<usize>, payload: &[u8]) -> Option<Packe
     found.min_by_key(|packet| packet.format() == LidarFormat::Low)
 }
 
-/// Whether the columns are those of a packet.
+/// Whether the columns are consecutive.
 fn follow_one_another(packet: &Packet<'_>) -> bool {
     let mut ids = packet.columns().map(|(column, _)| usize::from(column.measurement_id));
     let Some(first) = ids.next() else { return false };

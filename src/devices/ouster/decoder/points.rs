@@ -7,7 +7,7 @@ use crate::decoder::datagram::{CloudPoint, PointSource, Shot};
 use crate::ouster::profile::OusterProfile;
 use crate::wire::ouster::lidar::{Packet, Pixel};
 
-/// The returns of a packet by beam, of turns of so many columns. Of two returns of a pixel the first.
+/// Returns of a packet by beam, for `turn` columns per rotation. Of two returns of a pixel, the first.
 pub(super) fn shots(packet: &Packet<'_>, turn: u16) -> Vec<Shot> {
     let format = packet.format();
     let mut shots = Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn shots(packet: &Packet<'_>, turn: u16) -> Vec<Shot> {
     shots
 }
 
-/// The points of a profile's packets, of turns of so many columns.
+/// Converter of a profile's packets to points, for `turn` columns per rotation.
 pub(super) fn point_source(driver: &OusterProfile, turn: u16) -> PointSource {
     let geometry = driver.geometry;
     let beams: Vec<_> = driver

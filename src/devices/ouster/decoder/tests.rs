@@ -81,7 +81,7 @@ fn formats_and_turns_are_found_in_the_packets() {
     assert!(imu_packet(&[0; 48]).is_none() && imu_packet(&[0xff; 48]).is_none());
 }
 
-/// 512 columns at 20 Hz follow one another as fast as 1024 at 10 Hz: the end of a turn tells them apart.
+/// 512 columns at 20 Hz are as fast as 1024 at 10 Hz: the end of a rotation distinguishes them.
 #[test]
 fn the_columns_of_the_first_turn_are_a_guess() {
     let mut decoder = OusterDecoder::default();

@@ -1,4 +1,4 @@
-//! The table of commands, and events besides scans.
+//! Tests of the table of commands, and of events in addition to scans.
 
 use super::super::commands::table;
 use super::*;
@@ -88,7 +88,7 @@ fn what_is_kept_is_read_back_as_it_was_written() {
     }
 }
 
-/// What a real LMS511 sends as soon as a host subscribes, by logs of users of sick_scan_xd.
+/// Telegrams of a real LMS511 right after a subscription, from logs of users of sick_scan_xd.
 #[test]
 fn a_subscriber_is_told_the_present_state_at_once() {
     let outputs = "sSN LIDoutputstate 0 0 0 A 0 A 0 A 0 A 0 A 0 A \

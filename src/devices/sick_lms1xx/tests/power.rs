@@ -7,7 +7,7 @@ const MS: u64 = 1_000_000;
 /// Boot time of the profile, and somewhat more.
 const BOOT_MS: u64 = 15_000;
 
-/// The state of what hosts may change: scan frequency, name, a filter.
+/// Values that hosts may change: scan frequency, name, a filter.
 fn state(bench: &mut Bench, peer: Peer) -> [String; 3] {
     ["sRN LMPscancfg", "sRN LocationName", "sRN LFPparticle"].map(|read| bench.ask(peer, read))
 }

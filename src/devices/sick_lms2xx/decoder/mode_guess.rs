@@ -1,16 +1,16 @@
-//! The measuring mode of a stream in which no telegram tells it, from the values of its scans.
+//! Guess of the measuring mode from the values of scans, for a stream without a telegram that contains it.
 //!
-//! Some values mean "no echo" in one mode only. Else the bits above the thirteenth decide in scans of
-//! millimetres, where 13 bits end at 8.19 m: they are range if neighbours are nearly alike with
-//! them (a wall that recedes past 8.19 m), and flags if neighbours are nearly alike without them (a field or
-//! a level of reflectivity that ends on a wall) or both "no echo". If nothing speaks for either they are range,
-//! for few units have fields. In centimetres no scanner sees past 13 bits.
+//! Some values mean "no echo" in one mode only. Otherwise, in scans of millimetres, where 13 bits end at 8.19
+//! m, the higher bits decide. They are range if neighbours are nearly equal with them (a wall that recedes
+//! past 8.19 m). They are flags if neighbours are nearly equal without them (a field or a level of
+//! reflectivity that ends on a wall), or if both mean "no echo". Without evidence they are range, because few
+//! units have fields. In centimetres no scanner reaches beyond 13 bits.
 
 use crate::wire::sick_lms2xx::data::{Unit, Values};
 
 /// Neighbours that differ by less are nearly alike, units.
 const ALIKE: u16 = 256;
-/// Bits of range of the modes 0x00, 0x04 and 0x06.
+/// Bits of the range in the modes 0x00, 0x04 and 0x06.
 const MODES: [(u8, u32); 3] = [(0x00, 13), (0x04, 14), (0x06, 15)];
 
 /// Evidence in the values of all scans so far.
@@ -26,7 +26,8 @@ pub(super) struct ModeGuess {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bit {
     is_seen: bool,
-    /// Neighbours that are nearly alike with it only, less those that are without it only or "no echo" both.
+    /// Number of neighbours that are nearly equal only with the higher bits, minus the number of those that
+    /// are nearly equal only without them or both "no echo".
     votes: i64,
 }
 
@@ -56,7 +57,7 @@ impl ModeGuess {
         }
     }
 
-    /// 0x00, 0x04 or 0x06.
+    /// The guessed mode: 0x00, 0x04 or 0x06.
     pub(super) fn mode(&self) -> u8 {
         let [fourteenth, fifteenth] = self.bits;
         match self.has_no_echo {

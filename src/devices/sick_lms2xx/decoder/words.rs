@@ -1,4 +1,4 @@
-//! Telegrams in words and as JSON.
+//! Telegrams as text and as JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -66,7 +66,7 @@ fn command_name(command: &Command) -> &'static str {
     }
 }
 
-/// A command in words.
+/// Text of a command.
 pub(super) fn command(command: &Command) -> String {
     let name = command_name(command);
     match command {
@@ -113,13 +113,13 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches(['\0', ' ']).to_owned()
 }
 
-/// A reply in words.
+/// Text of a reply.
 pub(super) fn reply(reply: &Reply, mode: MeasuringMode) -> String {
     let (name, said) = (body_name(&reply.body), said(reply, mode));
     format!("{:#04x} {name:<18}{said}{}", reply.body.code(), status(reply.status))
 }
 
-/// A reply's data in words.
+/// Text of a reply's data.
 fn said(reply: &Reply, mode: MeasuringMode) -> String {
     match &reply.body {
         Body::PowerOn { text: bytes } | Body::Type { text: bytes } => text(bytes),
@@ -165,7 +165,7 @@ fn yes(accepted: bool) -> &'static str {
     if accepted { "accepted" } else { "refused" }
 }
 
-/// Nothing in normal operation.
+/// Text of a status byte; empty in normal operation.
 fn status(byte: u8) -> String {
     let mut words = Vec::new();
     match byte & status_byte::LEVEL {

@@ -248,8 +248,8 @@ proptest! {
         }
     }
 
-    /// Whatever the oscillator does, a locked clock is right at every edge and off by no more than
-    /// a second's drift between them.
+    /// With any oscillator, a locked clock is right at every edge, and between edges its error is at most a
+    /// second's drift.
     #[test]
     fn a_locked_clock_stays_within_a_seconds_drift(
         drift_s_per_day in -30.0..30.0f64,

@@ -1,4 +1,4 @@
-//! A stretch of time in which a rotor's angular acceleration stays the same.
+//! A period of time in which a rotor's angular acceleration is constant.
 
 use std::f64::consts::TAU;
 
@@ -11,7 +11,7 @@ pub(super) const MINUTE_NS: u128 = 60_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stretch {
     pub from: SimTime,
-    /// Angle at `from`, turns, 0..1.
+    /// Angle at `from`, rotations, 0..1.
     pub turn: f64,
     pub motion: Motion,
 }
@@ -22,7 +22,7 @@ pub(super) enum Motion {
         rpm: u32,
     },
     Changing {
-        /// When the stretch begins.
+        /// Speed at the start of the period.
         rpm: f64,
         acceleration_rpm_s: f64,
     },
@@ -33,7 +33,7 @@ impl Stretch {
         at.0.saturating_sub(self.from.0) as f64 * 1e-9
     }
 
-    /// The angle at `at`, turns; full turns count, but those of an even stretch do not.
+    /// Angle at `at`, rotations; full rotations count, except those of a period with constant speed.
     pub fn turned(&self, at: SimTime) -> f64 {
         match self.motion {
             Motion::Even { rpm } => {
@@ -75,8 +75,8 @@ impl Stretch {
         }
     }
 
-    /// The first instant after `from`, not after `end`, at which the rotor has reached angle 0. Of an
-    /// even stretch at most one turn is searched.
+    /// The first instant after `from` and up to `end` at which the rotor reaches angle 0. In a stretch of
+    /// constant speed at most one turn is searched.
     pub fn first_zero(&self, from: SimTime, end: SimTime) -> Option<SimTime> {
         let whole_turns = |at: SimTime| match self.motion {
             // Counted from the stretch's start in whole numbers, as `turned` leaves turns out.

@@ -90,8 +90,8 @@ fn a_command_waits_for_the_rotor_to_be_let_go() {
 }
 
 proptest! {
-    /// A rotor that is held again and again never jumps, and does not depend on how far it was
-    /// looked ahead, nor on commands that repeat what it does.
+    /// A rotor that is held repeatedly never jumps, and depends neither on the length of its known schedule
+    /// nor on commands that change nothing.
     #[test]
     fn a_held_rotor_never_jumps(
         stalls in prop::collection::vec((0u64..6_000, 1u64..3_000, 1u64..2_000, 10u64..2_000), 1..3),
@@ -137,8 +137,8 @@ proptest! {
         }
     }
 
-    /// Whatever is asked for in whatever order, the angle never jumps or turns back, the
-    /// motor's pace is kept, and the last command is obeyed.
+    /// Any commands in any order: the angle never jumps or decreases, the motor's acceleration is kept, and
+    /// the last command is followed.
     #[test]
     fn the_rotor_never_jumps(
         commands in prop::collection::vec((0u64..3_000, 0u32..20, prop::option::of(0.0..1.0)), 1..8),
@@ -185,7 +185,7 @@ proptest! {
 }
 
 proptest! {
-    /// A stall that is told while the rotor turns, first without its end, moves it as one that was known
+    /// A stall that is announced during a run, first without its end, moves the rotor like one that was known
     /// from the start, to the last bit.
     #[test]
     fn a_stall_told_in_time_is_as_one_known_from_the_start(

@@ -10,7 +10,7 @@ use crate::spinning::data_packet::{self, half_step_deg};
 use crate::velodyne::profile::VelodyneProfile;
 use crate::wire::velodyne::{Bank, DataPacket, Model, SLOTS};
 
-/// A laser's place in the head.
+/// Position and direction of a laser in the head.
 #[derive(Clone, Copy, Debug)]
 struct Laser {
     /// Sine and cosine of the elevation.
@@ -19,7 +19,7 @@ struct Laser {
     vertical_offset_m: f64,
 }
 
-/// How a model's slots become points.
+/// Converts a model's slots to points.
 #[derive(Clone, Debug)]
 struct Cloud {
     lasers: Vec<Laser>,
@@ -28,7 +28,7 @@ struct Cloud {
     has_two_firings: bool,
 }
 
-/// The first profile of a model, which tells its lasers: firmwares differ in times alone.
+/// First profile of a model, which has its lasers: firmwares differ only in times.
 pub(super) fn driver_of(
     model: Model,
     known: &'static [Arc<Profile>],

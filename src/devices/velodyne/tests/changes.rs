@@ -1,4 +1,4 @@
-//! What changes while a unit runs.
+//! Tests of changes during a run.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::wire::velodyne::position::PositionPacket;
 
 pub(super) const MS: u64 = 1_000_000;
 
-/// A unit whose packets are asked for `ahead_ns` before they are due, and what it has sent.
+/// A unit whose packets are requested `ahead_ns` before they are due, with its output.
 pub(super) struct Run {
     pub unit: Velodyne,
     pub ahead_ns: u64,
@@ -31,7 +31,7 @@ impl Run {
         Self { unit, ahead_ns: ahead_ms * MS, now: 0, sent, position, hosts }
     }
 
-    /// Lets time pass in steps of `step_ms`.
+    /// Advances the time in steps of `step_ms`.
     pub fn until(&mut self, end_ms: u64, step_ms: u64) {
         while self.now < end_ms * MS {
             self.now = (self.now + step_ms * MS).min(end_ms * MS);
@@ -90,7 +90,7 @@ impl Run {
         self.collect();
     }
 
-    /// When they are due, in milliseconds, and what they say.
+    /// Due time in milliseconds, and content, of each packet.
     pub fn packets(&self) -> impl Iterator<Item = (f64, DataPacket)> {
         self.sent.iter().map(|(due, bytes)| {
             let packet = DataPacket::parse(bytes).expect("a packet");
@@ -108,7 +108,7 @@ impl Run {
     }
 }
 
-/// Ranges that tell where the rotor pointed when they were measured.
+/// Ranges that show the rotor's angle at their measurement.
 fn seen(sweep: &Sweep) -> Vec<PulseReturns> {
     let pulse = |slot: &FiringSlot| {
         let turn =
@@ -244,15 +244,15 @@ fn another_host_gets_the_packets() {
     assert_eq!((*due, host.ports[0]), (SimTime(200 * MS), 9000));
 }
 
-/// Things that hosts do: after so many milliseconds, what.
+/// Actions of hosts: time in milliseconds, and action.
 fn command() -> impl Strategy<Value = (u64, u8, u16)> {
     (1u64..250, 0u8..7, 0u16..360)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
-    /// The same commands at the same times give the same packets, however far ahead and in
-    /// whatever steps they are rendered.
+    /// The same commands at the same times give the same packets, however far ahead and in whatever steps
+    /// they are rendered.
     #[test]
     fn commands_alone_decide(
         commands in prop::collection::vec(command(), 1..5),

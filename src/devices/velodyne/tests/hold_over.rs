@@ -1,11 +1,11 @@
-//! A unit whose receiver falls silent and comes back.
+//! A unit whose GNSS receiver stops and resumes.
 
 use super::changes::{MS, Run};
 use super::*;
 use crate::wire::line::LineSettings;
 use crate::wire::velodyne::position::PpsStatus;
 
-/// Whole seconds of UTC are so many microseconds before those of the run: [`START`] is .56789 s.
+/// Microseconds by which whole seconds of UTC precede those of the run: [`START`] is .56789 s.
 const EDGE_US: u64 = 432_110;
 const START_US: f64 = 1_234_567_890.0;
 /// 5 s a day, microseconds a second.
@@ -15,7 +15,7 @@ fn edge(second: u64) -> SimTime {
     SimTime((second * 1_000_000 + EDGE_US) * 1000)
 }
 
-/// Hears a pulse at the edge that begins run's second `second`, and a sentence 200 ms later.
+/// Passes a pulse at the start of the run's second `second`, and a sentence 200 ms later.
 fn hear(run: &mut Run, second: u64) {
     let mut tell = |at: SimTime, signal| {
         // Time comes in steps of a millisecond; signals come in between.
@@ -35,8 +35,8 @@ fn hear(run: &mut Run, second: u64) {
     tell(SimTime(edge(second).0 + 200 * MS), signal);
 }
 
-/// How far packets' timestamps are ahead of UTC, microseconds: of the run's instant at which they
-/// name the time, seconds.
+/// Offset of packets' timestamps from UTC, microseconds, for a timestamp of the run's instant `at_s`,
+/// seconds.
 fn ahead_us(at_s: f64, timestamp_us: u32) -> f64 {
     f64::from(timestamp_us) - START_US - at_s * 1e6
 }

@@ -8,7 +8,7 @@ use super::*;
 use crate::config::rig::schedule::Schedule;
 use crate::motor_stall::MotorStall;
 
-/// A VLP-16 that is held from `start_ms` for `duration_ms`, again and again if `period_ms` says so.
+/// A VLP-16 that is held from `start_ms` for `duration_ms`, periodically with `period_ms`.
 fn held(start_ms: u64, duration_ms: u64, period_ms: Option<u64>) -> Run {
     let mut run = vlp16(|_| {});
     let schedule = Schedule {
@@ -50,8 +50,8 @@ fn a_held_head_stands_and_the_interface_says_so() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
-    /// However it is held, every packet is whole, they keep their times, and what is told agrees with
-    /// what was measured; how far ahead they are asked for does not show.
+    /// With any stall, every packet is complete and on time, and its content agrees with the measurement,
+    /// however far ahead it is requested.
     #[test]
     fn a_held_head_sends_good_packets(
         start_ms in 0u64..800, duration_ms in 20u64..600, gap_ms in 20u64..600, step in 1u64..40,

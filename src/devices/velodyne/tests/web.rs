@@ -226,8 +226,7 @@ fn a_reset_goes_back_to_what_was_saved() {
     assert!(modes.contains(&0x39));
 }
 
-/// The manuals have a reset start the system anew: all that a unit sends ends, and its clock counts
-/// from zero again.
+/// By the manuals a reset restarts the whole system: all output stops, and the clock counts from zero again.
 #[test]
 fn position_packets_pause_while_a_unit_starts_anew() {
     let mut run = Run::new(

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use crate::spinning::return_mode::ReturnMode;
 use crate::velodyne::control::{Configuration, Limits};
 
-/// The keys of each form, by its path.
+/// Keys of each form, by its path.
 const FORMS: [(&str, &[&str]); 5] = [
     ("/cgi/setting", &["rpm", "returns", "laser", "fov_start", "fov_end"]),
     ("/cgi/setting/fov", &["start", "end"]),
@@ -19,10 +19,10 @@ pub fn is_form(path: &str) -> bool {
     matches!(path, "/cgi/save" | "/cgi/reset") || FORMS.iter().any(|(form, _)| *form == path)
 }
 
-/// What a form sent to `path` makes of `configuration`.
+/// `configuration` with the changes of a form sent to `path`.
 ///
 /// # Errors
-/// Anything in it that the unit does not know or cannot do; then nothing of it is done.
+/// An unknown or unsupported value; no change is then made.
 pub fn apply(
     path: &str,
     body: &[u8],
@@ -66,7 +66,7 @@ pub fn apply(
     Ok(wanted)
 }
 
-/// The word of a return mode.
+/// Name of a return mode.
 pub fn word(mode: ReturnMode) -> &'static str {
     match mode {
         ReturnMode::Strongest => "Strongest",

@@ -1,4 +1,4 @@
-//! The page of the web interface: what the documents say, and the forms.
+//! Page of the web interface: content of the documents, and the forms.
 
 use std::fmt::Write;
 
@@ -23,9 +23,8 @@ input[type=number] { width: 6em; } #problem { color: #b00020; }
 </style>
 "#;
 
-/// The script keeps the tables up to date, a request a second as units want it, and stays on the page
-/// while the unit restarts. Without it the forms work too; what they did shows when the page is
-/// loaded again.
+/// The script updates the tables once per second, the period of real units, and stays on the page while the
+/// unit restarts. The forms also work without it; their effect appears after a reload.
 const TAIL: &str = r#"<script>
 const problem = document.getElementById("problem");
 const show = (path, value) => {
@@ -80,7 +79,7 @@ pub fn page(unit: &Velodyne) -> HttpResponse {
     HttpResponse { status: 200, content_type: "text/html; charset=utf-8", body: html.into_bytes() }
 }
 
-/// What one document says; `part` is its key in the snapshot.
+/// Content of one document; `part` is its key in the snapshot.
 fn section(html: &mut String, title: &str, part: &str, value: &Value) {
     let file = if part == "config" { "settings" } else { part };
     *html += &format!("<h2>{title} (<a href=\"/cgi/{file}.json\">{file}.json</a>)</h2>\n<table>\n");
@@ -88,7 +87,7 @@ fn section(html: &mut String, title: &str, part: &str, value: &Value) {
     *html += "</table>\n";
 }
 
-/// A row for each leaf; `path` is where it stands in the snapshot.
+/// A row for each leaf; `path` is its position in the snapshot.
 fn rows(html: &mut String, path: &str, value: &Value) {
     match value {
         Value::Object(fields) => {

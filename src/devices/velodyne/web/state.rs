@@ -10,7 +10,7 @@ use crate::velodyne::Velodyne;
 use crate::velodyne::web_settings::WebProfile;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The document at `path`, if there is one.
+/// The document at `path`, if it exists.
 pub fn document(unit: &Velodyne, path: &str) -> Option<Value> {
     Some(match path {
         "/cgi/status.json" => status(unit),
@@ -93,7 +93,7 @@ pub fn info(unit: &Velodyne) -> Value {
     json!({ "model": unit.web.profile.model, "serial": unit.web.profile.serial })
 }
 
-/// `diag.json`: what the converters read. The boards' own rails are as they should be.
+/// `diag.json`: readings of the converters. The boards' own supply voltages are nominal.
 pub fn diagnosis(unit: &Velodyne) -> Value {
     let has_16_lasers = unit.lasers.len() == 16;
     let WebProfile { high_voltage_v, supply_v, current_a: [idle_a, firing_a], .. } =
@@ -164,7 +164,7 @@ impl Velodyne {
         }
     }
 
-    /// Where the receiver says that it is.
+    /// Position that the GNSS receiver reports.
     fn position_text(&self) -> String {
         let sentence = String::from_utf8_lossy(self.clock.sentence());
         let fields: Vec<_> = sentence.split(',').collect();
@@ -180,7 +180,7 @@ impl Velodyne {
         }
     }
 
-    /// Whether the rotor keeps the phase that it is to keep.
+    /// Whether the rotor keeps its phase.
     fn is_in_phase(&self) -> bool {
         let second = self.last_second();
         self.wanted_phase().is_some_and(|phase| {

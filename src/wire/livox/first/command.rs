@@ -8,7 +8,7 @@ use crate::record::{Reader, record};
 pub const LIDAR_PORT: u16 = 65_000;
 /// Port at which hosts receive the broadcasts of lidars.
 pub const BROADCAST_PORT: u16 = 55_000;
-/// Bytes of a frame besides its data.
+/// Number of bytes of a frame in addition to its data.
 pub const OVERHEAD: usize = 15;
 /// Longest frame, bytes.
 pub const LONGEST_FRAME: usize = 1400;
@@ -111,7 +111,7 @@ pub mod state {
     pub const STARTING: u8 = 0;
     /// Normal operation.
     pub const NORMAL: u8 = 1;
-    /// Only the network is powered.
+    /// Power saving: only the network is powered.
     pub const POWER_SAVING: u8 = 2;
     /// No laser light.
     pub const STANDBY: u8 = 3;
@@ -232,7 +232,7 @@ record! {
         ret: u8,
         /// See [`state`].
         state: u8,
-        /// Bit 0: rain and fog are suppressed.
+        /// Features: bit 0 rain and fog are suppressed.
         features: u8,
         /// The status; the progress in per cent while the unit starts.
         status: u32,
@@ -240,7 +240,7 @@ record! {
 
     /// Address, mask and gateway.
     Address: Le 13 {
-        /// 0 dynamic, 1 static.
+        /// Mode of the address: 0 dynamic, 1 static.
         mode: u8,
         /// Address of the unit.
         ip: [u8; 4],
@@ -264,13 +264,13 @@ record! {
     Utc: Le 8 {
         /// Years since 2000.
         year: u8,
-        /// 1 to 12.
+        /// Month: 1 to 12.
         month: u8,
-        /// 1 to 31.
+        /// Day: 1 to 31.
         day: u8,
-        /// 0 to 23.
+        /// Hour: 0 to 23.
         hour: u8,
-        /// Within the hour, microseconds.
+        /// Time within the hour, microseconds.
         us: u32,
     }
 }

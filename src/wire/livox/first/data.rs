@@ -8,7 +8,7 @@ pub use super::super::data::{ANGLE_STEP_DEG, Inertial, Point};
 
 /// Bytes before the data.
 pub const HEAD_LEN: usize = 18;
-/// Most returns of a pulse.
+/// Largest number of returns of a pulse.
 pub const MOST_RETURNS: usize = 3;
 const VERSION: u8 = 5;
 /// Offsets of status, time type and time.
@@ -182,7 +182,7 @@ impl Format {
 /// The source that sets the clock, and with it the format of time stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeType {
-    /// None: nanoseconds since power-on.
+    /// No source: nanoseconds since power-on.
     #[default]
     None,
     /// A PTP master: nanoseconds of its time.
@@ -225,7 +225,7 @@ record! {
         status: u32,
         /// Number of the reference, [`TimeType::number`].
         time_type: u8,
-        /// 6 for inertial samples, else [`Format::number`].
+        /// Type of data: 6 for inertial samples, otherwise [`Format::number`].
         data_type: u8,
         /// Time of the first point, in the form of the time type.
         time: [u8; 8],
@@ -252,9 +252,9 @@ pub mod status {
     pub const FAN: u32 = 11;
     /// PTP messages arrive.
     pub const PTP: u32 = 13;
-    /// Three bits: 0 nothing sets the clock, 1 PTP, 2 GPS, 3 pulses, 4 the best source fails.
+    /// Three bits with the source of the clock: 0 none, 1 PTP, 2 GPS, 3 pulses, 4 the best source fails.
     pub const SYNCHRONISATION: u32 = 14;
-    /// Two bits, the worst of all: 1 warning, 2 error.
+    /// Two bits with the worst state: 1 warning, 2 error.
     pub const SYSTEM: u32 = 30;
 }
 

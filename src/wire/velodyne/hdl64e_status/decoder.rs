@@ -15,7 +15,7 @@ use crate::ParseError;
 pub struct StatusDecoder {
     /// Position in the cycle of the last packet.
     last_slot: Option<usize>,
-    /// The stream so far; empty while the marker is awaited.
+    /// The stream so far; empty until the marker arrives.
     stream: Vec<u8>,
     /// Rolling bytes of the present cycle, to find the marker in.
     cycle: Vec<u8>,
@@ -28,9 +28,9 @@ pub struct StatusDecoder {
 /// Event of a packet: a completed or spoilt table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatusEvent {
-    /// The last byte of a stream that is as it should be.
+    /// The last byte of a valid stream.
     Table(Box<StatusTable>),
-    /// The last byte of a stream that is not.
+    /// The last byte of an invalid stream.
     BadTable(ParseError),
     /// This packet does not follow the one before: packets are missing or the type is unknown.
     OutOfOrder,

@@ -43,7 +43,7 @@ pub fn turn(object: &Object) -> Result<DAffine3, Fault> {
     Ok(DAffine3::from_mat3(axes))
 }
 
-/// For meshes with y up: (x, y, z) becomes (x, -z, y).
+/// Rotation for meshes with y up: (x, y, z) becomes (x, -z, y).
 pub const Y_TO_Z: DMat3 = DMat3::from_cols(DVec3::X, DVec3::Z, DVec3::NEG_Y);
 
 struct Parts {

@@ -41,7 +41,7 @@ enum Scale {
 
 /// Position, scale and rotation of one copy.
 pub struct Copy {
-    /// East and north, metres.
+    /// Position east and north, metres.
     pub place: DVec2,
     offset: DVec3,
     yaw: f64,
@@ -90,7 +90,7 @@ impl Scatter {
         self.number
     }
 
-    /// Number of the polygon's corners, if it has no area.
+    /// Number of corners, if the polygon has no area.
     pub fn flat_corners(&self) -> Option<usize> {
         Some(self.polygon.line.len()).filter(|&corners| corners > 0)
     }
