@@ -63,6 +63,13 @@ impl Rays {
         self.shares.push(share);
     }
 
+    fn reserve(&mut self, more: usize) {
+        self.pulses.reserve(more);
+        self.fired.reserve(more);
+        self.pixels.reserve(more);
+        self.shares.reserve(more);
+    }
+
     pub fn clear(&mut self) {
         self.pulses.clear();
         self.fired.clear();
@@ -126,6 +133,8 @@ impl Aim<'_> {
         self.directions.of(&u, &v, len, &mut direction);
         let (mut from, mut toward) = ([ZEROS; 3], [ZEROS; 3]);
         self.turned(&when, len, &direction, &mut from, &mut toward);
+        cells.reserve(LANES);
+        rays.reserve(LANES);
         for k in 0..len {
             if !direction[0][k].is_finite() {
                 continue; // the lens shows nothing

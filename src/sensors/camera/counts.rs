@@ -9,6 +9,8 @@ use super::sky::Colour;
 use super::{Camera, FULL_SCALE, PHOTONS_PER_LXS_UM2, Shot, place_of};
 use crate::sensors::noise::Quantity;
 
+/// Shares of red, green and blue in luminance.
+const LUMINANCE: Colour = [0.2126, 0.7152, 0.0722];
 /// Below this mean, counts of photons follow Poisson's law exactly; above it, Gauss's.
 const POISSON_BELOW: f64 = 50.0;
 
@@ -49,34 +51,41 @@ impl Camera {
         let [cx, cy] = optics.lens.centre_px;
         let half = 0.5 * f64::from(optics.lens.size[0]);
         let [a1, a2] = optics.vignetting;
-        let lx_per_cd =
+        let lx_per_cd_ahead =
             std::f64::consts::PI * optics.transmission / (4.0 * optics.f_number * optics.f_number);
-        let mut mean_e = ZEROS;
+        let mut lx_per_cd = ZEROS;
         for k in 0..LANES {
             let cos2 = cos[k] * cos[k];
             let x = (centre(column[k], bin_x) - cx) / half;
             let y = (centre(row[k], bin_y) - cy) / half;
             let r2 = x * x + y * y;
             let fall = (cos2 * cos2 * (1.0 + r2 * (a1 + r2 * a2))).max(0.0);
-            let photons = |cd: f64| {
-                cd * (lx_per_cd * fall)
+            lx_per_cd[k] = lx_per_cd_ahead * fall;
+        }
+        // Electrons by colour.
+        let mut electrons = [ZEROS; 3];
+        for c in 0..3 {
+            let weight = if chip.is_colour { 1.0 } else { LUMINANCE[c] };
+            for k in 0..LANES {
+                let photons = seen[c][k]
+                    * lx_per_cd[k]
                     * exposure_s
                     * PHOTONS_PER_LXS_UM2
                     * chip.pixel_um
-                    * chip.pixel_um
+                    * chip.pixel_um;
+                electrons[c][k] = weight * photons * chip.efficiency[c];
+            }
+        }
+        let mut mean_e = ZEROS;
+        let [red, green, blue] = &electrons;
+        for k in 0..LANES {
+            let of_filter = match (row[k] & 1) + (column[k] & 1) {
+                0 => red[k],
+                1 => green[k],
+                _ => blue[k],
             };
-            let [red, green, blue] = [0, 1, 2].map(|c| photons(seen[c][k]) * chip.efficiency[c]);
-            mean_e[k] = if chip.is_colour {
-                match (row[k] & 1) + (column[k] & 1) {
-                    0 => red,
-                    1 => green,
-                    _ => blue,
-                }
-            } else {
-                let weighted =
-                    |weight: f64, c: usize| weight * photons(seen[c][k]) * chip.efficiency[c];
-                weighted(0.2126, 0) + weighted(0.7152, 1) + weighted(0.0722, 2)
-            };
+            let of_all = red[k] + green[k] + blue[k];
+            mean_e[k] = if chip.is_colour { of_filter } else { of_all };
         }
         let unit = self.noise.request(u64::MAX);
         let draws = self.noise.request(shot.number);

@@ -170,13 +170,17 @@ impl Directions {
                 }
             }
         }
-        for k in 0..LANES {
-            let ray = [0, 1, 2].map(|axis| {
-                let [a, b, c, d] = [0, 1, 2, 3].map(|node| f64::from(nodes[node][axis][k]));
+        let mut rays = [ZEROS; 3];
+        for axis in 0..3 {
+            for k in 0..LANES {
+                let (a, b) = (f64::from(nodes[0][axis][k]), f64::from(nodes[1][axis][k]));
+                let (c, d) = (f64::from(nodes[2][axis][k]), f64::from(nodes[3][axis][k]));
                 let (near, far) = (a * (1.0 - s[k]) + b * s[k], c * (1.0 - s[k]) + d * s[k]);
-                near * (1.0 - t[k]) + far * t[k]
-            });
-            set(out, k, forward(ray));
+                rays[axis][k] = near * (1.0 - t[k]) + far * t[k];
+            }
+        }
+        for k in 0..LANES {
+            set(out, k, forward([rays[0][k], rays[1][k], rays[2][k]]));
         }
     }
 }
@@ -236,6 +240,7 @@ fn undistorted(d: &[f64; 8], [a, b]: [f64; 2]) -> Option<[f64; 2]> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lanes::vector;
     use super::*;
 
     fn lens(model: Model) -> Lens {
@@ -243,6 +248,27 @@ mod tests {
     }
 
     const PLUMB_BOB: [f64; 8] = [-0.28, 0.09, 0.0005, -0.0003, -0.01, 0.0, 0.0, 0.0];
+
+    #[test]
+    fn many_places_have_the_directions_of_single_ones() {
+        // The last places see nothing.
+        let directions = lens(Model::Fisheye([0.0, -0.1, 0.0, 0.0])).directions();
+        let (u, v) =
+            (std::array::from_fn(|k| 9.7 * k as f64), std::array::from_fn(|k| 7.3 * k as f64));
+        let mut found = [ZEROS; 3];
+        directions.of(&u, &v, LANES, &mut found);
+        let mut unseen = 0;
+        for k in 0..LANES {
+            match directions.at([u[k], v[k]]) {
+                Some(ray) => assert_eq!(vector(&found, k), forward(ray)),
+                None => {
+                    unseen += 1;
+                    assert!(found[0][k].is_nan());
+                }
+            }
+        }
+        assert!(unseen > 0 && unseen < LANES / 2, "{unseen}");
+    }
 
     #[test]
     fn distortion_is_opencvs() {

@@ -33,6 +33,7 @@ pub(super) struct Shader<'a> {
     single: Stencil,
     /// Looks by scene and material.
     looks: Vec<((u32, u32), Look)>,
+    /// [`FACETS`] triangles, and one that is not kept.
     facets: Vec<Option<Facet<'a>>>,
     skies: Box<Skies>,
     met: Box<Met<'a>>,
@@ -130,7 +131,7 @@ impl<'a> Shader<'a> {
             level,
             single: Stencil::single(),
             looks: Vec::new(),
-            facets: vec![None; FACETS],
+            facets: vec![None; FACETS + 1],
             skies: Box::new(skies),
             met: Box::new(met),
             hits: Vec::new(),
@@ -171,8 +172,8 @@ impl<'a> Shader<'a> {
                 share *= passes;
             }
             let is_hit = hit.range_m.is_finite();
-            let facet = if is_hit { self.facet(pulse, &hit, rays.fired[k]) } else { None };
-            let Some(facet) = facet else {
+            let slot = if is_hit { self.meet(pulse, &hit, rays.fired[k]) } else { None };
+            let Some(facet) = slot.and_then(|slot| self.facets[slot].as_ref()) else {
                 self.skies.push(pulse.direction, pixel, share);
                 if self.skies.len == LANES {
                     self.skies.shine(self.day, light);
@@ -189,7 +190,7 @@ impl<'a> Shader<'a> {
                 matt *= 1.0 - onward;
                 self.onward.push(pixel, through, rays.fired[k], share * onward);
             }
-            self.met.push(k as u32, pixel, matt, place, &hit, &facet);
+            self.met.push(k as u32, pixel, matt, place, &hit, facet);
             if self.met.len == LANES {
                 self.scatter(rays, light);
             }
@@ -198,34 +199,32 @@ impl<'a> Shader<'a> {
         self.scatter(rays, light);
     }
 
-    /// The triangle that a ray hit; `None` of nothing and of one without a normal.
+    /// Where in `facets` the triangle is that a ray hit; `None` of nothing and of one without a normal. Facets stay where
+    /// they are: a copy of one would wait until it is written.
     #[inline(always)]
-    fn facet(&mut self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<Facet<'a>> {
+    fn meet(&mut self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<usize> {
         let slot = (hit.triangle ^ hit.instance.wrapping_mul(0x9e37_79b9)) as usize % FACETS;
-        if let Some(kept) = &mut self.facets[slot]
-            && (kept.instance, kept.triangle) == (hit.instance, hit.triangle)
-        {
-            if kept.normal.dot(pulse.direction) > 0.0 {
-                *kept = Facet {
-                    ambient_lx: self.day.ambient(-kept.normal),
-                    toward_sun: (-kept.normal).dot(self.day.sun),
-                    normal: -kept.normal,
-                    ..*kept
-                };
+        match &mut self.facets[slot] {
+            Some(kept) if (kept.instance, kept.triangle) == (hit.instance, hit.triangle) => {
+                if kept.normal.dot(pulse.direction) > 0.0 {
+                    kept.normal = -kept.normal;
+                    kept.ambient_lx = self.day.ambient(kept.normal);
+                    kept.toward_sun = kept.normal.dot(self.day.sun);
+                }
+                Some(slot)
             }
-            return Some(*kept);
+            _ => self.meet_other(pulse, hit, fired, slot),
         }
-        self.new_facet(pulse, hit, fired, slot)
     }
 
     #[inline(never)]
-    fn new_facet(
+    fn meet_other(
         &mut self,
         pulse: &Pulse,
         hit: &Hit,
         fired: SimTime,
         slot: usize,
-    ) -> Option<Facet<'a>> {
+    ) -> Option<usize> {
         let shading = self.caster.shading()?;
         let material = shading.surface(hit)?;
         let normal = shading.normal(pulse, hit, fired)?;
@@ -250,7 +249,9 @@ impl<'a> Shader<'a> {
             Finish::Glossy { exponent, .. } => exponent >= LACQUER_FROM,
             Finish::Retro { .. } => false,
         };
-        let facet = Facet {
+        // Of what moves, the next ray meets another normal.
+        let slot = if scene_of == 0 { slot } else { FACETS };
+        self.facets[slot] = Some(Facet {
             instance: hit.instance,
             triangle: hit.triangle,
             normal,
@@ -260,12 +261,8 @@ impl<'a> Shader<'a> {
             look,
             film,
             goes_on,
-        };
-        if scene_of == 0 {
-            // Of what moves, the next ray meets another normal.
-            self.facets[slot] = Some(facet);
-        }
-        Some(facet)
+        });
+        Some(slot)
     }
 
     /// Adds what the surfaces scatter of the sky's light, and notes those that the sun may light.

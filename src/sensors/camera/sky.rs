@@ -186,13 +186,16 @@ impl Daylight {
 
     #[inline(always)]
     fn in_table(&self, (node, up, away): (usize, f64, f64)) -> Colour {
-        let rows = [node, node + DISTANCES + 1];
-        let [low, high] = rows.map(|node| [&self.table[node], &self.table[node + 1]]);
-        std::array::from_fn(|c| {
-            let along = |pair: [&Colour; 2]| pair[0][c] + (pair[1][c] - pair[0][c]) * away;
-            let (low, high) = (along(low), along(high));
-            low + (high - low) * up
-        })
+        let above = node + DISTANCES + 1;
+        let (near, far) = (&self.table[node], &self.table[node + 1]);
+        let (near_above, far_above) = (&self.table[above], &self.table[above + 1]);
+        let mut sky = [0.0; 3];
+        for c in 0..3 {
+            let low = near[c] + (far[c] - near[c]) * away;
+            let high = near_above[c] + (far_above[c] - near_above[c]) * away;
+            sky[c] = low + (high - low) * up;
+        }
+        sky
     }
 
     /// The sky at a height, the cosine of the angle from the zenith, and at an angle from the sun, radians.
@@ -324,6 +327,7 @@ const XYZ_TO_RGB: [[f64; 3]; 3] =
 
 #[cfg(test)]
 mod tests {
+    use super::super::lanes::set;
     use super::*;
 
     /// Figures that were computed from the paper's formulas independently of this code.
@@ -362,6 +366,26 @@ mod tests {
                 for (exact, found) in exact.into_iter().zip(found) {
                     assert!((found / exact - 1.0).abs() < 2e-3, "{direction}: {found} {exact}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn many_directions_have_the_sky_of_single_ones() {
+        for day in
+            [Daylight::new([0.7, 2.0], 3.0, [0.1; 3]), Daylight::overcast([0.5, 1.0], [0.0; 3])]
+        {
+            let mut directions = [[0.0; LANES]; 3];
+            for k in 0..LANES {
+                let (sin, cos) = libm::sincos(0.1 * k as f64);
+                let up = 0.03 * k as f64 - 0.3;
+                set(&mut directions, k, DVec3::new(cos, sin, up).normalize());
+            }
+            set(&mut directions, 5, day.sun);
+            let mut seen = [[0.0; 3]; LANES];
+            day.seen_by(&directions, LANES, &mut seen);
+            for (k, seen) in seen.iter().enumerate() {
+                assert_eq!(*seen, day.seen(vector(&directions, k)), "{k}");
             }
         }
     }

@@ -107,8 +107,12 @@ impl Looks {
             }
             for k in 0..LANES {
                 let size_m = self.patch_m[k] * times;
-                let [x, y, z] = [0, 1, 2].map(|axis| places[axis][k] / size_m);
-                factor[k] += self.mottle[k] * share * visible[k] * smooth_noise(x, y, z);
+                let noise = smooth_noise(
+                    places[0][k] / size_m,
+                    places[1][k] / size_m,
+                    places[2][k] / size_m,
+                );
+                factor[k] += self.mottle[k] * share * visible[k] * noise;
             }
         }
         for c in 0..3 {
