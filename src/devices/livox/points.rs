@@ -45,7 +45,7 @@ impl Mode {
     /// Whether a point in this direction is one of the fields'.
     fn shows(&self, aim: DVec3) -> bool {
         self.fields.is_empty() || {
-            let yaw = libm::atan2(aim.y, aim.x).to_degrees().rem_euclid(360.0);
+            let yaw = azimuth_deg(aim);
             let pitch = libm::asin(aim.z).to_degrees();
             self.fields.iter().any(|field| {
                 let [from, to] = [field.yaw_start, field.yaw_stop].map(f64::from);
@@ -79,12 +79,19 @@ pub(super) fn whole(value: f64) -> i32 {
     (value + WHOLE_FROM).to_bits() as i32
 }
 
+/// The angle to the left of forward, 0 to 360 degrees.
+#[inline]
+fn azimuth_deg(aim: DVec3) -> f64 {
+    let deg = libm::atan2(aim.y, aim.x).to_degrees();
+    // Remainders of `f64` are a call.
+    if deg < 0.0 { deg + 360.0 } else { deg }
+}
+
 /// Depth, theta and phi of a spherical point: millimetres and hundredths of a degree.
 #[inline]
 pub(super) fn spherical(aim: DVec3, mm: f64) -> [i32; 3] {
     let theta = libm::acos(aim.z.clamp(-1.0, 1.0)).to_degrees() * 100.0;
-    let phi = libm::atan2(aim.y, aim.x).to_degrees().rem_euclid(360.0) * 100.0;
-    [whole(mm), whole(theta), whole(phi) % 36_000]
+    [whole(mm), whole(theta), whole(azimuth_deg(aim) * 100.0) % 36_000]
 }
 
 /// Makes points of echoes.
