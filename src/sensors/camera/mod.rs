@@ -6,6 +6,7 @@
 //! from being steps. The ray's light is that of the sun, unless something
 //! stands between, and of the sky ([`sky`]) on the surface that it meets. Photons become electrons with shot noise, dark
 //! signal and readout noise as in EMVA 1288, and counts of 12 bits.
+#![allow(clippy::needless_range_loop, reason = "one index into many arrays")]
 
 mod aim;
 mod air;

@@ -152,7 +152,8 @@ proptest! {
         }
         let step = 1_000_000;
         let mut last = (rotor.turn(SimTime::ZERO), rotor.rpm(SimTime::ZERO));
-        for k in 1..(at + 12 * S) / step {
+        // Half a turn takes 12.5 s at the slowest speed.
+        for k in 1..(at + 22 * S) / step {
             let now = SimTime(k * step);
             let (turn, rpm) = (rotor.turn(now), rotor.rpm(now));
             let moved = (turn - last.0 + 0.5).rem_euclid(1.0) - 0.5;
@@ -165,7 +166,7 @@ proptest! {
         let (_, rpm, phase) = commands[commands.len() - 1];
         prop_assert_eq!(last.1, f64::from(rpm * 60));
         if let Some(turn) = phase.filter(|_| rpm > 0) {
-            let second = next_second(SimTime(at + 11 * S), SimTime(300_000_000));
+            let second = next_second(SimTime(at + 21 * S), SimTime(300_000_000));
             let off = (rotor.turn(second) - turn + 0.5).rem_euclid(1.0) - 0.5;
             prop_assert!(off.abs() < 2e-6, "{off}");
         }
