@@ -300,21 +300,10 @@ proptest! {
                 for ray in 0..rays {
                     let expected = &alone[k * rays + ray];
                     for hit in [&together[k * rays + ray], &mixed[place * rays + ray]] {
-                        // Another triangle may win where a ray grazes an edge; brute force has
-                        // judged those. The same triangle is hit at the same place.
-                        if (hit.instance, hit.triangle) == (expected.instance, expected.triangle)
-                            && hit.cos_incidence > 0.01
-                        {
-                            let error = (hit.range_m - expected.range_m).abs();
-                            prop_assert!(error <= 1e-5 * (1.0 + expected.range_m), "{hit:?} {expected:?}");
-                        }
+                        prop_assert_eq!(hit, expected);
                     }
                 }
             }
-            let differ = |hits: &dyn Fn(usize) -> Hit| {
-                (0..alone.len()).filter(|&i| hits(i).triangle != alone[i].triangle).count()
-            };
-            prop_assert!(differ(&|i| together[i]) <= alone.len() / 50 + 1);
         }
     }
 }

@@ -101,7 +101,7 @@ impl Aim<'_> {
         let mut len = 0;
         for at in rows[0]..rows[1] {
             // To and fro, so that neighbours follow one another.
-            let is_forth = (at - rows[0]) % 2 == 0;
+            let is_forth = (at - rows[0]).is_multiple_of(2);
             for place in columns[0]..columns[1] {
                 row[len % LANES] = at;
                 column[len % LANES] =

@@ -220,7 +220,8 @@ fn glimpses_belong_to_the_pulses_whose_rays_saw_them() {
     let stencil = Stencil::new(offsets).unwrap();
     let along_y = |y: f64| {
         let ray = pulse(DVec3::Z, DVec3::new(8.0, y, 0.1));
-        Pulse { half_axis_u: DVec3::Z * 1e-2, half_axis_v: DVec3::Y * 1e-2, ..ray }
+        let half_axis_v = DVec3::Z.cross(ray.direction).normalize() * 1e-2;
+        Pulse { half_axis_u: ray.direction.cross(half_axis_v), half_axis_v, ..ray }
     };
     let (pulses, fired) = ([along_y(0.0), along_y(-1.0)], [SimTime::ZERO; 2]);
     let mut hits = [Hit::MISS; 8];

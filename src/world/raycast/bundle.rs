@@ -66,9 +66,10 @@ pub struct Bundle {
     pub start: PerRay<f32>,
     /// Metres along a ray per metre of depth.
     pub stretch: PerRay<f32>,
-    /// Depth of the nearest hit; the maximum range before there is one, minus infinity in lanes
-    /// without a ray.
+    /// Bounds of the depth of the nearest hit; of the maximum range before there is one, minus infinity in
+    /// lanes without a ray.
     pub depth: PerRay<f32>,
+    pub depth_low: PerRay<f32>,
     /// The least of `depth`.
     pub nearest: f32,
     /// The greatest of `depth`.
@@ -94,12 +95,18 @@ pub struct Bundle {
     pub shift: [f32; 2],
     /// The least of `start`.
     pub least_start: f32,
+    /// Error of depths because rays may meet far behind where they start, metres.
+    pub rounding_m: f32,
     /// Rotates World to the bundle's frame.
     pub from_world: Mat3,
     /// The inverse of `from_world`, in double precision.
     pub to_world: DMat3,
     /// Origin of the frame, in World.
     pub origin: DVec3,
+    /// The greatest change of `x` and of `y` along a ray, in sum, for each metre of depth.
+    pub steepness: f32,
+    /// Index of the first pulse among those of the call.
+    pub first: usize,
     /// For each lane, the index of its ray among those of the bundle's pulses.
     pub ray: [u16; MAX_LANES],
     /// Number of lanes in use.
@@ -222,6 +229,7 @@ impl Bundle {
             start: [0.0; MAX_LANES],
             stretch: [1.0; MAX_LANES],
             depth: [f32::NEG_INFINITY; MAX_LANES],
+            depth_low: [f32::NEG_INFINITY; MAX_LANES],
             nearest: f32::INFINITY,
             deepest: f32::INFINITY,
             farthest: f32::INFINITY,
@@ -235,9 +243,12 @@ impl Bundle {
             high: [0.0; 2],
             shift: [0.0; 2],
             least_start: 0.0,
+            rounding_m: 0.0,
             from_world: Mat3::IDENTITY,
             to_world: DMat3::IDENTITY,
             origin: DVec3::ZERO,
+            steepness: 0.0,
+            first: 0,
             ray: [0; MAX_LANES],
             lanes: 0,
         }
@@ -293,16 +304,23 @@ impl Bundle {
                 for (k, ray) in block.iter_mut().enumerate() {
                     *ray = direction[axis] + u[axis] * order.a[k] + v[axis] * order.b[k];
                 }
-                room.ray[axis][lane..lane + MAX_RAYS].copy_from_slice(&block);
-                room.from[axis][lane..lane + MAX_RAYS].fill(from[axis]);
+                *from_lane(&mut room.ray[axis], lane) = block;
+                *from_lane(&mut room.from[axis], lane) = [from[axis]; MAX_RAYS];
             }
-            let rays: [u16; MAX_RAYS] =
-                std::array::from_fn(|k| u16::from(order.ray[k]) + lane as u16);
-            room.index[lane..lane + MAX_RAYS].copy_from_slice(&rays);
-            room.range[lane..lane + MAX_RAYS].fill(pulse.max_range_m);
-            room.begin[lane..lane + MAX_RAYS].fill(pulse.start_m);
+            let mut rays = [0; MAX_RAYS];
+            for (k, ray) in rays.iter_mut().enumerate() {
+                *ray = u16::from(order.ray[k]) + lane as u16;
+            }
+            *from_lane(&mut room.index, lane) = rays;
+            *from_lane(&mut room.range, lane) = [pulse.max_range_m; MAX_RAYS];
+            *from_lane(&mut room.begin, lane) = [pulse.start_m; MAX_RAYS];
         }
         room.range[self.lanes..self.lanes + LANES].fill(f32::NEG_INFINITY);
+        let mut most_start_m = 0.0;
+        for pulse in pulses {
+            most_start_m = max(most_start_m, pulse.start_m);
+        }
+        self.rounding_m = ROUNDING * (most_start_m + MAX_SHIFT_M as f32);
 
         (self.low, self.high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
         self.is_stale = false;
@@ -331,6 +349,8 @@ impl Bundle {
                 let begins = from_z + room.begin[lane] / stretch;
                 let ends = begins + room.range[lane] / stretch;
                 self.start[lane] = begins;
+                self.depth_low[lane] = ends * (1.0 - ROUNDING) - self.rounding_m;
+                let ends = ends * (1.0 + ROUNDING) + self.rounding_m;
                 self.depth[lane] = ends;
                 start[k] = min(start[k], begins);
                 // Not of lanes without a ray.
@@ -361,8 +381,11 @@ impl Bundle {
         self.shift = [most(&shift[0]), most(&shift[1])];
         // Rays that start behind the origin may be farther from the axis there.
         let behind = max(-self.least_start, 0.0);
+        self.steepness = 0.0;
         for axis in 0..2 {
-            self.shift[axis] += behind * max(self.low[axis].abs(), self.high[axis].abs());
+            let steepest = max(self.low[axis].abs(), self.high[axis].abs());
+            self.shift[axis] += behind * steepest;
+            self.steepness += steepest;
         }
     }
 
@@ -373,6 +396,7 @@ impl Bundle {
     }
 
     /// The point of World at `depth` on a ray.
+    #[cfg(test)]
     pub fn point(&self, lane: usize, depth: f32) -> DVec3 {
         let on_ray = |slope: &PerRay<f32>, shift: &PerRay<f32>| {
             f64::from(slope[lane]) * f64::from(depth) + f64::from(shift[lane])
@@ -381,6 +405,12 @@ impl Bundle {
         let y = on_ray(&self.slope_y, &self.shift_y);
         self.origin + self.to_world * DVec3::new(x, y, depth.into())
     }
+}
+
+/// The places of a stencil's rays from `lane` on.
+#[inline(always)]
+fn from_lane<T>(values: &mut Wide<T>, lane: usize) -> &mut [T; MAX_RAYS] {
+    values[lane..].first_chunk_mut().expect("room for a stencil")
 }
 
 /// `f32::min` as one instruction; if either is NaN, the result is `b`.

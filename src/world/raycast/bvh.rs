@@ -8,6 +8,7 @@ use rayon::iter::{
 };
 
 use super::boxes::Bounds;
+use super::hit::Pose;
 use super::memory;
 use super::shadow::Frame;
 use super::top::{self, Part};
@@ -105,8 +106,7 @@ const _: () = assert!(MAX_PRIMITIVES < 1 << INDEX_BITS);
 pub(super) struct Placed {
     pub instance: u32,
     pub mesh: u32,
-    origin: DVec3,
-    pub mesh_from_world_f64: DMat3,
+    pub pose: Pose,
     /// The mesh's frame, with the mesh's extent.
     pub frame: Frame,
     /// Whether its mesh extends beyond [`VAST_M`] from the mesh's origin.
@@ -165,7 +165,8 @@ impl BvhCaster {
             }
             entrances.push(Entrance { place: *place, code });
         }
-        let frame = Frame { to_world: Mat3::IDENTITY, from_world: Mat3::IDENTITY, extent };
+        let frame =
+            Frame { to_world: Mat3::IDENTITY, from_world: Mat3::IDENTITY, extent, distortion: 1.0 };
         let mut caster = Self { scene, meshes, top, entrances, placed, frame, is_small: false };
         caster.is_small = caster.memory_bytes() <= SMALL_BYTES;
         Ok(caster)
@@ -290,28 +291,30 @@ impl MeshTree {
     /// The corners of the triangle in `slot`, in the mesh's frame.
     #[inline(always)]
     pub fn corners(&self, slot: u32) -> [Vec3; 3] {
-        let (block, place) = (&self.blocks[slot as usize / 8].corners, slot as usize % 8);
-        let corner =
-            |k: usize| Vec3::new(block[k][0][place], block[k][1][place], block[k][2][place]);
-        [corner(0), corner(1), corner(2)]
+        let ([a, b, c], place) = (&self.blocks[slot as usize / 8].corners, slot as usize % 8);
+        [
+            Vec3::new(a[0][place], a[1][place], a[2][place]),
+            Vec3::new(b[0][place], b[1][place], b[2][place]),
+            Vec3::new(c[0][place], c[1][place], c[2][place]),
+        ]
     }
 }
 
 impl Placed {
     fn new(index: u32, instance: &Instance, meshes: &[MeshTree]) -> Self {
         let turn = &instance.world_from_mesh.matrix3;
-        let mesh_from_world = turn.inverse();
+        let pose = Pose::new(&instance.world_from_mesh);
         let stretch = turn.x_axis.length().max(turn.y_axis.length()).max(turn.z_axis.length());
         let extent = meshes[instance.mesh as usize].extent;
         Self {
             instance: index,
             mesh: instance.mesh,
-            origin: instance.world_from_mesh.translation,
-            mesh_from_world_f64: mesh_from_world,
+            pose,
             frame: Frame {
                 to_world: turn.as_mat3(),
-                from_world: mesh_from_world.as_mat3(),
+                from_world: pose.mesh_from_world.as_mat3(),
                 extent,
+                distortion: most_stretch(turn) * most_stretch(&pose.mesh_from_world.transpose()),
             },
             is_vast: f64::from(extent) * stretch > f64::from(VAST_M),
         }
@@ -320,8 +323,15 @@ impl Placed {
     /// A point of World, in the mesh's frame.
     #[inline(always)]
     pub fn to_mesh(&self, p: DVec3) -> DVec3 {
-        self.mesh_from_world_f64 * (p - self.origin)
+        self.pose.mesh_from_world * (p - self.pose.place)
     }
+}
+
+/// A factor by which `turn` makes no vector longer; exact if its columns are perpendicular.
+fn most_stretch(turn: &DMat3) -> f32 {
+    let squares = turn.transpose() * *turn;
+    let sum = |row: DVec3| row.abs().element_sum();
+    sum(squares.x_axis).max(sum(squares.y_axis)).max(sum(squares.z_axis)).sqrt() as f32
 }
 
 /// The box around points.

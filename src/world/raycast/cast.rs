@@ -6,15 +6,15 @@
 //! they meet, [`super::leaf`] tests them against triangles, and [`super::surface`] computes their hits.
 //!
 //! The vectors of `fearless_simd` are AVX2, SSE or NEON, chosen at run time. No build contracts
-//! multiply and add, so all give the same bits. Bundles depend only on the pulses of a call. A pulse
-//! that is cast with other neighbours gets the same hits except for rounding: a range may differ by
-//! one or two millionths, and a ray along an edge may hit the surface beside it.
+//! multiply and add, so all give the same bits. [`super::hit`] decides where rounding could make a
+//! difference, so a pulse gets the same hits whatever other pulses it is cast with.
 
 use fearless_simd::{Simd, dispatch};
 use glam::DVec3;
 
 use super::bundle::{Room, Spot};
 use super::bvh::BvhCaster;
+use super::fired::Fired;
 use super::walk::{WALKERS, Walker, may_meet};
 use super::{Beams, Finishes, Hit, Pulse, RayCaster, Stencil, fastest, finishes, shade, surface};
 use crate::time::SimTime;
@@ -56,18 +56,20 @@ fn cast<S: Simd>(
     let mut room = Room::new();
     let mut walkers: [Walker; WALKERS] = std::array::from_fn(|_| Walker::new());
     let walkers = &mut walkers[..if caster.is_small { 1 } else { WALKERS }];
+    let fired = Fired::Pulses(pulses, stencil);
     let mut is_busy = true;
     while is_busy {
         is_busy = false;
         for walker in &mut *walkers {
-            if walker.step(simd, caster) {
+            if walker.step(simd, caster, &fired) {
                 is_busy = true;
                 continue;
             }
             let pulses_done = walker.pulses.clone();
             if pulses_done.start < pulses_done.end {
                 let found = &mut hits[pulses_done.start * rays..pulses_done.end * rays];
-                surface::report(caster, &walker.bundle, found);
+                let done = &pulses[pulses_done];
+                surface::report(simd, caster, stencil, done, &walker.bundle, found);
             }
             walker.pulses = next..next;
             while next < pulses.len() {
@@ -79,6 +81,7 @@ fn cast<S: Simd>(
                     continue;
                 }
                 walker.bundle.aim(&spot, bundled, &mut room);
+                walker.bundle.first = first;
                 walker.start(simd, caster);
                 walker.pulses = first..next;
                 is_busy = true;
@@ -96,6 +99,7 @@ pub(super) mod tests {
     use glam::{DAffine3, DQuat};
 
     use super::super::bundle::Bundle;
+    use super::super::hit::reference;
     use super::*;
     use crate::world::materials;
     use crate::world::scene::{Instance, Mesh, Scene};
@@ -176,6 +180,9 @@ pub(super) mod tests {
         let portable = cast_at(Level::baseline());
         for level in levels() {
             assert_eq!(cast_at(level), portable, "{level:?}");
+        }
+        for (pulse, hits) in pulses.iter().zip(portable.chunks(stencil.len())).step_by(40) {
+            assert_eq!(hits, reference::cast(caster.scene(), &stencil, pulse));
         }
         let hit = portable.iter().filter(|hit| hit.range_m.is_finite()).count();
         assert!(hit > portable.len() / 10 && hit < portable.len(), "{hit} of {}", portable.len());

@@ -1,26 +1,32 @@
 //! Rays against a leaf's triangles.
 //!
-//! **Watertight.** Triangles are tested after Woop, Benthin and Wald (Watertight Ray/Triangle
-//! Intersection, JCGT 2013): corners are sheared so that the ray runs along one axis, and the
-//! ray is inside if the three edge functions agree in sign. The sign of a difference of two
-//! rounded products is exact unless it is zero, zero counts as inside, and both triangles at an
-//! edge shear the same corners: no ray passes through an edge or a corner. Depth is a convex
-//! combination of the corners' depths, so it is on the triangle even if that is seen edge-on.
+//! [`super::hit`] decides which triangle a ray hits. The test here is a fast one in `f32`, in the bundle's frame, with
+//! bounds of its error ([`Doubt`]): where they leave no doubt, the answer is the same, and where they do, [`super::hit`]
+//! is asked. Corners are sheared so that the ray runs along one axis, and the ray is inside if the three edge functions
+//! agree in sign.
 //!
 //! One ray is tested against eight triangles, or one triangle against eight rays, whichever is less
-//! work; the arithmetic is the same.
+//! work.
 //!
 //! **Vast triangles.** Depths on triangles that extend beyond [`VAST_M`] are computed again in double
-//! precision by [`surface::Plane`].
+//! precision by [`surface::Plane`], because there would be doubt about too many.
+
+#![expect(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "a bound that is not a number leaves a doubt"
+)]
 
 use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x8, mask32x8, u32x8};
 
 use super::bundle::{
-    Bundle, LANES, Lanes, MAX_LANES, NONE, REGISTERS, least, most, of_register, register_mut,
+    Bundle, LANES, Lanes, MAX_LANES, NONE, REGISTERS, ROUNDING, least, most, of_register,
+    register_mut,
 };
 use super::bvh::{BvhCaster, MeshTree, Placed, VAST_M};
-use super::shadow::{Corners, View, load, splat};
+use super::fired::Fired;
+use super::hit;
+use super::shadow::{Corners, Doubt, View, load, splat};
 use super::surface;
 
 /// Up to this number, rays are tested one by one, each against all triangles of the leaf.
@@ -29,6 +35,7 @@ const FEW_RAYS: u32 = 8;
 /// The triangles that are tested.
 pub struct Target<'a> {
     pub caster: &'a BvhCaster,
+    pub fired: &'a Fired<'a>,
     pub mesh: &'a MeshTree,
     pub placed: &'a Placed,
     pub place: u32,
@@ -55,13 +62,14 @@ impl Target<'_> {
 pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &mut Bundle) {
     let block = &target.mesh.blocks[target.block as usize];
     let corners = view.triangles(simd, &block.corners);
+    let doubt = view.doubt(simd, &corners);
     let triangles = (1u32 << target.count) - 1;
     if rays.count_ones() <= FEW_RAYS {
         let mut left = rays;
         while left != 0 {
             let ray = left.trailing_zeros() as usize & (MAX_LANES - 1);
             left &= left - 1;
-            test_ray(simd, target, &corners, triangles, ray, bundle);
+            test_ray(simd, target, &corners, &doubt, triangles, ray, bundle);
         }
     } else {
         let shadows = view.shadows(simd, &corners);
@@ -69,6 +77,11 @@ pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &
         while met != 0 {
             let k = met.trailing_zeros() as usize & 7;
             met &= met - 1;
+            let doubt = Doubt {
+                weight: f32x8::splat(simd, doubt.weight[k]),
+                depth: f32x8::splat(simd, doubt.depth[k]),
+                tilt: f32x8::splat(simd, doubt.tilt[k]),
+            };
             let triangle = [
                 pick(simd, &corners[0], k),
                 pick(simd, &corners[1], k),
@@ -80,7 +93,7 @@ pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &
             while registers != 0 {
                 let register = registers.trailing_zeros() as usize & (REGISTERS - 1);
                 registers &= registers - 1;
-                test_register(simd, target, &triangle, plane.as_ref(), k, register, bundle);
+                test_register(simd, target, &triangle, &doubt, plane.as_ref(), k, register, bundle);
             }
         }
     }
@@ -111,6 +124,12 @@ fn settle<S: Simd>(simd: S, bundle: &mut Bundle) {
     bundle.deepest = most(&deepest.into());
 }
 
+/// A bit for each lane.
+#[inline(always)]
+fn bits<S: Simd>(mask: mask32x8<S>) -> u32 {
+    mask.to_bitmask() as u32
+}
+
 /// A corner of triangle `k` in all lanes.
 #[inline(always)]
 fn pick<S: Simd>(simd: S, corner: &[f32x8<S>; 3], k: usize) -> [f32x8<S>; 3] {
@@ -127,37 +146,54 @@ fn test_ray<S: Simd>(
     simd: S,
     target: &Target,
     corners: &Corners<f32x8<S>>,
+    doubt: &Doubt<S>,
     triangles: u32,
     ray: usize,
     bundle: &mut Bundle,
 ) {
     let slope = [splat(simd, &bundle.slope_x, ray), splat(simd, &bundle.slope_y, ray)];
     let shift = [splat(simd, &bundle.shift_x, ray), splat(simd, &bundle.shift_y, ray)];
-    let (weights, is_inside) = edges(simd, corners, slope, shift);
-    let inside = is_inside.to_bitmask() as u32 & triangles;
+    let edges = edges(corners, slope, shift);
+    let inside = edges.may_be_inside(doubt) & triangles;
     if inside == 0 {
         return;
     }
-    let mut depth = depth_on(corners, &weights);
+    let [mut depth, mut error] = edges.depth(simd, corners, doubt);
     if target.placed.is_vast {
         let far = inside & reaches_far(simd, corners);
-        depth = f32x8::simd_from(simd, precise_on(target, bundle, far, ray, depth.into()));
+        let precise = precise_on(target, bundle, far, ray, [depth.into(), error.into()]);
+        depth = f32x8::simd_from(simd, precise[0]);
+        error = f32x8::simd_from(simd, precise[1]);
     }
+    let (low, high) = (depth - error, depth + error);
     let (start, limit) = (splat(simd, &bundle.start, ray), splat(simd, &bundle.depth, ray));
-    let mut hit = is_within(depth, start, limit) & inside;
+    let mut hit = inside & !bits(low.simd_gt(limit)) & !bits(high.simd_le(start));
+    if hit == 0 {
+        return;
+    }
+    let zero = f32x8::splat(simd, 0.0);
+    let sure = edges.certainty(doubt).min(low - start).simd_gt(zero);
+    let sure = if target.mesh.masked { 0 } else { bits(sure) };
     while hit != 0 {
         let k = hit.trailing_zeros() as usize & 7;
         hit &= hit - 1;
-        accept(target, k, ray, depth[k], of(&weights, k), bundle);
+        let bounds = [low[k], high[k]];
+        if sure >> k & 1 == 1 && bounds[1] < bundle.depth_low[ray] {
+            bundle.accept(ray, bounds, target.place, target.slot(k));
+        } else if !(bounds[0] > bundle.depth[ray]) {
+            ask(target, k, ray, bounds, bundle);
+        }
     }
 }
 
 /// Triangle `k` against the rays of a register; a triangle that reaches far with its plane.
+#[allow(clippy::too_many_arguments)]
 #[inline(always)]
 fn test_register<S: Simd>(
     simd: S,
     target: &Target,
     triangle: &Corners<f32x8<S>>,
+    doubt: &Doubt<S>,
     plane: Option<&surface::Plane>,
     k: usize,
     register: usize,
@@ -165,24 +201,31 @@ fn test_register<S: Simd>(
 ) {
     let slope = [load(simd, &bundle.slope_x, register), load(simd, &bundle.slope_y, register)];
     let shift = [load(simd, &bundle.shift_x, register), load(simd, &bundle.shift_y, register)];
-    let (weights, is_inside) = edges(simd, triangle, slope, shift);
-    let inside = is_inside.to_bitmask() as u32;
+    let edges = edges(triangle, slope, shift);
+    let inside = edges.may_be_inside(doubt);
     if inside == 0 {
         return;
     }
-    let mut depth = depth_on(triangle, &weights);
+    let [mut depth, mut error] = edges.depth(simd, triangle, doubt);
     if let Some(plane) = plane {
-        depth = f32x8::simd_from(simd, plane.depths(bundle, register));
+        let precise = plane.depths(bundle, register);
+        depth = f32x8::simd_from(simd, precise[0]);
+        error = f32x8::simd_from(simd, precise[1]);
     }
+    let (low, high) = (depth - error, depth + error);
     let (start, limit) = (load(simd, &bundle.start, register), load(simd, &bundle.depth, register));
-    let mut hit = is_within(depth, start, limit) & inside;
+    let used = (bundle.all() >> (LANES * register)) as u32;
+    let mut hit = inside & used & !bits(low.simd_gt(limit)) & !bits(high.simd_le(start));
     if hit == 0 {
         return;
     }
-    // Only ties and masks need a look at single rays.
     if !target.mesh.masked {
-        let is_nearer = is_inside & depth.simd_gt(start) & depth.simd_lt(limit);
-        *register_mut(&mut bundle.depth, register) = is_nearer.select(depth, limit).into();
+        let before = load(simd, &bundle.depth_low, register);
+        // If depths are NaN, the certainty is not above zero.
+        let certainty = (before - high).min(low - start).min(edges.certainty(doubt));
+        let is_nearer = certainty.simd_gt(f32x8::splat(simd, 0.0));
+        *register_mut(&mut bundle.depth_low, register) = is_nearer.select(low, before).into();
+        *register_mut(&mut bundle.depth, register) = is_nearer.select(high, limit).into();
         let (place, slot) = (target.place, target.slot(k));
         for (values, value) in [(&mut bundle.placed, place), (&mut bundle.slot, slot)] {
             let values = register_mut(values, register);
@@ -191,18 +234,44 @@ fn test_register<S: Simd>(
         }
         bundle.has_hit = true;
         bundle.is_stale = true;
-        hit &= !(is_nearer.to_bitmask() as u32);
+        hit &= !bits(is_nearer);
     }
     while hit != 0 {
         let lane = hit.trailing_zeros() as usize & 7;
         hit &= hit - 1;
-        accept(target, k, 8 * register + lane, depth[lane], of(&weights, lane), bundle);
+        ask(target, k, LANES * register + lane, [low[lane], high[lane]], bundle);
     }
 }
 
-#[inline(always)]
-fn of<S: Simd>(weights: &[f32x8<S>; 3], k: usize) -> [f32; 3] {
-    [weights[0][k], weights[1][k], weights[2][k]]
+/// The edge functions of rays and triangles.
+struct Edges<S: Simd> {
+    /// The corners' weights.
+    weights: [f32x8<S>; 3],
+    /// How far they agree in sign: the least absolute value if they do, else negative.
+    accord: f32x8<S>,
+}
+
+impl<S: Simd> Edges<S> {
+    #[inline(always)]
+    fn may_be_inside(&self, doubt: &Doubt<S>) -> u32 {
+        bits((self.accord + doubt.weight).simd_ge(f32x8::splat(doubt.weight.simd, 0.0)))
+    }
+
+    /// Above zero if the rays are inside without doubt.
+    #[inline(always)]
+    fn certainty(&self, doubt: &Doubt<S>) -> f32x8<S> {
+        self.accord - doubt.weight
+    }
+
+    /// Depth on the triangles, and its error. They are NaN or infinite for a triangle seen edge-on.
+    #[inline(always)]
+    fn depth(&self, simd: S, corners: &Corners<f32x8<S>>, doubt: &Doubt<S>) -> [f32x8<S>; 2] {
+        let [a, b, c] = corners;
+        let [u, v, w] = self.weights;
+        let inverse = f32x8::splat(simd, 1.0) / (u + v + w);
+        let depth = (u * a[2] + v * b[2] + w * c[2]) * inverse;
+        [depth, doubt.tilt * inverse.abs() + doubt.depth]
+    }
 }
 
 /// The corner in coordinates in which the ray runs along the axis.
@@ -211,37 +280,20 @@ fn shear<S: Simd>(p: &[f32x8<S>; 3], slope: [f32x8<S>; 2], shift: [f32x8<S>; 2])
     [p[0] - slope[0] * p[2] - shift[0], p[1] - slope[1] * p[2] - shift[1]]
 }
 
-/// The edge functions, which are the corners' weights, and the lanes in which they agree in sign.
 #[inline(always)]
 fn edges<S: Simd>(
-    simd: S,
     corners: &Corners<f32x8<S>>,
     slope: [f32x8<S>; 2],
     shift: [f32x8<S>; 2],
-) -> ([f32x8<S>; 3], mask32x8<S>) {
+) -> Edges<S> {
     let a = shear(&corners[0], slope, shift);
     let b = shear(&corners[1], slope, shift);
     let c = shear(&corners[2], slope, shift);
     let u = c[0] * b[1] - c[1] * b[0];
     let v = a[0] * c[1] - a[1] * c[0];
     let w = b[0] * a[1] - b[1] * a[0];
-    let zero = f32x8::splat(simd, 0.0);
-    let is_inside = u.min(v).min(w).simd_ge(zero) | u.max(v).max(w).simd_le(zero);
-    ([u, v, w], is_inside)
-}
-
-/// Depth on the triangles. It is NaN for a triangle seen edge-on, whose weights are all zero.
-#[inline(always)]
-fn depth_on<S: Simd>(corners: &Corners<f32x8<S>>, weights: &[f32x8<S>; 3]) -> f32x8<S> {
-    let [a, b, c] = corners;
-    let [u, v, w] = *weights;
-    (u * a[2] + v * b[2] + w * c[2]) / (u + v + w)
-}
-
-/// A bit for each depth after `start` and not after `limit`; none for NaN.
-#[inline(always)]
-fn is_within<S: Simd>(depth: f32x8<S>, start: f32x8<S>, limit: f32x8<S>) -> u32 {
-    (depth.simd_gt(start) & depth.simd_le(limit)).to_bitmask() as u32
+    let accord = u.min(v).min(w).max(-u.max(v).max(w));
+    Edges { weights: [u, v, w], accord }
 }
 
 /// A bit for each triangle that needs double precision, because a corner is far away.
@@ -254,54 +306,61 @@ fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     reach.simd_gt(f32x8::splat(simd, VAST_M)).to_bitmask() as u32
 }
 
-/// `depths` of a ray, with those on the triangles in `far` computed in double precision.
+/// Depths of a ray and their errors, with those on the triangles in `far` computed in double precision.
 #[inline(never)]
-fn precise_on(target: &Target, bundle: &Bundle, far: u32, ray: usize, mut depths: Lanes) -> Lanes {
-    for (k, depth) in depths.iter_mut().enumerate() {
-        if far >> k & 1 == 1 {
-            *depth = target.plane(k, bundle).depth(bundle, ray);
+fn precise_on(
+    target: &Target,
+    bundle: &Bundle,
+    far: u32,
+    ray: usize,
+    [mut depths, mut errors]: [Lanes; 2],
+) -> [Lanes; 2] {
+    for k in (0..LANES).filter(|k| far >> k & 1 == 1) {
+        [depths[k], errors[k]] = target.plane(k, bundle).depth(bundle, ray);
+    }
+    [depths, errors]
+}
+
+impl Bundle {
+    /// Takes a triangle as the nearest hit of `ray`, with these bounds of its depth.
+    #[inline(always)]
+    fn accept(&mut self, ray: usize, [low, high]: [f32; 2], place: u32, slot: u32) {
+        self.depth_low[ray] = low;
+        self.depth[ray] = high;
+        self.has_hit = true;
+        self.is_stale = true;
+        self.placed[ray] = place;
+        self.slot[ray] = slot;
+    }
+}
+
+/// Has [`super::hit`] decide whether triangle `k` is the nearest hit of `ray`; `bounds` are those of its depth.
+#[inline(never)]
+fn ask(target: &Target, k: usize, ray: usize, bounds: [f32; 2], bundle: &mut Bundle) {
+    let (caster, placed, slot) = (target.caster, target.placed, target.slot(k));
+    let (pulse, offset) = target.fired.ray(bundle.first, usize::from(bundle.ray[ray]));
+    let Some((range_m, weights)) =
+        hit::strike(&placed.pose, &pulse, offset, target.mesh.corners(slot))
+    else {
+        return;
+    };
+    let (rival_place, rival_slot) = (bundle.placed[ray], bundle.slot[ray]);
+    if rival_place != NONE && !(bounds[1] < bundle.depth_low[ray]) {
+        let rival = &caster.placed[rival_place as usize];
+        let rival_mesh = &caster.meshes[rival.mesh as usize];
+        let struck = hit::strike(&rival.pose, &pulse, offset, rival_mesh.corners(rival_slot));
+        let order = |range_m, placed: &Placed, mesh: &MeshTree, slot| {
+            (range_m, placed.instance, mesh.triangle(slot))
+        };
+        let rival = struck.map(|(range_m, _)| order(range_m, rival, rival_mesh, rival_slot));
+        if rival.is_some_and(|rival| rival < order(range_m, placed, target.mesh, slot)) {
+            return;
         }
     }
-    depths
-}
-
-/// Accepts triangle `k` as the hit of `ray`, unless it loses a tie or lets the ray through. Later
-/// triangles of the same test may lie behind it.
-#[inline]
-fn accept(
-    target: &Target,
-    k: usize,
-    ray: usize,
-    depth: f32,
-    weights: [f32; 3],
-    bundle: &mut Bundle,
-) {
-    let slot = target.slot(k);
-    let nearest = bundle.depth[ray];
-    if depth > nearest
-        || (depth == nearest && !wins_tie(target, slot, bundle.placed[ray], bundle.slot[ray]))
-    {
+    if target.mesh.masked && !surface::is_opaque(caster, placed, slot, weights) {
         return;
     }
-    if target.mesh.masked && !surface::is_opaque(target.caster, target.placed, slot, weights) {
-        return;
-    }
-    bundle.depth[ray] = depth;
-    bundle.has_hit = true;
-    bundle.is_stale = true;
-    bundle.placed[ray] = target.place;
-    bundle.slot[ray] = slot;
-}
-
-/// The tie rule of [`super::RayCaster`].
-#[inline(never)]
-fn wins_tie(target: &Target, slot: u32, rival_place: u32, rival_slot: u32) -> bool {
-    if rival_place == NONE {
-        return true;
-    }
-    let caster = target.caster;
-    let rival = &caster.placed[rival_place as usize];
-    let rival_mesh = &caster.meshes[rival.mesh as usize];
-    (target.placed.instance, target.mesh.triangle(slot))
-        < (rival.instance, rival_mesh.triangle(rival_slot))
+    let depth = bundle.start[ray] + range_m / bundle.stretch[ray];
+    let margin = bundle.rounding_m + ROUNDING * (depth.abs() + range_m);
+    bundle.accept(ray, [depth - margin, depth + margin], target.place, slot);
 }

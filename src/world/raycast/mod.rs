@@ -13,6 +13,8 @@ mod cast;
 mod clusters;
 pub mod embree;
 pub(super) mod finishes;
+mod fired;
+mod hit;
 mod leaf;
 mod memory;
 mod parts;
@@ -29,7 +31,7 @@ use glam::DVec3;
 
 pub use bvh::{BuildError, BvhCaster};
 pub use finishes::Finishes;
-pub use shade::Beams;
+pub use fired::Beams;
 
 use crate::time::SimTime;
 

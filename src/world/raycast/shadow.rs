@@ -28,6 +28,11 @@ pub struct View {
     /// Margin by which boxes are widened: rounding, and in `x` and `y` the distance of the rays'
     /// starts from the origin.
     slack: [f32; 3],
+    /// Error of the place of triangles' corners beside a ray: for each metre of their distance, and in addition.
+    blur: f32,
+    blur_m: f32,
+    /// That of the bundle.
+    steepness: f32,
     is_parallel: bool,
     /// The bundle in the frame's axes.
     slabs: Slabs,
@@ -39,6 +44,17 @@ pub struct Frame {
     pub from_world: Mat3,
     /// Largest coordinate, metres.
     pub extent: f32,
+    /// How many times farther its transform stretches along one direction than along another.
+    pub distortion: f32,
+}
+
+/// How far the test of a triangle against rays in the bundle's frame may be wrong.
+pub struct Doubt<S: Simd> {
+    /// Of edge functions.
+    pub weight: f32x8<S>,
+    /// Of a depth: in addition, and for each inverse of the sum of the edge functions.
+    pub depth: f32x8<S>,
+    pub tilt: f32x8<S>,
 }
 
 /// Bounds of eight boxes or triangles: slopes by axis, and depth.
@@ -69,17 +85,26 @@ impl View {
             [m.x_axis.z, m.y_axis.z, m.z_axis.z],
         ];
         let size = (origin.abs().max_element() + frame.extent) * ROUNDING;
-        let rounding = |row: [f32; 3]| (row[0].abs() + row[1].abs() + row[2].abs()) * size;
-        let rounding = [rounding(rows[0]), rounding(rows[1]), rounding(rows[2])];
+        let rounding = [sum(rows[0]) * size, sum(rows[1]) * size, sum(rows[2]) * size];
         // The shifts of parallel rays are what shadows are compared with.
         let shift = if bundle.is_parallel { [0.0; 2] } else { bundle.shift };
         let slack = [rounding[0] + shift[0], rounding[1] + shift[1], rounding[2]];
         let most = max(max(rounding[0], rounding[1]), rounding[2]);
         let slabs = Slabs::new(simd, bundle, spread, &frame.from_world, origin, most);
         let origin = [origin.x, origin.y, origin.z];
-        let turn = |row: [f32; 3]| row[0] * origin[0] + row[1] * origin[1] + row[2] * origin[2];
-        let turned_origin = [turn(rows[0]), turn(rows[1]), turn(rows[2])];
-        Self { rows, origin, turned_origin, slack, is_parallel: bundle.is_parallel, slabs }
+        let turned_origin = [dot(rows[0], origin), dot(rows[1], origin), dot(rows[2], origin)];
+        let far = max(max(origin[0].abs(), origin[1].abs()), origin[2].abs());
+        Self {
+            rows,
+            origin,
+            turned_origin,
+            slack,
+            blur: ROUNDING * frame.distortion,
+            blur_m: 0.125 * most * (far / (far + frame.extent)) + bundle.rounding_m,
+            steepness: bundle.steepness,
+            is_parallel: bundle.is_parallel,
+            slabs,
+        }
     }
 
     /// Where the bundle is inside a node's children.
@@ -160,6 +185,22 @@ impl View {
         self.shadow(simd, x, y, z)
     }
 
+    /// The doubt about triangles that [`View::triangles`] has turned, of rays that are inside or nearly so.
+    #[inline(always)]
+    pub fn doubt<S: Simd>(&self, simd: S, corners: &Corners<f32x8<S>>) -> Doubt<S> {
+        let [a, b, c] = corners;
+        let (least_z, most_z) = (a[2].min(b[2]).min(c[2]), a[2].max(b[2]).max(c[2]));
+        let x = a[0].max(b[0]).max(c[0]) - a[0].min(b[0]).min(c[0]);
+        let y = a[1].max(b[1]).max(c[1]) - a[1].min(b[1]).min(c[1]);
+        let z = most_z - least_z;
+        // Size of the triangle beside a ray; no corner is farther from a ray that is inside.
+        let aside = x + y + z * self.steepness;
+        let far = aside + most_z.max(z) * (1.0 + self.steepness);
+        let depth = far * self.blur + self.blur_m;
+        let weight = aside * depth * 2.0 + f32x8::splat(simd, TINY);
+        Doubt { weight, depth, tilt: weight * z * 3.0 }
+    }
+
     /// The shadows of what has these bounds by axis.
     #[inline(always)]
     fn shadow<S: Simd>(
@@ -181,6 +222,17 @@ impl View {
         let (a, b, c) = (corners[0][axis], corners[1][axis], corners[2][axis]);
         [a.min(b).min(c) - self.slack[axis], a.max(b).max(c) + self.slack[axis]]
     }
+}
+
+/// The sum of absolute values.
+#[inline(always)]
+fn sum(row: [f32; 3]) -> f32 {
+    row[0].abs() + row[1].abs() + row[2].abs()
+}
+
+#[inline(always)]
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 #[inline(always)]
@@ -226,11 +278,11 @@ impl<S: Simd> Shadows<S> {
         let simd = self.far.simd;
         let [low_x, low_y] = self.low;
         let [high_x, high_y] = self.high;
-        let x = low_x.simd_le(f32x8::splat(simd, bundle.high[0]))
-            & high_x.simd_ge(f32x8::splat(simd, bundle.low[0]));
-        let y = low_y.simd_le(f32x8::splat(simd, bundle.high[1]))
-            & high_y.simd_ge(f32x8::splat(simd, bundle.low[1]));
-        (x & y).to_bitmask() as u32 & self.ahead(bundle)
+        bits(low_x.simd_le(f32x8::splat(simd, bundle.high[0])))
+            & bits(high_x.simd_ge(f32x8::splat(simd, bundle.low[0])))
+            & bits(low_y.simd_le(f32x8::splat(simd, bundle.high[1])))
+            & bits(high_y.simd_ge(f32x8::splat(simd, bundle.low[1])))
+            & self.ahead(bundle)
     }
 
     /// A bit for each box that is not behind `depth`.
@@ -246,23 +298,27 @@ impl<S: Simd> Shadows<S> {
         let simd = self.far.simd;
         let [low_x, low_y] = self.low;
         let [high_x, high_y] = self.high;
-        let x = low_x.simd_le(f32x8::splat(simd, bundle.low[0]))
-            & high_x.simd_ge(f32x8::splat(simd, bundle.high[0]));
-        let y = low_y.simd_le(f32x8::splat(simd, bundle.low[1]))
-            & high_y.simd_ge(f32x8::splat(simd, bundle.high[1]));
-        let near = self.near.simd_le(f32x8::splat(simd, bundle.nearest));
-        (x & y & near).to_bitmask() as u32
+        bits(low_x.simd_le(f32x8::splat(simd, bundle.low[0])))
+            & bits(high_x.simd_ge(f32x8::splat(simd, bundle.high[0])))
+            & bits(low_y.simd_le(f32x8::splat(simd, bundle.low[1])))
+            & bits(high_y.simd_ge(f32x8::splat(simd, bundle.high[1])))
+            & bits(self.near.simd_le(f32x8::splat(simd, bundle.nearest)))
+    }
+
+    /// The least distance of a ray from the bounds; negative if it cannot hit. Combining masks would take longer.
+    #[inline(always)]
+    fn margin(&self, x: f32x8<S>, y: f32x8<S>, depth: f32x8<S>) -> f32x8<S> {
+        margin(self.low, self.high, self.near, [x, y, depth])
     }
 
     /// The boxes that a ray may hit.
     #[inline(always)]
     pub fn at_ray(&self, bundle: &Bundle, ray: usize) -> mask32x8<S> {
         let simd = self.far.simd;
-        let [x, y] = bundle.sides().map(|side| f32x8::splat(simd, side[ray]));
+        let sides = bundle.sides();
+        let (x, y) = (f32x8::splat(simd, sides[0][ray]), f32x8::splat(simd, sides[1][ray]));
         let depth = f32x8::splat(simd, bundle.depth[ray]);
-        (self.low[0].simd_le(x) & self.high[0].simd_ge(x))
-            & (self.low[1].simd_le(y) & self.high[1].simd_ge(y))
-            & self.near.simd_le(depth)
+        self.margin(x, y, depth).simd_ge(f32x8::splat(simd, 0.0))
     }
 
     /// A bit for each register with rays that may hit box `k`.
@@ -271,11 +327,10 @@ impl<S: Simd> Shadows<S> {
         let simd = self.far.simd;
         let spans = &bundle.spans;
         let (low, high) = (self.of(k, &self.low), self.of(k, &self.high));
-        let x = f32x8::simd_from(simd, spans.high[0]).simd_ge(low[0])
-            & f32x8::simd_from(simd, spans.low[0]).simd_le(high[0]);
-        let y = f32x8::simd_from(simd, spans.high[1]).simd_ge(low[1])
-            & f32x8::simd_from(simd, spans.low[1]).simd_le(high[1]);
-        (x & y).to_bitmask() as u32
+        bits(f32x8::simd_from(simd, spans.high[0]).simd_ge(low[0]))
+            & bits(f32x8::simd_from(simd, spans.low[0]).simd_le(high[0]))
+            & bits(f32x8::simd_from(simd, spans.high[1]).simd_ge(low[1]))
+            & bits(f32x8::simd_from(simd, spans.low[1]).simd_le(high[1]))
     }
 
     #[inline(always)]
@@ -290,16 +345,34 @@ impl<S: Simd> Shadows<S> {
         let simd = self.far.simd;
         let (low, high) = (self.of(k, &self.low), self.of(k, &self.high));
         let near = f32x8::splat(simd, self.near[k]);
+        let (sides, zero) = (bundle.sides(), f32x8::splat(simd, 0.0));
         let mut rays = 0;
         for register in 0..registers {
-            let [x, y] = bundle.sides().map(|side| load(simd, side, register));
-            let is_met = (low[0].simd_le(x) & high[0].simd_ge(x))
-                & (low[1].simd_le(y) & high[1].simd_ge(y))
-                & near.simd_le(load(simd, &bundle.depth, register));
+            let x = load(simd, sides[0], register);
+            let y = load(simd, sides[1], register);
+            let depth = load(simd, &bundle.depth, register);
+            let is_met = margin(low, high, near, [x, y, depth]).simd_ge(zero);
             rays |= is_met.to_bitmask() << (8 * register);
         }
         rays
     }
+}
+
+/// The least distance of rays from bounds.
+#[inline(always)]
+fn margin<S: Simd>(
+    low: [f32x8<S>; 2],
+    high: [f32x8<S>; 2],
+    near: f32x8<S>,
+    [x, y, depth]: [f32x8<S>; 3],
+) -> f32x8<S> {
+    ((x - low[0]).min(high[0] - x)).min((y - low[1]).min(high[1] - y)).min(depth - near)
+}
+
+/// A bit for each lane.
+#[inline(always)]
+fn bits<S: Simd>(mask: mask32x8<S>) -> u32 {
+    mask.to_bitmask() as u32
 }
 
 /// The values of a register's rays.

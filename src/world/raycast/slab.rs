@@ -60,11 +60,12 @@ pub struct Depths<S: Simd> {
 impl Spread {
     #[inline(always)]
     pub fn new(bundle: &Bundle) -> Self {
-        let [x, y, z] = [0, 1, 2].map(|axis| bundle.from_world.row(axis));
-        let middle = |axis: usize| 0.5 * (bundle.low[axis] + bundle.high[axis]);
-        let half = |axis: usize| 0.5 * (bundle.high[axis] - bundle.low[axis]);
-        let across = [x * half(0), y * half(1)];
-        let aside = if bundle.is_parallel { Vec3::ZERO } else { x * middle(0) + y * middle(1) };
+        let from_world = &bundle.from_world;
+        let (x, y, z) = (from_world.row(0), from_world.row(1), from_world.row(2));
+        let ([low_x, low_y], [high_x, high_y]) = (bundle.low, bundle.high);
+        let across = [x * (0.5 * (high_x - low_x)), y * (0.5 * (high_y - low_y))];
+        let middle = x * (0.5 * (low_x + high_x)) + y * (0.5 * (low_y + high_y));
+        let aside = if bundle.is_parallel { Vec3::ZERO } else { middle };
         Self { middle: z + aside, across }
     }
 }
@@ -82,14 +83,15 @@ impl Slabs {
         rounding_m: f32,
     ) -> Self {
         let m = frame_from_world.to_cols_array();
-        let columns =
-            [[m[0], m[1], m[2], m[3]], [m[3], m[4], m[5], m[6]], [m[6], m[7], m[8], m[8]]]
-                .map(|column| f32x4::simd_from(simd, column));
-        let turn = |v: Vec3| columns[0] * v.x + columns[1] * v.y + columns[2] * v.z;
+        let columns = [
+            f32x4::simd_from(simd, [m[0], m[1], m[2], m[3]]),
+            f32x4::simd_from(simd, [m[3], m[4], m[5], m[6]]),
+            f32x4::simd_from(simd, [m[6], m[7], m[8], m[8]]),
+        ];
         // A vector of World is at most so many times as long along the axes.
         let stretch = columns[0].abs() + columns[1].abs() + columns[2].abs();
-        let slope = turn(spread.middle);
-        let reach = turn(spread.across[0]).abs() + turn(spread.across[1]).abs();
+        let slope = turn(&columns, spread.middle);
+        let reach = turn(&columns, spread.across[0]).abs() + turn(&columns, spread.across[1]).abs();
         let zero = f32x4::splat(simd, 0.0);
         // Parallel rays differ in their places, others in their slopes.
         let (places, slopes) = if bundle.is_parallel { (reach, zero) } else { (zero, reach) };
@@ -137,6 +139,12 @@ impl Slabs {
         let large = (half[0] + half[1] + half[2]).simd_gt(near * self.large + self.large_m);
         Depths { near, far, met, large: large.to_bitmask() as u32 }
     }
+}
+
+/// A vector of World in the frame whose axes have these columns.
+#[inline(always)]
+fn turn<S: Simd>(columns: &[f32x4<S>; 3], v: Vec3) -> f32x4<S> {
+    columns[0] * v.x + columns[1] * v.y + columns[2] * v.z
 }
 
 #[cfg(test)]
@@ -214,6 +222,7 @@ mod tests {
                 to_world: turn.as_mat3(),
                 from_world: frame_from_world.as_mat3(),
                 extent: 200.0,
+                distortion: 100.0,
             };
             let origin = (frame_from_world * bundle.origin).as_vec3();
             let mut node = Node {

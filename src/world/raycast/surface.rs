@@ -1,27 +1,24 @@
-//! Properties of a hit: normal, reflectance, opacity.
+//! Properties of a hit: range, incidence, reflectance, opacity.
 
-use glam::{DVec3, Vec3};
+use fearless_simd::Simd;
+use glam::DVec3;
 
-use super::Hit;
-use super::bundle::{Bundle, LANES, Lanes, NONE, least, of_register};
+use super::bundle::{
+    Bundle, LANES, Lanes, MAX_LANES, NONE, PerRay, REGISTERS, ROUNDING, of_register,
+};
 use super::bvh::{BvhCaster, Placed};
-use crate::world::scene::{MaterialId, Mesh};
-
-/// Below this cosine of incidence, the `f32` depth of the traversal may be wrong by more than two
-/// millionths.
-const GRAZING_COS: f32 = 0.05;
+use super::hit::{self, Facing, Lengths};
+use super::shadow::load;
+use super::{Hit, Pulse, Stencil};
+use crate::world::scene::Mesh;
 
 /// A surface that was hit.
-struct Surface<'a> {
+struct Surface {
     place: u32,
     slot: u32,
-    placed: &'a Placed,
-    triangle: u32,
-    material: MaterialId,
-    /// Unit normal in the bundle's frame.
-    normal: Vec3,
-    /// Reflectance without the map's factor.
-    reflectance: f32,
+    plane: hit::Plane,
+    /// A hit on it, without range, cosine and the map's factor.
+    hit: Hit,
     is_mapped: bool,
 }
 
@@ -32,161 +29,134 @@ const KEPT: usize = 8;
 /// behind it.
 struct Surfaces<'a> {
     caster: &'a BvhCaster,
-    bundle: &'a Bundle,
     /// Surfaces by the lower bits of their slots.
-    kept: [Option<Surface<'a>>; KEPT],
+    kept: [Surface; KEPT],
 }
 
 impl<'a> Surfaces<'a> {
-    fn new(caster: &'a BvhCaster, bundle: &'a Bundle) -> Self {
-        Self { caster, bundle, kept: [const { None }; KEPT] }
+    fn new(caster: &'a BvhCaster) -> Self {
+        Self { caster, kept: [const { Surface::NONE }; KEPT] }
     }
 
     /// The surface of the triangle in `slot` of instance `place`.
     #[inline(always)]
-    fn of(&mut self, place: u32, slot: u32) -> &Surface<'a> {
-        let (caster, bundle) = (self.caster, self.bundle);
+    fn of(&mut self, place: u32, slot: u32) -> &Surface {
         let kept = &mut self.kept[slot as usize % KEPT];
-        if kept.as_ref().is_some_and(|kept| (kept.place, kept.slot) != (place, slot)) {
-            *kept = None;
+        if kept.slot != slot || kept.place != place {
+            *kept = Surface::new(self.caster, place, slot);
         }
-        kept.get_or_insert_with(|| Surface::new(caster, bundle, place, slot))
+        kept
     }
+}
+
+/// What [`hit::finish`] needs of the rays.
+struct Terms {
+    along: PerRay<f32>,
+    far: PerRay<f32>,
+    by_length: PerRay<f32>,
+    squared: PerRay<f32>,
+    start_m: PerRay<f32>,
 }
 
 /// Writes the hits of a bundle's rays.
 #[inline(always)]
-pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
+pub fn report<S: Simd>(
+    simd: S,
+    caster: &BvhCaster,
+    stencil: &Stencil,
+    pulses: &[Pulse],
+    bundle: &Bundle,
+    hits: &mut [Hit],
+) {
     if !bundle.has_hit {
         hits.fill(Hit::MISS);
         return;
     }
-    let mut surfaces = Surfaces::new(caster, bundle);
-    let mut next = 0;
-    while next < bundle.lanes {
-        let lane = next;
-        if lane % LANES == 0
-            && lane + LANES <= bundle.lanes
-            && report_alike(&mut surfaces, lane / LANES, hits)
-        {
-            next += LANES;
-            continue;
+    let offsets = stencil.offsets();
+    let rays = offsets.len();
+    let mut surfaces = Surfaces::new(caster);
+    let mut terms = Terms {
+        along: [1.0; MAX_LANES],
+        far: [f32::INFINITY; MAX_LANES],
+        by_length: [0.0; MAX_LANES],
+        squared: [1.0; MAX_LANES],
+        start_m: [0.0; MAX_LANES],
+    };
+    for ((index, pulse), hits) in pulses.iter().enumerate().zip(hits.chunks_exact_mut(rays)) {
+        let lengths = Lengths::new(pulse);
+        let (mut known, mut facing, mut hit) = ((NONE, NONE), Facing::NONE, Hit::MISS);
+        let mut is_mapped = false;
+        for lane in index * rays..(index + 1) * rays {
+            let lane = lane & (MAX_LANES - 1);
+            let ray = usize::from(bundle.ray[lane]) - index * rays;
+            let (place, slot) = (bundle.placed[lane], bundle.slot[lane]);
+            if place == NONE {
+                hits[ray] = Hit::MISS;
+                continue;
+            }
+            if known != (place, slot) {
+                known = (place, slot);
+                let surface = surfaces.of(place, slot);
+                facing = surface.plane.facing(pulse);
+                is_mapped = surface.is_mapped;
+                hit = surface.hit;
+            }
+            hits[ray] = hit;
+            terms.along[lane] = facing.along(offsets[ray]);
+            terms.far[lane] = facing.far;
+            terms.by_length[lane] = facing.by_length;
+            terms.squared[lane] = lengths.squared(offsets[ray]);
+            terms.start_m[lane] = pulse.start_m;
+            if is_mapped {
+                let surface = surfaces.of(place, slot);
+                hits[ray].reflectance *= map_value(caster, surface, pulse, offsets[ray]);
+            }
         }
-        next += 1;
-        let hit = &mut hits[usize::from(bundle.ray[lane])];
-        let (place, slot) = (bundle.placed[lane], bundle.slot[lane]);
-        if place == NONE {
-            *hit = Hit::MISS;
-            continue;
+    }
+    for register in 0..bundle.registers().min(REGISTERS) {
+        let [range_m, cosine] = hit::finish(
+            simd,
+            load(simd, &terms.along, register),
+            load(simd, &terms.far, register),
+            load(simd, &terms.by_length, register),
+            load(simd, &terms.squared, register),
+            load(simd, &terms.start_m, register),
+        );
+        let (range_m, cosine): (Lanes, Lanes) = (range_m.into(), cosine.into());
+        let lanes = LANES.min(bundle.lanes - LANES * register);
+        let rays = of_register(&bundle.ray, register);
+        for k in 0..lanes {
+            let hit = &mut hits[usize::from(rays[k])];
+            (hit.range_m, hit.cos_incidence) = (range_m[k], cosine[k]);
         }
-        let surface = surfaces.of(place, slot);
-        let mut depth = bundle.depth[lane];
-        let stretch = bundle.stretch[lane];
-        let normal = surface.normal;
-        let along = normal.x * bundle.slope_x[lane] + normal.y * bundle.slope_y[lane] + normal.z;
-        let cos_incidence = (along.abs() / stretch).min(1.0);
-        if cos_incidence < GRAZING_COS {
-            depth = grazing_depth(caster, bundle, surface, lane);
-        }
-        let mut reflectance = surface.reflectance;
-        if surface.is_mapped {
-            reflectance *= map_value(caster, surface, bundle.point(lane, depth));
-        }
-        *hit = Hit {
-            range_m: (depth - bundle.start[lane]) * stretch,
-            cos_incidence,
-            reflectance,
-            instance: surface.placed.instance,
-            triangle: surface.triangle,
-            material: surface.material,
-        };
     }
 }
 
-/// Writes the hits of a full register whose rays all meet the same surface, as most do on walls and ground. Returns
-/// false without having written any if they do not, or if single rays need a closer look. The arithmetic is that of
-/// [`report`].
-#[inline(always)]
-fn report_alike(surfaces: &mut Surfaces, register: usize, hits: &mut [Hit]) -> bool {
-    let bundle = surfaces.bundle;
-    let (placed, slots) =
-        (of_register(&bundle.placed, register), of_register(&bundle.slot, register));
-    let (place, slot) = (placed[0], slots[0]);
-    let mut difference = 0;
-    for k in 0..LANES {
-        difference |= (placed[k] ^ place) | (slots[k] ^ slot);
-    }
-    if difference != 0 || place == NONE {
-        return false;
-    }
-    let surface = surfaces.of(place, slot);
-    if surface.is_mapped {
-        return false;
-    }
-    let of = |values| of_register(values, register);
-    let (slope_x, slope_y) = (of(&bundle.slope_x), of(&bundle.slope_y));
-    let (stretch, depth, start) = (of(&bundle.stretch), of(&bundle.depth), of(&bundle.start));
-    let normal = surface.normal;
-    let (mut cos_incidence, mut range_m) = ([0.0f32; LANES], [0.0f32; LANES]);
-    for k in 0..LANES {
-        let along = normal.x * slope_x[k] + normal.y * slope_y[k] + normal.z;
-        cos_incidence[k] = (along.abs() / stretch[k]).min(1.0);
-        range_m[k] = (depth[k] - start[k]) * stretch[k];
-    }
-    if least(&cos_incidence) < GRAZING_COS {
-        return false;
-    }
-    for (k, &ray) in of_register(&bundle.ray, register).iter().enumerate() {
-        hits[usize::from(ray)] = Hit {
-            range_m: range_m[k],
-            cos_incidence: cos_incidence[k],
-            reflectance: surface.reflectance,
-            instance: surface.placed.instance,
-            triangle: surface.triangle,
-            material: surface.material,
-        };
-    }
-    true
-}
+impl Surface {
+    const NONE: Self =
+        Self { place: NONE, slot: NONE, plane: hit::Plane::NONE, hit: Hit::MISS, is_mapped: false };
 
-impl<'a> Surface<'a> {
     #[inline(always)]
-    fn new(caster: &'a BvhCaster, bundle: &Bundle, place: u32, slot: u32) -> Self {
+    fn new(caster: &BvhCaster, place: u32, slot: u32) -> Self {
         let placed = &caster.placed[place as usize];
         let tree = &caster.meshes[placed.mesh as usize];
         let mesh = &caster.scene.meshes[placed.mesh as usize];
-        let [a, b, c] = tree.corners(slot);
-        let normal_in_mesh = (b - a).cross(c - a);
-        // Normals are transformed by the inverse transpose.
-        let normal = bundle.from_world * (placed.frame.from_world.transpose() * normal_in_mesh);
-        let triangle = tree.triangle(slot);
         let material = tree.material(slot, mesh);
         let looks = &caster.scene.materials[material as usize];
         Self {
             place,
             slot,
-            placed,
-            triangle,
-            material,
-            normal: normal.normalize_or_zero(),
-            reflectance: looks.reflectance,
+            plane: hit::Plane::new(&placed.pose, tree.corners(slot)),
+            hit: Hit {
+                reflectance: looks.reflectance,
+                instance: placed.instance,
+                triangle: tree.triangle(slot),
+                material,
+                ..Hit::MISS
+            },
             is_mapped: looks.reflectance_map.is_some() && !mesh.uvs.is_empty(),
         }
     }
-}
-
-/// The depth at which a lane's ray meets the plane of its surface, in double precision. A ray along
-/// the surface has none and keeps the depth of the traversal, which is on the triangle.
-#[inline(never)]
-fn grazing_depth(caster: &BvhCaster, bundle: &Bundle, surface: &Surface, lane: usize) -> f32 {
-    let at = |depth: f32| surface.placed.to_mesh(bundle.point(lane, depth));
-    let depth = bundle.depth[lane];
-    let tree = &caster.meshes[surface.placed.mesh as usize];
-    let [a, b, c] = tree.corners(surface.slot).map(|corner| corner.as_dvec3());
-    let normal = (b - a).cross(c - a);
-    let (start, end) = (at(0.0), at(depth));
-    let share = normal.dot(a - start) / normal.dot(end - start);
-    if (share - 1.0).abs() < 1e-3 { (share * f64::from(depth)) as f32 } else { depth }
 }
 
 /// The plane of a triangle in a bundle's frame, in double precision, which large triangles need.
@@ -204,74 +174,77 @@ impl Plane {
         let normal = (b - a).cross(c - a);
         let distance = normal.dot(a - placed.to_mesh(bundle.origin));
         // Normals are transformed by the inverse transpose.
-        let mesh_from_bundle = placed.mesh_from_world_f64 * bundle.to_world;
+        let mesh_from_bundle = placed.pose.mesh_from_world * bundle.to_world;
         Self { normal: mesh_from_bundle.transpose() * normal, distance }
     }
 
-    /// The depth at which a lane's ray meets the plane; not finite if they are parallel.
+    /// The depth at which a lane's ray meets the plane, and its error; not finite if they are parallel.
     #[inline]
-    pub fn depth(&self, bundle: &Bundle, lane: usize) -> f32 {
-        self.depth_on([
-            bundle.slope_x[lane],
-            bundle.slope_y[lane],
-            bundle.shift_x[lane],
-            bundle.shift_y[lane],
-        ])
+    pub fn depth(&self, bundle: &Bundle, lane: usize) -> [f32; 2] {
+        self.depth_on(
+            [
+                bundle.slope_x[lane],
+                bundle.slope_y[lane],
+                bundle.shift_x[lane],
+                bundle.shift_y[lane],
+            ],
+            bundle.rounding_m,
+        )
     }
 
     /// The same for the rays of a register.
     #[inline(always)]
-    pub fn depths(&self, bundle: &Bundle, register: usize) -> Lanes {
+    pub fn depths(&self, bundle: &Bundle, register: usize) -> [Lanes; 2] {
         let [slope_x, slope_y, shift_x, shift_y] =
             [&bundle.slope_x, &bundle.slope_y, &bundle.shift_x, &bundle.shift_y]
                 .map(|values| of_register(values, register));
-        std::array::from_fn(|k| self.depth_on([slope_x[k], slope_y[k], shift_x[k], shift_y[k]]))
+        let (mut depths, mut errors) = ([0.0; LANES], [0.0; LANES]);
+        for k in 0..LANES {
+            let ray = [slope_x[k], slope_y[k], shift_x[k], shift_y[k]];
+            [depths[k], errors[k]] = self.depth_on(ray, bundle.rounding_m);
+        }
+        [depths, errors]
     }
 
-    /// The depth on a ray with this slope and shift in `x` and `y`.
+    /// The depth on a ray with this slope and shift in `x` and `y`, and its error.
     #[inline(always)]
-    fn depth_on(&self, ray: [f32; 4]) -> f32 {
+    fn depth_on(&self, ray: [f32; 4], rounding_m: f32) -> [f32; 2] {
         let [slope_x, slope_y, shift_x, shift_y] = ray.map(f64::from);
-        let normal = self.normal;
-        let along = normal.x * slope_x + normal.y * slope_y + normal.z;
-        ((self.distance - normal.x * shift_x - normal.y * shift_y) / along) as f32
+        let (normal, rounding) = (self.normal, f64::from(ROUNDING));
+        let inverse = 1.0 / (normal.x * slope_x + normal.y * slope_y + normal.z);
+        let depth = (self.distance - normal.x * shift_x - normal.y * shift_y) * inverse;
+        // Of slopes, and of shifts.
+        let slopes = (normal.x * slope_x).abs() + (normal.y * slope_y).abs();
+        let shifts = (normal.x.abs() + normal.y.abs()) * f64::from(rounding_m);
+        let tilted = (slopes * (rounding * depth.abs()) + shifts) * inverse.abs();
+        let error = tilted + rounding * depth.abs() + f64::from(rounding_m);
+        [depth as f32, error as f32]
     }
 }
 
-/// The reflectance map's texel at `p` of World.
+/// The reflectance map's texel where the ray at `offset` of the spot hits.
 #[inline(never)]
-fn map_value(caster: &BvhCaster, surface: &Surface, p: DVec3) -> f32 {
-    let Some(map) = &caster.scene.materials[surface.material as usize].reflectance_map else {
+fn map_value(caster: &BvhCaster, surface: &Surface, pulse: &Pulse, offset: [f32; 2]) -> f32 {
+    let Some(map) = &caster.scene.materials[surface.hit.material as usize].reflectance_map else {
         return 1.0;
     };
-    let placed = surface.placed;
+    let placed = &caster.placed[surface.place as usize];
     let corners = caster.meshes[placed.mesh as usize].corners(surface.slot);
-    let weights = barycentric(corners, placed.to_mesh(p).as_vec3());
+    let Some(weights) = hit::weights(&placed.pose, pulse, offset, corners) else { return 1.0 };
     let mesh = &caster.scene.meshes[placed.mesh as usize];
-    map.sample(texture_coordinates(mesh, surface.triangle, weights))
+    map.sample(texture_coordinates(mesh, surface.hit.triangle, hit::shares(weights)))
 }
 
 /// Whether a surface stops a ray at the point where the corners have `weights`, which need not sum
 /// to 1.
 #[inline(never)]
-pub fn is_opaque(caster: &BvhCaster, placed: &Placed, slot: u32, weights: [f32; 3]) -> bool {
+pub fn is_opaque(caster: &BvhCaster, placed: &Placed, slot: u32, weights: [f64; 3]) -> bool {
     let mesh = &caster.scene.meshes[placed.mesh as usize];
     let tree = &caster.meshes[placed.mesh as usize];
     let material = tree.material(slot, mesh);
     let Some(mask) = &caster.scene.materials[material as usize].opacity_mask else { return true };
     let triangle = tree.triangle(slot);
-    let sum = weights[0] + weights[1] + weights[2];
-    mask.sample(texture_coordinates(mesh, triangle, weights.map(|weight| weight / sum))) > 0.5
-}
-
-/// Weights of a triangle's corners at a point of its plane.
-fn barycentric(corners: [Vec3; 3], p: Vec3) -> [f32; 3] {
-    let [a, b, c] = corners;
-    let normal = (b - a).cross(c - a);
-    let scale = normal.length_squared().recip();
-    let wb = (c - a).cross(a - p).dot(normal) * scale;
-    let wc = (a - p).cross(b - a).dot(normal) * scale;
-    [1.0 - wb - wc, wb, wc]
+    mask.sample(texture_coordinates(mesh, triangle, hit::shares(weights))) > 0.5
 }
 
 /// The texture coordinates at the point where the corners have `weights`, which sum to 1.

@@ -17,6 +17,7 @@ use glam::DVec3;
 
 use super::bundle::{Bundle, MAX_LANES, NONE, REGISTERS, ROUNDING};
 use super::bvh::{BvhCaster, Entrance, MeshTree};
+use super::fired::Fired;
 use super::leaf::{Target, test};
 use super::memory::prefetch;
 use super::shadow::{Shadows, View, load};
@@ -138,7 +139,7 @@ impl Walker {
 
     /// Visits a node, a leaf or an instance; returns false if none is left.
     #[inline(always)]
-    pub fn step<S: Simd>(&mut self, simd: S, caster: &BvhCaster) -> bool {
+    pub fn step<S: Simd>(&mut self, simd: S, caster: &BvhCaster, fired: &Fired) -> bool {
         while let Some(entry) = self.mesh.pop() {
             let rays = open(simd, &self.bundle, entry);
             if rays == 0 {
@@ -153,7 +154,8 @@ impl Walker {
                     push(simd, &self.view, node, rays, &self.bundle, &mut self.mesh, memory);
                 }
                 Some((block, count)) => {
-                    let target = Target { caster, mesh, placed, place: self.place, block, count };
+                    let place = self.place;
+                    let target = Target { caster, fired, mesh, placed, place, block, count };
                     test(simd, &target, &self.view, rays, &mut self.bundle);
                 }
             }
@@ -282,9 +284,8 @@ fn push<S: Simd>(
         return;
     }
     let [near, far] = view.depth_bounds(simd, node);
-    let is_within = near.simd_le(f32x8::splat(simd, bundle.deepest))
-        & far.simd_ge(f32x8::splat(simd, bundle.least_start));
-    met &= is_within.to_bitmask() as u32;
+    met &= near.simd_le(f32x8::splat(simd, bundle.deepest)).to_bitmask() as u32
+        & far.simd_ge(f32x8::splat(simd, bundle.least_start)).to_bitmask() as u32;
     let room = stack.room();
     let mut used = 0;
     let mut add = |slot: usize, rays: u64| {

@@ -1,25 +1,26 @@
 //! Intel's Embree as a second ray caster: a reference for tests, and an option for users.
 //!
 //! Embree gets rays in packets of eight (or one by one, for comparison), in single precision relative
-//! to the middle of the scene. Embree determines which triangle is hit. Range and cosine are then
-//! computed from that triangle in double precision, because single-precision coordinates of some
-//! hundred metres have a resolution of hundredths of a millimetre. Opacity masks are evaluated
-//! during Embree's traversal, so that surfaces behind a hole are found.
+//! to the middle of the scene. Embree determines which triangle is hit, and [`super::hit`] computes
+//! range, cosine and texture coordinates on it: where both casters name the same triangle, their hits are equal
+//! bit by bit. Opacity masks are evaluated during Embree's traversal, so that surfaces behind a hole are found.
 //!
-//! Embree has no order among surfaces at the same range: of two, it may report either.
+//! Embree has no order among surfaces at the same range: of two, it may report either. Along edges it may report the
+//! surface beside the one that is hit.
 
 mod library;
 
 use std::sync::Arc;
 
-use glam::{DMat3, DVec3};
+use glam::{DVec3, Vec3};
 
 use library::{BuiltScene, NOTHING, RayHits, StopsRay, embree};
 pub use library::{EmbreeError, LIBRARY_VARIABLE, Version};
 
+use super::hit::{self, Plane, Pose};
 use super::surface::texture_coordinates;
 use super::{Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
-use crate::world::scene::{Instance, MaterialId, Scene};
+use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 
 /// How many rays one call of Embree traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +63,7 @@ struct Built {
     /// Origin of Embree's coordinates, in World.
     centre: DVec3,
     bytes: usize,
-    normals_to_world: Vec<DMat3>,
+    poses: Vec<Pose>,
 }
 
 /// Loads the library if necessary, and returns its version and path.
@@ -99,14 +100,12 @@ impl EmbreeCaster {
             Some((mesh, columns(instance, centre)))
         });
         let world = embree.world(placed, settings.robust)?;
-        let normals = scene.instances.iter().map(|i| i.world_from_mesh.matrix3);
         let built = Built {
             world,
             _meshes: meshes,
             centre,
             bytes: embree.held_bytes().saturating_sub(held_before),
-            // Normals are transformed by the inverse transpose.
-            normals_to_world: normals.map(|m| m.inverse().transpose()).collect(),
+            poses: scene.instances.iter().map(|i| Pose::new(&i.world_from_mesh)).collect(),
             scene,
         };
         Ok(Self { built: Arc::new(built), packets: settings.packets })
@@ -183,19 +182,6 @@ impl RayCaster for EmbreeCaster {
     }
 }
 
-/// A ray of a pulse, in World.
-#[derive(Clone, Copy)]
-struct Ray {
-    origin: DVec3,
-    /// Direction, not of unit length.
-    direction: DVec3,
-    length: f64,
-}
-
-impl Ray {
-    const NONE: Self = Self { origin: DVec3::ZERO, direction: DVec3::ZERO, length: 0.0 };
-}
-
 impl Built {
     /// Casts `LANES` rays at a time, regardless of their pulses, so that packets are full.
     fn cast<const LANES: usize>(
@@ -205,31 +191,25 @@ impl Built {
         hits: &mut [Hit],
         intersect: impl Fn(&mut RayHits<LANES>, usize),
     ) {
-        let mut all_rays = pulses.iter().flat_map(|pulse| {
-            stencil.offsets().iter().map(move |&[a, b]| {
+        let offsets = stencil.offsets();
+        let ray = |index: usize| (&pulses[index / offsets.len()], offsets[index % offsets.len()]);
+        let mut last: Option<Surface> = None;
+        for (chunk, hits) in hits.chunks_mut(LANES).enumerate() {
+            let mut packet = RayHits::<LANES>::new();
+            let lanes = hits.len();
+            for lane in 0..lanes {
+                let (pulse, [a, b]) = ray(chunk * LANES + lane);
                 let direction = pulse.direction
                     + pulse.half_axis_u * f64::from(a)
                     + pulse.half_axis_v * f64::from(b);
                 let length = direction.length();
-                let begins = f64::from(pulse.start_m) / length;
-                let origin = pulse.origin + direction * begins;
-                (Ray { origin, direction, length }, pulse.max_range_m)
-            })
-        });
-        let mut last: Option<Surface> = None;
-        for hits in hits.chunks_mut(LANES) {
-            let mut packet = RayHits::<LANES>::new();
-            let mut rays = [Ray::NONE; LANES];
-            let lanes = hits.len();
-            for (lane, (ray, max_range_m)) in all_rays.by_ref().take(lanes).enumerate() {
-                let origin = (ray.origin - self.centre).as_vec3();
-                let direction = ray.direction.as_vec3();
+                let begins = pulse.origin + direction * (f64::from(pulse.start_m) / length);
+                let (origin, direction) = ((begins - self.centre).as_vec3(), direction.as_vec3());
                 for axis in 0..3 {
                     packet.origin[axis][lane] = origin[axis];
                     packet.direction[axis][lane] = direction[axis];
                 }
-                packet.far[lane] = max_range_m / ray.length as f32;
-                rays[lane] = ray;
+                packet.far[lane] = pulse.max_range_m / length as f32;
             }
             intersect(&mut packet, lanes);
             for (lane, hit) in hits.iter_mut().enumerate() {
@@ -243,7 +223,8 @@ impl Built {
                 }
                 let Some(surface) = &last else { continue };
                 let weights = [packet.weights[0][lane], packet.weights[1][lane]];
-                *hit = surface.hit(&self.scene, &rays[lane], packet.far[lane], weights);
+                let (pulse, offset) = ray(chunk * LANES + lane);
+                *hit = surface.hit(self, pulse, offset, weights);
             }
         }
     }
@@ -255,54 +236,51 @@ struct Surface {
     triangle: u32,
     mesh: u32,
     material: MaterialId,
-    /// Normal in World; its length is the area of the parallelogram.
-    normal: DVec3,
-    length: f64,
-    corner: DVec3,
+    plane: Plane,
 }
 
 impl Surface {
     fn new(built: &Built, instance: u32, triangle: u32) -> Self {
-        let placed = &built.scene.instances[instance as usize];
-        let mesh = &built.scene.meshes[placed.mesh as usize];
-        let [a, b, c] = mesh.corners(triangle);
-        let normal = built.normals_to_world[instance as usize] * (b - a).cross(c - a);
+        let mesh_index = built.scene.instances[instance as usize].mesh;
+        let mesh = &built.scene.meshes[mesh_index as usize];
         Self {
             instance,
             triangle,
-            mesh: placed.mesh,
+            mesh: mesh_index,
             material: mesh.triangle_materials[triangle as usize],
-            normal,
-            length: normal.length(),
-            corner: placed.world_from_mesh.transform_point3(a),
+            plane: Plane::new(&built.poses[instance as usize], corners(mesh, triangle)),
         }
     }
 
-    /// The hit of `ray` at `far` times the ray's direction.
-    fn hit(&self, scene: &Scene, ray: &Ray, far: f32, [b, c]: [f32; 2]) -> Hit {
-        let along = self.normal.dot(ray.direction);
-        let precise = self.normal.dot(self.corner - ray.origin) / along;
-        let far = f64::from(far);
-        // A ray along the surface has no intersection with the plane; Embree's range is on the
-        // triangle.
-        let depth = if (precise - far).abs() <= 1e-3 * far { precise } else { far };
-        let cosine = (along / (self.length * ray.length)).abs();
-        let looks = &scene.materials[self.material as usize];
-        let mesh = &scene.meshes[self.mesh as usize];
+    /// The hit of a ray for which Embree reports these shares of the second and third corner.
+    fn hit(&self, built: &Built, pulse: &Pulse, offset: [f32; 2], [b, c]: [f32; 2]) -> Hit {
+        let [range_m, cos_incidence] = hit::finish_one(pulse, offset, &self.plane.facing(pulse));
+        // Embree rounds: it may have found a triangle that the ray only runs along, or one beyond its end.
+        if !hit::counts(pulse, range_m, cos_incidence) {
+            return Hit::MISS;
+        }
+        let looks = &built.scene.materials[self.material as usize];
+        let mesh = &built.scene.meshes[self.mesh as usize];
         let mut reflectance = looks.reflectance;
         if let Some(map) = &looks.reflectance_map
             && !mesh.uvs.is_empty()
         {
-            let weights = [1.0 - b - c, b, c];
-            reflectance *= map.sample(texture_coordinates(mesh, self.triangle, weights));
+            let pose = &built.poses[self.instance as usize];
+            let shares = hit::weights(pose, pulse, offset, corners(mesh, self.triangle))
+                .map_or([1.0 - b - c, b, c], hit::shares);
+            reflectance *= map.sample(texture_coordinates(mesh, self.triangle, shares));
         }
         Hit {
-            range_m: (depth * ray.length) as f32,
-            cos_incidence: if cosine.is_finite() { cosine.min(1.0) as f32 } else { 0.0 },
+            range_m,
+            cos_incidence,
             reflectance,
             instance: self.instance,
             triangle: self.triangle,
             material: self.material,
         }
     }
+}
+
+fn corners(mesh: &Mesh, triangle: u32) -> [Vec3; 3] {
+    mesh.triangles[triangle as usize].map(|vertex| mesh.positions[vertex as usize].into())
 }

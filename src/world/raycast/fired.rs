@@ -1,0 +1,45 @@
+//! The rays of a call, as [`super::hit`] takes them.
+
+use glam::DVec3;
+
+use super::{Pulse, Stencil};
+
+/// Parallel rays towards a light.
+#[derive(Clone, Copy, Debug)]
+pub struct Beams {
+    /// Unit vector towards the light, in World.
+    pub toward: DVec3,
+    /// Length of each ray, metres.
+    pub reach_m: f32,
+}
+
+impl Beams {
+    /// The ray of a place.
+    pub fn ray(&self, origin: DVec3) -> Pulse {
+        let (half_axis_u, half_axis_v) = (DVec3::ZERO, DVec3::ZERO);
+        let (direction, max_range_m) = (self.toward, self.reach_m);
+        Pulse { origin, start_m: 0.0, direction, half_axis_u, half_axis_v, max_range_m }
+    }
+}
+
+/// The rays of a call.
+pub enum Fired<'a> {
+    /// Those of pulses, one pulse after the other.
+    Pulses(&'a [Pulse], &'a Stencil),
+    /// One from each place.
+    Beams(&'a Beams, &'a [DVec3]),
+}
+
+impl Fired<'_> {
+    /// Ray `index` of those from pulse or place `first` on: its pulse, and its place in the pulse's spot.
+    #[inline(always)]
+    pub fn ray(&self, first: usize, index: usize) -> (Pulse, [f32; 2]) {
+        match self {
+            Self::Pulses(pulses, stencil) => {
+                let rays = stencil.len();
+                (pulses[first + index / rays], stencil.offsets()[index % rays])
+            }
+            Self::Beams(beams, from) => (beams.ray(from[first + index]), [0.0; 2]),
+        }
+    }
+}
