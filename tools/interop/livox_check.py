@@ -165,7 +165,8 @@ class Bench:
 
     def gather(self, kind, count):
         """`count` packets of points in a format that follow one another, and none before."""
-        if self.sdk.command("SetLivoxLidarPclDataType", kind)[0] != 0:
+        # The SDK gives up soon on a busy machine; a host asks again.
+        if all(self.sdk.command("SetLivoxLidarPclDataType", kind)[0] != 0 for _ in range(3)):
             raise subprocess.SubprocessError(f"no answer to format {kind}")
         def own():
             return [packet for packet in list(self.sdk.points) if head(packet)[3] == kind]
