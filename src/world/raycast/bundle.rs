@@ -103,7 +103,7 @@ pub struct Bundle {
     pub to_world: DMat3,
     /// Origin of the frame, in World.
     pub origin: DVec3,
-    /// The greatest change of `x` and of `y` along a ray, in sum, for each metre of depth.
+    /// Sum of the greatest changes of `x` and of `y` along a ray, for each metre of depth.
     pub steepness: f32,
     /// Index of the first pulse among those of the call.
     pub first: usize,

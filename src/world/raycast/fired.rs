@@ -14,7 +14,7 @@ pub struct Beams {
 }
 
 impl Beams {
-    /// The ray of a place.
+    /// The ray that starts at `origin`.
     pub fn ray(&self, origin: DVec3) -> Pulse {
         let (half_axis_u, half_axis_v) = (DVec3::ZERO, DVec3::ZERO);
         let (direction, max_range_m) = (self.toward, self.reach_m);
@@ -24,14 +24,14 @@ impl Beams {
 
 /// The rays of a call.
 pub enum Fired<'a> {
-    /// Those of pulses, one pulse after the other.
+    /// Rays of pulses, one pulse after the other.
     Pulses(&'a [Pulse], &'a Stencil),
-    /// One from each place.
+    /// One parallel ray from each place.
     Beams(&'a Beams, &'a [DVec3]),
 }
 
 impl Fired<'_> {
-    /// Ray `index` of those from pulse or place `first` on: its pulse, and its place in the pulse's spot.
+    /// Ray `index`, counted from pulse or place `first`: its pulse, and its place in the pulse's spot.
     #[inline(always)]
     pub fn ray(&self, first: usize, index: usize) -> (Pulse, [f32; 2]) {
         match self {

@@ -44,7 +44,7 @@ fn inverse<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
     y.copysign(x)
 }
 
-/// The same of one number.
+/// [`inverse`] of one number.
 #[inline(always)]
 fn inverse_of(x: f32) -> f32 {
     let size = x.abs();
@@ -68,7 +68,7 @@ fn inverse_root<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
     y
 }
 
-/// The same of one number.
+/// [`inverse_root`] of one number.
 #[inline(always)]
 fn inverse_root_of(x: f32) -> f32 {
     let half = 0.5 * x;
@@ -79,7 +79,7 @@ fn inverse_root_of(x: f32) -> f32 {
     y
 }
 
-/// Where the mesh of an instance is.
+/// Pose of an instance's mesh.
 #[derive(Clone, Copy, Debug)]
 pub struct Pose {
     /// Origin of the mesh, in World, metres.
@@ -96,7 +96,7 @@ impl Pose {
     }
 }
 
-/// The inner product, in an order that counts.
+/// The inner product. The order of its sums is part of the definition.
 #[inline(always)]
 fn dot(a: DVec3, b: DVec3) -> f64 {
     (a.x * b.x + a.y * b.y) + a.z * b.z
@@ -105,7 +105,7 @@ fn dot(a: DVec3, b: DVec3) -> f64 {
 /// The plane of a triangle.
 #[derive(Clone, Copy, Debug)]
 pub struct Plane {
-    /// In World; not of unit length.
+    /// Normal in World, not of unit length.
     normal: DVec3,
     /// Origin of the mesh, in World.
     place: DVec3,
@@ -116,7 +116,7 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// None, where there is no triangle.
+    /// Stands where there is no triangle.
     pub const NONE: Self =
         Self { normal: DVec3::ZERO, place: DVec3::ZERO, offset: 0.0, by_length: 0.0 };
 
@@ -166,7 +166,7 @@ pub struct Facing {
 }
 
 impl Facing {
-    /// Nothing, for rays without a hit.
+    /// Stands for rays without a hit.
     pub const NONE: Self =
         Self { along: 1.0, along_u: 0.0, along_v: 0.0, far: f32::INFINITY, by_length: 0.0 };
 
@@ -191,15 +191,15 @@ impl Lengths {
         Self { u: squared(pulse.half_axis_u), v: squared(pulse.half_axis_v) }
     }
 
-    /// That of the ray at `offset`. Direction and half-axes are perpendicular to one another.
+    /// The square for the ray at `offset`. Direction and half-axes are perpendicular to one another.
     #[inline(always)]
     pub fn squared(&self, [a, b]: [f32; 2]) -> f32 {
         1.0 + ((a * a) * self.u + (b * b) * self.v)
     }
 }
 
-/// Ranges and cosines of eight rays on planes: of [`Facing::along`], [`Facing::far`], the inverse length of the normals,
-/// [`Lengths::squared`], and where the rays begin.
+/// Ranges and cosines of eight rays on planes, from [`Facing::along`], [`Facing::far`], the inverse lengths of the
+/// normals, [`Lengths::squared`], and the distances at which the rays begin.
 #[inline(always)]
 pub fn finish<S: Simd>(
     simd: S,
@@ -215,7 +215,7 @@ pub fn finish<S: Simd>(
     [range_m, cosine.min(f32x8::splat(simd, 1.0))]
 }
 
-/// The same for one ray.
+/// [`finish`] of one ray.
 #[inline(always)]
 pub fn finish_one(pulse: &Pulse, offset: [f32; 2], facing: &Facing) -> [f32; 2] {
     let (along, squared) = (facing.along(offset), Lengths::new(pulse).squared(offset));
@@ -288,7 +288,7 @@ pub fn shares(weights: [f64; 3]) -> [f32; 3] {
     weights.map(|weight| (weight / sum) as f32)
 }
 
-/// The definition, ray by ray and triangle by triangle: what casters are held against.
+/// The definition, ray by ray and triangle by triangle; tests compare casters with it.
 #[cfg(test)]
 pub mod reference {
     use super::super::surface::texture_coordinates;

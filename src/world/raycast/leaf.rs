@@ -247,7 +247,7 @@ fn test_register<S: Simd>(
 struct Edges<S: Simd> {
     /// The corners' weights.
     weights: [f32x8<S>; 3],
-    /// How far they agree in sign: the least absolute value if they do, else negative.
+    /// Least absolute value of the edge functions if they agree in sign, else negative.
     accord: f32x8<S>,
 }
 
@@ -334,7 +334,7 @@ impl Bundle {
     }
 }
 
-/// Has [`super::hit`] decide whether triangle `k` is the nearest hit of `ray`; `bounds` are those of its depth.
+/// Lets [`super::hit`] decide whether triangle `k` is the nearest hit of `ray`; `bounds` are those of its depth.
 #[inline(never)]
 fn ask(target: &Target, k: usize, ray: usize, bounds: [f32; 2], bundle: &mut Bundle) {
     let (caster, placed, slot) = (target.caster, target.placed, target.slot(k));

@@ -28,10 +28,10 @@ pub struct View {
     /// Margin by which boxes are widened: rounding, and in `x` and `y` the distance of the rays'
     /// starts from the origin.
     slack: [f32; 3],
-    /// Error of the place of triangles' corners beside a ray: for each metre of their distance, and in addition.
+    /// Error of corners' places beside a ray: a factor of their distance, and a constant, metres.
     blur: f32,
     blur_m: f32,
-    /// That of the bundle.
+    /// Steepness of the bundle's rays, as there.
     steepness: f32,
     is_parallel: bool,
     /// The bundle in the frame's axes.
@@ -44,15 +44,15 @@ pub struct Frame {
     pub from_world: Mat3,
     /// Largest coordinate, metres.
     pub extent: f32,
-    /// How many times farther its transform stretches along one direction than along another.
+    /// Ratio of the largest to the smallest stretch of the transform.
     pub distortion: f32,
 }
 
-/// How far the test of a triangle against rays in the bundle's frame may be wrong.
+/// Bounds of the error of a triangle's test in the bundle's frame.
 pub struct Doubt<S: Simd> {
-    /// Of edge functions.
+    /// Error of edge functions.
     pub weight: f32x8<S>,
-    /// Of a depth: in addition, and for each inverse of the sum of the edge functions.
+    /// Error of a depth: a constant, and a factor of the inverse of the sum of the edge functions.
     pub depth: f32x8<S>,
     pub tilt: f32x8<S>,
 }
