@@ -320,7 +320,8 @@ impl Bundle {
         for pulse in pulses {
             most_start_m = max(most_start_m, pulse.start_m);
         }
-        self.rounding_m = ROUNDING * (most_start_m + MAX_SHIFT_M as f32);
+        let rounding_m = ROUNDING * (most_start_m + MAX_SHIFT_M as f32);
+        self.rounding_m = rounding_m;
 
         (self.low, self.high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
         self.is_stale = false;
@@ -333,6 +334,8 @@ impl Bundle {
             let base = register * LANES;
             self.ray[base..base + LANES].copy_from_slice(&room.index[base..base + LANES]);
             self.placed[base..base + LANES].fill(NONE);
+            // Two loops, because the compiler vectorises neither if they are one.
+            let mut reach = [0.0; LANES];
             for k in 0..LANES {
                 let lane = base + k;
                 let along = 1.0 / room.ray[2][lane];
@@ -347,18 +350,21 @@ impl Bundle {
                 self.shift_x[lane] = shift_x;
                 self.shift_y[lane] = shift_y;
                 let begins = from_z + room.begin[lane] / stretch;
-                let ends = begins + room.range[lane] / stretch;
                 self.start[lane] = begins;
-                self.depth_low[lane] = ends * (1.0 - ROUNDING) - self.rounding_m;
-                let ends = ends * (1.0 + ROUNDING) + self.rounding_m;
-                self.depth[lane] = ends;
+                reach[k] = begins + room.range[lane] / stretch;
                 start[k] = min(start[k], begins);
+                shift[0][k] = max(shift[0][k], shift_x.abs());
+                shift[1][k] = max(shift[1][k], shift_y.abs());
+            }
+            for k in 0..LANES {
+                let lane = base + k;
+                self.depth_low[lane] = reach[k] * (1.0 - ROUNDING) - rounding_m;
+                let ends = reach[k] * (1.0 + ROUNDING) + rounding_m;
+                self.depth[lane] = ends;
                 // Not of lanes without a ray.
                 nearest[k] =
                     min(nearest[k], if ends > f32::NEG_INFINITY { ends } else { f32::INFINITY });
                 farthest[k] = max(farthest[k], ends);
-                shift[0][k] = max(shift[0][k], shift_x.abs());
-                shift[1][k] = max(shift[1][k], shift_y.abs());
             }
             for (axis, slope) in [&self.slope_x, &self.slope_y].into_iter().enumerate() {
                 let slope = of_register(slope, register);
