@@ -131,7 +131,7 @@ fn who_takes_nothing_holds_up_neither_packets_nor_others() {
     has("/api/status", r#""recent":{"activity":"sends","rate_hz":"#);
     has("/api/rig", r#"{"kind":"link-down","keys":[]}"#);
     // There are frames of points, which those who take nothing have been sent as well. On a busy machine they come late.
-    let mut clouds = (0..100).map(|_| {
+    let mut clouds = (0..500).map(|_| {
         hear(350);
         asked(&view, "/api/cloud?after=0").len()
     });
