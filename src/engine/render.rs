@@ -30,7 +30,7 @@ use crate::timing::clock::{MonotonicClock, thread_cpu_ns};
 use crate::wire::ptp::Transport;
 use crate::world::actuation::Actuation;
 
-/// Requests of a device that are in work or available, for each worker. So many requests keep all workers
+/// Number of requests of a device, for each worker, that are in work or available. This number keeps all workers
 /// busy while the scheduler is paused for some milliseconds.
 const IN_FLIGHT_PER_WORKER: usize = 32;
 /// Largest number of requests of a device, for each worker, that wait behind a request whose worker is

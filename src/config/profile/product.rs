@@ -14,7 +14,7 @@ pub struct Product {
     pub ports: Vec<DatagramPort>,
     /// Factory TCP ports, if the interface is a server.
     pub server_ports: &'static [u16],
-    /// Further inputs of hosts besides the link. A rig opens those that it gives an address.
+    /// Further ports on which hosts send commands to the product. A rig opens a port by giving it an address.
     pub controls: &'static [Control],
     /// Whether the product outputs PPS and bytes that another device's `gps_cable` may carry.
     pub has_gps_output: bool,
@@ -86,7 +86,7 @@ pub enum Interface {
     Server,
 }
 
-/// An input of hosts besides the product's link.
+/// A port, separate from the link, on which hosts send commands to the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
     /// Key of a rig's `link` that sets the address.

@@ -1,4 +1,4 @@
-//! Description of what a reader accepts: keys with their types, limits, words and defaults.
+//! The keys that a reader accepts, with their types, limits, words and defaults.
 //!
 //! [`explore`](super::explore) fills it by running the readers themselves, so that nothing is described
 //! twice.

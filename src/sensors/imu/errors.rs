@@ -60,7 +60,7 @@ pub struct Reading {
     pub is_clipped: [bool; 3],
 }
 
-/// Influences on a three-axis sensor besides the measured quantity.
+/// Quantities that disturb a three-axis sensor.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances {
     /// Disturbs gyros with an acceleration sensitivity; sensor axes.

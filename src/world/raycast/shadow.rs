@@ -201,7 +201,7 @@ impl View {
         Doubt { weight, depth, tilt: weight * z * 3.0 }
     }
 
-    /// The shadows of what has these bounds by axis.
+    /// The shadows of eight boxes, from their bounds along each axis.
     #[inline(always)]
     fn shadow<S: Simd>(
         &self,
