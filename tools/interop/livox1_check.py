@@ -53,6 +53,8 @@ broadcast_period_s = 0.1
 """
 # Longest time that a recording or its labels may take.
 RECORD_PATIENCE_S = 600
+# How many packets of each format are compared.
+PACKETS = 300
 # Half a step of each axis, or of range and both angles at 40 m; and what the truth's straight lines between rows leave.
 OFF_THE_WALL_M = [0.0016, 0.0070]
 # Pulses a second, lines, device type, broadcast code, firmware, the IMU's place, data types by coordinates and return
@@ -200,7 +202,9 @@ def points(result, arguments, folder):
                     result.expect(f"{model}: return mode {mode}", host.ask((1, 6), bytes([mode])) == b"\0")
                 for coordinates, kind in enumerate(pair):
                     result.expect(f"{model}: coordinates", host.ask((0, 5), bytes([coordinates])) == b"\0")
-                    taken[kind] = gather(host, kind, 300)
+                    taken[kind] = gather(host, kind, PACKETS)
+                    result.expect(f"{model}, type {kind}: {PACKETS} packets", len(taken[kind]) == PACKETS,
+                                  len(taken[kind]))
             samples, losses = list(host.samples), counter.losses()
         last = max(head(packet)[3] for packets in [*taken.values(), samples] for packet in packets)
         out = unit.record(int((last - start_ns()) / 1e9) + 2, ONE_RAY)

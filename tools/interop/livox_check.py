@@ -170,7 +170,8 @@ class Bench:
             raise subprocess.SubprocessError(f"no answer to format {kind}")
         def own():
             return [packet for packet in list(self.sdk.points) if head(packet)[3] == kind]
-        comes(lambda: len(own()) >= count)
+        if not comes(lambda: len(own()) >= count):
+            raise subprocess.SubprocessError(f"{len(own())} of {count} packets of format {kind}")
         return own()[:count]
 
 
