@@ -149,8 +149,8 @@ def scene(menura, rig, folder):
 
 
 def aravis_programs(folder):
-    code, said = tool("timeout", "--signal=INT", "25", "arv-camera-test-0.8", "-n", "Menura-0001", "--duration=6", "-w", "160",
-                      "-h", "120", "-f", "20")
+    code, said = tool("timeout", "--signal=INT", "--kill-after=10", "25", "arv-camera-test-0.8", "-n", "Menura-0001",
+                      "--duration=6", "-w", "160", "-h", "120", "-f", "20")
     counts = dict(re.findall(r"(n_\w+)\s*[:=]\s*(\d+)", said))
     is_sound = counts and int(counts.get("n_completed_buffers", 0)) > 20 and counts.get("n_failures") == "0"
     check("arv-camera-test: frames, no failure", bool(is_sound), said[-1500:])

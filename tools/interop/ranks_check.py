@@ -5,6 +5,7 @@ killed ends a recording in order.
     tools/interop/ranks_check.py --menura target/release/menura-mpi --plain target/release/menura
 """
 import argparse
+import atexit
 import json
 import os
 import signal
@@ -269,6 +270,8 @@ def check_killed(menura, scratch, which, extra=(), attempts=3):
     arguments[1:1] = extra
     process = subprocess.Popen(arguments, env=environment(), text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT)
+    # A check that fails ends the recording as well.
+    atexit.register(process.terminate)
     capture = folder / "roof.pcap"
     deadline = time.monotonic() + 120
     growing = folder / "roof.pcap.part"
