@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens the live view of a running rig in headless Chromium and does what a user does.
+"""Opens the live view of a running rig in headless Chromium and does what a user does. The default rig casts one ray a pulse.
 
 Points must be drawn (pixels of the canvas) and described under the pointer, layers must hide, and a pause must reach
 back. A fault that is started by its button must be in the fault log and end by its button. A dead link must look dead, and
