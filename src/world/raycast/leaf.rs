@@ -16,8 +16,8 @@
     reason = "a bound that is not a number leaves a doubt"
 )]
 
-use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
-use fearless_simd::{Simd, f32x8, mask32x8, u32x8};
+use fearless_simd::prelude::{Select, SimdBase, SimdFrom};
+use fearless_simd::{Simd, f32x8, u32x8};
 
 use super::bundle::{
     Bundle, LANES, Lanes, MAX_LANES, NONE, REGISTERS, ROUNDING, least, most, of_register,
@@ -26,7 +26,7 @@ use super::bundle::{
 use super::bvh::{BvhCaster, MeshTree, Placed, VAST_M};
 use super::fired::Fired;
 use super::hit;
-use super::shadow::{Corners, Doubt, View, load, splat};
+use super::shadow::{Corners, Doubt, View, bits, load, splat};
 use super::surface;
 
 /// Up to this number, rays are tested one by one, each against all triangles of the leaf.
@@ -122,12 +122,6 @@ fn settle<S: Simd>(simd: S, bundle: &mut Bundle) {
     // Of parallel rays, those that remain have to be looked for.
     bundle.nearest = if bundle.is_parallel { f32::NEG_INFINITY } else { least(&nearest.into()) };
     bundle.deepest = most(&deepest.into());
-}
-
-/// A bit for each lane.
-#[inline(always)]
-fn bits<S: Simd>(mask: mask32x8<S>) -> u32 {
-    mask.to_bitmask() as u32
 }
 
 /// A corner of triangle `k` in all lanes.
@@ -303,7 +297,7 @@ fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     for coordinate in corners.iter().flatten() {
         reach = reach.max(coordinate.abs());
     }
-    reach.simd_gt(f32x8::splat(simd, VAST_M)).to_bitmask() as u32
+    bits(reach.simd_gt(f32x8::splat(simd, VAST_M)))
 }
 
 /// Depths of a ray and their errors, with those on the triangles in `far` computed in double precision.

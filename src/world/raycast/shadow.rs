@@ -269,7 +269,7 @@ impl<S: Simd> Shadows<S> {
     #[inline(always)]
     fn ahead(&self, bundle: &Bundle) -> u32 {
         let simd = self.far.simd;
-        self.far.simd_ge(f32x8::splat(simd, bundle.least_start)).to_bitmask() as u32
+        bits(self.far.simd_ge(f32x8::splat(simd, bundle.least_start)))
     }
 
     /// A bit for each box that the bundle may hit.
@@ -289,7 +289,7 @@ impl<S: Simd> Shadows<S> {
     #[inline(always)]
     pub fn before(&self, depth: f32) -> u32 {
         let simd = self.far.simd;
-        self.near.simd_le(f32x8::splat(simd, depth)).to_bitmask() as u32
+        bits(self.near.simd_le(f32x8::splat(simd, depth)))
     }
 
     /// A bit for each box that all rays of the bundle may hit.
@@ -371,7 +371,7 @@ fn margin<S: Simd>(
 
 /// A bit for each lane.
 #[inline(always)]
-fn bits<S: Simd>(mask: mask32x8<S>) -> u32 {
+pub fn bits<S: Simd>(mask: mask32x8<S>) -> u32 {
     mask.to_bitmask() as u32
 }
 
