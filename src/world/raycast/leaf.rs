@@ -1,9 +1,9 @@
 //! Rays against a leaf's triangles.
 //!
-//! [`super::hit`] decides which triangle a ray hits. The test here is a fast one in `f32`, in the bundle's frame, with
-//! bounds of its error ([`Doubt`]): where they leave no doubt, the answer is the same, and where they do, [`super::hit`]
-//! is asked. Corners are sheared so that the ray runs along one axis, and the ray is inside if the three edge functions
-//! agree in sign.
+//! [`super::hit`] defines which triangle a ray hits. This module has a fast test in `f32`, in the bundle's frame, with
+//! bounds of its error ([`Doubt`]). If the bounds exclude an error, the result is that of the definition; else
+//! [`super::hit`] computes it. Corners are sheared so that the ray runs along one axis, and the ray is inside if the
+//! three edge functions agree in sign.
 //!
 //! One ray is tested against eight triangles, or one triangle against eight rays, whichever is less
 //! work.
@@ -119,7 +119,7 @@ fn settle<S: Simd>(simd: S, bundle: &mut Bundle) {
         deepest = deepest.max(depth);
     }
     bundle.is_stale = false;
-    // Of parallel rays, those that remain have to be looked for.
+    // Minus infinity makes the traversal check every ray: parallel rays with a hit have left it.
     bundle.nearest = if bundle.is_parallel { f32::NEG_INFINITY } else { least(&nearest.into()) };
     bundle.deepest = most(&deepest.into());
 }
@@ -328,7 +328,8 @@ impl Bundle {
     }
 }
 
-/// Lets [`super::hit`] decide whether triangle `k` is the nearest hit of `ray`; `bounds` are those of its depth.
+/// Makes triangle `k` the nearest hit of `ray` if it is by the definition in [`super::hit`]. `bounds` are those of its
+/// depth.
 #[inline(never)]
 fn ask(target: &Target, k: usize, ray: usize, bounds: [f32; 2], bundle: &mut Bundle) {
     let (caster, placed, slot) = (target.caster, target.placed, target.slot(k));

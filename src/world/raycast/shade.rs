@@ -1,7 +1,7 @@
 //! Shadows of a light that is far away: whether anything stands between places and the sun.
 //!
-//! The rays are parallel and only have to know whether they hit anything. A bundle of them is bounded by where its rays
-//! are beside one another, not by their slopes, and a ray that has hit something leaves the traversal.
+//! The rays are parallel, and only whether they hit anything is computed. A bundle is bounded by the shifts of its rays
+//! instead of their slopes. A ray leaves the traversal at its first hit.
 
 use fearless_simd::{Simd, dispatch};
 use glam::{DMat3, DVec3};
@@ -12,7 +12,7 @@ use super::fired::Fired;
 use super::walk::{WALKERS, Walker};
 use super::{Beams, fastest};
 
-/// Rays of a bundle are no farther beside its first, metres.
+/// Largest distance of a bundle's rays from its first ray, metres.
 const MAX_APART_M: f64 = 1.0;
 
 /// Writes for each place of `from` whether something stands between it and the light.

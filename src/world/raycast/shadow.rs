@@ -22,8 +22,9 @@ const HUGE: f32 = 1e30;
 pub struct View {
     /// Rotates the frame's axes to the bundle's.
     rows: [[f32; 3]; 3],
-    /// The bundle's origin in the frame, rotated to the bundle's axes.
+    /// The bundle's origin in the frame.
     origin: [f32; 3],
+    /// The same vector in the bundle's axes.
     turned_origin: [f32; 3],
     /// Margin by which boxes are widened: rounding, and in `x` and `y` the distance of the rays'
     /// starts from the origin.
@@ -31,7 +32,7 @@ pub struct View {
     /// Error of corners' places beside a ray: a factor of their distance, and a constant, metres.
     blur: f32,
     blur_m: f32,
-    /// Steepness of the bundle's rays, as there.
+    /// [`Bundle::steepness`].
     steepness: f32,
     is_parallel: bool,
     /// The bundle in the frame's axes.
