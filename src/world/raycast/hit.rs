@@ -16,8 +16,8 @@
 //! counts if its range is above zero and at most the ray's length. Of several, the least range wins, then the lowest
 //! instance, then the lowest triangle.
 //!
-//! These functions contain neither divisions nor square roots, and no operation is contracted, so that every processor
-//! gives the same bits.
+//! Neither the test of the inside nor range and cosine use divisions or square roots. No operation is contracted, so
+//! every processor gives the same bits.
 
 use fearless_simd::prelude::{Bytes, SimdBase, SimdFloat};
 use fearless_simd::{Simd, f32x8, u32x8};
