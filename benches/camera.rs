@@ -1,7 +1,7 @@
-//! What a camera's pixels cost beside a lidar's rays: processor time of one thread in the courtyard of the default rig.
+//! Processor time of a camera's pixels and of a lidar's pulses, on one thread in the courtyard of the default rig.
 //!
 //! `cargo bench --bench camera` measures frames of 960 x 600 pixels and packets of the default rig's lidar alternately, so
-//! that what else the machine does meets both. Rays are those to surfaces; shadows are the rays from there to the sun.
+//! that other programs slow both alike. Rays are those to surfaces; shadows are the rays from there to the sun.
 //! `-- --rounds N` sets how many frames are measured.
 
 use std::path::Path;

@@ -477,7 +477,7 @@ fn a_vast_plane_is_where_it_is() {
     }
 }
 
-/// Of `a_vast_plane_is_where_it_is`.
+/// Checks the hits of a pulse in the scene of `a_vast_plane_is_where_it_is`.
 fn hits_the_vast_plane_or_the_wall(stencil: &Stencil, pulse: &Pulse, hits: &[Hit]) {
     let origin = pulse.origin;
     for (&[a, b], hit) in stencil.offsets().iter().zip(hits) {

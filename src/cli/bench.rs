@@ -8,6 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::rig_args::RigArgs;
 use super::stop::stop_on_signal;
 use super::{CliError, console, setup};
+use crate::config::rig::Rig;
+use crate::devices::families::is_camera;
 use crate::engine::bench::{BenchFigures, Limit, Stages, bench};
 use crate::time::duration::parse_duration;
 
@@ -55,7 +57,7 @@ impl Cmd {
                 .map_err(|error| CliError::failed("cannot write the figures", &error))?;
             return console::print(format_args!("{text}\n"));
         }
-        console::print(page(&rig.name, &figures))
+        console::print(page(&rig, &figures))
     }
 }
 
@@ -70,8 +72,8 @@ pub fn estimate(figures: &BenchFigures) -> String {
     }
 }
 
-fn page(name: &str, figures: &BenchFigures) -> String {
-    let mut text = format!("{name}: {}\n", estimate(figures));
+fn page(rig: &Rig, figures: &BenchFigures) -> String {
+    let mut text = format!("{}: {}\n", rig.name, estimate(figures));
     if figures.real_time_factor.is_some() {
         let limit = match figures.limit {
             Limit::Workers => "the workers that cast rays",
@@ -120,29 +122,39 @@ fn page(name: &str, figures: &BenchFigures) -> String {
     for device in figures.devices.iter().filter(|device| device.packets_per_s == 0.0) {
         text += &format!("{}: sends only on request, and a benchmark has no hosts\n", device.name);
     }
-    for advice in advice(figures) {
+    for advice in advice(rig, figures) {
         text += &format!("{advice}\n");
     }
     text
 }
 
 /// Settings to reduce if the rig is too slow, the most effective first.
-fn advice(figures: &BenchFigures) -> Vec<String> {
+fn advice(rig: &Rig, figures: &BenchFigures) -> Vec<String> {
     let most = figures.devices.iter().max_by(|one, other| one.share.total_cmp(&other.share));
     let Some(most) = most.filter(|_| figures.headroom < 0.0) else { return Vec::new() };
     let Stages { cast_s, physics_s, packing_s, sending_s } = most.stages;
     let name = &most.name;
     let what = format!("to lower: {name} takes {:.0} %", 100.0 * most.share);
+    let sends_images = rig.devices.iter().any(|device| device.name == *name && is_camera(device));
+    let settings = format!("device.{name}.settings");
     let mut all = if cast_s + physics_s > packing_s + sending_s {
-        let ray = format!("--set device.{name}.settings.beam.shape=ray");
+        let fewer_rays = if sends_images {
+            let size = "image_width, image_height or binning";
+            format!("smaller images ({size} in {settings}) need fewer rays")
+        } else {
+            let ray = format!("--set {settings}.beam.shape=ray");
+            format!("one ray a pulse instead of nine ({ray}) casts a ninth of the rays")
+        };
         vec![
-            format!("{what}; one ray a pulse instead of nine ({ray}) casts a ninth of the rays"),
+            format!("{what}; {fewer_rays}"),
             "fewer blades of grass, triangles of trees, or panes and water in the scene".to_owned(),
         ]
     } else {
-        vec![format!(
-            "{what}, most of it for its packets: a lower rate, or one return instead of two"
-        )]
+        let fewer_packets = match sends_images {
+            true => "a lower frame rate, or smaller images",
+            false => "a lower rate, or one return instead of two",
+        };
+        vec![format!("{what}, most of it for its packets: {fewer_packets}")]
     };
     if figures.limit == Limit::Workers && figures.workers < figures.processors {
         let (workers, processors) = (figures.workers, figures.processors);

@@ -1,4 +1,4 @@
-//! The rays of pixels: where and when within its area and its exposure each looks.
+//! Rays of pixels: the place of each within the pixel's area, and its time within the exposure.
 
 use fearless_simd::{Level, dispatch};
 use glam::DVec3;
@@ -31,7 +31,7 @@ pub(super) struct Cell {
     /// Within the frame's region.
     pub row: u32,
     pub column: u32,
-    /// Where it looks, in the axes of the mount.
+    /// Direction of its ray, in the axes of the mount.
     pub direction: DVec3,
 }
 
@@ -48,7 +48,7 @@ impl Cell {
 pub(super) struct Rays {
     pub pulses: Vec<Pulse>,
     pub fired: Vec<SimTime>,
-    /// Whose light it is: an index into the pixels that are worked on.
+    /// The pixel that gets the light: an index into the pixels that are worked on.
     pub pixels: Vec<u32>,
     /// Share of its light that reaches the pixel.
     pub shares: Vec<f64>,
@@ -100,7 +100,7 @@ impl Aim<'_> {
         let (mut row, mut column) = ([0u32; LANES], [0u32; LANES]);
         let mut len = 0;
         for at in rows[0]..rows[1] {
-            // To and fro, so that neighbours follow one another.
+            // Every other row runs backwards, so that neighbours follow one another.
             let is_forth = (at - rows[0]).is_multiple_of(2);
             for place in columns[0]..columns[1] {
                 row[len % LANES] = at;
@@ -146,7 +146,7 @@ impl Aim<'_> {
         }
     }
 
-    /// Directions in World, and where they start.
+    /// Directions of rays in World, and the points where the rays start.
     #[inline(always)]
     fn turned(
         &self,

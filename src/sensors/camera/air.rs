@@ -11,7 +11,7 @@ use crate::time::SimTime;
 
 /// Fog, rain and snow end at this height above the camera, metres.
 const TOP_M: f64 = 500.0;
-/// What dust scatters of the light that meets it: that of light soil.
+/// Share of light that dust scatters: the albedo of light soil.
 const DUST: Colour = [0.75, 0.63, 0.48];
 
 /// The air around a frame.

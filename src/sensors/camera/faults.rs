@@ -68,7 +68,7 @@ pub enum CameraFault {
 }
 
 impl CameraFault {
-    /// What an exposure is multiplied with at `at`.
+    /// Factor of the exposure at `at`.
     pub fn exposure_factor(&self, at: SimTime) -> f64 {
         match *self {
             Self::ExposureHunts { swing_ev, cycle_ns } => {
@@ -135,7 +135,7 @@ const GHOSTS: [(f64, f64, f64, Colour); 4] = [
     (-0.35, 0.080, 0.006, [0.7, 0.8, 1.0]),
     (0.4, 0.020, 0.030, [1.0, 1.0, 0.7]),
 ];
-/// The veil is as bright as this near to the sun, degrees.
+/// Angle from the sun within which the veil has its greatest brightness, degrees.
 const VEIL_FROM_DEG: f64 = 1.0;
 
 /// The sun as the lens scatters it.
@@ -156,7 +156,7 @@ pub(super) struct Disturbed<'a> {
 }
 
 impl<'a> Disturbed<'a> {
-    /// What is on of `faults` at the start of a frame whose camera has the pose `pose` at `middle`.
+    /// Those of `faults` that are on at the start of a frame. The camera has the pose `pose` at `middle`.
     pub(super) fn at(
         faults: &'a [Prepared],
         start: SimTime,

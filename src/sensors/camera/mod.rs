@@ -45,11 +45,12 @@ use crate::world::raycast::Pulse;
 
 /// The greatest count of the converter.
 pub const FULL_SCALE: u16 = 4095;
-/// Rays see no farther, metres.
+/// Length of the rays, metres.
 const REACH_M: f32 = 2000.0;
 /// Pixels of a block whose rays traverse the scene together: a square of so many on a side.
 const BLOCK: u32 = 8;
-/// Pixels that are worked on at once, about: so few that what is known of them stays in the processor's caches.
+/// Approximate number of pixels that are worked on at once: few enough for their data to stay in the processor's
+/// caches.
 const AT_ONCE: usize = 1024;
 
 /// Some rows of a frame.

@@ -14,9 +14,9 @@ use crate::time::SimTime;
 use crate::world::raycast::{Beams, Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::{Finish, Material};
 
-/// A shadow falls from no farther, metres.
+/// Largest distance of an object whose shadow is computed, metres.
 const SHADOW_REACH_M: f32 = 300.0;
-/// Mirrors and panes that light is followed through.
+/// Largest number of mirrors and panes along a path of light.
 const MOST_BOUNCES: usize = 3;
 /// Triangles that are kept, with what all their places have in common: neighbours often meet the same one. A power of
 /// two.
@@ -84,7 +84,7 @@ struct Met<'a> {
     /// Reflectance for a laser there, and that of the material.
     reflectance: Lanes,
     own_reflectance: Lanes,
-    /// Of a surface that is not only a mottled colour.
+    /// [`Facet::special`] of the surfaces.
     special: Lanes<Option<(&'a Material, f32, bool)>>,
 }
 
@@ -199,8 +199,8 @@ impl<'a> Shader<'a> {
         self.scatter(rays, light);
     }
 
-    /// Where in `facets` the triangle is that a ray hit; `None` of nothing and of one without a normal. Facets stay where
-    /// they are: a copy of one would wait until it is written.
+    /// Index in `facets` of the triangle that a ray hit; `None` if the triangle has no normal. A copy instead of the
+    /// index would have to wait until the facet is written.
     #[inline(always)]
     fn meet(&mut self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<usize> {
         let slot = (hit.triangle ^ hit.instance.wrapping_mul(0x9e37_79b9)) as usize % FACETS;
@@ -249,7 +249,7 @@ impl<'a> Shader<'a> {
             Finish::Glossy { exponent, .. } => exponent >= LACQUER_FROM,
             Finish::Retro { .. } => false,
         };
-        // Of what moves, the next ray meets another normal.
+        // Facets of moving objects are not kept: their normals change from ray to ray.
         let slot = if scene_of == 0 { slot } else { FACETS };
         self.facets[slot] = Some(Facet {
             instance: hit.instance,
@@ -279,7 +279,7 @@ impl<'a> Shader<'a> {
         }
         let mut albedo = [ZEROS; 3];
         met.looks.albedos(&met.place, &pixel_m, len, &mut albedo);
-        // Of a scene without colour images, the texture of a laser's reflectance is that of the colour.
+        // Without a colour image, the reflectance map also varies the colour.
         let mut part = ZEROS;
         for k in 0..LANES {
             let own = met.own_reflectance[k];
@@ -368,7 +368,7 @@ impl Skies {
         self.len = k + 1;
     }
 
-    /// Adds the light of those that wait.
+    /// Adds the light of the collected rays.
     #[inline(always)]
     fn shine(&mut self, day: &Daylight, light: &mut [Colour]) {
         let len = std::mem::take(&mut self.len);
@@ -442,7 +442,7 @@ fn textured(
 }
 
 impl<'a> Facet<'a> {
-    /// Its material, its film of water and whether it is of bricks, if any of that needs a closer look.
+    /// Material, film of water, and whether the surface is of bricks; `None` if it is no more than a mottled colour.
     #[inline(always)]
     fn special(&self) -> Option<(&'a Material, f32, bool)> {
         let is_special =
@@ -450,8 +450,8 @@ impl<'a> Facet<'a> {
         is_special.then_some((self.material, self.film, self.look.is_brick))
     }
 
-    /// Where light goes on that a mirror, water, lacquer, a wet surface or a pane does not scatter, and its share. What a
-    /// pane mirrors is the sky; it is added to `light`, whose ray has the share `share`.
+    /// The ray of light that a mirror, water, lacquer, a wet surface or a pane does not scatter, and its share. A pane
+    /// mirrors only the sky: that light is added to `light` with the ray's `share`.
     fn onward(
         &self,
         pulse: &Pulse,

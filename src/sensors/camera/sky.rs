@@ -33,7 +33,7 @@ pub struct Daylight {
     table: Vec<Colour>,
 }
 
-/// What the sky is like.
+/// Distribution of the sky's light.
 #[derive(Clone, Debug)]
 enum Model {
     /// Preetham's: luminance and chromaticity of the zenith, and their distribution.
@@ -130,7 +130,7 @@ impl Daylight {
         self
     }
 
-    /// What is seen where nothing stands in the way: the sky, and the sun in it.
+    /// Luminance in a direction without surfaces: the sky, and the sun in it.
     pub fn seen(&self, direction: DVec3) -> Colour {
         let sky = self.sky(direction);
         if direction.dot(self.sun) < SUN_COS {
@@ -139,7 +139,7 @@ impl Daylight {
         std::array::from_fn(|c| sky[c] + self.sun_lx[c] / SUN_SR)
     }
 
-    /// What the sky is in a direction, candela per square metre. Below the horizon it is that of the horizon.
+    /// Luminance of the sky without the sun, candela per square metre. Below the horizon it is that of the horizon.
     pub fn sky(&self, direction: DVec3) -> Colour {
         if matches!(self.model, Model::Overcast { .. }) {
             return self.sky_at(direction.z.max(0.0), 0.0);
@@ -147,8 +147,7 @@ impl Daylight {
         self.in_table(self.table_place(direction))
     }
 
-    /// What is seen in the first `len` of `directions` where nothing stands in the way; the arithmetic is that of
-    /// [`Daylight::seen`].
+    /// [`Daylight::seen`] of the first `len` of `directions`, with the same arithmetic.
     #[inline(always)]
     pub(super) fn seen_by(&self, directions: &Lanes3, len: usize, out: &mut [Colour; LANES]) {
         if self.table.is_empty() {
@@ -267,7 +266,7 @@ fn add(sum: &mut [Colour; 6], direction: DVec3, light: Colour, solid_angle: f64)
     }
 }
 
-/// What the air lets through of sunlight.
+/// Share of sunlight that the air transmits.
 fn transmitted(turbidity: f64, elevation_rad: f64) -> Colour {
     let zenith_deg = 90.0 - elevation_rad.to_degrees();
     let mass = 1.0 / (libm::sin(elevation_rad) + 0.15 * libm::pow(93.885 - zenith_deg, -1.253));
@@ -283,7 +282,7 @@ fn perez(&[a, b, c, d, e]: &[f64; 5], cos_theta: f64, gamma: f64) -> f64 {
     (1.0 + a * libm::exp(b / cos_theta)) * (1.0 + c * libm::exp(d * gamma) + e * cos * cos)
 }
 
-/// Of the zenith, kilocandela per square metre.
+/// Luminance of the zenith, kilocandela per square metre.
 fn luminance(t: f64, theta: f64) -> f64 {
     let chi = (4.0 / 9.0 - t / 120.0) * (std::f64::consts::PI - 2.0 * theta);
     (4.0453 * t - 4.9710) * libm::tan(chi) - 0.2155 * t + 2.4192

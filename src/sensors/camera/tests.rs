@@ -2,6 +2,7 @@
 
 use super::lens::Model;
 use super::*;
+use crate::config::rig::schedule::Schedule;
 use crate::config::rig::{RobotConfig, TrajectoryConfig};
 use crate::frames::{Body, GeoOrigin, Geodetic, Sensor as SensorFrame, Transform};
 use crate::time::Epoch;
@@ -118,8 +119,21 @@ fn neighbours_have_noise_of_their_own() {
 
 #[test]
 fn a_frame_is_the_same_in_any_tiles() {
-    let camera = camera();
-    let whole = taken(&camera, 3, 500, [0, SIDE]);
-    let parts = [[0, 40], [40, 56], [56, SIDE]].map(|rows| taken(&camera, 3, 500, rows)).concat();
-    assert_eq!(whole, parts);
+    let schedule = Schedule { start: SimTime::ZERO, duration_ns: None, period_ns: None };
+    let faults = [
+        // Blur brings light from other tiles.
+        CameraFault::Defocus { blur_px: 7.0 },
+        CameraFault::Dirt { spots: 5, size: 0.2, transmission: 0.3 },
+        CameraFault::StuckPixels { share: 0.01, level: None },
+    ];
+    let faults: Vec<Timed<CameraFault>> =
+        (0..).zip(faults).map(|(fault, kind)| Timed { fault, schedule, kind }).collect();
+    let [sound, faulty] = [camera(), camera().with_faults(&faults)].map(|camera| {
+        let whole = taken(&camera, 3, 500, [0, SIDE]);
+        // The second and third start within a block of pixels.
+        let parts = [[0, 37], [37, 54], [54, SIDE]].map(|rows| taken(&camera, 3, 500, rows));
+        assert_eq!(whole, parts.concat());
+        whole
+    });
+    assert_ne!(sound, faulty);
 }

@@ -1,4 +1,4 @@
-//! What a frame really shows: for each pixel the surface, its depth, and where it was in the frame before.
+//! Ground truth of a frame: for each pixel the surface, its depth, and its place in the frame before.
 //!
 //! Everything is that of the middle of the pixel at the middle of its exposure. Nothing that a device sends depends on
 //! it. `docs/TRUTH.md` says what each value means.

@@ -6,8 +6,7 @@
 //! leave close together, however far behind that point their rays would meet. Lanes are the rays in
 //! registers of eight, ordered along `x`, so that a small surface concerns few registers.
 //!
-//! Rays of one direction ([`super::shade`]) have no slopes. Their shifts take the place of the slopes wherever it is asked
-//! which rays may meet what.
+//! Parallel rays ([`super::shade`]) have no slopes. Boxes and triangles are compared with their shifts instead.
 
 use glam::{DMat3, DVec3, Mat3};
 
@@ -88,7 +87,7 @@ pub struct Bundle {
     pub slot: PerRay<u32>,
     /// For each register, the bounds of its rays' [`Bundle::sides`].
     pub spans: Spans,
-    /// Bounds of those of all rays, by axis.
+    /// Bounds of all rays' [`Bundle::sides`], by axis.
     pub low: [f32; 2],
     pub high: [f32; 2],
     /// Largest distance of a ray from the axis at or before `z = 0`, by axis.
@@ -113,8 +112,8 @@ pub struct Bundle {
     pub lanes: usize,
 }
 
-/// What [`Bundle::aim`] knows of the rays before they have a depth. Kept between bundles, because filling it with zeros takes
-/// longer than forming a bundle of few rays. There is room for a whole stencil behind the last lane in use.
+/// Buffers of [`Bundle::aim`]. They are kept between bundles, because filling them with zeros takes longer than
+/// forming a bundle of few rays. They have space for a whole stencil behind the last lane in use.
 pub struct Room {
     ray: [Wide<f32>; 3],
     from: [Wide<f32>; 3],
@@ -254,7 +253,7 @@ impl Bundle {
         }
     }
 
-    /// What tells the rays apart: their slopes, or their shifts if they are parallel; by axis.
+    /// The coordinates that differ between rays: slopes, or shifts if the rays are parallel; by axis.
     #[inline(always)]
     pub fn sides(&self) -> [&PerRay<f32>; 2] {
         match self.is_parallel {
@@ -361,7 +360,7 @@ impl Bundle {
                 self.depth_low[lane] = reach[k] * (1.0 - ROUNDING) - rounding_m;
                 let ends = reach[k] * (1.0 + ROUNDING) + rounding_m;
                 self.depth[lane] = ends;
-                // Not of lanes without a ray.
+                // Lanes without a ray do not count.
                 nearest[k] =
                     min(nearest[k], if ends > f32::NEG_INFINITY { ends } else { f32::INFINITY });
                 farthest[k] = max(farthest[k], ends);

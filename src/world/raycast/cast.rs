@@ -102,7 +102,7 @@ pub(super) mod tests {
     use super::super::hit::reference;
     use super::*;
     use crate::world::materials;
-    use crate::world::scene::{Instance, Mesh, Scene};
+    use crate::world::scene::{Instance, Material, Mesh, Scene, Texture};
 
     /// Blades and sheets in three tilted instances, and a fan of pulses.
     pub fn fixture() -> (BvhCaster, Vec<Pulse>, Stencil) {
@@ -156,6 +156,25 @@ pub(super) mod tests {
         (caster, pulses.collect(), Stencil::new(offsets).expect("nine rays"))
     }
 
+    /// As [`fixture`], but a third of the triangles have holes, and another third has a reflectance map.
+    pub fn textured_fixture() -> (BvhCaster, Vec<Pulse>, Stencil) {
+        let (caster, pulses, stencil) = fixture();
+        let mut scene = Scene::clone(caster.scene());
+        let mesh = &mut scene.meshes[0];
+        mesh.uvs = mesh.positions.iter().map(|&[x, y, z]| [3.7 * x, 5.1 * (y + z)]).collect();
+        for (index, material) in (0..).zip(&mut mesh.triangle_materials) {
+            *material = index % 3;
+        }
+        let texture = |texels: [u8; 4]| {
+            Some(Texture { width: 2, height: 2, texels: Arc::from(texels.as_slice()) })
+        };
+        let plain = materials::plain("plain", 0.5);
+        let holes = Material { opacity_mask: texture([255, 0, 0, 255]), ..plain.clone() };
+        let mapped = Material { reflectance_map: texture([255, 51, 102, 204]), ..plain.clone() };
+        scene.materials = vec![plain, holes, mapped];
+        (BvhCaster::new(Arc::new(scene)).expect("a small scene"), pulses, stencil)
+    }
+
     /// The vector levels of this machine, narrowest first.
     pub fn levels() -> Vec<Level> {
         let best = Level::new();
@@ -186,6 +205,26 @@ pub(super) mod tests {
         }
         let hit = portable.iter().filter(|hit| hit.range_m.is_finite()).count();
         assert!(hit > portable.len() / 10 && hit < portable.len(), "{hit} of {}", portable.len());
+    }
+
+    #[test]
+    fn holes_and_reflectance_maps_are_those_of_the_definition() {
+        let (caster, pulses, stencil) = textured_fixture();
+        let (without_holes, ..) = fixture();
+        let rays = stencil.len();
+        let [hits, solid] = [&caster, &without_holes].map(|caster| {
+            let mut hits = vec![Hit::MISS; pulses.len() * rays];
+            caster.cast(&stencil, &pulses, &mut hits);
+            hits
+        });
+        let (mut passed, mut mapped) = (0, 0);
+        let pairs = hits.chunks(rays).zip(solid.chunks(rays));
+        for (pulse, (hits, solid)) in pulses.iter().zip(pairs).step_by(40) {
+            assert_eq!(hits, reference::cast(caster.scene(), &stencil, pulse));
+            passed += hits.iter().zip(solid).filter(|(a, b)| a.triangle != b.triangle).count();
+            mapped += hits.iter().filter(|hit| hit.material == 2 && hit.reflectance < 0.5).count();
+        }
+        assert!(passed > 0 && mapped > 0, "{passed} rays passed holes, {mapped} hit textures");
     }
 
     #[test]

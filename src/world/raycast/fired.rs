@@ -1,4 +1,4 @@
-//! The rays of a call, as [`super::hit`] takes them.
+//! The rays of a call, as arguments of [`super::hit`].
 
 use glam::DVec3;
 

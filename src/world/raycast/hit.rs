@@ -16,8 +16,8 @@
 //! counts if its range is above zero and at most the ray's length. Of several, the least range wins, then the lowest
 //! instance, then the lowest triangle.
 //!
-//! No operation of these is a division or a square root, and none is contracted, so that every processor gives the same
-//! bits.
+//! Neither the test of the inside nor range and cosine use divisions or square roots. No operation is contracted, so
+//! every processor gives the same bits.
 
 use fearless_simd::prelude::{Bytes, SimdBase, SimdFloat};
 use fearless_simd::{Simd, f32x8, u32x8};
@@ -25,7 +25,7 @@ use glam::{DAffine3, DMat3, DVec3, Vec3};
 
 use super::Pulse;
 
-/// A ray that runs along a plane more exactly than this cosine passes beside the triangle.
+/// Rays with a smaller cosine of incidence miss a triangle.
 const LEAST_COSINE: f32 = 1e-9;
 
 const INVERSE_SEED: u32 = 0x7ef3_11c7;
@@ -166,7 +166,7 @@ pub struct Facing {
 }
 
 impl Facing {
-    /// Stands for rays without a hit.
+    /// Placeholder for rays without a hit.
     pub const NONE: Self =
         Self { along: 1.0, along_u: 0.0, along_v: 0.0, far: f32::INFINITY, by_length: 0.0 };
 
@@ -343,7 +343,7 @@ mod tests {
     use crate::world::materials;
     use crate::world::scene::{Instance, Mesh, Scene};
 
-    /// Draws in -1..1.
+    /// Random numbers in -1..1.
     struct Draws(u64);
 
     impl Draws {
@@ -426,7 +426,6 @@ mod tests {
             let home = draws.vector() * far;
             let instances = (0..4u32).map(|k| Instance {
                 mesh: k % 2,
-                // The last is the first once more.
                 world_from_mesh: if k == 2 {
                     DAffine3::from_translation(home)
                 } else {
@@ -436,6 +435,7 @@ mod tests {
                 },
             });
             let mut instances: Vec<Instance> = instances.collect();
+            // The last instance equals the first.
             instances.push(instances[0]);
             let scene = Arc::new(Scene {
                 materials: vec![materials::plain("plain", 0.5)],
@@ -449,7 +449,7 @@ mod tests {
             let behind_m = if round % 3 == 0 { 14.0 } else { 0.0 };
             let mut pulses = Vec::new();
             for line in 0..6 {
-                // At corners and edges, which are where rounding decides, and elsewhere.
+                // Lines start at corners and middles of edges, where rounding decides.
                 let instance = &scene.instances[line % 4];
                 let mesh = &scene.meshes[instance.mesh as usize];
                 let [a, b, _] = mesh.corners((7 * line as u32 + round) % 40);

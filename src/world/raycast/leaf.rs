@@ -1,9 +1,9 @@
 //! Rays against a leaf's triangles.
 //!
-//! [`super::hit`] decides which triangle a ray hits. The test here is a fast one in `f32`, in the bundle's frame, with
-//! bounds of its error ([`Doubt`]): where they leave no doubt, the answer is the same, and where they do, [`super::hit`]
-//! is asked. Corners are sheared so that the ray runs along one axis, and the ray is inside if the three edge functions
-//! agree in sign.
+//! [`super::hit`] defines which triangle a ray hits. This module has a fast test in `f32`, in the bundle's frame, with
+//! bounds of its error ([`Doubt`]). If the bounds exclude an error, the result is that of the definition; else
+//! [`super::hit`] computes it. Corners are sheared so that the ray runs along one axis, and the ray is inside if the
+//! three edge functions agree in sign.
 //!
 //! One ray is tested against eight triangles, or one triangle against eight rays, whichever is less
 //! work.
@@ -16,8 +16,8 @@
     reason = "a bound that is not a number leaves a doubt"
 )]
 
-use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
-use fearless_simd::{Simd, f32x8, mask32x8, u32x8};
+use fearless_simd::prelude::{Select, SimdBase, SimdFrom};
+use fearless_simd::{Simd, f32x8, u32x8};
 
 use super::bundle::{
     Bundle, LANES, Lanes, MAX_LANES, NONE, REGISTERS, ROUNDING, least, most, of_register,
@@ -26,7 +26,7 @@ use super::bundle::{
 use super::bvh::{BvhCaster, MeshTree, Placed, VAST_M};
 use super::fired::Fired;
 use super::hit;
-use super::shadow::{Corners, Doubt, View, load, splat};
+use super::shadow::{Corners, Doubt, View, bits, load, splat};
 use super::surface;
 
 /// Up to this number, rays are tested one by one, each against all triangles of the leaf.
@@ -119,15 +119,9 @@ fn settle<S: Simd>(simd: S, bundle: &mut Bundle) {
         deepest = deepest.max(depth);
     }
     bundle.is_stale = false;
-    // Of parallel rays, those that remain have to be looked for.
+    // Minus infinity makes the traversal check every ray: parallel rays with a hit have left it.
     bundle.nearest = if bundle.is_parallel { f32::NEG_INFINITY } else { least(&nearest.into()) };
     bundle.deepest = most(&deepest.into());
-}
-
-/// A bit for each lane.
-#[inline(always)]
-fn bits<S: Simd>(mask: mask32x8<S>) -> u32 {
-    mask.to_bitmask() as u32
 }
 
 /// A corner of triangle `k` in all lanes.
@@ -303,7 +297,7 @@ fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     for coordinate in corners.iter().flatten() {
         reach = reach.max(coordinate.abs());
     }
-    reach.simd_gt(f32x8::splat(simd, VAST_M)).to_bitmask() as u32
+    bits(reach.simd_gt(f32x8::splat(simd, VAST_M)))
 }
 
 /// Depths of a ray and their errors, with those on the triangles in `far` computed in double precision.
@@ -334,7 +328,8 @@ impl Bundle {
     }
 }
 
-/// Lets [`super::hit`] decide whether triangle `k` is the nearest hit of `ray`; `bounds` are those of its depth.
+/// Makes triangle `k` the nearest hit of `ray` if it is by the definition in [`super::hit`]. `bounds` are those of its
+/// depth.
 #[inline(never)]
 fn ask(target: &Target, k: usize, ray: usize, bounds: [f32; 2], bundle: &mut Bundle) {
     let (caster, placed, slot) = (target.caster, target.placed, target.slot(k));

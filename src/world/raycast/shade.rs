@@ -1,7 +1,7 @@
 //! Shadows of a light that is far away: whether anything stands between places and the sun.
 //!
-//! The rays are parallel and only have to know whether they hit anything. A bundle of them is bounded by where its rays
-//! are beside one another, not by their slopes, and a ray that has hit something leaves the traversal.
+//! The rays are parallel, and only whether they hit anything is computed. A bundle is bounded by the shifts of its rays
+//! instead of their slopes. A ray leaves the traversal at its first hit.
 
 use fearless_simd::{Simd, dispatch};
 use glam::{DMat3, DVec3};
@@ -12,7 +12,7 @@ use super::fired::Fired;
 use super::walk::{WALKERS, Walker};
 use super::{Beams, fastest};
 
-/// Rays of a bundle are no farther beside its first, metres.
+/// Largest distance of a bundle's rays from its first ray, metres.
 const MAX_APART_M: f64 = 1.0;
 
 /// Writes for each place of `from` whether something stands between it and the light.
@@ -133,7 +133,7 @@ mod tests {
 
     use super::super::{Hit, RayCaster, Stencil};
     use super::*;
-    use crate::world::raycast::cast::tests::{fixture, levels};
+    use crate::world::raycast::cast::tests::{fixture, levels, textured_fixture};
 
     /// Places on and above the ground, near one another and apart.
     fn places() -> Vec<DVec3> {
@@ -149,29 +149,38 @@ mod tests {
         (0..9000).map(place).collect()
     }
 
+    /// Counts the blocked places, and checks that they are those whose rays hit something.
+    fn count_blocked(caster: &BvhCaster, beams: &Beams, from: &[DVec3]) -> usize {
+        let found = |level: Level| {
+            let mut found = vec![false; from.len()];
+            dispatch!(level, simd => cast(simd, caster, beams, from, &mut found));
+            found
+        };
+        let portable = found(Level::baseline());
+        for level in levels() {
+            assert_eq!(found(level), portable, "{level:?}");
+        }
+        let rays: Vec<_> = from.iter().map(|place| beams.ray(*place)).collect();
+        let mut hits = vec![Hit::MISS; from.len()];
+        caster.cast(&Stencil::single(), &rays, &mut hits);
+        let differ = hits.iter().zip(&portable);
+        let differ = differ.filter(|(hit, found)| hit.range_m.is_finite() != **found).count();
+        let blocked = portable.iter().filter(|blocked| **blocked).count();
+        assert!(differ == 0, "{}: {differ} of {blocked}", beams.toward);
+        blocked
+    }
+
     #[test]
     fn what_is_blocked_is_what_a_ray_hits() {
-        let (caster, _, _) = fixture();
+        let ((solid, ..), (with_holes, ..)) = (fixture(), textured_fixture());
         let from = places();
+        let mut through_holes = 0;
         for toward in [DVec3::Z, DVec3::new(0.6, 0.3, 0.5).normalize(), DVec3::X, -DVec3::Y] {
             let beams = Beams { toward, reach_m: 30.0 };
-            let found = |level: Level| {
-                let mut found = vec![false; from.len()];
-                dispatch!(level, simd => cast(simd, &caster, &beams, &from, &mut found));
-                found
-            };
-            let portable = found(Level::baseline());
-            for level in levels() {
-                assert_eq!(found(level), portable, "{level:?}");
-            }
-            let rays: Vec<_> = from.iter().map(|place| beams.ray(*place)).collect();
-            let mut hits = vec![Hit::MISS; from.len()];
-            caster.cast(&Stencil::single(), &rays, &mut hits);
-            let differ = hits.iter().zip(&portable);
-            let differ = differ.filter(|(hit, found)| hit.range_m.is_finite() != **found).count();
-            let blocked = portable.iter().filter(|blocked| **blocked).count();
-            assert!(differ == 0, "{toward}: {differ} of {blocked}");
+            let blocked = count_blocked(&solid, &beams, &from);
             assert!(blocked > 100 && blocked < from.len() - 100, "{toward}: {blocked}");
+            through_holes += blocked - count_blocked(&with_holes, &beams, &from);
         }
+        assert!(through_holes > 0, "no light passes the holes");
     }
 }

@@ -22,8 +22,9 @@ const HUGE: f32 = 1e30;
 pub struct View {
     /// Rotates the frame's axes to the bundle's.
     rows: [[f32; 3]; 3],
-    /// The bundle's origin in the frame, rotated to the bundle's axes.
+    /// The bundle's origin in the frame.
     origin: [f32; 3],
+    /// The same vector in the bundle's axes.
     turned_origin: [f32; 3],
     /// Margin by which boxes are widened: rounding, and in `x` and `y` the distance of the rays'
     /// starts from the origin.
@@ -31,7 +32,7 @@ pub struct View {
     /// Error of corners' places beside a ray: a factor of their distance, and a constant, metres.
     blur: f32,
     blur_m: f32,
-    /// Steepness of the bundle's rays, as there.
+    /// [`Bundle::steepness`].
     steepness: f32,
     is_parallel: bool,
     /// The bundle in the frame's axes.
@@ -269,7 +270,7 @@ impl<S: Simd> Shadows<S> {
     #[inline(always)]
     fn ahead(&self, bundle: &Bundle) -> u32 {
         let simd = self.far.simd;
-        self.far.simd_ge(f32x8::splat(simd, bundle.least_start)).to_bitmask() as u32
+        bits(self.far.simd_ge(f32x8::splat(simd, bundle.least_start)))
     }
 
     /// A bit for each box that the bundle may hit.
@@ -289,7 +290,7 @@ impl<S: Simd> Shadows<S> {
     #[inline(always)]
     pub fn before(&self, depth: f32) -> u32 {
         let simd = self.far.simd;
-        self.near.simd_le(f32x8::splat(simd, depth)).to_bitmask() as u32
+        bits(self.near.simd_le(f32x8::splat(simd, depth)))
     }
 
     /// A bit for each box that all rays of the bundle may hit.
@@ -371,7 +372,7 @@ fn margin<S: Simd>(
 
 /// A bit for each lane.
 #[inline(always)]
-fn bits<S: Simd>(mask: mask32x8<S>) -> u32 {
+pub fn bits<S: Simd>(mask: mask32x8<S>) -> u32 {
     mask.to_bitmask() as u32
 }
 

@@ -22,9 +22,9 @@ const LARGE: f32 = 2.0;
 /// Bounds of a bundle's directions, in World.
 #[derive(Default)]
 pub struct Spread {
-    /// The middle one; of length 1 along the bundle's `z`.
+    /// The middle direction, with length 1 along the bundle's `z`.
     middle: Vec3,
-    /// What others differ from it at most, along the bundle's `x` and `y`; of parallel rays, what their places do.
+    /// Largest difference from the middle along the bundle's `x` and `y`: of directions, or of parallel rays' shifts.
     across: [Vec3; 2],
 }
 

@@ -25,7 +25,7 @@ struct Surface {
 /// How many surfaces of a bundle are kept; a power of two.
 const KEPT: usize = 8;
 
-/// The surfaces that a bundle hit last: of rays that pass a blade of grass, every other one hits what lies
+/// The surfaces that a bundle hit last. Around a blade of grass, rays alternate between the blade and the surface
 /// behind it.
 struct Surfaces<'a> {
     caster: &'a BvhCaster,
@@ -49,7 +49,7 @@ impl<'a> Surfaces<'a> {
     }
 }
 
-/// What [`hit::finish`] needs of the rays.
+/// Arguments of [`hit::finish`] for all rays.
 struct Terms {
     along: PerRay<f32>,
     far: PerRay<f32>,
@@ -213,7 +213,7 @@ impl Plane {
         let (normal, rounding) = (self.normal, f64::from(ROUNDING));
         let inverse = 1.0 / (normal.x * slope_x + normal.y * slope_y + normal.z);
         let depth = (self.distance - normal.x * shift_x - normal.y * shift_y) * inverse;
-        // Of slopes, and of shifts.
+        // Errors of slopes, and of shifts.
         let slopes = (normal.x * slope_x).abs() + (normal.y * slope_y).abs();
         let shifts = (normal.x.abs() + normal.y.abs()) * f64::from(rounding_m);
         let tilted = (slopes * (rounding * depth.abs()) + shifts) * inverse.abs();
