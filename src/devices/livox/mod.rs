@@ -26,6 +26,7 @@ pub mod profile;
 mod profile_read;
 mod states;
 mod timeline;
+mod unit_states;
 mod values;
 
 pub use self::family::LivoxFamily;
