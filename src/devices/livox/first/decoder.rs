@@ -210,13 +210,13 @@ impl DatagramDecoder for FirstDecoder {
         let own = named.profile.identity.device_type;
         if let Some(found) = self.device_type().filter(|found| *found != own) {
             texts.push(format!("broadcasts have device type {found}, not {own}"));
-        } else if let Some(step_ns) = told.step_ns
-            // Packets may be missing, but none comes too early.
-            && step_ns + 2000 < named.profile.pulse_ns(told.format.pulses() as u64)
-        {
+        } else if let Some(step_ns) = told.step_ns {
             let own_ns = named.profile.pulse_ns(told.format.pulses() as u64);
-            let [found, own] = [step_ns, own_ns].map(|ns| ns as f64 / 1000.0);
-            texts.push(format!("packets are {found} us apart, not {own} us"));
+            // Packets may be missing, but none comes too early.
+            if step_ns.saturating_add(2000) < own_ns {
+                let [found, own] = [step_ns, own_ns].map(|ns| ns as f64 / 1000.0);
+                texts.push(format!("packets are {found} us apart, not {own} us"));
+            }
         }
         texts.into_iter().map(|text| Misfit { is_other_product: true, text }).collect()
     }
