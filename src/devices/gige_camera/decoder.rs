@@ -81,8 +81,9 @@ impl DatagramDecoder for CameraDecoder {
             if self.frames > 0 {
                 // Numbers of 16 bits wrap to 1, where those of a stream that is opened again start.
                 let step = if block < self.block { 1 } else { block - self.block };
-                self.missing += step.saturating_sub(1);
-                self.since_first += step;
+                // Block ids of 64 bits can be any numbers.
+                self.missing = self.missing.saturating_add(step.saturating_sub(1));
+                self.since_first = self.since_first.saturating_add(step);
             }
             (self.leader, self.block, self.frames) = (Some(leader), block, self.frames + 1);
         }
@@ -192,5 +193,28 @@ impl DatagramDecoder for CameraDecoder {
             ),
             title: format!("{width} x {height} {format}"),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::gige::gvsp::Shape;
+
+    #[test]
+    fn block_ids_of_any_size_are_counted() {
+        let leader = Leader {
+            timestamp: 0,
+            pixel_format: PixelFormat::Mono8.code(),
+            region: [50, 40, 0, 0],
+            chunks: None,
+        };
+        let shape = Shape { packet_size: 576, is_extended: true };
+        let mut decoder = CameraDecoder::new(true);
+        for block in [1, u64::MAX, 0, u64::MAX] {
+            let packet = shape.packet(0, block, 0, &leader, &[0; 2000]).expect("a leader");
+            decoder.learn(&packet);
+        }
+        assert_eq!((decoder.frames, decoder.missing), (4, u64::MAX));
     }
 }

@@ -1,5 +1,7 @@
 //! What packets are stamped with: a PTP master's time, a receiver's, or that since power-up.
 
+use std::net::Ipv4Addr;
+
 use super::profile::{LivoxClockSettings, PtpState};
 use crate::CableSignal;
 use crate::config::rig::faults::Timed;
@@ -28,6 +30,10 @@ pub struct LivoxClock {
     /// From when on a receiver has set it.
     set_by_gps: Option<SimTime>,
     faults: Vec<Timed<PtpFault>>,
+    /// When the unit goes down for a restart, and when it is up again.
+    restart: Option<(SimTime, SimTime)>,
+    /// Whether stamps wait until it is known what a receiver or a master sent.
+    is_wired: bool,
     /// What follows a master by PTP, if anything does.
     pub slave: Option<PtpSlave>,
 }
@@ -52,7 +58,33 @@ impl LivoxClock {
             epoch,
             set_by_gps: is_utc.then_some(SimTime::ZERO),
             faults: Vec::new(),
+            restart: None,
+            is_wired: slave.is_some(),
             slave,
+        }
+    }
+
+    /// The address of a unit whose product has the MAC address `mac`.
+    pub fn set_address(&mut self, mac: [u8; 6], address: Ipv4Addr) {
+        if let Some(slave) = &mut self.slave {
+            slave.set_address(mac, address);
+        }
+    }
+
+    /// Wires a receiver to it: stamps wait until it is known what the receiver sent.
+    pub fn connect_receiver(&mut self) {
+        self.is_wired = true;
+    }
+
+    /// The latest instant whose stamp is known at `now`.
+    pub fn known_to(&self, now: SimTime) -> SimTime {
+        if self.is_wired { now } else { SimTime(u64::MAX) }
+    }
+
+    /// The time of the PTP slave comes to `now`.
+    pub fn advance(&mut self, now: SimTime) {
+        if let Some(slave) = &mut self.slave {
+            slave.advance(now);
         }
     }
 
@@ -92,8 +124,19 @@ impl LivoxClock {
         true
     }
 
-    /// The unit restarts and knows no master or receiver at `up_at`.
-    pub fn restart(&mut self, up_at: SimTime) {
+    /// The unit goes down for a restart at `down_at`, and knows no master or receiver when it is up again at `up_at`.
+    pub fn plan_restart(&mut self, down_at: SimTime, up_at: SimTime) {
+        self.restart = Some((down_at, up_at));
+    }
+
+    /// When the unit goes down for the restart that is to come, if one is.
+    pub fn goes_down_at(&self) -> Option<SimTime> {
+        self.restart.map(|(down_at, _)| down_at)
+    }
+
+    /// Restarts if the unit has gone down by `now`. What was sampled before must have been stamped.
+    pub fn restart_by(&mut self, now: SimTime) {
+        let Some((_, up_at)) = self.restart.take_if(|(down_at, _)| *down_at <= now) else { return };
         self.own.restart(up_at);
         let is_utc = self.settings.own.reference == ClockReference::Utc;
         self.set_by_gps = is_utc.then_some(up_at);

@@ -192,7 +192,7 @@ impl Livox {
         let down_at = SimTime(at.0.max(self.now.0 + REACTION_NS));
         self.values.put(key::TARGET_STATE, &[self.values.target_after_boot()]);
         let up_at = self.states.restart(down_at, self.values.target());
-        self.clock_restart = Some((down_at, up_at));
+        self.clock.plan_restart(down_at, up_at);
         self.restarts += 1;
         self.imu_on.set(up_at, self.values.has_imu());
         self.follow(down_at);

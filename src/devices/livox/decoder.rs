@@ -14,7 +14,9 @@ use crate::decoder::datagram::{
     CloudPoint, DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep,
     Twin,
 };
+use crate::decoder::facts::plural;
 use crate::decoder::{Misfit, object_of};
+use crate::serial::decoder::hex;
 use crate::wire::livox::command::{Frame, id, parse_keys};
 use crate::wire::livox::data::{
     self, ANGLE_STEP_DEG, DataType, Inertial, Packet, Point, TimeType, points,
@@ -31,13 +33,13 @@ const FRAME_NS: u64 = 100_000_000;
 
 /// The profile that the user has named.
 #[derive(Clone, Debug)]
-pub(super) struct Named {
-    name: String,
-    profile: Arc<LivoxProfile>,
+pub(super) struct Named<P> {
+    pub(super) name: String,
+    pub(super) profile: Arc<P>,
 }
 
-impl Named {
-    pub(super) fn new(name: &str, profile: &LivoxProfile) -> Self {
+impl<P: Clone> Named<P> {
+    pub(super) fn new(name: &str, profile: &P) -> Self {
         Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
     }
 }
@@ -54,7 +56,7 @@ struct Told {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct LivoxDecoder {
-    named: Option<Named>,
+    named: Option<Named<LivoxProfile>>,
     /// Among these is the one whose points are as far apart.
     known: &'static [Arc<Profile>],
     told: Option<Told>,
@@ -124,6 +126,13 @@ pub(super) fn cloud_point(at: DVec3, intensity: u8, pulse: usize, lines: usize) 
     }
 }
 
+/// Elevations of so many lines, evenly over their span; both ends of it for a single line.
+pub(super) fn elevations_rad(lines: usize, span_deg: [f64; 2]) -> Vec<f64> {
+    let ([low, high], count) = (span_deg.map(f64::to_radians), lines.max(2));
+    let step = (high - low) / (count - 1) as f64;
+    (0..count).map(|line| low + step * line as f64).collect()
+}
+
 /// The text before the first zero, if it is printable.
 pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
     let text: Vec<u8> = bytes.iter().copied().take_while(|byte| *byte != 0).collect();
@@ -147,7 +156,7 @@ fn time_name(head: &data::Head) -> &'static str {
 
 impl LivoxDecoder {
     /// Reads the packets of `named`, if the user has named a profile, else of any.
-    pub(super) fn new(named: Option<Named>, known: &'static [Arc<Profile>]) -> Self {
+    pub(super) fn new(named: Option<Named<LivoxProfile>>, known: &'static [Arc<Profile>]) -> Self {
         Self { named, known, ..Self::default() }
     }
 
@@ -355,11 +364,8 @@ impl DatagramDecoder for LivoxDecoder {
     }
 
     fn other_lines(&self, kind: &str, packets: u64) -> Lines {
-        let noun = if packets == 1 { "packet" } else { "packets" };
-        match kind {
-            IMU => vec![(IMU, format!("{packets} {noun}"))],
-            _ => vec![(STATE, format!("{packets} {noun}"))],
-        }
+        let kind = if kind == IMU { IMU } else { STATE };
+        vec![(kind, plural(packets, "packet"))]
     }
 
     fn other_fields(&self, kind: &str) -> Map<String, Value> {
@@ -374,12 +380,10 @@ impl DatagramDecoder for LivoxDecoder {
         if self.told.is_none() {
             return Err("has sent no points".to_owned());
         }
-        let (lines, span) = (self.form().lines(), self.form().elevations_deg());
-        let [low, high] = span.map(f64::to_radians);
-        let step = (high - low) / (lines - 1) as f64;
+        let (lines, span_deg) = (self.form().lines(), self.form().elevations_deg());
         Ok(PointSource {
             calibration: "the packets themselves",
-            elevations_rad: (0..lines).map(|line| low + step * line as f64).collect(),
+            elevations_rad: elevations_rad(lines, span_deg),
             decode: Box::new(move |payload, _, out| {
                 let Some((_, kind, data)) = of_points(payload) else { return };
                 for (index, point) in points(kind, data).enumerate() {
@@ -418,10 +422,6 @@ impl DatagramDecoder for LivoxDecoder {
             ("interval", told.head.interval.to_string()),
         ]
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn imu_fields(head: &data::Head, sample: &Inertial) -> Map<String, Value> {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::unit_states::{Alert, on};
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
 use crate::config::rig::faults::{FORMAT, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
+use crate::wire::livox::key::state;
 
 /// Codes that a unit can report at a time.
 const SLOTS: usize = 8;
@@ -43,14 +45,12 @@ fn hms(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn Famil
     Some(Arc::new(Hms { id: id?, level: level? }))
 }
 
-/// Those that are on at `at`.
-fn on(faults: &[Timed<Hms>], at: SimTime) -> impl Iterator<Item = &Hms> {
-    faults.iter().filter(move |fault| fault.is_on(at)).map(|fault| &fault.kind)
-}
+impl Alert for Hms {
+    const ERROR: u8 = state::ERROR;
 
-/// Whether the unit has stopped because of one.
-pub fn is_stopped(faults: &[Timed<Hms>], at: SimTime) -> bool {
-    on(faults, at).any(|hms| hms.level >= Level::Error)
+    fn is_stop(&self) -> bool {
+        self.level >= Level::Error
+    }
 }
 
 /// The value of key 0x8011.
@@ -79,6 +79,7 @@ pub fn diagnosis(faults: &[Timed<Hms>], at: SimTime) -> u16 {
 mod tests {
     use super::*;
     use crate::config::rig::schedule::Schedule;
+    use crate::livox::unit_states::is_stopped;
 
     #[test]
     fn codes_and_diagnosis_follow_the_faults() {

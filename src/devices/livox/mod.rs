@@ -26,6 +26,7 @@ pub mod profile;
 mod profile_read;
 mod states;
 mod timeline;
+mod unit_states;
 mod values;
 
 pub use self::family::LivoxFamily;
@@ -83,10 +84,6 @@ pub struct Livox {
     imu_on: Timeline<bool>,
     imu_packets: u16,
     clock: LivoxClock,
-    /// When the clock goes down for a restart, and when it is up again.
-    clock_restart: Option<(SimTime, SimTime)>,
-    /// Whether stamps wait until it is known what a receiver or a master sent.
-    is_wired: bool,
     next_push: SimTime,
     pushes: u32,
     busy_until: SimTime,
@@ -134,9 +131,7 @@ impl Livox {
             inertial: Inertial::new(&profile.imu, noise),
             imu_on: Timeline::new(values.has_imu()),
             imu_packets: 0,
-            is_wired: clock.slave.is_some(),
             clock,
-            clock_restart: None,
             next_push: SimTime(settings.push_period_ns),
             pushes: 0,
             busy_until: SimTime::ZERO,
@@ -164,9 +159,7 @@ impl Livox {
     /// The address that only this unit has.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         self.address = address;
-        if let Some(slave) = &mut self.clock.slave {
-            slave.set_address(self.profile.network.source_mac, address);
-        }
+        self.clock.set_address(self.profile.network.source_mac, address);
     }
 
     /// The faults within it. Must be called before [`Self::sensor`].
@@ -178,7 +171,7 @@ impl Livox {
 
     /// Wires a receiver to it: packets wait until it is known what the receiver sent.
     pub fn connect_receiver(&mut self) {
-        self.is_wired = true;
+        self.clock.connect_receiver();
     }
 
     /// What measures for this unit.
@@ -214,8 +207,7 @@ impl Livox {
 
     /// Stamps and sends the packets whose times the clock knows.
     fn release(&mut self) {
-        let known_to = if self.is_wired { self.now } else { SimTime(u64::MAX) };
-        while let Some(mut held) = self.backlog.known_by(known_to) {
+        while let Some(mut held) = self.backlog.known_by(self.clock.known_to(self.now)) {
             let stamped = held.stamped;
             seal(&mut held.payload, self.clock.time_type(stamped), self.clock.shows_ns(stamped));
             self.backlog.ready.push_back(held.into());
@@ -322,15 +314,11 @@ impl Device for Livox {
 
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
-        if let Some(slave) = &mut self.clock.slave {
-            slave.advance(now);
-        }
+        self.clock.advance(now);
         self.release_imu();
         self.release_pushes();
         self.release();
-        if let Some((_, up_at)) = self.clock_restart.take_if(|(down_at, _)| *down_at <= now) {
-            self.clock.restart(up_at);
-        }
+        self.clock.restart_by(now);
         // Samples and packets on their way are younger.
         let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
         self.states.forget(before);

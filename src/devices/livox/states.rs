@@ -1,28 +1,25 @@
 //! Which state the unit is in when.
 
-use super::faults::{Hms, is_stopped};
+use super::faults::Hms;
 use super::profile::InterfaceProfile;
-use super::timeline::Timeline;
-use crate::config::rig::faults::Timed;
+use super::unit_states::{OFF, UnitStates};
 use crate::time::SimTime;
 use crate::wire::livox::key::state;
 
-/// Without power, or starting so early that nobody is answered.
-const OFF: u8 = 0;
-
 /// The states of a unit.
+pub type States = UnitStates<Hms, Motor>;
+
+/// How long changes take, and when the latest began.
 #[derive(Clone, Debug)]
-pub struct States {
-    line: Timeline<u8>,
+pub struct Motor {
     /// When the self-check is over.
     checked_at: SimTime,
     /// When the motor started last.
     started_at: SimTime,
     boot_ns: u64,
     self_check_ns: u64,
-    motor_start_ns: u64,
-    motor_stop_ns: u64,
-    faults: Vec<Timed<Hms>>,
+    start_ns: u64,
+    stop_ns: u64,
 }
 
 impl States {
@@ -30,56 +27,23 @@ impl States {
     pub fn new(profile: &InterfaceProfile, target: u8) -> Self {
         let &InterfaceProfile { boot_ns, self_check_ns, motor_start_ns, motor_stop_ns, .. } =
             profile;
-        Self {
-            line: Timeline::new(target),
+        let motor = Motor {
             checked_at: SimTime::ZERO,
             started_at: SimTime::ZERO,
             boot_ns,
             self_check_ns,
-            motor_start_ns,
-            motor_stop_ns,
-            faults: Vec::new(),
-        }
-    }
-
-    /// What stops it from now on.
-    pub fn set_faults(&mut self, faults: Vec<Timed<Hms>>) {
-        self.faults = faults;
-    }
-
-    /// What is wrong with it.
-    pub fn faults(&self) -> &[Timed<Hms>] {
-        &self.faults
-    }
-
-    /// The state at an instant, as the unit reports it.
-    pub fn at(&self, at: SimTime) -> u8 {
-        let state = *self.line.at(at);
-        if state != OFF && is_stopped(&self.faults, at) { state::ERROR } else { state }
-    }
-
-    /// Whether a fault stops points at an instant.
-    pub fn is_stopped(&self, at: SimTime) -> bool {
-        is_stopped(&self.faults, at)
-    }
-
-    /// Whether the unit is without power or answers nobody yet.
-    pub fn is_off(&self, at: SimTime) -> bool {
-        *self.line.at(at) == OFF
-    }
-
-    /// The states from `from` on, faults left aside: since when, and which.
-    pub fn from(&self, from: SimTime) -> Vec<(SimTime, u8)> {
-        let changes = std::iter::successors(Some(from), |at| self.line.next_change(*at));
-        changes.map(|at| (at, *self.line.at(at))).collect()
+            start_ns: motor_start_ns,
+            stop_ns: motor_stop_ns,
+        };
+        Self::in_state(target, motor)
     }
 
     /// The unit loses its power at `at` and starts again, to be in the state `target`; when it answers.
     pub fn restart(&mut self, at: SimTime, target: u8) -> SimTime {
-        let up_at = SimTime(at.0 + self.boot_ns);
+        let up_at = SimTime(at.0 + self.motor.boot_ns);
         self.line.set(at, OFF);
         self.line.push(up_at, state::SELF_CHECK);
-        self.checked_at = SimTime(up_at.0 + self.self_check_ns);
+        self.motor.checked_at = SimTime(up_at.0 + self.motor.self_check_ns);
         self.drive(at, target);
         up_at
     }
@@ -87,20 +51,20 @@ impl States {
     /// From `at` on the unit is to be in the state `target`.
     pub fn drive(&mut self, at: SimTime, target: u8) {
         use state::{IDLE, READY, SAMPLING, STARTING};
-        let begins = at.max(self.checked_at);
+        let begins = at.max(self.motor.checked_at);
         // What has checked itself is at rest.
-        let from = if at < self.checked_at { IDLE } else { *self.line.at(at) };
+        let from = if at < self.motor.checked_at { IDLE } else { *self.line.at(at) };
         let after = |ns: u64| SimTime(begins.0 + ns);
         let (first, then) = match (from, target) {
             (IDLE, SAMPLING | READY) => {
-                self.started_at = begins;
-                (STARTING, Some((after(self.motor_start_ns), target)))
+                self.motor.started_at = begins;
+                (STARTING, Some((after(self.motor.start_ns), target)))
             }
             (STARTING, SAMPLING | READY) => {
-                let running_at = SimTime(self.started_at.0 + self.motor_start_ns);
+                let running_at = SimTime(self.motor.started_at.0 + self.motor.start_ns);
                 (STARTING, Some((running_at, target)))
             }
-            (SAMPLING | READY, IDLE) => (READY, Some((after(self.motor_stop_ns), IDLE))),
+            (SAMPLING | READY, IDLE) => (READY, Some((after(self.motor.stop_ns), IDLE))),
             (_, target) => (target, None),
         };
         self.line.set(begins, first);
@@ -111,15 +75,11 @@ impl States {
 
     /// From `at` on the motor takes another pattern, if it runs: it starts again, to be in the state `target`.
     pub fn change_pattern(&mut self, at: SimTime, target: u8) {
-        if matches!(*self.line.at(at), state::SAMPLING | state::READY) && at >= self.checked_at {
+        let is_running = matches!(*self.line.at(at), state::SAMPLING | state::READY);
+        if is_running && at >= self.motor.checked_at {
             self.line.set(at, state::IDLE);
             self.drive(at, target);
         }
-    }
-
-    /// Nobody asks for what was before `before` any more.
-    pub fn forget(&mut self, before: SimTime) {
-        self.line.forget(before);
     }
 }
 

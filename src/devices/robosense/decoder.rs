@@ -16,6 +16,7 @@ use crate::decoder::datagram::{
     CloudPoint, DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep,
     Twin,
 };
+use crate::decoder::facts::plural;
 use crate::decoder::{Misfit, object_of};
 use crate::wire::robosense::difop::{Difop, is_difop};
 use crate::wire::robosense::imu::Sample;
@@ -435,11 +436,10 @@ impl DatagramDecoder for RobosenseDecoder {
     }
 
     fn other_lines(&self, kind: &str, packets: u64) -> Lines {
-        let noun = if packets == 1 { "packet" } else { "packets" };
         let kind = if kind == IMU { IMU } else { DIFOP };
         let state = self.state.as_deref().filter(|_| kind == DIFOP);
         let last = state.map_or_else(String::new, |state| format!(", {}", state_text(state)));
-        vec![(kind, format!("{packets} {noun}{last}"))]
+        vec![(kind, format!("{}{last}", plural(packets, "packet")))]
     }
 
     fn other_fields(&self, kind: &str) -> Map<String, Value> {

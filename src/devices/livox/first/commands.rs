@@ -176,7 +176,7 @@ impl LivoxFirst {
     /// When the host is lost if no further heartbeat comes; a restart ends the connection in any case.
     fn lost_at(&self) -> SimTime {
         let silent_at = SimTime(self.now.0 + self.profile.interface.heartbeat_timeout_ns);
-        self.clock_restart.map_or(silent_at, |(down_at, _)| silent_at.min(down_at))
+        self.clock.goes_down_at().map_or(silent_at, |down_at| silent_at.min(down_at))
     }
 
     fn disconnect(&mut self) {
@@ -265,7 +265,7 @@ impl LivoxFirst {
     fn restart(&mut self, at: SimTime) {
         let down_at = SimTime(at.0.max(self.now.0 + REACTION_NS));
         let up_at = self.states.restart(down_at);
-        self.clock_restart = Some((down_at, up_at));
+        self.clock.plan_restart(down_at, up_at);
         if let Some(connection) = &mut self.connection {
             connection.until = connection.until.min(down_at);
         }
@@ -274,7 +274,7 @@ impl LivoxFirst {
 
     /// Plans a restart that is still to come once more, after the states have been set to something else.
     fn renew_restart(&mut self) {
-        if let Some((down_at, _)) = self.clock_restart {
+        if let Some(down_at) = self.clock.goes_down_at() {
             self.states.restart(down_at);
         }
     }

@@ -9,14 +9,17 @@ use glam::DVec3;
 use serde_json::{Map, Value, json};
 
 use super::super::decoder::{
-    cloud_point, hex, sample_text, shot, spherical_m, stamp, text_of, turned_centideg,
+    Named, cloud_point, elevations_rad, sample_text, shot, spherical_m, stamp, text_of,
+    turned_centideg,
 };
 use super::profile::{FirstProfile, ReturnMode};
 use crate::config::profile::Profile;
 use crate::decoder::datagram::{
     DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Sweep, Twin,
 };
+use crate::decoder::facts::plural;
 use crate::decoder::{Misfit, object_of};
+use crate::serial::decoder::hex;
 use crate::wire::livox::first::command::{Broadcast, Frame, Kind, id};
 use crate::wire::livox::first::data::{
     self, Coordinates, Format, Inertial, Packet, Point, TimeType, pulses, status,
@@ -27,19 +30,6 @@ use crate::wire::record::Record as _;
 const IMU: &str = "imu";
 const STATUS: &str = "status";
 const BROADCAST: &str = "broadcast";
-
-/// The profile that the user has named.
-#[derive(Clone, Debug)]
-pub(super) struct Named {
-    name: String,
-    profile: Arc<FirstProfile>,
-}
-
-impl Named {
-    pub(super) fn new(name: &str, profile: &FirstProfile) -> Self {
-        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
-    }
-}
 
 /// What packets of points have told.
 #[derive(Clone, Debug)]
@@ -53,7 +43,7 @@ struct Told {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct FirstDecoder {
-    named: Option<Named>,
+    named: Option<Named<FirstProfile>>,
     /// Among these is the sender's.
     known: &'static [Arc<Profile>],
     told: Option<Told>,
@@ -120,7 +110,7 @@ fn code_of(broadcast: &Broadcast) -> Option<String> {
 
 impl FirstDecoder {
     /// Reads the packets of `named`, if the user has named a profile, else of any.
-    pub(super) fn new(named: Option<Named>, known: &'static [Arc<Profile>]) -> Self {
+    pub(super) fn new(named: Option<Named<FirstProfile>>, known: &'static [Arc<Profile>]) -> Self {
         Self { named, known, ..Self::default() }
     }
 
@@ -220,13 +210,13 @@ impl DatagramDecoder for FirstDecoder {
         let own = named.profile.identity.device_type;
         if let Some(found) = self.device_type().filter(|found| *found != own) {
             texts.push(format!("broadcasts have device type {found}, not {own}"));
-        } else if let Some(step_ns) = told.step_ns
-            // Packets may be missing, but none comes too early.
-            && step_ns + 2000 < named.profile.pulse_ns(told.format.pulses() as u64)
-        {
+        } else if let Some(step_ns) = told.step_ns {
             let own_ns = named.profile.pulse_ns(told.format.pulses() as u64);
-            let [found, own] = [step_ns, own_ns].map(|ns| ns as f64 / 1000.0);
-            texts.push(format!("packets are {found} us apart, not {own} us"));
+            // Packets may be missing, but none comes too early.
+            if step_ns.saturating_add(2000) < own_ns {
+                let [found, own] = [step_ns, own_ns].map(|ns| ns as f64 / 1000.0);
+                texts.push(format!("packets are {found} us apart, not {own} us"));
+            }
         }
         texts.into_iter().map(|text| Misfit { is_other_product: true, text }).collect()
     }
@@ -360,9 +350,8 @@ impl DatagramDecoder for FirstDecoder {
     }
 
     fn other_lines(&self, kind: &str, packets: u64) -> Lines {
-        let noun = if packets == 1 { "packet" } else { "packets" };
         let kinds = self.other_kinds().iter().filter(|known| **known == kind);
-        kinds.map(|kind| (*kind, format!("{packets} {noun}"))).collect()
+        kinds.map(|kind| (*kind, plural(packets, "packet"))).collect()
     }
 
     fn other_fields(&self, kind: &str) -> Map<String, Value> {
@@ -379,13 +368,10 @@ impl DatagramDecoder for FirstDecoder {
             return Err("has sent no points".to_owned());
         }
         let lines = self.lines();
-        let span = self.profile().map_or([-38.6, 38.6], |(_, own)| own.form.elevations_deg());
-        let [low, high] = span.map(f64::to_radians);
-        // A single line has both ends.
-        let step = (high - low) / (lines.max(2) - 1) as f64;
+        let span_deg = self.profile().map_or([-38.6, 38.6], |(_, own)| own.form.elevations_deg());
         Ok(PointSource {
             calibration: "the packets themselves",
-            elevations_rad: (0..lines.max(2)).map(|line| low + step * line as f64).collect(),
+            elevations_rad: elevations_rad(lines, span_deg),
             decode: Box::new(move |payload, _, out| {
                 let Some((_, format, data)) = of_points(payload) else { return };
                 for (pulse, point) in returns(format, data) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::decoder::Named;
 use super::profile::{FirstProfile, FirstSettings};
 use super::{LivoxFirst, commands, decoder, describe, faults, profile_read};
 use crate::Built;
@@ -107,7 +108,7 @@ impl Family for LivoxFirstFamily {
         known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
         let named = profile.zip(hints.profile);
-        let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
+        let named = named.map(|(profile, file)| Named::new(&file.name, profile));
         Ok(Some(Box::new(decoder::FirstDecoder::new(named, known))))
     }
 

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::super::unit_states::{Alert, on};
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
 use crate::config::rig::faults::{FORMAT, Timed};
 use crate::config::toml::reader::TableReader;
 use crate::time::SimTime;
+use crate::wire::livox::first::command::state;
 use crate::wire::livox::first::data::status;
 
 words!(Part:
@@ -84,14 +86,12 @@ fn abnormal(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn 
     Some(Arc::new(Abnormal { part: part?, level: level? }))
 }
 
-/// Those that are on at `at`.
-fn on(faults: &[Timed<Abnormal>], at: SimTime) -> impl Iterator<Item = &Abnormal> {
-    faults.iter().filter(move |fault| fault.is_on(at)).map(|fault| &fault.kind)
-}
+impl Alert for Abnormal {
+    const ERROR: u8 = state::ERROR;
 
-/// Whether the unit has stopped because of one.
-pub fn is_stopped(faults: &[Timed<Abnormal>], at: SimTime) -> bool {
-    on(faults, at).any(|abnormal| abnormal.level == Level::Error)
+    fn is_stop(&self) -> bool {
+        self.level == Level::Error
+    }
 }
 
 /// The bits of the status for the faults that are on, with the worst level of all.
@@ -115,6 +115,7 @@ pub fn bits(faults: &[Timed<Abnormal>], at: SimTime) -> u32 {
 mod tests {
     use super::*;
     use crate::config::rig::schedule::Schedule;
+    use crate::livox::unit_states::is_stopped;
 
     #[test]
     fn the_status_follows_the_faults() {

@@ -86,10 +86,6 @@ pub struct LivoxFirst {
     inertial: Option<Inertial>,
     imu_on: Timeline<bool>,
     clock: LivoxClock,
-    /// When the clock goes down for a restart, and when it is up again.
-    clock_restart: Option<(SimTime, SimTime)>,
-    /// Whether stamps wait until it is known what a receiver or a master sent.
-    is_wired: bool,
     next_broadcast: SimTime,
     next_abnormal: SimTime,
     /// Sent by itself so far.
@@ -126,9 +122,7 @@ impl LivoxFirst {
             maker: PointMaker::new(profile.points, settings.judged_tags, threshold),
             inertial: profile.imu.map(|imu| Inertial::new(&imu, noise)),
             imu_on: Timeline::new(values.has_imu),
-            is_wired: clock.slave.is_some(),
             clock,
-            clock_restart: None,
             next_broadcast: SimTime::ZERO,
             next_abnormal: SimTime::ZERO,
             messages: 0,
@@ -156,9 +150,7 @@ impl LivoxFirst {
     /// The address that only this unit has: hosts can reach it, so it broadcasts to the port that `host` has for that.
     pub fn set_address(&mut self, address: Ipv4Addr, host: Option<HostAddress>) {
         self.is_reachable = true;
-        if let Some(slave) = &mut self.clock.slave {
-            slave.set_address(self.profile.network.source_mac, address);
-        }
+        self.clock.set_address(self.profile.network.source_mac, address);
         let port = host.and_then(|host| host.of(FirstProfile::BROADCAST)).map(|to| to.port());
         if let Some(port) = port {
             let mut ports = vec![0; FirstProfile::PORTS];
@@ -177,7 +169,7 @@ impl LivoxFirst {
 
     /// Wires a receiver to it: packets wait until it is known what the receiver sent.
     pub fn connect_receiver(&mut self) {
-        self.is_wired = true;
+        self.clock.connect_receiver();
     }
 
     /// What measures for this unit.
@@ -268,8 +260,7 @@ impl LivoxFirst {
 
     /// Stamps and sends the packets whose times the clock knows.
     fn release(&mut self) {
-        let known_to = if self.is_wired { self.now } else { SimTime(u64::MAX) };
-        while let Some(mut held) = self.backlog.known_by(known_to) {
+        while let Some(mut held) = self.backlog.known_by(self.clock.known_to(self.now)) {
             let (time_type, time_ns) = self.time(held.stamped);
             seal(&mut held.payload, self.status(held.stamped), time_type, time_ns);
             self.backlog.ready.push_back(held.into());
@@ -386,15 +377,11 @@ impl Device for LivoxFirst {
 
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
-        if let Some(slave) = &mut self.clock.slave {
-            slave.advance(now);
-        }
+        self.clock.advance(now);
         self.release_imu();
         self.release_messages();
         self.release();
-        if let Some((_, up_at)) = self.clock_restart.take_if(|(down_at, _)| *down_at <= now) {
-            self.clock.restart(up_at);
-        }
+        self.clock.restart_by(now);
         // Samples and packets on their way are younger.
         let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
         self.states.forget(before);

@@ -1,90 +1,50 @@
 //! Which state the unit is in when.
 
-use super::super::timeline::Timeline;
-use super::faults::{Abnormal, is_stopped};
+use super::super::unit_states::{OFF, UnitStates};
+use super::faults::Abnormal;
 use super::profile::InterfaceProfile;
-use crate::config::rig::faults::Timed;
 use crate::time::SimTime;
 use crate::wire::livox::first::command::state;
 
-/// Without power, or starting so early that nobody is answered.
-const OFF: u8 = 255;
-
 /// The states of a unit.
+pub type States = UnitStates<Abnormal, Motor>;
+
+/// How long changes take, and when the latest began.
 #[derive(Clone, Debug)]
-pub struct States {
-    line: Timeline<u8>,
+pub struct Motor {
     /// When the motor started last.
     started_at: SimTime,
     boot_ns: u64,
-    motor_start_ns: u64,
-    faults: Vec<Timed<Abnormal>>,
+    start_ns: u64,
 }
 
 impl States {
     /// A unit that has been working since before the first instant.
     pub fn new(profile: &InterfaceProfile) -> Self {
         let &InterfaceProfile { boot_ns, motor_start_ns, .. } = profile;
-        Self {
-            line: Timeline::new(state::NORMAL),
-            started_at: SimTime::ZERO,
-            boot_ns,
-            motor_start_ns,
-            faults: Vec::new(),
-        }
-    }
-
-    /// What stops it from now on.
-    pub fn set_faults(&mut self, faults: Vec<Timed<Abnormal>>) {
-        self.faults = faults;
-    }
-
-    /// What is wrong with it.
-    pub fn faults(&self) -> &[Timed<Abnormal>] {
-        &self.faults
-    }
-
-    /// The state at an instant, as the unit reports it.
-    pub fn at(&self, at: SimTime) -> u8 {
-        let state = *self.line.at(at);
-        if state != OFF && is_stopped(&self.faults, at) { state::ERROR } else { state }
-    }
-
-    /// Whether a fault stops points at an instant.
-    pub fn is_stopped(&self, at: SimTime) -> bool {
-        is_stopped(&self.faults, at)
-    }
-
-    /// Whether the unit is without power or answers nobody yet.
-    pub fn is_off(&self, at: SimTime) -> bool {
-        *self.line.at(at) == OFF
+        let motor = Motor { started_at: SimTime::ZERO, boot_ns, start_ns: motor_start_ns };
+        Self::in_state(state::NORMAL, motor)
     }
 
     /// The part of the start that is over at an instant, per cent.
     pub fn progress(&self, at: SimTime) -> u32 {
-        let passed = u128::from(at.0.saturating_sub(self.started_at.0)) * 100;
-        passed.checked_div(self.motor_start_ns.into()).map_or(100, |percent| percent.min(100))
-            as u32
-    }
-
-    /// The states from `from` on, faults left aside: since when, and which.
-    pub fn from(&self, from: SimTime) -> Vec<(SimTime, u8)> {
-        let changes = std::iter::successors(Some(from), |at| self.line.next_change(*at));
-        changes.map(|at| (at, *self.line.at(at))).collect()
+        let Motor { started_at, start_ns, .. } = self.motor;
+        let passed = u128::from(at.0.saturating_sub(started_at.0)) * 100;
+        passed.checked_div(start_ns.into()).map_or(100, |percent| percent.min(100)) as u32
     }
 
     /// The unit loses its power at `at` and starts again, to work; when it answers.
     pub fn restart(&mut self, at: SimTime) -> SimTime {
-        let up_at = SimTime(at.0 + self.boot_ns);
+        let up_at = SimTime(at.0 + self.motor.boot_ns);
         self.line.set(at, OFF);
         self.start_motor(up_at);
         up_at
     }
 
     fn start_motor(&mut self, at: SimTime) {
-        self.started_at = at;
+        self.motor.started_at = at;
         self.line.set(at, state::STARTING);
-        self.line.push(SimTime(at.0 + self.motor_start_ns), state::NORMAL);
+        self.line.push(SimTime(at.0 + self.motor.start_ns), state::NORMAL);
     }
 
     /// From `at` on the unit is to be in the state `target`; whether that takes a while.
@@ -107,11 +67,6 @@ impl States {
         if *self.line.at(at) == state::NORMAL {
             self.start_motor(at);
         }
-    }
-
-    /// Nobody asks for what was before `before` any more.
-    pub fn forget(&mut self, before: SimTime) {
-        self.line.forget(before);
     }
 }
 

@@ -7,7 +7,9 @@ use crate::REACTION_NS;
 use crate::commands::{Conduct, variants};
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::schedule::Schedule;
+use crate::decoder::datagram::DatagramDecoder as _;
 use crate::family::Family as _;
+use crate::livox::decoder::Named;
 use crate::livox::profile::PtpState;
 use crate::livox::tests::{bytes_of, still};
 use crate::ptp::faults::PtpFault;
@@ -18,7 +20,7 @@ use crate::wire::livox::first::command::{
     Address, Broadcast, Frame, Handshake, Heartbeat, Kind, ParameterAnswer, id, key, key_error,
     parameters_to_bytes, parse_parameters, ret,
 };
-use crate::wire::livox::first::data::{Coordinates, Format, Head, Packet, Point, pulses};
+use crate::wire::livox::first::data::{Coordinates, Format, HEAD_LEN, Head, Packet, Point, pulses};
 use crate::wire::nmea::RawSentence;
 use crate::wire::record::Record as _;
 
@@ -586,6 +588,21 @@ fn who_asks_too_much_is_not_heard_and_what_is_no_request_neither() {
     let ports = Handshake { ip: [127, 0, 0, 1], data_port: 0, command_port: 1, imu_port: 1 };
     unit.busy_until = SimTime::ZERO;
     assert_eq!(ask(&mut unit, id::HANDSHAKE, &ports.to_bytes()), [ret::FAILED]);
+}
+
+#[test]
+fn packets_with_any_times_between_them_are_read() {
+    let profile = driver("livox-avia");
+    let named = Named::new(&profile.name, profile.data::<FirstProfile>().unwrap());
+    let mut decoder = decoder::FirstDecoder::new(Some(named), &[]);
+    let format = Format::new(Coordinates::Cartesian, false, 1);
+    for time_ns in [0, u64::MAX] {
+        let mut packet = Head::new(format.number(), 1).to_bytes();
+        packet.resize(HEAD_LEN + format.pulses() * format.pulse_len(), 0);
+        seal(&mut packet, 0, TimeType::Ptp, time_ns);
+        decoder.learn(&packet);
+    }
+    assert!(decoder.misfits().is_empty());
 }
 
 #[test]
