@@ -298,7 +298,11 @@ def pause_and_point(browser):
     tip = None
     for attempt in range(60):
         # A strained page may leave a point out that it has drawn a moment ago.
-        x, y = browser.value(A_POINT)
+        point = browser.value(A_POINT)
+        if not point:
+            time.sleep(0.5)
+            continue
+        x, y = point
         browser.do("Input.dispatchMouseEvent", type="mouseMoved", x=x + attempt % 2, y=y)
         time.sleep(0.5)
         tip = browser.value("!document.getElementById('tip').hidden && document.getElementById('tip').textContent")

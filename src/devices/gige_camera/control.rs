@@ -258,7 +258,7 @@ impl GigeCamera {
             return Err(status::ACCESS_DENIED);
         }
         if ip != self.address {
-            tracing::warn!("FORCEIP to {ip} is refused: the camera stays at {}", self.address);
+            tracing::debug!("FORCEIP to {ip} is refused: the camera stays at {}", self.address);
             return Err(status::INVALID_PARAMETER);
         }
         Ok(Vec::new())
