@@ -11,6 +11,7 @@ pub mod readings;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -27,6 +28,26 @@ pub struct Hints<'a> {
     pub anyway: bool,
     /// A file with the unit's own calibration.
     pub calibration: Option<&'a Path>,
+}
+
+impl Hints<'_> {
+    /// The profile that the user has named, for a decoder; `profile` are its data.
+    pub(crate) fn named<P: Clone>(&self, profile: Option<&P>) -> Option<Named<P>> {
+        Some(Named::new(&self.profile?.name, profile?))
+    }
+}
+
+/// A profile that the user has named, for a decoder of its family.
+#[derive(Clone, Debug)]
+pub(crate) struct Named<P> {
+    pub name: String,
+    pub profile: Arc<P>,
+}
+
+impl<P: Clone> Named<P> {
+    pub fn new(name: &str, profile: &P) -> Self {
+        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
+    }
 }
 
 /// A contradiction between a recording and the profile that the user named.

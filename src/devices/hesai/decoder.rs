@@ -16,7 +16,7 @@ use crate::decoder::datagram::{
     Twin,
 };
 use crate::decoder::facts::plural;
-use crate::decoder::{Misfit, object_of};
+use crate::decoder::{Misfit, Named, object_of};
 use crate::wire::hesai::data::{Packet, Point, ReturnMode, Tail};
 use crate::wire::hesai::format::{DISTANCE_UNIT_M, HesaiFormat};
 use crate::wire::hesai::gps::{GPS_PACKET_LEN, GpsPacket};
@@ -26,19 +26,6 @@ const GPS: &str = "gps";
 const HOUR_US: u32 = 3_600_000_000;
 /// Year from which a clock counts as set: units start in 2000.
 const OUR_AGE: u16 = 2015;
-
-/// The profile that the user has named.
-#[derive(Clone, Debug)]
-pub(super) struct Named {
-    name: String,
-    profile: Arc<HesaiProfile>,
-}
-
-impl Named {
-    pub(super) fn new(name: &str, profile: &HesaiProfile) -> Self {
-        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
-    }
-}
 
 /// Facts that data packets have shown.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +40,7 @@ struct Told {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct HesaiDecoder {
-    named: Option<Named>,
+    named: Option<Named<HesaiProfile>>,
     /// Profiles that include the one of the packets' model.
     known: &'static [Arc<Profile>],
     told: Option<Told>,
@@ -106,7 +93,7 @@ fn driver_of(format: HesaiFormat, known: &'static [Arc<Profile>]) -> Option<&'st
 
 impl HesaiDecoder {
     /// Reads the packets of `named`, if the user has named a profile, else of any.
-    pub(super) fn new(named: Option<Named>, known: &'static [Arc<Profile>]) -> Self {
+    pub(super) fn new(named: Option<Named<HesaiProfile>>, known: &'static [Arc<Profile>]) -> Self {
         Self { named, known, ..Self::default() }
     }
 

@@ -98,8 +98,7 @@ impl Family for HesaiFamily {
         hints: &Hints<'_>,
         known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
-        let named = profile.zip(hints.profile);
-        let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
+        let named = hints.named(profile);
         Ok(Some(Box::new(decoder::HesaiDecoder::new(named, known))))
     }
 

@@ -15,7 +15,7 @@ use crate::decoder::datagram::{
     Twin,
 };
 use crate::decoder::facts::plural;
-use crate::decoder::{Misfit, object_of};
+use crate::decoder::{Misfit, Named, object_of};
 use crate::serial::decoder::hex;
 use crate::wire::livox::command::{Frame, id, parse_keys};
 use crate::wire::livox::data::{
@@ -30,19 +30,6 @@ const STATE: &str = "state";
 const HOUR_US: u32 = 3_600_000_000;
 /// A frame as drivers make them, nanoseconds.
 const FRAME_NS: u64 = 100_000_000;
-
-/// The profile that the user has named.
-#[derive(Clone, Debug)]
-pub(super) struct Named<P> {
-    pub(super) name: String,
-    pub(super) profile: Arc<P>,
-}
-
-impl<P: Clone> Named<P> {
-    pub(super) fn new(name: &str, profile: &P) -> Self {
-        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
-    }
-}
 
 /// What packets of points have told.
 #[derive(Clone, Debug)]

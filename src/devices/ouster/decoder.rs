@@ -20,7 +20,7 @@ use crate::decoder::datagram::{
     DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep, TurnSteps, Twin,
 };
 use crate::decoder::facts::{Facts, plural};
-use crate::decoder::{Misfit, object_of};
+use crate::decoder::{Misfit, Named, object_of};
 use crate::wire::ouster::format::{COLUMNS, ENCODER_TICKS, LidarFormat};
 use crate::wire::ouster::imu::ImuPacket;
 use crate::wire::ouster::lidar::{Column, Footer, Header, Packet, Pixel};
@@ -31,19 +31,6 @@ const IMU: &str = "imu";
 const HOUR_US: u32 = 3_600_000_000;
 /// Stamps from here on are seconds of our age, not since power-up: 2001, nanoseconds.
 const OUR_AGE_NS: u64 = 1_000_000_000_000_000_000;
-
-/// The profile that the user has named.
-#[derive(Clone, Debug)]
-pub(super) struct Named {
-    name: String,
-    profile: Arc<OusterProfile>,
-}
-
-impl Named {
-    pub(super) fn new(name: &str, profile: &OusterProfile) -> Self {
-        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
-    }
-}
 
 /// Facts that lidar packets have shown.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +52,7 @@ struct Told {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct OusterDecoder {
-    named: Option<Named>,
+    named: Option<Named<OusterProfile>>,
     told: Option<Told>,
     imu: Option<ImuPacket>,
 }
@@ -90,7 +77,7 @@ fn least_turn(column: u16) -> u16 {
 
 impl OusterDecoder {
     /// Reads the packets of `named`, if the user has named a profile, else of any.
-    pub(super) fn new(named: Option<Named>) -> Self {
+    pub(super) fn new(named: Option<Named<OusterProfile>>) -> Self {
         Self { named, ..Self::default() }
     }
 

@@ -17,7 +17,7 @@ use crate::decoder::datagram::{
     Twin,
 };
 use crate::decoder::facts::plural;
-use crate::decoder::{Misfit, object_of};
+use crate::decoder::{Misfit, Named, object_of};
 use crate::wire::robosense::difop::{Difop, is_difop};
 use crate::wire::robosense::imu::Sample;
 use crate::wire::robosense::layout::Layout;
@@ -32,19 +32,6 @@ const HOUR_US: u32 = 3_600_000_000;
 const FULL_SCALE_BITS: u8 = 15;
 const USUAL_RPM: u16 = 600;
 
-/// The profile that the user has named.
-#[derive(Clone, Debug)]
-pub(super) struct Named {
-    name: String,
-    profile: Arc<RobosenseProfile>,
-}
-
-impl Named {
-    pub(super) fn new(name: &str, profile: &RobosenseProfile) -> Self {
-        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
-    }
-}
-
 /// What packets of points have told.
 #[derive(Clone, Copy, Debug)]
 struct Told {
@@ -57,7 +44,7 @@ struct Told {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct RobosenseDecoder {
-    named: Option<Named>,
+    named: Option<Named<RobosenseProfile>>,
     /// Among these is the one of the model that the packets tell.
     known: &'static [Arc<Profile>],
     told: Option<Told>,
@@ -96,7 +83,10 @@ fn model_name(layout: Layout) -> &'static str {
 
 impl RobosenseDecoder {
     /// Reads the packets of `named`, if the user has named a profile, else of any.
-    pub(super) fn new(named: Option<Named>, known: &'static [Arc<Profile>]) -> Self {
+    pub(super) fn new(
+        named: Option<Named<RobosenseProfile>>,
+        known: &'static [Arc<Profile>],
+    ) -> Self {
         Self { named, known, ..Self::default() }
     }
 

@@ -117,8 +117,7 @@ impl Family for RobosenseFamily {
         hints: &Hints<'_>,
         known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
-        let named = profile.zip(hints.profile);
-        let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
+        let named = hints.named(profile);
         Ok(Some(Box::new(decoder::RobosenseDecoder::new(named, known))))
     }
 

@@ -14,7 +14,7 @@ use crate::decoder::datagram::{
     DATA, DatagramDecoder, Head, Lines, PointSource, Shot, Stamp, Sweep, Twin,
 };
 use crate::decoder::facts::{Facts, plural};
-use crate::decoder::{Misfit, object_of};
+use crate::decoder::{Misfit, Named, object_of};
 use crate::spinning::data_packet;
 use crate::wire::velodyne::position::{ImuWords, POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use crate::wire::velodyne::{HOUR_US, Model, ReturnMode};
@@ -29,18 +29,7 @@ const SPACINGS: usize = 101;
 /// A spacing that differs by this share from the profile's is another firmware's.
 const SPACING_TOLERANCE: f64 = 0.01;
 
-/// The profile that the user has named.
-#[derive(Clone, Debug)]
-pub(super) struct Named {
-    name: String,
-    profile: Arc<VelodyneProfile>,
-}
-
-impl Named {
-    pub(super) fn new(name: &str, profile: &VelodyneProfile) -> Self {
-        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
-    }
-
+impl Named<VelodyneProfile> {
     fn model(&self) -> Option<Model> {
         Model::from_product_id(self.profile.packet.product_id)
     }
@@ -54,7 +43,7 @@ impl Named {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct VelodyneDecoder {
-    named: Option<Named>,
+    named: Option<Named<VelodyneProfile>>,
     /// Whether the user's model is used even if the packets contradict it.
     anyway: bool,
     /// Profiles that include the one of the packets' model.
@@ -72,7 +61,11 @@ pub(super) struct VelodyneDecoder {
 
 impl VelodyneDecoder {
     /// Reads the packets of `named`, if the user has named a profile, else of any.
-    pub(super) fn new(named: Option<Named>, anyway: bool, known: &'static [Arc<Profile>]) -> Self {
+    pub(super) fn new(
+        named: Option<Named<VelodyneProfile>>,
+        anyway: bool,
+        known: &'static [Arc<Profile>],
+    ) -> Self {
         Self { named, anyway, known, ..Self::default() }
     }
 
@@ -83,14 +76,14 @@ impl VelodyneDecoder {
     }
 
     /// The profile that the user has named, unless the packets are another product's.
-    fn meant(&self) -> Option<&Named> {
+    fn meant(&self) -> Option<&Named<VelodyneProfile>> {
         self.named.as_ref().filter(|_| self.anyway || !self.is_other_product())
     }
 
     /// Whether the packets name another model than the user. Packets of some firmwares name none.
     fn is_other_product(&self) -> bool {
         let told = self.told();
-        let differs = |named: &Named| told.is_some() && told != named.model();
+        let differs = |named: &Named<VelodyneProfile>| told.is_some() && told != named.model();
         self.named.as_ref().is_some_and(differs)
     }
 
@@ -116,7 +109,7 @@ impl VelodyneDecoder {
     }
 
     /// Contradictions: facts that only another firmware's packets have.
-    fn doubts(&self, named: &Named) -> Vec<String> {
+    fn doubts(&self, named: &Named<VelodyneProfile>) -> Vec<String> {
         let mut doubts = Vec::new();
         let ([mode, product], _) = self.status.unwrap_or_default();
         if self.told().is_none() {

@@ -9,8 +9,7 @@ use glam::DVec3;
 use serde_json::{Map, Value, json};
 
 use super::super::decoder::{
-    Named, cloud_point, elevations_rad, sample_text, shot, spherical_m, stamp, text_of,
-    turned_centideg,
+    cloud_point, elevations_rad, sample_text, shot, spherical_m, stamp, text_of, turned_centideg,
 };
 use super::profile::{FirstProfile, ReturnMode};
 use crate::config::profile::Profile;
@@ -18,7 +17,7 @@ use crate::decoder::datagram::{
     DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Sweep, Twin,
 };
 use crate::decoder::facts::plural;
-use crate::decoder::{Misfit, object_of};
+use crate::decoder::{Misfit, Named, object_of};
 use crate::serial::decoder::hex;
 use crate::wire::livox::first::command::{Broadcast, Frame, Kind, id};
 use crate::wire::livox::first::data::{

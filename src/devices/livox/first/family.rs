@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::super::decoder::Named;
 use super::profile::{FirstProfile, FirstSettings};
 use super::{LivoxFirst, commands, decoder, describe, faults, profile_read};
 use crate::Built;
@@ -107,8 +106,7 @@ impl Family for LivoxFirstFamily {
         hints: &Hints<'_>,
         known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
-        let named = profile.zip(hints.profile);
-        let named = named.map(|(profile, file)| Named::new(&file.name, profile));
+        let named = hints.named(profile);
         Ok(Some(Box::new(decoder::FirstDecoder::new(named, known))))
     }
 
