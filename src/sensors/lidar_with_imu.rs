@@ -1,5 +1,7 @@
 //! A lidar with an IMU in its housing.
 
+use std::sync::Arc;
+
 use glam::{DQuat, DVec3};
 
 use super::imu::ImuSensor;
@@ -7,14 +9,20 @@ use super::lidar::Scratch;
 use super::{Measurement, MeasurementRequest, Sensor, Subject, Surroundings};
 use crate::frames::Transform;
 
-/// The lidar measures sweeps, the units measure series.
-pub struct LidarWithImu<L> {
-    /// The lidar.
-    pub lidar: L,
-    /// The units.
-    pub imu: ImuSensor,
+/// The sensor of a product that measures by `lidar` and has an IMU at `imu_m` in the lidar's frame, or has none.
+pub fn with_imu<L: Sensor + 'static>(lidar: L, imu_m: Option<DVec3>) -> Arc<dyn Sensor> {
+    match imu_m {
+        Some(imu_m) => Arc::new(LidarWithImu { lidar, imu: ImuSensor::of_motion_alone(), imu_m }),
+        None => Arc::new(lidar),
+    }
+}
+
+/// The lidar measures sweeps, the IMU measures series.
+struct LidarWithImu<L> {
+    lidar: L,
+    imu: ImuSensor,
     /// Position of the IMU in the lidar's frame: forward, left, up, metres.
-    pub imu_m: DVec3,
+    imu_m: DVec3,
 }
 
 impl<L: Sensor> Sensor for LidarWithImu<L> {

@@ -41,9 +41,8 @@ use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::livox::profile::{LivoxProfile, LivoxSettings};
 use crate::ptp::PtpSlave;
-use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
-use crate::sensors::lidar_with_imu::LidarWithImu;
+use crate::sensors::lidar_with_imu::with_imu;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::LidarFault;
@@ -177,8 +176,7 @@ impl Livox {
     /// What measures for this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         let imu_m = DVec3::from_array(self.settings.imu_place_mm) / 1000.0;
-        let (lidar, imu) = (MultiEchoLidar(self.lidar()), ImuSensor::of_motion_alone());
-        Arc::new(LidarWithImu { lidar, imu, imu_m })
+        with_imu(MultiEchoLidar(self.lidar()), Some(imu_m))
     }
 
     /// The physics of its lines, all of which look where the pattern says.

@@ -45,9 +45,8 @@ use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::ouster::profile::{OusterProfile, OusterSettings};
 use crate::ouster::words::TimestampMode;
 use crate::ptp::PtpSlave;
-use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
-use crate::sensors::lidar_with_imu::LidarWithImu;
+use crate::sensors::lidar_with_imu::with_imu;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::LidarFault;
@@ -163,8 +162,7 @@ impl Ouster {
     /// Sensor of this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         let imu_m = DVec3::from_array(self.profile.geometry.imu_m);
-        let (lidar, imu) = (MultiEchoLidar(self.lidar()), ImuSensor::of_motion_alone());
-        Arc::new(LidarWithImu { lidar, imu, imu_m })
+        with_imu(MultiEchoLidar(self.lidar()), Some(imu_m))
     }
 
     /// Physics of the beams.

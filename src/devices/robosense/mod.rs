@@ -40,9 +40,8 @@ use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::ptp::PtpSlave;
 use crate::robosense::profile::{RobosenseProfile, RobosenseSettings, UnitLaser};
-use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
-use crate::sensors::lidar_with_imu::LidarWithImu;
+use crate::sensors::lidar_with_imu::with_imu;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::LidarFault;
@@ -154,14 +153,8 @@ impl Robosense {
 
     /// What measures for this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
-        let lidar = MultiEchoLidar(self.lidar());
-        match &self.profile.imu {
-            Some(imu) => {
-                let imu_m = DVec3::from_array(imu.place_m);
-                Arc::new(LidarWithImu { lidar, imu: ImuSensor::of_motion_alone(), imu_m })
-            }
-            None => Arc::new(lidar),
-        }
+        let imu_m = self.profile.imu.as_ref().map(|imu| DVec3::from_array(imu.place_m));
+        with_imu(MultiEchoLidar(self.lidar()), imu_m)
     }
 
     /// The physics of its lasers.

@@ -36,9 +36,8 @@ use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::DeviceFaults;
 use crate::config::rig::faults::Timed;
-use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
-use crate::sensors::lidar_with_imu::LidarWithImu;
+use crate::sensors::lidar_with_imu::with_imu;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::optics_fault::LidarFault;
 use crate::sensors::pattern::LaserGeometry;
@@ -138,14 +137,7 @@ impl Velodyne {
 
     /// Sensor of this device.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
-        let lidar = self.lidar();
-        match &self.inertial {
-            None => Arc::new(lidar),
-            Some(_) => {
-                let (imu, imu_m) = (ImuSensor::of_motion_alone(), glam::DVec3::ZERO);
-                Arc::new(LidarWithImu { lidar, imu, imu_m })
-            }
-        }
+        with_imu(self.lidar(), self.inertial.as_ref().map(|_| glam::DVec3::ZERO))
     }
 
     /// Requests the motion of the base if a sample is due before `horizon`.

@@ -33,9 +33,8 @@ use super::timeline::Timeline;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::ptp::PtpSlave;
-use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
-use crate::sensors::lidar_with_imu::LidarWithImu;
+use crate::sensors::lidar_with_imu::with_imu;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::LidarFault;
@@ -174,14 +173,8 @@ impl LivoxFirst {
 
     /// What measures for this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
-        let lidar = MultiEchoLidar(self.lidar());
-        match self.profile.imu {
-            Some(_) => {
-                let imu_m = DVec3::from_array(self.settings.imu_place_mm) / 1000.0;
-                Arc::new(LidarWithImu { lidar, imu: ImuSensor::of_motion_alone(), imu_m })
-            }
-            None => Arc::new(lidar),
-        }
+        let imu_m = DVec3::from_array(self.settings.imu_place_mm) / 1000.0;
+        with_imu(MultiEchoLidar(self.lidar()), self.profile.imu.as_ref().map(|_| imu_m))
     }
 
     /// The physics of its lines, all of which look where the pattern says.
