@@ -7,7 +7,6 @@
 mod packets;
 mod points;
 
-use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
