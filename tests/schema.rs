@@ -9,7 +9,7 @@ use std::process::Output;
 
 use common::stderr;
 use menura::cli::schema;
-use menura::config::rig::{self, Rig};
+use menura::config::rig::Rig;
 use menura::config::toml::spec::{Discriminator, KeySpec, Kind, TableSpec};
 use menura::devices::families::catalogue;
 
@@ -65,7 +65,7 @@ fn key<'s>(table: &'s TableSpec, path: &str) -> Option<&'s KeySpec> {
 /// Each is behind another kind of branch in a reader.
 #[test]
 fn keys_behind_words_types_and_other_keys_are_found() {
-    let spec = rig::spec(catalogue());
+    let spec = schema::of_rig();
     for path in [
         "world.parameters.step_height_m",
         "world.object.mesh_pose.roll_pitch_yaw_deg",

@@ -6,8 +6,11 @@ pub(super) mod rows;
 pub(super) mod sentences;
 pub(super) mod words;
 
+use std::sync::LazyLock;
+
 use super::{CliError, console};
 use crate::config::rig;
+use crate::config::toml::spec::TableSpec;
 use crate::devices::families::catalogue;
 
 /// Arguments of `menura schema`.
@@ -32,9 +35,15 @@ impl Cmd {
     }
 }
 
+/// Keys of a rig with any of the embedded profiles; finding them takes seconds.
+pub fn of_rig() -> &'static TableSpec {
+    static FOUND: LazyLock<TableSpec> = LazyLock::new(|| rig::spec(catalogue()));
+    &FOUND
+}
+
 /// The JSON Schema of rigs, draft 7.
 pub fn schema() -> String {
-    json::schema("Menura rig", "rig", &rig::spec(catalogue()))
+    json::schema("Menura rig", "rig", of_rig())
 }
 
 /// The JSON Schema of firmware profiles, draft 7.
@@ -44,10 +53,10 @@ pub fn profile_schema() -> String {
 
 /// The page of every key of a rig, `docs/RIG-KEYS.md`.
 pub fn page() -> String {
-    markdown::page(&rig::spec(catalogue()))
+    markdown::page(of_rig())
 }
 
 /// Keys without a sentence, and sentences without a key.
 pub fn sentence_faults() -> Vec<String> {
-    sentences::faults(&[&rig::spec(catalogue()), &catalogue().profile_spec()])
+    sentences::faults(&[of_rig(), &catalogue().profile_spec()])
 }

@@ -7,13 +7,12 @@ use crate::cli::schema::rows::rows_of;
 use crate::cli::schema::sentences::Sentences;
 use crate::cli::schema::words;
 use crate::config::profile::{JointRole, Profile};
+use crate::config::rig::scenes;
 use crate::config::rig::short_link::{self, Taken};
-use crate::config::rig::{self, scenes};
 use crate::config::toml::diagnostic::{Place, SourceFile};
 use crate::config::toml::reader::Node;
 use crate::config::toml::spec::{KeySpec, TableSpec};
 use crate::config::toml::write::inline;
-use crate::devices::families::catalogue;
 
 const HEAD: &str = "\
 # A rig for Menura. Lines that begin with `# ` and a key hold the default: remove the `# ` to change it.
@@ -91,11 +90,6 @@ impl Draft {
 
     /// The rig.
     pub fn text(&self) -> String {
-        // The settings of all profiles would take twice the time.
-        let is_used = |profile: &Profile| {
-            self.devices.iter().any(|device| device.profile.name == profile.name)
-        };
-        let spec = rig::spec(&catalogue().with_only(is_used));
         let sentences = Sentences::new();
         let mut out = HEAD.to_owned();
         self.world(&mut out);
@@ -127,10 +121,8 @@ impl Draft {
                 let name = receiver.map_or("a receiver of this rig", |receiver| &receiver.name);
                 let _ = writeln!(out, "# The receiver that sets its clock: gps_cable = \"{name}\"");
             }
-            if let Some(settings) = settings_of(&spec, &device.profile) {
-                let _ = writeln!(out, "[device.settings]");
-                settings_as_comments(&mut out, settings, &sentences);
-            }
+            let _ = writeln!(out, "[device.settings]");
+            settings_as_comments(&mut out, &device.profile.settings_spec(), &sentences);
         }
         out
     }
@@ -199,16 +191,6 @@ fn mount_of(profile: &Profile) -> &'static str {
     }
 }
 
-/// The settings of a profile.
-pub fn settings_of<'s>(spec: &'s TableSpec, profile: &Profile) -> Option<&'s TableSpec> {
-    let device = spec.key("device")?.item()?.table()?;
-    let cases = device.variants.iter().flat_map(|variants| &variants.cases);
-    let mut own = cases.filter(|case| case.word.as_ref() == Some(&profile.name));
-    let (_, settings) =
-        own.find_map(|case| case.keys.iter().find(|(name, _)| name == "settings"))?;
-    settings.as_ref()?.table()
-}
-
 /// Settings with a default, each as a comment that can be turned into a line.
 fn settings_as_comments(out: &mut String, settings: &TableSpec, sentences: &Sentences) {
     let mut line = |key: &KeySpec, name: &str, path: &str| {
@@ -229,27 +211,7 @@ fn settings_as_comments(out: &mut String, settings: &TableSpec, sentences: &Sent
 mod tests {
     use super::*;
     use crate::config::profile::Interface;
-
-    /// A rig's settings are found without looking at the profiles that it does not use.
-    #[test]
-    fn other_profiles_change_nothing_about_the_settings_of_one() {
-        let sentences = Sentences::new();
-        let comments = |spec: &TableSpec, profile: &Profile| {
-            let mut out = String::new();
-            let settings = settings_of(spec, profile).expect("every profile has settings");
-            settings_as_comments(&mut out, settings, &sentences);
-            out
-        };
-        let all = rig::spec(catalogue());
-        let some: Vec<_> = catalogue().profiles().iter().step_by(7).collect();
-        let is_among = |profile: &Profile| some.iter().any(|other| other.name == profile.name);
-        let of_some = rig::spec(&catalogue().with_only(is_among));
-        for profile in &some {
-            assert_eq!(comments(&of_some, profile), comments(&all, profile), "{}", profile.name);
-        }
-        let alone = rig::spec(&catalogue().with_only(|profile| profile.name == some[0].name));
-        assert_eq!(comments(&alone, some[0]), comments(&all, some[0]));
-    }
+    use crate::devices::families::catalogue;
 
     #[test]
     fn servers_have_their_products_ports_at_addresses_of_their_own() {

@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::cli::new::draft::{Draft, settings_of};
+use crate::cli::new::draft::Draft;
 use crate::cli::schema::words;
 use crate::config::profile::network::DatagramPort;
 use crate::config::profile::{Control, ControlKind, Interface, Profile};
-use crate::config::rig;
-use crate::config::toml::spec::TableSpec;
 use crate::devices::families::catalogue;
 
 const HEAD: &str = "| profiles | own address | sends to | listens at | `link`, for a driver on the \
@@ -17,10 +15,9 @@ const NOTHING: &str = "–";
 /// Factory addresses, ports and line rates of all products as a Markdown table. Profiles with the same
 /// connections share a row.
 pub fn connection_table() -> String {
-    let spec = rig::spec(catalogue());
     let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
     for profile in catalogue().profiles() {
-        let cells = cells(profile, &spec);
+        let cells = cells(profile);
         match rows.iter_mut().find(|(known, _)| *known == cells) {
             Some((_, names)) => names.push(&profile.name),
             None => rows.push((cells, vec![&profile.name])),
@@ -53,7 +50,7 @@ fn shortened(names: &[&str]) -> Vec<String> {
     short
 }
 
-fn cells(profile: &Profile, spec: &TableSpec) -> String {
+fn cells(profile: &Profile) -> String {
     let product = &profile.product;
     let address = match profile.ports().first() {
         Some(port) if product.interface == Interface::Datagrams => port.frame.source_ip.to_string(),
@@ -64,7 +61,7 @@ fn cells(profile: &Profile, spec: &TableSpec) -> String {
         Interface::Server => {
             product.server_ports.iter().map(|port| format!("TCP {port}")).collect()
         }
-        Interface::Line => vec![line(profile, spec)],
+        Interface::Line => vec![line(profile)],
         Interface::Datagrams => Vec::new(),
     };
     listens.extend(product.controls.iter().map(control));
@@ -95,10 +92,9 @@ fn control(control: &Control) -> String {
 }
 
 /// The rate of a serial line, if hosts can set one.
-fn line(profile: &Profile, spec: &TableSpec) -> String {
-    let settings = settings_of(spec, profile);
-    let rate = settings.and_then(|settings| settings.key("baud_rate")?.default.as_ref());
-    match rate {
+fn line(profile: &Profile) -> String {
+    let settings = profile.settings_spec();
+    match settings.key("baud_rate").and_then(|rate| rate.default.as_ref()) {
         _ if profile.product.is_usb => "USB".to_owned(),
         Some(rate) => format!("serial line, {} baud", words::written(rate)),
         None => "serial line".to_owned(),

@@ -18,20 +18,16 @@ const MAX_PROFILE_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Catalogue {
     families: Vec<&'static dyn FamilyReader>,
+    /// What has been read of `EMBEDDED`, in its order.
+    embedded: [OnceLock<Arc<Profile>>; EMBEDDED.len()],
     profiles: OnceLock<Vec<Arc<Profile>>>,
 }
 
 impl Catalogue {
     /// A catalogue of `families`, in the order in which messages list them.
     pub fn new(families: Vec<&'static dyn FamilyReader>) -> Self {
-        Self { families, profiles: OnceLock::new() }
-    }
-
-    /// The same families, with selected profiles only.
-    pub fn with_only(&self, is_wanted: impl Fn(&Profile) -> bool) -> Self {
-        let wanted: Vec<_> =
-            self.profiles().iter().filter(|profile| is_wanted(profile)).cloned().collect();
-        Self { families: self.families.clone(), profiles: OnceLock::from(wanted) }
+        let embedded = [const { OnceLock::new() }; EMBEDDED.len()];
+        Self { families, embedded, profiles: OnceLock::new() }
     }
 
     /// Every family.
@@ -57,16 +53,20 @@ impl Catalogue {
         all
     }
 
-    /// The profiles that are part of the program, by name, unless [`Catalogue::with_only`] left some out.
+    /// The profiles that are part of the program, by name.
     pub fn profiles(&self) -> &[Arc<Profile>] {
-        self.profiles.get_or_init(|| {
-            let parse = |(file, text): &(&str, &str)| match self.parse_profile(file, text) {
-                Ok(profile) => Arc::new(profile),
-                // Their text is part of the program: this is a bug in Menura, seen by its tests.
-                Err(faults) => panic!("{faults}"),
-            };
-            EMBEDDED.iter().map(parse).collect()
-        })
+        self.profiles
+            .get_or_init(|| (0..EMBEDDED.len()).map(|index| self.embedded(index)).collect())
+    }
+
+    fn embedded(&self, index: usize) -> Arc<Profile> {
+        let (file, text) = EMBEDDED[index];
+        let parse = || match self.parse_profile(file, text) {
+            Ok(profile) => Arc::new(profile),
+            // Their text is part of the program: this is a bug in Menura, seen by its tests.
+            Err(faults) => panic!("{faults}"),
+        };
+        Arc::clone(self.embedded[index].get_or_init(parse))
     }
 
     /// A profile by name, or by the path of a `.toml` file.
@@ -88,9 +88,11 @@ impl Catalogue {
         name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml")
     }
 
-    /// Returns one of [`Catalogue::profiles`].
+    /// Returns one of [`Catalogue::profiles`]; the others are not read.
     pub fn by_name(&self, name: &str) -> Option<Arc<Profile>> {
-        self.profiles().iter().find(|profile| profile.name == name).cloned()
+        let is_its =
+            |(file, _): &(&str, &str)| Path::new(file).file_stem().is_some_and(|stem| stem == name);
+        EMBEDDED.iter().position(is_its).map(|index| self.embedded(index))
     }
 
     /// Suggestions for an unknown name: profiles whose names contain it, by kind, or else all.

@@ -12,28 +12,51 @@ use super::survey::{Matter, Question, Reach, Survey};
 
 /// Argument of `read`.
 pub fn explore(read: impl Fn(&Survey)) -> TableSpec {
-    visit(&read, &BTreeMap::new(), &BTreeSet::new())
+    let answers = Answers::new();
+    let first = reading(&read, &answers);
+    visit(&read, &answers, first, &BTreeSet::new())
 }
 
-/// Keys that `read` accepts with these answers. Questions in `known` are explored elsewhere.
+/// Index of the answer by question id.
+type Answers = BTreeMap<String, usize>;
+
+/// What one reading finds: its keys, and its questions.
+type Reading = (TableSpec, Vec<Question>);
+
+/// Keys that `read` accepts with these answers, which have given `first`. Questions in `known` are explored
+/// elsewhere.
 fn visit(
     read: &dyn Fn(&Survey),
-    answers: &BTreeMap<String, usize>,
+    answers: &Answers,
+    (first, mut questions): Reading,
     known: &BTreeSet<String>,
 ) -> TableSpec {
-    let (first, mut questions) = reading(read, answers);
     questions.retain(|question| !known.contains(&question.id));
     let mut all = known.clone();
     all.extend(questions.iter().map(|question| question.id.clone()));
-    questions.iter_mut().for_each(|question| question.widen(read, answers, &first));
+    let plain = first.clone().without_defaults();
+    let with = |question: &Question, answer| {
+        let mut answers = answers.clone();
+        answers.insert(question.id.clone(), answer);
+        answers
+    };
+    let mut questions: Vec<(Question, Vec<Reading>)> = questions
+        .into_iter()
+        .map(|mut question| {
+            let other = |answer| reading(read, &with(&question, answer));
+            let others: Vec<Reading> = (1..question.answers.len()).map(other).collect();
+            question.widen(&plain, &others);
+            (question, others)
+        })
+        .collect();
     // What changes a table as a whole is explored for each answer, so what lies in that table comes
     // before it.
-    questions.sort_by_key(|question| (question.reach, Reverse(question.table.len())));
+    questions.sort_by_key(|(question, _)| (question.reach, Reverse(question.table.len())));
     let mut outer = known.clone();
-    let of_all = questions.iter().filter(|question| question.reach == Reach::All);
-    outer.extend(of_all.map(|question| question.id.clone()));
+    let of_all = questions.iter().filter(|(question, _)| question.reach == Reach::All);
+    outer.extend(of_all.map(|(question, _)| question.id.clone()));
     let mut spec = first.clone();
-    for question in &questions {
+    for (question, others) in questions {
         let mut below = all.clone();
         let is_within = |id: &String| id.starts_with(&question.table) && *id != question.id;
         match question.reach {
@@ -41,32 +64,28 @@ fn visit(
             Reach::Tables => below.retain(|id| !is_within(id) || outer.contains(id)),
             Reach::All => below.retain(|id| !is_within(id)),
         }
-        let base = if question.reach == Reach::Keys { first.clone() } else { spec.clone() };
-        let tables = std::iter::once(base).chain((1..question.answers.len()).map(|answer| {
-            let mut answers = answers.clone();
-            answers.insert(question.id.clone(), answer);
-            visit(read, &answers, &below)
-        }));
-        let tables = tables.map(|mut whole| whole.table_mut(&question.table).cloned());
+        let base = if question.reach == Reach::Keys { &first } else { &spec };
+        let base = base.table_at(&question.table).cloned();
+        let others = others.into_iter().zip(1..).map(|(other, answer)| {
+            let mut whole = visit(read, &with(&question, answer), other, &below);
+            whole.table_mut(&question.table).map(std::mem::take)
+        });
         let cases: Vec<_> = question
             .answers
             .iter()
             .cloned()
-            .zip(tables)
+            .zip(std::iter::once(base).chain(others))
             .filter_map(|(answer, table)| Some((answer, table?)))
             .collect();
         if let Some(table) = spec.table_mut(&question.table) {
-            merge(table, question, cases);
+            merge(table, &question, cases);
         }
     }
     spec
 }
 
-/// One reading with these answers: its keys, and its questions.
-fn reading(
-    read: &dyn Fn(&Survey),
-    answers: &BTreeMap<String, usize>,
-) -> (TableSpec, Vec<Question>) {
+/// One reading with these answers.
+fn reading(read: &dyn Fn(&Survey), answers: &Answers) -> Reading {
     let survey = Survey::answering(answers.clone());
     read(&survey);
     let (mut found, questions) = survey.into_parts();
@@ -75,29 +94,23 @@ fn reading(
 }
 
 impl Question {
-    /// Moves a question up to the table that contains all its effects; `first` is the reading with the first
-    /// answer. Questions in an array stay, because they belong to no single item.
-    fn widen(
-        &mut self,
-        read: &dyn Fn(&Survey),
-        answers: &BTreeMap<String, usize>,
-        first: &TableSpec,
-    ) {
+    /// Moves a question up to the table that contains all its effects. `first` is the reading with the first answer,
+    /// without defaults, and `others` are those with the others. Questions in an array stay, because they belong to no
+    /// single item.
+    fn widen(&mut self, first: &TableSpec, others: &[Reading]) {
         if self.matter != Matter::Word || self.reach != Reach::Keys {
             return;
         }
-        let with = |answer| {
-            let mut answers = answers.clone();
-            answers.insert(self.id.clone(), answer);
-            reading(read, &answers).0
-        };
-        let others: Vec<TableSpec> = (1..self.answers.len()).map(with).collect();
-        let is_all_within = |table: &str| {
-            let rest = first.without(table);
-            others.iter().all(|other| other.without(table) == rest)
-        };
+        let mut first = first.clone();
+        let others = others.iter().map(|(found, _)| found.clone().without_defaults());
+        let mut others: Vec<TableSpec> = others.collect();
         let (mut table, mut key) = (self.table.clone(), self.key.clone());
-        while !is_all_within(&table) {
+        loop {
+            first.clear(&table);
+            others.iter_mut().for_each(|other| other.clear(&table));
+            if others.iter().all(|other| *other == first) {
+                break;
+            }
             let (above, last) = table.rsplit_once('.').unwrap_or(("", &table));
             if last.ends_with("[]") {
                 return;

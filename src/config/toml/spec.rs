@@ -133,6 +133,18 @@ impl TableSpec {
     }
 
     /// The table at a path such as `world.object[]`; the empty path is the table itself.
+    pub(super) fn table_at(&self, path: &str) -> Option<&Self> {
+        path.split('.').filter(|part| !part.is_empty()).try_fold(self, |table, part| {
+            let name = part.trim_end_matches("[]");
+            let mut key = table.key(name)?;
+            for _ in 0..(part.len() - name.len()) / 2 {
+                key = key.item()?;
+            }
+            key.table()
+        })
+    }
+
+    /// [`TableSpec::table_at`], for changes.
     pub(super) fn table_mut(&mut self, path: &str) -> Option<&mut Self> {
         if path.is_empty() { Some(self) } else { self.at_mut(path)?.table_mut() }
     }
@@ -172,16 +184,15 @@ impl TableSpec {
         }
     }
 
-    /// The description without the table at a path; defaults are ignored.
-    pub(super) fn without(&self, path: &str) -> Self {
-        let mut rest = self.clone().without_defaults();
-        if let Some(table) = rest.table_mut(path) {
+    /// Empties the table at a path.
+    pub(super) fn clear(&mut self, path: &str) {
+        if let Some(table) = self.table_mut(path) {
             *table = Self::default();
         }
-        rest
     }
 
-    fn without_defaults(mut self) -> Self {
+    /// The description without defaults, for comparisons.
+    pub(super) fn without_defaults(mut self) -> Self {
         self.keys = self.keys.into_iter().map(KeySpec::without_defaults).collect();
         self
     }
