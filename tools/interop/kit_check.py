@@ -10,9 +10,9 @@
 
 A run is one of ROTATIONS rotations, which the commit's hash selects; `--rotation N` selects one by hand.
 
-- The good drivers run a third of their cases, and two of the other products run the cases COMMON too.
+- The good drivers run a fifth of their cases, and two of the other products run the cases COMMON too.
 - Each fault runs one case that is meant for it and one of BESIDE.
-- Each real driver runs the cases that it is known to fail and a third of the others.
+- Each real driver runs the cases that it is known to fail and a fifth of the others.
 
 `--all` runs all of these cases, without rotation. `--full` runs every case of the suites, without a fault and with each.
 
@@ -279,10 +279,10 @@ def one_of(cases, rotation):
     return cases if rotation is None else [cases[rotation % len(cases)]]
 
 
-def third_of(cases, rotation, always=()):
-    """All cases, or those of `always` and a third of the others."""
+def fifth_of(cases, rotation, always=()):
+    """All cases, or those of `always` and a fifth of the others."""
     others = [case for case in cases if case not in always]
-    return [case for case in cases if rotation is None or case in always or others.index(case) % 3 == rotation % 3]
+    return [case for case in cases if rotation is None or case in always or others.index(case) % 5 == rotation % 5]
 
 
 def trials(options, rotation):
@@ -290,12 +290,12 @@ def trials(options, rotation):
     pair = GOOD if rotation is None else PAIRS[rotation % len(PAIRS)]
     for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
         if "good" in chosen:
-            only = () if options.full else third_of(CASES[suite], rotation)
+            only = () if options.full else fifth_of(CASES[suite], rotation)
             yield Trial(f"{suite}: the good driver passes", suite, command, only, set())
     for product, (suite, adapter, told, cases) in GOOD.items():
         if "good" in chosen and not options.driver:
             command = [sys.executable, str(GOOD_DRIVER), product, *told]
-            only = () if options.full else [*(COMMON if product in pair else []), *third_of(cases, rotation)]
+            only = () if options.full else [*(COMMON if product in pair else []), *fifth_of(cases, rotation)]
             yield Trial(f"{product}: the good driver passes", suite, command, only, set(), adapter)
     if "real" in chosen:
         for name, (suite, cases, adapter, command, known) in REAL.items():
@@ -303,7 +303,7 @@ def trials(options, rotation):
                 continue
             program = command[0].replace("{drivers}", str(Path(options.drivers).resolve()))
             what = f"{name}: known weaknesses: {', '.join(sorted(known)) or 'none'}"
-            only = third_of(cases, rotation, known)
+            only = fifth_of(cases, rotation, known)
             yield Trial(what, suite, [program, *command[1:]], only, set(known), adapter, known)
     for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
         for fault, meant in FAULTS[suite].items() if "faults" in chosen else ():
