@@ -25,6 +25,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "src/links/card_clock.rs",
     "src/links/low_latency.rs",
     "src/world/raycast/embree/library.rs",
+    "src/world/raycast/gpu/device.rs",
     "src/world/raycast/memory.rs",
 ];
 

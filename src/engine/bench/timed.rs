@@ -136,6 +136,10 @@ impl RayCaster for TimedCaster {
         self.note(|| self.caster.blocked_at(beams, from, fired, blocked));
     }
 
+    fn in_flight(&self) -> usize {
+        self.caster.in_flight()
+    }
+
     fn finishes(&self) -> Option<&dyn Finishes> {
         self.caster.finishes()
     }

@@ -78,6 +78,10 @@ impl RayCaster for MovingCaster {
         }
     }
 
+    fn in_flight(&self) -> usize {
+        self.still.in_flight()
+    }
+
     fn finishes(&self) -> Option<&dyn Finishes> {
         let have_some = self.still.finishes().is_some()
             || self.objects.iter().any(|object| object.caster.finishes().is_some());

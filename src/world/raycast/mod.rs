@@ -14,6 +14,8 @@ mod clusters;
 pub mod embree;
 pub(super) mod finishes;
 mod fired;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 mod hit;
 mod leaf;
 mod memory;
@@ -154,6 +156,12 @@ pub trait RayCaster: Send + Sync {
         for (blocked, hit) in blocked.iter_mut().zip(&hits) {
             *blocked = hit.range_m.is_finite();
         }
+    }
+
+    /// How many calls at a time keep the caster busy. A GPU takes more than there are processors: a call waits for it,
+    /// and what waits is cast together.
+    fn in_flight(&self) -> usize {
+        1
     }
 
     /// What surfaces do besides scattering light diffusely; `None` if all of them do nothing else, so that

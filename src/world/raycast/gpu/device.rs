@@ -1,0 +1,412 @@
+//! A GPU by wgpu: everything that calls it is in this file.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytemuck::{Pod, Zeroable};
+use wgpu::{BufferUsages, DeviceType, Features};
+
+use super::GpuError;
+use super::layout::{Layout, Sizes};
+use super::spirv;
+use crate::world::raycast::{MAX_RAYS, Stencil};
+
+/// Batches that are under way at a time.
+pub const SLOTS: usize = 3;
+/// Rays and pulses of a batch, at the most.
+pub const MOST_RAYS: usize = 9 * MOST_PULSES;
+pub const MOST_PULSES: usize = 98_304;
+/// A GPU that needs longer for a batch counts as lost.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Groups of threads in a row, at the most: all GPUs take so many.
+const MOST_GROUPS: u32 = 32_768;
+/// How much is uploaded at a time, bytes.
+const UPLOAD: usize = 64 << 20;
+
+/// A pulse as the kernel reads it: origin, direction, half-axes, start and range.
+pub type PackedPulse = [f64; 14];
+/// A hit as the kernel writes it: instance or one of the words below, triangle, bits of range and cosine.
+pub type PackedHit = [u32; 4];
+/// No hit.
+pub const NONE: u32 = u32::MAX;
+/// The processor must cast the ray.
+pub const UNDECIDED: u32 = u32::MAX - 1;
+
+/// Bindings of the kernel: tables of the scene, and what belongs to a batch.
+const TABLES: u32 = 5;
+const PARAMS: u32 = 5;
+const PULSES: u32 = 6;
+const HITS: u32 = 7;
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Params {
+    count: u32,
+    rays: u32,
+    any: u32,
+    row: u32,
+    extent: f32,
+    pad: [f32; 3],
+    offsets: [[f32; 4]; MAX_RAYS],
+}
+
+/// A GPU that may be used.
+pub struct Gpu {
+    adapter: wgpu::Adapter,
+    /// Its name, its driver and the driver's version.
+    pub identity: String,
+}
+
+/// The first reason why a GPU is lost.
+#[derive(Clone, Default)]
+pub struct Fault(Arc<Mutex<Option<String>>>);
+
+impl Fault {
+    pub fn set(&self, reason: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+    }
+
+    pub fn get(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Gpu {
+    /// The GPU with `name` in its name, else the first that is the best of its kind. Processors that act as one count if
+    /// they are named, or if there is nothing else and `software` is true.
+    pub fn find(name: Option<&str>, software: bool) -> Result<Self, GpuError> {
+        let backends = wgpu::Backends::VULKAN;
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends,
+            flags: wgpu::InstanceFlags::empty(),
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let all = finished(instance.enumerate_adapters(backends));
+        let kind = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
+            DeviceType::DiscreteGpu => 0,
+            DeviceType::IntegratedGpu | DeviceType::VirtualGpu => 1,
+            DeviceType::Other => 2,
+            DeviceType::Cpu => 3,
+        };
+        let found: Vec<String> = all.iter().map(|a| a.get_info().name).collect();
+        let may_be = |adapter: &wgpu::Adapter| match name {
+            Some(name) => adapter.get_info().name.to_lowercase().contains(&name.to_lowercase()),
+            None => software || kind(adapter) < 3,
+        };
+        let Some(adapter) = all.into_iter().filter(may_be).min_by_key(kind) else {
+            return Err(match name {
+                Some(name) => GpuError::NotNamed { name: name.to_owned(), found },
+                None if found.is_empty() => GpuError::NoAdapter,
+                None => GpuError::Software { found },
+            });
+        };
+        let info = adapter.get_info();
+        let driver = [info.driver, info.driver_info].join(" ");
+        let identity = format!("{}, {}", info.name, driver.trim());
+        let features = adapter.features();
+        for (feature, what) in [
+            (Features::SHADER_F64, "numbers in double precision (shaderFloat64)"),
+            (Features::PASSTHROUGH_SHADERS, "shaders in SPIR-V"),
+        ] {
+            if !features.contains(feature) {
+                return Err(GpuError::Lacks { gpu: identity, what });
+            }
+        }
+        Ok(Self { adapter, identity })
+    }
+
+    /// Refuses a scene that is too large for it.
+    pub fn admit(&self, sizes: &Sizes) -> Result<(), GpuError> {
+        let limits = self.adapter.limits();
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        for (what, bytes) in sizes.bytes() {
+            if bytes > most {
+                let gpu = self.identity.clone();
+                return Err(GpuError::TooLarge { gpu, what, bytes, most });
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens it and uploads a scene.
+    pub fn open(self, layout: &Layout) -> Result<Device, GpuError> {
+        let identity = self.identity;
+        let failed = |reason: String| GpuError::Failed { gpu: identity.clone(), reason };
+        let (device, queue) = finished(self.adapter.request_device(&wgpu::DeviceDescriptor {
+            required_features: Features::SHADER_F64 | Features::PASSTHROUGH_SHADERS,
+            required_limits: self.adapter.limits(),
+            memory_hints: wgpu::MemoryHints::Performance,
+            ..Default::default()
+        }))
+        .map_err(|error| failed(error.to_string()))?;
+        let fault = Fault::default();
+        let (lost, erred) = (fault.clone(), fault.clone());
+        device.set_device_lost_callback(move |_, reason| lost.set(format!("lost: {reason}")));
+        device
+            .on_uncaptured_error(Arc::new(move |error: wgpu::Error| erred.set(error.to_string())));
+
+        let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let tables: [&[u8]; TABLES as usize] = [
+            bytemuck::cast_slice(&layout.nodes),
+            bytemuck::cast_slice(&layout.triangles),
+            bytemuck::cast_slice(&layout.entrances),
+            bytemuck::cast_slice(&layout.poses),
+            bytemuck::cast_slice(&layout.placed),
+        ];
+        let buffers = tables.map(|bytes| {
+            let size = (bytes.len() as u64).max(96);
+            buffer(&device, size, BufferUsages::STORAGE | BufferUsages::COPY_DST)
+        });
+        let (pipeline, bindings) = pipeline(&device).map_err(&failed)?;
+        let slots = std::array::from_fn(|_| Slot::new(&device, &bindings, &buffers, layout.extent));
+        if finished(memory.pop()).is_some() {
+            let bytes = tables.iter().map(|bytes| bytes.len() as u64).sum();
+            return Err(GpuError::NoMemory { gpu: identity, bytes });
+        }
+        for (buffer, bytes) in buffers.iter().zip(tables) {
+            for (k, part) in bytes.chunks(UPLOAD).enumerate() {
+                queue.write_buffer(buffer, (k * UPLOAD) as u64, part);
+                queue.submit([]);
+                let waited = device.poll(wgpu::PollType::wait_indefinitely());
+                waited.map_err(|error| failed(error.to_string()))?;
+            }
+        }
+        match fault.get() {
+            Some(reason) => Err(failed(reason)),
+            None => Ok(Device { device, queue, pipeline, slots, fault, joined: Vec::new() }),
+        }
+    }
+}
+
+/// An opened GPU with a scene.
+pub struct Device {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    pipeline: wgpu::ComputePipeline,
+    slots: [Slot; SLOTS],
+    fault: Fault,
+    /// The pulses of a batch while they are uploaded.
+    joined: Vec<PackedPulse>,
+}
+
+/// Buffers of a batch.
+struct Slot {
+    params: wgpu::Buffer,
+    pulses: wgpu::Buffer,
+    hits: wgpu::Buffer,
+    /// The hits where the processor reads them.
+    read: wgpu::Buffer,
+    group: wgpu::BindGroup,
+    extent: f32,
+    pending: Option<Pending>,
+}
+
+/// A batch that is under way.
+struct Pending {
+    submission: wgpu::SubmissionIndex,
+    bytes: u64,
+    is_mapped: Arc<AtomicBool>,
+}
+
+fn buffer(device: &wgpu::Device, size: u64, usage: BufferUsages) -> wgpu::Buffer {
+    let size = size.next_multiple_of(16);
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
+}
+
+fn pipeline(
+    device: &wgpu::Device,
+) -> Result<(wgpu::ComputePipeline, wgpu::BindGroupLayout), String> {
+    let words = spirv::kernel()?;
+    let entries = [wgpu::PassthroughShaderEntryPoint {
+        name: spirv::ENTRY.into(),
+        workgroup_size: (spirv::GROUP, 1, 1),
+    }];
+    let descriptor = wgpu::ShaderModuleDescriptorPassthrough {
+        entry_points: entries.as_slice().into(),
+        spirv: Some(words.into()),
+        ..Default::default()
+    };
+    let invalid = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    #[allow(
+        unsafe_code,
+        reason = "wgpu's own way to SPIR-V cannot keep products and sums apart: bits would differ by driver"
+    )]
+    // SAFETY: naga made the words of WGSL that it validated, with a check on every index; the pass adds decorations.
+    let module = unsafe { device.create_shader_module_passthrough(descriptor) };
+    let entries: Vec<wgpu::BindGroupLayoutEntry> = (0..=HITS)
+        .map(|binding| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: match binding {
+                    PARAMS => wgpu::BufferBindingType::Uniform,
+                    _ => wgpu::BufferBindingType::Storage { read_only: binding != HITS },
+                },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        })
+        .collect();
+    let bindings = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: None,
+        entries: &entries,
+    });
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: None,
+        bind_group_layouts: &[Some(&bindings)],
+        immediate_size: 0,
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: None,
+        layout: Some(&layout),
+        module: &module,
+        entry_point: Some(spirv::ENTRY),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            zero_initialize_workgroup_memory: false,
+            ..Default::default()
+        },
+        cache: None,
+    });
+    match finished(invalid.pop()) {
+        Some(error) => Err(error.to_string()),
+        None => Ok((pipeline, bindings)),
+    }
+}
+
+impl Slot {
+    fn new(
+        device: &wgpu::Device,
+        bindings: &wgpu::BindGroupLayout,
+        tables: &[wgpu::Buffer; TABLES as usize],
+        extent: f32,
+    ) -> Self {
+        let bytes = |count: usize, size: usize| (count * size) as u64;
+        let params = buffer(
+            device,
+            bytes(1, size_of::<Params>()),
+            BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+        );
+        let pulses = buffer(
+            device,
+            bytes(MOST_PULSES, size_of::<PackedPulse>()),
+            BufferUsages::STORAGE | BufferUsages::COPY_DST,
+        );
+        let of_hits = bytes(MOST_RAYS, size_of::<PackedHit>());
+        let hits = buffer(device, of_hits, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
+        let read = buffer(device, of_hits, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+        let all = tables.iter().zip(0..);
+        let all = all.chain([(&params, PARAMS), (&pulses, PULSES), (&hits, HITS)]);
+        let entries: Vec<wgpu::BindGroupEntry<'_>> = all
+            .map(|(buffer, binding)| wgpu::BindGroupEntry {
+                binding,
+                resource: buffer.as_entire_binding(),
+            })
+            .collect();
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: bindings,
+            entries: &entries,
+        });
+        drop(entries);
+        Self { params, pulses, hits, read, group, extent, pending: None }
+    }
+}
+
+impl Device {
+    pub fn fault(&self) -> &Fault {
+        &self.fault
+    }
+
+    /// Lets the GPU go, as a driver does that loses it.
+    #[cfg(test)]
+    pub fn lose(&self) -> impl Fn() + Send + use<> {
+        let device = self.device.clone();
+        move || device.destroy()
+    }
+
+    /// Begins to cast pulses, [`MOST_PULSES`] and [`MOST_RAYS`] at the most; with `any`, a ray ends at the first
+    /// surface that is found. `slot` has no batch under way.
+    pub fn submit(&mut self, slot: usize, stencil: &Stencil, any: bool, parts: &[&[PackedPulse]]) {
+        let slot = &mut self.slots[slot];
+        let mut params = Params::zeroed();
+        let pulses: usize = parts.iter().map(|part| part.len()).sum();
+        params.rays = stencil.len() as u32;
+        params.count = (pulses * stencil.len()) as u32;
+        params.any = any.into();
+        params.extent = slot.extent;
+        for (into, [a, b]) in params.offsets.iter_mut().zip(stencil.offsets()) {
+            *into = [*a, *b, 0.0, 0.0];
+        }
+        let groups = params.count.div_ceil(spirv::GROUP);
+        let in_row = groups.min(MOST_GROUPS);
+        params.row = in_row * spirv::GROUP;
+        self.queue.write_buffer(&slot.params, 0, bytemuck::bytes_of(&params));
+        // Each write takes memory of its own to copy from, which takes longer than to join the parts.
+        self.joined.clear();
+        parts.iter().for_each(|part| self.joined.extend_from_slice(part));
+        self.queue.write_buffer(&slot.pulses, 0, bytemuck::cast_slice(&self.joined));
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            pass.set_pipeline(&self.pipeline);
+            pass.set_bind_group(0, &slot.group, &[]);
+            pass.dispatch_workgroups(in_row, groups.div_ceil(in_row), 1);
+        }
+        let bytes = u64::from(params.count) * size_of::<PackedHit>() as u64;
+        encoder.copy_buffer_to_buffer(&slot.hits, 0, &slot.read, 0, bytes);
+        let submission = self.queue.submit([encoder.finish()]);
+        let is_mapped = Arc::new(AtomicBool::new(false));
+        let mapped = is_mapped.clone();
+        slot.read.slice(..bytes).map_async(wgpu::MapMode::Read, move |result| {
+            mapped.store(result.is_ok(), Ordering::Release);
+        });
+        slot.pending = Some(Pending { submission, bytes, is_mapped });
+    }
+
+    /// Waits for the batch of a slot and lets `take` read its hits. An error says why the GPU is lost.
+    pub fn wait(&mut self, slot: usize, take: impl FnOnce(&[PackedHit])) -> Result<(), String> {
+        let slot = &mut self.slots[slot];
+        let Some(Pending { submission, bytes, is_mapped }) = slot.pending.take() else {
+            return Err("no batch is under way".into());
+        };
+        let wait =
+            wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
+        if let Err(error) = self.device.poll(wait) {
+            self.fault.set(format!("it does not answer: {error}"));
+        }
+        if let Some(reason) = self.fault.get() {
+            return Err(reason);
+        }
+        if !is_mapped.load(Ordering::Acquire) {
+            return Err("its memory cannot be read".into());
+        }
+        let view =
+            slot.read.slice(..bytes).get_mapped_range().map_err(|error| error.to_string())?;
+        take(bytemuck::cast_slice(&view));
+        drop(view);
+        slot.read.unmap();
+        Ok(())
+    }
+}
+
+/// The result of a future that is finished, or soon: those of wgpu need no executor.
+fn finished<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        std::hint::spin_loop();
+    }
+}

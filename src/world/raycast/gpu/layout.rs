@@ -1,0 +1,248 @@
+//! The trees as the kernel reads them.
+//!
+//! A node of [`tree`](crate::world::raycast::tree) has 256 bytes here and 96 there: the bounds of its children are
+//! rounded outward to a byte each. A child is in the slot of the octant in which it lies, so that a ray meets children in
+//! the order of their slots, with the bits of its direction's signs turned over.
+
+use bytemuck::{Pod, Zeroable};
+use rayon::iter::{
+    IndexedParallelIterator, IntoParallelRefIterator, ParallelExtend, ParallelIterator,
+};
+
+use crate::world::raycast::bvh::{BvhCaster, Entrance, MeshTree};
+use crate::world::raycast::tree::{Node, leaf};
+use crate::world::scene::{Mesh, Scene};
+
+/// As in the kernel.
+const LEAF: u32 = 1 << 31;
+const COUNT_SHIFT: u32 = 28;
+/// Triangles and entrances that a code can address.
+pub const MOST: usize = 1 << COUNT_SHIFT;
+
+/// Lower corner and exponents; bounds by axis and slot, lower ones first; codes.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct PackedNode {
+    low: [f32; 3],
+    exponents: [u8; 3],
+    occupied: u8,
+    bounds: [[[u8; 8]; 3]; 2],
+    codes: [u32; 8],
+}
+
+/// A corner with the index in the mesh, one with whether a ray may pass, and one.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct PackedTriangle {
+    a: [f32; 3],
+    index: u32,
+    b: [f32; 3],
+    is_masked: u32,
+    c: [f32; 3],
+    pad: u32,
+}
+
+/// Place and code of an entrance.
+pub type PackedEntrance = [u32; 2];
+/// Origin, and the columns of `mesh_from_world`.
+pub type PackedPose = [f64; 12];
+/// Instance, and bits of the mesh's largest coordinate.
+pub type PackedPlaced = [u32; 2];
+
+/// What the kernel reads of a scene.
+pub struct Layout {
+    pub nodes: Vec<PackedNode>,
+    pub triangles: Vec<PackedTriangle>,
+    pub entrances: Vec<PackedEntrance>,
+    pub poses: Vec<PackedPose>,
+    pub placed: Vec<PackedPlaced>,
+    /// The scene's largest coordinate, metres.
+    pub extent: f32,
+}
+
+/// Numbers of what a layout holds.
+pub struct Sizes {
+    pub nodes: usize,
+    pub triangles: usize,
+    pub entrances: usize,
+    pub placed: usize,
+}
+
+impl Sizes {
+    pub fn of(caster: &BvhCaster) -> Self {
+        let in_use = || caster.meshes.iter().zip(&caster.scene.meshes);
+        let in_use = || in_use().filter(|(tree, _)| !tree.nodes.is_empty());
+        Self {
+            nodes: in_use().map(|(tree, _)| tree.nodes.len()).sum::<usize>()
+                + caster.top.nodes.len().max(1),
+            triangles: in_use().map(|(_, mesh)| mesh.triangles.len()).sum(),
+            entrances: caster.entrances.len(),
+            placed: caster.placed.len(),
+        }
+    }
+
+    /// Bytes of each table, with what it holds.
+    pub fn bytes(&self) -> [(&'static str, u64); 5] {
+        let bytes = |count: usize, size: usize| count as u64 * size as u64;
+        [
+            ("nodes", bytes(self.nodes, size_of::<PackedNode>())),
+            ("triangles", bytes(self.triangles, size_of::<PackedTriangle>())),
+            ("entrances", bytes(self.entrances, size_of::<PackedEntrance>())),
+            ("poses", bytes(self.placed, size_of::<PackedPose>())),
+            ("instances", bytes(self.placed, size_of::<PackedPlaced>())),
+        ]
+    }
+}
+
+impl Layout {
+    pub fn new(caster: &BvhCaster) -> Self {
+        let sizes = Sizes::of(caster);
+        let mut nodes = Vec::with_capacity(sizes.nodes);
+        let mut triangles = Vec::with_capacity(sizes.triangles);
+        let at = Bases { node: 0, leaves: &|entrance| entrance };
+        caster.top.nodes.par_iter().map(|node| pack(node, &at)).collect_into_vec(&mut nodes);
+        if nodes.is_empty() {
+            nodes.push(PackedNode::zeroed());
+        }
+        let mut meshes = Vec::with_capacity(caster.meshes.len());
+        for (tree, mesh) in caster.meshes.iter().zip(&caster.scene.meshes) {
+            let below =
+                Below { node: nodes.len() as u32, runs: runs(tree, triangles.len() as u32) };
+            let at = Bases { node: below.node, leaves: &|block| below.runs[block as usize].0 };
+            nodes.par_extend(tree.nodes.par_iter().map(|node| pack(node, &at)));
+            let of_block =
+                |block: usize| (0..below.runs[block].1).map(move |k| (8 * block) as u32 + k);
+            let slots: Vec<u32> = (0..below.runs.len()).flat_map(of_block).collect();
+            let of_slot = |&slot: &u32| triangle(tree, mesh, &caster.scene, slot);
+            triangles.par_extend(slots.par_iter().map(of_slot));
+            meshes.push(below);
+        }
+        let entrance = |entrance: &Entrance| {
+            let below = &meshes[caster.placed[entrance.place as usize].mesh as usize];
+            let at = Bases { node: below.node, leaves: &|block| below.runs[block as usize].0 };
+            [entrance.place, at.code(entrance.code)]
+        };
+        let placed = &caster.placed;
+        Self {
+            entrances: caster.entrances.iter().map(entrance).collect(),
+            poses: placed
+                .iter()
+                .map(|placed| {
+                    let (place, m) = (placed.pose.place, placed.pose.mesh_from_world);
+                    let vectors = [place, m.x_axis, m.y_axis, m.z_axis].map(|v| v.to_array());
+                    bytemuck::cast(vectors)
+                })
+                .collect(),
+            placed: placed.iter().map(|p| [p.instance, p.frame.extent.to_bits()]).collect(),
+            extent: caster.frame.extent,
+            nodes,
+            triangles,
+        }
+    }
+}
+
+/// Where the nodes of a mesh begin, and by block the first triangle and their number.
+struct Below {
+    node: u32,
+    runs: Vec<(u32, u32)>,
+}
+
+/// The first triangle of each block, from `first` on, and the number of its triangles.
+fn runs(tree: &MeshTree, mut first: u32) -> Vec<(u32, u32)> {
+    let mut runs = vec![(0, 0); tree.blocks.len()];
+    for node in &tree.nodes {
+        for slot in (0..8).filter(|slot| node.occupied >> slot & 1 == 1) {
+            if let Some((block, count)) = leaf(node.children[slot]) {
+                runs[block as usize].1 = count;
+            }
+        }
+    }
+    for run in &mut runs {
+        run.0 = first;
+        first += run.1;
+    }
+    runs
+}
+
+fn triangle(tree: &MeshTree, mesh: &Mesh, scene: &Scene, slot: u32) -> PackedTriangle {
+    let [a, b, c] = tree.corners(slot).map(|corner| corner.to_array());
+    let material = &scene.materials[tree.material(slot, mesh) as usize];
+    let is_masked = tree.masked && material.opacity_mask.is_some();
+    PackedTriangle { a, index: tree.triangle(slot), b, is_masked: is_masked.into(), c, pad: 0 }
+}
+
+/// What the codes of a tree are in the kernel.
+struct Bases<'a> {
+    node: u32,
+    leaves: &'a (dyn Fn(u32) -> u32 + Sync),
+}
+
+impl Bases<'_> {
+    fn code(&self, code: u32) -> u32 {
+        match leaf(code) {
+            None => self.node + code,
+            Some((first, count)) => LEAF | (count - 1) << COUNT_SHIFT | (self.leaves)(first),
+        }
+    }
+}
+
+fn pack(node: &Node, at: &Bases<'_>) -> PackedNode {
+    let used: Vec<usize> = (0..8).filter(|slot| node.occupied >> slot & 1 == 1).collect();
+    let bound = |axis: usize, slot: usize| {
+        let (middle, half) = (f64::from(node.middle[axis][slot]), f64::from(node.half[axis][slot]));
+        [middle - half, middle + half]
+    };
+    let mut packed = PackedNode::zeroed();
+    let mut steps = [0.0; 3];
+    for (axis, step) in steps.iter_mut().enumerate() {
+        let low = used.iter().map(|&slot| bound(axis, slot)[0]).fold(f64::INFINITY, f64::min);
+        let high = used.iter().map(|&slot| bound(axis, slot)[1]).fold(f64::NEG_INFINITY, f64::max);
+        packed.low[axis] = (low as f32).next_down();
+        let size = high - f64::from(packed.low[axis]);
+        // The least power of two of which 255 reach as far, or twice that.
+        let exponent = ((size / 255.0).to_bits() >> 52 & 0x7ff) as i32 - 1023 + 1;
+        let exponent = exponent.clamp(-100, 100);
+        packed.exponents[axis] = (exponent + 127) as u8;
+        *step = f64::from(f32::from_bits(((exponent + 127) as u32) << 23));
+    }
+    for (slot, child) in places(node, &used).into_iter().enumerate() {
+        let Some(child) = child else { continue };
+        packed.occupied |= 1 << slot;
+        packed.codes[slot] = at.code(node.children[child]);
+        for (axis, step) in steps.iter().enumerate() {
+            let [low, high] = bound(axis, child).map(|c| (c - f64::from(packed.low[axis])) / step);
+            packed.bounds[0][axis][slot] = low.floor() as u8;
+            packed.bounds[1][axis][slot] = high.ceil() as u8;
+        }
+    }
+    packed
+}
+
+/// The child in each slot: the bits of a slot say on which side of the middle it had better lie, 4 for x, 2 for y, 1 for
+/// z (Ylitie, Karras and Laine, HPG 2017).
+fn places(node: &Node, used: &[usize]) -> [Option<usize>; 8] {
+    let mean = |axis: usize| {
+        used.iter().map(|&slot| node.middle[axis][slot]).sum::<f32>() / used.len() as f32
+    };
+    let middle: [f32; 3] = std::array::from_fn(mean);
+    let mut pairs = Vec::with_capacity(64);
+    for slot in 0..8usize {
+        for &child in used {
+            let cost = |axis: usize| {
+                let beyond = node.middle[axis][child] - middle[axis];
+                if slot & (4 >> axis) == 0 { beyond } else { -beyond }
+            };
+            pairs.push((cost(0) + cost(1) + cost(2), slot, child));
+        }
+    }
+    pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let mut places = [None; 8];
+    let mut is_placed = 0u32;
+    for (_, slot, child) in pairs {
+        if places[slot].is_none() && is_placed >> child & 1 == 0 {
+            places[slot] = Some(child);
+            is_placed |= 1 << child;
+        }
+    }
+    places
+}

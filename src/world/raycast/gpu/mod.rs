@@ -1,0 +1,398 @@
+//! Casts rays on a GPU, by Vulkan, with the bits of the processor's caster.
+//!
+//! The kernel (`cast.wgsl`) searches the trees of a [`BvhCaster`] in single precision, rounded to the safe side, and
+//! decides about the triangles that it finds as [`super::hit`] defines, in double precision and without contraction
+//! ([`spirv`]). Which triangle, range and cosine are therefore those of the processor, bit by bit. The processor casts
+//! what the kernel leaves undecided: rays that end at a texture with holes, or that meet triangles smaller than any
+//! scene needs. It also adds material and reflectance.
+//!
+//! Callers block. One thread makes batches of what waits ([`server`]); calls of few pulses go to the processor, for which
+//! a GPU's answer takes too long. If the GPU is lost, the processor casts what was under way and all that follows.
+
+mod device;
+mod layout;
+mod self_test;
+mod server;
+mod spirv;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+#[cfg(test)]
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use glam::DVec3;
+
+use self::device::{Fault, Gpu, NONE, PackedHit, PackedPulse, UNDECIDED};
+use self::layout::{Layout, Sizes};
+use self::server::{Kind, Request};
+use super::surface::texture_coordinates;
+use super::{Beams, BvhCaster, Finishes, Hit, Pulse, RayCaster, Stencil, hit};
+use crate::time::SimTime;
+
+/// Environment variable with part of an adapter's name: the GPU to use where there are several.
+pub const ADAPTER_VARIABLE: &str = "MENURA_GPU";
+
+/// Calls of fewer pulses, or of places, are cast by the processor.
+const FEW: usize = 100;
+/// Calls that keep a GPU busy.
+const IN_FLIGHT: usize = 64;
+/// Largest coordinate of a pulse that the kernel casts, metres.
+const FARTHEST_M: f64 = 1e12;
+
+/// Why no GPU casts rays.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum GpuError {
+    /// There is no Vulkan, no driver, or no GPU.
+    #[error(
+        "no GPU was found; one needs the Vulkan library (Debian: libvulkan1) and its maker's driver \
+         (Debian: mesa-vulkan-drivers, nvidia-driver)"
+    )]
+    NoAdapter,
+    /// None has the name that is asked for.
+    #[error("no GPU has {name:?} ({ADAPTER_VARIABLE}) in its name; there are: {}", listed(found))]
+    NotNamed {
+        /// The name.
+        name: String,
+        /// Names of those that are there.
+        found: Vec<String>,
+    },
+    /// There are only processors that act as a GPU.
+    #[error(
+        "no GPU was found, only a processor that acts as one: {}; {ADAPTER_VARIABLE} with part of \
+         its name takes it all the same",
+        found.join(", ")
+    )]
+    Software {
+        /// Names of those that are there.
+        found: Vec<String>,
+    },
+    /// It cannot do what the kernel needs.
+    #[error("{gpu} has no {what}, which exact hits need")]
+    Lacks {
+        /// Name and driver.
+        gpu: String,
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// A part of the scene is larger than a GPU can address at a time.
+    #[error("the scene's {what} take {} MB on the GPU; {gpu} can address {} MB", mb(*bytes), mb(*most))]
+    TooLarge {
+        /// Name and driver.
+        gpu: String,
+        /// What the part holds.
+        what: &'static str,
+        /// Its size.
+        bytes: u64,
+        /// Size that the GPU can address.
+        most: u64,
+    },
+    /// More triangles or entrances than the kernel counts.
+    #[error("the scene has {count} {what}; the GPU's trees hold {}", layout::MOST)]
+    TooMany {
+        /// Triangles or entrances.
+        what: &'static str,
+        /// Their number.
+        count: usize,
+    },
+    /// The GPU's memory is too small, or others use it.
+    #[error("the scene takes {} MB, and {gpu} has no such memory free", mb(*bytes))]
+    NoMemory {
+        /// Name and driver.
+        gpu: String,
+        /// What the scene takes.
+        bytes: u64,
+    },
+    /// The driver reports an error.
+    #[error("{gpu} failed: {reason}")]
+    Failed {
+        /// Name and driver.
+        gpu: String,
+        /// Its error.
+        reason: String,
+    },
+    /// It computes other bits than the processor.
+    #[error(
+        "{gpu} computes other hits than the processor, so that its driver must not be used: {ray} \
+         gave {gpu_hit} instead of {cpu_hit}"
+    )]
+    Differs {
+        /// Name and driver.
+        gpu: String,
+        /// The ray.
+        ray: String,
+        /// What the GPU found.
+        gpu_hit: String,
+        /// What the processor found.
+        cpu_hit: String,
+    },
+}
+
+fn listed(found: &[String]) -> String {
+    if found.is_empty() { "none".into() } else { found.join(", ") }
+}
+
+fn mb(bytes: u64) -> u64 {
+    bytes.div_ceil(1_000_000)
+}
+
+/// Casts pulses through the scene of a [`BvhCaster`] on a GPU, with the same bits.
+pub struct GpuCaster {
+    cpu: Arc<BvhCaster>,
+    identity: String,
+    bytes: u64,
+    /// `None` once the thread is to end.
+    requests: Option<Sender<Request>>,
+    thread: Option<JoinHandle<()>>,
+    fault: Fault,
+    is_lost: AtomicBool,
+    /// Lets the GPU go.
+    #[cfg(test)]
+    device: Mutex<Box<dyn Fn() + Send>>,
+}
+
+impl GpuCaster {
+    /// Opens the GPU that [`ADAPTER_VARIABLE`] names, or else the first discrete one, or else any; uploads the scene of
+    /// `cpu`, and compares some thousand rays with it. Without a name, a processor that acts as a GPU is taken only if
+    /// there is nothing else and `software` is true.
+    ///
+    /// # Errors
+    /// There is none that can cast this scene with the bits of `cpu`.
+    pub fn new(cpu: Arc<BvhCaster>, software: bool) -> Result<Self, GpuError> {
+        let name = std::env::var(ADAPTER_VARIABLE).ok().filter(|name| !name.is_empty());
+        let gpu = Gpu::find(name.as_deref(), software)?;
+        let sizes = Sizes::of(&cpu);
+        for (what, count) in [("triangles", sizes.triangles), ("entrances", sizes.entrances)] {
+            if count > layout::MOST {
+                return Err(GpuError::TooMany { what, count });
+            }
+        }
+        gpu.admit(&sizes)?;
+        let layout = Layout::new(&cpu);
+        Self::with(cpu, gpu, &layout)
+    }
+
+    /// Casts what `layout` holds: the scene of `cpu`.
+    fn with(cpu: Arc<BvhCaster>, gpu: Gpu, layout: &Layout) -> Result<Self, GpuError> {
+        let identity = gpu.identity.clone();
+        let device = gpu.open(layout)?;
+        let fault = device.fault().clone();
+        #[cfg(test)]
+        let lost = Mutex::new(Box::new(device.lose()) as Box<dyn Fn() + Send>);
+        let (requests, receiver) = channel();
+        let thread = std::thread::Builder::new()
+            .name("gpu".into())
+            .spawn(move || server::serve(device, &receiver))
+            .map_err(|e| GpuError::Failed { gpu: identity.clone(), reason: e.to_string() })?;
+        let caster = Self {
+            identity,
+            bytes: Sizes::of(&cpu).bytes().iter().map(|(_, bytes)| bytes).sum(),
+            cpu,
+            requests: Some(requests),
+            thread: Some(thread),
+            fault,
+            is_lost: AtomicBool::new(false),
+            #[cfg(test)]
+            device: lost,
+        };
+        self_test::run(&caster)?;
+        Ok(caster)
+    }
+
+    /// The GPU's name, its driver and the driver's version.
+    pub fn identity(&self) -> String {
+        self.identity.clone()
+    }
+
+    /// Size of the scene on the GPU, bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes as usize
+    }
+
+    /// Why the GPU was lost, once it was: from then on the processor casts.
+    pub fn lost(&self) -> Option<String> {
+        self.is_lost
+            .load(Ordering::Acquire)
+            .then(|| self.fault.get().unwrap_or_else(|| "its thread ended".into()))
+    }
+
+    /// Notes that the GPU is lost.
+    fn lose(&self) {
+        if !self.is_lost.swap(true, Ordering::AcqRel) {
+            let reason = self.lost().unwrap_or_default();
+            tracing::warn!("{} is lost: {reason}; the processor casts from now on", self.identity);
+        }
+    }
+
+    /// What the kernel finds, a batch after the other; `None` if the processor must cast.
+    fn ask(
+        &self,
+        stencil: &Stencil,
+        any: bool,
+        pulses: impl ExactSizeIterator<Item = Pulse>,
+    ) -> Option<Vec<Vec<PackedHit>>> {
+        let requests = self.requests.as_ref().filter(|_| !self.is_lost.load(Ordering::Acquire))?;
+        let mut packed = Vec::with_capacity(pulses.len());
+        for pulse in pulses {
+            packed.push(pack(&pulse)?);
+        }
+        let kind = Kind { stencil: stencil.clone(), any };
+        let most = kind.most_pulses();
+        let send = |pulses: Vec<PackedPulse>| {
+            let (answer, hits) = channel();
+            requests.send(Request { kind: kind.clone(), pulses, answer }).ok()?;
+            Some(hits)
+        };
+        let answers: Option<Vec<Receiver<_>>> = if packed.len() <= most {
+            send(packed).map(|answer| vec![answer])
+        } else {
+            packed.chunks(most).map(|chunk| send(chunk.to_vec())).collect()
+        };
+        let found = answers.and_then(|all| all.into_iter().map(|hits| hits.recv().ok()).collect());
+        if found.is_none() {
+            self.lose();
+        }
+        found
+    }
+
+    /// Casts on the GPU, and by the processor what is left undecided; false if the GPU casts nothing.
+    fn cast_by_gpu(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) -> bool {
+        let Some(found) = self.ask(stencil, false, pulses.iter().copied()) else { return false };
+        let rays = stencil.len();
+        let mut undecided = Vec::new();
+        let found = found.iter().flat_map(|part| part.chunks_exact(rays));
+        for (index, (found, hits)) in found.zip(hits.chunks_exact_mut(rays)).enumerate() {
+            if found.iter().any(|found| found[0] == UNDECIDED) {
+                undecided.push(index);
+                continue;
+            }
+            for ((hit, found), &offset) in hits.iter_mut().zip(found).zip(stencil.offsets()) {
+                *hit = self.hit(&pulses[index], offset, *found);
+            }
+        }
+        if !undecided.is_empty() {
+            let again: Vec<Pulse> = undecided.iter().map(|&index| pulses[index]).collect();
+            let mut found = vec![Hit::MISS; again.len() * rays];
+            self.cpu.cast(stencil, &again, &mut found);
+            for (index, found) in undecided.into_iter().zip(found.chunks_exact(rays)) {
+                hits[index * rays..][..rays].copy_from_slice(found);
+            }
+        }
+        true
+    }
+
+    /// The hit of a ray for what the kernel found.
+    fn hit(&self, pulse: &Pulse, offset: [f32; 2], found: PackedHit) -> Hit {
+        let [instance, triangle, range, cosine] = found;
+        if instance == NONE {
+            return Hit::MISS;
+        }
+        let scene = &*self.cpu.scene;
+        let placed = &scene.instances[instance as usize];
+        let mesh = &scene.meshes[placed.mesh as usize];
+        let material = mesh.triangle_materials[triangle as usize];
+        let looks = &scene.materials[material as usize];
+        let mut reflectance = looks.reflectance;
+        if let Some(map) = &looks.reflectance_map
+            && !mesh.uvs.is_empty()
+        {
+            let pose = hit::Pose::new(&placed.world_from_mesh);
+            let vertices = mesh.triangles[triangle as usize];
+            let corners = vertices.map(|vertex| mesh.positions[vertex as usize].into());
+            reflectance *= hit::weights(&pose, pulse, offset, corners).map_or(1.0, |weights| {
+                map.sample(texture_coordinates(mesh, triangle, hit::shares(weights)))
+            });
+        }
+        Hit {
+            range_m: f32::from_bits(range),
+            cos_incidence: f32::from_bits(cosine),
+            reflectance,
+            instance,
+            triangle,
+            material,
+        }
+    }
+
+    /// As [`GpuCaster::cast_by_gpu`], for shadows.
+    fn blocked_by_gpu(
+        &self,
+        beams: &Beams,
+        from: &[DVec3],
+        fired: &[SimTime],
+        blocked: &mut [bool],
+    ) -> bool {
+        let rays = from.iter().map(|place| beams.ray(*place));
+        let Some(found) = self.ask(&Stencil::single(), true, rays) else { return false };
+        let mut undecided = Vec::new();
+        let found = found.iter().flatten().enumerate();
+        for ((index, [instance, ..]), blocked) in found.zip(blocked.iter_mut()) {
+            *blocked = *instance != NONE;
+            if *instance == UNDECIDED {
+                undecided.push(index);
+            }
+        }
+        if !undecided.is_empty() {
+            let again: Vec<DVec3> = undecided.iter().map(|&index| from[index]).collect();
+            let at: Vec<SimTime> = undecided.iter().map(|&index| fired[index]).collect();
+            let mut found = vec![false; again.len()];
+            self.cpu.blocked_at(beams, &again, &at, &mut found);
+            for (index, found) in undecided.into_iter().zip(found) {
+                blocked[index] = found;
+            }
+        }
+        true
+    }
+}
+
+/// The pulse as the kernel reads it; `None` if its numbers are beyond the kernel's.
+fn pack(pulse: &Pulse) -> Option<PackedPulse> {
+    let vectors = [pulse.origin, pulse.direction, pulse.half_axis_u, pulse.half_axis_v];
+    let mut packed = [0.0; 14];
+    for (into, vector) in packed.chunks_exact_mut(3).zip(vectors) {
+        into.copy_from_slice(&vector.to_array());
+    }
+    packed[12] = pulse.start_m.into();
+    // A range that is a number is no greater than the largest.
+    packed[13] = pulse.max_range_m.min(f32::MAX).into();
+    packed[..13].iter().all(|value| value.abs() <= FARTHEST_M).then_some(packed)
+}
+
+impl Drop for GpuCaster {
+    fn drop(&mut self) {
+        drop(self.requests.take());
+        if let Some(thread) = self.thread.take() {
+            // A thread that has panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl RayCaster for GpuCaster {
+    fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
+        assert_eq!(hits.len(), pulses.len() * stencil.len(), "one hit for every ray");
+        if pulses.len() < FEW || !self.cast_by_gpu(stencil, pulses, hits) {
+            self.cpu.cast(stencil, pulses, hits);
+        }
+    }
+
+    fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {
+        if from.len() < FEW || !self.blocked_by_gpu(beams, from, fired, blocked) {
+            self.cpu.blocked_at(beams, from, fired, blocked);
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        IN_FLIGHT
+    }
+
+    fn finishes(&self) -> Option<&dyn Finishes> {
+        self.cpu.finishes()
+    }
+
+    fn shading(&self) -> Option<&dyn Finishes> {
+        self.cpu.shading()
+    }
+}

@@ -1,0 +1,121 @@
+//! Rays at the start of a run that show whether the GPU has the processor's bits.
+
+use glam::DVec3;
+use rand_xoshiro::SplitMix64;
+
+use super::{GpuCaster, GpuError};
+use crate::time::SimTime;
+use crate::world::random::{stream, uniform};
+use crate::world::raycast::{Beams, Hit, Pulse, RayCaster, Stencil};
+
+/// Pulses of nine rays, and places in light and shadow.
+const PULSES: usize = 400;
+const PLACES: usize = 400;
+
+/// Compares hits of rays at corners, edges and middles of the scene's triangles, where rounding decides.
+pub fn run(caster: &GpuCaster) -> Result<(), GpuError> {
+    if caster.cpu.scene.instances.iter().all(|i| is_empty(caster, i.mesh)) {
+        return Ok(());
+    }
+    let mut rng = stream(40, 0, 0);
+    let pulses: Vec<Pulse> = (0..PULSES).map(|index| pulse(caster, &mut rng, index)).collect();
+    let across = [-1.0, 0.0, 1.0];
+    let offsets = across.iter().flat_map(|&a| across.map(|b| [a, b])).collect();
+    let nine = Stencil::new(offsets).expect("nine rays");
+    for stencil in [&nine, &Stencil::single()] {
+        let mut expected = vec![Hit::MISS; pulses.len() * stencil.len()];
+        let mut found = expected.clone();
+        caster.cpu.cast(stencil, &pulses, &mut expected);
+        if !caster.cast_by_gpu(stencil, &pulses, &mut found) {
+            return Err(unanswered(caster));
+        }
+        for (ray, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            if bits(found) != bits(expected) {
+                let offset = stencil.offsets()[ray % stencil.len()];
+                let ray = format!("the ray at {offset:?} of {:?}", pulses[ray / stencil.len()]);
+                return Err(differs(caster, ray, format!("{found:?}"), format!("{expected:?}")));
+            }
+        }
+    }
+    let beams = Beams { toward: DVec3::new(0.48, 0.36, 0.8), reach_m: 1e4 };
+    let from: Vec<DVec3> = (0..PLACES).map(|_| target(caster, &mut rng, 3)).collect();
+    let fired = vec![SimTime::ZERO; from.len()];
+    let mut expected = vec![false; from.len()];
+    let mut found = expected.clone();
+    caster.cpu.blocked_at(&beams, &from, &fired, &mut expected);
+    if !caster.blocked_by_gpu(&beams, &from, &fired, &mut found) {
+        return Err(unanswered(caster));
+    }
+    match (0..from.len()).find(|&index| found[index] != expected[index]) {
+        None => Ok(()),
+        Some(index) => {
+            let ray = format!("the light at {}", from[index]);
+            let said = |blocked: bool| if blocked { "shadow" } else { "light" }.to_owned();
+            Err(differs(caster, ray, said(found[index]), said(expected[index])))
+        }
+    }
+}
+
+fn is_empty(caster: &GpuCaster, mesh: u32) -> bool {
+    caster.cpu.scene.meshes[mesh as usize].triangles.is_empty()
+}
+
+/// All that a hit says, with ranges and cosines as bits.
+pub fn bits(hit: &Hit) -> [u32; 6] {
+    let Hit { range_m, cos_incidence, reflectance, instance, triangle, material } = *hit;
+    let [range, cosine, reflectance] = [range_m, cos_incidence, reflectance].map(f32::to_bits);
+    [range, cosine, reflectance, instance, triangle, material]
+}
+
+fn unanswered(caster: &GpuCaster) -> GpuError {
+    let reason = caster.lost().unwrap_or_else(|| "the scene's numbers are too large".into());
+    GpuError::Failed { gpu: caster.identity(), reason }
+}
+
+fn differs(caster: &GpuCaster, ray: String, gpu_hit: String, cpu_hit: String) -> GpuError {
+    GpuError::Differs { gpu: caster.identity(), ray, gpu_hit, cpu_hit }
+}
+
+/// A point of a triangle that is drawn: of its inside with `kind` 0, its corner with 1, of an edge with 2, and somewhat
+/// beside its plane with 3; in World.
+fn target(caster: &GpuCaster, rng: &mut SplitMix64, kind: usize) -> DVec3 {
+    let scene = &caster.cpu.scene;
+    let mut draw = |count: usize| ((uniform(rng, 0.0, 1.0) * count as f64) as usize).min(count - 1);
+    let instance = loop {
+        let instance = &scene.instances[draw(scene.instances.len())];
+        if !is_empty(caster, instance.mesh) {
+            break instance;
+        }
+    };
+    let mesh = &scene.meshes[instance.mesh as usize];
+    let [a, b, c] = mesh.corners(draw(mesh.triangles.len()) as u32);
+    let share = uniform(rng, 0.0, 1.0);
+    let point = match kind {
+        1 => a,
+        2 => a.lerp(b, share),
+        _ => a.lerp(b, share).lerp(c, uniform(rng, 0.0, 1.0)),
+    };
+    let point = instance.world_from_mesh.transform_point3(point);
+    if kind == 3 { point + DVec3::Z * uniform(rng, -0.1, 2.0) } else { point }
+}
+
+/// A pulse at a triangle, from somewhere.
+fn pulse(caster: &GpuCaster, rng: &mut SplitMix64, index: usize) -> Pulse {
+    let aim = target(caster, rng, index % 4);
+    let mut draw = || uniform(rng, -1.0, 1.0);
+    let from = DVec3::new(draw(), draw(), draw()).normalize_or(DVec3::Z);
+    let distance_m = libm::pow(10.0, 0.75 + 1.25 * draw());
+    let half_m = libm::pow(10.0, -3.0 + 1.5 * draw());
+    let direction = -from;
+    let aside = direction.any_orthonormal_vector();
+    let start_m = if index.is_multiple_of(5) { 3.0 } else { 0.0 };
+    let max_range_m = if index.is_multiple_of(7) { distance_m } else { 1e3 };
+    Pulse {
+        origin: aim + from * (distance_m + start_m),
+        start_m: start_m as f32,
+        direction,
+        half_axis_u: aside * half_m,
+        half_axis_v: direction.cross(aside) * half_m,
+        max_range_m: max_range_m as f32,
+    }
+}

@@ -1,0 +1,119 @@
+//! The thread that makes batches of what callers ask for.
+//!
+//! There is no timer: when one of the GPU's slots is free, all that waits and is of one kind becomes a batch. A lone
+//! lidar gets small batches soon; many get large ones.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender};
+
+use super::device::{Device, MOST_PULSES, MOST_RAYS, PackedHit, PackedPulse, SLOTS};
+use crate::world::raycast::Stencil;
+
+/// What is cast together: the rays of a pulse, and whether each ends at the first surface that is found.
+#[derive(Clone, PartialEq)]
+pub struct Kind {
+    pub stencil: Stencil,
+    pub any: bool,
+}
+
+/// Pulses to cast, at most [`Kind::most_pulses`].
+pub struct Request {
+    pub kind: Kind,
+    pub pulses: Vec<PackedPulse>,
+    /// Gets the hits; it is dropped without them if the GPU is lost.
+    pub answer: Sender<Vec<PackedHit>>,
+}
+
+impl Kind {
+    /// How many pulses a batch holds.
+    pub fn most_pulses(&self) -> usize {
+        MOST_PULSES.min(MOST_RAYS / self.stencil.len())
+    }
+}
+
+/// Serves until all senders of requests are gone, or the GPU is lost.
+pub fn serve(mut device: Device, requests: &Receiver<Request>) {
+    let mut waiting = VecDeque::new();
+    let mut flying: VecDeque<(usize, Vec<Request>)> = VecDeque::new();
+    let mut next_slot = 0;
+    loop {
+        if waiting.is_empty() && flying.is_empty() {
+            let Ok(request) = requests.recv() else { return };
+            waiting.push_back(request);
+        }
+        waiting.extend(requests.try_iter());
+        if flying.len() < SLOTS && !waiting.is_empty() {
+            let batch = next_batch(&mut waiting);
+            let parts: Vec<&[PackedPulse]> = batch.iter().map(|r| r.pulses.as_slice()).collect();
+            let kind = &batch[0].kind;
+            device.submit(next_slot, &kind.stencil, kind.any, &parts);
+            flying.push_back((next_slot, batch));
+            next_slot = (next_slot + 1) % SLOTS;
+            continue;
+        }
+        let Some((slot, batch)) = flying.pop_front() else { continue };
+        let waited = device.wait(slot, |mut hits| {
+            for request in batch {
+                let rays = request.pulses.len() * request.kind.stencil.len();
+                let (now, later) = hits.split_at(rays);
+                hits = later;
+                // A caller that is gone needs no hits.
+                let _ = request.answer.send(now.to_vec());
+            }
+        });
+        if let Err(reason) = waited {
+            device.fault().set(reason);
+            return;
+        }
+    }
+}
+
+/// The requests of one kind that wait and that a batch holds, the longest waiting first.
+fn next_batch(waiting: &mut VecDeque<Request>) -> Vec<Request> {
+    let mut batch: Vec<Request> = Vec::new();
+    let mut pulses = 0;
+    let mut left = VecDeque::with_capacity(waiting.len());
+    for request in waiting.drain(..) {
+        let is_alike = batch.first().is_none_or(|first| first.kind == request.kind);
+        if is_alike && pulses + request.pulses.len() <= request.kind.most_pulses() {
+            pulses += request.pulses.len();
+            batch.push(request);
+        } else {
+            left.push_back(request);
+        }
+    }
+    *waiting = left;
+    batch
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn a_batch_holds_what_waits_of_one_kind_and_starts_with_the_first() {
+        let request = |any, pulses: usize| Request {
+            kind: Kind { stencil: Stencil::single(), any },
+            pulses: vec![[0.0; 14]; pulses],
+            answer: channel().0,
+        };
+        let most = Kind { stencil: Stencil::single(), any: false }.most_pulses();
+        let mut waiting = VecDeque::from([
+            request(false, 400),
+            request(true, 5),
+            request(false, most - 500),
+            request(false, 101),
+            request(false, 100),
+        ]);
+        let of = |batch: Vec<Request>| {
+            batch.iter().map(|r| (r.kind.any, r.pulses.len())).collect::<Vec<_>>()
+        };
+        let first = of(next_batch(&mut waiting));
+        assert_eq!(first, [(false, 400), (false, most - 500), (false, 100)]);
+        assert_eq!(of(next_batch(&mut waiting)), [(true, 5)]);
+        assert_eq!(of(next_batch(&mut waiting)), [(false, 101)]);
+        assert!(waiting.is_empty());
+    }
+}
