@@ -383,6 +383,53 @@ fn user_sets_and_reset_bring_values_back() {
     assert_eq!((bench.read(at::WIDTH), bench.read(0x0a00)), (64, 0));
 }
 
+#[test]
+fn a_reset_forgets_what_was_latched() {
+    let latched = [at::PTP_STATUS, at::PTP_OFFSET, at::PTP_OFFSET_LOW, 0x0948, 0x094c];
+    let mut bench = Bench::with(|settings| settings.ptp = PtpState::Virtual);
+    let at_power_up = latched.map(|address| bench.read(address));
+    bench.open();
+    bench.write(0x0954, 1 << 19 | 1);
+    bench.run_ms(30_000);
+    bench.write(at::PTP_LATCH, 1);
+    bench.write(0x0944, 2);
+    assert_eq!(bench.read(at::PTP_STATUS), 9);
+    assert_ne!(bench.read(0x094c), 0);
+    bench.write(at::RESET, 1);
+    bench.run_ms(2100);
+    assert_eq!(latched.map(|address| bench.read(address)), at_power_up);
+}
+
+#[test]
+fn the_rig_decides_the_address() {
+    let mut bench = Bench::new();
+    bench.camera.set_address(Ipv4Addr::new(127, 0, 0, 2));
+    bench.open();
+    // Current configuration, and the persistent address, mask and gateway.
+    for (address, now, other) in [
+        (0x0014, 5, 6),
+        (0x064c, 0x7f00_0002, 0x7f00_0003),
+        (0x065c, 0xff00_0000, 0xffff_ff00),
+        (0x066c, 0, 0x7f00_0001),
+    ] {
+        assert_eq!(bench.read(address), now, "{address:#x}");
+        bench.write(address, now);
+        assert_eq!(bench.write_as(1, address, other), status::INVALID_PARAMETER);
+        assert_eq!(bench.read(address), now, "{address:#x}");
+    }
+    let force = |bench: &mut Bench, ip: [u8; 4]| {
+        let mut payload = [0; 56];
+        payload[2..8].copy_from_slice(&bench.camera.mac);
+        payload[20..24].copy_from_slice(&ip);
+        bench.say_as(2, command::FORCE_IP, &payload).0
+    };
+    assert_eq!(force(&mut bench, [127, 0, 0, 2]), status::ACCESS_DENIED, "a host controls it");
+    bench.write(0x0a00, 0);
+    assert_eq!(force(&mut bench, [127, 0, 0, 2]), status::SUCCESS);
+    assert_eq!(force(&mut bench, [127, 0, 0, 3]), status::INVALID_PARAMETER);
+    assert_eq!(bench.read(0x0024), 0x7f00_0002);
+}
+
 /// The parts of a frame's payload, put together.
 fn payload_of(bench: &Bench, wanted: u64) -> Vec<u8> {
     let parts = bench.sent.iter().filter_map(|(_, bytes)| match parse(bytes)? {
