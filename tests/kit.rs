@@ -507,6 +507,11 @@ fn wrong_input_is_told_and_nothing_is_started() {
             "the suite `suite.toml` has no case \"stedy\"; allowed: steady,",
         ),
         (
+            &["--only", "steady,noise"],
+            &["true"],
+            "--only \"steady,noise\" names several cases: repeat --only",
+        ),
+        (
             &[],
             &["driver", "{tcp_prt}"],
             "this sensor has no {tcp_prt}; did you mean {tcp_port}? allowed: ",

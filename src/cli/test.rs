@@ -157,7 +157,13 @@ impl Cmd {
         if self.only.is_empty() {
             return Ok(suite.cases.iter().collect());
         }
-        let case = |name: &String| suite.case(name).map_err(CliError::Input);
+        let case = |name: &String| match name.contains(',') {
+            true => {
+                let text = format!("error: --only \"{name}\" names several cases: repeat --only");
+                Err(CliError::Input(text))
+            }
+            false => suite.case(name).map_err(CliError::Input),
+        };
         self.only.iter().map(case).collect()
     }
 

@@ -150,7 +150,7 @@ impl Audience for Images<'_> {
     }
 
     fn take(&mut self, seen: &Seen<'_>) {
-        let What::Picture(picture) = seen.what else { return };
+        let What::Picture(picture, _) = seen.what else { return };
         for sink in self.0.0.iter().filter(|sink| sink.camera == seen.device) {
             let _ = sink.images.try_send(picture.clone());
         }

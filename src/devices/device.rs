@@ -12,6 +12,7 @@ use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::rig::faults::DeviceFaults;
 use crate::ptp::account::ClockAccount;
 use crate::ptp::{PtpSend, PtpSlave};
+use crate::sensors::camera::lens::Lens;
 use crate::sensors::camera::truth::FrameTruth;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::truth::SweepTruth;
@@ -50,11 +51,13 @@ pub struct PacketTruth {
     pub number: u64,
     /// Sweeps with returns in the packet; empty if ground truth is not requested.
     pub sweeps: Vec<Arc<SweepTruth>>,
+    /// Lens of the image that begins with the packet, in its pixels; `None` for other packets.
+    pub lens: Option<Box<Lens>>,
 }
 
 impl From<Option<&Arc<SweepTruth>>> for PacketTruth {
     fn from(sweep: Option<&Arc<SweepTruth>>) -> Self {
-        Self { number: 0, sweeps: sweep.cloned().into_iter().collect() }
+        Self { sweeps: sweep.cloned().into_iter().collect(), ..Self::default() }
     }
 }
 

@@ -57,7 +57,7 @@ pub fn family_of(profile: &Profile) -> &'static dyn AnyFamily {
 
 /// Whether a device sends images.
 pub fn is_camera(device: &DeviceConfig) -> bool {
-    family_of(&device.profile).lens(device).is_some()
+    family_of(&device.profile).sends_images()
 }
 
 /// Builds the device that `config` describes, with its inner faults.

@@ -19,7 +19,6 @@ use crate::config::rig::DeviceConfig;
 use crate::config::rig::faults::DeviceFaults;
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
-use crate::sensors::camera::lens::Lens;
 use crate::sensors::imu::settings::TriadErrors;
 use crate::sensors::noise::NoiseSource;
 use crate::time::Epoch;
@@ -123,9 +122,9 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// Lens of a camera, in pixels of its images at power-on; `None` for other products.
-    fn lens(&self, _profile: &Self::Profile, _settings: &Self::Settings) -> Option<Lens> {
-        None
+    /// Whether its units send images.
+    fn sends_images(&self) -> bool {
+        false
     }
 
     /// Errors of gyro, accelerometer and magnetometer of an IMU; `None` for other products.
@@ -209,8 +208,8 @@ pub trait AnyFamily: FamilyReader {
         baseline_m: f64,
     ) -> Option<String>;
 
-    /// See [`Family::lens`].
-    fn lens(&self, config: &DeviceConfig) -> Option<Lens>;
+    /// See [`Family::sends_images`].
+    fn sends_images(&self) -> bool;
 
     /// See [`Family::inertial_errors`].
     fn inertial_errors(&self, profile: &Profile) -> Option<[TriadErrors; 3]>;
@@ -341,8 +340,8 @@ impl<F: Family> AnyFamily for Erased<F> {
         Family::calibration_file(&self.0, data, settings, extension, baseline_m)
     }
 
-    fn lens(&self, config: &DeviceConfig) -> Option<Lens> {
-        Family::lens(&self.0, own(&*config.profile.data), own(&*config.settings))
+    fn sends_images(&self) -> bool {
+        Family::sends_images(&self.0)
     }
 
     fn inertial_errors(&self, profile: &Profile) -> Option<[TriadErrors; 3]> {

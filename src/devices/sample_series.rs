@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::config::rig::DeviceConfig;
 use crate::sensors::imu::InertialTruth;
+use crate::sensors::noise::{Quantity, RequestNoise};
 use crate::sensors::{MeasurementRequest, Subject};
 use crate::time::SimTime;
 
@@ -53,6 +54,19 @@ impl SampleSeries {
         let (start, subject) = self.poll(horizon)?;
         Some(MeasurementRequest { index, start, subject })
     }
+}
+
+/// Acceleration and angular rate of a sample of a lidar's IMU: each has white noise of the standard deviation beside it, in
+/// its own unit. `draws` are those of the sample.
+pub fn with_noise(
+    draws: &RequestNoise,
+    [acceleration, rate]: [([f64; 3], f64); 2],
+) -> [[f64; 3]; 2] {
+    let noisy = |(values, std): ([f64; 3], f64), first: usize| {
+        let draw = |axis| draws.standard_normal(first + axis, Quantity::White);
+        std::array::from_fn(|axis| values[axis] + std * draw(axis))
+    };
+    [noisy(acceleration, 0), noisy(rate, 3)]
 }
 
 /// Samples of a lidar's IMU: requested ones, and those that wait for their packets.

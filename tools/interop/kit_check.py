@@ -176,7 +176,7 @@ REAL = {
     "aravis": (
         "camera", ["steady", "sensor-first", "driver-first", "driver-restart", "unplugged", "flicker", "power-cycle", "resend",
                    "duplicates", "reordering", "late-packets", "cut-packets", "dropped-frames", "heartbeat-lost",
-                   "two-controllers", "controlled-by-another", "triggered", "trigger-storm", "no-trigger",
+                   "two-controllers", "controlled-by-another", "triggered", "trigger-storm", "late-trigger",
                    "exposure-change", "frame-id-wrap", "clock-forward", "clock-back", "ptp-locks", "ptp-steps"], (),
         ["/usr/bin/python3", str(SCRIPTS / "aravis_driver.py"), "{sensor_ip}"], {}),
     "vectornav-vn200": (

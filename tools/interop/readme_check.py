@@ -270,6 +270,8 @@ def may_listen_at(port):
             listener.bind(("127.0.0.2", port))
         except PermissionError:
             return False
+        except OSError as error:
+            fail(f"docs/OUSTER.md needs port {port} of 127.0.0.2: {error.strerror}; stop the program that listens there")
     return True
 
 

@@ -11,7 +11,6 @@ use super::Topics;
 use crate::config::rig::DeviceId;
 use crate::devices::decoder::Content;
 use crate::devices::decoder::readings::{Inertial, PositionFix};
-use crate::devices::families::family_of;
 use crate::engine::run::RealTimeRun;
 use crate::engine::truth::poses::{device_frame, optical_frame};
 use crate::engine::truth::{kinds, messages};
@@ -55,6 +54,8 @@ struct Told {
     position_message: Option<String>,
     /// For a camera: the channel of its images, and the number of the last one.
     images: Option<(u32, u64)>,
+    /// Whether the lens of an image was known.
+    has_lens: bool,
 }
 
 impl Told {
@@ -98,8 +99,9 @@ impl<'a> Subscribers<'a> {
     }
 
     /// The channels of a camera's images and calibration.
-    fn find_camera(&mut self, device: DeviceId) {
-        if self.devices[device.0].images.is_some() {
+    fn find_camera(&mut self, device: DeviceId, lens: Option<&Lens>) {
+        let told = &self.devices[device.0];
+        if told.images.is_some() && (told.has_lens || lens.is_none()) {
             return;
         }
         let topic = self.topic(device, "image");
@@ -110,9 +112,10 @@ impl<'a> Subscribers<'a> {
             schema_encoding: "protobuf",
             schema: STANDARD.encode(image::description()),
         });
-        self.devices[device.0].images = Some((channel, 0));
+        self.devices[device.0].images.get_or_insert((channel, 0));
         self.devices[device.0].note(channel);
-        if self.calibration(device, SimTime::ZERO, [0; 4]).is_some() {
+        self.devices[device.0].has_lens = lens.is_some();
+        if lens.is_some_and(|lens| self.calibration(device, SimTime::ZERO, lens).is_some()) {
             let topic = self.topic(device, "calibration");
             let channel = self.topics.json(&topic, &kinds::CALIBRATION);
             self.devices[device.0].note(channel);
@@ -134,7 +137,8 @@ impl<'a> Subscribers<'a> {
         }
         let Some(jpeg) = self.desk.newest(device, told) else { return };
         self.devices[device.0].images = Some((channel, jpeg.number));
-        if let Some(calibration) = self.calibration(device, jpeg.due, jpeg.region) {
+        let lens = jpeg.lens.as_ref();
+        if let Some(calibration) = lens.and_then(|lens| self.calibration(device, jpeg.due, lens)) {
             self.topics.tell(&topic, &kinds::CALIBRATION, jpeg.due, || calibration);
         }
         if wants_image {
@@ -146,13 +150,11 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// Foxglove's calibration message for the lens of an image in `region` of the sensor; `None` without a
-    /// suitable lens.
-    fn calibration(&self, device: DeviceId, at: SimTime, region: [u32; 4]) -> Option<Value> {
+    /// Foxglove's calibration message for an image with this lens; `None` if Foxglove does not support the lens.
+    fn calibration(&self, device: DeviceId, at: SimTime, lens: &Lens) -> Option<Value> {
         let device = &self.run.rig().devices[device.0];
-        let lens = family_of(&device.profile).lens(device)?;
         let stamp = messages::timestamp(&self.topics.epoch, at);
-        calibration(&stamp, &optical_frame(&device.name), &lens, region)
+        calibration(&stamp, &optical_frame(&device.name), lens)
     }
 
     fn take_content(&mut self, device: DeviceId, due: SimTime, content: &dyn Content) {
@@ -218,7 +220,7 @@ impl Audience for Subscribers<'_> {
                 self.devices[seen.device.0].points.extend(placed);
             }
             What::Frame(_, content) => self.take_content(seen.device, seen.due, *content),
-            What::Picture(_) => self.find_camera(seen.device),
+            What::Picture(_, lens) => self.find_camera(seen.device, *lens),
             What::Message(..) => {}
         }
     }
@@ -236,9 +238,8 @@ impl Audience for Subscribers<'_> {
     }
 }
 
-/// The calibration of an image in `region` of the lens's pixels, as `foxglove.CameraCalibration`. `None` if Foxglove does
-/// not support the lens, or if the image is too large for these pixels: a host has changed the binning.
-fn calibration(stamp: &Value, frame: &str, lens: &Lens, region: [u32; 4]) -> Option<Value> {
+/// The calibration of an image with `lens`, as `foxglove.CameraCalibration`. `None` if Foxglove does not support the lens.
+fn calibration(stamp: &Value, frame: &str, lens: &Lens) -> Option<Value> {
     let (model, distortion) = match lens.model {
         Model::Rational([k1, k2, p1, p2, k3, 0.0, 0.0, 0.0]) => {
             ("plumb_bob", vec![k1, k2, p1, p2, k3])
@@ -247,12 +248,7 @@ fn calibration(stamp: &Value, frame: &str, lens: &Lens, region: [u32; 4]) -> Opt
         Model::Fisheye(all) => ("kannala_brandt", all.to_vec()),
         Model::FieldOfView(_) => return None,
     };
-    let [left, top, width, height] = region;
-    if left.saturating_add(width) > lens.size[0] || top.saturating_add(height) > lens.size[1] {
-        return None;
-    }
-    let ([fx, fy], [cx, cy]) = (lens.focal_px, lens.centre_px);
-    let (cx, cy) = (cx - f64::from(left), cy - f64::from(top));
+    let ([width, height], [fx, fy], [cx, cy]) = (lens.size, lens.focal_px, lens.centre_px);
     Some(json!({
         "timestamp": stamp,
         "frame_id": frame,
@@ -313,32 +309,17 @@ fn imu(stamp: &Value, frame: &str, told: &Inertial) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::rig::Rig;
-    use crate::devices::families::catalogue;
 
     #[test]
-    fn the_calibration_of_a_binned_image_has_its_pixels() {
-        let text = "[world]\nscene = \"room\"\n[[device]]\nname = \"camera\"\n\
-                    profile = \"menura-gv121m\"\nsettings = { binning = 4, hfov_deg = 60.0 }\n";
-        let rig = Rig::parse("rig.toml", text, "".as_ref(), &[], catalogue());
-        let rig = rig.unwrap_or_else(|faults| panic!("{faults}"));
-        let device = &rig.devices[0];
-        let lens = family_of(&device.profile).lens(device).expect("a camera has a lens");
-        let of = |region| calibration(&json!({}), "camera", &lens, region);
-        let number = |value: &Value, key: &str, at: usize| value[key][at].as_f64().unwrap();
-        // The axis is between the middle pixels of the whole image; a region counts from its own corner.
-        let cases = [([0, 0, 320, 240], [159.5, 119.5]), ([8, 4, 64, 32], [151.5, 115.5])];
-        for (region, [cx, cy]) in cases {
-            let value = of(region).expect("Foxglove supports the lens");
-            let focal = 160.0 / libm::tan(30f64.to_radians());
-            for (key, places) in [("K", [0, 2, 4, 5]), ("P", [0, 2, 5, 6])] {
-                for (at, wanted) in places.into_iter().zip([focal, cx, focal, cy]) {
-                    let found = number(&value, key, at);
-                    assert!((found - wanted).abs() < 1e-9, "{key}[{at}]: {found} {wanted}");
-                }
-            }
-            assert_eq!((&value["width"], &value["height"]), (&json!(region[2]), &json!(region[3])));
-        }
-        assert_eq!(of([0, 0, 1280, 960]), None, "a host has switched binning off");
+    fn a_calibration_is_that_of_the_image() {
+        let model = Model::Rational([0.0; 8]);
+        let lens = Lens { size: [64, 32], focal_px: [160.0, -150.0], centre_px: [3.0, 4.0], model };
+        let value = calibration(&json!({}), "camera", &lens).expect("Foxglove supports the lens");
+        assert_eq!((&value["width"], &value["height"]), (&json!(64), &json!(32)));
+        assert_eq!(value["K"], json!([160.0, 0.0, 3.0, 0.0, -150.0, 4.0, 0.0, 0.0, 1.0]));
+        let row = json!([160.0, 0.0, 3.0, 0.0, 0.0, -150.0, 4.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+        assert_eq!(value["P"], row);
+        let wide = Lens { model: Model::FieldOfView(0.5), ..lens };
+        assert_eq!(calibration(&json!({}), "camera", &wide), None);
     }
 }

@@ -173,7 +173,7 @@ impl Audience for Viewers<'_> {
             What::Message(kind, text) => {
                 keep(latest, Told::Words, kind, (*text).to_owned(), &[]);
             }
-            What::Picture(picture) => {
+            What::Picture(picture, _) => {
                 let [width, height] = picture.size;
                 let text = format!("{width} x {height} {}", picture.format.word());
                 keep(latest, Told::Quantity, "image", text, &[]);

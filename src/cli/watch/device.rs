@@ -11,6 +11,7 @@ use crate::devices::{Output, Transmit};
 use crate::engine::truth::labels::Labels;
 use crate::engine::truth::packets::returns_of;
 use crate::frames::{Sensor, Transform, World};
+use crate::sensors::camera::lens::Lens;
 use crate::time::SimTime;
 use crate::wire::port::Peer;
 use crate::wire::truth::PacketRecord;
@@ -31,6 +32,8 @@ type Record<'a> = &'a dyn Fn() -> Option<PacketRecord>;
 pub struct WatchedDevice {
     datagrams: Option<Box<dyn DatagramDecoder>>,
     source: Option<PointSource>,
+    /// Lens of a camera's latest image.
+    lens: Option<Box<Lens>>,
     stream: Option<Box<dyn StreamDecoder>>,
     /// The host whose connection is decoded, and the time of the last bytes to it.
     peer: Option<(Peer, SimTime)>,
@@ -53,6 +56,7 @@ impl WatchedDevice {
         Self {
             datagrams: family.datagram_decoder(&hints, catalogue().profiles()).ok().flatten(),
             source: None,
+            lens: None,
             stream: family.stream_decoder(profile),
             peer: None,
             in_frame: 0,
@@ -78,6 +82,9 @@ impl WatchedDevice {
         tell: &mut dyn FnMut(What<'_>),
     ) {
         let due = transmit.due;
+        if let Some(lens) = &transmit.truth.lens {
+            self.lens = Some(lens.clone());
+        }
         let labels = labels.filter(|_| !transmit.truth.sweeps.is_empty());
         let record = || labels.map(|labels| returns_of(&transmit.truth, due, labels));
         match &transmit.output {
@@ -122,7 +129,7 @@ impl WatchedDevice {
         if self.source.is_none() {
             decoder.learn(bytes);
             if let Some(picture) = decoder.picture() {
-                tell(What::Picture(&picture));
+                tell(What::Picture(&picture, self.lens.as_deref()));
             }
             self.source = decoder.point_source().ok();
         }

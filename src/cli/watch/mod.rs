@@ -17,6 +17,7 @@ use crate::engine::run::tap::{Emitted, Tap};
 use crate::engine::truth::labels::Labels;
 use crate::engine::{LiveWorld, os};
 use crate::frames::{Sensor, Transform, World};
+use crate::sensors::camera::lens::Lens;
 use crate::time::SimTime;
 
 /// Duration of a frame.
@@ -69,8 +70,8 @@ pub enum What<'a> {
     Frame(Option<&'a str>, &'a dyn Content),
     /// A datagram without measurements: its kind, and text for people.
     Message(&'a str, &'a str),
-    /// An image, after its last datagram.
-    Picture(&'a Picture),
+    /// An image, after its last datagram, and its lens in its pixels if that is known.
+    Picture(&'a Picture, Option<&'a Lens>),
 }
 
 /// A point of the cloud.

@@ -16,6 +16,7 @@ use crate::devices::decoder::picture::{Picture, Pixels};
 use crate::devices::families::is_camera;
 use crate::engine::os;
 use crate::engine::run::RealTimeRun;
+use crate::sensors::camera::lens::Lens;
 use crate::time::SimTime;
 use crate::timing::clock::Stopwatch;
 
@@ -40,8 +41,8 @@ pub struct Jpeg {
     pub number: u64,
     /// Due time of the image.
     pub due: SimTime,
-    /// Left and top of the image on the sensor, width and height, pixels.
-    pub region: [u32; 4],
+    /// The camera's lens in pixels of the image, if it is known.
+    pub lens: Option<Lens>,
     /// The file.
     pub bytes: Vec<u8>,
 }
@@ -58,7 +59,7 @@ pub struct PictureDesk<'a> {
 struct Desk {
     /// Time of the last request: time of the run, nanoseconds; 0 for never.
     asked_ns: AtomicU64,
-    waiting: Mutex<Option<(SimTime, Picture)>>,
+    waiting: Mutex<Option<(SimTime, Picture, Option<Lens>)>>,
     newest: Mutex<Option<Arc<Jpeg>>>,
 }
 
@@ -158,13 +159,11 @@ impl<'a> PictureDesk<'a> {
                     continue;
                 }
                 let waiting = desk.waiting.lock().expect("no holder panics").take();
-                let Some((due, picture)) = waiting else { continue };
+                let Some((due, picture, lens)) = waiting else { continue };
                 made_ns[index] = self.now_ns();
                 let Some(bytes) = jpeg(&picture) else { continue };
                 number += 1;
-                let [left, top] = picture.offset;
-                let [width, height] = picture.size;
-                let jpeg = Jpeg { number, due, region: [left, top, width, height], bytes };
+                let jpeg = Jpeg { number, due, lens, bytes };
                 self.streams.send(DeviceId(index), &jpeg);
                 *desk.newest.lock().expect("no holder panics") = Some(jpeg.into());
             }
@@ -196,10 +195,10 @@ impl Audience for Waiting<'_> {
     }
 
     fn take(&mut self, seen: &Seen<'_>) {
-        let What::Picture(picture) = seen.what else { return };
+        let What::Picture(picture, lens) = seen.what else { return };
         let desk = &self.0.devices[seen.device.0];
         if self.0.is_wanted(seen.device) {
-            let newest = Some((seen.due, picture.clone()));
+            let newest = Some((seen.due, picture.clone(), lens.copied()));
             *desk.waiting.lock().expect("no holder panics") = newest;
         }
     }
@@ -246,7 +245,7 @@ mod tests {
     #[test]
     fn a_slow_client_misses_images_and_the_gone_make_room() {
         let streams = Streams::default();
-        let jpeg = |number| Jpeg { number, due: SimTime(0), region: [0; 4], bytes: vec![7; 5] };
+        let jpeg = |number| Jpeg { number, due: SimTime(0), lens: None, bytes: vec![7; 5] };
         let mut slow = streams.open(DeviceId(1)).expect("there is room");
         (1..10).for_each(|number| streams.send(DeviceId(1), &jpeg(number)));
         streams.send(DeviceId(0), &jpeg(10));

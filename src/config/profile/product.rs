@@ -24,7 +24,7 @@ pub struct Product {
     /// that function.
     pub corrections_port: Option<u8>,
     /// Names and numbers of ports that a further device of a rig can connect to a line.
-    pub line_ports: &'static [(&'static str, u8)],
+    pub line_ports: Vec<(&'static str, u8)>,
     /// Relation to the joint that carries the device.
     pub joint: JointRole,
     /// Facts for faults of the optics, if the product is a lidar.
@@ -49,7 +49,7 @@ impl Product {
             has_gps_output: false,
             has_gps_input: false,
             corrections_port: None,
-            line_ports: &[],
+            line_ports: Vec::new(),
             joint: JointRole::None,
             lidar: None,
             is_usb: false,

@@ -193,7 +193,7 @@ impl Cabled {
             Some((_, Key::Corrections)) => {
                 product.corrections_port.map_or(CableKind::Link, CableKind::Port)
             }
-            Some((text, Key::LineOf)) => port_of(text, product.line_ports)
+            Some((text, Key::LineOf)) => port_of(text, &product.line_ports)
                 .map_or(CableKind::Link, |(_, port)| CableKind::Line(port)),
             Some((_, Key::GpsCable)) | None => CableKind::Link,
         }
@@ -219,7 +219,7 @@ fn line_of(
         field.fault(place.fault(title, label).note(note));
         None
     };
-    let ports = profile.product.line_ports;
+    let ports = &profile.product.line_ports;
     if ports.is_empty() {
         let title = format!("{} has one port only", profile.name);
         let note = format!("limit from the profile {}", profile.name);

@@ -9,6 +9,9 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::ClockIdentity;
 
+/// What is latched at power-up.
+const NOTHING_LATCHED: (PortState, i64) = (PortState::Disabled, 0);
+
 /// A unit's clock.
 #[derive(Clone, Debug)]
 pub(super) struct CameraClock {
@@ -48,7 +51,7 @@ impl CameraClock {
             is_on: ptp != PtpState::None,
             slave,
             faults: Vec::new(),
-            latched: (PortState::Disabled, 0),
+            latched: NOTHING_LATCHED,
         }
     }
 
@@ -82,14 +85,19 @@ impl CameraClock {
         if self.is_on && self.source != PtpState::None {
             return false;
         }
-        self.restart(now);
+        self.count_from(now);
         true
     }
 
     /// The unit restarts and is up at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
-        self.own = self.own.restarted(up_at, 0);
-        self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
+        self.count_from(up_at);
+        self.latched = NOTHING_LATCHED;
+    }
+
+    fn count_from(&mut self, start: SimTime) {
+        self.own = self.own.restarted(start, 0);
+        self.slave = self.slave.take().map(|slave| slave.restarted(start));
     }
 
     /// The state of its PTP port.

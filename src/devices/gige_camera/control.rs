@@ -19,6 +19,8 @@ const REMEMBERED: usize = 16;
 /// What the unit can do of GVCP: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION, scheduled actions,
 /// PTP, unconditional actions, link speed, switching the heartbeat off, serial number, user name.
 const CAPABILITY: u32 = 0xf01a_0067;
+/// How it gets its address: a persistent one, or a link-local one.
+const IP_CONFIGURATION: u32 = 0b101;
 /// Bit of the configuration that switches PTP on.
 const PTP_ON: u32 = 1 << 19;
 /// Bit of the packet size's register.
@@ -362,10 +364,9 @@ impl GigeCamera {
             0x0004 => 0x8000_0001,
             0x0008 => u32::from_be_bytes([0, 0, a, b]),
             0x000c => u32::from_be_bytes([c, d, e, f]),
-            0x0010 => 7,
-            0x0014 => 5,
-            0x0024 => self.address.to_bits(),
-            0x0034 => {
+            0x0010 | 0x0014 => IP_CONFIGURATION,
+            0x0024 | 0x064c => self.address.to_bits(),
+            0x0034 | 0x065c => {
                 if self.address.is_loopback() {
                     0xff00_0000
                 } else {
@@ -374,7 +375,7 @@ impl GigeCamera {
             }
             0x0001..0x00f8 => 0,
             0x0600 | 0x0904 | 0x0908 | 0x0910 => 1,
-            0x064c | 0x065c | 0x066c | 0x0900 => 0,
+            0x066c | 0x0900 => 0,
             0x0670 => 1000,
             0x092c => 0xc000_0000,
             0x0930 => 0,
@@ -538,8 +539,14 @@ impl GigeCamera {
 
     fn set_register(&mut self, peer: Peer, address: u32, value: u32) -> Result<(), u16> {
         let ticks = self.clock.ticks(self.now);
+        let before = self.register(address);
         let control = &mut self.control;
         match address {
+            // The rig decides the address. What would change it at the next restart is refused.
+            0x0014 | 0x064c | 0x065c | 0x066c if before != Ok(value) => {
+                return Err(status::INVALID_PARAMETER);
+            }
+            0x0014 | 0x064c | 0x065c | 0x066c => {}
             0x0938 => control.heartbeat_ms = value.max(HEARTBEAT_MS[0]),
             0x090c => control.device_key = value,
             0x0944 => {
@@ -600,7 +607,7 @@ impl GigeCamera {
             0x0d24 => control.stream_config = 0,
             0x9800 => control.group[0] = value,
             0x9804 => control.group[1] = value,
-            _ if self.register(address).is_ok() => return Err(status::WRITE_PROTECT),
+            _ if before.is_ok() => return Err(status::WRITE_PROTECT),
             _ => return Err(status::INVALID_ADDRESS),
         }
         Ok(())

@@ -15,7 +15,6 @@ use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
 use crate::family::{Family, Readers, Unit};
 use crate::ptp::faults::FAULTS;
-use crate::sensors::camera::lens::Lens;
 use crate::wire::gige::PORT;
 
 /// `gige-camera`
@@ -81,8 +80,8 @@ impl Family for GigeCameraFamily {
         settings.ptp == PtpState::Wire
     }
 
-    fn lens(&self, profile: &CameraProfile, settings: &CameraSettings) -> Option<Lens> {
-        Some(settings.binned_lens(profile.size))
+    fn sends_images(&self) -> bool {
+        true
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {

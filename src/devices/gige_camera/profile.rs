@@ -288,17 +288,6 @@ impl CameraSettings {
         }
     }
 
-    /// The lens in pixels of the images at power-on, which are binned; the chip has `size` pixels.
-    pub fn binned_lens(&self, size: [u32; 2]) -> Lens {
-        let (lens, bin) = (self.optics(size).lens, f64::from(self.binning));
-        Lens {
-            size: lens.size.map(|pixels| pixels / self.binning),
-            focal_px: lens.focal_px.map(|focal| focal / bin),
-            centre_px: lens.centre_px.map(|centre| (centre + 0.5) / bin - 0.5),
-            ..lens
-        }
-    }
-
     /// The light of the day.
     pub fn light(&self) -> Light {
         Light { sun: self.sun, turbidity: self.turbidity, sky: self.sky }

@@ -530,6 +530,8 @@ impl GigeCamera {
         let shape = self.control.shape();
         let packets = shape.packets(image.len());
         let packet_ns = self.packet_ns();
+        let lens = self.settings.optics(self.profile.size).lens;
+        let lens = lens.of_image(frame.shot.region, frame.shot.binning, frame.making.reverse);
         let mut due = frame.ready_at.max(self.now).max(self.stream.free_at);
         self.stream.told.push_back(FrameTruth {
             due,
@@ -548,6 +550,7 @@ impl GigeCamera {
             if packet == 0 {
                 transmit.points = 1;
                 transmit.fault_effects = std::mem::take(&mut effects);
+                transmit.truth.lens = Some(Box::new(lens));
             }
             self.ready.push_back(transmit);
             due = SimTime(due.0 + packet_ns);

@@ -10,6 +10,7 @@ use crate::config::rig::Rig;
 use crate::config::rig::faults::DeviceFaults;
 use crate::families::catalogue;
 use crate::sensors::Subject;
+use crate::sensors::camera::lens::Lens;
 use crate::wire::gige::gvsp::{Part, PixelFormat, chunks, parse};
 use crate::wire::gige::{Command, command, status};
 
@@ -21,6 +22,7 @@ struct Bench {
     id: u16,
     sent: Vec<(SimTime, Vec<u8>)>,
     hosts: Vec<HostAddress>,
+    lenses: Vec<Lens>,
 }
 
 fn peer(connection: u64) -> Peer {
@@ -46,7 +48,8 @@ impl Bench {
             noise,
             Epoch::new(jiff::Timestamp::UNIX_EPOCH),
         );
-        Self { camera, now: 1_000_000, id: 1, sent: Vec::new(), hosts: Vec::new() }
+        let (sent, hosts, lenses) = (Vec::new(), Vec::new(), Vec::new());
+        Self { camera, now: 1_000_000, id: 1, sent, hosts, lenses }
     }
 
     fn say_as(&mut self, who: u64, code: u16, payload: &[u8]) -> (u16, Vec<u8>) {
@@ -67,6 +70,7 @@ impl Bench {
 
     fn drain(&mut self, answer: &mut Option<Vec<u8>>) {
         while let Some(transmit) = self.camera.poll_transmit() {
+            self.lenses.extend(transmit.truth.lens.as_deref());
             match transmit.output {
                 Output::BytesTo(_, bytes) => *answer = Some(bytes),
                 Output::Datagram { bytes, .. } => self.sent.push((transmit.due, bytes)),
@@ -218,21 +222,46 @@ fn unknown_commands_are_refused() {
 }
 
 #[test]
-fn the_lens_of_binned_images_shows_the_same_directions() {
-    let bench = Bench::with(|settings| {
+fn packets_carry_the_lens_of_their_image() {
+    let mut bench = Bench::with(|settings| {
         settings.distortion = vec![-0.1, 0.02];
         settings.binning = 4;
+        settings.image_size = [320, 240];
     });
-    let size = bench.camera.profile.size;
-    let settings = &bench.camera.settings;
-    let (whole, binned) = (settings.optics(size).lens, settings.binned_lens(size));
-    assert_eq!((whole.size, binned.size), ([1280, 960], [320, 240]));
-    for direction in [[0.0, 0.0, 1.0], [0.3, -0.2, 1.0], [-0.5, 0.4, 1.0]] {
-        let [u, v] = whole.project(direction).unwrap();
-        let [x, y] = binned.project(direction).unwrap();
-        // Pixel 0 of the image has the centre of pixels 0 to 3.
-        for (of_whole, of_binned) in [(u, x), (v, y)] {
-            assert!((of_whole - (4.0 * of_binned + 1.5)).abs() < 1e-9, "{direction:?}");
+    let whole = bench.camera.settings.optics(bench.camera.profile.size).lens;
+    let taken = |bench: &mut Bench| {
+        bench.lenses.clear();
+        bench.write(at::START, 1);
+        bench.run_ms(150);
+        bench.write(at::STOP, 1);
+        bench.run_ms(150);
+        bench.lenses[0]
+    };
+    bench.open();
+    // Offset in binned pixels, binning and whether the image is mirrored in x.
+    let first = (taken(&mut bench), [0, 0], [4, 4], false);
+    bench.write(at::BINNING_X, 2);
+    bench.write(at::WIDTH, 64);
+    bench.write(at::HEIGHT, 32);
+    bench.write(at::OFFSET_X, 16);
+    bench.write(at::OFFSET_Y, 8);
+    let second = (taken(&mut bench), [16, 8], [2, 4], false);
+    bench.write(at::REVERSE_X, 1);
+    let third = (taken(&mut bench), [16, 8], [2, 4], true);
+    assert_eq!((first.0.size, second.0.size), ([320, 240], [64, 32]));
+    for (lens, offset, binning, is_mirrored) in [first, second, third] {
+        for direction in [[0.0, 0.0, 1.0], [0.3, -0.2, 1.0], [-0.5, 0.4, 1.0]] {
+            let (of_whole, mut of_image) =
+                (whole.project(direction).unwrap(), lens.project(direction).unwrap());
+            if is_mirrored {
+                of_image[0] = f64::from(lens.size[0]) - 1.0 - of_image[0];
+            }
+            for axis in 0..2 {
+                // A pixel of the image has the centre of the sensor's pixels that it is made of.
+                let bin = f64::from(binning[axis]);
+                let wanted = bin * (of_image[axis] + f64::from(offset[axis])) + 0.5 * (bin - 1.0);
+                assert!((of_whole[axis] - wanted).abs() < 1e-9, "{direction:?} {lens:?}");
+            }
         }
     }
 }
@@ -381,6 +410,53 @@ fn user_sets_and_reset_bring_values_back() {
     bench.write(at::RESET, 1);
     bench.run_ms(2100);
     assert_eq!((bench.read(at::WIDTH), bench.read(0x0a00)), (64, 0));
+}
+
+#[test]
+fn a_reset_forgets_what_was_latched() {
+    let latched = [at::PTP_STATUS, at::PTP_OFFSET, at::PTP_OFFSET_LOW, 0x0948, 0x094c];
+    let mut bench = Bench::with(|settings| settings.ptp = PtpState::Virtual);
+    let at_power_up = latched.map(|address| bench.read(address));
+    bench.open();
+    bench.write(0x0954, 1 << 19 | 1);
+    bench.run_ms(30_000);
+    bench.write(at::PTP_LATCH, 1);
+    bench.write(0x0944, 2);
+    assert_eq!(bench.read(at::PTP_STATUS), 9);
+    assert_ne!(bench.read(0x094c), 0);
+    bench.write(at::RESET, 1);
+    bench.run_ms(2100);
+    assert_eq!(latched.map(|address| bench.read(address)), at_power_up);
+}
+
+#[test]
+fn the_rig_decides_the_address() {
+    let mut bench = Bench::new();
+    bench.camera.set_address(Ipv4Addr::new(127, 0, 0, 2));
+    bench.open();
+    // Current configuration, and the persistent address, mask and gateway.
+    for (address, now, other) in [
+        (0x0014, 5, 6),
+        (0x064c, 0x7f00_0002, 0x7f00_0003),
+        (0x065c, 0xff00_0000, 0xffff_ff00),
+        (0x066c, 0, 0x7f00_0001),
+    ] {
+        assert_eq!(bench.read(address), now, "{address:#x}");
+        bench.write(address, now);
+        assert_eq!(bench.write_as(1, address, other), status::INVALID_PARAMETER);
+        assert_eq!(bench.read(address), now, "{address:#x}");
+    }
+    let force = |bench: &mut Bench, ip: [u8; 4]| {
+        let mut payload = [0; 56];
+        payload[2..8].copy_from_slice(&bench.camera.mac);
+        payload[20..24].copy_from_slice(&ip);
+        bench.say_as(2, command::FORCE_IP, &payload).0
+    };
+    assert_eq!(force(&mut bench, [127, 0, 0, 2]), status::ACCESS_DENIED, "a host controls it");
+    bench.write(0x0a00, 0);
+    assert_eq!(force(&mut bench, [127, 0, 0, 2]), status::SUCCESS);
+    assert_eq!(force(&mut bench, [127, 0, 0, 3]), status::INVALID_PARAMETER);
+    assert_eq!(bench.read(0x0024), 0x7f00_0002);
 }
 
 /// The parts of a frame's payload, put together.

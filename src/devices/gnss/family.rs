@@ -38,10 +38,10 @@ impl Family for GnssFamily {
             has_gps_output: true,
             corrections_port: (profile.dialect == GnssDialect::Ublox9)
                 .then_some(LinePort::Uart2.number()),
-            line_ports: match profile.dialect {
-                GnssDialect::Ublox8 => &[("uart1", 1), ("usb", 3)],
-                GnssDialect::Ublox9 => &[("uart1", 1), ("uart2", 2), ("usb", 3)],
-                GnssDialect::Ublox10 | GnssDialect::Garmin | GnssDialect::Plain => &[],
+            line_ports: match profile.dialect.line_ports() {
+                // The link leads to the only one.
+                [_] => Vec::new(),
+                ports => ports.iter().map(|port| (port.word(), port.number())).collect(),
             },
             ..Product::on_a_line("a receiver")
         }

@@ -134,13 +134,21 @@ impl LivoxClock {
         self.restart.map(|(down_at, _)| down_at)
     }
 
-    /// Restarts if the unit has gone down by `now`. What was sampled before must have been stamped.
-    pub fn restart_by(&mut self, now: SimTime) {
-        let Some((_, up_at)) = self.restart.take_if(|(down_at, _)| *down_at <= now) else { return };
+    /// The earlier one of `at` and the restart that is to come: what the unit was to do later is forgotten then.
+    pub fn goes_down_by(&self, at: SimTime) -> SimTime {
+        self.goes_down_at().map_or(at, |down_at| down_at.min(at))
+    }
+
+    /// Restarts if the unit has gone down by `now`; whether it has. What was sampled before must have been stamped.
+    pub fn restart_by(&mut self, now: SimTime) -> bool {
+        let Some((_, up_at)) = self.restart.take_if(|(down_at, _)| *down_at <= now) else {
+            return false;
+        };
         self.own.restart(up_at);
         let is_utc = self.settings.own.reference == ClockReference::Utc;
         self.set_by_gps = is_utc.then_some(up_at);
         self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
+        true
     }
 
     fn has_receiver(&self, at: SimTime) -> bool {

@@ -177,24 +177,28 @@ impl Livox {
         let is_other_pattern = wanted.get(key::PATTERN) != self.values.get(key::PATTERN);
         self.values = wanted;
         self.has_host |= names_hosts;
-        if has_target {
-            self.states.drive(at, target);
+        let down_at = self.clock.goes_down_at();
+        if down_at.is_none_or(|down_at| at < down_at) {
+            if has_target {
+                self.states.drive(at, target);
+            }
+            if is_other_pattern {
+                self.states.change_pattern(at, target);
+            }
         }
-        if is_other_pattern {
-            self.states.change_pattern(at, target);
+        // The restart is still to come, to what is set now.
+        if let Some(down_at) = down_at {
+            self.states.restart(down_at, self.values.target_after_boot());
         }
         self.imu_on.set(at, has_imu);
         self.follow(at);
     }
 
     /// Restarts with its settings at `at`, or as soon as it can: packets stop, and the clock counts from zero.
-    pub(super) fn restart(&mut self, at: SimTime) {
-        let down_at = SimTime(at.0.max(self.now.0 + REACTION_NS));
-        self.values.put(key::TARGET_STATE, &[self.values.target_after_boot()]);
-        let up_at = self.states.restart(down_at, self.values.target());
+    fn restart(&mut self, at: SimTime) {
+        let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
+        let up_at = self.states.restart(down_at, self.values.target_after_boot());
         self.clock.plan_restart(down_at, up_at);
-        self.restarts += 1;
-        self.imu_on.set(up_at, self.values.has_imu());
         self.follow(down_at);
     }
 }

@@ -1,10 +1,10 @@
 //! The inertial unit: a packet for each sample.
 
 use super::profile::ImuProfile;
-use crate::sample_series::InertialSamples;
+use crate::sample_series::{InertialSamples, with_noise};
 use crate::sensors::imu::InertialTruth;
 use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
-use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 use crate::wire::livox::data;
 
@@ -35,15 +35,15 @@ impl Inertial {
     pub fn measured(&self, truth: &InertialTruth) -> data::Inertial {
         let draws = self.noise.request(DRAWS + truth.at.0 / self.samples.series.period_ns());
         let ImuProfile { accel_std_g, gyro_std_deg_s, .. } = self.profile;
-        let noisy = |value: f64, std: f64, place: usize| {
-            (value + std * draws.standard_normal(place, Quantity::White)) as f32
-        };
-        let (force, rate) = (truth.specific_force_m_s2, truth.angular_rate_rad_s);
-        let gyro_std_rad_s = gyro_std_deg_s.to_radians();
+        let force_g = truth.specific_force_m_s2 / STANDARD_GRAVITY_M_S2;
+        let rate_rad_s = truth.angular_rate_rad_s.to_array();
+        let [acceleration, rate] = with_noise(
+            &draws,
+            [(force_g.to_array(), accel_std_g), (rate_rad_s, gyro_std_deg_s.to_radians())],
+        );
         data::Inertial {
-            gyro_rad_s: [0, 1, 2].map(|axis| noisy(rate[axis], gyro_std_rad_s, 3 + axis)),
-            acceleration_g: [0, 1, 2]
-                .map(|axis| noisy(force[axis] / STANDARD_GRAVITY_M_S2, accel_std_g, axis)),
+            gyro_rad_s: rate.map(|value| value as f32),
+            acceleration_g: acceleration.map(|value| value as f32),
         }
     }
 }

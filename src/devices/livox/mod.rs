@@ -50,7 +50,7 @@ use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sensor, Subject};
 use crate::time::{Epoch, SimTime};
 use crate::wire::livox::data::{POINTS, inertial_packet, seal};
-use crate::wire::livox::key::state;
+use crate::wire::livox::key::{key, state};
 use crate::wire::port::Peer;
 use crate::wire::ptp::identity_of;
 use clock::LivoxClock;
@@ -316,7 +316,10 @@ impl Device for Livox {
         self.release_imu();
         self.release_pushes();
         self.release();
-        self.clock.restart_by(now);
+        if self.clock.restart_by(now) {
+            self.restarts += 1;
+            self.values.put(key::TARGET_STATE, &[self.values.target_after_boot()]);
+        }
         // Samples and packets on their way are younger.
         let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
         self.states.forget(before);

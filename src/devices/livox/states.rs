@@ -2,6 +2,7 @@
 
 use super::faults::Hms;
 use super::profile::InterfaceProfile;
+use super::timeline::Timeline;
 use super::unit_states::{OFF, UnitStates};
 use crate::time::SimTime;
 use crate::wire::livox::key::state;
@@ -12,10 +13,10 @@ pub type States = UnitStates<Hms, Motor>;
 /// How long changes take, and when the latest began.
 #[derive(Clone, Debug)]
 pub struct Motor {
-    /// When the self-check is over.
-    checked_at: SimTime,
-    /// When the motor started last.
-    started_at: SimTime,
+    /// When the self-check of each power-up is over. A restart that is to come has its own.
+    checked_at: Timeline<SimTime>,
+    /// When the motor started.
+    started_at: Timeline<SimTime>,
     boot_ns: u64,
     self_check_ns: u64,
     start_ns: u64,
@@ -28,8 +29,8 @@ impl States {
         let &InterfaceProfile { boot_ns, self_check_ns, motor_start_ns, motor_stop_ns, .. } =
             profile;
         let motor = Motor {
-            checked_at: SimTime::ZERO,
-            started_at: SimTime::ZERO,
+            checked_at: Timeline::new(SimTime::ZERO),
+            started_at: Timeline::new(SimTime::ZERO),
             boot_ns,
             self_check_ns,
             start_ns: motor_start_ns,
@@ -41,28 +42,37 @@ impl States {
     /// The unit loses its power at `at` and starts again, to be in the state `target`; when it answers.
     pub fn restart(&mut self, at: SimTime, target: u8) -> SimTime {
         let up_at = SimTime(at.0 + self.motor.boot_ns);
+        let checked_at = SimTime(up_at.0 + self.motor.self_check_ns);
         self.line.set(at, OFF);
         self.line.push(up_at, state::SELF_CHECK);
-        self.motor.checked_at = SimTime(up_at.0 + self.motor.self_check_ns);
-        self.drive(at, target);
+        self.motor.checked_at.set(at, checked_at);
+        self.change(checked_at, state::IDLE, target);
         up_at
     }
 
-    /// From `at` on the unit is to be in the state `target`.
+    /// From `at` on the unit is to be in the state `target`. This cancels a restart that is to come.
     pub fn drive(&mut self, at: SimTime, target: u8) {
-        use state::{IDLE, READY, SAMPLING, STARTING};
-        let begins = at.max(self.motor.checked_at);
+        let checked_at = *self.motor.checked_at.at(at);
+        self.motor.checked_at.forget(at);
+        self.motor.started_at.forget(at);
         // What has checked itself is at rest.
-        let from = if at < self.motor.checked_at { IDLE } else { *self.line.at(at) };
+        match at < checked_at {
+            true => self.change(checked_at, state::IDLE, target),
+            false => self.change(at, *self.line.at(at), target),
+        }
+    }
+
+    fn change(&mut self, begins: SimTime, from: u8, target: u8) {
+        use state::{IDLE, READY, SAMPLING, STARTING};
         let after = |ns: u64| SimTime(begins.0 + ns);
         let (first, then) = match (from, target) {
             (IDLE, SAMPLING | READY) => {
-                self.motor.started_at = begins;
+                self.motor.started_at.set(begins, begins);
                 (STARTING, Some((after(self.motor.start_ns), target)))
             }
             (STARTING, SAMPLING | READY) => {
-                let running_at = SimTime(self.motor.started_at.0 + self.motor.start_ns);
-                (STARTING, Some((running_at, target)))
+                let started_at = *self.motor.started_at.at(begins);
+                (STARTING, Some((SimTime(started_at.0 + self.motor.start_ns), target)))
             }
             (SAMPLING | READY, IDLE) => (READY, Some((after(self.motor.stop_ns), IDLE))),
             (_, target) => (target, None),
@@ -76,7 +86,7 @@ impl States {
     /// From `at` on the motor takes another pattern, if it runs: it starts again, to be in the state `target`.
     pub fn change_pattern(&mut self, at: SimTime, target: u8) {
         let is_running = matches!(*self.line.at(at), state::SAMPLING | state::READY);
-        if is_running && at >= self.motor.checked_at {
+        if is_running && at >= *self.motor.checked_at.at(at) {
             self.line.set(at, state::IDLE);
             self.drive(at, target);
         }
@@ -122,5 +132,22 @@ mod tests {
         assert_eq!(seen(&states, &[100, 129, 130, 160]), told);
         states.drive(SimTime(115), IDLE);
         assert_eq!(seen(&states, &[115, 129, 130, 200]), [SELF_CHECK, SELF_CHECK, IDLE, IDLE]);
+    }
+
+    #[test]
+    fn states_change_until_a_restart_that_is_to_come() {
+        let mut states = states();
+        states.restart(SimTime(500), SAMPLING);
+        states.drive(SimTime(100), IDLE);
+        states.restart(SimTime(500), IDLE);
+        assert_eq!(seen(&states, &[99, 100, 140, 499]), [SAMPLING, READY, IDLE, IDLE]);
+        assert_eq!(seen(&states, &[500, 510, 530]), [OFF, SELF_CHECK, IDLE]);
+        // The motor that starts now is not that which starts after the restart.
+        states.drive(SimTime(200), READY);
+        states.restart(SimTime(500), READY);
+        states.drive(SimTime(210), SAMPLING);
+        states.restart(SimTime(500), SAMPLING);
+        assert_eq!(seen(&states, &[229, 230, 500]), [STARTING, SAMPLING, OFF]);
+        assert_eq!(seen(&states, &[530, 559, 560]), [STARTING, STARTING, SAMPLING]);
     }
 }

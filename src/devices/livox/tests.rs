@@ -328,6 +328,55 @@ fn a_restart_takes_its_time_and_starts_the_clock_again() {
 }
 
 #[test]
+fn a_change_acts_until_a_restart_that_is_to_come_and_after_it() {
+    let mut unit = unit(|_| {});
+    assert_eq!(ask(&mut unit, id::REBOOT, vec![0xf4, 1]), Some(vec![0]));
+    assert_eq!(set(&mut unit, &[(key::TARGET_STATE, &[state::IDLE])]), DONE);
+    run(&mut unit, 100 * MS);
+    assert_eq!(get(&mut unit, key::STATE), [state::READY]);
+    assert_eq!(get(&mut unit, key::STARTS), 120u32.to_le_bytes());
+    assert!(clouds(&run(&mut unit, 300 * MS)).is_empty());
+    run(&mut unit, 110 * MS);
+    assert_eq!(ask(&mut unit, id::SEARCH, vec![]), None, "it is off");
+    run(&mut unit, 6000 * MS);
+    assert_eq!(get(&mut unit, key::STATE), [state::IDLE]);
+    assert_eq!(get(&mut unit, key::STARTS), 121u32.to_le_bytes());
+    // Another pattern starts the motor again, and what is set too late for that holds after the restart.
+    let mut unit = unit_of("livox-hap", |_| {});
+    assert_eq!(ask(&mut unit, id::REBOOT, vec![200, 0]), Some(vec![0]));
+    assert_eq!(set(&mut unit, &[(key::PATTERN, &[1])]), DONE);
+    run(&mut unit, 190 * MS);
+    assert_eq!(get(&mut unit, key::STATE), [state::STARTING]);
+    assert_eq!(set(&mut unit, &[(key::TARGET_STATE, &[state::IDLE])]), DONE);
+    run(&mut unit, 5 * MS);
+    assert_eq!(get(&mut unit, key::STATE), [state::STARTING]);
+    run(&mut unit, 20 * MS);
+    assert_eq!(ask(&mut unit, id::SEARCH, vec![]), None, "it is off");
+    run(&mut unit, 20_000 * MS);
+    assert_eq!(get(&mut unit, key::STATE), [state::IDLE]);
+}
+
+#[test]
+fn the_earlier_of_two_restarts_counts() {
+    for delays in [[300u16, 1000], [1000, 300]] {
+        let mut unit = unit(|settings| settings.clock.ptp = PtpState::None);
+        for delay_ms in delays {
+            let data = delay_ms.to_le_bytes().to_vec();
+            assert_eq!(ask(&mut unit, id::REBOOT, data), Some(vec![0]));
+        }
+        run(&mut unit, 290 * MS);
+        assert!(ask(&mut unit, id::SEARCH, vec![]).is_some());
+        run(&mut unit, 20 * MS);
+        assert_eq!(ask(&mut unit, id::SEARCH, vec![]), None, "it is off");
+        // 3 s until it answers, with a clock that counts from then.
+        run(&mut unit, 3090 * MS);
+        assert_eq!(get(&mut unit, key::STARTS), 121u32.to_le_bytes());
+        let time_ns = u64::from_le_bytes(get(&mut unit, key::TIME).try_into().unwrap());
+        assert!(time_ns.abs_diff(100 * MS) < MS, "{time_ns}");
+    }
+}
+
+#[test]
 fn a_factory_reset_wants_the_units_own_serial_number() {
     let mut unit = unit(|_| {});
     assert_eq!(set(&mut unit, &[(key::DATA_TYPE, &[3])]), DONE);

@@ -3,10 +3,10 @@
 use super::clock::OusterClock;
 use super::profile::ImuProfile;
 use super::words::TimestampMode;
-use crate::sample_series::InertialSamples;
+use crate::sample_series::{InertialSamples, with_noise};
 use crate::sensors::imu::InertialTruth;
 use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
-use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 use crate::wire::ouster::imu::ImuPacket;
 
@@ -39,20 +39,18 @@ impl Inertial {
     ) -> ImuPacket {
         let draws = self.noise.request(truth.at.0 / self.samples.series.period_ns());
         let ImuProfile { accel_std_g, gyro_std_deg_s, counts, read_after_ns, .. } = self.profile;
-        let read = |value: f64, std: f64, place: usize, counts: f64| {
-            let noisy = value + std * draws.standard_normal(place, Quantity::White);
-            ((noisy * counts).round() / counts) as f32
-        };
         let force_g = truth.specific_force_m_s2 / STANDARD_GRAVITY_M_S2;
-        let rate = truth.angular_rate_rad_s;
+        let rate_deg_s = truth.angular_rate_rad_s.to_array().map(f64::to_degrees);
+        let [acceleration, rate] =
+            with_noise(&draws, [(force_g.to_array(), accel_std_g), (rate_deg_s, gyro_std_deg_s)]);
+        let read = |counts: f64| move |value: f64| ((value * counts).round() / counts) as f32;
         let stamp = |after_ns| clock.stamp_ns(mode, SimTime(truth.at.0 + after_ns));
         ImuPacket {
             system_ns: stamp(0),
             acceleration_ns: stamp(read_after_ns[0]),
             gyro_ns: stamp(read_after_ns[1]),
-            acceleration_g: [0, 1, 2].map(|axis| read(force_g[axis], accel_std_g, axis, counts[0])),
-            angular_rate_deg_s: [0, 1, 2]
-                .map(|axis| read(rate[axis].to_degrees(), gyro_std_deg_s, 3 + axis, counts[1])),
+            acceleration_g: acceleration.map(read(counts[0])),
+            angular_rate_deg_s: rate.map(read(counts[1])),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The inertial unit of an Airy: a packet for each sample.
 
 use super::profile::ImuProfile;
-use crate::sample_series::InertialSamples;
+use crate::sample_series::{InertialSamples, with_noise};
 use crate::sensors::imu::InertialTruth;
 use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
-use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 use crate::wire::robosense::imu::Sample;
 
@@ -37,16 +37,14 @@ impl Inertial {
     pub fn packet(&mut self, truth: &InertialTruth, unix_us: i64) -> Vec<u8> {
         let draws = self.noise.request(DRAWS + truth.at.0 / self.samples.series.period_ns());
         let ImuProfile { accel_std_g, gyro_std_deg_s, .. } = self.profile;
-        let noisy = |value: f64, std: f64, place: usize| {
-            value + std * draws.standard_normal(place, Quantity::White)
-        };
-        let (force, rate) = (truth.specific_force_m_s2, truth.angular_rate_rad_s);
+        let force_g = truth.specific_force_m_s2 / STANDARD_GRAVITY_M_S2;
+        let rate_deg_s = truth.angular_rate_rad_s.to_array().map(f64::to_degrees);
+        let [acceleration_g, angular_rate_deg_s] =
+            with_noise(&draws, [(force_g.to_array(), accel_std_g), (rate_deg_s, gyro_std_deg_s)]);
         let sample = Sample {
             unix_us,
-            acceleration_g: [0, 1, 2]
-                .map(|axis| noisy(force[axis] / STANDARD_GRAVITY_M_S2, accel_std_g, axis)),
-            angular_rate_deg_s: [0, 1, 2]
-                .map(|axis| noisy(rate[axis].to_degrees(), gyro_std_deg_s, 3 + axis)),
+            acceleration_g,
+            angular_rate_deg_s,
             celsius: self.celsius,
             ranges: self.profile.ranges,
             count: self.count,

@@ -19,7 +19,7 @@ pub enum Model {
 pub struct Lens {
     /// Pixels: width and height of the whole sensor.
     pub size: [u32; 2],
-    /// Focal lengths in x and y, pixels.
+    /// Focal lengths in x and y, pixels; negative along an axis of a mirrored image.
     pub focal_px: [f64; 2],
     /// Where the optical axis meets the sensor, pixels.
     pub centre_px: [f64; 2],
@@ -41,6 +41,26 @@ pub struct Directions {
 }
 
 impl Lens {
+    /// The same lens in the pixels of an image: one of its pixels is `binning` columns and rows of the sensor, its `region`
+    /// is left, top, width and height in such pixels, and `reverse` mirrors it in x and y.
+    #[must_use]
+    pub fn of_image(&self, region: [u32; 4], binning: [u32; 2], reverse: [bool; 2]) -> Self {
+        let [left, top, width, height] = region;
+        let (from, size) = ([left, top], [width, height]);
+        let mut lens = Self { size, ..*self };
+        for axis in 0..2 {
+            let bin = f64::from(binning[axis]);
+            let focal_px = self.focal_px[axis] / bin;
+            let centre_px = (self.centre_px[axis] + 0.5) / bin - 0.5 - f64::from(from[axis]);
+            let last = f64::from(size[axis]) - 1.0;
+            (lens.focal_px[axis], lens.centre_px[axis]) = match reverse[axis] {
+                false => (focal_px, centre_px),
+                true => (-focal_px, last - centre_px),
+            };
+        }
+        lens
+    }
+
     /// Where the lens shows a direction, pixels; `None` behind it.
     pub fn project(&self, [x, y, z]: [f64; 3]) -> Option<[f64; 2]> {
         let [a, b] = match self.model {

@@ -496,3 +496,144 @@ fn schlick(index: f64, cos: f64) -> f64 {
     let straight = ((index - 1.0) / (index + 1.0)).powi(2);
     straight + (1.0 - straight) * (1.0 - cos.clamp(0.0, 1.0)).powi(5)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use glam::DAffine3;
+
+    use super::*;
+    use crate::sensors::camera::sky::Daylight;
+    use crate::world::materials;
+    use crate::world::raycast::BvhCaster;
+    use crate::world::scene::{Instance, Mesh, Scene};
+
+    const FLOOR: [f32; 3] = [0.2, 0.4, 0.1];
+    const BRIGHT: [f32; 3] = [0.5, 0.5, 0.6];
+    const MIRRORED: f32 = 0.75;
+    const CLEAR: f32 = 0.9;
+
+    /// A floor with a mirror in it, a roof 4 m above its western half, and a pane 6 m above the north.
+    fn scene() -> Scene {
+        let coloured = |name: &str, colour, finish| Material {
+            colour: Some(colour),
+            finish,
+            ..materials::plain(name, 0.5)
+        };
+        let pane = Finish::Glass { index: 1.5, clear: CLEAR, faces: 2 };
+        let materials = vec![
+            coloured("floor", FLOOR, Finish::Matt),
+            coloured("mirror", BRIGHT, Finish::Mirror { share: MIRRORED }),
+            coloured("roof", BRIGHT, Finish::Matt),
+            coloured("pane", BRIGHT, pane),
+        ];
+        let mut mesh = Mesh { name: "room".into(), ..Mesh::default() };
+        // Material, west and east end, south and north end, height, metres.
+        for (material, [west, east], [south, north], height) in [
+            (0, [-40.0, 40.0], [-40.0, 0.0], 0.0),
+            (1, [-40.0, 40.0], [0.0, 20.0], 0.0),
+            (2, [-40.0, 0.0], [-40.0, 40.0], 4.0),
+            (3, [10.0, 40.0], [20.0, 40.0], 6.0),
+        ] {
+            let first = mesh.positions.len() as u32;
+            mesh.positions.extend([
+                [west, south, height],
+                [east, south, height],
+                [east, north, height],
+                [west, north, height],
+            ]);
+            for corners in [[0, 1, 2], [0, 2, 3]] {
+                mesh.triangles.push(corners.map(|corner| first + corner));
+                mesh.triangle_materials.push(material);
+            }
+        }
+        let instances = vec![Instance { mesh: 0, world_from_mesh: DAffine3::IDENTITY }];
+        Scene { materials, instances, meshes: vec![mesh], ground: vec![] }
+    }
+
+    /// What a matt surface of this colour shows, in the sun or in the shade.
+    fn matt(colour: [f32; 3], day: &Daylight, normal: DVec3, is_lit: bool) -> Colour {
+        let sun = if is_lit { normal.dot(day.sun).max(0.0) } else { 0.0 };
+        let ambient_lx = day.ambient(normal);
+        std::array::from_fn(|c| {
+            let lx = ambient_lx[c] + day.sun_lx[c] * sun;
+            f64::from(colour[c]) * lx / std::f64::consts::PI
+        })
+    }
+
+    fn mixed(share: f64, one: Colour, other: Colour) -> Colour {
+        std::array::from_fn(|c| share * one[c] + (1.0 - share) * other[c])
+    }
+
+    #[test]
+    fn surfaces_show_the_light_that_falls_on_them() {
+        let caster = BvhCaster::new(Arc::new(scene())).expect("a small scene");
+        // The sun is in the south, so that shadows fall to the north.
+        let day = Daylight::new([1.1, std::f64::consts::PI], 3.0, [0.15, 0.15, 0.12]);
+        assert!(day.sun.y < -0.4 && day.sun.z > 0.8, "{}", day.sun);
+        let from = DVec3::new(5.0, -10.0, 2.0);
+        let toward = |place: DVec3| (place - from).normalize();
+        let lit = matt(FLOOR, &day, DVec3::Z, true);
+        let at_mirror = toward(DVec3::new(20.0, 10.0, 0.0));
+        let at_pane = toward(DVec3::new(20.0, 30.0, 6.0));
+        let cos = at_pane.z;
+        let face = {
+            let straight = 0.04;
+            straight + (1.0 - straight) * (1.0 - cos).powi(5)
+        };
+        let both = 2.0 * face / (1.0 + face);
+        let through = (1.0 - both) * f64::from(CLEAR);
+        let (sky, below) = (day.seen(at_pane), day.seen(at_pane * DVec3::new(1.0, 1.0, -1.0)));
+        // Seen from below, the pane's dirt faces away from the sun.
+        let dirt = matt(BRIGHT, &day, -DVec3::Z, false);
+        let pane =
+            std::array::from_fn(|c| both * below[c] + through * sky[c] + (1.0 - through) * dirt[c]);
+        let mirrored = day.seen(at_mirror * DVec3::new(1.0, 1.0, -1.0));
+        let cases = [
+            (
+                "the sky",
+                DVec3::new(0.6, -0.3, 0.5).normalize(),
+                day.seen(DVec3::new(0.6, -0.3, 0.5).normalize()),
+            ),
+            ("the floor in the sun", toward(DVec3::new(20.0, -10.0, 0.0)), lit),
+            (
+                "the floor under the roof",
+                toward(DVec3::new(-20.0, -12.0, 0.0)),
+                matt(FLOOR, &day, DVec3::Z, false),
+            ),
+            (
+                "the roof from below",
+                toward(DVec3::new(-20.0, -12.0, 4.0)),
+                matt(BRIGHT, &day, -DVec3::Z, false),
+            ),
+            (
+                "the mirror",
+                at_mirror,
+                mixed(f64::from(MIRRORED), mirrored, matt(BRIGHT, &day, DVec3::Z, true)),
+            ),
+            ("the pane", at_pane, pane),
+        ];
+        let seen = |directions: &[DVec3]| {
+            let air = PictureAir::new(None, &day, SimTime::ZERO, SimTime::ZERO);
+            let mut shader = Shader::new(&caster, &day, air, 1e-3, Level::new());
+            let (mut rays, mut light) = (Rays::default(), vec![[0.0; 3]; directions.len()]);
+            for (pixel, direction) in (0..).zip(directions) {
+                rays.push(pixel, ray(from, *direction), SimTime::ZERO, 1.0);
+            }
+            shader.follow(&mut rays, &mut light);
+            light
+        };
+        for (what, direction, wanted) in cases {
+            let found = seen(&[direction])[0];
+            for c in 0..3 {
+                assert!((found[c] / wanted[c] - 1.0).abs() < 1e-6, "{what}: {found:?} {wanted:?}");
+            }
+        }
+        // Pixels that are worked on together show what each shows alone.
+        let many: Vec<DVec3> =
+            cases.iter().map(|(_, direction, _)| *direction).cycle().take(200).collect();
+        let alone: Vec<Colour> = many.iter().map(|direction| seen(&[*direction])[0]).collect();
+        assert_eq!(seen(&many), alone);
+    }
+}

@@ -297,3 +297,160 @@ fn in_body(pulse: &Pulse, world_from_body: &Transform<World, Body>, farthest_m: 
         max_range_m: pulse.max_range_m.min(farthest_m),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::rig::schedule::Schedule;
+    use crate::config::rig::{RobotConfig, TrajectoryConfig};
+    use crate::frames::{GeoOrigin, Geodetic};
+    use crate::world::raycast::draws::Draws;
+    use crate::world::raycast::{BvhCaster, reference};
+    use crate::world::scene::Scene;
+    use crate::world::trajectory::Trajectory;
+
+    const MS: u64 = 1_000_000;
+    /// Latest time of a ray, milliseconds.
+    const LATEST_MS: f64 = 400.0;
+
+    /// A caster that leaves everything but `cast` to the trait.
+    struct Plain(BvhCaster);
+
+    impl RayCaster for Plain {
+        fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
+            self.0.cast(stencil, pulses, hits);
+        }
+    }
+
+    /// A still scene, and a caster into it with three objects: two at the same place that drive through it in circles,
+    /// the first of which exists only at times, and one that passes at 30 m/s.
+    fn fixture(draws: &mut Draws, is_plain: bool) -> (Scene, MovingCaster) {
+        let origin =
+            GeoOrigin::new(Geodetic { latitude_deg: 33.0, longitude_deg: -88.0, altitude_m: 92.0 });
+        let circle = || TrajectoryConfig::Circle {
+            center_m: [1.0, -1.0, 0.0],
+            radius_m: 3.0,
+            speed_m_s: 9.0,
+            start_angle_rad: 1.0,
+        };
+        let line =
+            TrajectoryConfig::Line { start_m: [-6.0, 2.0, 0.5], yaw_rad: 0.2, speed_m_s: 30.0 };
+        let (body, other) = (draws.scene(40, 1.0), draws.scene(40, 1.0));
+        let motions = [(&body, circle()), (&body, circle()), (&other, line)];
+        let objects = motions.map(|(body, motion)| {
+            let trajectory = Trajectory::new(&RobotConfig::new(motion, false), &origin, None);
+            MovingObject::of("object", body.clone(), trajectory.unwrap()).unwrap()
+        });
+        let mut objects = Vec::from(objects);
+        let shown = Schedule {
+            start: SimTime(50 * MS),
+            duration_ns: Some(70 * MS),
+            period_ns: Some(130 * MS),
+        };
+        objects[0].shown = vec![shown];
+        let still = draws.scene(60, 5.0);
+        let caster = BvhCaster::new(Arc::new(still.clone())).unwrap();
+        let caster: Box<dyn RayCaster> =
+            if is_plain { Box::new(Plain(caster)) } else { Box::new(caster) };
+        let instances = still.instances.len();
+        (still, MovingCaster::new(caster, instances, objects.into()))
+    }
+
+    /// The definition: each ray is cast into the scene, and into each body where that is when the ray is fired.
+    fn expected(
+        (still, caster): &(Scene, MovingCaster),
+        stencil: &Stencil,
+        pulse: &Pulse,
+        fired: SimTime,
+    ) -> Vec<Hit> {
+        let mut nearest = reference::cast(still, stencil, pulse);
+        for (instance, object) in (caster.first_instance..).zip(caster.objects.iter()) {
+            let [start, end] =
+                [fired.0 / MS, fired.0 / MS + 1].map(|ms| object.pose(SimTime(ms * MS)));
+            let pose = start.interpolate(&end, (fired.0 % MS) as f64 / MS as f64);
+            let found = reference::cast(object.body(), stencil, &in_body(pulse, &pose, f32::MAX));
+            for (nearest, found) in nearest.iter_mut().zip(found) {
+                if object.is_there(fired) && found.range_m < nearest.range_m {
+                    *nearest = Hit { instance, ..found };
+                }
+            }
+        }
+        nearest
+    }
+
+    fn fired(draws: &mut Draws) -> SimTime {
+        SimTime((draws.between(0.0, LATEST_MS) * MS as f64) as u64)
+    }
+
+    #[test]
+    fn moving_surfaces_are_hit_where_the_definition_says_bit_by_bit() {
+        let mut draws = Draws(17);
+        let fixture = fixture(&mut draws, false);
+        let wide = Stencil::new(vec![[0.0, 0.0], [1.0, 0.0], [0.0, -1.0], [-0.5, 0.5]]).unwrap();
+        let mut counts = [0; 4];
+        for round in 0..40 {
+            let stencil = if round % 2 == 0 { wide.clone() } else { Stencil::single() };
+            let origin = draws.vector() * 12.0;
+            // From neighbours to all directions, and beams that leave wide.
+            let spread = [0.002, 0.05, 0.5, 3.0][round % 4];
+            let behind_m = if round % 3 == 0 { 14.0 } else { 0.0 };
+            let ahead = (draws.vector() * 3.0 - origin).normalize();
+            let pulses: Vec<Pulse> = (0..50)
+                .map(|_| {
+                    let direction = (ahead + draws.vector() * spread).normalize();
+                    let u = direction.any_orthonormal_vector();
+                    Pulse {
+                        origin: origin + draws.vector() * 0.01 - direction * behind_m,
+                        start_m: behind_m as f32,
+                        direction,
+                        half_axis_u: u * 0.02,
+                        half_axis_v: direction.cross(u) * 0.02,
+                        max_range_m: if draws.next() > 0.0 { 100.0 } else { 9.0 },
+                    }
+                })
+                .collect();
+            let times: Vec<SimTime> = pulses.iter().map(|_| fired(&mut draws)).collect();
+            let rays = stencil.len();
+            let mut hits = vec![Hit::MISS; pulses.len() * rays];
+            fixture.1.cast_at(&stencil, &pulses, &times, &mut hits);
+            for ((pulse, time), hits) in pulses.iter().zip(&times).zip(hits.chunks(rays)) {
+                assert_eq!(hits, expected(&fixture, &stencil, pulse, *time), "{round} {pulse:?}");
+                let hit = hits.iter().filter(|hit| hit.range_m.is_finite());
+                hit.for_each(|hit| counts[hit.instance as usize] += 1);
+            }
+        }
+        assert!(counts.iter().all(|count| *count > 30), "{counts:?}");
+    }
+
+    #[test]
+    fn what_is_blocked_is_what_the_definition_hits() {
+        let mut draws = Draws(23);
+        for is_plain in [false, true] {
+            let fixture = fixture(&mut draws, is_plain);
+            let (mut by_still, mut by_moving, mut open) = (0, 0, 0);
+            for _ in 0..60 {
+                let toward = draws.vector().normalize();
+                let beams = Beams { toward, reach_m: draws.between(2.0, 20.0) as f32 };
+                let patch = draws.vector() * 3.0 - toward * 2.0;
+                let from: Vec<DVec3> = (0..40).map(|_| patch + draws.vector()).collect();
+                let times: Vec<SimTime> = from.iter().map(|_| fired(&mut draws)).collect();
+                let mut blocked = vec![false; from.len()];
+                fixture.1.blocked_at(&beams, &from, &times, &mut blocked);
+                for ((from, time), blocked) in from.iter().zip(&times).zip(blocked) {
+                    let ray = beams.ray(*from);
+                    let [hit] = expected(&fixture, &Stencil::single(), &ray, *time)[..] else {
+                        panic!("one ray")
+                    };
+                    assert_eq!(blocked, hit.range_m.is_finite(), "{from} {time:?} {beams:?}");
+                    match (blocked, hit.instance) {
+                        (false, _) => open += 1,
+                        (true, 0) => by_still += 1,
+                        (true, _) => by_moving += 1,
+                    }
+                }
+            }
+            let counts = [by_still, by_moving, open];
+            assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
+        }
+    }
+}

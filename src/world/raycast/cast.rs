@@ -99,6 +99,7 @@ pub(super) mod tests {
     use glam::{DAffine3, DQuat};
 
     use super::super::bundle::Bundle;
+    use super::super::draws::Draws;
     use super::super::hit::reference;
     use super::*;
     use crate::world::materials;
@@ -106,11 +107,8 @@ pub(super) mod tests {
 
     /// Blades and sheets in three tilted instances, and a fan of pulses.
     pub fn fixture() -> (BvhCaster, Vec<Pulse>, Stencil) {
-        let mut state = 1u64;
-        let mut draw = |low: f64, high: f64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            low + (high - low) * (state >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut draws = Draws(1);
+        let mut draw = |low: f64, high: f64| draws.between(low, high);
         let mut mesh = Mesh { name: "blades".into(), ..Mesh::default() };
         for index in 0..3000u32 {
             let foot = DVec3::new(draw(-4.0, 4.0), draw(-4.0, 4.0), draw(-1.0, 1.0));

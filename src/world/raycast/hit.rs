@@ -338,29 +338,11 @@ mod tests {
 
     use glam::DQuat;
 
+    use super::super::draws::Draws;
     use super::super::{BvhCaster, Hit, RayCaster, Stencil};
     use super::*;
     use crate::world::materials;
     use crate::world::scene::{Instance, Mesh, Scene};
-
-    /// Random numbers in -1..1.
-    struct Draws(u64);
-
-    impl Draws {
-        fn next(&mut self) -> f64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            2.0 * (self.0 >> 11) as f64 / (1u64 << 53) as f64 - 1.0
-        }
-
-        fn vector(&mut self) -> DVec3 {
-            DVec3::new(self.next(), self.next(), self.next())
-        }
-
-        /// A size between `10^low` and `10^high`.
-        fn size(&mut self, low: f64, high: f64) -> f64 {
-            libm::pow(10.0, low + (high - low) * (0.5 + 0.5 * self.next()))
-        }
-    }
 
     #[test]
     fn inverses_are_exact_to_a_millionth_and_alike_in_vectors() {

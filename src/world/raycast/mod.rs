@@ -11,6 +11,8 @@ mod bundle;
 mod bvh;
 mod cast;
 mod clusters;
+#[cfg(test)]
+pub(in crate::world) mod draws;
 pub mod embree;
 pub(super) mod finishes;
 mod fired;
@@ -34,6 +36,8 @@ use glam::DVec3;
 pub use bvh::{BuildError, BvhCaster};
 pub use finishes::Finishes;
 pub use fired::Beams;
+#[cfg(test)]
+pub(in crate::world) use hit::reference;
 
 use crate::time::SimTime;
 

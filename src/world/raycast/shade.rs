@@ -131,17 +131,15 @@ impl Bundle {
 mod tests {
     use fearless_simd::Level;
 
+    use super::super::draws::Draws;
     use super::super::{Hit, RayCaster, Stencil};
     use super::*;
     use crate::world::raycast::cast::tests::{fixture, levels, textured_fixture};
 
     /// Places on and above the ground, near one another and apart.
     fn places() -> Vec<DVec3> {
-        let mut state = 5u64;
-        let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut draws = Draws(5);
+        let mut draw = || draws.share();
         let place = |k: usize| {
             let patch = DVec3::new(8.0 + (k / 100 % 9) as f64, (k / 900) as f64 - 5.0, -2.0);
             patch + DVec3::new(draw(), draw(), if k.is_multiple_of(7) { 2.0 * draw() } else { 0.0 })

@@ -154,23 +154,10 @@ mod tests {
 
     use super::*;
     use crate::world::raycast::bundle::{Room, Spot};
+    use crate::world::raycast::draws::Draws;
     use crate::world::raycast::shadow::{Frame, View};
     use crate::world::raycast::tree::Node;
     use crate::world::raycast::{Pulse, Stencil};
-
-    /// Draws in -1..1.
-    struct Draws(u64);
-
-    impl Draws {
-        fn next(&mut self) -> f64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            2.0 * (self.0 >> 11) as f64 / (1u64 << 53) as f64 - 1.0
-        }
-
-        fn vector(&mut self) -> DVec3 {
-            DVec3::new(self.next(), self.next(), self.next())
-        }
-    }
 
     /// Neighbouring pulses, along an axis in every third bundle, from somewhat different places.
     fn bundle(draws: &mut Draws, number: u32, spot: &Spot, room: &mut Room) -> Bundle {

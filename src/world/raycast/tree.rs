@@ -308,6 +308,7 @@ impl<'a> Costs<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::raycast::draws::Draws;
 
     /// The primitives that are reached from the root, after checking that all boxes on the way contain
     /// them.
@@ -346,11 +347,8 @@ mod tests {
 
     #[test]
     fn trees_built_in_parts_hold_every_primitive_once() {
-        let mut state = 3u64;
-        let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 40) as f32 / (1u64 << 24) as f32
-        };
+        let mut draws = Draws(3);
+        let mut draw = || draws.share() as f32;
         let primitives: Vec<Bounds> = (0..5000)
             .map(|_| {
                 let low = [100.0 * draw(), 40.0 * draw(), 10.0 * draw()];

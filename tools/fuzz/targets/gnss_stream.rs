@@ -62,7 +62,7 @@ pub fn run(bytes: &[u8]) {
         for (number, chunk) in bytes.chunks(100).enumerate() {
             let now = SimTime(number as u64 * 10_000_000);
             device.handle_input(now, chunk);
-            for (_, port) in profile.product.line_ports {
+            for (_, port) in &profile.product.line_ports {
                 device.handle_line_input(now, *port, chunk);
             }
             while device.poll_request(SimTime(now.0 + 100_000_000)).is_some() {}

@@ -176,7 +176,7 @@ impl LivoxFirst {
     /// When the host is lost if no further heartbeat comes; a restart ends the connection in any case.
     fn lost_at(&self) -> SimTime {
         let silent_at = SimTime(self.now.0 + self.profile.interface.heartbeat_timeout_ns);
-        self.clock.goes_down_at().map_or(silent_at, |down_at| silent_at.min(down_at))
+        self.clock.goes_down_by(silent_at)
     }
 
     fn disconnect(&mut self) {
@@ -263,7 +263,7 @@ impl LivoxFirst {
 
     /// Restarts with its settings at `at`, or as soon as it can: the host is lost, and the clock counts from zero.
     fn restart(&mut self, at: SimTime) {
-        let down_at = SimTime(at.0.max(self.now.0 + REACTION_NS));
+        let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at);
         self.clock.plan_restart(down_at, up_at);
         if let Some(connection) = &mut self.connection {

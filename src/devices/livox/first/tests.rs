@@ -350,6 +350,28 @@ fn a_mode_holds_until_a_restart_that_is_to_come_and_does_not_cancel_it() {
 }
 
 #[test]
+fn the_earlier_of_two_restarts_counts() {
+    for delays in [[300u16, 1000], [1000, 300]] {
+        let mut unit = sampling("livox-avia", |settings| settings.clock.ptp = PtpState::None);
+        for delay_ms in delays {
+            assert_eq!(ask(&mut unit, id::REBOOT, &delay_ms.to_le_bytes()), [ret::DONE]);
+        }
+        run(&mut unit, 290 * MS);
+        heartbeat(&mut unit);
+        run(&mut unit, 20 * MS);
+        assert_eq!(ask_as(&mut unit, HOST, id::HANDSHAKE, &handshake()), None, "it is off");
+        // 3 s until it answers, and 5 s until the motor runs, with a clock that counts from zero.
+        run(&mut unit, 3000 * MS);
+        connect(&mut unit);
+        assert_eq!(ask(&mut unit, id::SAMPLE, &[1]), [ret::DONE]);
+        run(&mut unit, 2500 * MS);
+        heartbeat(&mut unit);
+        let sent = run(&mut unit, 2600 * MS);
+        assert!(clouds(&sent)[0].1.time_ns().abs_diff(5000 * MS) < MS);
+    }
+}
+
+#[test]
 fn a_receiver_or_pulses_alone_or_a_host_set_the_clock() {
     let pulse = |unit: &mut LivoxFirst, second: u64| {
         let sent = run(unit, second * 1000 * MS - unit.now.0);
