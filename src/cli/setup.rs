@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::out_paths::spare_what_was_read;
 use super::{CliError, console};
-use crate::config::rig::{Rig, TrajectoryConfig};
+use crate::config::rig::{CasterChoice, Rig, TrajectoryConfig};
 use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
 use crate::devices::families::family_of;
 use crate::engine::host_log::{self, Conversation};
@@ -31,6 +31,10 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
         SetupError::Scene(_) | SetupError::Build(_) => (&rig.places.scene, "cannot load the scene"),
         SetupError::Embree(_) => match &rig.places.caster {
             Some(place) => (place, "cannot cast with Embree"),
+            None => return CliError::Failed(error.to_string()),
+        },
+        SetupError::Gpu(_) => match &rig.places.caster {
+            Some(place) => (place, "cannot cast with a GPU"),
             None => return CliError::Failed(error.to_string()),
         },
         SetupError::Object { object, error } => match error {
@@ -122,8 +126,11 @@ pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
         );
         return Ok(());
     }
-    let world = LiveWorld::build(rig, loaded).map_err(|error| explain(rig, &error))?;
-    warn_of_hidden_sky(rig, &world);
+    // A few rays towards satellites: no GPU is opened for them.
+    let mut rig = rig.clone();
+    rig.engine.caster = CasterChoice::Menura;
+    let world = LiveWorld::build(&rig, loaded).map_err(|error| explain(&rig, &error))?;
+    warn_of_hidden_sky(&rig, &world);
     Ok(())
 }
 
