@@ -385,7 +385,10 @@ fn by_gpu(menura: &Arc<BvhCaster>, options: &Options) -> Option<Box<dyn RayCaste
 }
 
 #[cfg(not(feature = "gpu"))]
-fn by_gpu(_menura: &Arc<BvhCaster>, _options: &Options) -> Option<Box<dyn RayCaster>> {
+fn by_gpu(_menura: &Arc<BvhCaster>, options: &Options) -> Option<Box<dyn RayCaster>> {
+    if !options.no_gpu {
+        println!("  no GPU: this bench was built without the feature gpu");
+    }
     None
 }
 

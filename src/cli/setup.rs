@@ -8,9 +8,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::out_paths::spare_what_was_read;
 use super::{CliError, console};
-use crate::config::rig::{CasterChoice, Rig, TrajectoryConfig};
+use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
 use crate::devices::families::family_of;
+use crate::engine::caster::for_few_rays;
 use crate::engine::host_log::{self, Conversation};
 use crate::engine::{LiveWorld, LoadedWorld, SetupError, sky};
 use crate::world::moving::ObjectError;
@@ -126,9 +127,7 @@ pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
         );
         return Ok(());
     }
-    // A few rays towards satellites: no GPU is opened for them.
-    let mut rig = rig.clone();
-    rig.engine.caster = CasterChoice::Menura;
+    let rig = for_few_rays(rig);
     let world = LiveWorld::build(&rig, loaded).map_err(|error| explain(&rig, &error))?;
     warn_of_hidden_sky(&rig, &world);
     Ok(())

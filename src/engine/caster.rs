@@ -72,6 +72,15 @@ pub fn choose(rig: &Rig, scene: &Arc<Scene>) -> Result<Chosen, SetupError> {
     })
 }
 
+/// `rig` for casting a few rays: it opens no GPU.
+pub fn for_few_rays(rig: &Rig) -> Rig {
+    let mut rig = rig.clone();
+    if let CasterChoice::Auto | CasterChoice::Gpu = rig.engine.caster {
+        rig.engine.caster = CasterChoice::Menura;
+    }
+    rig
+}
+
 /// Finds what `choice` names, before a scene is loaded.
 ///
 /// # Errors
