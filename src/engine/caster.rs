@@ -110,11 +110,18 @@ pub fn probe_gpu() -> Result<String, GpuProblem> {
 /// The GPUs of this machine that Vulkan finds.
 ///
 /// # Errors
-/// There are none, or this program has no code for them.
+/// There are none.
+#[cfg(feature = "gpu")]
 pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
-    #[cfg(feature = "gpu")]
-    return Ok(gpu::gpus()?);
-    #[cfg(not(feature = "gpu"))]
+    gpu::gpus().map_err(GpuProblem::from)
+}
+
+/// The GPUs of this machine.
+///
+/// # Errors
+/// This program has no code for them.
+#[cfg(not(feature = "gpu"))]
+pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
     Err(GpuProblem::NotBuilt)
 }
 
@@ -179,13 +186,14 @@ fn may_have_gpu() -> Result<(), GpuProblem> {
 
 /// Logs that the processor casts. Of a GPU that cannot be used, users should know.
 fn note(problem: &GpuProblem) {
-    match problem {
-        #[cfg(feature = "gpu")]
-        GpuProblem::Refused(error) if !error.is_absence() => {
-            tracing::warn!("the processor casts the rays, not the GPU: {error}");
-        }
-        _ => tracing::info!("the processor casts the rays, not a GPU: {problem}"),
+    #[cfg(feature = "gpu")]
+    if let GpuProblem::Refused(error) = problem
+        && !error.is_absence()
+    {
+        tracing::warn!("the processor casts the rays, not the GPU: {error}");
+        return;
     }
+    tracing::info!("the processor casts the rays, not a GPU: {problem}");
 }
 
 #[cfg(test)]
