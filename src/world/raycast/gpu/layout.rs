@@ -194,7 +194,7 @@ fn pack(node: &Node, at: &Bases<'_>) -> PackedNode {
     };
     let mut packed = PackedNode::zeroed();
     let mut steps = [0.0; 3];
-    for axis in 0..3 {
+    for (axis, step) in steps.iter_mut().enumerate() {
         let low = used.iter().map(|&slot| bound(axis, slot)[0]).fold(f64::INFINITY, f64::min);
         let high = used.iter().map(|&slot| bound(axis, slot)[1]).fold(f64::NEG_INFINITY, f64::max);
         packed.low[axis] = (low as f32).next_down();
@@ -203,15 +203,14 @@ fn pack(node: &Node, at: &Bases<'_>) -> PackedNode {
         let exponent = ((size / 255.0).to_bits() >> 52 & 0x7ff) as i32 - 1023 + 1;
         let exponent = exponent.clamp(-100, 100);
         packed.exponents[axis] = (exponent + 127) as u8;
-        steps[axis] = f64::from(f32::from_bits(((exponent + 127) as u32) << 23));
+        *step = f64::from(f32::from_bits(((exponent + 127) as u32) << 23));
     }
     for (slot, child) in places(node, &used).into_iter().enumerate() {
         let Some(child) = child else { continue };
         packed.occupied |= 1 << slot;
         packed.codes[slot] = at.code(node.children[child]);
-        for axis in 0..3 {
-            let [low, high] =
-                bound(axis, child).map(|c| (c - f64::from(packed.low[axis])) / steps[axis]);
+        for (axis, step) in steps.iter().enumerate() {
+            let [low, high] = bound(axis, child).map(|c| (c - f64::from(packed.low[axis])) / step);
             packed.bounds[0][axis][slot] = low.floor() as u8;
             packed.bounds[1][axis][slot] = high.ceil() as u8;
         }

@@ -248,10 +248,13 @@ impl GpuCaster {
         &self,
         stencil: &Stencil,
         any: bool,
-        pulses: impl Iterator<Item = Pulse>,
+        pulses: impl ExactSizeIterator<Item = Pulse>,
     ) -> Option<Vec<Vec<PackedHit>>> {
         let requests = self.requests.as_ref().filter(|_| !self.is_lost.load(Ordering::Acquire))?;
-        let packed = pulses.map(|pulse| pack(&pulse)).collect::<Option<Vec<_>>>()?;
+        let mut packed = Vec::with_capacity(pulses.len());
+        for pulse in pulses {
+            packed.push(pack(&pulse)?);
+        }
         let kind = Kind { stencil: stencil.clone(), any };
         let most = kind.most_pulses();
         let send = |pulses: Vec<PackedPulse>| {
