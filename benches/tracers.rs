@@ -1,15 +1,17 @@
-//! Menura's tracer and Embree, side by side: the same pulses through the same scenes in one run,
+//! Menura's tracer, a GPU and Embree, side by side: the same pulses through the same scenes in one run,
 //! by turns of a fraction of a second, so that what else the machine does meets all alike.
 //!
 //! ```text
 //! cargo bench --bench tracers                                        # the whole table
 //! cargo bench --bench tracers -- --scene courtyard-20m --sensor hdl-64e-s2 --seconds 5
+//! cargo bench --bench tracers --features gpu -- --scene courtyard-191m --threads 2 --threads 64 --no-embree
 //! ```
 //!
 //! What is timed is `RayCaster::cast`: nine rays a pulse in, hits with range, cosine and
 //! reflectance out. Pulses come a packet at a time and laser by laser, as sensors ask for them,
 //! from eight places on the courtyard's lane. Embree runs as a simulator would have it, not
-//! closing edges between triangles (`--robust` has it close them, as `caster = "embree"` does).
+//! closing edges between triangles (`--robust` has it close them, as `caster = "embree"` does). With `--features gpu`,
+//! a GPU takes turns as well. Its calls wait, so give it more threads than there are processors: `--threads 2 --threads 64`.
 //!
 //! A second table has the whole pipeline of the products that fire so: casting, the receiver (poses, echoes,
 //! noise) and packing, each a pulse, with the profile's receiver and with a plain one by turns.
@@ -69,6 +71,9 @@ struct Options {
     /// Leave Embree out
     #[arg(long)]
     no_embree: bool,
+    /// Leave the GPU out
+    #[arg(long)]
+    no_gpu: bool,
     /// Passed by cargo
     #[arg(long, hide = true)]
     bench: bool,
@@ -358,13 +363,33 @@ impl Entry<'_> {
     }
 }
 
-/// A caster that several others stand on.
-struct Shared(Arc<BvhCaster>);
-
-impl RayCaster for Shared {
-    fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
-        self.0.cast(stencil, pulses, hits);
+/// The scene of `menura` on a GPU, unless it is left out.
+#[cfg(feature = "gpu")]
+fn by_gpu(menura: &Arc<BvhCaster>, options: &Options) -> Option<Box<dyn RayCaster>> {
+    use menura::world::raycast::gpu::GpuCaster;
+    if options.no_gpu {
+        return None;
     }
+    let building = Building::start();
+    match GpuCaster::new(menura.clone(), false) {
+        Ok(gpu) => {
+            let (name, mb) = (gpu.identity(), gpu.memory_bytes() / 1_000_000);
+            println!("  GPU {name}: {mb} MB on it, opened in {}", building.end());
+            Some(Box::new(gpu))
+        }
+        Err(why) => {
+            println!("  no GPU: {why}");
+            None
+        }
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn by_gpu(_menura: &Arc<BvhCaster>, options: &Options) -> Option<Box<dyn RayCaster>> {
+    if !options.no_gpu {
+        println!("  no GPU: this bench was built without the feature gpu");
+    }
+    None
 }
 
 /// `still` with `count` cars that circle at 10 m/s, 5 to 60 m from the middle.
@@ -386,7 +411,7 @@ fn with_cars(still: &Arc<BvhCaster>, count: usize) -> MovingCaster {
         MovingObject::of(&format!("car-{k}"), body, trajectory).expect("a small mesh")
     };
     let instances = still.scene().instances.len();
-    MovingCaster::new(Box::new(Shared(still.clone())), instances, (0..count).map(car).collect())
+    MovingCaster::new(Box::new(still.clone()), instances, (0..count).map(car).collect())
 }
 
 /// A number of `/proc/self/status`, megabytes.
@@ -483,6 +508,7 @@ fn measure_scene<'a>(
         );
         (eight.in_packets_of(Packets::One), eight)
     });
+    let gpu = by_gpu(&menura, options);
     println!(
         "  sensor          tracer         threads  M pulses/s  M rays/s  real time   Menura/       CPU  \
          M pulses/    Menura/\n\
@@ -508,6 +534,9 @@ fn measure_scene<'a>(
             add("Menura", &*menura as &dyn RayCaster);
             for (name, caster) in &moving {
                 add(name, caster);
+            }
+            if let Some(gpu) = &gpu {
+                add("GPU", gpu.as_ref());
             }
             if let Some((one, eight)) = &embree {
                 add("Embree 1-wide", one);

@@ -150,7 +150,7 @@ fn recorded(
     let stretch = Stretch { rig, world, duration, start: rig.start_utc, stop: &stop };
     let casters = match lead {
         Some(lead) => Casters::Elsewhere(lead),
-        None => own_threads(rig),
+        None => own_threads(rig, world),
     };
     record_by(casters, stretch, hosts, folder.path(), |_| {}).unwrap();
     files_of(folder.path())

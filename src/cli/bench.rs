@@ -67,7 +67,9 @@ pub fn estimate(figures: &BenchFigures) -> String {
     match figures.real_time_factor {
         None => "nothing to do without a host".to_owned(),
         Some(factor) => format!(
-            "{factor:.2} times real time on this machine ({processors} processors, {workers} workers)"
+            "{factor:.2} times real time on this machine ({processors} processors, {workers} workers; rays are \
+             cast by: {})",
+            figures.caster
         ),
     }
 }
@@ -79,6 +81,7 @@ fn page(rig: &Rig, figures: &BenchFigures) -> String {
             Limit::Workers => "the workers that cast rays",
             Limit::Packing => "the thread that makes packets",
             Limit::Sending => "the thread that sends",
+            Limit::Gpu => "the GPU",
             Limit::Processors => "the machine's processors",
         };
         let headroom = 100.0 * figures.headroom;

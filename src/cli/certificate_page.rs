@@ -338,6 +338,9 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
         "late packets",
         format!("{}, later than {}", sending.late, describe_us(sending.miss_threshold_us)),
     );
+    if !sending.caster.is_empty() {
+        row("rays cast by", sending.caster.clone());
+    }
     for right in &certificate.rights {
         let answer = match &right.refused_because {
             None => "granted".to_owned(),

@@ -8,9 +8,10 @@ use std::time::Duration;
 use super::bench::estimate;
 use super::rig_args::RigArgs;
 use super::{CliError, all, console, setup, world_summary};
-use crate::config::rig::{CableKind, DeviceConfig, DeviceId, Rig};
+use crate::config::rig::{CableKind, CasterChoice, DeviceConfig, DeviceId, Rig};
 use crate::devices::families::family_of;
 use crate::engine::bench::bench;
+use crate::engine::caster;
 use crate::engine::{LiveWorld, load_scene};
 
 /// Arguments of `menura check`.
@@ -47,6 +48,9 @@ impl Cmd {
             setup::refuse_feeds(&rig, "an estimate")?;
         }
         let loaded = load_scene(&rig).map_err(|error| setup::explain(&rig, &error))?;
+        if !self.speed && rig.engine.caster == CasterChoice::Gpu {
+            caster::probe_gpu().map_err(|problem| setup::explain(&rig, &problem.into()))?;
+        }
         let world = world_summary::lines(&rig, &loaded).into_iter();
         let lines = world.chain(summary(&rig)).chain(shared_destinations(&rig));
         let lines: String = lines.map(|line| format!("  {line}\n")).collect();

@@ -1,4 +1,4 @@
-//! `menura doctor`: conditions of this host that delay packets, and how to change them.
+//! `menura doctor`: conditions of this host that delay packets, and how to change them; also its GPUs.
 
 mod findings;
 
@@ -8,10 +8,12 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::{CliError, all, console};
+use crate::engine::caster;
 use crate::engine::host::{self, HostFacts};
 use crate::engine::launch;
 use crate::engine::wakeups::{self, WakeUps};
 use crate::time::duration::parse_duration;
+use crate::world::raycast::GpuFacts;
 use findings::{Finding, State};
 
 /// Arguments of `menura doctor`.
@@ -32,6 +34,7 @@ pub struct Cmd {
 struct Report<'a> {
     facts: &'a HostFacts,
     wake_ups: &'a WakeUps,
+    gpus: &'a [GpuFacts],
     findings: &'a [Finding],
 }
 
@@ -49,9 +52,19 @@ impl Cmd {
             let queues = launch::schedulers_of(&interface.name);
             findings.push(findings::of_queue(&interface.name, queues));
         }
+        let gpus = caster::gpus();
+        match &gpus {
+            Ok(gpus) => findings.extend(gpus.iter().map(findings::of_gpu)),
+            Err(why) => findings.push(findings::without_gpu(&why.to_string())),
+        }
+        if gpus.is_ok() {
+            findings.push(findings::of_casting(caster::probe_gpu()));
+        }
         findings.push(findings::of_wake_ups(&wake_ups));
         let printed = if self.json {
-            let report = Report { facts: &facts, wake_ups: &wake_ups, findings: &findings };
+            let gpus = gpus.as_deref().unwrap_or_default();
+            let (facts, wake_ups, findings) = (&facts, &wake_ups, &findings);
+            let report = Report { facts, wake_ups, gpus, findings };
             let text = serde_json::to_string_pretty(&report)
                 .map_err(|error| CliError::failed("cannot write JSON", &error))?;
             console::print(format_args!("{text}\n"))

@@ -310,6 +310,9 @@ options! {
         /// Leave Embree out
         #[arg(long)]
         no_embree: bool,
+        /// Leave the GPU out
+        #[arg(long)]
+        no_gpu: bool,
     }
 }
 

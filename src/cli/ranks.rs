@@ -116,8 +116,10 @@ impl Ranks {
             false => CliError::Failed(unable.text),
         })?;
         lead.stop_if_lost(Arc::clone(&job.stop));
-        for RankFigures { rank, host, workers, .. } in lead.figures() {
-            console::say(format_args!("rank {rank} on {host} measures with {workers} threads"));
+        for RankFigures { rank, host, workers, caster, .. } in lead.figures() {
+            console::say(format_args!(
+                "rank {rank} on {host} measures with {workers} threads; rays are cast by: {caster}"
+            ));
         }
         Ok(())
     }
@@ -163,8 +165,8 @@ impl Drop for Ranks {
 }
 
 fn line(figures: &RankFigures) -> String {
-    let RankFigures { rank, host, workers, answers, order_bytes, answer_bytes, away_ns, busy_ns } =
-        figures;
+    let RankFigures { rank, host, workers, answers, .. } = figures;
+    let RankFigures { order_bytes, answer_bytes, away_ns, busy_ns, .. } = figures;
     let each = |all: u64| all as f64 / (*answers).max(1) as f64;
     format!(
         "rank {rank} on {host}: {answers} requests by {workers} threads; each {:.0} bytes there and \

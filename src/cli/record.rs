@@ -89,7 +89,7 @@ impl Cmd {
             start: rig.start_utc,
             stop: &stop,
         };
-        let casters = ranks.workers().map_or_else(|| own_threads(&rig), Casters::Elsewhere);
+        let casters = ranks.workers().map_or_else(|| own_threads(&rig, &world), Casters::Elsewhere);
         let recording = record_by(casters, stretch, hosts.as_ref(), &self.out, |at| {
             bar.set_position(at.0 / 1_000_000);
             if !bar.is_hidden() {

@@ -201,6 +201,7 @@ impl Cmd {
                 elapsed,
                 engine: &engine,
                 workers: 0,
+                caster: String::new(),
                 grants: &grants,
                 hashes,
                 figures: figures.clone(),

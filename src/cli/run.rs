@@ -89,6 +89,7 @@ struct Report<'a> {
     instanced_triangles: u64,
     moving_objects: usize,
     workers: usize,
+    caster: &'a str,
     pulses: u64,
     real_time_factor: f64,
     real_time_rights: Vec<Right>,
@@ -118,6 +119,7 @@ impl<'a> Report<'a> {
             instanced_triangles: world.instanced_triangles,
             moving_objects: world.moving_objects,
             workers: outcome.workers,
+            caster: &outcome.caster,
             pulses: outcome.pulses,
             real_time_factor: outcome.real_time_factor,
             real_time_rights: outcome.grants.iter().map(Right::new).collect(),
@@ -234,6 +236,7 @@ impl Cmd {
                 elapsed: outcome.elapsed,
                 engine: &rig.engine,
                 workers: outcome.workers,
+                caster: outcome.caster.clone(),
                 grants: &outcome.grants,
                 hashes,
                 figures: outcome.figures.clone(),
@@ -301,6 +304,8 @@ fn summary_of(outcome: &RunOutcome, rig: &Rig) -> String {
         real_time_factor: outcome.real_time_factor,
         workers: outcome.workers,
         processor_share: outcome.processor_share,
+        caster: &outcome.caster,
+        has_gpu: outcome.has_gpu,
     };
     let RunOutcome { figures, elapsed, .. } = outcome;
     let mut text = summary::summary(figures, *elapsed, Some(rendering), &rig.engine);
@@ -313,13 +318,14 @@ fn summary_of(outcome: &RunOutcome, rig: &Rig) -> String {
 
 fn print_start(rig: &Rig, summary: &WorldSummary) {
     console::say(format_args!(
-        "{}: {} with {} triangles ({} instances, {} moving objects, {} MB of trees)",
+        "{}: {} with {} triangles ({} instances, {} moving objects, {} MB of trees); rays are cast by: {}",
         rig.name,
         summary.scene,
         summary.instanced_triangles,
         summary.instances,
         summary.moving_objects,
         summary.tracer_bytes / 1_000_000,
+        summary.caster,
     ));
 }
 

@@ -11,6 +11,7 @@ use super::{CliError, console};
 use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
 use crate::devices::families::family_of;
+use crate::engine::caster::for_few_rays;
 use crate::engine::host_log::{self, Conversation};
 use crate::engine::{LiveWorld, LoadedWorld, SetupError, sky};
 use crate::world::moving::ObjectError;
@@ -31,6 +32,10 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
         SetupError::Scene(_) | SetupError::Build(_) => (&rig.places.scene, "cannot load the scene"),
         SetupError::Embree(_) => match &rig.places.caster {
             Some(place) => (place, "cannot cast with Embree"),
+            None => return CliError::Failed(error.to_string()),
+        },
+        SetupError::Gpu(_) => match &rig.places.caster {
+            Some(place) => (place, "cannot cast with a GPU"),
             None => return CliError::Failed(error.to_string()),
         },
         SetupError::Object { object, error } => match error {
@@ -122,8 +127,9 @@ pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
         );
         return Ok(());
     }
-    let world = LiveWorld::build(rig, loaded).map_err(|error| explain(rig, &error))?;
-    warn_of_hidden_sky(rig, &world);
+    let rig = for_few_rays(rig);
+    let world = LiveWorld::build(&rig, loaded).map_err(|error| explain(&rig, &error))?;
+    warn_of_hidden_sky(&rig, &world);
     Ok(())
 }
 

@@ -12,13 +12,17 @@ use crate::world::trajectory::feed::FeedCounts;
 
 /// Statistics of rendering.
 #[derive(Clone, Copy, Debug)]
-pub struct Rendering {
+pub struct Rendering<'a> {
     /// Seconds of the rig that busy workers render in a second.
     pub real_time_factor: f64,
     /// Threads that cast rays.
     pub workers: usize,
     /// The share of the time of measurements in which the workers had a processor, 0..=1.
     pub processor_share: f64,
+    /// What casts the rays.
+    pub caster: &'a str,
+    /// Whether a GPU does, for which the workers wait.
+    pub has_gpu: bool,
 }
 
 /// Share below which other programs have delayed the workers.
@@ -28,7 +32,7 @@ const BUSY_MACHINE_SHARE: f64 = 0.6;
 pub fn summary(
     figures: &[DeviceFigures],
     elapsed: Duration,
-    rendering: Option<Rendering>,
+    rendering: Option<Rendering<'_>>,
     engine: &EngineConfig,
 ) -> String {
     let mut text = missed(figures, rendering, engine);
@@ -40,6 +44,9 @@ pub fn summary(
         ),
         None => format!("ran {:.1} s\n", elapsed.as_secs_f64()),
     };
+    if let Some(Rendering { has_gpu: true, caster, .. }) = rendering {
+        text += &format!("rays were cast by: {caster}\n");
+    }
     for figure in figures {
         text += &device(figure, rendering.is_some());
     }
@@ -65,7 +72,7 @@ fn why(figure: &DeviceFigures) -> String {
 /// Text about packets that were dropped or late, with advice.
 fn missed(
     figures: &[DeviceFigures],
-    rendering: Option<Rendering>,
+    rendering: Option<Rendering<'_>>,
     engine: &EngineConfig,
 ) -> String {
     let threshold = describe_us(engine.miss_threshold_ns as f64 / 1e3);
@@ -123,7 +130,7 @@ fn missed(
 }
 
 /// Text about the reasons why packets were not ready in time, with advice.
-fn why_not_ready(rendering: Option<Rendering>, engine: &EngineConfig) -> String {
+fn why_not_ready(rendering: Option<Rendering<'_>>, engine: &EngineConfig) -> String {
     let ahead = describe_us(engine.render_ahead_ns as f64 / 1e3);
     match rendering {
         None => "the reader of the capture was kept from its core\n".to_owned(),
@@ -132,6 +139,10 @@ fn why_not_ready(rendering: Option<Rendering>, engine: &EngineConfig) -> String 
              workers, or another engine.late (docs/RIG.md)\n"
                 .to_owned()
         }
+        Some(Rendering { has_gpu: true, .. }) => format!(
+            "the machine or the GPU stood still for longer than engine.render_ahead_ms covers (now {ahead}): \
+             raise it, or stop other programs\n"
+        ),
         Some(Rendering { processor_share, .. }) if processor_share < BUSY_MACHINE_SHARE => format!(
             "workers had a processor for {:.0} % of their work: stop other programs, or raise \
              engine.render_ahead_ms (now {ahead})\n",
@@ -292,6 +303,13 @@ mod tests {
     use crate::engine::stats::{DeviceStats, Outcome};
 
     const SECOND: Duration = Duration::from_secs(1);
+    const PROCESSOR: Rendering<'_> = Rendering {
+        real_time_factor: 1.0,
+        workers: 2,
+        processor_share: 1.0,
+        caster: "processor",
+        has_gpu: false,
+    };
 
     fn figures(outcomes: &[Outcome]) -> DeviceFigures {
         let stats = DeviceStats::default();
@@ -312,7 +330,7 @@ mod tests {
     }
 
     fn told_of(figures: &DeviceFigures, real_time_factor: f64, processor_share: f64) -> String {
-        let rendering = Some(Rendering { real_time_factor, workers: 2, processor_share });
+        let rendering = Some(Rendering { real_time_factor, processor_share, ..PROCESSOR });
         summary(std::slice::from_ref(figures), SECOND, rendering, &EngineConfig::default())
     }
 
@@ -367,8 +385,7 @@ mod tests {
     fn a_run_that_is_behind_says_what_it_took_and_what_was_simulated() {
         let lidar = DeviceFigures { behind_s: 24.5, ..figures(&[Outcome::Late]) };
         let imu = DeviceFigures { name: "imu".into(), ..figures(&[Outcome::OnTime]) };
-        let rendering =
-            Some(Rendering { real_time_factor: 0.29, workers: 2, processor_share: 1.0 });
+        let rendering = Some(Rendering { real_time_factor: 0.29, ..PROCESSOR });
         let took = Duration::from_millis(34_500);
         let text = summary(&[lidar, imu], took, rendering, &EngineConfig::default());
         let ran = "ran 34.5 s and simulated 10.0 s (lidar was 24.5 s behind at the end); 2 workers";

@@ -12,6 +12,7 @@
 mod actuators;
 pub mod bench;
 pub(crate) mod cables;
+pub mod caster;
 pub mod certificate;
 pub(crate) mod connections;
 pub(crate) mod due_queue;
@@ -59,6 +60,7 @@ use crate::world::moving::ObjectError;
 use crate::world::raycast::BuildError;
 use crate::world::raycast::embree::EmbreeError;
 use crate::world::trajectory::TrajectoryError;
+use caster::GpuProblem;
 pub use run::RealTimeRun;
 pub use session::{LiveRun, RunError, RunLogs, RunOptions, RunOutcome, RunSession, SpawnedRun};
 pub use world::{LiveWorld, LoadedWorld, WorldSummary, load_scene};
@@ -75,6 +77,9 @@ pub enum SetupError {
     /// Embree was requested, and is not installed or fails.
     #[error(transparent)]
     Embree(#[from] EmbreeError),
+    /// A GPU was requested, and there is none or it is refused.
+    #[error(transparent)]
+    Gpu(#[from] GpuProblem),
     /// The trajectory cannot be driven.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
@@ -125,7 +130,7 @@ pub enum SetupError {
     },
 }
 
-/// Number of threads that cast rays if the rig does not set it.
+/// Number of processors that this process may use.
 pub fn default_workers() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

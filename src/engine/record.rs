@@ -21,7 +21,7 @@ use super::stats::RenderStats;
 use super::truth::log::{TruthError, TruthFile, TruthLog};
 use super::truth::{PacketEvent, TruthEvent, TruthSender};
 use super::workers::Casters;
-use super::{LiveWorld, build_devices, default_workers};
+use super::{LiveWorld, build_devices, caster};
 use crate::config::profile::Profile;
 use crate::config::profile::network::DatagramPort;
 use crate::config::rig::{DeviceConfig, DeviceId, Rig};
@@ -99,7 +99,7 @@ pub fn record(
     progress: impl FnMut(SimTime),
 ) -> Result<Recording, RecordError> {
     let stretch = Stretch { rig, world, duration, start: rig.start_utc, stop };
-    record_by(own_threads(rig), stretch, hosts, folder, progress)
+    record_by(own_threads(rig, world), stretch, hosts, folder, progress)
 }
 
 /// Names of the files that a recording of `rig` creates at its start; `truth.mcap` only if it `keeps_truth`.
@@ -271,7 +271,7 @@ pub fn render<E>(
     note: &mut dyn FnMut(Row),
     sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
 ) -> Result<(), E> {
-    render_telling(own_threads(stretch.rig), stretch, hosts, note, None, sink)
+    render_telling(own_threads(stretch.rig, stretch.world), stretch, hosts, note, None, sink)
 }
 
 /// Like [`render`] without hosts, with `devices` in place of the rig's devices; `stats` counts the cost of
@@ -282,7 +282,7 @@ pub fn render_devices<E>(
     stats: &RenderStats,
     sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
 ) -> Result<(), E> {
-    let casters = own_threads(stretch.rig);
+    let casters = own_threads(stretch.rig, stretch.world);
     render_all(casters, stretch, devices, stats, &mut NoHosts, &mut |_| (), None, sink)
 }
 
@@ -303,8 +303,8 @@ fn render_telling<E>(
 }
 
 /// The threads of this process that cast rays when the rig is recorded here.
-pub fn own_threads(rig: &Rig) -> Casters<'static> {
-    Casters::Threads(rig.engine.workers.unwrap_or_else(default_workers))
+pub fn own_threads(rig: &Rig, world: &LiveWorld) -> Casters<'static> {
+    Casters::Threads(caster::workers(rig, world.caster.as_ref(), 0))
 }
 
 #[expect(clippy::too_many_arguments, reason = "what a recording consists of")]

@@ -179,6 +179,10 @@ pub struct RunOutcome {
     pub grants: Vec<Grant>,
     /// Threads that cast rays.
     pub workers: usize,
+    /// What cast the rays, and why a GPU was lost, if one was.
+    pub caster: String,
+    /// Whether a GPU cast rays, for which workers wait.
+    pub has_gpu: bool,
     /// Pulses cast.
     pub pulses: u64,
     /// Seconds of the rig that busy workers render in a second.
@@ -285,6 +289,8 @@ impl<'a> RunSession<'a> {
             truth: run.truth().cloned(),
             grants,
             workers: run.workers(),
+            caster: run.world().caster_report(),
+            has_gpu: run.has_gpu(),
             pulses: run.pulses(),
             real_time_factor: run.real_time_factor(),
             processor_share: run.processor_share(),

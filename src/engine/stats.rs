@@ -557,21 +557,33 @@ impl RenderStats {
     /// Real-time factor of the whole rig with `workers` threads that each have a processor and give up
     /// nothing; above 1 there is spare time.
     pub fn real_time_factor(&self, workers: usize) -> f64 {
+        self.factor(workers, |device| &device.busy_ns)
+    }
+
+    /// As [`RenderStats::real_time_factor`], of workers that share `processors` and wait for a GPU most of the time.
+    pub fn waiting_real_time_factor(&self, workers: usize, processors: usize) -> f64 {
+        let by_processors = self.factor(workers.min(processors), |device| &device.busy_ns);
+        by_processors.min(self.factor(workers, |device| &device.lasted_ns))
+    }
+
+    /// Real-time factor of `threads` that need the time of a counter for each measurement.
+    fn factor(&self, threads: usize, counter: fn(&DeviceRendering) -> &AtomicU64) -> f64 {
         // Each device by itself: none is as far as the others.
-        let needs: f64 = self.devices.iter().map(DeviceRendering::busy_share).sum();
-        if needs == 0.0 { 0.0 } else { workers as f64 / needs }
+        let needs: f64 = self.devices.iter().map(|device| device.share_of(counter(device))).sum();
+        if needs == 0.0 { 0.0 } else { threads as f64 / needs }
     }
 }
 
 impl DeviceRendering {
-    /// Number of threads that the device's requests keep busy in real time; 0 before the first measurement.
-    fn busy_share(&self) -> f64 {
+    /// Number of threads that the device's requests keep busy in real time, by the time that `spent` has counted; 0
+    /// before the first measurement.
+    fn share_of(&self, spent: &AtomicU64) -> f64 {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let measured = count(&self.measured);
         let requests = measured + count(&self.given_up);
         // Of the time that its requests have come to, the share that was measured.
         let measured_ns = count(&self.rendered_ns) * measured / requests.max(1.0);
-        if measured_ns == 0.0 { 0.0 } else { count(&self.busy_ns) / measured_ns }
+        if measured_ns == 0.0 { 0.0 } else { count(spent) / measured_ns }
     }
 }
 
@@ -634,5 +646,9 @@ mod tests {
         assert_eq!(stats.pulses(), 38_400);
         // Who has a processor for a quarter of the time needs no more of one.
         assert_eq!(stats.processor_share(), 0.25);
+        // Workers that wait for a GPU: measurements last four times as long as they keep a processor busy.
+        let limited = |workers, processors| stats.waiting_real_time_factor(workers, processors);
+        assert!((limited(64, 2) - 2.0 / 4.01).abs() < 1e-9, "by the processors");
+        assert!((limited(4, 2) - 1.0 / 4.01).abs() < 1e-9, "by the waiting");
     }
 }

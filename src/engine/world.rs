@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::SetupError;
+use super::caster::{self, Chosen};
 use crate::config::rig::faults::FaultKind;
 use crate::config::rig::joints::{Jam, JointJam};
 use crate::config::rig::objects::ObjectConfig;
 use crate::config::rig::responses::StimulusCause;
-use crate::config::rig::{CasterChoice, DeviceId, Rig, SceneSource};
+use crate::config::rig::{DeviceId, Rig, SceneSource};
 use crate::frames::{Body, GeoOrigin, Sensor, Transform};
 use crate::sensors::Surroundings;
 use crate::sensors::lidar::Watch;
@@ -17,8 +18,7 @@ use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::joints::Joints;
 use crate::world::loaders::{self, Disk};
 use crate::world::moving::{Bodies, MovingCaster, MovingObject};
-use crate::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings};
-use crate::world::raycast::{BvhCaster, RayCaster};
+use crate::world::raycast::RayCaster;
 use crate::world::scene::Scene;
 use crate::world::trajectory::Trajectory;
 
@@ -64,6 +64,8 @@ pub struct WorldSummary {
     pub moving_objects: usize,
     /// Size of the tracer's trees, bytes.
     pub tracer_bytes: usize,
+    /// What casts the rays: the processor, a GPU with its driver, or a library.
+    pub caster: String,
 }
 
 /// Loaded files of a rig before the ray caster is built; enough for `check`.
@@ -82,10 +84,7 @@ pub struct LoadedWorld {
 
 /// Loads the scene of `rig`, its objects and all motions.
 pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
-    if rig.engine.caster == CasterChoice::Embree {
-        let (version, path) = embree::find()?;
-        tracing::info!("Embree {version}, {path}");
-    }
+    caster::look_for(rig.engine.caster)?;
     let colours = rig.devices.iter().any(|device| device.profile.product.sees_colours);
     let scene = loaders::load(&rig.world.scene, &Disk { colours })?;
     let origin = GeoOrigin::new(rig.origin);
@@ -141,13 +140,14 @@ impl LiveWorld {
     pub fn build(rig: &Rig, loaded: LoadedWorld) -> Result<Self, SetupError> {
         let LoadedWorld { scene, trajectory, joints, objects, origin } = loaded;
         let scene = Arc::new(scene);
-        let (mut caster, tracer_bytes) = build_caster(rig.engine.caster, &scene)?;
+        let Chosen { mut caster, tracer_bytes, identity } = caster::choose(rig, &scene)?;
         let summary = WorldSummary {
             scene: scene_name(&rig.world.scene),
             instanced_triangles: scene.instanced_triangles(),
             instances: scene.instances.len(),
             moving_objects: objects.len(),
             tracer_bytes: tracer_bytes + objects.iter().map(|o| o.memory_bytes()).sum::<usize>(),
+            caster: identity,
         };
         let objects: Arc<[MovingObject]> = objects.into();
         if let Some(driven) = trajectory.driven() {
@@ -183,6 +183,15 @@ impl LiveWorld {
         })
     }
 
+    /// What casts the rays; also why a GPU was lost, if one was.
+    pub fn caster_report(&self) -> String {
+        let identity = &self.summary.caster;
+        match self.caster.lost() {
+            Some(why) => format!("{identity}; lost ({why}), the processor took over"),
+            None => identity.clone(),
+        }
+    }
+
     /// Surroundings of a device's sensor at `body_from_sensor`, on the body or on the joint that carries it.
     pub fn surroundings_of(
         &self,
@@ -205,25 +214,6 @@ impl LiveWorld {
             weather: self.weather.as_ref(),
         }
     }
-}
-
-/// Builds the tracer of a scene; also returns the bytes of its trees.
-fn build_caster(
-    choice: CasterChoice,
-    scene: &Arc<Scene>,
-) -> Result<(Box<dyn RayCaster>, usize), SetupError> {
-    Ok(match choice {
-        CasterChoice::Menura => {
-            let caster = BvhCaster::new(scene.clone())?;
-            let bytes = caster.memory_bytes();
-            (Box::new(caster), bytes)
-        }
-        CasterChoice::Embree => {
-            let caster = EmbreeCaster::new(scene.clone(), EmbreeSettings::default())?;
-            let bytes = caster.memory_bytes();
-            (Box::new(caster), bytes)
-        }
-    })
 }
 
 fn scene_name(source: &SceneSource) -> String {

@@ -4,6 +4,7 @@ use glam::DVec3;
 
 use crate::config::rig::{DeviceId, Rig};
 use crate::engine::LiveWorld;
+use crate::engine::caster::for_few_rays;
 use crate::sensors::imu::{ImuSensor, InertialTruth};
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Pulse, Stencil};
@@ -26,7 +27,7 @@ impl Truth {
     /// # Errors
     /// A message about the part of the world that cannot be loaded.
     pub fn load(rig: &Rig, device: usize) -> Result<Self, String> {
-        let world = LiveWorld::load(rig).map_err(|error| error.to_string())?;
+        let world = LiveWorld::load(&for_few_rays(rig)).map_err(|error| error.to_string())?;
         Ok(Self { world, rig: rig.clone(), device: DeviceId(device) })
     }
 

@@ -54,6 +54,7 @@ NOT_RUN = {
 OTHER_PAGES = {
     "ANDABATA": "the step interop-andabata runs its robot",
     "DRIVER-TESTS": "the step interop-kit runs its suites, which take minutes",
+    "GPU": "needs a build with the feature gpu; the step gpu tests it",
     "INSTALL": "changes the machine; the step packages does the same",
     "MEASUREMENTS": "its benchmarks take minutes",
     "SCALE": "the step mpi builds and runs menura-mpi",

@@ -5,9 +5,11 @@ use std::io;
 use serde::Serialize;
 
 use crate::cli::percentiles;
+use crate::engine::caster::GpuProblem;
 use crate::engine::host::{AdapterFacts, HostFacts, InterfaceFacts};
 use crate::engine::launch;
 use crate::engine::wakeups::WakeUps;
+use crate::world::raycast::GpuFacts;
 
 /// One examined condition of the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -340,6 +342,38 @@ pub fn of_wake_ups(wake_ups: &WakeUps) -> Finding {
     change("wake-ups", found, "see what is to change above")
 }
 
+/// Finding about a GPU.
+pub fn of_gpu(gpu: &GpuFacts) -> Finding {
+    let GpuFacts { name, driver, has_f64, is_software } = gpu;
+    let precision = if *has_f64 { "double precision" } else { "no double precision" };
+    let found = format!("{driver}, {precision}");
+    let topic = format!("GPU {name}");
+    match is_software {
+        true => note(
+            &topic,
+            found,
+            "it computes on the processor and is slower than Menura's own ray tracer; a rig gets it only if \
+             MENURA_GPU names it",
+        ),
+        false => note(&topic, found, ""),
+    }
+}
+
+/// Finding about a host whose GPUs cannot be used.
+pub fn without_gpu(why: &str) -> Finding {
+    note("GPU", "none", &why.replace('\n', "; "))
+}
+
+/// Finding about the ray casting of a rig with `engine.caster = "auto"`, from the result of
+/// [`caster::probe_gpu`](crate::engine::caster::probe_gpu).
+pub fn of_casting(probed: Result<String, GpuProblem>) -> Finding {
+    let topic = "ray casting";
+    match probed {
+        Ok(name) => good(topic, format!("by {name}, which has passed the self-test")),
+        Err(why) => note(topic, "by the processor", &format!("no GPU: {why}").replace('\n', "; ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -438,6 +472,24 @@ mod tests {
     #[test]
     fn a_host_that_tells_nothing_is_answered() {
         assert!(of_host(&HostFacts::default()).len() >= 15);
+    }
+
+    #[test]
+    fn a_gpu_is_named_with_its_driver_and_its_refusal() {
+        let card = GpuFacts {
+            name: "RTX 4060".into(),
+            driver: "NVIDIA 580.1".into(),
+            has_f64: true,
+            is_software: false,
+        };
+        let found = of_gpu(&card);
+        assert_eq!((found.topic.as_str(), &found.advice), ("GPU RTX 4060", &None));
+        assert_eq!(found.found, "NVIDIA 580.1, double precision");
+        let software = of_gpu(&GpuFacts { is_software: true, ..card });
+        assert!(software.advice.is_some_and(|advice| advice.contains("MENURA_GPU")));
+        let refused = of_casting(Err(GpuProblem::NotBuilt));
+        assert_eq!((refused.state, refused.found.as_str()), (State::Note, "by the processor"));
+        assert!(refused.advice.is_some_and(|advice| advice.contains("; build it with")));
     }
 
     #[test]

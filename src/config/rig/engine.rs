@@ -58,7 +58,7 @@ pub struct PtpMasterConfig {
 impl Default for EngineConfig {
     fn default() -> Self {
         Self {
-            caster: CasterChoice::Menura,
+            caster: CasterChoice::Auto,
             workers: None,
             render_ahead_ns: 100_000_000,
             late: LatePolicy::Late,
@@ -124,12 +124,16 @@ pub enum StampChoice {
     Card,
 }
 
-words!(CasterChoice: "menura" => Menura, "embree" => Embree);
+words!(CasterChoice: "auto" => Auto, "gpu" => Gpu, "menura" => Menura, "embree" => Embree);
 /// Ray casters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CasterChoice {
-    /// Menura's own ray tracer.
+    /// A GPU if one passes the self-test, otherwise Menura's own ray tracer.
     #[default]
+    Auto,
+    /// A GPU.
+    Gpu,
+    /// Menura's own ray tracer, on the processor.
     Menura,
     /// Intel's Embree, loaded when the rig is; see `menura_world::world::raycast::embree`.
     Embree,

@@ -17,7 +17,7 @@ use self::loopback::Loopback;
 use self::timed::{Costs, Meter};
 use super::record::{Stretch, render_devices};
 use super::stats::RenderStats;
-use super::{LiveWorld, build_devices, default_workers};
+use super::{LiveWorld, build_devices, caster, default_workers};
 use crate::config::rig::Rig;
 use crate::time::SimTime;
 use crate::timing::clock::{Stopwatch, epoch_now_or};
@@ -79,6 +79,8 @@ pub enum Limit {
     Packing,
     /// The thread that sends.
     Sending,
+    /// The GPU, and the thread that hands pulses to it.
+    Gpu,
     /// The processors: all threads together use the whole machine.
     Processors,
 }
@@ -104,6 +106,8 @@ pub struct BenchFigures {
     pub processors: usize,
     /// Threads that measure.
     pub workers: usize,
+    /// What casts the rays.
+    pub caster: String,
     /// Time of the rig that was rendered, seconds.
     pub simulated_s: f64,
     /// Duration of the benchmark, seconds.
@@ -144,7 +148,8 @@ pub fn bench(
         outcome
     })?;
     let took_s = watch.elapsed().as_secs_f64();
-    let workers = rig.engine.workers.unwrap_or_else(default_workers);
+    let workers = caster::workers(rig, world.caster.as_ref(), 0);
+    let has_gpu = world.caster.in_flight() > 1;
     let processors = default_workers();
     let simulated_s = duration.as_secs_f64();
     let taken: Vec<Stages> = costs.iter().map(|costs| costs.stages(simulated_s)).collect();
@@ -162,17 +167,24 @@ pub fn bench(
         }
     });
     let moving_s = stats.moving_ns() as f64 * 1e-9 / simulated_s;
-    let (limit, need) = limit_of(&stages, moving_s, workers, processors);
+    let (mut limit, mut need) = limit_of(&stages, moving_s, workers, processors);
+    if has_gpu && need > 0.0 {
+        (limit, need) = with_gpu(limit, need, took_s / simulated_s);
+    }
     Ok(BenchFigures {
         real_time_factor: (need > 0.0).then(|| 1.0 / need),
         limit,
         headroom: 1.0 - need,
         stages,
         moving_s,
-        workers_factor: stats.real_time_factor(workers),
+        workers_factor: match has_gpu {
+            true => stats.waiting_real_time_factor(workers, processors),
+            false => stats.real_time_factor(workers),
+        },
         devices: devices.collect(),
         processors,
         workers,
+        caster: world.caster_report(),
         simulated_s,
         took_s,
     })
@@ -188,6 +200,16 @@ fn limit_of(stages: &Stages, moving_s: f64, workers: usize, processors: usize) -
     ];
     let most = needs.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
     most.expect("there are four")
+}
+
+/// Excess of the benchmark's duration over the time that the processors needed from which the GPU is the limit.
+const WAITED_FOR_GPU: f64 = 1.25;
+
+/// The limit and the load if a GPU casts rays, which no processor's time shows: then a second of the rig takes
+/// `lasted_s`, and `need` is the load of the processors and threads.
+fn with_gpu(limit: Limit, need: f64, lasted_s: f64) -> (Limit, f64) {
+    let waited = lasted_s > WAITED_FOR_GPU * need;
+    (if waited { Limit::Gpu } else { limit }, need.max(lasted_s))
 }
 
 #[cfg(test)]
@@ -206,6 +228,8 @@ mod tests {
         let (found, need) = limit(stages(2.5, 0.5, 0.5), 4, 4);
         assert_eq!((found, need), (Limit::Processors, 1.0));
         assert_eq!(limit(Stages::default(), 1, 1).1, 0.0);
+        assert_eq!(with_gpu(Limit::Processors, 0.5, 0.6), (Limit::Processors, 0.6));
+        assert_eq!(with_gpu(Limit::Processors, 0.5, 0.75), (Limit::Gpu, 0.75));
         let driven = limit_of(&stages(0.5, 0.5, 0.1), 0.75, 8, 8);
         assert_eq!(driven, (Limit::Packing, 1.25), "the same thread moves the robot");
     }

@@ -140,6 +140,10 @@ impl RayCaster for TimedCaster {
         self.caster.in_flight()
     }
 
+    fn lost(&self) -> Option<String> {
+        self.caster.lost()
+    }
+
     fn finishes(&self) -> Option<&dyn Finishes> {
         self.caster.finishes()
     }

@@ -90,6 +90,10 @@ pub struct Sending {
     pub render_ahead_ms: f64,
     /// Threads that cast rays.
     pub workers: usize,
+    /// What casts the rays: the processor, a GPU with its driver, or a library; also why a GPU was lost. Empty for
+    /// replays, and in certificates of older versions.
+    #[serde(default)]
+    pub caster: String,
 }
 
 /// A wish and the system's answer.
@@ -247,6 +251,8 @@ pub struct Account<'a> {
     pub engine: &'a EngineConfig,
     /// Threads that cast rays.
     pub workers: usize,
+    /// What casts the rays; empty for a replay.
+    pub caster: String,
     /// Rights that the system granted.
     pub grants: &'a [Grant],
     /// SHA-256 of the inputs of the run.
@@ -280,7 +286,7 @@ impl Certificate {
             host_start_utc: account.host_start.to_string(),
             run_s: account.elapsed.as_secs_f64(),
             simulated_s,
-            sending: Sending::new(account.engine, account.workers),
+            sending: Sending::new(account.engine, account.workers, account.caster),
             rights: account.grants.iter().map(Right::new).collect(),
             hashes: account.hashes,
             clock: ClockState::now(&clock::realtime_offset()),
@@ -314,7 +320,7 @@ impl Certificate {
 }
 
 impl Sending {
-    fn new(engine: &EngineConfig, workers: usize) -> Self {
+    fn new(engine: &EngineConfig, workers: usize, caster: String) -> Self {
         Self {
             spin_us: engine.spin_ns as f64 / 1e3,
             lead_us: match engine.lead {
@@ -330,6 +336,7 @@ impl Sending {
             miss_threshold_us: engine.miss_threshold_ns as f64 / 1e3,
             render_ahead_ms: engine.render_ahead_ns as f64 / 1e6,
             workers,
+            caster,
         }
     }
 }

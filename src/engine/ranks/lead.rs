@@ -57,6 +57,8 @@ pub struct RankFigures {
     pub host: String,
     /// Threads that measure.
     pub workers: usize,
+    /// What casts the rank's rays.
+    pub caster: String,
     /// Requests that were answered.
     pub answers: u64,
     /// Bytes of all requests, with motion and tables.
@@ -154,6 +156,7 @@ impl Lead {
                     let mut figures = lock(&other.figures);
                     figures.host.clone_from(&loaded.host);
                     figures.workers = loaded.workers;
+                    figures.caster.clone_from(&loaded.caster);
                     let _ = other.loaded.set(loaded);
                 }
                 Ok(Some((rank, Reply::Farewell(why), _))) => {

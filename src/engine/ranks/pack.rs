@@ -116,6 +116,8 @@ pub struct Loaded {
     pub host: String,
     /// Threads that measure.
     pub workers: usize,
+    /// What casts the rays.
+    pub caster: String,
     /// Version and architecture of the program.
     pub program: String,
     /// Digest of the program.
@@ -194,7 +196,7 @@ type FaultFields = (u32, String, String, u64, Option<u64>, Option<u64>);
 type QuestionFields = ((u64, u32, u64, u64, u64), SweepFields, (u32, u8, bool));
 /// Pieces of the rotor's motion, directions of the firings, the echoes to return, and the receiver's setting.
 type SweepFields = (Vec<(u64, f64, f64, f64)>, Vec<[f64; 3]>, u8, f32, f32);
-type LoadedFields = (String, u32, String, String, Vec<(String, String)>);
+type LoadedFields = (String, u32, String, String, String, Vec<(String, String)>);
 /// Ground truth of a return, and its origin.
 type ReturnFields = ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool));
 type TruthFields = (u64, Vec<(u32, [f64; 7])>, Vec<(u32, f32, f32, u16)>, Vec<ReturnFields>);
@@ -389,10 +391,9 @@ impl Reply {
     /// Encodes the message.
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            Self::Loaded(Loaded { host, workers, program, binary, digests }) => {
-                let (program, binary) = (program.clone(), binary.clone());
-                let fields: LoadedFields =
-                    (host.clone(), *workers as u32, program, binary, digests.clone());
+            Self::Loaded(loaded) => {
+                let Loaded { host, workers, caster, program, binary, digests } = loaded.clone();
+                let fields: LoadedFields = (host, workers as u32, caster, program, binary, digests);
                 put(0, &fields)
             }
             Self::Unable(why, is_input) => put(1, &(why.clone(), *is_input)),
@@ -410,9 +411,9 @@ impl Reply {
         let (kind, rest) = bytes.split_first().ok_or(Garbled)?;
         Ok(match kind {
             0 => {
-                let (host, workers, program, binary, digests): LoadedFields = get(rest)?;
+                let (host, workers, caster, program, binary, digests): LoadedFields = get(rest)?;
                 let workers = workers as usize;
-                Self::Loaded(Loaded { host, workers, program, binary, digests })
+                Self::Loaded(Loaded { host, workers, caster, program, binary, digests })
             }
             1 => {
                 let (why, is_input): (String, bool) = get(rest)?;

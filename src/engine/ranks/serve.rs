@@ -23,7 +23,7 @@ use crate::engine::certificate::digest;
 use crate::engine::stats::Effort;
 use crate::engine::workers::{Job, Measured, measure};
 use crate::engine::world::LiveWorld;
-use crate::engine::{build_devices, default_workers};
+use crate::engine::{build_devices, caster};
 use crate::sensors::lidar::{Scratch, Thinning};
 use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Sensor, Subject, Sweep};
 use crate::time::Epoch;
@@ -38,7 +38,8 @@ pub fn loaded(host: String, rig: &Rig, world: &LiveWorld) -> Loaded {
     let program = format!("menura {}, {}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
     Loaded {
         host,
-        workers: rig.engine.workers.unwrap_or_else(default_workers),
+        workers: caster::workers(rig, world.caster.as_ref(), 0),
+        caster: world.summary.caster.clone(),
         program,
         // A program that cannot read itself is compared by its version alone.
         binary: digest::of_binary().map(|hash| hash.sha256).unwrap_or_default(),

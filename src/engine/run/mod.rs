@@ -50,7 +50,7 @@ use super::truth::TruthSender;
 use super::truth::log::{TruthError, TruthFigures, TruthFile, TruthLog};
 use super::truth::stream::PoseStream;
 use super::workers::{Casters, RemoteWorkers};
-use super::{LiveWorld, SetupError, build_devices, default_workers};
+use super::{LiveWorld, SetupError, build_devices, caster, default_workers};
 use crate::config::rig::drive::TwistInput;
 use crate::config::rig::faults::FaultKind;
 use crate::config::rig::{DeviceId, Lead, PtpMasterConfig, Rig};
@@ -175,12 +175,11 @@ impl<'a> RealTimeRun<'a> {
             nominal_rates_hz,
             lines,
             render: RenderStats::new(rig.devices.len()),
-            casters: Casters::Threads(rig.engine.workers.unwrap_or_else(|| {
-                match rig.engine.send_core {
-                    Some(_) => default_workers().saturating_sub(1).max(1),
-                    None => default_workers(),
-                }
-            })),
+            casters: Casters::Threads(caster::workers(
+                rig,
+                world.caster.as_ref(),
+                usize::from(rig.engine.send_core.is_some()),
+            )),
             clock,
             took: OnceLock::new(),
             epoch,
@@ -299,9 +298,17 @@ impl<'a> RealTimeRun<'a> {
         self.took.get().copied().unwrap_or_else(|| self.elapsed())
     }
 
+    /// Whether a GPU casts rays, for which the workers wait.
+    pub fn has_gpu(&self) -> bool {
+        matches!(self.casters, Casters::Threads(_)) && self.world.caster.in_flight() > 1
+    }
+
     /// Seconds of the rig that busy workers render per second.
     pub fn real_time_factor(&self) -> f64 {
-        self.render.real_time_factor(self.workers())
+        match self.has_gpu() {
+            true => self.render.waiting_real_time_factor(self.workers(), default_workers()),
+            false => self.render.real_time_factor(self.workers()),
+        }
     }
 
     /// See [`RenderStats::processor_share`].

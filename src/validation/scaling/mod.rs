@@ -3,8 +3,8 @@
 //!
 //! An HDL-64E stands in courtyards of growing size. The timed work is that of `run` and `record` for each
 //! packet of a scan: poses, nine rays per pulse through the scene, echoes and their errors. Each number of
-//! threads takes turns with the others, and Menura's ray caster with Embree if it is installed, so that other
-//! load on the machine affects all equally; the best turn of each counts.
+//! threads takes turns with the others, and Menura's ray caster with a GPU and with Embree if they are available, so
+//! that other load on the machine affects all equally; the best turn of each counts.
 //!
 //! The paper's curve was not read off its figure; its text states that an LMS 291 on 4 processors, and an
 //! HDL-64E on 40, simulate 6.8 s in 4.7 s. Speeds depend on the machine, so only ratios within the run are
@@ -21,6 +21,7 @@ use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
 use crate::config::rig::Rig;
 use crate::config::toml::overrides::Override;
 use crate::devices::families::catalogue;
+use crate::engine::caster::probe_gpu;
 use crate::engine::{LiveWorld, build_devices, default_workers};
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{MeasurementRequest, Sensor, Subject};
@@ -90,6 +91,8 @@ pub struct Scaling {
     pub threads: Vec<u32>,
     /// Leave Embree out
     pub no_embree: bool,
+    /// Leave the GPU out
+    pub no_gpu: bool,
 }
 
 /// One number of threads with one ray caster in one scene.
@@ -97,7 +100,7 @@ pub struct Scaling {
 pub(super) struct Measured {
     /// Triangles of the scene, counting copies.
     pub triangles: u64,
-    /// `Menura` or `Embree`.
+    /// `Menura`, `GPU` or `Embree`.
     pub caster: &'static str,
     /// Number of threads.
     pub threads: u32,
@@ -111,6 +114,8 @@ pub(super) struct Measurements {
     pub rows: Vec<Measured>,
     /// Rate of the real device.
     pub real_time_hz: f64,
+    /// The GPU with its driver, or the reason why it is missing.
+    pub gpu: Result<String, String>,
     /// Version of Embree, or the reason why it is missing.
     pub embree: Result<String, String>,
 }
@@ -130,9 +135,16 @@ impl Measurements {
         sizes
     }
 
-    /// Largest number of threads.
+    /// Largest number of threads that compute: those that wait for a GPU are left out.
     pub fn most_threads(&self) -> u32 {
-        self.rows.iter().map(|row| row.threads).max().unwrap_or(1)
+        let computing = self.rows.iter().filter(|row| row.caster != "GPU");
+        computing.map(|row| row.threads).max().unwrap_or(1)
+    }
+
+    /// The best row of the GPU in a scene.
+    pub fn of_gpu(&self, triangles: u64) -> Option<&Measured> {
+        let rows = self.rows.iter().filter(|row| (row.triangles, row.caster) == (triangles, "GPU"));
+        rows.max_by(|one, other| one.pulses_per_s.total_cmp(&other.pulses_per_s))
     }
 }
 
@@ -163,26 +175,37 @@ impl Scaling {
         };
         threads.sort_unstable();
         threads.dedup();
+        let unasked = || Err("left out as asked for".to_owned());
         let embree = match self.no_embree {
-            true => Err("left out as asked for".to_owned()),
+            true => unasked(),
             false => embree::find()
                 .map(|(version, path)| format!("{version}, {path}"))
-                .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned()),
+                .map_err(|error| first_line(&error)),
         };
-        let casters: Vec<&'static str> =
-            std::iter::once("Menura").chain(embree.is_ok().then_some("Embree")).collect();
+        let gpu = match self.no_gpu {
+            true => unasked(),
+            false => probe_gpu().map_err(|problem| first_line(&problem)),
+        };
+        let mut casters = vec!["Menura"];
+        casters.extend(gpu.is_ok().then_some("GPU"));
+        casters.extend(embree.is_ok().then_some("Embree"));
         let mut rows = Vec::new();
         let mut real_time_hz = 0.0;
         let turns = scope.of(TURNS.0, TURNS.1);
         let packets = scope.of(PACKETS.0, PACKETS.1);
-        let steps = sizes.len() * turns * casters.len() * threads.len();
+        let in_scene = casters.len() * threads.len() + usize::from(gpu.is_ok());
+        let steps = sizes.len() * turns * in_scene;
         let progress = scope.progress("measuring", steps as u64);
         for size in sizes {
             let mut benches = Vec::new();
             for caster in &casters {
                 let bench = Bench::new(size, caster, packets)?;
                 real_time_hz = bench.real_time_hz;
-                benches.extend(threads.iter().map(|threads| (*caster, *threads, bench.clone())));
+                // As many calls at a time as keep a GPU busy, too.
+                let in_flight = bench.world.caster.in_flight() as u32;
+                let more = Some(in_flight).filter(|count| *count > 1 && !threads.contains(count));
+                let counts = threads.iter().copied().chain(more);
+                benches.extend(counts.map(|threads| (*caster, threads, bench.clone())));
             }
             let turn_s = scope.of(TURN_S.0, TURN_S.1);
             let mut best = vec![0.0f64; benches.len()];
@@ -199,8 +222,12 @@ impl Scaling {
                 },
             ));
         }
-        Ok(Measurements { rows, real_time_hz, embree })
+        Ok(Measurements { rows, real_time_hz, gpu, embree })
     }
+}
+
+fn first_line(error: &impl std::fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 /// 1, 2, 4 … and `most`.
@@ -316,6 +343,27 @@ fn comparisons(measured: &Measurements, scope: &Scope) -> Vec<Comparison> {
             "another machine, and whatever else it does",
         ));
     }
+    all.push(match &measured.gpu {
+        Ok(name) => {
+            let ratio = |size: &u64| {
+                let menura = measured.of(*size, "Menura", most)?.pulses_per_s;
+                Some(format!("{:.2}", measured.of_gpu(*size)?.pulses_per_s / menura))
+            };
+            let ratios: Vec<String> = sizes.iter().filter_map(ratio).collect();
+            Comparison::reported(
+                format!("speed of the GPU over that of {most} threads, by triangles"),
+                "",
+                ratios.join(", "),
+                format!("GPU {name}, and as many threads that wait for it as suit it best"),
+            )
+        }
+        Err(why) => Comparison::reported(
+            "speed of the GPU over that of the processors",
+            "",
+            "not measured",
+            format!("no GPU: {why}"),
+        ),
+    });
     match &measured.embree {
         Ok(_) => {
             let ratio = |size: &u64| {
@@ -354,6 +402,7 @@ fn report(measured: &Measurements) -> serde_json::Value {
     json!({
         "lidar": LIDAR, "rays_a_pulse": RAYS_A_PULSE, "real_time_pulses_per_s": measured.real_time_hz,
         "processors": default_workers(), "embree": measured.embree.as_ref().ok(),
+        "gpu": measured.gpu.as_ref().ok(),
         "paper": { "simulated_s": 6.8, "elapsed_s": 4.7, "lms_291_processors": 4,
                    "hdl_64e_processors": 40, "triangles": PAPER_TRIANGLES },
         "measured": rows,
@@ -375,8 +424,12 @@ mod tests {
     /// are measured, with or without Embree, and no speed is compared.
     #[test]
     fn the_short_form_measures_and_judges_nothing() {
-        let options =
-            Scaling { triangles: Size::ALL.into(), threads: vec![2, 1, 1], no_embree: true };
+        let options = Scaling {
+            triangles: Size::ALL.into(),
+            threads: vec![2, 1, 1],
+            no_embree: true,
+            no_gpu: true,
+        };
         let scope = Scope { short: true };
         let measured = options.measure(&scope).unwrap_or_else(|error| panic!("{error}"));
         assert!((measured.real_time_hz / 1.333e6 - 1.0).abs() < 0.02, "{}", measured.real_time_hz);

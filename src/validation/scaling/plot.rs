@@ -37,17 +37,21 @@ pub(super) fn draw(measured: &Measurements) -> Figure {
     let least = measured.rows.iter().map(|row| row.pulses_per_s).fold(f64::MAX, f64::min) * 1e-6;
     let span = |size: Option<&u64>| size.map_or(1e6, |size| *size as f64);
     let mut over_triangles = Panel::new(
-        format!("{threads} threads: Menura (lines), Embree (squares)"),
+        format!("{threads} threads: Menura (line), GPU (dots), Embree (squares)"),
         Axis::logarithmic("triangles", span(sizes.first()), span(sizes.last())),
         Axis::logarithmic("million pulses a second", least.min(real_time), most.max(real_time)),
     );
-    for (caster, colour) in ["Menura", "Embree"].into_iter().zip(PALETTE.into_iter().rev()) {
+    let best = |caster: &str, size: u64| match caster {
+        "GPU" => measured.of_gpu(size),
+        _ => measured.of(size, caster, measured.most_threads()),
+    };
+    for (caster, colour) in ["Menura", "Embree", "GPU"].into_iter().zip(PALETTE.into_iter().rev()) {
         let points: Vec<_> = sizes
             .iter()
-            .filter_map(|size| measured.of(*size, caster, measured.most_threads()))
+            .filter_map(|size| best(caster, *size))
             .map(|row| (row.triangles as f64, row.pulses_per_s * 1e-6))
             .collect();
-        let size_px = if caster == "Menura" { 5.0 } else { 9.0 };
+        let size_px = if caster == "Embree" { 9.0 } else { 5.0 };
         if caster == "Menura" {
             over_triangles.line(points.iter().copied(), colour);
         }

@@ -9,6 +9,10 @@ pub(super) fn text(measured: &Measurements) -> String {
     let mut out = format!(
         "{LIDAR} in a courtyard, {RAYS_A_PULSE} rays a pulse: poses, rays, echoes and errors\n"
     );
+    let _ = match &measured.gpu {
+        Ok(name) => writeln!(out, "GPU {name}"),
+        Err(why) => writeln!(out, "no GPU: {why}"),
+    };
     let _ = match &measured.embree {
         Ok(version) => writeln!(out, "Embree {version}"),
         Err(why) => writeln!(out, "Embree is left out: {why}"),

@@ -82,6 +82,10 @@ impl RayCaster for MovingCaster {
         self.still.in_flight()
     }
 
+    fn lost(&self) -> Option<String> {
+        self.still.lost()
+    }
+
     fn finishes(&self) -> Option<&dyn Finishes> {
         let have_some = self.still.finishes().is_some()
             || self.objects.iter().any(|object| object.caster.finishes().is_some());

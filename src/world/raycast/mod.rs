@@ -30,8 +30,11 @@ mod top;
 mod tree;
 mod walk;
 
+use std::sync::Arc;
+
 use fearless_simd::Level;
 use glam::DVec3;
+use serde::Serialize;
 
 pub use bvh::{BuildError, BvhCaster};
 pub use finishes::Finishes;
@@ -132,6 +135,19 @@ impl Hit {
     };
 }
 
+/// A GPU of this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GpuFacts {
+    /// Name of the GPU.
+    pub name: String,
+    /// Its driver, with the version.
+    pub driver: String,
+    /// Whether it computes in double precision.
+    pub has_f64: bool,
+    /// Whether it is a processor that acts as a GPU.
+    pub is_software: bool,
+}
+
 /// Finds the hits of pulses in one scene. May be used from any thread.
 ///
 /// Tie rule: of surfaces at the same range (as `f32`), the lowest instance index wins, then the
@@ -168,6 +184,11 @@ pub trait RayCaster: Send + Sync {
         1
     }
 
+    /// Why the caster's device was lost, once it was; other means have cast the rays since.
+    fn lost(&self) -> Option<String> {
+        None
+    }
+
     /// What surfaces do besides scattering light diffusely; `None` if all of them do nothing else, so that
     /// range, incidence and reflectance of a hit say everything.
     fn finishes(&self) -> Option<&dyn Finishes> {
@@ -177,6 +198,37 @@ pub trait RayCaster: Send + Sync {
     /// The surfaces, matt ones as well, for sensors that see colours; `None` if there are none.
     fn shading(&self) -> Option<&dyn Finishes> {
         None
+    }
+}
+
+/// A caster that several owners share.
+impl<C: RayCaster> RayCaster for Arc<C> {
+    fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
+        C::cast(self, stencil, pulses, hits);
+    }
+
+    fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], fired: &[SimTime], hits: &mut [Hit]) {
+        C::cast_at(self, stencil, pulses, fired, hits);
+    }
+
+    fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {
+        C::blocked_at(self, beams, from, fired, blocked);
+    }
+
+    fn in_flight(&self) -> usize {
+        C::in_flight(self)
+    }
+
+    fn lost(&self) -> Option<String> {
+        C::lost(self)
+    }
+
+    fn finishes(&self) -> Option<&dyn Finishes> {
+        C::finishes(self)
+    }
+
+    fn shading(&self) -> Option<&dyn Finishes> {
+        C::shading(self)
     }
 }
 

@@ -120,6 +120,7 @@ fn replies_come_as_they_were_given() {
         Reply::Loaded(Loaded {
             host: "node-a".into(),
             workers: 16,
+            caster: "processor".into(),
             program: "menura".into(),
             binary: "00".into(),
             digests: vec![("scene".into(), "ff".into())],

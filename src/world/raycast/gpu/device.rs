@@ -13,7 +13,7 @@ use wgpu::{BufferUsages, DeviceType, Features};
 use super::GpuError;
 use super::layout::{Layout, Sizes};
 use super::spirv;
-use crate::world::raycast::{MAX_RAYS, Stencil};
+use crate::world::raycast::{GpuFacts, MAX_RAYS, Stencil};
 
 /// Batches that are under way at a time.
 pub const SLOTS: usize = 3;
@@ -75,17 +75,40 @@ impl Fault {
     }
 }
 
+/// All adapters of Vulkan.
+fn adapters() -> Vec<wgpu::Adapter> {
+    let backends = wgpu::Backends::VULKAN;
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends,
+        flags: wgpu::InstanceFlags::empty(),
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    finished(instance.enumerate_adapters(backends))
+}
+
+fn driver_of(info: &wgpu::AdapterInfo) -> String {
+    [info.driver.as_str(), &info.driver_info].join(" ").trim().to_owned()
+}
+
+/// Facts about all adapters of Vulkan.
+pub fn facts() -> Vec<GpuFacts> {
+    let of = |adapter: &wgpu::Adapter| {
+        let info = adapter.get_info();
+        GpuFacts {
+            driver: driver_of(&info),
+            has_f64: adapter.features().contains(Features::SHADER_F64),
+            is_software: info.device_type == DeviceType::Cpu,
+            name: info.name,
+        }
+    };
+    adapters().iter().map(of).collect()
+}
+
 impl Gpu {
     /// The GPU with `name` in its name, else the first that is the best of its kind. Processors that act as one count if
     /// they are named, or if there is nothing else and `software` is true.
     pub fn find(name: Option<&str>, software: bool) -> Result<Self, GpuError> {
-        let backends = wgpu::Backends::VULKAN;
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-            backends,
-            flags: wgpu::InstanceFlags::empty(),
-            ..wgpu::InstanceDescriptor::new_without_display_handle()
-        });
-        let all = finished(instance.enumerate_adapters(backends));
+        let all = adapters();
         let kind = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
             DeviceType::DiscreteGpu => 0,
             DeviceType::IntegratedGpu | DeviceType::VirtualGpu => 1,
@@ -105,8 +128,7 @@ impl Gpu {
             });
         };
         let info = adapter.get_info();
-        let driver = [info.driver, info.driver_info].join(" ");
-        let identity = format!("{}, {}", info.name, driver.trim());
+        let identity = format!("{}, {}", info.name, driver_of(&info));
         let features = adapter.features();
         for (feature, what) in [
             (Features::SHADER_F64, "numbers in double precision (shaderFloat64)"),

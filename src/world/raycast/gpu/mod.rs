@@ -30,7 +30,7 @@ use self::device::{Fault, Gpu, NONE, PackedHit, PackedPulse, UNDECIDED};
 use self::layout::{Layout, Sizes};
 use self::server::{Kind, Request};
 use super::surface::texture_coordinates;
-use super::{Beams, BvhCaster, Finishes, Hit, Pulse, RayCaster, Stencil, hit};
+use super::{Beams, BvhCaster, Finishes, GpuFacts, Hit, Pulse, RayCaster, Stencil, hit};
 use crate::time::SimTime;
 
 /// Environment variable with part of an adapter's name: the GPU to use where there are several.
@@ -129,6 +129,22 @@ pub enum GpuError {
         /// What the processor found.
         cpu_hit: String,
     },
+}
+
+/// The GPUs that Vulkan finds.
+///
+/// # Errors
+/// There are none, or there is no Vulkan.
+pub fn gpus() -> Result<Vec<GpuFacts>, GpuError> {
+    let all = device::facts();
+    if all.is_empty() { Err(GpuError::NoAdapter) } else { Ok(all) }
+}
+
+impl GpuError {
+    /// Whether there is no GPU, rather than one that is refused.
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::NoAdapter | Self::NotNamed { .. } | Self::Software { .. })
+    }
 }
 
 fn listed(found: &[String]) -> String {
@@ -386,6 +402,10 @@ impl RayCaster for GpuCaster {
 
     fn in_flight(&self) -> usize {
         IN_FLIGHT
+    }
+
+    fn lost(&self) -> Option<String> {
+        Self::lost(self)
     }
 
     fn finishes(&self) -> Option<&dyn Finishes> {

@@ -1,0 +1,240 @@
+//! The ray caster that a rig asks for, and its description for reports.
+
+use std::sync::Arc;
+
+use super::{SetupError, default_workers};
+use crate::config::rig::{CasterChoice, Rig, RoomParameters};
+use crate::world::builtin;
+use crate::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings};
+#[cfg(feature = "gpu")]
+use crate::world::raycast::gpu::{self, ADAPTER_VARIABLE, GpuCaster, GpuError};
+use crate::world::raycast::{BvhCaster, GpuFacts, RayCaster};
+use crate::world::scene::Scene;
+
+/// Why no GPU casts the rays.
+#[derive(Debug, thiserror::Error)]
+pub enum GpuProblem {
+    /// The program has no code for GPUs.
+    #[error(
+        "this Menura was built without support for GPUs\nbuild it with `cargo build --release --features \
+         gpu`, or install the Debian package (docs/GPU.md)"
+    )]
+    NotBuilt,
+    /// No device has what it takes.
+    #[error("no device file of a GPU: /dev/dri/renderD*, /dev/nvidiactl or /dev/dxg")]
+    NoDevice,
+    /// A GPU cannot be opened, is too small for the scene, or computes other bits.
+    #[cfg(feature = "gpu")]
+    #[error(transparent)]
+    Refused(#[from] GpuError),
+}
+
+/// The ray caster of a scene.
+pub struct Chosen {
+    /// Ray caster for pulses.
+    pub caster: Box<dyn RayCaster>,
+    /// Size of its trees, bytes.
+    pub tracer_bytes: usize,
+    /// Name of the processor or library that casts, with its version.
+    pub identity: String,
+}
+
+/// Description of the casting by the processor.
+const PROCESSOR: &str = "processor";
+
+/// Builds the ray caster that `rig` asks for.
+///
+/// # Errors
+/// The scene has too many triangles, or what the rig names is not available.
+pub fn choose(rig: &Rig, scene: &Arc<Scene>) -> Result<Chosen, SetupError> {
+    let own = || BvhCaster::new(scene.clone()).map(Arc::new);
+    Ok(match rig.engine.caster {
+        CasterChoice::Menura => of_processor(own()?),
+        CasterChoice::Gpu => of_gpu(own()?)?,
+        CasterChoice::Auto => {
+            let own = own()?;
+            let opened = match casts_much(rig) {
+                true => may_have_gpu().and_then(|()| of_gpu(own.clone())),
+                false => return Ok(of_processor(own)),
+            };
+            opened.unwrap_or_else(|problem| {
+                note(&problem);
+                of_processor(own)
+            })
+        }
+        CasterChoice::Embree => {
+            let (version, path) = embree::find()?;
+            let caster = EmbreeCaster::new(scene.clone(), EmbreeSettings::default())?;
+            let tracer_bytes = caster.memory_bytes();
+            let identity = format!("Embree {version} ({path})");
+            Chosen { caster: Box::new(caster), tracer_bytes, identity }
+        }
+    })
+}
+
+/// `rig` for casting a few rays: it opens no GPU.
+pub fn for_few_rays(rig: &Rig) -> Rig {
+    let mut rig = rig.clone();
+    if let CasterChoice::Auto | CasterChoice::Gpu = rig.engine.caster {
+        rig.engine.caster = CasterChoice::Menura;
+    }
+    rig
+}
+
+/// Finds what `choice` names, before a scene is loaded.
+///
+/// # Errors
+/// It is not installed, or this program has no code for it.
+pub fn look_for(choice: CasterChoice) -> Result<(), SetupError> {
+    match choice {
+        CasterChoice::Embree => {
+            let (version, path) = embree::find()?;
+            tracing::info!("Embree {version}, {path}");
+        }
+        CasterChoice::Gpu if cfg!(not(feature = "gpu")) => return Err(GpuProblem::NotBuilt.into()),
+        CasterChoice::Gpu | CasterChoice::Auto | CasterChoice::Menura => {}
+    }
+    Ok(())
+}
+
+/// Opens the GPU that a rig would get, and casts some rays through a small scene with it; returns its name.
+///
+/// # Errors
+/// There is none, or it is refused.
+pub fn probe_gpu() -> Result<String, GpuProblem> {
+    let room = builtin::room::build(&RoomParameters::default());
+    let own = BvhCaster::new(Arc::new(room)).expect("a room is small");
+    Ok(of_gpu(Arc::new(own))?.identity)
+}
+
+/// The GPUs of this machine that Vulkan finds.
+///
+/// # Errors
+/// There are none.
+#[cfg(feature = "gpu")]
+pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
+    gpu::gpus().map_err(GpuProblem::from)
+}
+
+/// The GPUs of this machine.
+///
+/// # Errors
+/// This program has no code for them.
+#[cfg(not(feature = "gpu"))]
+pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
+    Err(GpuProblem::NotBuilt)
+}
+
+/// Number of threads that cast the rays of `rig`, of which `reserved` processors are not used: one for each
+/// processor, or as many as keep a GPU busy.
+pub fn workers(rig: &Rig, caster: &dyn RayCaster, reserved: usize) -> usize {
+    rig.engine.workers.unwrap_or_else(|| {
+        default_workers().saturating_sub(reserved).max(caster.in_flight()).max(1)
+    })
+}
+
+fn of_processor(own: Arc<BvhCaster>) -> Chosen {
+    let tracer_bytes = own.memory_bytes();
+    Chosen { caster: Box::new(own), tracer_bytes, identity: PROCESSOR.to_owned() }
+}
+
+/// Whether any device of `rig` casts so many rays that a GPU is faster: antennas and drive bases cast few.
+fn casts_much(rig: &Rig) -> bool {
+    let mut products = rig.devices.iter().map(|device| &device.profile.product);
+    products.any(|product| product.lidar.is_some() || product.sees_colours)
+}
+
+/// Opens a GPU for the scene of `own`. A processor that acts as a GPU is taken only if the environment names it.
+#[cfg(feature = "gpu")]
+fn of_gpu(own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
+    let trees = own.memory_bytes();
+    let caster = GpuCaster::new(own, false)?;
+    let identity = format!("GPU {}", caster.identity());
+    tracing::info!("{identity} casts the rays");
+    let tracer_bytes = trees + caster.memory_bytes();
+    Ok(Chosen { caster: Box::new(caster), tracer_bytes, identity })
+}
+
+/// Whether the environment names the GPU to use.
+#[cfg(feature = "gpu")]
+fn is_named() -> bool {
+    std::env::var_os(ADAPTER_VARIABLE).is_some_and(|name| !name.is_empty())
+}
+
+/// Looks for the device files of GPUs: without one, Vulkan need not be loaded, which takes longer than small scenes.
+#[cfg(feature = "gpu")]
+fn may_have_gpu() -> Result<(), GpuProblem> {
+    let has_render_node = || {
+        let nodes = std::fs::read_dir("/dev/dri").into_iter().flatten().flatten();
+        nodes.into_iter().any(|node| node.file_name().to_string_lossy().starts_with("renderD"))
+    };
+    let has_file = |path: &str| std::path::Path::new(path).exists();
+    let found =
+        is_named() || has_render_node() || has_file("/dev/nvidiactl") || has_file("/dev/dxg");
+    if found { Ok(()) } else { Err(GpuProblem::NoDevice) }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn of_gpu(_own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
+    Err(GpuProblem::NotBuilt)
+}
+
+#[cfg(not(feature = "gpu"))]
+fn may_have_gpu() -> Result<(), GpuProblem> {
+    Err(GpuProblem::NotBuilt)
+}
+
+/// Logs that the processor casts. Of a GPU that cannot be used, users should know.
+fn note(problem: &GpuProblem) {
+    #[cfg(feature = "gpu")]
+    if let GpuProblem::Refused(error) = problem
+        && !error.is_absence()
+    {
+        tracing::warn!("the processor casts the rays, not the GPU: {error}");
+        return;
+    }
+    tracing::info!("the processor casts the rays, not a GPU: {problem}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::toml::overrides::Override;
+    use crate::devices::families::catalogue;
+    use crate::world::raycast::{Hit, OpenSky, Pulse, Stencil};
+
+    /// A caster for which calls wait.
+    struct Waited;
+
+    impl RayCaster for Waited {
+        fn cast(&self, _stencil: &Stencil, _pulses: &[Pulse], hits: &mut [Hit]) {
+            hits.fill(Hit::MISS);
+        }
+
+        fn in_flight(&self) -> usize {
+            10_000
+        }
+    }
+
+    fn rig(sets: &[&str]) -> Rig {
+        let sets: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
+        Rig::default_rig(&sets, catalogue()).unwrap_or_else(|faults| panic!("{faults}"))
+    }
+
+    #[test]
+    fn workers_keep_processors_or_a_gpu_busy_unless_the_rig_sets_them() {
+        let cores = default_workers();
+        assert_eq!(workers(&rig(&[]), &OpenSky, 0), cores);
+        assert_eq!(workers(&rig(&[]), &OpenSky, 1), (cores - 1).max(1));
+        assert_eq!(workers(&rig(&[]), &Waited, 1), 10_000);
+        assert_eq!(workers(&rig(&["engine.workers=3"]), &Waited, 0), 3);
+    }
+
+    #[test]
+    fn a_gpu_is_looked_for_by_rigs_with_lidars_or_cameras() {
+        assert!(casts_much(&rig(&[])));
+        let mut other = rig(&[]);
+        other.devices.retain(|device| device.profile.product.lidar.is_none());
+        assert!(!other.devices.is_empty() && !casts_much(&other));
+    }
+}
