@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use super::keys::{Keys, SharedKeys};
 use super::reader::{Field, Limit, TableReader};
 
 /// How a value of type `T` is written in TOML.
@@ -82,6 +83,16 @@ impl KeyType<f64> for Degrees {
 #[derive(Debug)]
 pub struct Time(pub Limit<f64>, pub f64);
 
+impl KeyType<i64> for Time {
+    fn read(&self, field: &Field<'_>) -> Option<i64> {
+        field.number(&self.0).map(|x| (x * self.1).round() as i64)
+    }
+
+    fn written(&self, value: &i64) -> Json {
+        shortest(*value as f64 / self.1).into()
+    }
+}
+
 impl KeyType<u64> for Time {
     fn read(&self, field: &Field<'_>) -> Option<u64> {
         field.number(&self.0).map(|x| (x * self.1).round() as u64)
@@ -104,6 +115,26 @@ impl<T: Clone + PartialEq> KeyType<T> for OneOf<'_, T> {
     fn written(&self, value: &T) -> Json {
         self.0.iter().find(|(_, known)| known == value).map(|(word, _)| *word).into()
     }
+}
+
+/// One of a few whole numbers, each with its value; their unit, which may be empty; and the origin of the list.
+#[derive(Debug)]
+pub struct Among<'n, T>(pub &'n [(i128, T)], pub &'static str, pub &'n str);
+
+impl<T: Clone + PartialEq> KeyType<T> for Among<'_, T> {
+    fn read(&self, field: &Field<'_>) -> Option<T> {
+        field.integer_among(self.0, self.1, self.2)
+    }
+
+    fn written(&self, value: &T) -> Json {
+        let number = self.0.iter().find(|(_, known)| known == value).map(|(number, _)| *number);
+        number.and_then(|number| i64::try_from(number).ok()).into()
+    }
+}
+
+/// Numbers that are their own values, for [`Among`].
+pub fn plain<T: Copy + Into<i128>>(numbers: impl IntoIterator<Item = T>) -> Vec<(i128, T)> {
+    numbers.into_iter().map(|number| (number.into(), number)).collect()
 }
 
 /// `true` or `false`.
@@ -130,6 +161,34 @@ impl<T, F: Fn(&Field<'_>) -> Option<T>> KeyType<T> for By<F> {
     }
 }
 
+/// A number, or a word for none; and the origin of the word.
+#[derive(Debug)]
+pub struct NumberOr<'w>(pub Limit<f64>, pub &'w str, pub &'w str);
+
+impl KeyType<Option<f64>> for NumberOr<'_> {
+    fn read(&self, field: &Field<'_>) -> Option<Option<f64>> {
+        field.number_or_word(&self.0, self.1, self.2)
+    }
+
+    fn written(&self, value: &Option<f64>) -> Json {
+        value.map_or_else(|| self.1.into(), Json::from)
+    }
+}
+
+/// A string with its own reader.
+#[derive(Debug)]
+pub struct Text<F>(pub F);
+
+impl<F: Fn(&Field<'_>) -> Option<String>> KeyType<String> for Text<F> {
+    fn read(&self, field: &Field<'_>) -> Option<String> {
+        (self.0)(field)
+    }
+
+    fn written(&self, value: &String) -> Json {
+        value.as_str().into()
+    }
+}
+
 /// A table of keys, with its name in messages.
 #[derive(Debug)]
 pub struct Table(pub &'static str);
@@ -137,6 +196,17 @@ pub struct Table(pub &'static str);
 impl<T: RequiredKeys> KeyType<T> for Table {
     fn read(&self, field: &Field<'_>) -> Option<T> {
         field.table(self.0).and_then(T::read)
+    }
+}
+
+/// A profile's table that a rig may override, with its name in messages.
+#[derive(Debug)]
+pub struct Shared(pub &'static str);
+
+impl<T: SharedKeys + Default> KeyType<T> for Shared {
+    fn read(&self, field: &Field<'_>) -> Option<T> {
+        let mut all = T::default();
+        T::read(Keys::of_profile(field.table(self.0)?), &mut all).map(|()| all)
     }
 }
 
@@ -160,6 +230,17 @@ pub fn required<'f, T>(
     key_type: &impl KeyType<T>,
 ) -> Option<T> {
     key_type.read(&table.required(key).meaning(doc.trim()))
+}
+
+/// Reads with a function of the caller; `doc` is the sentence of `key`, if `read` reads it.
+pub fn read_by<'f, T>(
+    table: &mut TableReader<'f>,
+    key: &'static str,
+    doc: &'static str,
+    read: impl FnOnce(&mut TableReader<'f>) -> Option<T>,
+) -> Option<T> {
+    table.next_means(key, doc);
+    read(table)
 }
 
 /// Reads an optional key into `value`, which holds its default. `doc` is its sentence.

@@ -30,6 +30,17 @@ impl<'f> Keys<'f> {
         Self { table, is_profile: false, is_complete: true }
     }
 
+    /// Reads a rig's table over `defaults`.
+    pub fn over<T: Clone>(
+        table: TableReader<'f>,
+        defaults: &T,
+        read: impl FnOnce(&mut T, &mut Self),
+    ) -> Option<T> {
+        let (mut all, mut keys) = (defaults.clone(), Self::of_rig(table));
+        read(&mut all, &mut keys);
+        keys.finish().map(|()| all)
+    }
+
     /// Whether every key is required.
     pub fn is_profile(&self) -> bool {
         self.is_profile
@@ -62,6 +73,18 @@ impl<'f> Keys<'f> {
         }
     }
 
+    /// A value that neither a profile nor a rig must have.
+    pub fn maybe<T>(
+        &mut self,
+        key: &'static str,
+        into: &mut Option<T>,
+        read: impl FnOnce(&Field<'f>) -> Option<T>,
+    ) {
+        if let Some(value) = read(&self.table.optional(key)) {
+            *into = Some(value);
+        }
+    }
+
     /// Result of `read` on the value of `key`.
     pub fn read<T>(
         &mut self,
@@ -85,8 +108,8 @@ impl<'f> Keys<'f> {
         self.put(key_type.read(&field), into);
     }
 
-    /// The value of a key whose sentence is in `sentences.toml`.
-    fn typed<T>(&mut self, key: &'static str, key_type: &impl KeyType<T>, into: &mut T) {
+    /// The value of a key whose sentence is stated elsewhere.
+    pub fn typed<T>(&mut self, key: &'static str, key_type: &impl KeyType<T>, into: &mut T) {
         self.with_default(key, key_type.written(into), into, |field| key_type.read(field));
     }
 
@@ -160,6 +183,20 @@ impl<'f> Keys<'f> {
         self.table_in(&field, what, into, read);
     }
 
+    /// Like [`Keys::table`], for a `read` that rejects no unknown keys itself, such as one of `keys!`.
+    pub fn part<T: Clone>(
+        &mut self,
+        key: &'static str,
+        what: &str,
+        into: &mut T,
+        read: impl FnOnce(&mut T, &mut Keys<'f>),
+    ) {
+        self.table(key, what, into, |mut keys, all| {
+            read(all, &mut keys);
+            keys.finish()
+        });
+    }
+
     /// Like [`Keys::table`], for a field that was taken before.
     pub fn table_in<T: Clone>(
         &mut self,
@@ -186,6 +223,18 @@ impl<'f> Keys<'f> {
         self.table.finish();
         self.is_complete.then_some(())
     }
+}
+
+/// Reads into `all` with a function of the caller; `doc` is the sentence of `key`, if `read` reads it.
+pub fn read_by<'f, T>(
+    all: &mut T,
+    keys: &mut Keys<'f>,
+    key: &'static str,
+    doc: &'static str,
+    read: impl FnOnce(&mut T, &mut Keys<'f>),
+) {
+    keys.table.next_means(key, doc);
+    read(all, keys);
 }
 
 /// A table that a profile must have and a rig may override key by key.

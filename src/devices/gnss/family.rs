@@ -5,11 +5,13 @@ use std::sync::Arc;
 use super::faults::FAULTS;
 use super::further_line::FurtherLine;
 use super::profile::{GnssDialect, GnssProfile, GnssSettings, LinePort};
-use super::{Gnss, commands, decoder, describe, profile_read};
+use super::profile_read::Scope;
+use super::{Gnss, commands, decoder, describe};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{GpsInputRefusal, Product};
+use crate::config::toml::keys::Keys;
 use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
 use crate::sensors::gnss::SkySensor;
@@ -23,9 +25,13 @@ impl Family for GnssFamily {
     type Profile = GnssProfile;
     type Settings = GnssSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |_, root| profile_read::profile(root),
+        profile: |_, root| GnssProfile::from_table(root),
         defaults: |profile| &profile.defaults,
-        settings: |table, _, profile| profile_read::settings(table, profile),
+        settings: |table, _, profile| {
+            Keys::over(table, &profile.defaults, |all, keys| {
+                all.read_keys(keys, &Scope::of(profile))
+            })
+        },
         describe: describe::sections,
     };
 
@@ -36,9 +42,9 @@ impl Family for GnssFamily {
     fn product(&self, profile: &GnssProfile) -> Product {
         Product {
             has_gps_output: true,
-            corrections_port: (profile.dialect == GnssDialect::Ublox9)
+            corrections_port: (profile.receiver.dialect == GnssDialect::Ublox9)
                 .then_some(LinePort::Uart2.number()),
-            line_ports: match profile.dialect {
+            line_ports: match profile.receiver.dialect {
                 GnssDialect::Ublox8 => &[("uart1", 1), ("usb", 3)],
                 GnssDialect::Ublox9 => &[("uart1", 1), ("uart2", 2), ("usb", 3)],
                 GnssDialect::Ublox10 | GnssDialect::Garmin | GnssDialect::Plain => &[],

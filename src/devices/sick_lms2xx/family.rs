@@ -23,7 +23,7 @@ impl Family for SickLms2xxFamily {
     type Profile = SickLms2xxProfile;
     type Settings = SickLms2xxSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |_, root| profile_read::profile(root),
+        profile: |_, root| SickLms2xxProfile::from_table(root),
         defaults: |profile| &profile.defaults,
         settings: profile_read::settings,
         describe: describe::sections,
