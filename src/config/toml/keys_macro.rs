@@ -9,6 +9,8 @@
 ///   [`OptionalKeys`](crate::toml::key_types::OptionalKeys).
 /// - With `in profile and rig;` at the start, a profile must have the keys and a rig may override them:
 ///   [`SharedKeys`](crate::toml::keys::SharedKeys).
+/// - With groups of keys, `name { ... }`, after that start, the struct has one method for each group, which reads
+///   its keys: a rig has them in one table, a profile in several. Fields without a key follow the groups.
 ///
 /// ```text
 /// keys! {
@@ -32,14 +34,13 @@ macro_rules! keys {
         }
 
         impl $crate::toml::key_types::RequiredKeys for $Name {
-            fn read(mut table: $crate::toml::reader::TableReader<'_>) -> Option<Self> {
+            fn read_keys(table: &mut $crate::toml::reader::TableReader<'_>) -> Option<Self> {
                 $(let $field: Option<$T> = $crate::toml::key_types::required(
-                    &mut table,
+                    table,
                     $crate::keys!(@name $field $($key)?),
                     concat!($($doc),+),
                     &$key_type,
                 );)+
-                table.finish();
                 Some(Self { $($field: $field?),+ })
             }
         }
@@ -87,6 +88,29 @@ macro_rules! keys {
                     &mut self.$field,
                 );)+
             }
+        }
+    };
+    (in profile and rig; $(#[$meta:meta])* pub struct $Name:ident {
+        $($group:ident {
+            $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty, $key_type:expr;)+
+        })+
+        $($(#[doc = $other_doc:literal])+ pub $other:ident: $O:ty,)*
+    }) => {
+        $(#[$meta])*
+        pub struct $Name {
+            $($($(#[doc = $doc])+ pub $field: $T,)+)+
+            $($(#[doc = $other_doc])+ pub $other: $O,)*
+        }
+
+        impl $Name {
+            $(pub(crate) fn $group(&mut self, keys: &mut $crate::toml::keys::Keys<'_>) {
+                $(keys.of_type(
+                    $crate::keys!(@name $field $($key)?),
+                    concat!($($doc),+),
+                    &$key_type,
+                    &mut self.$field,
+                );)+
+            })+
         }
     };
     (@name $field:ident) => { stringify!($field) };
