@@ -65,6 +65,28 @@ impl KeyType<f64> for Scaled {
     }
 }
 
+/// Several whole numbers.
+#[derive(Debug)]
+pub struct Whole(pub Limit<f64>);
+
+impl<T: TryFrom<i64> + Default + Copy, const N: usize> KeyType<[T; N]> for Whole {
+    fn read(&self, field: &Field<'_>) -> Option<[T; N]> {
+        let numbers = field.numbers::<N>(&self.0)?;
+        Some(numbers.map(|x| T::try_from(x as i64).unwrap_or_default()))
+    }
+}
+
+/// An array of whole numbers, and what they are.
+#[derive(Debug)]
+pub struct Listed(pub &'static str, pub Limit<i128>);
+
+impl<T: TryFrom<i128>> KeyType<Vec<T>> for Listed {
+    fn read(&self, field: &Field<'_>) -> Option<Vec<T>> {
+        let (items, _) = field.array(self.0)?;
+        items.iter().map(|item| item.integer(&self.1)).collect()
+    }
+}
+
 /// An angle in degrees, stored in radians.
 #[derive(Debug)]
 pub struct Degrees(pub Limit<f64>);
@@ -135,6 +157,51 @@ impl<T: Clone + PartialEq> KeyType<T> for Among<'_, T> {
 /// Numbers that are their own values, for [`Among`].
 pub fn plain<T: Copy + Into<i128>>(numbers: impl IntoIterator<Item = T>) -> Vec<(i128, T)> {
     numbers.into_iter().map(|number| (number.into(), number)).collect()
+}
+
+/// An array of a few words, each at most once, and the origin of the list.
+#[derive(Debug)]
+pub struct SomeOf<'w, T>(pub &'w [(&'w str, T)], pub &'w str);
+
+impl<T: Clone + PartialEq> KeyType<Vec<T>> for SomeOf<'_, T> {
+    fn read(&self, field: &Field<'_>) -> Option<Vec<T>> {
+        field.choices(self.0, self.1)
+    }
+
+    fn written(&self, values: &Vec<T>) -> Json {
+        let one = OneOf(self.0, self.1);
+        values.iter().map(|value| one.written(value)).collect()
+    }
+}
+
+/// Like [`SomeOf`], with at least one word, the factory setting first; the title of the message about none.
+#[derive(Debug)]
+pub struct FactoryFirst<'w, T>(pub SomeOf<'w, T>, pub &'static str);
+
+impl<T: Clone + PartialEq> KeyType<Vec<T>> for FactoryFirst<'_, T> {
+    fn read(&self, field: &Field<'_>) -> Option<Vec<T>> {
+        let read = self.0.read(field)?;
+        if read.is_empty() {
+            let label = "allowed: one or more, the factory's first";
+            field.fault(field.place()?.fault(self.1, label));
+            return None;
+        }
+        Some(read)
+    }
+}
+
+/// A text of ASCII: the most characters, and what it is.
+#[derive(Debug)]
+pub struct Ascii(pub usize, pub &'static str);
+
+impl KeyType<String> for Ascii {
+    fn read(&self, field: &Field<'_>) -> Option<String> {
+        field.ascii(self.0, self.1)
+    }
+
+    fn written(&self, value: &String) -> Json {
+        value.clone().into()
+    }
 }
 
 /// `true` or `false`.
@@ -212,8 +279,21 @@ impl<T: SharedKeys + Default> KeyType<T> for Shared {
 
 /// A table whose keys are all required, as in a profile.
 pub trait RequiredKeys: Sized {
-    /// Reads the table.
-    fn read(table: TableReader<'_>) -> Option<Self>;
+    /// Reads the keys; the table may have others.
+    fn read_keys(table: &mut TableReader<'_>) -> Option<Self>;
+
+    /// Reads the whole table.
+    fn read(mut table: TableReader<'_>) -> Option<Self> {
+        let all = Self::read_keys(&mut table);
+        table.finish();
+        all
+    }
+}
+
+impl RequiredKeys for () {
+    fn read_keys(_: &mut TableReader<'_>) -> Option<Self> {
+        Some(())
+    }
 }
 
 /// A table whose keys have defaults.

@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::key_types::{Degrees, KeyType, OneOf, Scaled, Time, TrueOrFalse};
+use super::key_types::{Degrees, KeyType, OneOf, RequiredKeys, Scaled, Time, TrueOrFalse};
 use super::reader::{Field, Limit, TableReader};
 
 /// Reads the keys of a table into a value.
@@ -184,7 +184,7 @@ impl<'f> Keys<'f> {
     }
 
     /// Like [`Keys::table`], for a `read` that rejects no unknown keys itself, such as one of `keys!`.
-    pub fn part<T: Clone>(
+    pub fn shared_table<T: Clone>(
         &mut self,
         key: &'static str,
         what: &str,
@@ -195,6 +195,36 @@ impl<'f> Keys<'f> {
             read(all, &mut keys);
             keys.finish()
         });
+    }
+
+    /// A table `[key]` that only a profile has.
+    pub fn section<T: RequiredKeys>(&mut self, key: &'static str) -> Option<T> {
+        self.section_with(key, |_| ())
+    }
+
+    /// Like [`Keys::section`], with further keys that a rig may override; `shared` reads them.
+    pub fn section_with<T: RequiredKeys>(
+        &mut self,
+        key: &'static str,
+        shared: impl FnOnce(&mut Keys<'f>),
+    ) -> Option<T> {
+        section_of(&self.table.required(key), &format!("[{key}]"), shared)
+    }
+
+    /// A table `[key]` of a profile or of a rig's settings, where messages call it `what` and name an example.
+    pub fn part<T: Clone>(
+        &mut self,
+        key: &'static str,
+        [what, example]: [&'static str; 2],
+        into: &mut T,
+        read: impl FnOnce(Keys<'f>, &mut T) -> Option<()>,
+    ) {
+        let field = self.field(key);
+        if self.is_profile {
+            self.table_in(&field, &format!("[{key}]"), into, read);
+        } else {
+            self.table_in(&field.such_as(example), what, into, read);
+        }
     }
 
     /// Like [`Keys::table`], for a field that was taken before.
@@ -235,6 +265,20 @@ pub fn read_by<'f, T>(
 ) {
     keys.table.next_means(key, doc);
     read(all, keys);
+}
+
+/// Like [`Keys::section_with`], for a field that was taken before; messages call it `what`.
+pub fn section_of<'f, T: RequiredKeys>(
+    field: &Field<'f>,
+    what: &str,
+    shared: impl FnOnce(&mut Keys<'f>),
+) -> Option<T> {
+    let mut table = field.table(what)?;
+    let own = T::read_keys(&mut table);
+    let mut keys = Keys::of_profile(table);
+    shared(&mut keys);
+    keys.finish()?;
+    own
 }
 
 /// A table that a profile must have and a rig may override key by key.

@@ -12,8 +12,10 @@
 /// - With `in profile and rig;` at the start, a profile must have the keys and a rig may override them:
 ///   [`SharedKeys`](crate::toml::keys::SharedKeys). With `for Type as fn name();` behind it, the list makes a
 ///   reader of a struct that is declared elsewhere.
+/// - With groups of keys, `name { ... }`, after that start, the struct has one method for each group, which reads
+///   its keys: a rig has them in one table, a profile in several. Fields without a key follow the groups.
 /// - With `with (name: Type);` at the start, key types may use these arguments of the reader, which is then a
-///   function of the struct alone: `from_table` or `read_keys`.
+///   function of the struct alone, `read_keys`.
 ///
 /// In place of a key type, `=> reader` names a function that reads from the table. For shared keys it reads from
 /// [`Keys`](crate::toml::keys::Keys) into the whole struct, and a field with neither is read by another's reader.
@@ -48,6 +50,29 @@ macro_rules! keys {
     };
     (in profile and rig with $args:tt; $($rest:tt)+) => {
         $crate::keys!(@shared_struct $args $($rest)+);
+    };
+    (in profile and rig; $(#[$meta:meta])* pub struct $Name:ident {
+        $($group:ident {
+            $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty, $key_type:expr;)+
+        })+
+        $($(#[doc = $other_doc:literal])+ pub $other:ident: $O:ty,)*
+    }) => {
+        $(#[$meta])*
+        pub struct $Name {
+            $($($(#[doc = $doc])+ pub $field: $T,)+)+
+            $($(#[doc = $other_doc])+ pub $other: $O,)*
+        }
+
+        impl $Name {
+            $(pub(crate) fn $group(&mut self, keys: &mut $crate::toml::keys::Keys<'_>) {
+                $(keys.of_type(
+                    $crate::keys!(@name $field $($key)?),
+                    concat!($($doc),+),
+                    &$key_type,
+                    &mut self.$field,
+                );)+
+            })+
+        }
     };
     (in profile and rig; $(#[$meta:meta])* pub struct $Name:ident $($rest:tt)+) => {
         $crate::keys!(@shared_struct () $(#[$meta])* pub struct $Name $($rest)+);
@@ -91,8 +116,8 @@ macro_rules! keys {
         $crate::keys!(@required_struct () $(#[$meta])* pub struct $Name $($rest)+);
 
         impl $crate::toml::key_types::RequiredKeys for $Name {
-            fn read(table: $crate::toml::reader::TableReader<'_>) -> Option<Self> {
-                Self::from_table(table)
+            fn read_keys(table: &mut $crate::toml::reader::TableReader<'_>) -> Option<Self> {
+                Self::read_keys(table)
             }
         }
     };
@@ -109,9 +134,9 @@ macro_rules! keys {
         }
 
         impl $Name {
-            /// Reads a table whose keys are all required.
-            pub fn from_table(
-                mut table: $crate::toml::reader::TableReader<'_>,
+            /// Reads the keys, which are all required; the table may have others.
+            pub fn read_keys(
+                table: &mut $crate::toml::reader::TableReader<'_>,
                 $($arg: $Arg),*
             ) -> Option<Self> {
                 $(let $field: Option<$T> = $crate::keys!(
@@ -124,8 +149,7 @@ macro_rules! keys {
                     $($(let $local = $local?;)* $(let $made: $M = $value;)+)?
                     Some(Self { $($field,)+ $($($made),+)? })
                 })();
-                $(let all = all.filter(|all| $check(&table, all));)?
-                table.finish();
+                $(let all = all.filter(|all| $check(table, all));)?
                 all
             }
         }
@@ -155,10 +179,10 @@ macro_rules! keys {
         }
     };
     (@required $table:ident, $key:expr, $doc:expr, => $reader:expr) => {
-        $crate::toml::key_types::read_by(&mut $table, $key, $doc, $reader)
+        $crate::toml::key_types::read_by($table, $key, $doc, $reader)
     };
     (@required $table:ident, $key:expr, $doc:expr, $key_type:expr) => {
-        $crate::toml::key_types::required(&mut $table, $key, $doc, &$key_type)
+        $crate::toml::key_types::required($table, $key, $doc, &$key_type)
     };
     (@shared $keys:ident, $all:ident, $field:ident, $key:expr, $doc:expr,) => {};
     (@shared $keys:ident, $all:ident, $field:ident, $key:expr, $doc:expr, => $reader:expr) => {

@@ -89,10 +89,10 @@ keys! {
         pub is_input_paced as "paced_input": bool, TrueOrFalse;
         /// Motors and encoders on the robot.
         pub wheels: WheelSettings =>
-            |all, keys| keys.part("wheels", "[wheels]", &mut all.wheels, SharedKeys::read_keys);
+            |all, keys| keys.shared_table("wheels", "[wheels]", &mut all.wheels, SharedKeys::read_keys);
         /// The battery and what depends on it.
         pub power: PowerSettings =>
-            |all, keys| keys.part("power", "[power]", &mut all.power, SharedKeys::read_keys);
+            |all, keys| keys.shared_table("power", "[power]", &mut all.power, SharedKeys::read_keys);
         /// Settings of this protocol only.
         pub dialect: Arc<dyn Dialect> => |all, keys| all.dialect = all.dialect.read(keys);
     }

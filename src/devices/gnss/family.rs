@@ -11,6 +11,7 @@ use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{GpsInputRefusal, Product};
+use crate::config::toml::key_types::RequiredKeys;
 use crate::config::toml::keys::Keys;
 use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
@@ -25,7 +26,7 @@ impl Family for GnssFamily {
     type Profile = GnssProfile;
     type Settings = GnssSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |_, root| GnssProfile::from_table(root),
+        profile: |_, root| RequiredKeys::read(root),
         defaults: |profile| &profile.defaults,
         settings: |table, _, profile| {
             Keys::over(table, &profile.defaults, |all, keys| {

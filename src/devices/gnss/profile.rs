@@ -229,7 +229,7 @@ keys! {
         };
         /// PPS (time pulse).
         pub pulse: PulseSettings =>
-            |all, keys| keys.part("pulse", "`pulse`", &mut all.pulse, SharedKeys::read_keys);
+            |all, keys| keys.shared_table("pulse", "`pulse`", &mut all.pulse, SharedKeys::read_keys);
         /// Settings of reception: the physics.
         pub receiver: ReceiverSettings => |all, keys| {
             reception(&mut all.receiver, keys, scope);

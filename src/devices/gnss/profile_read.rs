@@ -317,9 +317,9 @@ keys! {
     /// Time from the first time fix until the leap seconds are received.
     leap_known_after_ns as "leap_known_after_s", Time(up_to(86_400.0, "s"), 1e9);
     /// Course from power-on to a fix.
-    acquisition => |all, keys| keys.part("acquisition", "`acquisition`", &mut all.acquisition, |all, keys| {
+    acquisition => |all, keys| keys.shared_table("acquisition", "`acquisition`", &mut all.acquisition, |all, keys| {
         acquisition(all, keys, scope.has_rtk());
     });
     /// Reception of satellites.
-    sky => |all, keys| keys.part("sky", "`sky`", &mut all.sky, sky);
+    sky => |all, keys| keys.shared_table("sky", "`sky`", &mut all.sky, sky);
 }

@@ -150,7 +150,7 @@ keys! {
         };
         /// Clock of the unit: reference and errors.
         pub clock: ClockErrors =>
-            |all, keys| keys.part("clock", "clock", &mut all.clock, SharedKeys::read_keys);
+            |all, keys| keys.shared_table("clock", "clock", &mut all.clock, SharedKeys::read_keys);
     }
 }
 

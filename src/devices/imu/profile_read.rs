@@ -75,12 +75,16 @@ pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<Im
     let says = "Serial line, and times of the unit's answers.";
     let line = Table("[line]").read(&root.required("line").meaning(says));
     let output = root.required("output").meaning("Messages and rates.").table("[output]");
-    let output = output.and_then(|table| ImuOutput::from_table(table, family));
+    let output = output.and_then(|mut table| {
+        let output = ImuOutput::read_keys(&mut table, family);
+        table.finish();
+        output
+    });
     let dialect = (family.dialect)(&mut root);
     let mut keys = Keys::of_profile(root);
     let (mut model, mut clock) = (ImuModel::default(), ClockErrors::default());
     physics(&mut model, &mut keys);
-    keys.part("clock", "[clock]", &mut clock, SharedKeys::read_keys);
+    keys.shared_table("clock", "[clock]", &mut clock, SharedKeys::read_keys);
     keys.finish()?;
     let (line, output): (super::profile::ImuLine, ImuOutput) = (line?, output?);
     Some(ImuProfile {

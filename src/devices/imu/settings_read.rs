@@ -80,7 +80,7 @@ fn part<T: Clone>(
 ) {
     let key = bracketed.trim_matches(['[', ']']);
     let name = if keys.is_profile() { bracketed } else { key };
-    keys.part(key, name, into, read);
+    keys.shared_table(key, name, into, read);
 }
 
 keys! {

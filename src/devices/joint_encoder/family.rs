@@ -9,6 +9,7 @@ use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::network::DatagramPort;
 use crate::config::profile::{Control, ControlKind, Interface, JointRole, Product, Profile};
 use crate::config::toml::diagnostic::Diagnostics;
+use crate::config::toml::key_types::RequiredKeys;
 use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::decoder::datagram::DatagramDecoder;
 use crate::decoder::{Hints, StreamDecoder};
@@ -23,7 +24,7 @@ impl Family for JointEncoderFamily {
     type Profile = JointEncoderProfile;
     type Settings = JointEncoderSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |_, root| JointEncoderProfile::from_table(root),
+        profile: |_, root| RequiredKeys::read(root),
         defaults: |profile| &profile.defaults,
         settings: |table, _, profile| Keys::over(table, &profile.defaults, SharedKeys::read_keys),
         describe: describe::sections,

@@ -8,6 +8,7 @@ use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, Interface, LidarTraits, Product};
+use crate::config::toml::key_types::RequiredKeys;
 use crate::config::toml::keys::Keys;
 use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
@@ -24,7 +25,7 @@ impl Family for SickLms1xxFamily {
     type Profile = SickLms1xxProfile;
     type Settings = SickLms1xxSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |_, root| SickLms1xxProfile::from_table(root),
+        profile: |_, root| RequiredKeys::read(root),
         defaults: |profile| &profile.defaults,
         settings: |table, profile, driver| {
             Keys::over(table, &driver.defaults, |all, keys| all.read_keys(keys, profile, driver))
