@@ -7,7 +7,6 @@
 mod packets;
 mod points;
 
-
 use serde_json::{Map, Value, json};
 
 use self::packets::{imu_packet, lidar_packet};
