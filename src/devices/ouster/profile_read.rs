@@ -85,7 +85,8 @@ pub(crate) fn settings(
     let how = "write degrees, such as sector_deg = [90.0, 270.0]";
     keys.table.was_called_in("azimuth_window_mdeg", "sector_deg", how);
     let degrees = Limit::new(0.0..=360.0, "degrees", MANUAL);
-    let field = keys.field("sector_deg").such_as("[90.0, 270.0]");
+    let sentence = "First and last angle of the sector in which the lidar measures, counter-clockwise from the connector.";
+    let field = keys.field("sector_deg").such_as("[90.0, 270.0]").meaning(sentence);
     field.defaults_to(all.azimuth_window_mdeg.map(|mdeg| f64::from(mdeg) / 1e3).to_vec());
     let window =
         field.numbers::<2>(&degrees).map(|ends| ends.map(|end| (end * 1e3).round() as u32));
