@@ -69,10 +69,14 @@ impl KeyType<f64> for Scaled {
 #[derive(Debug)]
 pub struct Whole(pub Limit<f64>);
 
-impl<T: TryFrom<i64> + Default + Copy, const N: usize> KeyType<[T; N]> for Whole {
+impl<T: TryFrom<i64> + Default + Copy + Into<Json>, const N: usize> KeyType<[T; N]> for Whole {
     fn read(&self, field: &Field<'_>) -> Option<[T; N]> {
         let numbers = field.numbers::<N>(&self.0)?;
         Some(numbers.map(|x| T::try_from(x as i64).unwrap_or_default()))
+    }
+
+    fn written(&self, numbers: &[T; N]) -> Json {
+        numbers.to_vec().into()
     }
 }
 
@@ -187,6 +191,16 @@ impl<T: Clone + PartialEq> KeyType<Vec<T>> for FactoryFirst<'_, T> {
             return None;
         }
         Some(read)
+    }
+}
+
+/// Any text, and what it is.
+#[derive(Debug)]
+pub struct AnyText(pub &'static str);
+
+impl KeyType<String> for AnyText {
+    fn read(&self, field: &Field<'_>) -> Option<String> {
+        field.text(self.0).map(|text| text.value)
     }
 }
 

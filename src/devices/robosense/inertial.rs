@@ -48,7 +48,7 @@ impl Inertial {
             angular_rate_deg_s: [0, 1, 2]
                 .map(|axis| noisy(rate[axis].to_degrees(), gyro_std_deg_s, 3 + axis)),
             celsius: self.celsius,
-            ranges: self.profile.ranges,
+            ranges: [self.profile.accel_range, self.profile.gyro_range],
             count: self.count,
         };
         self.count = self.count.wrapping_add(1);
