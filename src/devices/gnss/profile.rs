@@ -6,7 +6,7 @@ use super::profile_read::{
 };
 use super::settings_read::{PROFILES, accuracy, up_to};
 use crate::config::profile::lag;
-use crate::config::toml::key_types::{By, NumberOr, OneOf, Table, Time, TrueOrFalse};
+use crate::config::toml::key_types::{By, NumberOr, OneOf, Table, Time, TrueOrFalse, Whole};
 use crate::config::toml::keys::SharedKeys;
 use crate::config::toml::reader::{Field, Limit};
 use crate::frames::Geodetic;
@@ -125,10 +125,8 @@ keys! {
         /// Time from a command to its answer.
         pub reply_delay_ns as "reply_delay_ms": u64, Time(up_to(1000.0, "ms"), 1e6);
         /// Undocumented bits that real units set in NAV-PVT, in `valid` and `flags2`.
-        pub pvt_extra_bits: [u8; 2], By(|field: &Field<'_>| {
-            let byte = Limit::new(0.0..=255.0, "", "the wire format: one byte");
-            field.numbers::<2>(&byte).map(|bits| bits.map(|bits| bits as u8))
-        });
+        pub pvt_extra_bits: [u8; 2],
+            Whole(Limit::new(0.0..=255.0, "", "the wire format: one byte"));
     }
 }
 

@@ -4,13 +4,13 @@
 //! the wire.
 
 use super::profile_read::{
-    PROTOCOL, angle, byte_pair, directions, echo_filter, four_bytes, mode, modes, output_range,
-    reach, scale_limit, seconds, text, to_wire, two_bytes, zero_index_fits,
+    PROTOCOL, angle, directions, echo_filter, four_bytes, mode, modes, output_range, reach,
+    scale_limit, seconds, text, to_wire, two_bytes, zero_index_fits,
 };
 use crate::config::profile::lidar::{self, BeamSettings, NoiseSettings};
 use crate::config::profile::read::PROFILES;
 use crate::config::profile::{Profile, lag};
-use crate::config::toml::key_types::{Among, By, OneOf, Table, Text, Time, TrueOrFalse};
+use crate::config::toml::key_types::{Among, By, OneOf, Table, Text, Time, TrueOrFalse, Whole};
 use crate::config::toml::reader::{Field, Limit};
 use crate::wire::cola::Dialect;
 
@@ -237,7 +237,8 @@ keys! {
         /// The answer to the command Run.
         pub run_result: u8, Limit::new(0..=1, "", PROTOCOL);
         /// The state of the digital outputs in telegrams with scans.
-        pub digital_outputs: [u8; 2], By(byte_pair);
+        pub digital_outputs: [u8; 2],
+            Whole(Limit::new(0.0..=255.0, "", "the wire format: a bit an output"));
         /// Outputs that the scanner has, in LIDoutputstate.
         pub outputs: u8, Limit::new(0..=6, "", "LIDoutputstate: six outputs");
         /// Changes that each output has counted at the start of the run, in LIDoutputstate.

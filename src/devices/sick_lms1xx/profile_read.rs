@@ -63,12 +63,6 @@ fn scan_mode(frequency_hz: f64, resolution_deg: f64) -> ScanMode {
     }
 }
 
-/// Two bytes.
-pub(super) fn byte_pair(field: &Field<'_>) -> Option<[u8; 2]> {
-    let byte = Limit::new(0.0..=255.0, "", "the wire format: a bit an output");
-    field.numbers::<2>(&byte).map(|bytes| bytes.map(|byte| byte as u8))
-}
-
 /// `scan_frequency_hz` and `angular_resolution_deg`, which must go together.
 pub(super) fn mode(
     table: &mut TableReader<'_>,
