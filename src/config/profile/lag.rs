@@ -6,9 +6,9 @@
 //! and changes no time in them, except a time of transmission; answers to a host and PPS pulses are not
 //! delayed.
 
-use crate::toml::key_types::{KeyType, Time};
+use crate::toml::key_types::Time;
 use crate::toml::keys::Keys;
-use crate::toml::reader::{Limit, TableReader};
+use crate::toml::reader::Limit;
 
 fn limit() -> Limit<f64> {
     Limit::new(0.0..=10_000.0, "ms", "Menura: bytes are held in memory until they are due")
@@ -22,9 +22,4 @@ pub fn read(keys: &mut Keys<'_>, lag_ns: &mut u64) {
 /// The key of another table of a profile.
 pub fn key() -> Time {
     Time(limit(), 1e6)
-}
-
-/// Reads `lag_ms` of another table of a profile, nanoseconds.
-pub fn of_profile(table: &mut TableReader<'_>) -> Option<u64> {
-    key().read(&table.required("lag_ms"))
 }

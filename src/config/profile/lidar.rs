@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::toml::diagnostic::{Diagnostic, Place};
-use crate::toml::key_types::{Degrees, shortest};
+use crate::toml::key_types::{Degrees, plain, shortest};
 use crate::toml::keys::{Keys, SharedKeys};
 use crate::toml::reader::{Field, Limit, TableReader};
 
@@ -285,13 +285,7 @@ fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Optio
     keys.put(shape.choice(&BeamShape::WORDS, MODELS), &mut all.shape);
     keys.choice("spot", &SpotRule::WORDS, MODELS, &mut all.spot);
     let rays = keys.field_or("rays", all.rays);
-    let count = Limit::new(1..=16, "rays", MODELS);
-    keys.put(rays.integer_among(&count, &RAYS.map(i128::from)), &mut all.rays);
-    if !RAYS.contains(&all.rays)
-        && let Some(place) = rays.place()
-    {
-        keys.table.fault(place.fault("a pulse has 1, 5, 9 or 16 rays", MODELS));
-    }
+    keys.put(rays.integer_among(&plain(RAYS), "rays", MODELS), &mut all.rays);
     let mut axes_rad = [all.divergence_horizontal_rad, all.divergence_vertical_rad];
     let [across, along] = axes_rad.map(|rad| shortest(rad * 1e3));
     let divergence = keys.field_or(

@@ -3,7 +3,6 @@
 //! The part of profiles that all families share. The other keys belong to the family, which this layer knows
 //! only as a [`FamilyReader`].
 
-pub mod baud_rate;
 mod catalogue;
 pub mod drift;
 mod family;

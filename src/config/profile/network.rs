@@ -56,13 +56,17 @@ impl HostAddress {
     }
 }
 
+/// Limits of a UDP port.
+pub fn port() -> Limit<i128> {
+    Limit::new(1..=65535, "", "UDP")
+}
+
 /// Reads `[network]`: headers of a product's frames below UDP, from captures. Recorded frames have them.
 pub fn network(mut table: TableReader<'_>) -> Option<FrameHeader> {
-    let port = Limit::new(1..=65535, "", "UDP");
     let source_ip = ipv4(&table.required("source_ip"));
     let destination_ip = ipv4(&table.required("destination_ip"));
-    let source_port = table.required("source_port").integer(&port);
-    let destination_port = table.required("destination_port").integer(&port);
+    let source_port = table.required("source_port").integer(&port());
+    let destination_port = table.required("destination_port").integer(&port());
     let source_mac = mac(&table.required("source_mac"));
     let destination_mac = mac(&table.required("destination_mac"));
     let ttl = table.required("ttl").integer(&Limit::new(1..=255, "", "IPv4"));

@@ -45,6 +45,11 @@ impl<'f> Field<'f> {
         Self { name, node, example: None, missing: None, faults, asked: Some(asked), noted: None }
     }
 
+    /// Name of the key in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Notes what the value means, for descriptions of the format.
     #[must_use]
     pub fn meaning(self, meaning: &str) -> Self {
@@ -171,20 +176,30 @@ impl<'f> Field<'f> {
         if self.asked.is_some() { T::try_from(*limit.range.end()).ok() } else { number }
     }
 
-    /// Like [`Field::integer`], for a number in `allowed`, or for any number if `allowed` is empty; the
-    /// caller then checks it.
-    pub fn integer_among<T: TryFrom<i128>>(
+    /// One of a few whole numbers, each with its value; `origin` is the source of the list.
+    pub fn integer_among<T: Clone>(
         &self,
-        limit: &Limit<i128>,
-        allowed: &[i128],
+        allowed: &[(i128, T)],
+        unit: &str,
+        origin: &str,
     ) -> Option<T> {
-        match (&self.asked, allowed.first()) {
-            (Some(asked), Some(first)) => {
-                asked.may_be(Kind::OneOf(allowed.to_vec()));
-                T::try_from(*first).ok()
-            }
-            _ => self.integer(limit),
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::OneOf(allowed.iter().map(|(number, _)| *number).collect()));
+            return allowed.first().map(|(_, value)| value.clone());
         }
+        let list: Vec<String> = allowed.iter().map(|(number, _)| number.to_string()).collect();
+        let expected = format!("{} {unit}", list.join(", ")).trim_end().to_owned();
+        let note = limit_note(origin);
+        let node = self.some(&expected, &note)?;
+        let Value::Integer(number) = node.value else {
+            return self.wrong_type(&node, "a whole number", &expected, &note);
+        };
+        let found = allowed.iter().find(|(one, _)| *one == number);
+        if found.is_none() {
+            let title = format!("`{}` cannot be {number}", self.name);
+            self.fault(node.place.fault(title, format!("allowed: {expected}")).note(note));
+        }
+        found.map(|(_, value)| value.clone())
     }
 
     /// `true` or `false`.
@@ -408,6 +423,16 @@ impl<'f> Field<'f> {
     /// The items of an array, each as a field, and the array's position.
     pub fn array(&self, expected: &str) -> Option<(Vec<Field<'f>>, Place)> {
         self.items(expected, "")
+    }
+
+    /// The items of an array that has at least one; `title` is the error of an empty one.
+    pub fn some_items(&self, expected: &str, title: &str) -> Option<Vec<Field<'f>>> {
+        let (items, place) = self.array_of(1..=usize::MAX, expected)?;
+        if items.is_empty() {
+            self.fault(place.fault(title, format!("allowed: {expected}")));
+            return None;
+        }
+        Some(items)
     }
 
     /// Like [`Field::array`], with at most `count` items; `origin` is the source of the limit. A longer array

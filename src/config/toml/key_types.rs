@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use super::keys::{Keys, SharedKeys};
 use super::reader::{Field, Limit, TableReader};
 
 /// How a value of type `T` is written in TOML.
@@ -64,6 +65,32 @@ impl KeyType<f64> for Scaled {
     }
 }
 
+/// Several whole numbers.
+#[derive(Debug)]
+pub struct Whole(pub Limit<f64>);
+
+impl<T: TryFrom<i64> + Default + Copy + Into<Json>, const N: usize> KeyType<[T; N]> for Whole {
+    fn read(&self, field: &Field<'_>) -> Option<[T; N]> {
+        let numbers = field.numbers::<N>(&self.0)?;
+        Some(numbers.map(|x| T::try_from(x as i64).unwrap_or_default()))
+    }
+
+    fn written(&self, numbers: &[T; N]) -> Json {
+        numbers.to_vec().into()
+    }
+}
+
+/// An array of whole numbers, and what they are.
+#[derive(Debug)]
+pub struct Listed(pub &'static str, pub Limit<i128>);
+
+impl<T: TryFrom<i128>> KeyType<Vec<T>> for Listed {
+    fn read(&self, field: &Field<'_>) -> Option<Vec<T>> {
+        let (items, _) = field.array(self.0)?;
+        items.iter().map(|item| item.integer(&self.1)).collect()
+    }
+}
+
 /// An angle in degrees, stored in radians.
 #[derive(Debug)]
 pub struct Degrees(pub Limit<f64>);
@@ -81,6 +108,16 @@ impl KeyType<f64> for Degrees {
 /// A time that is stored in whole nanoseconds, multiplied by the factor: 1e6 for milliseconds.
 #[derive(Debug)]
 pub struct Time(pub Limit<f64>, pub f64);
+
+impl KeyType<i64> for Time {
+    fn read(&self, field: &Field<'_>) -> Option<i64> {
+        field.number(&self.0).map(|x| (x * self.1).round() as i64)
+    }
+
+    fn written(&self, value: &i64) -> Json {
+        shortest(*value as f64 / self.1).into()
+    }
+}
 
 impl KeyType<u64> for Time {
     fn read(&self, field: &Field<'_>) -> Option<u64> {
@@ -103,6 +140,81 @@ impl<T: Clone + PartialEq> KeyType<T> for OneOf<'_, T> {
 
     fn written(&self, value: &T) -> Json {
         self.0.iter().find(|(_, known)| known == value).map(|(word, _)| *word).into()
+    }
+}
+
+/// One of a few whole numbers, each with its value; their unit, which may be empty; and the origin of the list.
+#[derive(Debug)]
+pub struct Among<'n, T>(pub &'n [(i128, T)], pub &'static str, pub &'n str);
+
+impl<T: Clone + PartialEq> KeyType<T> for Among<'_, T> {
+    fn read(&self, field: &Field<'_>) -> Option<T> {
+        field.integer_among(self.0, self.1, self.2)
+    }
+
+    fn written(&self, value: &T) -> Json {
+        let number = self.0.iter().find(|(_, known)| known == value).map(|(number, _)| *number);
+        number.and_then(|number| i64::try_from(number).ok()).into()
+    }
+}
+
+/// Numbers that are their own values, for [`Among`].
+pub fn plain<T: Copy + Into<i128>>(numbers: impl IntoIterator<Item = T>) -> Vec<(i128, T)> {
+    numbers.into_iter().map(|number| (number.into(), number)).collect()
+}
+
+/// An array of a few words, each at most once, and the origin of the list.
+#[derive(Debug)]
+pub struct SomeOf<'w, T>(pub &'w [(&'w str, T)], pub &'w str);
+
+impl<T: Clone + PartialEq> KeyType<Vec<T>> for SomeOf<'_, T> {
+    fn read(&self, field: &Field<'_>) -> Option<Vec<T>> {
+        field.choices(self.0, self.1)
+    }
+
+    fn written(&self, values: &Vec<T>) -> Json {
+        let one = OneOf(self.0, self.1);
+        values.iter().map(|value| one.written(value)).collect()
+    }
+}
+
+/// Like [`SomeOf`], with at least one word, the factory setting first; the title of the message about none.
+#[derive(Debug)]
+pub struct FactoryFirst<'w, T>(pub SomeOf<'w, T>, pub &'static str);
+
+impl<T: Clone + PartialEq> KeyType<Vec<T>> for FactoryFirst<'_, T> {
+    fn read(&self, field: &Field<'_>) -> Option<Vec<T>> {
+        let read = self.0.read(field)?;
+        if read.is_empty() {
+            let label = "allowed: one or more, the factory's first";
+            field.fault(field.place()?.fault(self.1, label));
+            return None;
+        }
+        Some(read)
+    }
+}
+
+/// Any text, and what it is.
+#[derive(Debug)]
+pub struct AnyText(pub &'static str);
+
+impl KeyType<String> for AnyText {
+    fn read(&self, field: &Field<'_>) -> Option<String> {
+        field.text(self.0).map(|text| text.value)
+    }
+}
+
+/// A text of ASCII: the most characters, and what it is.
+#[derive(Debug)]
+pub struct Ascii(pub usize, pub &'static str);
+
+impl KeyType<String> for Ascii {
+    fn read(&self, field: &Field<'_>) -> Option<String> {
+        field.ascii(self.0, self.1)
+    }
+
+    fn written(&self, value: &String) -> Json {
+        value.clone().into()
     }
 }
 
@@ -130,6 +242,34 @@ impl<T, F: Fn(&Field<'_>) -> Option<T>> KeyType<T> for By<F> {
     }
 }
 
+/// A number, or a word for none; and the origin of the word.
+#[derive(Debug)]
+pub struct NumberOr<'w>(pub Limit<f64>, pub &'w str, pub &'w str);
+
+impl KeyType<Option<f64>> for NumberOr<'_> {
+    fn read(&self, field: &Field<'_>) -> Option<Option<f64>> {
+        field.number_or_word(&self.0, self.1, self.2)
+    }
+
+    fn written(&self, value: &Option<f64>) -> Json {
+        value.map_or_else(|| self.1.into(), Json::from)
+    }
+}
+
+/// A string with its own reader.
+#[derive(Debug)]
+pub struct Text<F>(pub F);
+
+impl<F: Fn(&Field<'_>) -> Option<String>> KeyType<String> for Text<F> {
+    fn read(&self, field: &Field<'_>) -> Option<String> {
+        (self.0)(field)
+    }
+
+    fn written(&self, value: &String) -> Json {
+        value.as_str().into()
+    }
+}
+
 /// A table of keys, with its name in messages.
 #[derive(Debug)]
 pub struct Table(pub &'static str);
@@ -140,10 +280,34 @@ impl<T: RequiredKeys> KeyType<T> for Table {
     }
 }
 
+/// A profile's table that a rig may override, with its name in messages.
+#[derive(Debug)]
+pub struct Shared(pub &'static str);
+
+impl<T: SharedKeys + Default> KeyType<T> for Shared {
+    fn read(&self, field: &Field<'_>) -> Option<T> {
+        let mut all = T::default();
+        T::read(Keys::of_profile(field.table(self.0)?), &mut all).map(|()| all)
+    }
+}
+
 /// A table whose keys are all required, as in a profile.
 pub trait RequiredKeys: Sized {
-    /// Reads the table.
-    fn read(table: TableReader<'_>) -> Option<Self>;
+    /// Reads the keys; the table may have others.
+    fn read_keys(table: &mut TableReader<'_>) -> Option<Self>;
+
+    /// Reads the whole table.
+    fn read(mut table: TableReader<'_>) -> Option<Self> {
+        let all = Self::read_keys(&mut table);
+        table.finish();
+        all
+    }
+}
+
+impl RequiredKeys for () {
+    fn read_keys(_: &mut TableReader<'_>) -> Option<Self> {
+        Some(())
+    }
 }
 
 /// A table whose keys have defaults.
@@ -160,6 +324,17 @@ pub fn required<'f, T>(
     key_type: &impl KeyType<T>,
 ) -> Option<T> {
     key_type.read(&table.required(key).meaning(doc.trim()))
+}
+
+/// Reads with a function of the caller; `doc` is the sentence of `key`, if `read` reads it.
+pub fn read_by<'f, T>(
+    table: &mut TableReader<'f>,
+    key: &'static str,
+    doc: &'static str,
+    read: impl FnOnce(&mut TableReader<'f>) -> Option<T>,
+) -> Option<T> {
+    table.next_means(key, doc);
+    read(table)
 }
 
 /// Reads an optional key into `value`, which holds its default. `doc` is its sentence.

@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::key_types::{Degrees, KeyType, OneOf, Scaled, Time, TrueOrFalse};
+use super::key_types::{Degrees, KeyType, OneOf, RequiredKeys, Scaled, Time, TrueOrFalse};
 use super::reader::{Field, Limit, TableReader};
 
 /// Reads the keys of a table into a value.
@@ -28,6 +28,17 @@ impl<'f> Keys<'f> {
     /// Keys of a rig's table: a missing key keeps the profile's value.
     pub fn of_rig(table: TableReader<'f>) -> Self {
         Self { table, is_profile: false, is_complete: true }
+    }
+
+    /// Reads a rig's table over `defaults`.
+    pub fn over<T: Clone>(
+        table: TableReader<'f>,
+        defaults: &T,
+        read: impl FnOnce(&mut T, &mut Self),
+    ) -> Option<T> {
+        let (mut all, mut keys) = (defaults.clone(), Self::of_rig(table));
+        read(&mut all, &mut keys);
+        keys.finish().map(|()| all)
     }
 
     /// Whether every key is required.
@@ -62,6 +73,18 @@ impl<'f> Keys<'f> {
         }
     }
 
+    /// A value that neither a profile nor a rig must have.
+    pub fn maybe<T>(
+        &mut self,
+        key: &'static str,
+        into: &mut Option<T>,
+        read: impl FnOnce(&Field<'f>) -> Option<T>,
+    ) {
+        if let Some(value) = read(&self.table.optional(key)) {
+            *into = Some(value);
+        }
+    }
+
     /// Result of `read` on the value of `key`.
     pub fn read<T>(
         &mut self,
@@ -85,8 +108,8 @@ impl<'f> Keys<'f> {
         self.put(key_type.read(&field), into);
     }
 
-    /// The value of a key whose sentence is in `sentences.toml`.
-    fn typed<T>(&mut self, key: &'static str, key_type: &impl KeyType<T>, into: &mut T) {
+    /// The value of a key whose sentence is stated elsewhere.
+    pub fn typed<T>(&mut self, key: &'static str, key_type: &impl KeyType<T>, into: &mut T) {
         self.with_default(key, key_type.written(into), into, |field| key_type.read(field));
     }
 
@@ -160,6 +183,50 @@ impl<'f> Keys<'f> {
         self.table_in(&field, what, into, read);
     }
 
+    /// Like [`Keys::table`], for a `read` that rejects no unknown keys itself, such as one of `keys!`.
+    pub fn shared_table<T: Clone>(
+        &mut self,
+        key: &'static str,
+        what: &str,
+        into: &mut T,
+        read: impl FnOnce(&mut T, &mut Keys<'f>),
+    ) {
+        self.table(key, what, into, |mut keys, all| {
+            read(all, &mut keys);
+            keys.finish()
+        });
+    }
+
+    /// A table `[key]` that only a profile has.
+    pub fn section<T: RequiredKeys>(&mut self, key: &'static str) -> Option<T> {
+        self.section_with(key, |_| ())
+    }
+
+    /// Like [`Keys::section`], with further keys that a rig may override; `shared` reads them.
+    pub fn section_with<T: RequiredKeys>(
+        &mut self,
+        key: &'static str,
+        shared: impl FnOnce(&mut Keys<'f>),
+    ) -> Option<T> {
+        section_of(&self.table.required(key), &format!("[{key}]"), shared)
+    }
+
+    /// A table `[key]` of a profile or of a rig's settings, where messages call it `what` and name an example.
+    pub fn part<T: Clone>(
+        &mut self,
+        key: &'static str,
+        [what, example]: [&'static str; 2],
+        into: &mut T,
+        read: impl FnOnce(Keys<'f>, &mut T) -> Option<()>,
+    ) {
+        let field = self.field(key);
+        if self.is_profile {
+            self.table_in(&field, &format!("[{key}]"), into, read);
+        } else {
+            self.table_in(&field.such_as(example), what, into, read);
+        }
+    }
+
     /// Like [`Keys::table`], for a field that was taken before.
     pub fn table_in<T: Clone>(
         &mut self,
@@ -186,6 +253,32 @@ impl<'f> Keys<'f> {
         self.table.finish();
         self.is_complete.then_some(())
     }
+}
+
+/// Reads into `all` with a function of the caller; `doc` is the sentence of `key`, if `read` reads it.
+pub fn read_by<'f, T>(
+    all: &mut T,
+    keys: &mut Keys<'f>,
+    key: &'static str,
+    doc: &'static str,
+    read: impl FnOnce(&mut T, &mut Keys<'f>),
+) {
+    keys.table.next_means(key, doc);
+    read(all, keys);
+}
+
+/// Like [`Keys::section_with`], for a field that was taken before; messages call it `what`.
+pub fn section_of<'f, T: RequiredKeys>(
+    field: &Field<'f>,
+    what: &str,
+    shared: impl FnOnce(&mut Keys<'f>),
+) -> Option<T> {
+    let mut table = field.table(what)?;
+    let own = T::read_keys(&mut table);
+    let mut keys = Keys::of_profile(table);
+    shared(&mut keys);
+    keys.finish()?;
+    own
 }
 
 /// A table that a profile must have and a rig may override key by key.

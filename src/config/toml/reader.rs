@@ -22,7 +22,10 @@ pub struct TableReader<'f> {
     what: String,
     place: Place,
     entries: Vec<Entry>,
-    known: Vec<&'static str>,
+    /// The keys that have been requested, with the positions of their values.
+    known: Vec<(&'static str, Option<Place>)>,
+    /// A key that may be requested next, and its sentence.
+    meaning: Option<(&'static str, &'static str)>,
     faults: &'f Faults,
     asked: Option<Asked<'f>>,
     noted: Option<Noted<'f>>,
@@ -32,9 +35,12 @@ impl<'f> TableReader<'f> {
     /// Reads a file's top level.
     pub fn root(node: Node, what: &str, faults: &'f Faults) -> Self {
         let entries = if let Value::Table(entries) = node.value { entries } else { Vec::new() };
-        let what = what.to_string();
-        let (known, asked, noted) = (Vec::new(), None, None);
-        Self { what, place: node.place, entries, known, faults, asked, noted }
+        Self::of(what, node.place, entries, faults)
+    }
+
+    fn of(what: &str, place: Place, entries: Vec<Entry>, faults: &'f Faults) -> Self {
+        let (what, known) = (what.to_owned(), Vec::new());
+        Self { what, place, entries, known, meaning: None, faults, asked: None, noted: None }
     }
 
     /// The same reader, which also records the result in `notes`.
@@ -44,15 +50,8 @@ impl<'f> TableReader<'f> {
 
     /// The top level of a file with unknown content: `survey` records which keys are requested.
     pub fn surveyed(survey: &'f Survey, faults: &'f Faults) -> Self {
-        Self {
-            what: String::new(),
-            place: Place::new(&SourceFile::new("", "", ""), 0..0),
-            entries: Vec::new(),
-            known: Vec::new(),
-            faults,
-            asked: Some(survey.root()),
-            noted: None,
-        }
+        let place = Place::new(&SourceFile::new("", "", ""), 0..0);
+        Self { asked: Some(survey.root()), ..Self::of("", place, Vec::new(), faults) }
     }
 
     /// Position of the table.
@@ -70,13 +69,27 @@ impl<'f> TableReader<'f> {
         self.field(key, false)
     }
 
+    /// States the sentence of `key`, for descriptions of the format, before it is read.
+    pub(super) fn next_means(&mut self, key: &'static str, meaning: &'static str) {
+        self.meaning = Some((key, meaning.trim()));
+    }
+
+    /// Position of the value of a key that has been read; `None` if it is missing.
+    pub fn place_of(&self, key: &str) -> Option<Place> {
+        self.known.iter().find(|(known, _)| *known == key)?.1.clone()
+    }
+
     fn field(&mut self, key: &'static str, is_required: bool) -> Field<'f> {
-        self.known.push(key);
         if let Some(asked) = &self.asked {
-            return Field::surveyed(asked.key(key, is_required), key, &self.place, self.faults);
+            self.known.push((key, Some(self.place.clone())));
+            let asked = asked.key(key, is_required);
+            let meaning = self.meaning.filter(|(meant, _)| *meant == key);
+            meaning.into_iter().for_each(|(_, meaning)| asked.means(meaning));
+            return Field::surveyed(asked, key, &self.place, self.faults);
         }
         let found = self.entries.iter().position(|entry| entry.key == key);
         let entry = found.map(|index| self.entries.remove(index));
+        self.known.push((key, entry.as_ref().map(|entry| entry.node.place.clone())));
         let noted = self.noted.as_ref().map(|noted| noted.key(key));
         if let (Some(noted), Some(entry)) = (&noted, &entry) {
             noted.set(entry.node.clone());
@@ -156,14 +169,15 @@ impl<'f> TableReader<'f> {
                 self.faults.borrow_mut().count(self.entries.len() - index);
                 return;
             }
-            let label = match nearest(&entry.key, self.known.iter().copied()) {
+            let known = || self.known.iter().map(|(key, _)| *key);
+            let label = match nearest(&entry.key, known()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "not known here".to_string(),
             };
             let fault = entry
                 .key_place
                 .fault(format!("unknown key `{}`", entry.key), label)
-                .note(format!("keys of {}: {}", self.what, self.known.join(", ")));
+                .note(format!("keys of {}: {}", self.what, known().collect::<Vec<_>>().join(", ")));
             self.faults.borrow_mut().push(fault);
         }
     }
@@ -179,26 +193,16 @@ impl<'f> Field<'f> {
         let node = self.some(&expected, "")?;
         if let Some(asked) = &self.asked {
             asked.may_be(Kind::Table(TableSpec::default()));
-            return Some(TableReader {
-                what: what.to_string(),
-                place: node.place,
-                entries: Vec::new(),
-                known: Vec::new(),
-                faults: self.faults,
-                asked: Some(asked.clone()),
-                noted: None,
-            });
+            let asked = Some(asked.clone());
+            let table = TableReader::of(what, node.place, Vec::new(), self.faults);
+            return Some(TableReader { asked, ..table });
         }
         match node.value {
-            Value::Table(entries) => Some(TableReader {
-                what: what.to_string(),
-                place: node.place,
-                entries,
-                known: Vec::new(),
-                faults: self.faults,
-                asked: None,
-                noted: self.noted.clone(),
-            }),
+            Value::Table(entries) => {
+                let noted = self.noted.clone();
+                let table = TableReader::of(what, node.place, entries, self.faults);
+                Some(TableReader { noted, ..table })
+            }
             _ => self.wrong_type(&node, "a table", &expected, ""),
         }
     }

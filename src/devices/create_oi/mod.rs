@@ -151,7 +151,8 @@ impl CreateUnit {
             }
             (op::BAUD, &[code]) => {
                 let baud = BAUD_RATES.get(usize::from(code));
-                if let Some(baud) = baud.filter(|baud| unit.profile.baud_rates.contains(baud)) {
+                if let Some(baud) = baud.filter(|baud| unit.profile.line.baud_rates.contains(baud))
+                {
                     unit.port.change_rate(at, *baud);
                 }
             }

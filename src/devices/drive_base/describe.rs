@@ -10,7 +10,7 @@ pub(super) fn sections(driver: &BaseProfile) -> Vec<Section> {
 
 fn device(driver: &BaseProfile) -> Rows {
     let identity = &driver.identity;
-    let bauds: Vec<String> = driver.baud_rates.iter().map(u32::to_string).collect();
+    let bauds: Vec<String> = driver.line.baud_rates.iter().map(u32::to_string).collect();
     vec![
         ("model", format!("{}, serial number {}", identity.model, identity.serial)),
         ("firmware", identity.firmware.clone()),

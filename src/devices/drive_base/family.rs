@@ -7,6 +7,7 @@ use super::{BaseFamily, DriveBase, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::{DeviceFaultKind, Product};
+use crate::config::toml::keys::Keys;
 use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
 use crate::sensors::odometry::WheelSensor;
@@ -17,7 +18,9 @@ impl Family for BaseFamily {
     const READERS: Readers<Self> = Readers {
         profile: |family, root| profile_read::profile(root, *family),
         defaults: |profile| &profile.defaults,
-        settings: profile_read::settings,
+        settings: |table, profile, driver| {
+            Keys::over(table, &driver.defaults, |all, keys| all.read_keys(keys, profile, driver))
+        },
         describe: describe::sections,
     };
 

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use super::{BaseFamily, Dialect};
-use crate::config::toml::key_types::TrueOrFalse;
-use crate::config::toml::reader::Limit;
+use crate::config::profile::Profile;
+use crate::config::toml::key_types::{Among, By, Time, TrueOrFalse, plain};
+use crate::config::toml::keys::SharedKeys;
+use crate::config::toml::reader::{Field, Limit};
+use crate::serial::line_read;
 
 /// Origin of limits that no product sets.
 pub(crate) const PROFILES: &str =
@@ -15,9 +18,9 @@ pub(crate) fn limit(least: f64, most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(least..=most, unit, PROFILES)
 }
 
-/// Limits of a delay.
-pub(crate) fn delay_limit() -> Limit<f64> {
-    limit(0.0, 10_000.0, "ms")
+/// A delay in milliseconds.
+pub(crate) fn delay() -> Time {
+    Time(limit(0.0, 10_000.0, "ms"), 1e6)
 }
 
 /// One firmware of a drive base or motor controller.
@@ -27,43 +30,72 @@ pub struct BaseProfile {
     pub family: BaseFamily,
     /// Identity that the base reports.
     pub identity: BaseIdentity,
-    /// Baud rates it can be set to, the factory's first.
-    pub baud_rates: Vec<u32>,
-    /// Size of the transmit buffer, bytes; output that does not fit is lost.
-    pub transmit_buffer_bytes: usize,
-    /// Time from power-on or a reset until it listens, nanoseconds.
-    pub boot_ns: u64,
+    /// Serial line.
+    pub line: BaseLine,
     /// Defaults that a rig may override.
     pub defaults: BaseSettings,
 }
 
-/// Identity that a unit reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BaseIdentity {
-    /// Name of the model.
-    pub model: String,
-    /// Serial number, if the protocol reports one.
-    pub serial: u32,
-    /// Firmware version as the product reports it.
-    pub firmware: String,
+fn identity_text(field: &Field<'_>) -> Option<String> {
+    let why = "limit from the wire formats: a RoboClaw's version has 48 with its end";
+    line_read::identity_text(field, 46, why)
 }
 
-/// Settings of a base in a rig.
-#[derive(Clone, Debug)]
-pub struct BaseSettings {
-    /// Baud rate at power-on.
-    pub baud_rate: u32,
-    /// Time from the last byte of a command to the first of its answer, nanoseconds.
-    pub reply_delay_ns: u64,
-    /// Whether the host's bytes take their time on the line: true for a pseudo-terminal, where they arrive at
-    /// once; a real serial line has already paced them.
-    pub is_input_paced: bool,
-    /// Motors and encoders.
-    pub wheels: WheelSettings,
-    /// Voltages, currents, temperatures.
-    pub power: PowerSettings,
-    /// Settings of this protocol only.
-    pub dialect: Arc<dyn Dialect>,
+keys! {
+    /// Identity that a unit reports.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct BaseIdentity {
+        /// The model.
+        pub model: String, By(identity_text);
+        /// The firmware's version.
+        pub firmware: String, By(identity_text);
+        /// The serial number, if the protocol reports one.
+        pub serial: u32, Limit::new(0..=u32::MAX.into(), "", "the wire formats: four bytes");
+    }
+}
+
+keys! {
+    /// Serial line, and times of the unit's answers.
+    #[derive(Clone, Debug)]
+    pub struct BaseLine {
+        /// The rates that the unit can run at; the first is the factory setting.
+        pub baud_rates: Vec<u32>, By(line_read::baud_rates);
+        /// Size of the transmit buffer; a message that does not fit is lost.
+        pub transmit_buffer_bytes: usize, Limit::new(64..=1_000_000, "bytes", PROFILES);
+        /// Time from a command to its answer.
+        pub reply_delay_ns as "reply_delay_ms": u64, delay();
+        /// Silence of the unit after a reset.
+        pub boot_ns as "boot_ms": u64, delay();
+        /// Whether the host's bytes take the time that the line's rate requires. On a pseudo-terminal they arrive at
+        /// once.
+        pub is_input_paced as "paced_input": bool, TrueOrFalse;
+    }
+}
+
+keys! {
+    in profile and rig with (profile: &Profile, driver: &BaseProfile);
+    /// Settings of a base in a rig.
+    #[derive(Clone, Debug)]
+    pub struct BaseSettings {
+        /// Rate of the serial line after power-on.
+        pub baud_rate: u32, Among(
+            &plain(driver.line.baud_rates.iter().copied()), "baud",
+            &format!("{}, [line]", profile.file),
+        );
+        /// Time from a command to its answer.
+        pub reply_delay_ns as "reply_delay_ms": u64, delay();
+        /// Whether the host's bytes take the time that the line's rate requires. On a pseudo-terminal they arrive at
+        /// once.
+        pub is_input_paced as "paced_input": bool, TrueOrFalse;
+        /// Motors and encoders on the robot.
+        pub wheels: WheelSettings =>
+            |all, keys| keys.shared_table("wheels", "[wheels]", &mut all.wheels, SharedKeys::read_keys);
+        /// The battery and what depends on it.
+        pub power: PowerSettings =>
+            |all, keys| keys.shared_table("power", "[power]", &mut all.power, SharedKeys::read_keys);
+        /// Settings of this protocol only.
+        pub dialect: Arc<dyn Dialect> => |all, keys| all.dialect = all.dialect.read(keys);
+    }
 }
 
 keys! {

@@ -59,7 +59,7 @@ impl Unit {
         Self {
             profile: profile.clone(),
             settings: settings.clone(),
-            port: Uart::new(settings.baud_rate, profile.transmit_buffer_bytes),
+            port: Uart::new(settings.baud_rate, profile.line.transmit_buffer_bytes),
             condition: Condition::default(),
             encoders: Encoders::default(),
             actuations: VecDeque::new(),
@@ -253,7 +253,7 @@ impl Unit {
             self.set_counts(motor, 0);
         }
         self.on_since = at;
-        self.listens_from = SimTime(at.0 + self.profile.boot_ns);
+        self.listens_from = SimTime(at.0 + self.profile.line.boot_ns);
     }
 
     /// Time from which input is accepted after the last restart.

@@ -62,7 +62,7 @@ impl FdiLinkUnit {
             console: Console::new(rates),
             silent_until: SimTime::ZERO,
             sequence: 0,
-            sample_rate_hz: f64::from(unit.profile.sample_rate_hz),
+            sample_rate_hz: f64::from(unit.profile.output.sample_rate_hz),
         }
     }
 
@@ -116,7 +116,7 @@ fn streams(rates: Rates, unit: &Unit) -> [Option<Stream>; 4] {
 
 impl Protocol for FdiLinkUnit {
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
-        let decimation = unit.profile.decimation;
+        let decimation = unit.profile.output.decimation;
         let is_heard = !self.console.is_open() && sample.truth.at >= self.silent_until;
         for (name, stream) in MESSAGES.iter().zip(&mut self.streams) {
             let Some(stream) = stream else { continue };
@@ -149,7 +149,7 @@ impl Protocol for FdiLinkUnit {
                 Some(Reaction::Restart(rates)) => {
                     self.streams = streams(rates, unit);
                     self.sequence = 0;
-                    self.silent_until = SimTime(now.0 + unit.profile.boot_ns);
+                    self.silent_until = SimTime(now.0 + unit.profile.line.boot_ns);
                     unit.restart(self.silent_until);
                 }
             }

@@ -7,6 +7,7 @@ use super::profile::{
 use crate::config::profile::drift;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::Among;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::camera::{Chip, Sky};
@@ -115,17 +116,8 @@ fn wiring(keys: &mut Keys<'_>, all: &mut CameraSettings) {
         let pulses = field.table("pulses such as { period_s = 0.1 }").and_then(pulses);
         all.line1 = pulses.or(all.line1);
     }
-    let any = Limit::new(1..=i128::from(u32::MAX), "pixels", CAMERAS);
-    let allowed = BINNING.map(|(_, binning)| i128::from(binning));
-    keys.with_default("binning", all.binning, &mut all.binning, |field| {
-        let binning: u32 = field.integer_among(&any, &allowed)?;
-        if !allowed.contains(&binning.into()) {
-            let fault = field.place()?.fault("`binning` must be 1, 2 or 4", "allowed: 1, 2, 4");
-            field.fault(fault);
-            return None;
-        }
-        Some(binning)
-    });
+    let binning = BINNING.map(|(_, binning)| (binning.into(), binning));
+    keys.typed("binning", &Among(&binning, "pixels", CAMERAS), &mut all.binning);
     let block = Limit::new(1..=i128::from(u32::MAX), "", STANDARD);
     keys.integer("first_block", &block, &mut all.first_block);
     keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut all.ptp);

@@ -16,7 +16,7 @@ const LACKING: &str = "this firmware does not have it";
 
 /// The tables of a firmware.
 pub(super) fn tables(profile: &GnssProfile) -> Vec<CommandTable> {
-    match profile.dialect {
+    match profile.receiver.dialect {
         GnssDialect::Ublox8 => vec![messages(profile), rates(profile)],
         GnssDialect::Ublox9 | GnssDialect::Ublox10 => {
             vec![messages(profile), rates(profile), items(profile)]
@@ -43,7 +43,7 @@ fn messages(profile: &GnssProfile) -> CommandTable {
     let version = profile.protocol_version().unwrap_or(u32::MAX);
     for row in &mut table.rows {
         let (of, note) = split_note(row.note).unwrap_or(([None, None, None], row.note));
-        let of = profile.dialect.column().and_then(|column| of[column].as_ref());
+        let of = profile.receiver.dialect.column().and_then(|column| of[column].as_ref());
         let has = of.is_some_and(|versions| versions.contains(&version));
         row.note = if has { note } else { LACKING };
         if !has {
@@ -81,7 +81,7 @@ fn items(profile: &GnssProfile) -> CommandTable {
             code: row.key_text,
             name: row.name,
             conduct,
-            request: row.factory_text(profile.dialect),
+            request: row.factory_text(profile.receiver.dialect),
             note,
         }
     };

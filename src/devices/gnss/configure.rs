@@ -62,13 +62,13 @@ const PROTOCOL_BITS: [(Protocol, u16); 4] = [
 impl Gnss {
     pub(super) fn configure(&mut self, now: SimTime, frame: &Frame) -> Verdict {
         let payload = &frame.payload;
-        let has_items = self.profile.dialect.has_items();
+        let has_items = self.profile.receiver.dialect.has_items();
         if !matches!(frame.id, CfgValset::ID | CfgValdel::ID) {
             self.transaction = None;
         }
         match frame.id {
             // Generation 10 has none of the older messages.
-            id if self.profile.dialect == GnssDialect::Ublox10
+            id if self.profile.receiver.dialect == GnssDialect::Ublox10
                 && !IN_GENERATION_10.contains(&id) =>
             {
                 Err(())
@@ -98,7 +98,7 @@ impl Gnss {
                 Ok(())
             }
             id => {
-                let legacy = Legacy::find(id, self.profile.dialect).ok_or(())?;
+                let legacy = Legacy::find(id, self.profile.receiver.dialect).ok_or(())?;
                 self.configure_legacy(now, legacy, payload)
             }
         }
@@ -371,7 +371,7 @@ impl Gnss {
         let CfgCfg { clear, save, load, .. } = CfgCfg::parse(payload).map_err(drop)?;
         if clear != 0 {
             self.store.clear();
-            self.saved_channels = Channels::of_factory(self.profile.dialect);
+            self.saved_channels = Channels::of_factory(self.profile.receiver.dialect);
         }
         if save != 0 {
             self.store.save();

@@ -33,7 +33,7 @@ impl GnssDecoder {
     /// Properties for receivers with this firmware, or for any.
     pub(super) fn new(profile: Option<&GnssProfile>) -> Self {
         let expected = profile.map(|profile| Expected {
-            dialect: profile.dialect,
+            dialect: profile.receiver.dialect,
             is_gps_only: matches!(&profile.nmea.signals[..], [(GnssSystem::Gps, _)]),
         });
         Self { expected, ..Self::default() }

@@ -23,10 +23,10 @@ fn device_rows(driver: &GnssProfile) -> Rows {
         .iter()
         .map(|(system, signals)| format!("{} ({})", system.word(), signals.join(", ")));
     let mut rows = vec![
-        ("dialect", driver.dialect.word().to_string()),
+        ("dialect", driver.receiver.dialect.word().to_string()),
         ("nmea", driver.nmea.version.word().to_string()),
         ("systems (signals)", signals.collect::<Vec<_>>().join(", ")),
-        ("transmit buffer", format!("{} bytes", driver.tx_buffer_bytes)),
+        ("transmit buffer", format!("{} bytes", driver.receiver.tx_buffer_bytes)),
     ];
     if !identity.software.is_empty() {
         rows.push(("identity", format!("{} {}", identity.software, identity.hardware)));

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use super::faults::FAULTS;
 use super::further_line::FurtherLine;
 use super::profile::{GnssDialect, GnssProfile, GnssSettings, LinePort};
-use super::{Gnss, commands, decoder, describe, profile_read};
+use super::profile_read::Scope;
+use super::{Gnss, commands, decoder, describe};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{GpsInputRefusal, Product};
+use crate::config::toml::key_types::RequiredKeys;
+use crate::config::toml::keys::Keys;
 use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
 use crate::sensors::gnss::SkySensor;
@@ -23,9 +26,13 @@ impl Family for GnssFamily {
     type Profile = GnssProfile;
     type Settings = GnssSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |_, root| profile_read::profile(root),
+        profile: |_, root| RequiredKeys::read(root),
         defaults: |profile| &profile.defaults,
-        settings: |table, _, profile| profile_read::settings(table, profile),
+        settings: |table, _, profile| {
+            Keys::over(table, &profile.defaults, |all, keys| {
+                all.read_keys(keys, &Scope::of(profile))
+            })
+        },
         describe: describe::sections,
     };
 
@@ -36,9 +43,9 @@ impl Family for GnssFamily {
     fn product(&self, profile: &GnssProfile) -> Product {
         Product {
             has_gps_output: true,
-            corrections_port: (profile.dialect == GnssDialect::Ublox9)
+            corrections_port: (profile.receiver.dialect == GnssDialect::Ublox9)
                 .then_some(LinePort::Uart2.number()),
-            line_ports: match profile.dialect.line_ports() {
+            line_ports: match profile.receiver.dialect.line_ports() {
                 // The link leads to the only one.
                 [_] => Vec::new(),
                 ports => ports.iter().map(|port| (port.word(), port.number())).collect(),

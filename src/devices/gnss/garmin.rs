@@ -35,7 +35,7 @@ impl Gnss {
             _ => return,
         };
         self.answer(now, answer);
-        self.apply_settings(SimTime(now.0 + self.profile.reply_delay_ns));
+        self.apply_settings(SimTime(now.0 + self.profile.receiver.reply_delay_ns));
     }
 
     fn answer(&mut self, now: SimTime, sentence: RawSentence) {

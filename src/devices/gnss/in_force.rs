@@ -47,7 +47,7 @@ impl Gnss {
             altitude_2d_m: f64::from(get(key::CONSTR_ALT) as i32) * 0.01,
             ..NavigationLimits::new(systems.clone(), mask_rad)
         };
-        if !self.profile.dialect.is_ublox() {
+        if !self.profile.receiver.dialect.is_ublox() {
             return open;
         }
         let has_one = |system: &GnssSystem| !self.store.is_set(signal_key(*system, true));
@@ -76,7 +76,7 @@ impl Gnss {
     }
 
     pub(super) fn version(&self) -> NmeaVersion {
-        if self.profile.dialect == GnssDialect::Garmin {
+        if self.profile.receiver.dialect == GnssDialect::Garmin {
             return if self.has_modes { NmeaVersion::V2_3 } else { NmeaVersion::V2_0 };
         }
         match self.store.get(key::NMEA_PROTVER) {

@@ -192,7 +192,7 @@ impl Row {
     /// Whether a receiver of `profile` has the item. Other makers' receivers have all items that are not
     /// messages.
     pub fn is_in(&self, profile: &GnssProfile) -> bool {
-        self.is_in_version(profile.dialect, profile.protocol_version())
+        self.is_in_version(profile.receiver.dialect, profile.protocol_version())
     }
 
     /// Whether a dialect with a protocol version (times 100; `None`: all versions) has the item.
@@ -285,13 +285,13 @@ impl Store {
     /// Factory settings of `profile`; the rig's settings count as saved to flash.
     pub fn new(profile: &GnssProfile, settings: &GnssSettings) -> Self {
         let mut factory = BTreeMap::new();
-        let dialect = profile.dialect;
+        let dialect = profile.receiver.dialect;
         for row in ROWS.iter().filter(|row| row.is_in(profile)) {
             let ports = if row.message.is_some() { ports(dialect) } else { &[0] };
             let value = row.factory(dialect);
             factory.extend(ports.iter().map(|port| (Key(row.key.0 + port), value)));
         }
-        if !profile.dialect.is_ublox() {
+        if !profile.receiver.dialect.is_ublox() {
             factory.insert(key::WKNROLLOVER, 0);
             // Sentences that no u-blox receiver has are switched by the same kind of item.
             for id in profile.nmea.order.iter().map(|kind| sentence_id(*kind)) {
@@ -303,7 +303,7 @@ impl Store {
                 factory.extend(rate_key(sentence_id(*kind), *port as u8).map(|key| (key, 1)));
             }
         }
-        if profile.dialect == GnssDialect::Ublox8 {
+        if profile.receiver.dialect == GnssDialect::Ublox8 {
             // Flags 0xf7 of CFG-TP5.
             factory.insert(key::TIMEGRID_TP1, 1);
             factory.insert(key::USB_PRODUCT_ID, 0x01a8);

@@ -180,7 +180,8 @@ impl Gnss {
     ) -> Self {
         let constellation = sensor.constellation().clone();
         let drift = noise.request(CLOCK_REQUEST).standard_normal(0, Quantity::GnssClock);
-        let has_text = profile.dialect.is_ublox() && !profile.identity.boot_text.is_empty();
+        let has_text =
+            profile.receiver.dialect.is_ublox() && !profile.identity.boot_text.is_empty();
         let store = Store::new(profile, settings);
         let mut receiver = Self {
             navigator: Navigator::new(&settings.receiver, constellation, noise, SimTime::ZERO),
@@ -209,8 +210,8 @@ impl Gnss {
             kept: BTreeMap::new(),
             port_blocks: BTreeMap::new(),
             transaction: None,
-            channels: Channels::of_factory(profile.dialect),
-            saved_channels: Channels::of_factory(profile.dialect),
+            channels: Channels::of_factory(profile.receiver.dialect),
+            saved_channels: Channels::of_factory(profile.receiver.dialect),
             is_held: false,
             wakes_at: None,
             distance_m: 0.0,
@@ -241,7 +242,7 @@ impl Gnss {
 
     fn wanted_period_ns(&self) -> u64 {
         let ms = self.store.get(key::RATE_MEAS) * self.store.get(key::RATE_NAV).max(1);
-        (ms * 1_000_000).max(self.profile.min_period_ns)
+        (ms * 1_000_000).max(self.profile.receiver.min_period_ns)
     }
 
     /// The first epoch at `from` or later.
@@ -391,7 +392,7 @@ impl Gnss {
         }
         self.observed_before = self.last.as_ref().map(|(before, _)| before.at);
         self.count_distance(self.observed_before, &told.0);
-        if self.profile.dialect == GnssDialect::Garmin {
+        if self.profile.receiver.dialect == GnssDialect::Garmin {
             self.memory = self.memory.after(&told.0, told.1.utc.date());
         }
         let before = self.shape();
@@ -403,7 +404,7 @@ impl Gnss {
         // A measurement that came late cannot be sent before what was sent already.
         let due = due.max(self.now);
         for place in self.wired() {
-            if self.take_overflow(place, due) && self.profile.dialect.is_ublox() {
+            if self.take_overflow(place, due) && self.profile.receiver.dialect.is_ublox() {
                 self.send_text(place, due, 0, "txbuf alloc");
             }
             for bytes in self.epoch_output(place, due) {
@@ -415,7 +416,7 @@ impl Gnss {
 
     /// Whether bytes of a port were lost since the last report and there is room for another report.
     fn take_overflow(&mut self, place: usize, at: SimTime) -> bool {
-        let room = self.profile.tx_buffer_bytes;
+        let room = self.profile.receiver.tx_buffer_bytes;
         let Port { uart, lost_told, .. } = &mut self.ports[place];
         let is_time = uart.lost() > *lost_told && uart.waiting_bytes(at) + COMPLAINT_BYTES <= room;
         if is_time {
@@ -448,7 +449,7 @@ impl Gnss {
             }
         }
         let messages = UBX_OUTPUTS.iter().filter(|(name, _)| self.profile.has_message(name));
-        if self.profile.dialect.is_ublox() && self.sends_on(place, Protocol::Ubx) {
+        if self.profile.receiver.dialect.is_ublox() && self.sends_on(place, Protocol::Ubx) {
             for (_, id) in messages.clone().filter(|(_, id)| id.class != RTCM) {
                 // Parts come as satellites send them, whatever the rate of solutions.
                 if *id == RxmSfrbx::ID && is_on(*id) {
@@ -487,7 +488,8 @@ impl Gnss {
     fn send_text(&mut self, place: usize, at: SimTime, level: u8, text: &str) {
         let number = self.ports[place].number;
         let is_wanted = |item| self.store.get(item) >> level & 1 == 1;
-        let has_ubx = self.profile.dialect.is_ublox() && self.sends_on(place, Protocol::Ubx);
+        let has_ubx =
+            self.profile.receiver.dialect.is_ublox() && self.sends_on(place, Protocol::Ubx);
         let (nmea, ubx) = (
             self.sends_on(place, Protocol::Nmea) && is_wanted(nmea_text_key(number)),
             has_ubx && is_wanted(ubx_text_key(number)),
@@ -508,7 +510,7 @@ impl Gnss {
 
     /// Answers the host.
     fn reply(&mut self, now: SimTime, bytes: Vec<u8>) {
-        let at = SimTime(now.0 + self.profile.reply_delay_ns);
+        let at = SimTime(now.0 + self.profile.receiver.reply_delay_ns);
         self.put(self.served, at, bytes, Vec::new());
     }
 
@@ -519,7 +521,7 @@ impl Gnss {
         if uart.send_marked(at, bytes, 0, fault_effects) {
             traffic.tx_bytes = traffic.tx_bytes.wrapping_add(length);
         }
-        let waiting = uart.waiting_bytes(at).min(self.profile.tx_buffer_bytes);
+        let waiting = uart.waiting_bytes(at).min(self.profile.receiver.tx_buffer_bytes);
         traffic.tx_peak_bytes = traffic.tx_peak_bytes.max(waiting);
     }
 }

@@ -87,12 +87,17 @@ impl Gnss {
                 supported: self.system_bits(|_, _| true),
                 factory: self.system_bits(|this, key| this.store.is_set_by_factory(key)),
                 enabled: self.system_bits(|this, key| this.store.is_set(key)),
-                simultaneous: if self.profile.dialect == GnssDialect::Ublox8 { 3 } else { 4 },
+                simultaneous: if self.profile.receiver.dialect == GnssDialect::Ublox8 {
+                    3
+                } else {
+                    4
+                },
                 ..Default::default()
             }
             .to_frame(),
             mon_more::SecUniqid::ID => {
-                let bytes = if self.profile.dialect == GnssDialect::Ublox10 { 6 } else { 5 };
+                let bytes =
+                    if self.profile.receiver.dialect == GnssDialect::Ublox10 { 6 } else { 5 };
                 monitor::number(&self.noise, bytes).to_frame()
             }
             mon_more::SecSig::ID => {
@@ -129,7 +134,7 @@ impl Gnss {
             solution,
             is_held: self.is_held,
             stamp,
-            pvt_extra_bits: self.profile.pvt_extra_bits,
+            pvt_extra_bits: self.profile.receiver.pvt_extra_bits,
             uptime_ms: self.uptime_ms(solution.at),
             drift_ns_s: self.drift_ns_s,
             next_pulse,

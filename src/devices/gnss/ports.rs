@@ -49,11 +49,12 @@ impl Port {
             Some(key) => store.get(key) as u32,
             None => LineSettings::USB.baud,
         };
-        let others = profile.dialect.line_ports().iter().filter(|port| **port != settings.port);
+        let others =
+            profile.receiver.dialect.line_ports().iter().filter(|port| **port != settings.port);
         std::iter::once(&settings.port)
             .chain(others)
             .map(|port| {
-                let uart = Uart::new(baud(*port), profile.tx_buffer_bytes);
+                let uart = Uart::new(baud(*port), profile.receiver.tx_buffer_bytes);
                 Self {
                     number: port.number(),
                     // A cable to another receiver may be at UART2.
@@ -151,7 +152,7 @@ impl Gnss {
 
     /// Takes bytes that a port received.
     pub(super) fn take_bytes(&mut self, now: SimTime, place: usize, bytes: &[u8]) {
-        if self.profile.dialect == GnssDialect::Plain {
+        if self.profile.receiver.dialect == GnssDialect::Plain {
             return;
         }
         let port = &mut self.ports[place];
@@ -167,7 +168,7 @@ impl Gnss {
             }
             return;
         }
-        let is_ublox = self.profile.dialect.is_ublox();
+        let is_ublox = self.profile.receiver.dialect.is_ublox();
         for arrival in self.ports[place].take(bytes) {
             self.served = place;
             match arrival {
@@ -193,7 +194,7 @@ impl Gnss {
             number: port.number,
             traffic: port.traffic,
             waiting_bytes: port.uart.waiting_bytes(now),
-            buffer_bytes: self.profile.tx_buffer_bytes,
+            buffer_bytes: self.profile.receiver.tx_buffer_bytes,
             has_lost: port.uart.lost() > 0,
         };
         let mut all: Vec<_> = self.ports.iter().enumerate().filter(is_in_use).map(state).collect();

@@ -1,5 +1,14 @@
 //! Firmware profile of a GNSS receiver, and its settings in a rig.
 
+use super::profile_read::{
+    Scope, base_station, baud_rate, default_settings, high_precision, line, lines, port, rate,
+    reception, sentences, signals, uart2, ublox_messages, whole_ms,
+};
+use super::settings_read::{PROFILES, accuracy, up_to};
+use crate::config::profile::lag;
+use crate::config::toml::key_types::{By, NumberOr, OneOf, Table, Time, TrueOrFalse, Whole};
+use crate::config::toml::keys::SharedKeys;
+use crate::config::toml::reader::{Field, Limit};
 use crate::frames::Geodetic;
 use crate::sensors::gnss::settings::{GnssSystem, ReceiverSettings};
 use crate::wire::ubx::{MessageId, Payload, mon, mon_more, nav, nav_more, rxm};
@@ -81,99 +90,150 @@ words!(NmeaVersion: "2.0" => V2_0, "2.3" => V2_3, "4.10" => V4_10, "4.11" => V4_
 words!(SentenceKind:
     "RMC" => Rmc, "VTG" => Vtg, "GGA" => Gga, "GSA" => Gsa, "GSV" => Gsv, "GLL" => Gll,
     "GST" => Gst, "ZDA" => Zda, "GNS" => Gns, "GBS" => Gbs, "PGRME" => Pgrme, "PGRMT" => Pgrmt);
-/// A GNSS receiver's firmware.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GnssProfile {
-    /// Dialect of the receiver.
-    pub dialect: GnssDialect,
-    /// Identity that the receiver reports.
-    pub identity: GnssIdentity,
+
+keys! {
+    /// A GNSS receiver's firmware.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct GnssProfile {
+        /// Hardware of the GNSS receiver.
+        pub receiver: GnssHardware, Table("[receiver]");
+        /// Identity that the product reports.
+        pub identity: GnssIdentity, Table("[identity]");
+        /// Format of sentences.
+        pub nmea: NmeaFormat, Table("[nmea]");
+        /// Default settings of a unit.
+        pub defaults as "settings": GnssSettings, By(|field: &Field<'_>| {
+            let version = identity.as_ref().and_then(GnssIdentity::protocol_version);
+            default_settings(field, receiver.as_ref()?, version, nmea.as_ref()?)
+        });
+    }
+}
+
+keys! {
+    /// Hardware of a receiver.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct GnssHardware {
+        /// Set of commands and format of outputs.
+        pub dialect: GnssDialect, OneOf(&GnssDialect::WORDS, PROFILES);
+        /// The highest rate of solutions.
+        pub min_period_ns as "max_rate_hz": u64, By(|field: &Field<'_>| {
+            let rate = Limit::new(0.1..=50.0, "Hz", PROFILES);
+            field.number_that_limits(&rate).map(|hz| whole_ms(1e9 / hz))
+        });
+        /// Size of the transmit buffer; output that does not fit is lost.
+        pub tx_buffer_bytes: usize, Limit::new(256..=65_536, "bytes", PROFILES);
+        /// Time from a command to its answer.
+        pub reply_delay_ns as "reply_delay_ms": u64, Time(up_to(1000.0, "ms"), 1e6);
+        /// Undocumented bits that real units set in NAV-PVT, in `valid` and `flags2`.
+        pub pvt_extra_bits: [u8; 2],
+            Whole(Limit::new(0.0..=255.0, "", "the wire format: one byte"));
+    }
+}
+
+keys! {
+    /// Identity that a receiver reports.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct GnssIdentity {
+        /// The software's version.
+        pub software: String, By(line);
+        /// The hardware's version.
+        pub hardware: String, By(line);
+        /// Further lines of u-blox's MON-VER.
+        pub extensions: Vec<String>, By(lines);
+        /// TXT sentences after a start.
+        pub boot_text: Vec<String>, By(lines);
+    }
+}
+
+fn digits() -> Limit<i128> {
+    Limit::new(0..=7, "digits", PROFILES)
+}
+
+keys! {
     /// Format of sentences.
-    pub nmea: NmeaFormat,
-    /// Least time between solutions, nanoseconds.
-    pub min_period_ns: u64,
-    /// Bytes of the port's transmit buffer; what does not fit is lost.
-    pub tx_buffer_bytes: usize,
-    /// Time from a command's last byte to the first byte of the answer, nanoseconds.
-    pub reply_delay_ns: u64,
-    /// u-blox: undocumented bits of real units in `valid` and `flags2` of NAV-PVT.
-    pub pvt_extra_bits: [u8; 2],
-    /// Defaults that a rig may override.
-    pub defaults: GnssSettings,
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct NmeaFormat {
+        /// The version of NMEA 0183, as receivers write it.
+        pub version: NmeaVersion, OneOf(&NmeaVersion::WORDS, PROFILES);
+        /// All sentences of the receiver, in the order of output.
+        pub order: Vec<SentenceKind>,
+            By(|field: &Field<'_>| field.choices(&SentenceKind::WORDS, PROFILES));
+        /// Digits of a minute of latitude and longitude.
+        pub position_decimals: u8, digits();
+        /// Digits of a metre.
+        pub altitude_decimals: u8, digits();
+        /// Digits of a second.
+        pub time_decimals: u8, digits();
+        /// Digits of a DOP.
+        pub dop_decimals: u8, digits();
+        /// The largest number of satellites in GGA and GNS.
+        pub max_satellites: u8, Limit::new(1..=99, "satellites", "NMEA: two digits");
+        /// Satellite systems of the receiver, each with the NMEA numbers of its one or two signals.
+        pub signals: Vec<(GnssSystem, Vec<String>)>,
+            By(|field: &Field<'_>| field.table("`signals`").and_then(signals));
+        /// The magnetic declination in RMC, east positive, or "none" for empty fields.
+        pub declination_deg: Option<f64>,
+            NumberOr(Limit::new(-180.0..=180.0, "degrees", PROFILES), "none", PROFILES);
+    }
 }
 
-/// Identity that a receiver reports.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GnssIdentity {
-    /// u-blox: MON-VER's software version; Garmin: PGRMT's text.
-    pub software: String,
-    /// u-blox: MON-VER's hardware version.
-    pub hardware: String,
-    /// u-blox: MON-VER's extensions.
-    pub extensions: Vec<String>,
-    /// Text that is sent once after a start.
-    pub boot_text: Vec<String>,
-}
-
-/// Format of sentences.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NmeaFormat {
-    /// Version of NMEA that the receiver sends.
-    pub version: NmeaVersion,
-    /// All sentences, in the order of an epoch.
-    pub order: Vec<SentenceKind>,
-    /// Digits of a minute of latitude and longitude.
-    pub position_decimals: u8,
-    /// Digits of a metre of altitude and separation.
-    pub altitude_decimals: u8,
-    /// Digits of a second.
-    pub time_decimals: u8,
-    /// Digits of a dilution of precision.
-    pub dop_decimals: u8,
-    /// Largest number of satellites in GGA and GNS.
-    pub max_satellites: u8,
-    /// GSV signals of each system, by their NMEA number; empty text is an empty field.
-    pub signals: Vec<(GnssSystem, Vec<String>)>,
-    /// RMC's magnetic declination, degrees, east positive; none leaves the fields empty.
-    pub declination_deg: Option<f64>,
-}
-
-/// Settings of a GNSS receiver in a rig; the profile has the defaults.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GnssSettings {
-    /// Time between solutions, nanoseconds.
-    pub period_ns: u64,
-    /// The port that the link leads to; rate and output are of this port.
-    pub port: LinePort,
-    /// Bit rate of the port, 8N1; no effect on USB.
-    pub baud: u32,
-    /// Sentences sent, of the profile's order.
-    pub sentences: Vec<SentenceKind>,
-    /// u-blox: UBX and RTCM messages sent every epoch, by name.
-    pub messages: Vec<String>,
-    /// Rate and output of UART2, if the link leads to another port and the rig sets them.
-    pub uart2: Option<PortOutput>,
-    /// u-blox: seven decimals of a minute, three of a metre.
-    pub high_precision: bool,
-    /// Settings of reception: the physics.
-    pub receiver: ReceiverSettings,
-    /// Time from the epoch to the first byte, nanoseconds.
-    pub latency_ns: u64,
-    /// Extra delay of every epoch's bytes, nanoseconds.
-    pub lag_ns: u64,
-    /// Speed below which the course is left empty, m/s.
-    pub min_course_speed_m_s: f64,
-    /// Time pulse.
-    pub pulse: PulseSettings,
-    /// GPS minus UTC before satellites announce it, seconds.
-    pub firmware_leap_s: i8,
-    /// Day at whose end a leap second is inserted into UTC, announced by satellites; `None`: only those of
-    /// the past.
-    pub leap_second_on: Option<jiff::civil::Date>,
-    /// First of the 1024 GPS weeks that the receiver can represent; `None`: the firmware's.
-    pub week_base: Option<u16>,
-    /// Source of a base station's position from power-on.
-    pub base_station: Option<BaseStation>,
+keys! {
+    in profile and rig with (scope: &Scope<'_>);
+    /// Settings of a GNSS receiver in a rig; the profile has the defaults.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct GnssSettings {
+        /// Outputs per second.
+        pub period_ns as "rate_hz": u64 => |all, keys| rate(all, keys, scope);
+        /// Port of the receiver at the end of the link. `baud_rate`, `sentences` and `messages` set this port.
+        pub port: LinePort => |all, keys| port(all, keys, scope);
+        /// Rate of the serial line after power-on.
+        pub baud as "baud_rate": u32 => baud_rate;
+        /// NMEA sentences that are sent every epoch.
+        pub sentences: Vec<SentenceKind> => |all, keys| {
+            let words: Vec<_> = all.sentences.iter().map(|kind| kind.word()).collect();
+            let read = |field: &Field<'_>| sentences(field, scope.nmea);
+            keys.with_default("sentences", words, &mut all.sentences, read);
+        };
+        /// UBX and RTCM messages that are sent every epoch.
+        pub messages: Vec<String> => |all, keys| ublox_messages(all, keys, scope);
+        /// Whether positions in NMEA sentences have more digits.
+        pub high_precision: bool => |all, keys| high_precision(all, keys, scope);
+        /// Rate and output of the second UART, if the link leads to another port.
+        pub uart2: Option<PortOutput> => |all, keys| uart2(all, keys, scope);
+        /// Time from the epoch to its first byte.
+        pub latency_ns as "latency_ms": u64, Time(up_to(1000.0, "ms"), 1e6);
+        /// Output latency in addition to the product's own delay.
+        pub lag_ns as "lag_ms": u64, lag::key();
+        /// Below this speed the course is left empty.
+        pub min_course_speed_m_s: f64, up_to(10.0, "m/s");
+        /// The leap seconds that the firmware assumes until it receives them.
+        pub firmware_leap_s: i8, Limit::new(0..=127, "s", "the wire format: one signed byte");
+        /// Day at whose end a leap second (23:59:60) is inserted into UTC; satellites announce it. The run's own UTC has
+        /// no leap second: afterwards the receiver is one second behind it.
+        pub leap_second_on: Option<jiff::civil::Date> =>
+            |all, keys| keys.maybe("leap_second_on", &mut all.leap_second_on, |field| field.date());
+        /// First of the 1024 GPS weeks that the receiver can represent (default: the firmware's). With an old week, its
+        /// date is 1024 weeks behind.
+        pub week_base: Option<u16> => |all, keys| {
+            let weeks = Limit::new(1..=9999, "", "GPS weeks since 1980");
+            keys.maybe("week_base", &mut all.week_base, |field| field.integer(&weeks));
+        };
+        /// Position of a base station from power-on: a survey (`survey_s`, `accuracy_m`) or a known position
+        /// (`latitude_deg`, `longitude_deg`, `altitude_m`). Hosts can change it by CFG-TMODE.
+        pub base_station: Option<BaseStation> => |all, keys| {
+            if scope.has_rtk() && !keys.is_profile() {
+                keys.maybe("base_station", &mut all.base_station, base_station);
+            }
+        };
+        /// PPS (time pulse).
+        pub pulse: PulseSettings =>
+            |all, keys| keys.shared_table("pulse", "`pulse`", &mut all.pulse, SharedKeys::read_keys);
+        /// Settings of reception: the physics.
+        pub receiver: ReceiverSettings => |all, keys| {
+            reception(&mut all.receiver, keys, scope);
+            accuracy(keys, &mut all.receiver);
+        };
+    }
 }
 
 /// Rate and output of a port at power-on.
@@ -201,19 +261,23 @@ pub enum BaseStation {
     Fixed(Geodetic),
 }
 
-/// Time pulse.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PulseSettings {
-    /// Whether the receiver has a PPS.
-    pub is_enabled: bool,
-    /// Length of the pulse, nanoseconds.
-    pub width_ns: u64,
-    /// Time from the fix to the first pulse, nanoseconds.
-    pub after_fix_ns: u64,
-    /// Standard deviation of the rising edge, nanoseconds.
-    pub jitter_std_ns: f64,
-    /// Period of the receiver's clock, nanoseconds: edges are at its multiples.
-    pub quantum_ns: f64,
+keys! {
+    in profile and rig;
+    /// Time pulse.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct PulseSettings {
+        /// Whether the receiver has a PPS (time pulse).
+        pub is_enabled as "enabled": bool, TrueOrFalse;
+        /// Length of the pulse.
+        pub width_ns as "width_ms": u64,
+            Time(Limit::new(1.0..=999.0, "ms", "the pulse's period of a second"), 1e6);
+        /// Time from the first fix until the pulse starts.
+        pub after_fix_ns as "after_fix_s": u64, Time(up_to(86_400.0, "s"), 1e9);
+        /// Standard deviation of the pulse's edges.
+        pub jitter_std_ns: f64, up_to(1e6, "ns");
+        /// Period of the receiver's clock; the pulse starts at one of its edges.
+        pub quantum_ns: f64, up_to(1e6, "ns");
+    }
 }
 
 impl GnssIdentity {
@@ -233,7 +297,7 @@ impl GnssProfile {
 
     /// Whether the firmware has a message, by name.
     pub fn has_message(&self, name: &str) -> bool {
-        self.dialect.has_message(self.protocol_version(), name)
+        self.receiver.dialect.has_message(self.protocol_version(), name)
     }
 
     /// Systems of the hardware, in the order of its sentences.

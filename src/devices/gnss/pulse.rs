@@ -91,7 +91,7 @@ impl Gnss {
 
     /// Whether pulses need a fix: always for a Garmin; a u-blox receiver may be configured to pulse earlier.
     fn waits_for_lock(&self) -> bool {
-        !self.profile.dialect.is_ublox()
+        !self.profile.receiver.dialect.is_ublox()
     }
 
     /// Error of the pulse at `at`, because it falls on an edge of the receiver's clock.

@@ -163,14 +163,14 @@ impl Writer<'_> {
 
     /// Knots; Garmin fills with zeros.
     fn speed(&self, m_s: f64, factor: f64) -> Number {
-        match self.profile.dialect {
+        match self.profile.receiver.dialect {
             GnssDialect::Garmin => Number::from_f64(m_s * factor, 1).padded(3),
             _ => Number::from_f64(m_s * factor, 3),
         }
     }
 
     fn course(&self, s: &Solution) -> Option<Number> {
-        if self.profile.dialect == GnssDialect::Garmin {
+        if self.profile.receiver.dialect == GnssDialect::Garmin {
             return Some(within_turn(self.memory.course_deg, 1).padded(3));
         }
         let is_moving =
@@ -423,7 +423,7 @@ impl Writer<'_> {
 
     /// Signal strength in GSV of a satellite without reception: empty, or 00 for a Garmin.
     fn no_signal(&self) -> Option<f64> {
-        (self.profile.dialect == GnssDialect::Garmin).then_some(0.0)
+        (self.profile.receiver.dialect == GnssDialect::Garmin).then_some(0.0)
     }
 
     fn pgrme(&self, s: &Solution) -> Vec<u8> {
@@ -459,7 +459,7 @@ impl Writer<'_> {
         }
         let station = Some(Number::whole(0).padded(4));
         match s.fix {
-            _ if self.profile.dialect == GnssDialect::Garmin => (None, None),
+            _ if self.profile.receiver.dialect == GnssDialect::Garmin => (None, None),
             Fix::ThreeD(BestFix::Differential) => (None, station),
             Fix::ThreeD(BestFix::RtkFloat | BestFix::RtkFixed) => {
                 (Some(Number::from_f64(1.0, 1)), station)

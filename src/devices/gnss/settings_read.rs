@@ -1,7 +1,6 @@
 //! Reads the settings of a GNSS receiver's physics from profiles and rigs.
 
-use serde_json::Value as Json;
-
+use crate::config::toml::key_types::{Degrees, NumberOr, OneOf, Time, TrueOrFalse};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::gnss::settings::{
@@ -20,41 +19,51 @@ pub fn up_to(most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(0.0..=most, unit, RECEIVER)
 }
 
-/// Reads `acquisition`; corrections may decide in a receiver that can be a rover.
-pub fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition, is_rover: bool) -> Option<()> {
-    let hdop = Limit::new(0.1..=1000.0, "", RECEIVER);
-    keys.time_ns("startup_s", &up_to(86_400.0, "s"), 1e9, &mut all.startup_ns);
-    keys.boolean("filtered", &mut all.is_filtered);
-    keys.number("hdop_initial", &hdop, &mut all.hdop_initial);
-    let tau = Limit::new(0.001..=3600.0, "s", RECEIVER);
-    keys.number("time_constant_s", &tau, &mut all.time_constant_s);
-    let is_profile = keys.is_profile();
-    let default = all.hdop_final.map_or_else(|| Json::from("sky"), Json::from);
-    let hdop_final = keys.field_or("hdop_final", default);
-    if hdop_final.is_written() || is_profile {
-        keys.put(hdop_final.number_or_word(&hdop, "sky", PROFILES), &mut all.hdop_final);
-    }
-    let field_3d = keys.field_or("hdop_3d", all.hdop_3d);
-    let hdop_3d = field_3d.number(&hdop);
-    keys.put(hdop_3d, &mut all.hdop_3d);
-    let field_2d = keys.field_or("hdop_2d", all.hdop_2d);
-    let hdop_2d = field_2d.number(&hdop);
-    keys.put(hdop_2d, &mut all.hdop_2d);
-    // A missing key has been reported already.
-    if all.hdop_2d < all.hdop_3d
-        && (!is_profile || hdop_3d.is_some())
-        && let Some(place) = field_2d.place().filter(|_| hdop_2d.is_some())
+fn hdop() -> Limit<f64> {
+    Limit::new(0.1..=1000.0, "", RECEIVER)
+}
+
+/// A time of up to a day.
+fn within_a_day() -> Time {
+    Time(up_to(86_400.0, "s"), 1e9)
+}
+
+keys! {
+    in profile and rig; for Acquisition as pub(super) fn acquisition(is_rover: bool);
+    /// Time until satellites are tracked.
+    startup_ns as "startup_s", within_a_day();
+    /// Whether the HDOP falls slowly to its final value.
+    is_filtered as "filtered", TrueOrFalse;
+    /// HDOP at the start.
+    hdop_initial, hdop();
+    /// Time constant with which the HDOP falls.
+    time_constant_s, Limit::new(0.001..=3600.0, "s", RECEIVER);
+    /// The HDOP after a long time; "sky" takes it from the satellites' geometry.
+    hdop_final, NumberOr(hdop(), "sky", PROFILES);
+    /// The largest HDOP of a fix in three dimensions.
+    hdop_3d, hdop();
+    /// The largest HDOP of a fix in two dimensions.
+    hdop_2d => hdop_2d;
+    /// Best kind of fix that the receiver reaches; with "corrections", the received RTCM 3 decides.
+    best_fix, OneOf(&BEST_FIXES[..if is_rover { 5 } else { BestFix::WORDS.len() }], RECEIVER);
+    /// Time from the first fix until it is differential.
+    differential_after_ns as "differential_after_s", within_a_day();
+    /// Time from the first fix until it is RTK float.
+    rtk_float_after_ns as "rtk_float_after_s", within_a_day();
+    /// Time from the first fix until it is RTK fixed.
+    rtk_fixed_after_ns as "rtk_fixed_after_s", within_a_day();
+}
+
+fn hdop_2d(all: &mut Acquisition, keys: &mut Keys<'_>) {
+    let field = keys.field_or("hdop_2d", all.hdop_2d);
+    let read = field.number(&hdop());
+    if let (Some(hdop_2d), Some(place)) = (read, field.place())
+        && hdop_2d < all.hdop_3d
     {
-        let label = format!("hdop_3d is {}, hdop_2d is {}", all.hdop_3d, all.hdop_2d);
+        let label = format!("hdop_3d is {}, hdop_2d is {hdop_2d}", all.hdop_3d);
         keys.table.fault(place.fault("`hdop_2d` must not be less than `hdop_3d`", label));
     }
-    let fixes = if is_rover { &BEST_FIXES[..] } else { &BEST_FIXES[..BestFix::WORDS.len()] };
-    keys.choice("best_fix", fixes, RECEIVER, &mut all.best_fix);
-    let seconds = up_to(86_400.0, "s");
-    keys.time_ns("differential_after_s", &seconds, 1e9, &mut all.differential_after_ns);
-    keys.time_ns("rtk_float_after_s", &seconds, 1e9, &mut all.rtk_float_after_ns);
-    keys.time_ns("rtk_fixed_after_s", &seconds, 1e9, &mut all.rtk_fixed_after_ns);
-    keys.finish()
+    keys.put(read, &mut all.hdop_2d);
 }
 
 /// Words for the best fix: a kind of fix, or that corrections decide.
@@ -66,13 +75,14 @@ pub const BEST_FIXES: [(&str, Option<BestFix>); 5] = [
     ("corrections", None),
 ];
 
-/// Reads `sky`.
-pub fn sky(mut keys: Keys<'_>, all: &mut SkySettings) -> Option<()> {
-    let spread = Limit::new(0.0..=30.0, "degrees", RECEIVER);
-    keys.degrees("ray_spread_deg", &spread, &mut all.ray_spread_rad);
-    keys.number("min_cno_dbhz", &Limit::new(0.0..=60.0, "dB-Hz", RECEIVER), &mut all.min_cno_dbhz);
-    keys.number("cno_std_db", &Limit::new(0.0..=10.0, "dB", RECEIVER), &mut all.cno_std_db);
-    keys.finish()
+keys! {
+    in profile and rig; for SkySettings as pub(super) fn sky();
+    /// Half the opening angle of the nine rays towards a satellite. Blocked rays attenuate its signal.
+    ray_spread_rad as "ray_spread_deg", Degrees(up_to(30.0, "degrees"));
+    /// Weaker satellites are not tracked.
+    min_cno_dbhz, up_to(60.0, "dB-Hz");
+    /// Standard deviation of the signals' C/N0 from second to second.
+    cno_std_db, up_to(10.0, "dB");
 }
 
 /// Reads the errors: a profile has `accuracy` for each kind of fix, and a rig replaces parts of it for all

@@ -69,7 +69,7 @@ impl Gnss {
             self.block_items(block, &mut items)?;
         }
         let channels = self.channels_after(&set)?;
-        if self.profile.dialect == GnssDialect::Ublox8 {
+        if self.profile.receiver.dialect == GnssDialect::Ublox8 {
             self.judge(&items, &channels)?;
         }
         if !items.is_empty() {
@@ -83,7 +83,7 @@ impl Gnss {
     fn known_systems(&self) -> Vec<u8> {
         let is_known = |id: &u8| match *id {
             SBAS => self.store.has(SBAS_ENA),
-            IMES => self.profile.dialect == GnssDialect::Ublox8,
+            IMES => self.profile.receiver.dialect == GnssDialect::Ublox8,
             QZSS => self.store.has(QZSS_ENA),
             id => self.profile.systems().any(|system| gnss_id(system) == id),
         };
@@ -99,7 +99,8 @@ impl Gnss {
         match (id, self.system(id)) {
             (SBAS, _) => (Some(SBAS_ENA), SBAS_SIGNALS.to_vec()),
             (QZSS, _) => {
-                let most = if self.profile.dialect == GnssDialect::Ublox8 { 0x0f } else { 0xff };
+                let most =
+                    if self.profile.receiver.dialect == GnssDialect::Ublox8 { 0x0f } else { 0xff };
                 let has = |(bit, key): &(u8, Key)| bit & most != 0 && self.store.has(*key);
                 (Some(QZSS_ENA), QZSS_SIGNALS.into_iter().filter(has).collect())
             }
@@ -126,7 +127,7 @@ impl Gnss {
             // The top byte tells the signals that the hardware has.
             let (on, known) = match gnss_id {
                 IMES => (0, 3),
-                QZSS if self.profile.dialect == GnssDialect::Ublox8 => (on, 5),
+                QZSS if self.profile.receiver.dialect == GnssDialect::Ublox8 => (on, 5),
                 _ => (on, known),
             };
             let is_on = is_on.is_some_and(|key| self.store.is_set(key));
@@ -139,7 +140,7 @@ impl Gnss {
                 flags: u32::from(known) << 24 | u32::from(mask) << 16 | u32::from(is_on),
             }
         };
-        let hardware = Channels::of_factory(self.profile.dialect).used;
+        let hardware = Channels::of_factory(self.profile.receiver.dialect).used;
         CfgGnss {
             version: 0,
             hardware_channels: hardware,
@@ -177,10 +178,10 @@ impl Gnss {
     /// The channels that a message leaves.
     fn channels_after(&self, set: &CfgGnss) -> Result<Channels, ()> {
         let mut channels = self.channels.clone();
-        if self.profile.dialect != GnssDialect::Ublox8 {
+        if self.profile.receiver.dialect != GnssDialect::Ublox8 {
             return Ok(channels);
         }
-        let hardware = Channels::of_factory(self.profile.dialect).used;
+        let hardware = Channels::of_factory(self.profile.receiver.dialect).used;
         channels.used = match set.used_channels {
             0xff => hardware,
             used if (1..=hardware).contains(&used) => used,

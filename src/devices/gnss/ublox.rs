@@ -51,7 +51,7 @@ impl Gnss {
             MessageId { class: 0x06, .. } | MessageId { class: 0x09, id: 0x14 } => {
                 let verdict = self.configure(now, frame);
                 self.acknowledge(now, frame.id, verdict);
-                self.apply_settings(SimTime(now.0 + self.profile.reply_delay_ns));
+                self.apply_settings(SimTime(now.0 + self.profile.receiver.reply_delay_ns));
             }
             RXM_PMREQ => self.request_power(now, &frame.payload),
             NAV_RESETODO if frame.payload.is_empty() => {
@@ -171,10 +171,10 @@ impl Gnss {
             sub_type,
             ..RxmCor::default()
         };
-        if !self.profile.dialect.is_ublox() {
+        if !self.profile.receiver.dialect.is_ublox() {
             return;
         }
-        let at = SimTime(now.0 + self.profile.reply_delay_ns);
+        let at = SimTime(now.0 + self.profile.receiver.reply_delay_ns);
         for place in self.wired() {
             let number = self.ports[place].number;
             for frame in [rtcm.to_frame(), cor.to_frame()] {
@@ -199,7 +199,7 @@ impl Gnss {
         let has = match id {
             SecUniqid::ID | MonGnss::ID | MonPatch::ID => true,
             SecSig::ID => {
-                let is_generation_9 = self.profile.dialect == GnssDialect::Ublox9;
+                let is_generation_9 = self.profile.receiver.dialect == GnssDialect::Ublox9;
                 is_generation_9 && self.profile.protocol_version() >= Some(2730)
             }
             _ => name.is_some_and(|name| self.profile.has_message(name)),
@@ -225,7 +225,7 @@ impl Gnss {
     /// Processes a line.
     pub(super) fn handle_line(&mut self, now: SimTime, line: &[u8]) {
         let Ok(sentence) = RawSentence::parse(line) else { return };
-        if self.profile.dialect == GnssDialect::Garmin {
+        if self.profile.receiver.dialect == GnssDialect::Garmin {
             self.handle_garmin(now, &sentence);
         } else if self.store.is_set(input_key(self.served_port(), Protocol::Nmea)) {
             self.handle_sentence(now, &sentence);
@@ -245,7 +245,7 @@ impl Gnss {
             }
             ("PUBX", _) => {}
             (address, _) if address.starts_with('P') => {
-                let delay = self.profile.reply_delay_ns;
+                let delay = self.profile.receiver.reply_delay_ns;
                 let text = format!("{} inv format", address.get(..4).unwrap_or(address));
                 self.send_text(self.served, SimTime(now.0 + delay), 1, &text);
             }

@@ -1,9 +1,14 @@
 //! The Velodyne HDL-64E: differences between firmwares, and settings in a rig.
 
+use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::OneOf;
+use crate::config::toml::reader::Limit;
 use crate::hdl64e::serial_settings::SerialProfile;
 use crate::spinning::clock_settings::ClockSettings;
 use crate::spinning::motor_settings::{MotorSettings, RotationRates};
+use crate::spinning::profile_read::start_azimuth;
 use crate::spinning::return_mode::ReturnMode;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::velodyne::hdl64e_status::ThresholdTypes;
@@ -134,37 +139,49 @@ pub struct Hdl64eStatus {
     pub s1_form_packets: u32,
 }
 
-/// Settings of an HDL-64E in a rig; the profile has the defaults.
-#[derive(Clone, Debug, Default)]
-pub struct Hdl64eSettings {
-    /// Rotor speed, rpm.
-    pub rotation_rate_rpm: u32,
-    /// The reported echo.
-    pub return_mode: ReturnMode,
-    /// Rotor angle at the first instant, radians, clockwise from the device's +Y (forward).
-    pub start_azimuth_rad: f64,
-    /// The instant that the timestamp marks.
-    pub timestamp_marks: TimestampMarks,
-    /// S2 and S3: the status types of the two thresholds.
-    pub threshold_types: ThresholdTypes,
-    /// S1: how many blocks (or datagrams) of the U U U L order precede the first one sent, 0..=3.
-    pub s1_start_phase: u8,
-    /// S1: unit of the block order.
-    pub s1_grouping: S1Grouping,
-    /// The optics.
-    pub beam: BeamSettings,
-    /// The errors.
-    pub noise: NoiseSettings,
-    /// Extra delay from a packet's end to its leaving, nanoseconds.
-    pub lag_ns: u64,
-    /// Settings of the motor.
-    pub motor: MotorSettings,
-    /// The clock and the GPS input; the S1 has neither.
-    pub clock: Option<ClockSettings>,
-    /// The unit's calibration, 64 lasers by id.
-    pub calibration: LaserTable,
-    /// The reading of the calibration that the raw distances undo.
-    pub calibration_reading: CalibrationReading,
+keys! {
+    in profile and rig;
+    /// Settings of an HDL-64E in a rig; the profile has the defaults.
+    #[derive(Clone, Debug, Default)]
+    pub struct Hdl64eSettings {
+        rotation {
+            /// Direction of the head at the first instant.
+            pub start_azimuth_rad as "start_azimuth_deg": f64, start_azimuth();
+        }
+        packet {
+            /// Instant to which a packet's timestamp refers.
+            pub timestamp_marks: TimestampMarks, OneOf(&TimestampMarks::WORDS, PROFILES);
+            /// Output latency in addition to the product's own delay.
+            pub lag_ns as "lag_ms": u64, lag::key();
+        }
+        thresholds {
+            /// Status types in which the thresholds of the `UNIT#` cycle are sent.
+            pub threshold_types: ThresholdTypes, OneOf(&ThresholdTypes::WORDS, PROFILES);
+        }
+        s1_order {
+            /// First block that the unit sends, of its repeated sequence of four blocks.
+            pub s1_start_phase as "start_phase": u8,
+                Limit::new(0..=3, "", "the S1's order of four: upper, upper, upper, lower");
+            /// Whether the sequence of four counts blocks or datagrams.
+            pub s1_grouping as "grouping": S1Grouping, OneOf(&S1Grouping::WORDS, PROFILES);
+        }
+        /// Rotor speed, rpm.
+        pub rotation_rate_rpm: u32,
+        /// The reported echo.
+        pub return_mode: ReturnMode,
+        /// The optics.
+        pub beam: BeamSettings,
+        /// The errors.
+        pub noise: NoiseSettings,
+        /// Settings of the motor.
+        pub motor: MotorSettings,
+        /// The clock and the GPS input; the S1 has neither.
+        pub clock: Option<ClockSettings>,
+        /// The unit's calibration, 64 lasers by id.
+        pub calibration: LaserTable,
+        /// The reading of the calibration that the raw distances undo.
+        pub calibration_reading: CalibrationReading,
+    }
 }
 
 /// Formula by which a driver converts a raw distance to a point. The two formulas differ by up to some

@@ -1,22 +1,21 @@
 //! Reads the profile of an HDL-64E, and what a rig sets on one.
 
 use crate::config::profile::Profile;
+use crate::config::profile::lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
-use crate::config::profile::{lag, lidar};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader, Value};
 use crate::hdl64e::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
 use crate::hdl64e::profile::{
     CalibrationReading, CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus,
-    LaserCalibration, LaserTable, PacketTiming, S1Grouping, TimestampMarks,
+    LaserCalibration, LaserTable, PacketTiming,
 };
 use crate::hdl64e::serial_settings as serial;
-use crate::spinning::clock_settings;
+use crate::spinning::clock_settings::{self, ClockSettings};
 use crate::spinning::motor_settings::{self as motor, RotationRates};
 use crate::spinning::profile_read::{self as spinning, Column};
 use crate::spinning::return_mode::ReturnMode;
-use crate::wire::velodyne::hdl64e_status::ThresholdTypes;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 
@@ -30,49 +29,43 @@ const WARNINGS: &[(&str, u8)] = &[
 ];
 
 /// Reads all keys of a profile except its name and sources.
-pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
+pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
+    let mut root = Keys::of_profile(root);
     let mut all = Hdl64eSettings::default();
     let (mut rates, mut dark_intensity) = (RotationRates::default(), [0; 2]);
-    let network = root.required("network").table("[network]").and_then(network);
-    let rotation = root.required("rotation").table("[rotation]").and_then(|table| {
-        let (rate_rpm, start_rad) = (&mut all.rotation_rate_rpm, &mut all.start_azimuth_rad);
-        spinning::rotation(Keys::of_profile(table), false, &mut rates, rate_rpm, start_rad)
+    let network = root.field("network").table("[network]").and_then(network);
+    root.section_with::<()>("rotation", |keys| {
+        spinning::rotation(keys, false, &mut rates, &mut all.rotation_rate_rpm);
+        all.rotation(keys);
     });
-    let serial = root.required("serial").table("[serial]").and_then(serial::profile);
-    let motor = root.required("motor").table("[motor]").and_then(motor::profile);
-    let table = root.required("packet").table("[packet]");
+    let serial = root.field("serial").table("[serial]").and_then(serial::profile);
+    motor::read(&mut root, true, &mut all.motor);
+    let table = root.field("packet").table("[packet]");
     let (generation, packet) = table.map_or((None, None), |table| {
         read_packet(Keys::of_profile(table), &mut all, &mut dark_intensity)
     });
-    let modes = root
-        .required("returns")
-        .table("[returns]")
-        .and_then(|table| return_modes(table, generation));
-    let has_dual = generation == Some(Hdl64eGeneration::S3)
-        && modes.as_ref().is_some_and(|modes| modes.contains(&ReturnMode::Dual));
-    let timings = root
-        .required("timing")
-        .table("[timing]")
-        .and_then(|table| timings(table, generation?, has_dual));
-    let status =
-        root.required("status").table("[status]").and_then(|table| status(table, generation?));
+    let is_s1 = generation == Some(Hdl64eGeneration::S1);
+    let mut modes = Vec::new();
+    root.section_with::<()>("returns", |keys| return_modes(keys, generation, &mut modes));
+    let has_dual = generation == Some(Hdl64eGeneration::S3) && modes.contains(&ReturnMode::Dual);
+    let table = root.field("timing").table("[timing]");
+    let timings = table.and_then(|table| timings(table, generation?, has_dual));
+    let table = root.field("status").table("[status]");
+    let status = table.and_then(|table| status(table, generation?));
     // The S1 tells no time. Of a generation that is not known the table cannot be judged.
-    let clock = match generation {
-        Some(Hdl64eGeneration::S1) => Some(None),
-        Some(_) => {
-            let table = root.required("clock").table("[clock]");
-            table.and_then(clock_settings::profile).map(Some)
-        }
-        None => root.optional("clock").table("[clock]").and(None),
-    };
-    let optics = lidar::profile_optics(&mut root, &reach());
-    let calibration = root.required("calibration").table("[calibration]").and_then(calibration);
-    root.finish();
-    rotation.and(packet)?;
-    let return_modes = modes?;
+    if generation.is_none() {
+        let _ = root.table.optional("clock").table("[clock]");
+    } else if !is_s1 {
+        let mut clock = ClockSettings::default();
+        clock_settings::read(&mut root, &mut clock);
+        all.clock = Some(clock);
+    }
+    let optics = lidar::profile_optics(&mut root.table, &reach());
+    let calibration = root.field("calibration").table("[calibration]").and_then(calibration);
+    root.finish()?;
+    packet?;
     let (timing, dual_timing) = timings?;
-    all.return_mode = *return_modes.first()?;
-    (all.motor, all.clock) = (motor?, clock?);
+    all.return_mode = *modes.first()?;
     (all.beam, all.noise) = optics?;
     (all.calibration, all.calibration_reading) = calibration?;
     Some(Hdl64eProfile {
@@ -80,7 +73,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
         network: network?,
         rotation_rates: rates,
         dark_intensity,
-        return_modes,
+        return_modes: modes,
         timing,
         dual_timing,
         serial: serial?,
@@ -90,13 +83,17 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
 }
 
 fn return_modes(
-    table: TableReader<'_>,
+    keys: &mut Keys<'_>,
     generation: Option<Hdl64eGeneration>,
-) -> Option<Vec<ReturnMode>> {
+    modes: &mut Vec<ReturnMode>,
+) {
     let has_dual = generation.is_none_or(|generation| generation == Hdl64eGeneration::S3);
-    let origin =
-        if has_dual { PROFILES } else { "the HDL-64E: only generation \"s3\" packs two returns" };
-    spinning::return_modes(table, has_dual, origin)
+    let single = [ReturnMode::WORDS[0], ReturnMode::WORDS[1]];
+    let (words, origin): (&[_], _) = match has_dual {
+        true => (&ReturnMode::WORDS, PROFILES),
+        false => (&single, "the HDL-64E: only generation \"s3\" packs two returns"),
+    };
+    spinning::return_modes(keys, words, origin, modes);
 }
 
 fn read_packet(
@@ -105,17 +102,13 @@ fn read_packet(
     dark_intensity: &mut [u8; 2],
 ) -> (Option<Hdl64eGeneration>, Option<()>) {
     let generation = keys.field("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
-    let marks = &mut defaults.timestamp_marks;
-    keys.choice("timestamp_marks", &TimestampMarks::WORDS, PROFILES, marks);
-    lag::read(&mut keys, &mut defaults.lag_ns);
+    defaults.packet(&mut keys);
     keys.read("dark_intensity", dark_intensity, spinning::dark_intensity);
     // Only the S1 has an order to phase and group, only the others tell thresholds.
     if generation == Some(Hdl64eGeneration::S1) {
-        keys.integer("start_phase", &start_phase_limit(), &mut defaults.s1_start_phase);
-        keys.choice("grouping", &S1Grouping::WORDS, PROFILES, &mut defaults.s1_grouping);
+        defaults.s1_order(&mut keys);
     } else {
-        let types = &mut defaults.threshold_types;
-        keys.choice("threshold_types", &ThresholdTypes::WORDS, PROFILES, types);
+        defaults.thresholds(&mut keys);
     }
     // An unknown generation is told already; its keys cannot be judged.
     (generation, generation.and_then(|_| keys.finish()))
@@ -349,14 +342,14 @@ pub(crate) fn settings(
     let rates = &driver.rotation_rates;
     spinning::rotation_rate(&mut keys, profile, rates, &mut all.rotation_rate_rpm);
     spinning::return_mode(&mut keys, profile, &driver.return_modes, &mut all.return_mode);
-    spinning::start_azimuth(&mut keys, &mut all.start_azimuth_rad);
-    let marks = &mut all.timestamp_marks;
-    keys.choice("timestamp_marks", &TimestampMarks::WORDS, "Menura's profiles", marks);
-    if driver.generation != Hdl64eGeneration::S1 {
-        let types = &mut all.threshold_types;
-        keys.choice("threshold_types", &ThresholdTypes::WORDS, "Menura's profiles", types);
+    all.rotation(&mut keys);
+    all.packet(&mut keys);
+    if driver.generation == Hdl64eGeneration::S1 {
+        all.s1_order(&mut keys);
+    } else {
+        all.thresholds(&mut keys);
+        refuse_s1_order(&mut keys, profile);
     }
-    s1_order(&mut keys, profile, driver, &mut all);
     keys.read("calibration", &mut all.calibration, |field| {
         let path = field.text("the path of a .yaml file of the ROS velodyne driver")?;
         let file = path.place.source.resolve(&path.value);
@@ -364,29 +357,17 @@ pub(crate) fn settings(
     });
     let (words, origin) = (&CalibrationReading::WORDS, "the drivers that Menura knows");
     keys.choice("calibration_reading", words, origin, &mut all.calibration_reading);
-    lag::read(&mut keys, &mut all.lag_ns);
-    motor::settings(&mut keys, &mut all.motor);
+    motor::read(&mut keys, true, &mut all.motor);
     if let Some(clock) = &mut all.clock {
-        clock_settings::settings(&mut keys, clock);
+        clock_settings::read(&mut keys, clock);
     }
     spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
     keys.finish()?;
     Some(all)
 }
 
-/// `start_phase` and `grouping`, which only the S1 has.
-fn s1_order(
-    keys: &mut Keys<'_>,
-    profile: &Profile,
-    driver: &Hdl64eProfile,
-    all: &mut Hdl64eSettings,
-) {
-    if driver.generation == Hdl64eGeneration::S1 {
-        keys.integer("start_phase", &start_phase_limit(), &mut all.s1_start_phase);
-        let origin = "Menura's profiles";
-        keys.choice("grouping", &S1Grouping::WORDS, origin, &mut all.s1_grouping);
-        return;
-    }
+/// Refuses `start_phase` and `grouping`, which only the S1 has.
+fn refuse_s1_order(keys: &mut Keys<'_>, profile: &Profile) {
     for key in ["start_phase", "grouping"] {
         if let Some(place) = keys.table.take_unlisted(key) {
             let title = format!("`{key}` is for the HDL-64E S1 only");
@@ -397,11 +378,6 @@ fn s1_order(
             )));
         }
     }
-}
-
-/// 0..=3 blocks or datagrams.
-fn start_phase_limit() -> Limit<i128> {
-    Limit::new(0..=3, "", "the S1's order of four: upper, upper, upper, lower")
 }
 
 /// Range of distances of a point.

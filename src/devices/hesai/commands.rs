@@ -6,7 +6,7 @@ use super::Hesai;
 use super::calibration;
 use super::control::Values;
 use super::faults;
-use super::profile::{ClockSource, PtpState};
+use super::profile::{ClockSource, InterfaceProfile, PtpState};
 use crate::config::profile::network::HostAddress;
 use crate::ptp::PtpSlave;
 use crate::time::SimTime;
@@ -141,15 +141,14 @@ impl Hesai {
 
     fn inventory(&self) -> Inventory {
         let identity = &self.profile.identity;
-        let [software, hardware, control, sensor] = &identity.versions;
         Inventory {
             serial: text(&self.settings.serial),
             manufactured: text(&identity.manufactured),
             mac: self.profile.network.source_mac,
-            software: text(software),
-            hardware: text(hardware),
-            control_firmware: text(control),
-            sensor_firmware: text(sensor),
+            software: text(&identity.software),
+            hardware: text(&identity.hardware),
+            control_firmware: text(&identity.control_firmware),
+            sensor_firmware: text(&identity.sensor_firmware),
             zero_angle_centideg: 0,
             model: identity.model,
             motor_type: 0,
@@ -225,7 +224,7 @@ impl Hesai {
     }
 
     fn monitor(&self, now: SimTime) -> Monitor {
-        let [volts, running_w, standby_w] = self.profile.interface.supply;
+        let InterfaceProfile { supply_v: volts, running_w, standby_w, .. } = self.profile.interface;
         let watts = if self.rpm(now) == 0 { standby_w } else { running_w };
         let hundredths = |value: f64| (value * 100.0).round() as i32;
         Monitor {

@@ -230,8 +230,8 @@ impl Planner {
         let fires = |step| step_at(rotor, mode.rpm, turn, (step, steps));
         let count = self.profile.steps_of_packet(mode.returns) as usize;
         let at = std::array::from_fn(|firing| fires(first + firing.min(count - 1) as u32));
-        let (stamped, offset_ns) = self.profile.packet.stamp;
-        let stamped = match stamped {
+        let packet = &self.profile.packet;
+        let stamped = match packet.stamped {
             Stamped::First => at[0],
             Stamped::Last => at[count - 1],
         };
@@ -243,7 +243,7 @@ impl Planner {
             steps,
             at,
             count,
-            stamped: SimTime(stamped.0.saturating_add_signed(offset_ns)),
+            stamped: SimTime(stamped.0.saturating_add_signed(packet.stamp_offset_ns)),
             rpm: rotor.rpm(at[0]).round() as u16,
             period_ns: self.period_ns,
         }

@@ -1,10 +1,16 @@
 //! Firmware profile of a Hesai, and its settings in a rig.
 
+use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::{Ascii, By, Listed, OneOf, Time, TrueOrFalse, Whole};
+use crate::config::toml::reader::{Field, Limit};
 use crate::ptp::PtpOptions;
-use crate::spinning::clock_settings::ClockSettings;
+use crate::spinning::clock_settings::{ClockSettings, ptp_ahead};
 use crate::spinning::motor_settings::MotorSettings;
+use crate::spinning::profile_read::{Hexadecimal, boot, celsius, start_azimuth};
+use crate::spinning::returns::retro_gain;
 pub use crate::spinning::unit_lasers::{UnitLaser, UnitSpread};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::hesai::data::ReturnMode;
@@ -45,61 +51,110 @@ pub struct HesaiProfile {
     pub defaults: HesaiSettings,
 }
 
-/// Inventory of a unit, except for the rig's settings.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Identity {
-    /// Number of the product.
-    pub model: u8,
-    /// Date of manufacture.
-    pub manufactured: String,
-    /// Versions of the software, the hardware, the controller's and the sensor's firmware.
-    pub versions: [String; 4],
-    /// Number of starts.
-    pub starts: u32,
-    /// Operating time, minutes.
-    pub operation_min: u32,
+const ONE_BYTE: &str = "the wire format: one byte";
+/// Origin of the limits of values that commands set.
+pub(super) const COMMANDS: &str = "the unit's commands by TCP";
+
+fn byte() -> Limit<i128> {
+    Limit::new(0..=255, "", ONE_BYTE)
 }
 
-/// Answers of a unit to commands.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct InterfaceProfile {
-    /// Time from a request to its answer, nanoseconds.
-    pub reply_ns: u64,
-    /// Time from a restart to the next answer, nanoseconds.
-    pub boot_ns: u64,
-    /// Temperatures of the boards, degrees Celsius.
-    pub temperatures_c: [f64; 8],
-    /// Supply voltage, and power in watts in operation and in standby.
-    pub supply: [f64; 3],
+fn count() -> Limit<i128> {
+    Limit::new(0..=i128::from(i32::MAX), "", "the wire format: four bytes")
 }
 
-/// Content of data packets.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PacketProfile {
-    /// Layout of the packets.
-    pub format: HesaiFormat,
-    /// Minor version of the protocol, in formats with one.
-    pub minor: u8,
-    /// The year that dates count from.
-    pub year_base: u16,
-    /// The factory's byte.
-    pub factory: u8,
-    /// Number of returns that heads tell with one return, and with two.
-    pub told_returns: [u8; 2],
-    /// The fourth byte of points.
-    pub confidence: u8,
-    /// The words of state before the tail, of a sound unit.
-    pub status: [u8; 10],
-    /// Offsets of little-endian words in the status bytes that vary.
-    pub live_words: Vec<u8>,
-    /// Reflectivity of a white diffuse target; retro-reflectors are above it.
-    pub diffuse_full_scale: u8,
-    /// Light from a retroreflector with reflectivity 255, as a multiple of that from a white diffuse target.
-    pub retro_full_gain: f64,
-    /// Time from the first or last firing of a packet to its timestamp, nanoseconds.
-    pub stamp: (Stamped, i64),
-    /// Time from the start of a firing to the instant of its block's azimuth, nanoseconds.
-    pub azimuth_after_ns: u64,
+fn watts() -> Limit<f64> {
+    Limit::new(0.0..=100.0, "W", PROFILES)
+}
+
+fn version() -> Ascii {
+    Ascii(16, "a version")
+}
+
+/// A time in microseconds, stored in nanoseconds.
+fn offset_ns(field: &Field<'_>) -> Option<i64> {
+    let us = field.number(&Limit::new(-1000.0..=1000.0, "us", PROFILES));
+    us.map(|us| (us * 1000.0).round() as i64)
+}
+
+keys! {
+    /// Inventory of a unit, except for the rig's settings.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Identity {
+        /// The product's number in the inventory.
+        pub model: u8, byte();
+        /// The date of manufacture in the inventory.
+        pub manufactured: String, Ascii(16, "a date");
+        /// The version of the software.
+        pub software: String, version();
+        /// The version of the hardware.
+        pub hardware: String, version();
+        /// The version of the controller's firmware.
+        pub control_firmware: String, version();
+        /// The version of the sensor's firmware.
+        pub sensor_firmware: String, version();
+        /// Number of starts before the run.
+        pub starts: u32, count();
+        /// Operating time before the run.
+        pub operation_min: u32, count();
+    }
+}
+
+keys! {
+    /// Answers of a unit to commands.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct InterfaceProfile {
+        /// Time from a command to its answer.
+        pub reply_ns as "reply_ms": u64, Time(Limit::new(0.1..=1000.0, "ms", PROFILES), 1e6);
+        /// Time from a restart until the unit answers again.
+        pub boot_ns as "boot_s": u64, boot();
+        /// Temperatures of the eight places in the status.
+        pub temperatures_c: [f64; 8], celsius();
+        /// The supply's voltage.
+        pub supply_v: f64, Limit::new(1.0..=60.0, "V", PROFILES);
+        /// The unit's power while it runs.
+        pub running_w: f64, watts();
+        /// The unit's power while the rotor stands.
+        pub standby_w: f64, watts();
+    }
+}
+
+keys! {
+    /// Content of data packets.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct PacketProfile {
+        /// Layout of data packets.
+        pub format: HesaiFormat, OneOf(&HesaiFormat::NAMES, PROFILES);
+        /// The minor version of the protocol in the packet's head.
+        pub minor: u8, byte();
+        /// The year from which dates in packets count.
+        pub year_base: u16, OneOf(&[("1900", 1900), ("2000", 2000)], "drivers know no other");
+        /// The factory's byte in the tail.
+        pub factory: u8, byte();
+        /// Number of returns in the packet's head, in a mode with one return and in one with two.
+        pub told_returns: [u8; 2], Whole(Limit::new(0.0..=255.0, "", ONE_BYTE));
+        /// The fourth byte of points, of formats that have one.
+        pub confidence: u8, byte();
+        /// The ten status bytes before the tail, of a healthy unit, in hexadecimal digits.
+        pub status: [u8; 10],
+            Hexadecimal("ten bytes as twenty hexadecimal digits", "these are not the words of state");
+        /// Positions of words in the status bytes that vary by a few counts.
+        pub live_words: Vec<u8>, Listed(
+            "places among the words of state",
+            Limit::new(0..=8, "", "the wire format: ten bytes")
+        );
+        /// Reflectivity of a white diffuse target; retro-reflectors are above it.
+        pub diffuse_full_scale: u8, byte();
+        /// Light from a retroreflector of reflectivity 255, as a multiple of the light from a white diffuse target.
+        pub retro_full_gain: f64, retro_gain();
+        /// Firing of a packet to which its timestamp refers.
+        pub stamped as "stamp_of": Stamped, OneOf(&Stamped::WORDS, PROFILES);
+        /// Time from the beginning of that firing to the instant of the timestamp.
+        pub stamp_offset_ns as "stamp_offset_us": i64, By(offset_ns);
+        /// Time from the beginning of a firing to the instant whose azimuth the block reports.
+        pub azimuth_after_ns as "azimuth_after_us": u64,
+            Time(Limit::new(0.0..=1000.0, "us", PROFILES), 1e3);
+    }
 }
 
 impl PacketProfile {
@@ -109,23 +164,33 @@ impl PacketProfile {
     }
 }
 
-/// The clock.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HesaiClockSettings {
-    /// The clock that a receiver sets.
-    pub own: ClockSettings,
-    /// Source of the clock's time.
-    pub source: ClockSource,
-    /// Whether a PTP master keeps the clock.
-    pub ptp: PtpState,
-    /// Lead of the PTP master's time over UTC, seconds.
-    pub ptp_ahead_s: i32,
-    /// PTP profile at first.
-    pub ptp_profile: PtpProfile,
-    /// Transport of IEEE 1588 PTP at first.
-    pub ptp_transport: PtpTransport,
-    /// PTP options that no command sets.
-    pub ptp_options: PtpOptions,
+keys! {
+    in profile and rig;
+    /// The clock.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct HesaiClockSettings {
+        reference {
+            /// Reference of the clock: a GNSS receiver, or a PTP master.
+            pub source as "clock_source": ClockSource, OneOf(&ClockSource::WORDS, COMMANDS);
+            /// Whether a PTP master keeps the clock. `wire`: a master on the network, by IEEE 1588; needs `from` in
+            /// `link.udp`. `virtual`: a PTP master within Menura.
+            pub ptp: PtpState, OneOf(&PtpState::WORDS, "Menura's clocks");
+        }
+        ahead {
+            /// Offset of a simulated PTP master's time from UTC; positive is ahead.
+            pub ptp_ahead_s: i32, ptp_ahead();
+        }
+        transport {
+            /// PTP profile at the start. The PTC command 0x24 changes it.
+            pub ptp_profile: PtpProfile, OneOf(&PtpProfile::WORDS, COMMANDS);
+            /// Transport of PTP at the start with the profile `1588v2`. The others use layer 2.
+            pub ptp_transport: PtpTransport, OneOf(&PtpTransport::WORDS, COMMANDS);
+        }
+        /// The clock that a receiver sets.
+        pub own: ClockSettings,
+        /// PTP options that no command sets.
+        pub ptp_options: PtpOptions,
+    }
 }
 
 /// Profile of PTP, with its number in commands.
@@ -215,41 +280,55 @@ pub enum Stamped {
     Last,
 }
 
-/// Settings in a rig; the profile gives the defaults.
-#[derive(Clone, Debug, Default)]
-pub struct HesaiSettings {
-    /// Serial number of the unit, which determines its laser angles.
-    pub serial: String,
-    /// Speed, rpm.
-    pub rotation_rate_rpm: u32,
-    /// The reported echoes.
-    pub return_mode: ReturnMode,
-    /// Order of two returns.
-    pub dual_order: DualOrder,
-    /// Lasers fire from the first to the second angle, tenths of a degree, clockwise.
-    pub range_decideg: [u16; 2],
-    /// Whether the rotor is at `sync_angle_deg` when a second begins.
-    pub sync_enable: bool,
-    /// Angle of the phase lock, degrees.
-    pub sync_angle_deg: u16,
-    /// Whether the unit is in standby.
-    pub standby: bool,
-    /// Whether packets have a sequence number.
-    pub has_sequence: bool,
-    /// Rotor angle at the first instant, radians, clockwise from forward.
-    pub start_azimuth_rad: f64,
-    /// Standard deviation of a reported azimuth, hundredths of a degree.
-    pub azimuth_jitter_centideg: f64,
-    /// Extra delay from a packet's end to its leaving, nanoseconds.
-    pub lag_ns: u64,
-    /// Settings of the motor.
-    pub motor: MotorSettings,
-    /// The clock.
-    pub clock: HesaiClockSettings,
-    /// The optics.
-    pub beam: BeamSettings,
-    /// The errors.
-    pub noise: NoiseSettings,
+keys! {
+    in profile and rig;
+    /// Settings in a rig; the profile has the defaults.
+    #[derive(Clone, Debug, Default)]
+    pub struct HesaiSettings {
+        identity {
+            /// Serial number of the unit, which determines its laser angles.
+            pub serial: String, Ascii(18, "a serial number such as \"XT2A1B2C3D4E5F\"");
+        }
+        returns {
+            /// Which of two returns is in the first block of a pair.
+            pub dual_order: DualOrder, OneOf(&DualOrder::WORDS, "captures of real units");
+        }
+        sync {
+            /// Whether the rotor points at `sync_angle_deg` when a second begins.
+            pub sync_enable: bool, TrueOrFalse;
+            /// Direction of the rotor when a second begins, clockwise from forward.
+            pub sync_angle_deg: u16, Limit::new(0..=359, "degrees", COMMANDS);
+            /// Whether the unit is in standby at the start: the rotor stands and nothing is sent.
+            pub standby: bool, TrueOrFalse;
+        }
+        rotation {
+            /// Direction of the head at the first instant.
+            pub start_azimuth_rad as "start_azimuth_deg": f64, start_azimuth();
+        }
+        packet {
+            /// Whether data packets end with a sequence number.
+            pub has_sequence as "udp_sequence": bool, TrueOrFalse;
+            /// Standard deviation of the azimuths that are sent, hundredths of a degree.
+            pub azimuth_jitter_centideg: f64,
+                Limit::new(0.0..=10.0, "hundredths of a degree", PROFILES);
+            /// Output latency in addition to the product's own delay.
+            pub lag_ns as "lag_ms": u64, lag::key();
+        }
+        /// Speed, rpm.
+        pub rotation_rate_rpm: u32,
+        /// The reported echoes.
+        pub return_mode: ReturnMode,
+        /// Lasers fire from the first to the second angle, tenths of a degree, clockwise.
+        pub range_decideg: [u16; 2],
+        /// Settings of the motor.
+        pub motor: MotorSettings,
+        /// The clock.
+        pub clock: HesaiClockSettings,
+        /// The optics.
+        pub beam: BeamSettings,
+        /// The errors.
+        pub noise: NoiseSettings,
+    }
 }
 
 impl HesaiProfile {

@@ -8,7 +8,7 @@ use super::profile_texts::text;
 use crate::config::profile::Profile;
 use crate::config::profile::read::PROFILES;
 use crate::config::profile::{lag, lidar};
-use crate::config::toml::key_types::{KeyType, Table, Time};
+use crate::config::toml::key_types::{Among, KeyType, Table, Time, plain};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::scip::request::{NAMES, Name};
@@ -233,19 +233,12 @@ fn bit_rate(
         }
         return;
     }
-    let allowed: Vec<i128> = rates.iter().map(|rate| i128::from(*rate)).collect();
-    let limit = Limit::new(1200..=12_000_000, "bit/s", format!("{}, [connection]", profile.file));
-    let field = keys.field("baud_rate");
-    field.defaults_to(all.bit_rate);
-    keys.put(field.integer_among(&limit, &allowed), &mut all.bit_rate);
-    if !rates.contains(&all.bit_rate)
-        && let Some(place) = field.place()
-    {
-        let words: Vec<_> = rates.iter().map(u32::to_string).collect();
-        let fault = place
-            .fault("this scanner has no such bit rate", format!("allowed: {}", words.join(", ")));
-        keys.table.fault(fault.note(format!("limit from {}, [connection]", profile.file)));
-    }
+    let origin = format!("{}, [connection]", profile.file);
+    keys.typed(
+        "baud_rate",
+        &Among(&plain(rates.iter().copied()), "baud", &origin),
+        &mut all.bit_rate,
+    );
 }
 
 /// Ranges of a beam.

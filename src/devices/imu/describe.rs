@@ -17,13 +17,13 @@ fn device(driver: &ImuProfile) -> Rows {
     vec![
         ("model", format!("{}, serial number {}", identity.model, identity.serial)),
         ("firmware", format!("{}, hardware {}", identity.firmware, identity.hardware)),
-        ("line", format!("8N1, {} baud", list(&driver.baud_rates))),
+        ("line", format!("8N1, {} baud", list(&driver.line.baud_rates))),
         (
             "samples",
             format!(
                 "{} Hz inside, {} between outputs",
-                driver.sample_rate_hz,
-                driver.decimation.word()
+                driver.output.sample_rate_hz,
+                driver.output.decimation.word()
             ),
         ),
         ("messages", driver.defaults.messages.join(", ")),

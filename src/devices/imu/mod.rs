@@ -92,7 +92,7 @@ impl Imu {
         name: &str,
         epoch: Epoch,
     ) -> Self {
-        let period_ns = 1_000_000_000 / u64::from(profile.sample_rate_hz);
+        let period_ns = 1_000_000_000 / u64::from(profile.output.sample_rate_hz);
         let unit = Unit::new(profile, settings, seed, name, epoch);
         Self {
             protocol: profile.dialect.start(&unit),

@@ -2,6 +2,7 @@
 //!
 //! Keys have the units of datasheets in their names; values are converted to SI (gauss for fields).
 
+use crate::config::toml::key_types::{By, OneOf, Scaled};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit};
 use crate::sensors::imu::settings::{
@@ -30,6 +31,7 @@ struct TriadKeys {
     resolution: (&'static str, f64),
     range: (&'static str, f64),
     g_sensitivity: Option<(&'static str, f64)>,
+    bias_says: &'static str,
 }
 
 const GYRO: TriadKeys = TriadKeys {
@@ -42,6 +44,7 @@ const GYRO: TriadKeys = TriadKeys {
     resolution: ("resolution_deg_s", DEG),
     range: ("range_deg_s", DEG),
     g_sensitivity: Some(("g_sensitivity_deg_s_g", DEG / G)),
+    bias_says: "Constant bias forward, left and up.",
 };
 const ACCEL: TriadKeys = TriadKeys {
     noise_density: ("noise_density_ug_sqrt_hz", G * 1e-6),
@@ -53,6 +56,7 @@ const ACCEL: TriadKeys = TriadKeys {
     resolution: ("resolution_mg", G * 1e-3),
     range: ("range_g", G),
     g_sensitivity: None,
+    bias_says: "Constant bias forward, left and up.",
 };
 const MAG: TriadKeys = TriadKeys {
     noise_density: ("noise_density_ugauss_sqrt_hz", 1e-6),
@@ -64,27 +68,39 @@ const MAG: TriadKeys = TriadKeys {
     resolution: ("resolution_gauss", 1.0),
     range: ("range_gauss", 1.0),
     g_sensitivity: None,
+    bias_says: "Constant bias forward, left and up (hard iron).",
 };
 
-/// Reads the tables of the physics, which are the same in profiles and rigs.
-pub fn model(keys: &mut Keys<'_>, all: &mut ImuModel) {
-    // Messages name a profile's table with its brackets and a rig's without.
-    let is_profile = keys.is_profile();
-    let name = |bracketed: &'static str| match is_profile {
-        true => bracketed,
-        false => bracketed.trim_matches(['[', ']']),
-    };
-    keys.table("gyro", name("[gyro]"), &mut all.gyro, |keys, all| triad(keys, &GYRO, all));
-    keys.table("accelerometer", name("[accelerometer]"), &mut all.accel, |keys, all| {
-        triad(keys, &ACCEL, all)
-    });
-    keys.table("magnetometer", name("[magnetometer]"), &mut all.mag, |keys, all| {
-        triad(keys, &MAG, all)
-    });
-    keys.table("barometer", name("[barometer]"), &mut all.barometer, barometer);
-    keys.table("thermometer", name("[thermometer]"), &mut all.thermometer, thermometer);
-    keys.table("attitude", name("[attitude]"), &mut all.attitude, attitude);
-    keys.table("navigation", name("[navigation]"), &mut all.navigation, navigation);
+/// Reads the table `bracketed`. Messages name a profile's table with its brackets and a rig's without.
+fn part<T: Clone>(
+    keys: &mut Keys<'_>,
+    bracketed: &'static str,
+    into: &mut T,
+    read: impl FnOnce(&mut T, &mut Keys<'_>),
+) {
+    let key = bracketed.trim_matches(['[', ']']);
+    let name = if keys.is_profile() { bracketed } else { key };
+    keys.shared_table(key, name, into, read);
+}
+
+keys! {
+    in profile and rig; for ImuModel as pub(super) fn physics();
+    /// The errors of the gyros.
+    gyro => |all, keys| part(keys, "[gyro]", &mut all.gyro, |all, keys| triad(all, keys, &GYRO));
+    /// The errors of the accelerometers.
+    accel as "accelerometer" =>
+        |all, keys| part(keys, "[accelerometer]", &mut all.accel, |all, keys| triad(all, keys, &ACCEL));
+    /// The errors of the magnetometers.
+    mag as "magnetometer" =>
+        |all, keys| part(keys, "[magnetometer]", &mut all.mag, |all, keys| triad(all, keys, &MAG));
+    /// The air and the errors of the barometer.
+    barometer => |all, keys| part(keys, "[barometer]", &mut all.barometer, barometer);
+    /// The unit's temperature and the errors of the thermometer.
+    thermometer => |all, keys| part(keys, "[thermometer]", &mut all.thermometer, thermometer);
+    /// The errors of the orientation that the unit computes.
+    attitude => |all, keys| part(keys, "[attitude]", &mut all.attitude, attitude);
+    /// The errors of position and velocity, of units that navigate.
+    navigation => |all, keys| part(keys, "[navigation]", &mut all.navigation, navigation);
 }
 
 /// Reads a rig's `magnetic_field_gauss`.
@@ -98,83 +114,132 @@ pub fn magnetic_field(field: &Field<'_>) -> Option<MagneticField> {
 }
 
 /// Reads the errors of a three-axis sensor; a profile may leave out `chrono` only.
-fn triad(mut keys: Keys<'_>, names: &TriadKeys, all: &mut TriadErrors) -> Option<()> {
+fn triad(all: &mut TriadErrors, keys: &mut Keys<'_>, names: &TriadKeys) {
     if keys.is_profile() {
         *all = TriadErrors::NONE;
     }
-    for ((key, unit), value) in [
-        (names.noise_density, &mut all.noise_density),
-        (names.bias_instability, &mut all.bias_instability),
-        (names.random_walk, &mut all.random_walk),
-        (names.turn_on_bias, &mut all.turn_on_bias_std),
-        (names.resolution, &mut all.resolution),
-        (names.range, &mut all.range),
+    let instability =
+        "Bias instability: the level of the flat part of the Allan deviation divided by 0.664.";
+    let range = limit(0.0, 1e6);
+    for ((key, unit), says, limit, value) in [
+        (
+            names.noise_density,
+            "White noise: the Allan deviation at 1 s.",
+            &range,
+            &mut all.noise_density,
+        ),
+        (names.bias_instability, instability, &range, &mut all.bias_instability),
+        (names.random_walk, "Random walk of the bias.", &range, &mut all.random_walk),
+        (
+            names.turn_on_bias,
+            "Standard deviation of the bias sampled once per run.",
+            &range,
+            &mut all.turn_on_bias_std,
+        ),
+        (names.resolution, "The smallest step; 0 for none.", &range, &mut all.resolution),
+        (names.range, "Full scale; 0 for none.", &range, &mut all.range),
+        (
+            names.temperature,
+            "Bias for each kelvin away from 25 degrees C.",
+            &limit(-1e3, 1e3),
+            &mut all.temperature_coefficient,
+        ),
     ] {
-        keys.scaled(key, &limit(0.0, 1e6), unit, value);
+        keys.of_type(key, says, &Scaled(limit.clone(), unit), value);
     }
-    let (key, unit) = names.temperature;
-    keys.scaled(key, &limit(-1e3, 1e3), unit, &mut all.temperature_coefficient);
     if let Some((key, unit)) = names.g_sensitivity {
-        keys.scaled(key, &limit(-10.0, 10.0), unit, &mut all.g_sensitivity);
+        let says = "Bias of a gyro for each g along its axis.";
+        keys.of_type(key, says, &Scaled(limit(-10.0, 10.0), unit), &mut all.g_sensitivity);
     }
-    keys.number("bias_correlation_s", &limit(0.1, 1e6), &mut all.bias_correlation_s);
-    keys.scaled("scale_factor_std_percent", &limit(0.0, 50.0), 0.01, &mut all.scale_factor_std);
-    keys.scaled("misalignment_std_deg", &limit(0.0, 45.0), DEG, &mut all.misalignment_std_rad);
-    keys.number("bandwidth_hz", &limit(0.0, 1e5), &mut all.bandwidth_hz);
+    axes(all, keys);
     let (key, unit) = names.bias;
-    keys.read(key, &mut all.bias, |field| {
+    let bias = By(|field: &Field<'_>| {
         field.numbers::<3>(&limit(-1e6, 1e6)).map(|axes| axes.map(|x| x * unit))
     });
+    keys.of_type(key, names.bias_says, &bias, &mut all.bias);
     let chrono = keys.table.optional("chrono").such_as(
         "{ std = 0.001, rate_hz = 100, drift = 0.0001, drift_time_s = 0.1 }, in rad/s, m/s² or gauss",
     );
     if chrono.is_written() {
-        let read = chrono.table("Chrono's noise").map(Keys::of_profile);
-        keys.put(read.and_then(|keys| chrono_noise(keys, all)), &mut ());
+        let read = chrono.table("Chrono's noise").and_then(|table| {
+            let mut keys = Keys::of_profile(table);
+            chrono_noise(all, &mut keys);
+            keys.finish()
+        });
+        keys.put(read, &mut ());
     }
-    keys.finish()
 }
 
-/// `NormalDrift` of projectchrono/chrono, in SI units.
-fn chrono_noise(mut keys: Keys<'_>, all: &mut TriadErrors) -> Option<()> {
-    keys.number("std", &limit(0.0, 1e6), &mut all.chrono_std);
-    keys.number("rate_hz", &limit(0.1, 1e5), &mut all.chrono_rate_hz);
-    keys.number("drift", &limit(0.0, 1e6), &mut all.chrono_drift);
-    keys.number("drift_time_s", &limit(1e-6, 1e9), &mut all.chrono_drift_time_s);
-    keys.finish()
+keys! {
+    in profile and rig; for TriadErrors as fn axes();
+    /// Correlation time of the bias instability.
+    bias_correlation_s, limit(0.1, 1e6);
+    /// Standard deviation of the scale factor sampled once per run.
+    scale_factor_std as "scale_factor_std_percent", Scaled(limit(0.0, 50.0), 0.01);
+    /// Standard deviation of the angles between the axes sampled once per run.
+    misalignment_std_rad as "misalignment_std_deg", Scaled(limit(0.0, 45.0), DEG);
+    /// Corner of the second-order low-pass; 0 for none.
+    bandwidth_hz, limit(0.0, 1e5);
 }
 
-fn barometer(mut keys: Keys<'_>, all: &mut BarometerErrors) -> Option<()> {
-    let sea_level = limit(80_000.0, 110_000.0);
-    keys.number("sea_level_pressure_pa", &sea_level, &mut all.sea_level_pressure_pa);
-    keys.number("noise_std_pa", &limit(0.0, 1e4), &mut all.noise_std_pa);
-    keys.number("drift_std_pa", &limit(0.0, 1e4), &mut all.drift_std_pa);
-    keys.number("drift_correlation_s", &limit(0.1, 1e7), &mut all.drift_correlation_s);
-    keys.finish()
+keys! {
+    // `NormalDrift` of projectchrono/chrono, in SI units.
+    in profile and rig; for TriadErrors as fn chrono_noise();
+    /// Standard deviation of the white noise.
+    chrono_std as "std", limit(0.0, 1e6);
+    /// Samples of the noise per second.
+    chrono_rate_hz as "rate_hz", limit(0.1, 1e5);
+    /// Standard deviation of the drift.
+    chrono_drift as "drift", limit(0.0, 1e6);
+    /// Time constant of the drift.
+    chrono_drift_time_s as "drift_time_s", limit(1e-6, 1e9);
 }
 
-fn thermometer(mut keys: Keys<'_>, all: &mut ThermometerErrors) -> Option<()> {
-    keys.number("ambient_c", &limit(-60.0, 100.0), &mut all.ambient_c);
-    keys.number("self_heating_k", &limit(0.0, 100.0), &mut all.self_heating_k);
-    keys.number("self_heating_time_s", &limit(0.1, 1e6), &mut all.self_heating_time_s);
-    keys.number("noise_std_k", &limit(0.0, 10.0), &mut all.noise_std_k);
-    keys.finish()
+keys! {
+    in profile and rig; for BarometerErrors as fn barometer();
+    /// Air pressure at sea level.
+    sea_level_pressure_pa, limit(80_000.0, 110_000.0);
+    /// Standard deviation of a reading.
+    noise_std_pa, limit(0.0, 1e4);
+    /// Standard deviation of the slow drift that weather causes.
+    drift_std_pa, limit(0.0, 1e4);
+    /// Correlation time of the drift.
+    drift_correlation_s, limit(0.1, 1e7);
 }
 
-fn attitude(mut keys: Keys<'_>, all: &mut AttitudeErrors) -> Option<()> {
-    keys.scaled("roll_pitch_std_deg", &limit(0.0, 45.0), DEG, &mut all.roll_pitch_std_rad);
-    let time_s = limit(0.01, 1e6);
-    keys.number("roll_pitch_correlation_s", &time_s, &mut all.roll_pitch_correlation_s);
-    keys.scaled("heading_std_deg", &limit(0.0, 90.0), DEG, &mut all.heading_std_rad);
-    keys.number("heading_correlation_s", &time_s, &mut all.heading_correlation_s);
-    let words = [("true-north", false), ("magnetic-north", true)];
-    keys.choice("heading_from", &words, MODEL, &mut all.heading_is_magnetic);
-    keys.finish()
+keys! {
+    in profile and rig; for ThermometerErrors as fn thermometer();
+    /// Temperature of the air.
+    ambient_c, limit(-60.0, 100.0);
+    /// Final temperature rise of the unit.
+    self_heating_k, limit(0.0, 100.0);
+    /// Time constant of the temperature rise.
+    self_heating_time_s, limit(0.1, 1e6);
+    /// Standard deviation of a reading.
+    noise_std_k, limit(0.0, 10.0);
 }
 
-fn navigation(mut keys: Keys<'_>, all: &mut NavigationErrors) -> Option<()> {
-    keys.number("position_std_m", &limit(0.0, 1e3), &mut all.position_std_m);
-    keys.number("velocity_std_m_s", &limit(0.0, 100.0), &mut all.velocity_std_m_s);
-    keys.number("correlation_s", &limit(0.01, 1e6), &mut all.correlation_s);
-    keys.finish()
+keys! {
+    in profile and rig; for AttitudeErrors as fn attitude();
+    /// Standard deviation of roll and pitch.
+    roll_pitch_std_rad as "roll_pitch_std_deg", Scaled(limit(0.0, 45.0), DEG);
+    /// Correlation time of the errors of roll and pitch.
+    roll_pitch_correlation_s, limit(0.01, 1e6);
+    /// Standard deviation of the heading.
+    heading_std_rad as "heading_std_deg", Scaled(limit(0.0, 90.0), DEG);
+    /// Correlation time of the heading's error.
+    heading_correlation_s, limit(0.01, 1e6);
+    /// Reference of the heading: true or magnetic north.
+    heading_is_magnetic as "heading_from",
+        OneOf(&[("true-north", false), ("magnetic-north", true)], MODEL);
+}
+
+keys! {
+    in profile and rig; for NavigationErrors as fn navigation();
+    /// Standard deviation of the position.
+    position_std_m, limit(0.0, 1e3);
+    /// Standard deviation of the velocity.
+    velocity_std_m_s, limit(0.0, 100.0);
+    /// Correlation time of both errors.
+    correlation_s, limit(0.01, 1e6);
 }

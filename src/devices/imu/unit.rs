@@ -40,7 +40,7 @@ impl Unit {
             profile: profile.clone(),
             settings: settings.clone(),
             epoch,
-            port: Uart::new(settings.baud_rate, profile.transmit_buffer_bytes),
+            port: Uart::new(settings.baud_rate, profile.line.transmit_buffer_bytes),
             noise: NoiseSource::new(seed, &format!("{name}/clock")),
             on_since: SimTime::ZERO,
             on_before_ns: settings.on_for_ns,
@@ -50,7 +50,7 @@ impl Unit {
 
     /// Sends an answer to a command that arrived at `now`.
     pub fn reply(&mut self, now: SimTime, bytes: Vec<u8>) {
-        self.port.send(SimTime(now.0 + self.profile.reply_delay_ns), bytes);
+        self.port.send(SimTime(now.0 + self.profile.line.reply_delay_ns), bytes);
     }
 
     /// Sends a message about `sample`.
@@ -64,7 +64,7 @@ impl Unit {
         let known_by = now.0.checked_sub(self.settings.lag_ns);
         let is_due = |(at, _): &mut (SimTime, Vec<u8>)| known_by.is_some_and(|by| at.0 <= by);
         while let Some((at, bytes)) = self.held.pop_front_if(is_due) {
-            let leaves_after_ns = self.settings.lag_ns + self.profile.output_delay_ns;
+            let leaves_after_ns = self.settings.lag_ns + self.profile.line.output_delay_ns;
             self.port.send(SimTime(at.0 + leaves_after_ns), bytes);
         }
     }
@@ -90,7 +90,7 @@ impl Unit {
 
     /// Time between two samples, s.
     pub fn dt_s(&self) -> f64 {
-        f64::from(self.profile.sample_rate_hz).recip()
+        f64::from(self.profile.output.sample_rate_hz).recip()
     }
 
     /// Restarts the unit's clock and drops unsent output.
@@ -103,7 +103,7 @@ impl Unit {
     /// Samples between two outputs at `rate_hz`; the next rate that divides the sample rate, from
     /// above.
     pub fn divisor(&self, rate_hz: u32) -> u64 {
-        let samples = self.profile.sample_rate_hz;
+        let samples = self.profile.output.sample_rate_hz;
         let rate = (rate_hz.max(1)..=samples).find(|rate| samples.is_multiple_of(*rate));
         u64::from(samples / rate.unwrap_or(samples))
     }

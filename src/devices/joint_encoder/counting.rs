@@ -119,9 +119,9 @@ pub(super) struct UnitClock {
 impl UnitClock {
     pub(super) fn new(settings: &JointEncoderSettings, noise: NoiseSource) -> Self {
         Self {
-            offset_ns: settings.clock_offset_ns,
-            drift: settings.clock_drift_ppm * 1e-6,
-            jitter_s: settings.clock_jitter_s,
+            offset_ns: settings.clock.offset_ns,
+            drift: settings.clock.drift_ppm * 1e-6,
+            jitter_s: settings.clock.jitter_s,
             decimals: settings.time_decimals,
             round_ns: (1i128 << settings.time_bits) * 1_000_000,
             noise,

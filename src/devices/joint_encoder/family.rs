@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use super::profile::{JointEncoderProfile, JointEncoderSettings, OutputWay};
-use super::{JointEncoder, datagrams, decoder, describe, faults, profile_read};
+use super::{JointEncoder, datagrams, decoder, describe, faults};
 use crate::Built;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::network::DatagramPort;
 use crate::config::profile::{Control, ControlKind, Interface, JointRole, Product, Profile};
 use crate::config::toml::diagnostic::Diagnostics;
+use crate::config::toml::key_types::RequiredKeys;
+use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::decoder::datagram::DatagramDecoder;
 use crate::decoder::{Hints, StreamDecoder};
 use crate::family::{Family, Readers, Unit};
@@ -22,9 +24,9 @@ impl Family for JointEncoderFamily {
     type Profile = JointEncoderProfile;
     type Settings = JointEncoderSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |_, root| profile_read::profile(root),
+        profile: |_, root| RequiredKeys::read(root),
         defaults: |profile| &profile.defaults,
-        settings: |table, _, profile| profile_read::settings(table, profile),
+        settings: |table, _, profile| Keys::over(table, &profile.defaults, SharedKeys::read_keys),
         describe: describe::sections,
     };
 
@@ -33,12 +35,12 @@ impl Family for JointEncoderFamily {
     }
 
     fn product(&self, profile: &JointEncoderProfile) -> Product {
-        let (noun, joint) = match profile.takes_commands {
+        let (noun, joint) = match profile.motor.takes_commands {
             true => ("a turning head", JointRole::Commands),
             false => ("an encoder of a joint", JointRole::Tells),
         };
         let on_a_line = Product { joint, ..Product::on_a_line(noun) };
-        match (profile.output, profile.takes_commands) {
+        match (profile.unit.way, profile.motor.takes_commands) {
             (OutputWay::Serial, _) => on_a_line,
             (OutputWay::Udp, takes_commands) => Product {
                 interface: Interface::Datagrams,
@@ -67,7 +69,7 @@ impl Family for JointEncoderFamily {
     }
 
     fn summary(&self, profile: &JointEncoderProfile, settings: &JointEncoderSettings) -> String {
-        let commands = if profile.takes_commands { ", takes commands" } else { "" };
+        let commands = if profile.motor.takes_commands { ", takes commands" } else { "" };
         format!("{} Hz, {} steps a turn{commands}", settings.rate_hz, settings.steps_per_turn)
     }
 

@@ -13,7 +13,6 @@ mod family;
 mod faults;
 mod motor;
 pub mod profile;
-mod profile_read;
 
 pub use self::family::JointEncoderFamily;
 
@@ -117,7 +116,7 @@ impl JointEncoder {
             samples: VecDeque::new(),
             last: None,
             held: VecDeque::new(),
-            port: Uart::new(settings.baud, profile.transmit_buffer_bytes),
+            port: Uart::new(settings.baud_rate, profile.unit.transmit_buffer_bytes),
             datagrams: VecDeque::new(),
             orders: VecDeque::new(),
             heard: Heard::default(),
@@ -145,7 +144,7 @@ impl JointEncoder {
                 self.answers.pop_front_if(|(at, _)| *at < self.known_to)
             {
                 self.release(at);
-                self.port.send(SimTime(at.0 + self.profile.reply_delay_ns), bytes);
+                self.port.send(SimTime(at.0 + self.profile.motor.reply_delay_ns), bytes);
             } else {
                 break;
             }
@@ -218,8 +217,8 @@ impl JointEncoder {
         let lag_ns = self.settings.lag_ns;
         let is_due = |held: &mut (SimTime, Vec<u8>, Vec<FaultEffect>)| held.0.0 + lag_ns <= now.0;
         while let Some((at, bytes, fault_effects)) = self.held.pop_front_if(is_due) {
-            let due = SimTime(at.0 + lag_ns + self.profile.output_delay_ns);
-            match self.profile.output {
+            let due = SimTime(at.0 + lag_ns + self.profile.unit.delay_ns);
+            match self.profile.unit.way {
                 OutputWay::Serial => {
                     self.port.send_marked(due, bytes, 0, fault_effects);
                 }
@@ -266,7 +265,7 @@ impl Device for JointEncoder {
 
     fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
         self.advance(now);
-        if !self.profile.takes_commands {
+        if !self.profile.motor.takes_commands {
             return;
         }
         for byte in bytes {
@@ -299,8 +298,9 @@ impl Device for JointEncoder {
     }
 
     fn line(&self) -> Option<LineSettings> {
-        let has_line = self.profile.output == OutputWay::Serial || self.profile.takes_commands;
-        has_line.then(|| LineSettings::eight_n_one(self.settings.baud))
+        let has_line =
+            self.profile.unit.way == OutputWay::Serial || self.profile.motor.takes_commands;
+        has_line.then(|| LineSettings::eight_n_one(self.settings.baud_rate))
     }
 }
 

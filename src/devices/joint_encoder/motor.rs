@@ -38,15 +38,15 @@ impl Motor {
         counter: Counter,
         (index, joint): (usize, &JointConfig),
     ) -> Option<Self> {
-        let is_commanded = profile.takes_commands && joint.is_commanded();
+        let is_commanded = profile.motor.takes_commands && joint.is_commanded();
         is_commanded.then_some(Self {
             joint: index,
             limits: joint.limits,
             speed_unit: match joint.kind {
-                JointKind::Revolute => profile.speed_unit_rad_s,
-                JointKind::Prismatic => profile.speed_unit_m_s,
+                JointKind::Revolute => profile.motor.speed_unit_rad_s,
+                JointKind::Prismatic => profile.motor.speed_unit_m_s,
             },
-            pass: profile.pass,
+            pass: profile.motor.pass,
             counter,
             sweep: None,
         })

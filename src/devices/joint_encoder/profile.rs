@@ -1,31 +1,21 @@
 //! Encoders and turning heads as data: counting, format and clock.
 
+use crate::config::profile::lag;
+use crate::config::profile::network::network;
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::{
+    Among, By, OneOf, Scaled, Shared, Table, Text, Time, TrueOrFalse, plain,
+};
+use crate::config::toml::keys::SharedKeys;
+use crate::config::toml::reader::{Field, Limit};
 use crate::wire::ethernet::FrameHeader;
+use crate::wire::joint_lines::{MAX_WORD_LEN, is_word};
 
-/// A firmware profile.
-#[derive(Clone, Debug)]
-pub struct JointEncoderProfile {
-    /// Output of lines.
-    pub output: OutputWay,
-    /// Whether a motor follows the host's commands.
-    pub takes_commands: bool,
-    /// Definition of a pass of a sweep.
-    pub pass: Pass,
-    /// Speed unit of a speed character, rad/s for a joint that turns.
-    pub speed_unit_rad_s: f64,
-    /// Speed unit 1 of a speed character, m/s, for a joint that slides.
-    pub speed_unit_m_s: f64,
-    /// Time from the end of a command to the first byte of its answer, nanoseconds.
-    pub reply_delay_ns: u64,
-    /// Time from a sample to the first byte about it, nanoseconds.
-    pub output_delay_ns: u64,
-    /// Size of the serial transmit buffer, bytes.
-    pub transmit_buffer_bytes: usize,
-    /// Headers of datagrams below UDP.
-    pub network: FrameHeader,
-    /// Defaults that a rig may override.
-    pub defaults: JointEncoderSettings,
-}
+/// Samples a second inside: the index mark is looked for between each two.
+pub const SAMPLES_PER_S: u32 = 1000;
+
+/// Rates of a UART that units and hosts share.
+const BAUD_RATES: [u32; 7] = [9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800];
 
 words!(OutputWay: "udp" => Udp, "serial" => Serial);
 /// Output of a unit's lines.
@@ -49,48 +39,140 @@ pub enum Pass {
 
 words!(Counting: "total" => Total, "turn" => Turn);
 /// Range of the step count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counting {
     /// Unlimited, also negative.
+    #[default]
     Total,
     /// From 0 to the steps of one rotation, then again from 0; sliding joints count as with `Total`.
     Turn,
 }
 
-/// Settings of a unit in a rig.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JointEncoderSettings {
-    /// Lines a second; a divisor of [`SAMPLES_PER_S`].
-    pub rate_hz: u32,
-    /// Steps per rotation of a joint that turns.
-    pub steps_per_turn: u32,
-    /// Steps of a metre of a joint that slides.
-    pub steps_per_m: u32,
-    /// The count at the joint's position zero.
-    pub zero_count: i64,
-    /// Whether the count falls while the position rises.
-    pub is_reversed: bool,
-    /// Kind of counting.
-    pub counting: Counting,
-    /// Position of the index mark: the count, modulo one turn.
-    pub index_count: i64,
-    /// First word of an index line; empty for a unit without an index mark.
-    pub index_word: String,
-    /// Decimals of the milliseconds in a line.
-    pub time_decimals: u8,
-    /// Number of bits of the clock, which counts whole milliseconds and then starts again.
-    pub time_bits: u32,
-    /// Time on the clock at the first instant, nanoseconds; may be negative.
-    pub clock_offset_ns: i64,
-    /// The clock runs fast by this part, in millionths.
-    pub clock_drift_ppm: f64,
-    /// Standard deviation of the jitter of a time in a line, seconds.
-    pub clock_jitter_s: f64,
-    /// Output latency in addition to [`JointEncoderProfile::output_delay_ns`], nanoseconds.
-    pub lag_ns: u64,
-    /// Baud rate of the serial line.
-    pub baud: u32,
+fn delay() -> Time {
+    Time(Limit::new(0.0..=10_000.0, "ms", PROFILES), 1e6)
 }
 
-/// Samples a second inside: the index mark is looked for between each two.
-pub const SAMPLES_PER_S: u32 = 1000;
+keys! {
+    /// A firmware profile.
+    #[derive(Clone, Debug)]
+    pub struct JointEncoderProfile {
+        /// Output of the unit's lines.
+        pub unit: Output, Table("[unit]");
+        /// Commands to a motor.
+        pub motor: MotorCommands, Table("[motor]");
+        /// Addresses and header fields of recorded frames. A run sends through the host's network stack.
+        pub network: FrameHeader,
+            By(|field: &Field<'_>| field.table("[network]").and_then(network));
+        /// Default settings of a unit.
+        pub defaults as "settings": JointEncoderSettings, Shared("[settings]");
+    }
+}
+
+keys! {
+    /// Output of the unit's lines.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Output {
+        /// Whether each line leaves as a datagram, or on a serial line.
+        pub way as "output": OutputWay, OneOf(&OutputWay::WORDS, PROFILES);
+        /// Time from a sample to the first byte about it.
+        pub delay_ns as "output_delay_ms": u64, delay();
+        /// Bytes that the transmitter of the serial line holds.
+        pub transmit_buffer_bytes: usize, Limit::new(64..=1_000_000, "bytes", PROFILES);
+    }
+}
+
+keys! {
+    /// Commands to a motor.
+    #[derive(Clone, Copy, Debug)]
+    pub struct MotorCommands {
+        /// Whether a host's commands move the joint.
+        pub takes_commands: bool, TrueOrFalse;
+        /// Whether a pass of PS3D leads from one end to the other, or there and back.
+        pub pass: Pass, OneOf(&Pass::WORDS, PROFILES);
+        /// Speed of one count of a speed character, of a joint that turns.
+        pub speed_unit_rad_s as "speed_unit_rpm": f64, By(|field: &Field<'_>| {
+            let rpm = field.number(&Limit::new(1e-6..=1000.0, "rpm", PROFILES))?;
+            Some(rpm * std::f64::consts::TAU / 60.0)
+        });
+        /// Speed of one count of a speed character, of a joint that slides.
+        pub speed_unit_m_s as "speed_unit_mm_s": f64,
+            Scaled(Limit::new(1e-6..=1000.0, "mm/s", PROFILES), 1e-3);
+        /// Time from the end of a command to the first byte of its answer.
+        pub reply_delay_ns as "reply_delay_ms": u64, delay();
+    }
+}
+
+fn steps() -> Limit<i128> {
+    Limit::new(1..=100_000_000, "steps", PROFILES)
+}
+
+fn count() -> Limit<i128> {
+    Limit::new(-1_000_000_000_000..=1_000_000_000_000, "steps", PROFILES)
+}
+
+keys! {
+    in profile and rig;
+    /// Settings of a unit in a rig.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct JointEncoderSettings {
+        /// Outputs per second.
+        pub rate_hz: u32, Among(
+            &plain((1..=SAMPLES_PER_S).filter(|hz| SAMPLES_PER_S.is_multiple_of(*hz))), "Hz",
+            "the unit: lines are every n-th of 1000 samples a second",
+        );
+        /// Steps that the encoder counts in a turn of a joint that turns.
+        pub steps_per_turn: u32, steps();
+        /// Steps that the encoder counts in a metre of a joint that slides.
+        pub steps_per_m: u32, steps();
+        /// The count at the joint's position zero.
+        pub zero_count: i64, count();
+        /// Whether the count falls while the position rises.
+        pub is_reversed as "reversed": bool, TrueOrFalse;
+        /// Whether the count continues over turns, or restarts with each turn.
+        pub counting: Counting, OneOf(&Counting::WORDS, PROFILES);
+        /// Position of the index mark: the count, modulo one turn.
+        pub index_count: i64, count();
+        /// First characters of an index line; empty for no index lines.
+        pub index_word: String, Text(index_word);
+        /// Decimals of the milliseconds in a line.
+        pub time_decimals: u8, Limit::new(0..=3, "digits", "the lines: microseconds at most");
+        /// Width of the millisecond counter in bits; behind its largest value it restarts at 0.
+        pub time_bits: u32, Limit::new(16..=48, "bits", PROFILES);
+        /// Clock of the unit: reference and errors.
+        pub clock: EncoderClock =>
+            |all, keys| keys.shared_table("clock", "clock", &mut all.clock, SharedKeys::read_keys);
+        /// Output latency in addition to the product's own delay.
+        pub lag_ns as "lag_ms": u64, lag::key();
+        /// Rate of the serial line after power-on.
+        pub baud_rate: u32 => |all, keys| {
+            keys.table.was_called("baud", "baud_rate");
+            keys.typed("baud_rate", &Among(&plain(BAUD_RATES), "baud", "UARTs"), &mut all.baud_rate);
+        };
+    }
+}
+
+keys! {
+    in profile and rig;
+    /// Errors of a unit's clock, which counts whole milliseconds.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub struct EncoderClock {
+        /// Time that the clock shows at the start.
+        pub offset_ns as "offset_ms": i64, Time(Limit::new(-1e9..=1e9, "ms", PROFILES), 1e6);
+        /// Drift of the oscillator: positive is fast, negative is slow.
+        pub drift_ppm: f64, Limit::new(-1e4..=1e4, "ppm", PROFILES);
+        /// Standard deviation of a timestamp.
+        pub jitter_s as "jitter_std_ms": f64, Scaled(Limit::new(0.0..=1e3, "ms", PROFILES), 1e-3);
+    }
+}
+
+fn index_word(field: &Field<'_>) -> Option<String> {
+    let expected = "up to 8 of A-Z and 0-9, the first a letter; empty for no index lines";
+    let text = field.text_like(expected, Some("^([A-Z][A-Z0-9]{0,7})?$"))?;
+    if text.value.is_empty() || is_word(&text.value) {
+        return Some(text.value);
+    }
+    let title = format!("an index line cannot start with \"{}\"", text.value);
+    let fault = text.place.fault(title, format!("allowed: {expected}"));
+    field.fault(fault.note(format!("limit from the lines: {MAX_WORD_LEN} bytes")));
+    None
+}

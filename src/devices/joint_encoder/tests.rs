@@ -135,7 +135,7 @@ fn a_line_every_ten_milliseconds_and_a_word_at_each_turn() {
 fn bytes_do_not_depend_on_the_steps_of_time() {
     let sent = |step_ms| {
         let mut bench = Bench::new("menura-turning-head", &joint(false, None), |settings| {
-            settings.clock_jitter_s = 0.001;
+            settings.clock.jitter_s = 0.001;
             settings.lag_ns = 7_300_000;
         });
         bench.run(1000, step_ms, turning(-9.0));
@@ -157,8 +157,8 @@ fn counting_and_clock_are_settings() {
         settings.index_count = 500;
         settings.time_decimals = 3;
         settings.time_bits = 16;
-        settings.clock_offset_ns = 65_535_500_000;
-        settings.clock_drift_ppm = 1000.0;
+        settings.clock.offset_ns = 65_535_500_000;
+        settings.clock.drift_ppm = 1000.0;
     });
     bench.run(1010, 1, turning(TAU));
     let positions = bench.positions();
@@ -178,9 +178,9 @@ fn counting_and_clock_are_settings() {
 #[test]
 fn a_jitter_is_that_of_the_times_alone() {
     let mut bench = Bench::new("menura-joint-encoder", &joint(false, None), |settings| {
-        settings.clock_jitter_s = 0.002;
+        settings.clock.jitter_s = 0.002;
         settings.time_decimals = 3;
-        settings.clock_offset_ns = 1_000_000_000;
+        settings.clock.offset_ns = 1_000_000_000;
     });
     bench.run(20_000, 10, turning(1.0));
     let errors: Vec<f64> = (0..)

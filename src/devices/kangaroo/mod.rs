@@ -206,7 +206,8 @@ impl KangarooUnit {
             (system::POWER_DOWN_ALL, _) => self.power_down(at, &[0, 1], unit),
             (system::BAUD, Some(code)) => {
                 let baud = usize::try_from(code).ok().and_then(|code| BAUD_RATES.get(code));
-                if let Some(baud) = baud.filter(|baud| unit.profile.baud_rates.contains(baud)) {
+                if let Some(baud) = baud.filter(|baud| unit.profile.line.baud_rates.contains(baud))
+                {
                     unit.port.change_rate(at, *baud);
                 }
             }

@@ -130,15 +130,14 @@ impl Livox {
             return Some(value.to_vec());
         }
         let identity = &self.profile.identity;
-        let [application, loader, hardware] = identity.versions;
         let (synchronised_ns, offset_ns) = self.clock.synchronised(at);
         let now = self.states.at(at);
         Some(match key {
             key::SERIAL => text::<16>(&self.settings.serial).to_vec(),
             key::PRODUCT => text::<64>(&identity.product).to_vec(),
-            key::VERSION => application.to_vec(),
-            key::LOADER_VERSION => loader.to_vec(),
-            key::HARDWARE_VERSION => hardware.to_vec(),
+            key::VERSION => identity.version.to_vec(),
+            key::LOADER_VERSION => identity.loader_version.to_vec(),
+            key::HARDWARE_VERSION => identity.hardware_version.to_vec(),
             key::MAC => self.profile.network.source_mac.to_vec(),
             key::STATE => vec![now],
             key::TEMPERATURE => {

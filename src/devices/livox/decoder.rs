@@ -159,7 +159,7 @@ impl LivoxDecoder {
     }
 
     fn form(&self) -> Form {
-        self.profile().map_or(Form::default(), |(_, profile)| profile.form)
+        self.profile().map_or(Form::default(), |(_, profile)| profile.pattern.form)
     }
 
     fn serial(&self) -> Option<String> {

@@ -10,15 +10,17 @@ pub(super) fn sections(driver: &LivoxProfile) -> Vec<Section> {
 }
 
 fn device_rows(driver: &LivoxProfile) -> Rows {
-    let [application, loader, _] = driver.identity.versions;
     let version = |parts: [u8; 4]| parts.map(|part| format!("{part:02}")).join(".");
     let command = driver.ports.command;
     vec![
         ("device type", driver.identity.device_type.to_string()),
-        ("firmware", version(application)),
-        ("loader", version(loader)),
-        ("lines", format!("{} that fire together, non-repetitive pattern", driver.form.lines())),
-        ("rate", format!("{} points/s", driver.point_rate_hz)),
+        ("firmware", version(driver.identity.version)),
+        ("loader", version(driver.identity.loader_version)),
+        (
+            "lines",
+            format!("{} that fire together, non-repetitive pattern", driver.pattern.form.lines()),
+        ),
+        ("rate", format!("{} points/s", driver.pattern.point_rate_hz)),
         ("IMU", format!("{} samples/s", driver.imu.rate_hz)),
         ("commands", format!("UDP port {command}, searches at {SEARCH_PORT}")),
         ("keys", driver.interface.keys.len().to_string()),

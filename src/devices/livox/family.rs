@@ -54,7 +54,7 @@ impl Family for LivoxFamily {
             controls: if profile.ports.command == SEARCH_PORT { &[SEARCH] } else { &[SEARCH, SDK] },
             has_gps_input: true,
             lidar: Some(LidarTraits {
-                lasers: profile.form.lines(),
+                lasers: profile.pattern.form.lines(),
                 angles: AngleSense::CounterClockwiseFromForward,
             }),
             ..Product::of_datagrams("a lidar", profile.datagram_ports())
@@ -112,7 +112,7 @@ impl Family for LivoxFamily {
 
     fn summary(&self, profile: &LivoxProfile, settings: &LivoxSettings) -> String {
         let imu = if settings.imu_enable { ", IMU" } else { "" };
-        format!("{} points/s, {}{imu}", profile.point_rate_hz, settings.data_type.word())
+        format!("{} points/s, {}{imu}", profile.pattern.point_rate_hz, settings.data_type.word())
     }
 
     fn datagram_decoder(

@@ -181,7 +181,7 @@ impl Livox {
 
     /// The physics of its lines, all of which look where the pattern says.
     pub fn lidar(&self) -> Lidar {
-        let lines = vec![LaserGeometry::default(); self.profile.form.lines()];
+        let lines = vec![LaserGeometry::default(); self.profile.pattern.form.lines()];
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
         Lidar::new(lines, beam, noise, self.noise).with_faults(&self.optics_faults)
     }
@@ -333,7 +333,7 @@ impl Device for Livox {
 
     fn nominal_rate_hz(&self) -> f64 {
         let is_sampling = self.has_host && self.states.at(SimTime::ZERO) == state::SAMPLING;
-        let points_hz = f64::from(self.profile.point_rate_hz) / POINTS as f64;
+        let points_hz = f64::from(self.profile.pattern.point_rate_hz) / POINTS as f64;
         let imu_hz = if self.values.has_imu() { f64::from(self.profile.imu.rate_hz) } else { 0.0 };
         if is_sampling { points_hz + imu_hz } else { 0.0 }
     }

@@ -125,7 +125,7 @@ struct Dome {
 impl Pattern {
     /// That of `profile`, with the frequencies of both motions, which has run for `start_s` at the first instant.
     pub fn of(profile: &LivoxProfile, hz: [f64; 2], start_s: f64) -> Self {
-        Self::new(profile.form, profile.point_rate_hz, hz, start_s)
+        Self::new(profile.pattern.form, profile.pattern.point_rate_hz, hz, start_s)
     }
 
     /// The pattern of a form with this number of points a second.

@@ -65,8 +65,8 @@ const KEPT: usize = 4096;
 
 impl Planner {
     pub fn new(profile: &LivoxProfile, pattern: Pattern) -> Self {
-        let rate_hz = u64::from(profile.point_rate_hz);
-        let lines = profile.form.lines() as u64;
+        let rate_hz = u64::from(profile.pattern.point_rate_hz);
+        let lines = profile.pattern.form.lines() as u64;
         // Lines fire together.
         let group_ns = |group: u64| group * lines * 1_000_000_000 / rate_hz;
         let slots = (0..POINTS as u64).map(|point| FiringSlot {
@@ -101,7 +101,7 @@ impl Planner {
             if !mode.is_on || is_stopped(start) {
                 continue;
             }
-            let groups = POINTS / self.profile.form.lines();
+            let groups = POINTS / self.profile.pattern.form.lines();
             let aims: Arc<[DVec3]> =
                 self.pattern.aims(mode.group(number * groups as u64), groups).into();
             let setting = ReceiverSetting {
@@ -136,7 +136,7 @@ impl Planner {
     /// Goes back to the first packet that begins at `from` or later, if that has been planned: its number, and when it
     /// would have been over.
     pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
-        let estimate = u128::from(from.0) * u128::from(self.profile.point_rate_hz)
+        let estimate = u128::from(from.0) * u128::from(self.profile.pattern.point_rate_hz)
             / (POINTS as u128 * 1_000_000_000);
         let mut first = estimate as u64;
         while self.profile.packet_start_ns(first) < from.0 {

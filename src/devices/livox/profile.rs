@@ -1,13 +1,19 @@
 //! What a firmware of a Livox is, and what a rig may set on a unit.
 
+use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, PortIndex};
-use crate::spinning::clock_settings::ClockSettings;
+use crate::config::profile::network::{DatagramPort, PortIndex, port};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::{Ascii, By, Listed, OneOf, Time, TrueOrFalse, Whole};
+use crate::config::toml::reader::{Field, Limit};
+use crate::spinning::clock_settings::{ClockSettings, ptp_ahead};
 pub use crate::spinning::master::PtpState;
+use crate::spinning::profile_read::celsius;
+use crate::spinning::returns::retro_gain;
 use crate::spinning::turns::scaled;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::livox::data::{DataType, POINTS};
-use crate::wire::livox::key::state;
+use crate::wire::livox::key::{length_of, state};
 
 words!(TargetState: "sampling" => Sampling, "idle" => Idle, "ready" => Ready);
 words!(EchoChoice: "strongest" => Strongest, "first" => First);
@@ -25,10 +31,8 @@ pub struct LivoxProfile {
     pub identity: Identity,
     /// How it answers, starts and reports.
     pub interface: InterfaceProfile,
-    /// Points a second.
-    pub point_rate_hz: u32,
-    /// Where points look.
-    pub form: Form,
+    /// The pattern, except what a rig sets.
+    pub pattern: PatternProfile,
     /// What points hold.
     pub points: PointProfile,
     /// The inertial unit.
@@ -37,82 +41,167 @@ pub struct LivoxProfile {
     pub defaults: LivoxSettings,
 }
 
-/// UDP ports: source and destination, and where commands are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ports {
-    /// Of inertial samples.
-    pub imu: [u16; 2],
-    /// Of pushes.
-    pub state: [u16; 2],
-    /// Commands.
-    pub command: u16,
+const FORMAT: &str = "the wire format";
+/// Origin of the limits of what keys of the protocol set.
+const KEYS: &str = "the unit's keys";
+
+/// One byte.
+pub(super) fn byte() -> Limit<i128> {
+    Limit::new(0..=255, "", FORMAT)
 }
 
-/// What the unit says of itself, except what the rig sets.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Identity {
-    /// The number of the product.
-    pub device_type: u8,
-    /// Name and date of the product.
-    pub product: String,
-    /// Application, loader, hardware.
-    pub versions: [[u8; 4]; 3],
-    /// Starts so far.
-    pub starts: u32,
-    /// Of the core, degrees Celsius.
-    pub temperature_c: f64,
+/// The four numbers of a version.
+pub(super) fn four_bytes() -> Whole {
+    Whole(Limit::new(0.0..=255.0, "", FORMAT))
 }
 
-/// How a unit answers, starts and reports.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct InterfaceProfile {
-    /// From a request to its answer, nanoseconds.
-    pub reply_ns: u64,
-    /// From power-up until it answers, nanoseconds.
-    pub boot_ns: u64,
-    /// Then it tests itself so long, nanoseconds.
-    pub self_check_ns: u64,
-    /// From rest to the motor's speed, nanoseconds.
-    pub motor_start_ns: u64,
-    /// From sampling to idle, nanoseconds.
-    pub motor_stop_ns: u64,
-    /// Keys that it has.
-    pub keys: Vec<u16>,
-    /// Keys that it reports by itself.
-    pub push_keys: Vec<u16>,
-    /// Patterns that it has.
-    pub patterns: Vec<u8>,
-    /// The code for another pattern.
-    pub pattern_refusal: u8,
+/// Time from a command to its answer.
+pub(super) fn reply() -> Time {
+    Time(Limit::new(0.1..=1000.0, "ms", PROFILES), 1e6)
 }
 
-/// What points hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PointProfile {
-    /// Reflectivity of a white diffuse target; retro-reflectors are above it.
-    pub diffuse_full_scale: u8,
-    /// How many times as much as a white diffuse target a retro-reflector sends back whose reflectivity is
-    /// 255.
-    pub retro_full_gain: f64,
-    /// Reflectivity of points outside the fields of view.
-    pub outside_reflectivity: u8,
-    /// The threshold of sensitive detection as a multiple of the normal one.
-    pub sensitive_threshold: f64,
+/// Duration of a change of state.
+pub(super) fn change() -> Time {
+    Time(Limit::new(0.0..=600.0, "s", PROFILES), 1e9)
 }
 
-/// The inertial unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ImuProfile {
-    /// Samples a second.
-    pub rate_hz: u32,
-    /// From a sample to its packet, nanoseconds.
-    pub latency_ns: u64,
-    /// Standard deviation of the acceleration, g.
-    pub accel_std_g: f64,
-    /// Standard deviation of the angular rate, degrees/s.
-    pub gyro_std_deg_s: f64,
-    /// Whether samples are sent while the unit is ready.
-    pub sends_when_ready: bool,
+/// Time from a message that the unit repeats to the next.
+pub(super) fn period() -> Time {
+    Time(Limit::new(0.005..=60.0, "s", PROFILES), 1e9)
+}
+
+/// Pulses or points per second.
+pub(super) fn rate() -> Limit<i128> {
+    Limit::new(1000..=2_000_000, "Hz", PROFILES)
+}
+
+/// Age of a pattern.
+pub(super) fn age() -> Limit<f64> {
+    Limit::new(0.0..=1e6, "s", PROFILES)
+}
+
+/// A detection threshold that is lower than the normal one.
+pub(super) fn sensitive() -> Limit<f64> {
+    Limit::new(0.01..=1.0, "", PROFILES)
+}
+
+fn numbers_of_keys(field: &Field<'_>) -> Option<Vec<u16>> {
+    let key = Limit::new(0..=0xffff, "", FORMAT);
+    let (items, place) = field.array("numbers of keys")?;
+    let keys: Option<Vec<u16>> = items.iter().map(|item| item.integer(&key)).collect();
+    let keys = keys?;
+    if let Some(unknown) = keys.iter().find(|key| length_of(**key).is_none()) {
+        let title = format!("the protocol has no key {unknown:#06x}");
+        field.fault(place.fault(title, "allowed: keys of SDK 2"));
+        return None;
+    }
+    Some(keys)
+}
+
+keys! {
+    /// UDP ports of a profile.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Ports {
+        /// The source port of inertial samples.
+        pub imu_source as "imu_source_port": u16, port();
+        /// The destination port of inertial samples.
+        pub imu_destination as "imu_destination_port": u16, port();
+        /// The source port of pushes.
+        pub state_source as "state_source_port": u16, port();
+        /// The destination port of pushes.
+        pub state_destination as "state_destination_port": u16, port();
+        /// The port of commands that the answer to a search reports.
+        pub command as "command_port": u16, port();
+    }
+}
+
+keys! {
+    /// Identity that the unit reports, except what the rig sets.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Identity {
+        /// The number of the product.
+        pub device_type: u8, byte();
+        /// Product that the unit reports.
+        pub product: String, Ascii(64, "a name and a date");
+        /// The application's version.
+        pub version: [u8; 4], four_bytes();
+        /// The loader's version.
+        pub loader_version: [u8; 4], four_bytes();
+        /// The hardware's version.
+        pub hardware_version: [u8; 4], four_bytes();
+        /// Number of starts before the run.
+        pub starts: u32, Limit::new(0..=i128::from(u32::MAX / 2), "", FORMAT);
+        /// Temperature of the core.
+        pub temperature_c: f64, celsius();
+    }
+}
+
+keys! {
+    /// Answers, start and reports of a unit.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct InterfaceProfile {
+        /// Time from a command to its answer.
+        pub reply_ns as "reply_ms": u64, reply();
+        /// Time from power-on until the unit answers.
+        pub boot_ns as "boot_s": u64, change();
+        /// Duration of the self-test after a start.
+        pub self_check_ns as "self_check_s": u64, change();
+        /// Time from rest until the motor is at its speed.
+        pub motor_start_ns as "motor_start_s": u64, change();
+        /// Time from the end of sampling to rest.
+        pub motor_stop_ns as "motor_stop_s": u64, change();
+        /// Keys that the firmware has.
+        pub keys: Vec<u16>, By(numbers_of_keys);
+        /// Keys in a push of the unit's state.
+        pub push_keys: Vec<u16>, By(numbers_of_keys);
+        /// Patterns that the unit accepts.
+        pub patterns: Vec<u8>, Listed("patterns", byte());
+        /// Code of the answer to any other pattern.
+        pub pattern_refusal: u8, byte();
+    }
+}
+
+keys! {
+    /// The pattern, except what a rig sets.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PatternProfile {
+        /// Closed form of the directions in which the lines point.
+        pub form: Form, OneOf(&Form::WORDS, "Menura's patterns");
+        /// Points per second.
+        pub point_rate_hz: u32, rate();
+    }
+}
+
+keys! {
+    /// Contents of points.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PointProfile {
+        /// Reflectivity of a white diffuse target.
+        pub diffuse_full_scale: u8, byte();
+        /// Light from a retroreflector of reflectivity 255, as a multiple of the light from a white diffuse target.
+        pub retro_full_gain: f64, retro_gain();
+        /// Reflectivity of the empty points outside the fields of view.
+        pub outside_reflectivity: u8, byte();
+        /// Detection threshold of sensitive detection as a multiple of the normal one.
+        pub sensitive_threshold: f64, sensitive();
+    }
+}
+
+keys! {
+    /// The inertial unit.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ImuProfile {
+        /// Samples a second, each in a packet.
+        pub rate_hz: u32, Limit::new(1..=1000, "Hz", PROFILES);
+        /// Time from a sample until its packet leaves.
+        pub latency_ns as "latency_us": u64, Time(Limit::new(0.0..=100_000.0, "us", PROFILES), 1e3);
+        /// Standard deviation of accelerations.
+        pub accel_std_g: f64, Limit::new(0.0..=1.0, "g", PROFILES);
+        /// Standard deviation of angular rates.
+        pub gyro_std_deg_s: f64, Limit::new(0.0..=100.0, "degrees/s", PROFILES);
+        /// Whether samples are sent while the unit is ready but sends no points.
+        pub sends_when_ready: bool, TrueOrFalse;
+    }
 }
 
 /// States that a host can ask for.
@@ -186,54 +275,76 @@ pub enum TagRule {
     Judged,
 }
 
-/// The clock.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LivoxClockSettings {
-    /// The clock that a receiver sets.
-    pub own: ClockSettings,
-    /// Whether a PTP master keeps it.
-    pub ptp: PtpState,
-    /// What the time of the master of `locked` is ahead of UTC, seconds.
-    pub ptp_ahead_s: i32,
+keys! {
+    in profile and rig;
+    /// The clock.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct LivoxClockSettings {
+        master {
+            /// Whether a PTP master keeps the clock. `wire`: a master on the network, by IEEE 1588; needs `from` in
+            /// `link.udp`. `virtual`: a PTP master within Menura.
+            pub ptp: PtpState, OneOf(&PtpState::WORDS, "Menura's clocks");
+        }
+        ahead {
+            /// Offset of a simulated PTP master's time from UTC; positive is ahead.
+            pub ptp_ahead_s: i32, ptp_ahead();
+        }
+        /// The clock that a receiver sets.
+        pub own: ClockSettings,
+    }
 }
 
-/// What a rig may set; the profile gives the defaults.
-#[derive(Clone, Debug, Default)]
-pub struct LivoxSettings {
-    /// Serial number.
-    pub serial: String,
-    /// The stored state, in which the unit starts.
-    pub target_state: TargetState,
-    /// How points are written.
-    pub data_type: DataType,
-    /// Whether inertial samples are sent.
-    pub imu_enable: bool,
-    /// Place of the inertial unit in the frame of the points, millimetres.
-    pub imu_place_mm: [f64; 3],
-    /// Whether points leave for the link's address before a host has set another.
-    pub stored_destination: bool,
-    /// Whether the unit is switched on at the first instant; else it has been running.
-    pub starts_cold: bool,
-    /// From a push to the next, nanoseconds.
-    pub push_period_ns: u64,
-    /// Turns of the pattern around the vertical axis, Hz.
-    pub spin_hz: f64,
-    /// Swings of the pattern up and down, Hz.
-    pub swing_hz: f64,
-    /// How long the pattern has run at the first instant, seconds.
-    pub pattern_start_s: f64,
-    /// Which echo becomes a point.
-    pub echo: EchoChoice,
-    /// What tags say.
-    pub tags: TagRule,
-    /// Extra delay from a packet's end to its leaving, nanoseconds.
-    pub lag_ns: u64,
-    /// The clock.
-    pub clock: LivoxClockSettings,
-    /// The optics.
-    pub beam: BeamSettings,
-    /// The errors.
-    pub noise: NoiseSettings,
+keys! {
+    in profile and rig;
+    /// Settings in a rig; the profile has the defaults.
+    #[derive(Clone, Debug, Default)]
+    pub struct LivoxSettings {
+        identity {
+            /// Serial number of the unit.
+            pub serial: String, Ascii(15, "a serial number such as \"47MDL8C0010101\"");
+        }
+        stored {
+            /// State of the unit at the start: it sends points, rests, or has its motor running.
+            pub target_state: TargetState, OneOf(&TargetState::WORDS, KEYS);
+            /// Format of points until a host requests another.
+            pub data_type: DataType, OneOf(&DataType::WORDS, KEYS);
+            /// Send inertial samples until a host changes it.
+            pub imu_enable: bool, TrueOrFalse;
+            /// Send to the link's address before a host sets another, as to a destination that the unit has stored.
+            pub stored_destination: bool, TrueOrFalse;
+            /// Time from one push of the unit's state to the next.
+            pub push_period_ns as "push_period_s": u64, period();
+        }
+        start {
+            /// Switch the unit on at the first instant: it starts and tests itself before it sends points.
+            pub starts_cold: bool, TrueOrFalse;
+            /// Age of the pattern at the first instant.
+            pub pattern_start_s: f64, age();
+        }
+        pattern {
+            /// Turns of the pattern around the vertical axis per second.
+            pub spin_hz: f64, Limit::new(1.0..=1000.0, "Hz", PROFILES);
+            /// Swings of the pattern's elevation per second.
+            pub swing_hz: f64, Limit::new(0.1..=100.0, "Hz", PROFILES);
+        }
+        points {
+            /// Echo of a pulse that becomes a point.
+            pub echo: EchoChoice, OneOf(&EchoChoice::WORDS, "Menura's receiver models");
+            /// Contents of the points' tags: nothing, or medium confidence for weak points and for points between two
+            /// objects.
+            pub tags: TagRule, OneOf(&TagRule::WORDS, "Menura's receiver models");
+            /// Output latency in addition to the product's own delay.
+            pub lag_ns as "lag_ms": u64, lag::key();
+        }
+        /// Place of the inertial unit in the frame of the points, millimetres.
+        pub imu_place_mm: [f64; 3],
+        /// The clock.
+        pub clock: LivoxClockSettings,
+        /// The optics.
+        pub beam: BeamSettings,
+        /// The errors.
+        pub noise: NoiseSettings,
+    }
 }
 
 impl LivoxProfile {
@@ -249,25 +360,26 @@ impl LivoxProfile {
             let frame = FrameHeader { source_port, destination_port, ..data.frame.clone() };
             DatagramPort { name, rig_key: Some(rig_key), frame, counts_frames: false }
         };
-        let imu = further("imu", "imu_port", self.ports.imu);
-        let state = further("state", "state_port", self.ports.state);
+        let Ports { imu_source, imu_destination, state_source, state_destination, .. } = self.ports;
+        let imu = further("imu", "imu_port", [imu_source, imu_destination]);
+        let state = further("state", "state_port", [state_source, state_destination]);
         vec![data, imu, state]
     }
 
     /// The time from a packet's first point to its last as packets state it, as if points followed one another evenly;
     /// tenths of a microsecond.
     pub fn interval(&self) -> u16 {
-        let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.point_rate_hz);
+        let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.pattern.point_rate_hz);
         span.min(u16::MAX.into()) as u16
     }
 
     /// Packets of a frame of 0.1 s, at least one.
     pub fn packets_per_frame(&self) -> u64 {
-        (u64::from(self.point_rate_hz) / (10 * POINTS as u64)).max(1)
+        (u64::from(self.pattern.point_rate_hz) / (10 * POINTS as u64)).max(1)
     }
 
     /// When packet `number` begins, nanoseconds after the first instant.
     pub fn packet_start_ns(&self, number: u64) -> u64 {
-        scaled(number, POINTS as u64 * 1_000_000_000, self.point_rate_hz.into())
+        scaled(number, POINTS as u64 * 1_000_000_000, self.pattern.point_rate_hz.into())
     }
 }

@@ -153,7 +153,7 @@ impl Values {
         let is_sensitive = self.byte(key::DETECTION) == 1;
         let sensitive = profile.points.sensitive_threshold as f32;
         // Of whole packets, so that no packet is of two frames.
-        let frame = profile.packets_per_frame() * (POINTS / profile.form.lines()) as u64;
+        let frame = profile.packets_per_frame() * (POINTS / profile.pattern.form.lines()) as u64;
         Mode {
             repeats_after: (self.byte(key::PATTERN) != 0).then_some(frame),
             is_on: is_sampling && self.byte(key::NO_POINTS) == 0,

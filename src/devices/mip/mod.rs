@@ -104,7 +104,7 @@ type Answer = Result<Vec<Field>, u8>;
 impl MipUnit {
     /// A unit with the profile's fields in its formats.
     pub fn new(unit: &Unit, answers: MipAnswers) -> Self {
-        let samples_hz = unit.profile.sample_rate_hz;
+        let samples_hz = unit.profile.output.sample_rate_hz;
         let divisor = unit.divisor(unit.settings.rate_hz);
         let filter_divisor = unit.divisor(answers.filter_base_rate_hz.min(samples_hz));
         let format = |wanted: u8, base_divisor: u64| {
@@ -360,7 +360,7 @@ impl MipUnit {
         match data {
             [function::WRITE, a, b, c, d] => {
                 let baud = u32::from_be_bytes([*a, *b, *c, *d]);
-                if !unit.profile.baud_rates.contains(&baud) {
+                if !unit.profile.line.baud_rates.contains(&baud) {
                     return Err(reply::BAD_PARAMETER);
                 }
                 self.current.baud_rate = baud;
@@ -416,7 +416,7 @@ impl MipUnit {
 
 impl Protocol for MipUnit {
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
-        let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
+        let (dt_s, decimation) = (unit.dt_s(), unit.profile.output.decimation);
         self.step_capture(sample, unit);
         self.samples = self.samples.wrapping_add(1);
         let moment = self.moment(sample, unit);

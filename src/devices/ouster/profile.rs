@@ -1,13 +1,18 @@
 //! Firmware profile of an Ouster, and its settings in a rig.
 
 use super::words::{LidarMode, OperatingMode, PtpProfile, PtpState, ReturnOrder, TimestampMode};
+use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::config::profile::read::PROFILES;
-use crate::config::toml::key_types::{By, Scaled, Time, TrueOrFalse};
+use crate::config::toml::key_types::{
+    AnyText, By, FactoryFirst, OneOf, Scaled, SomeOf, Time, TrueOrFalse,
+};
 use crate::config::toml::reader::{Field, Limit};
 use crate::ptp::PtpOptions;
+use crate::spinning::clock_settings::ptp_ahead;
 use crate::spinning::motor_settings::MotorSettings;
+use crate::spinning::profile_read::start_azimuth;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::ouster::format::LidarFormat;
 use crate::wire::ouster::lidar::Footer;
@@ -39,32 +44,28 @@ pub struct OusterProfile {
     pub defaults: OusterSettings,
 }
 
-fn text(field: &Field<'_>, expected: &str) -> Option<String> {
-    field.text(expected).map(|text| text.value)
-}
-
 keys! {
     /// Answer of a unit to `sensor_info`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Identity {
         /// The product line in sensor_info.
         pub product_line as "prod_line": String,
-            By(|field: &Field<'_>| text(field, "a product line such as \"OS-1-128\""));
+            AnyText("a product line such as \"OS-1-128\"");
         /// The part number in sensor_info.
-        pub part_number as "prod_pn": String, By(|field: &Field<'_>| text(field, "a part number"));
+        pub part_number as "prod_pn": String, AnyText("a part number");
         /// The serial number in sensor_info and in packets.
         pub serial as "prod_sn": u64, Limit::new(1..=(1 << 40) - 1, "", "the wire format: 40 bits");
         /// The firmware's image in sensor_info, in which clients find the version.
         pub image as "image_rev": String,
-            By(|field: &Field<'_>| text(field, "an image with its version such as v2.5.2"));
+            AnyText("an image with its version such as v2.5.2");
         /// The build in sensor_info.
-        pub build as "build_rev": String, By(|field: &Field<'_>| text(field, "a version"));
+        pub build as "build_rev": String, AnyText("a version");
         /// The build's date in sensor_info.
-        pub build_date: String, By(|field: &Field<'_>| text(field, "a date and time"));
+        pub build_date: String, AnyText("a date and time");
         /// The initialization id at power-up; each reinitialisation has a new one.
         pub initialization_id: u32, Limit::new(1..=0x00ff_ffff, "", "the wire format: 24 bits");
         /// Date and time at which the reflectivity was calibrated.
-        pub calibrated: String, By(|field: &Field<'_>| text(field, "a date and time"));
+        pub calibrated: String, AnyText("a date and time");
     }
 }
 
@@ -89,15 +90,25 @@ keys! {
     }
 }
 
-/// Content of lidar packets.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PacketProfile {
-    /// Values of `udp_profile_lidar` of the firmware; the first is the factory setting.
-    pub formats: Vec<LidarFormat>,
-    /// The last bytes of packets; those of functional safety end in zeros.
-    pub footer: Footer,
-    /// Step of ranges, mm.
-    pub range_step_mm: u32,
+/// Origin of the limits of the unit's own configuration.
+pub(super) const MANUAL: &str = "the unit's configuration, see its HTTP API guide";
+const FOOTERS: [(&str, Footer); 3] =
+    [("zero", Footer::Zero), ("constant", Footer::Constant), ("crc64", Footer::Crc64)];
+
+keys! {
+    /// Content of lidar packets.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct PacketProfile {
+        /// Values of udp_profile_lidar that the firmware knows; the first is the factory setting.
+        pub formats as "udp_profiles": Vec<LidarFormat>, FactoryFirst(
+            SomeOf(&LidarFormat::NAMES, PROFILES),
+            "a firmware needs at least one lidar profile"
+        );
+        /// The last eight bytes of lidar packets.
+        pub footer: Footer, OneOf(&FOOTERS, PROFILES);
+        /// Ranges are multiples of this.
+        pub range_step_mm: u32, Limit::new(1..=100, "mm", PROFILES);
+    }
 }
 
 /// Limits of a length in the sensor, millimetres.
@@ -172,64 +183,93 @@ keys! {
     }
 }
 
-/// The clock.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OusterClockSettings {
-    /// Step of timestamps, nanoseconds, except those of PTP.
-    pub resolution_ns: u64,
-    /// Drift of the oscillator, seconds a day; positive when it is fast.
-    pub drift_s_per_day: f64,
-    /// Time for which the unit has been on at the first instant, nanoseconds.
-    pub power_up_ns: u64,
-    /// Whether a PTP master keeps the clock.
-    pub ptp: PtpState,
-    /// Lead of the PTP master's time over UTC, seconds.
-    pub ptp_ahead_s: i32,
-    /// PTP profile at first.
-    pub ptp_profile: PtpProfile,
-    /// PTP options that no request sets.
-    pub ptp_options: PtpOptions,
+keys! {
+    in profile and rig;
+    /// The clock.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct OusterClockSettings {
+        resolution {
+            /// Resolution of timestamps, except those of PTP.
+            pub resolution_ns: u64, Limit::new(1..=1000, "ns", PROFILES);
+        }
+        ahead {
+            /// Offset of a simulated PTP master's time from UTC; positive is ahead.
+            pub ptp_ahead_s: i32, ptp_ahead();
+        }
+        master {
+            /// Whether a PTP master keeps the clock. `wire`: a master on the network, by IEEE 1588; needs `from` in
+            /// `link.udp`. `virtual`: a PTP master within Menura.
+            pub ptp: PtpState, OneOf(&PtpState::WORDS, "Menura's clocks");
+            /// PTP profile at the start. Requests to `time/ptp/profile` change it.
+            pub ptp_profile: PtpProfile, OneOf(&PtpProfile::WORDS, MANUAL);
+        }
+        start {
+            /// Time since power-on at the start of the run, which a free-running clock shows.
+            pub power_up_ns as "uptime_s": u64, Time(Limit::new(0.0..=1e9, "s", "the rig format"), 1e9);
+        }
+        /// Drift of the oscillator, seconds a day; positive when it is fast.
+        pub drift_s_per_day: f64,
+        /// PTP options that no request sets.
+        pub ptp_options: PtpOptions,
+    }
 }
 
-/// Settings in a rig; the profile has the defaults. Names are those of the unit's own configuration.
-#[derive(Clone, Debug, Default)]
-pub struct OusterSettings {
-    /// Columns per rotation and rotations per second.
-    pub lidar_mode: LidarMode,
-    /// Format of packets: `udp_profile_lidar`.
-    pub lidar_format: LidarFormat,
-    /// Thousandths of a degree, counter-clockwise from the connector, both ends included.
-    pub azimuth_window_mdeg: [u32; 2],
-    /// Time that timestamps count.
-    pub timestamp_mode: TimestampMode,
-    /// Whether the unit runs.
-    pub operating_mode: OperatingMode,
-    /// Factor of the signal.
-    pub signal_multiplier: f64,
-    /// Whether the rotor follows the clock.
-    pub phase_lock_enable: bool,
-    /// Direction of the rotor when a second begins, thousandths of a degree.
-    pub phase_lock_offset_mdeg: u32,
-    /// The order of the returns.
-    pub return_order: ReturnOrder,
-    /// Whether sentences of a receiver are read at the multipurpose input.
-    pub reads_nmea: bool,
-    /// Seconds by which sentences are ahead of UTC when they are read.
-    pub nmea_leap_seconds: i32,
-    /// Bit rate of the multipurpose input, bits per second.
-    pub nmea_baud: u32,
-    /// Where the rotor points at the first instant, radians, clockwise from the connector.
-    pub start_azimuth_rad: f64,
-    /// Extra delay from a packet's end to its leaving, nanoseconds.
-    pub lag_ns: u64,
-    /// Settings of the motor.
-    pub motor: MotorSettings,
-    /// The clock.
-    pub clock: OusterClockSettings,
-    /// The optics.
-    pub beam: BeamSettings,
-    /// The errors.
-    pub noise: NoiseSettings,
+keys! {
+    in profile and rig;
+    /// Settings in a rig; the profile has the defaults. Names are those of the unit's own configuration.
+    #[derive(Clone, Debug, Default)]
+    pub struct OusterSettings {
+        operation {
+            /// Clock that stamps columns.
+            pub timestamp_mode: TimestampMode, OneOf(&TimestampMode::WORDS, MANUAL);
+            /// Whether the unit runs at the start, or stands by.
+            pub operating_mode: OperatingMode, OneOf(&OperatingMode::WORDS, MANUAL);
+        }
+        phase {
+            /// Direction of the rotor when a second begins, counter-clockwise from the connector.
+            pub phase_lock_offset_mdeg: u32,
+                Limit::new(0..=360_000, "thousandths of a degree", MANUAL);
+        }
+        order {
+            /// Order of a pixel's returns.
+            pub return_order: ReturnOrder, OneOf(&ReturnOrder::WORDS, MANUAL);
+        }
+        nmea {
+            /// Whether the multipurpose input reads a receiver's sentences.
+            pub reads_nmea: bool, TrueOrFalse;
+            /// Seconds that are added to the time of sentences.
+            pub nmea_leap_seconds: i32, ptp_ahead();
+            /// The rate of the multipurpose input.
+            pub nmea_baud as "nmea_baud_rate": u32,
+                OneOf(&[("BAUD_9600", 9600), ("BAUD_115200", 115_200)], MANUAL);
+        }
+        start {
+            /// Direction of the head at the first instant.
+            pub start_azimuth_rad as "start_azimuth_deg": f64, start_azimuth();
+        }
+        packet {
+            /// Output latency in addition to the product's own delay.
+            pub lag_ns as "lag_ms": u64, lag::key();
+        }
+        /// Columns per rotation and rotations per second.
+        pub lidar_mode: LidarMode,
+        /// Format of packets: `udp_profile_lidar`.
+        pub lidar_format: LidarFormat,
+        /// Thousandths of a degree, counter-clockwise from the connector, both ends included.
+        pub azimuth_window_mdeg: [u32; 2],
+        /// Factor of the signal.
+        pub signal_multiplier: f64,
+        /// Whether the rotor follows the clock.
+        pub phase_lock_enable: bool,
+        /// Settings of the motor.
+        pub motor: MotorSettings,
+        /// The clock.
+        pub clock: OusterClockSettings,
+        /// The optics.
+        pub beam: BeamSettings,
+        /// The errors.
+        pub noise: NoiseSettings,
+    }
 }
 
 impl OusterProfile {

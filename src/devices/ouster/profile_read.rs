@@ -1,55 +1,45 @@
 //! Reads the profile of an Ouster, and what a rig sets on one.
 
 use super::profile::{
-    BeamAngles, OusterClockSettings, OusterProfile, OusterSettings, PacketProfile,
+    BeamAngles, MANUAL, OusterClockSettings, OusterProfile, OusterSettings, PacketProfile,
 };
 use super::window;
-use super::words::{LidarMode, OperatingMode, PtpProfile, PtpState, ReturnOrder, TimestampMode};
+use super::words::{LidarMode, TimestampMode};
 use crate::config::profile::Profile;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
-use crate::config::profile::{drift, lag, lidar};
-use crate::config::toml::key_types::{KeyType, Table};
+use crate::config::profile::{drift, lidar};
+use crate::config::toml::key_types::{FactoryFirst, KeyType, SomeOf};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::spinning::motor_settings;
 use crate::spinning::profile_read::{self as spinning, Column};
 use crate::wire::ouster::format::{LidarFormat, PIXELS};
-use crate::wire::ouster::lidar::Footer;
-
-/// Origin of the limits of the unit's own configuration.
-pub(super) const MANUAL: &str = "the unit's configuration, see its HTTP API guide";
-const FOOTERS: [(&str, Footer); 3] =
-    [("zero", Footer::Zero), ("constant", Footer::Constant), ("crc64", Footer::Crc64)];
 
 /// Reads all keys of a profile except its name and sources.
-pub(crate) fn profile(mut root: TableReader<'_>) -> Option<OusterProfile> {
-    let network = root.required("network").table("[network]").and_then(network);
-    let identity = Table("[identity]").read(&root.required("identity"));
-    let interface = Table("[interface]").read(&root.required("interface"));
+pub(crate) fn profile(root: TableReader<'_>) -> Option<OusterProfile> {
+    let mut root = Keys::of_profile(root);
+    let network = root.field("network").table("[network]").and_then(network);
+    let identity = root.section("identity");
+    let interface = root.section("interface");
     let mut all = OusterSettings {
         azimuth_window_mdeg: [0, 360_000],
         signal_multiplier: 1.0,
         nmea_baud: 9600,
         ..OusterSettings::default()
     };
-    let table = root.required("packet").table("[packet]");
-    let packet = table.and_then(|table| packet(Keys::of_profile(table), &mut all));
-    let table = root.required("modes").table("[modes]");
+    let packet: Option<PacketProfile> = root.section_with("packet", |keys| all.packet(keys));
     let first = packet.as_ref().and_then(|packet| packet.formats.first().copied());
+    let table = root.field("modes").table("[modes]");
     let modes = table.and_then(|table| modes(table, first));
-    let geometry = Table("[geometry]").read(&root.required("geometry"));
-    let photons = Table("[photons]").read(&root.required("photons"));
-    let imu = Table("[imu]").read(&root.required("imu"));
-    let table = root.required("motor").table("[motor]");
-    let motor =
-        table.and_then(|table| motor_settings::plain(Keys::of_profile(table), &mut all.motor));
-    let table = root.required("clock").table("[clock]");
-    let clock = table.and_then(|table| clock(Keys::of_profile(table), &mut all.clock));
-    let optics = lidar::profile_optics(&mut root, &reach());
-    let beams = root.required("beams").table("[beams]").and_then(beams);
-    root.finish();
-    motor.and(clock)?;
+    let geometry = root.section("geometry");
+    let photons = root.section("photons");
+    let imu = root.section("imu");
+    motor_settings::read(&mut root, false, &mut all.motor);
+    read_clock(&mut root, &mut all.clock);
+    let optics = lidar::profile_optics(&mut root.table, &reach());
+    let beams = root.field("beams").table("[beams]").and_then(beams);
+    root.finish()?;
     let (packet, (modes, has_fast_dual)) = (packet?, modes?);
     all.lidar_mode = *modes.first()?;
     all.lidar_format = *packet.formats.first()?;
@@ -95,7 +85,8 @@ pub(crate) fn settings(
     let how = "write degrees, such as sector_deg = [90.0, 270.0]";
     keys.table.was_called_in("azimuth_window_mdeg", "sector_deg", how);
     let degrees = Limit::new(0.0..=360.0, "degrees", MANUAL);
-    let field = keys.field("sector_deg").such_as("[90.0, 270.0]");
+    let sentence = "First and last angle of the sector in which the lidar measures, counter-clockwise from the connector.";
+    let field = keys.field("sector_deg").such_as("[90.0, 270.0]").meaning(sentence);
     field.defaults_to(all.azimuth_window_mdeg.map(|mdeg| f64::from(mdeg) / 1e3).to_vec());
     let window =
         field.numbers::<2>(&degrees).map(|ends| ends.map(|end| (end * 1e3).round() as u32));
@@ -106,8 +97,7 @@ pub(crate) fn settings(
         keys.table.fault(place.fault("no column lies in this window", label));
     }
     keys.put(window, &mut all.azimuth_window_mdeg);
-    keys.choice("timestamp_mode", &TimestampMode::WORDS, MANUAL, &mut all.timestamp_mode);
-    keys.choice("operating_mode", &OperatingMode::WORDS, MANUAL, &mut all.operating_mode);
+    all.operation(&mut keys);
     let field = keys.field("signal_multiplier");
     field.defaults_to(all.signal_multiplier);
     let multiplier = field.number(&Limit::new(0.25..=3.0, "", MANUAL));
@@ -134,22 +124,15 @@ pub(crate) fn settings(
         let label = "allowed: with timestamp_mode = \"TIME_FROM_PTP_1588\" or of a sync pulse";
         keys.table.fault(place.fault("a phase lock needs an external clock", label));
     }
-    let whole = Limit::new(0..=360_000, "thousandths of a degree", MANUAL);
-    keys.integer("phase_lock_offset_mdeg", &whole, &mut all.phase_lock_offset_mdeg);
+    all.phase(&mut keys);
     if driver.interface.has_return_order {
-        keys.choice("return_order", &ReturnOrder::WORDS, MANUAL, &mut all.return_order);
+        all.order(&mut keys);
     }
-    keys.boolean("reads_nmea", &mut all.reads_nmea);
-    let seconds = Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC");
-    keys.integer("nmea_leap_seconds", &seconds, &mut all.nmea_leap_seconds);
-    let bauds = [("BAUD_9600", 9600), ("BAUD_115200", 115_200)];
-    keys.choice("nmea_baud_rate", &bauds, MANUAL, &mut all.nmea_baud);
-    spinning::start_azimuth(&mut keys, &mut all.start_azimuth_rad);
-    lag::read(&mut keys, &mut all.lag_ns);
-    let field = keys.field("motor").such_as("{ starts_at_rest = true }");
-    keys.table_in(&field, "a motor", &mut all.motor, motor_settings::plain);
-    let field = keys.field("clock").such_as("{ ptp = \"locked\" }");
-    keys.table_in(&field, "a clock", &mut all.clock, clock);
+    all.nmea(&mut keys);
+    all.start(&mut keys);
+    all.packet(&mut keys);
+    motor_settings::read(&mut keys, false, &mut all.motor);
+    read_clock(&mut keys, &mut all.clock);
     spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
     keys.finish()?;
     Some(all)
@@ -159,37 +142,13 @@ fn reach() -> Limit<f64> {
     Limit::new(0.0..=524.287, "m", "the wire format: 19 bits of 1 mm")
 }
 
-fn packet(mut keys: Keys<'_>, defaults: &mut OusterSettings) -> Option<PacketProfile> {
-    let mut all = PacketProfile::default();
-    let field = keys.field("udp_profiles");
-    let formats = field.choices(&LidarFormat::NAMES, PROFILES);
-    if formats.as_ref().is_some_and(Vec::is_empty)
-        && let Some(place) = field.place()
-    {
-        let label = "allowed: one or more, the factory's first";
-        keys.table.fault(place.fault("a firmware needs at least one lidar profile", label));
-    }
-    keys.put(formats, &mut all.formats);
-    keys.choice("footer", &FOOTERS, PROFILES, &mut all.footer);
-    let step = Limit::new(1..=100, "mm", PROFILES);
-    keys.integer("range_step_mm", &step, &mut all.range_step_mm);
-    lag::read(&mut keys, &mut defaults.lag_ns);
-    keys.finish()?;
-    Some(all)
-}
-
 /// The modes, and whether two returns of full width go with the fastest; `format` is the factory's.
 fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<LidarMode>, bool)> {
     let mut keys = Keys::of_profile(table);
     let (mut all, mut has_fast_dual) = (Vec::new(), false);
     let field = keys.field("lidar_modes");
-    let modes = field.choices(&LidarMode::WORDS, PROFILES);
-    if modes.as_ref().is_some_and(Vec::is_empty)
-        && let Some(place) = field.place()
-    {
-        let label = "allowed: one or more, the factory's first";
-        keys.table.fault(place.fault("a firmware needs at least one lidar mode", label));
-    }
+    let words = SomeOf(&LidarMode::WORDS, PROFILES);
+    let modes = FactoryFirst(words, "a firmware needs at least one lidar mode").read(&field);
     let is_fast = modes.as_ref().and_then(|modes| modes.first()).is_some_and(|mode| mode.is_fast());
     keys.put(modes, &mut all);
     keys.boolean("has_fast_dual", &mut has_fast_dual);
@@ -202,22 +161,20 @@ fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<Lid
     Some((all, has_fast_dual))
 }
 
-/// Reads the keys of a profile, without those about the start of a run.
-fn clock(mut keys: Keys<'_>, clock: &mut OusterClockSettings) -> Option<()> {
-    let ns = Limit::new(1..=1000, "ns", PROFILES);
-    keys.integer("resolution_ns", &ns, &mut clock.resolution_ns);
-    drift::read(&mut keys, &mut clock.drift_s_per_day);
-    let ahead = Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC");
-    keys.integer("ptp_ahead_s", &ahead, &mut clock.ptp_ahead_s);
-    if !keys.is_profile() {
-        keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut clock.ptp);
-        keys.choice("ptp_profile", &PtpProfile::WORDS, MANUAL, &mut clock.ptp_profile);
-        clock.ptp_options.read(&mut keys);
-        let since = Limit::new(0.0..=1e9, "s", "the rig format");
-        keys.table.was_called("power_up_s", "uptime_s");
-        keys.time_ns("uptime_s", &since, 1e9, &mut clock.power_up_ns);
-    }
-    keys.finish()
+/// Reads `clock` of a profile's root or of a rig's settings.
+fn read_clock(keys: &mut Keys<'_>, clock: &mut OusterClockSettings) {
+    keys.part("clock", ["a clock", "{ ptp = \"locked\" }"], clock, |mut keys, clock| {
+        clock.resolution(&mut keys);
+        drift::read(&mut keys, &mut clock.drift_s_per_day);
+        clock.ahead(&mut keys);
+        if !keys.is_profile() {
+            clock.master(&mut keys);
+            clock.ptp_options.read(&mut keys);
+            keys.table.was_called("power_up_s", "uptime_s");
+            clock.start(&mut keys);
+        }
+        keys.finish()
+    });
 }
 
 fn beams(mut table: TableReader<'_>) -> Option<Vec<BeamAngles>> {

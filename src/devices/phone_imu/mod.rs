@@ -47,7 +47,7 @@ impl PhoneUnit {
         Self {
             stream: Stream::every(divisor),
             sequence: 0,
-            rate_hz: f64::from(unit.profile.sample_rate_hz) / divisor as f64,
+            rate_hz: f64::from(unit.profile.output.sample_rate_hz) / divisor as f64,
             is_streaming: unit.settings.is_streaming,
         }
     }
@@ -55,7 +55,7 @@ impl PhoneUnit {
 
 impl Protocol for PhoneUnit {
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
-        let decimation = unit.profile.decimation;
+        let decimation = unit.profile.output.decimation;
         let Some(measured) = self.stream.step(sample, unit.dt_s(), decimation) else { return };
         if !self.is_streaming {
             return;

@@ -240,7 +240,7 @@ impl RoboClawUnit {
     /// Sets all values; the line follows their configuration.
     fn adopt(&mut self, at: SimTime, values: Values, unit: &mut Unit) {
         let is_other = values.baud_rate() != self.values.baud_rate();
-        if is_other && unit.profile.baud_rates.contains(&values.baud_rate()) {
+        if is_other && unit.profile.line.baud_rates.contains(&values.baud_rate()) {
             unit.port.change_rate(at, values.baud_rate());
         }
         self.values = values;

@@ -1,6 +1,6 @@
 //! The angles of a unit's lasers, which are a little off those of its model.
 
-use super::profile::{RobosenseProfile, UnitLaser};
+use super::profile::{Exit, RobosenseProfile, UnitLaser};
 use crate::sensors::pattern::LaserGeometry;
 use crate::spinning::unit_lasers;
 
@@ -22,7 +22,7 @@ pub fn geometry(profile: &RobosenseProfile, laser: &UnitLaser) -> LaserGeometry 
         // Each firing has its own direction.
         return LaserGeometry::default();
     }
-    let [out_m, up_m] = profile.exit_m;
+    let Exit { out_m, up_m } = profile.exit;
     let azimuth_offset_rad = laser.azimuth_deg.to_radians();
     let (sin, cos) = libm::sincos(azimuth_offset_rad);
     LaserGeometry {

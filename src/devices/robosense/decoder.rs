@@ -99,7 +99,7 @@ impl RobosenseDecoder {
         let known = || self.known.iter().filter_map(|one| Some((one.name.as_str(), one.data()?)));
         let has_layout = |driver: &RobosenseProfile| driver.packet.layout == told.layout;
         let exact = known().find(|(_, driver): &(&str, &RobosenseProfile)| {
-            has_layout(driver) && driver.packet.kind == told.head.kind
+            has_layout(driver) && [driver.packet.kind, driver.packet.model] == told.head.kind
         });
         exact.or_else(|| known().find(|(_, driver)| has_layout(driver)))
     }

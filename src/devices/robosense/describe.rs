@@ -1,6 +1,6 @@
 //! What `menura profiles` shows of a RoboSense.
 
-use super::profile::RobosenseProfile;
+use super::profile::{DifopPorts, RobosenseProfile};
 use crate::describe::{Rows, Section, lidar_sections, shortest};
 
 /// The sections between name and sources.
@@ -14,7 +14,7 @@ fn device_rows(driver: &RobosenseProfile) -> Rows {
     let period_us = (over / under / 10.0).round() / 100.0;
     let modes: Vec<_> = driver.return_modes.iter().map(|(mode, _)| mode.word()).collect();
     let syncs: Vec<_> = driver.sync_modes.iter().map(|mode| mode.word()).collect();
-    let [source, destination] = driver.difop_ports;
+    let DifopPorts { source_port: source, destination_port: destination } = driver.difop;
     let mut rows = vec![("packets", driver.packet.layout.word().to_string())];
     match &driver.raster {
         Some(raster) => {
@@ -43,7 +43,10 @@ fn device_rows(driver: &RobosenseProfile) -> Rows {
         ("UCWP", if driver.interface.has_ucwp { "yes" } else { "no" }.to_string()),
     ]);
     if let Some(imu) = &driver.imu {
-        rows.push(("IMU", format!("{} samples/s at UDP port {}", imu.rate_hz, imu.ports[1])));
+        rows.push((
+            "IMU",
+            format!("{} samples/s at UDP port {}", imu.rate_hz, imu.destination_port),
+        ));
     }
     rows
 }

@@ -46,7 +46,7 @@ impl Inertial {
             acceleration_g,
             angular_rate_deg_s,
             celsius: self.celsius,
-            ranges: self.profile.ranges,
+            ranges: [self.profile.accel_range, self.profile.gyro_range],
             count: self.count,
         };
         self.count = self.count.wrapping_add(1);

@@ -205,7 +205,7 @@ impl Robosense {
             unix_us: 0,
             celsius: packet.celsius,
             count,
-            kind: packet.kind,
+            kind: [packet.kind, packet.model],
             returns: self.head_returns(mode.returns),
             sync: 0,
         };

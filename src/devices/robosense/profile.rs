@@ -1,11 +1,17 @@
 //! What a firmware of a RoboSense is, and what a rig may set on a unit.
 
+use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::profile::network::{DatagramPort, PortIndex, port};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::{By, OneOf, Scaled, Time, TrueOrFalse, Whole};
+use crate::config::toml::reader::{Field, Limit};
 use crate::ptp::PtpOptions;
-use crate::spinning::clock_settings::ClockSettings;
+use crate::spinning::clock_settings::{ClockSettings, ptp_ahead};
 pub use crate::spinning::master::PtpState;
 use crate::spinning::motor_settings::MotorSettings;
+use crate::spinning::profile_read::{Hexadecimal, boot, celsius, start_azimuth};
+use crate::spinning::returns::retro_gain;
 use crate::spinning::turns::scaled;
 pub use crate::spinning::unit_lasers::{UnitLaser, UnitSpread};
 use crate::wire::ethernet::FrameHeader;
@@ -22,8 +28,8 @@ words!(UcwpEffect: "at-once" => AtOnce, "restarts" => Restarts, "stored" => Stor
 pub struct RobosenseProfile {
     /// Addresses and header fields of packets of points.
     pub network: FrameHeader,
-    /// Source and destination port of packets of state.
-    pub difop_ports: [u16; 2],
+    /// Ports of packets of state.
+    pub difop: DifopPorts,
     /// What the unit says of itself.
     pub identity: Identity,
     /// How it is set and starts.
@@ -42,8 +48,8 @@ pub struct RobosenseProfile {
     pub sync_modes: Vec<SyncMode>,
     /// How units differ from one another.
     pub spread: UnitSpread,
-    /// Where beams leave: from the axis outward in the rotor's direction, and up, metres.
-    pub exit_m: [f64; 2],
+    /// Point at which beams leave.
+    pub exit: Exit,
     /// By channel.
     pub lasers: Vec<UnitLaser>,
     /// The inertial unit of an Airy.
@@ -52,41 +58,91 @@ pub struct RobosenseProfile {
     pub defaults: RobosenseSettings,
 }
 
-/// What the unit says of itself, except what the rig sets.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Identity {
-    /// Versions of the top board and of the bottom board.
-    pub versions: [[u8; 5]; 2],
+const FORMAT: &str = "the wire format";
+/// Origin of the limits of what hosts set.
+pub(super) const SETTINGS: &str = "the unit's configuration";
+
+fn byte() -> Limit<i128> {
+    Limit::new(0..=255, "", FORMAT)
 }
 
-/// How a unit is set and starts.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct InterfaceProfile {
-    /// Whether hosts configure it by UCWP.
-    pub has_ucwp: bool,
-    /// From a restart until it sends again, nanoseconds.
-    pub boot_ns: u64,
-    /// Of the boards, degrees Celsius.
-    pub celsius: [f64; TEMPERATURES],
-    /// Voltages and currents as packets of state have them.
-    pub supplies: [u16; SUPPLIES],
-    /// How an Airy is mounted: 0 upright, 1 on its side.
-    pub mounting: u8,
+fn millimetres() -> Limit<f64> {
+    Limit::new(-1000.0..=1000.0, "mm", PROFILES)
 }
 
-/// What packets of points hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PacketProfile {
-    /// How they are laid out.
-    pub layout: Layout,
-    /// The model's type and kind in the head.
-    pub kind: [u8; 2],
-    /// In the head, of the boards, degrees Celsius.
-    pub celsius: f64,
-    /// Intensity of a white diffuse target; retro-reflectors are above it.
-    pub diffuse_full_scale: u8,
-    /// How many times as much as a white diffuse target a retro-reflector sends back whose intensity is 255.
-    pub retro_full_gain: f64,
+fn range() -> Limit<i128> {
+    Limit::new(0..=3, "", FORMAT)
+}
+
+fn version() -> Hexadecimal {
+    hexadecimal("ten hexadecimal digits such as \"0714040100\"")
+}
+
+fn hexadecimal(expected: &'static str) -> Hexadecimal {
+    Hexadecimal(expected, "these are not hexadecimal digits")
+}
+
+/// A place in millimetres, stored in metres.
+fn place_m(field: &Field<'_>) -> Option<[f64; 3]> {
+    field.numbers::<3>(&millimetres()).map(|place| place.map(|mm| mm / 1000.0))
+}
+
+keys! {
+    /// UDP ports of packets of state.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct DifopPorts {
+        /// Source port.
+        pub source_port: u16, port();
+        /// Destination port.
+        pub destination_port: u16, port();
+    }
+}
+
+keys! {
+    /// Identity that the unit reports, except what the rig sets.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Identity {
+        /// The version of the top board, as hexadecimal digits.
+        pub top_version: [u8; 5], version();
+        /// The version of the bottom board, as hexadecimal digits.
+        pub bottom_version: [u8; 5], version();
+    }
+}
+
+keys! {
+    /// Configuration and state of a unit.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct InterfaceProfile {
+        /// Whether hosts configure the unit by UCWP.
+        pub has_ucwp: bool, TrueOrFalse;
+        /// Time from a restart until the unit sends again.
+        pub boot_ns as "boot_s": u64, boot();
+        /// Temperatures of boards in packets of state.
+        pub celsius as "board_temperatures_c": [f64; TEMPERATURES], celsius();
+        /// Voltages and currents in packets of state, as the model counts them.
+        pub supplies: [u16; SUPPLIES], Whole(Limit::new(0.0..=65_535.0, "", FORMAT));
+        /// Mounting of an Airy in packets of state: 0 upright, 1 on its side.
+        pub mounting: u8, byte();
+    }
+}
+
+keys! {
+    /// Contents of packets of points.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub struct PacketProfile {
+        /// Layout of packets.
+        pub layout: Layout, OneOf(&Layout::WORDS, PROFILES);
+        /// The model's type in the head of packets.
+        pub kind as "type": u8, byte();
+        /// The model's kind in the head of packets.
+        pub model: u8, byte();
+        /// Temperature in the head of packets.
+        pub celsius as "temperature_c": f64, Limit::new(-80.0..=127.0, "degrees C", PROFILES);
+        /// Intensity of a white diffuse target; retro-reflectors are above it.
+        pub diffuse_full_scale: u8, byte();
+        /// Light from a retroreflector of intensity 255, as a multiple of the light from a white target.
+        pub retro_full_gain: f64, retro_gain();
+    }
 }
 
 /// Where an M1's channels look: rows from the top down, there and back.
@@ -100,25 +156,42 @@ pub struct RasterProfile {
     pub step_deg: f64,
 }
 
-/// The inertial unit of an Airy.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ImuProfile {
-    /// Source and destination port of its packets.
-    pub ports: [u16; 2],
-    /// Samples a second.
-    pub rate_hz: u32,
-    /// From a sample to its packet, nanoseconds.
-    pub latency_ns: u64,
-    /// Numbers of the ranges of acceleration and angular rate.
-    pub ranges: [u8; 2],
-    /// A full range is 2 to the power of this.
-    pub full_scale_bits: u8,
-    /// Standard deviation of the acceleration, g.
-    pub accel_std_g: f64,
-    /// Standard deviation of the angular rate, degrees/s.
-    pub gyro_std_deg_s: f64,
-    /// Its place in the frame of the points, metres.
-    pub place_m: [f64; 3],
+keys! {
+    /// The inertial unit of an Airy.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ImuProfile {
+        /// Source port of inertial samples.
+        pub source_port: u16, port();
+        /// Destination port of inertial samples.
+        pub destination_port: u16, port();
+        /// Samples a second, each in a packet.
+        pub rate_hz: u32, Limit::new(1..=1000, "Hz", PROFILES);
+        /// Time from a sample until its packet leaves.
+        pub latency_ns as "latency_us": u64, Time(Limit::new(0.0..=100_000.0, "us", PROFILES), 1e3);
+        /// Number n of the accelerometer's range: 2^(n+1) g.
+        pub accel_range: u8, range();
+        /// Number n of the gyro's range: 250 * 2^n degrees/s.
+        pub gyro_range: u8, range();
+        /// Power of two that stands for a full range.
+        pub full_scale_bits: u8, Limit::new(8..=31, "", FORMAT);
+        /// Standard deviation of accelerations.
+        pub accel_std_g: f64, Limit::new(0.0..=1.0, "g", PROFILES);
+        /// Standard deviation of angular rates.
+        pub gyro_std_deg_s: f64, Limit::new(0.0..=100.0, "degrees/s", PROFILES);
+        /// Place of the inertial unit in the frame of the points: forward, left, up.
+        pub place_m as "place_mm": [f64; 3], By(place_m);
+    }
+}
+
+keys! {
+    /// Point at which beams leave.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Exit {
+        /// From the axis outward, in the direction in which the rotor looks.
+        pub out_m as "out_mm": f64, Scaled(millimetres(), 1e-3);
+        /// Above the origin of the points.
+        pub up_m as "up_mm": f64, Scaled(millimetres(), 1e-3);
+    }
 }
 
 /// Which echoes a packet has.
@@ -168,19 +241,27 @@ pub enum UcwpEffect {
     Stored,
 }
 
-/// The clock.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RobosenseClockSettings {
-    /// The clock that a receiver sets.
-    pub own: ClockSettings,
-    /// By what it is to be set.
-    pub mode: SyncMode,
-    /// Whether a PTP master keeps it.
-    pub ptp: PtpState,
-    /// What the time of the master of `locked` is ahead of UTC, seconds.
-    pub ptp_ahead_s: i32,
-    /// What no configuration sets of PTP.
-    pub ptp_options: PtpOptions,
+keys! {
+    in profile and rig;
+    /// The clock.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct RobosenseClockSettings {
+        master {
+            /// Whether a PTP master keeps the clock. `wire`: a master on the network, by IEEE 1588; needs `from` in
+            /// `link.udp`. `virtual`: a PTP master within Menura.
+            pub ptp: PtpState, OneOf(&PtpState::WORDS, "Menura's clocks");
+        }
+        ahead {
+            /// Offset of a simulated PTP master's time from UTC; positive is ahead.
+            pub ptp_ahead_s: i32, ptp_ahead();
+        }
+        /// The clock that a receiver sets.
+        pub own: ClockSettings,
+        /// Reference of the clock.
+        pub mode: SyncMode,
+        /// PTP options that no configuration sets.
+        pub ptp_options: PtpOptions,
+    }
 }
 
 impl RobosenseClockSettings {
@@ -195,41 +276,62 @@ impl RobosenseClockSettings {
     }
 }
 
-/// What a rig may set; the profile gives the defaults.
-#[derive(Clone, Debug, Default)]
-pub struct RobosenseSettings {
-    /// The unit's serial number, from which its own angles follow.
-    pub serial: [u8; 6],
-    /// Speed, rpm.
-    pub rotation_rate_rpm: u32,
-    /// Which echoes.
-    pub return_mode: Returns,
-    /// In which order two returns go.
-    pub two_returns: TwoReturns,
-    /// Lasers fire from the first to the second angle, hundredths of a degree, clockwise.
-    pub fov_centideg: [u16; 2],
-    /// Whether the rotor keeps a phase once the clock is set.
-    pub phase_lock: bool,
-    /// Where the rotor is to be when a second begins, degrees.
-    pub phase_deg: u16,
-    /// When a configuration takes effect.
-    pub ucwp_effect: UcwpEffect,
-    /// From a packet of state to the next, nanoseconds.
-    pub difop_period_ns: u64,
-    /// Whether an Airy sends inertial samples.
-    pub has_imu: bool,
-    /// Rotor angle at the first instant, radians, clockwise from forward.
-    pub start_azimuth_rad: f64,
-    /// Extra delay from a packet's end to its leaving, nanoseconds.
-    pub lag_ns: u64,
-    /// How the head is driven.
-    pub motor: MotorSettings,
-    /// The clock.
-    pub clock: RobosenseClockSettings,
-    /// The optics.
-    pub beam: BeamSettings,
-    /// The errors.
-    pub noise: NoiseSettings,
+keys! {
+    in profile and rig;
+    /// Settings in a rig; the profile has the defaults.
+    #[derive(Clone, Debug, Default)]
+    pub struct RobosenseSettings {
+        identity {
+            /// Serial number of the unit, which determines its laser angles.
+            pub serial: [u8; 6], hexadecimal("twelve hexadecimal digits such as \"001C23174ACC\"");
+        }
+        returns {
+            /// Order of two returns: as the return mode names them, or the other way round.
+            pub two_returns: TwoReturns, OneOf(&TwoReturns::WORDS, PROFILES);
+        }
+        phase {
+            /// Keep the rotor at `phase_deg` when a second begins, once the clock is set.
+            pub phase_lock: bool, TrueOrFalse;
+            /// Angle of the rotor when a second begins, with `phase_lock`.
+            pub phase_deg: u16, Limit::new(0..=359, "degrees", SETTINGS);
+        }
+        ucwp {
+            /// When a configuration by UCWP takes effect: with the next rotation, after a restart that the unit makes, or
+            /// not in this run.
+            pub ucwp_effect: UcwpEffect, OneOf(&UcwpEffect::WORDS, PROFILES);
+        }
+        difop {
+            /// Time from one packet of state to the next.
+            pub difop_period_ns as "difop_period_s": u64,
+                Time(Limit::new(0.01..=60.0, "s", PROFILES), 1e9);
+        }
+        imu {
+            /// Send inertial samples until a host changes it.
+            pub has_imu as "imu_enable": bool, TrueOrFalse;
+        }
+        rotation {
+            /// Direction of the head at the first instant.
+            pub start_azimuth_rad as "start_azimuth_deg": f64, start_azimuth();
+        }
+        packet {
+            /// Output latency in addition to the product's own delay.
+            pub lag_ns as "lag_ms": u64, lag::key();
+        }
+        /// Speed, rpm.
+        pub rotation_rate_rpm: u32,
+        /// Which echoes.
+        pub return_mode: Returns,
+        /// Lasers fire from the first to the second angle, hundredths of a degree, clockwise.
+        pub fov_centideg: [u16; 2],
+        /// How the head is driven.
+        pub motor: MotorSettings,
+        /// The clock.
+        pub clock: RobosenseClockSettings,
+        /// The optics.
+        pub beam: BeamSettings,
+        /// The errors.
+        pub noise: NoiseSettings,
+    }
 }
 
 impl RobosenseProfile {
@@ -245,8 +347,10 @@ impl RobosenseProfile {
             let frame = FrameHeader { source_port, destination_port, ..data.frame.clone() };
             DatagramPort { name, rig_key: Some(rig_key), frame, counts_frames: false }
         };
-        let difop = further("difop", "difop_port", self.difop_ports);
-        let imu = self.imu.map(|imu| further("imu", "imu_port", imu.ports));
+        let difop =
+            further("difop", "difop_port", [self.difop.source_port, self.difop.destination_port]);
+        let imu =
+            self.imu.map(|imu| further("imu", "imu_port", [imu.source_port, imu.destination_port]));
         [data, difop].into_iter().chain(imu).collect()
     }
 

@@ -47,7 +47,7 @@ impl Values {
             host,
             own_ip: profile.network.source_ip.octets(),
             mac: profile.network.source_mac,
-            own_ports: [profile.network.source_port, profile.difop_ports[0]],
+            own_ports: [profile.network.source_port, profile.difop.source_port],
         }
     }
 
@@ -219,7 +219,7 @@ impl Robosense {
             ports: [stored.own_ports[0], to(0), stored.own_ports[1], to(1)],
             fov: stored.fov_centideg,
             phase_deg: stored.phase_deg,
-            versions: profile.identity.versions,
+            versions: [profile.identity.top_version, profile.identity.bottom_version],
             serial: self.settings.serial,
             returns: profile.return_code(stored.returns),
             sync: [self.settings.clock.mode as u8, self.clock.set_by(at) as u8],

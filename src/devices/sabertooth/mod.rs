@@ -93,7 +93,7 @@ impl SabertoothUnit {
             command::SERIAL_TIMEOUT => self.timeout_ns = u64::from(value) * TIMEOUT_UNIT_NS,
             command::BAUD_RATE => {
                 let baud = BAUD_RATES.iter().find(|(code, _)| *code == value);
-                let allowed = baud.filter(|(_, baud)| unit.profile.baud_rates.contains(baud));
+                let allowed = baud.filter(|(_, baud)| unit.profile.line.baud_rates.contains(baud));
                 if let Some((_, baud)) = allowed {
                     unit.port.change_rate(at, *baud);
                     self.deaf_until = SimTime(at.0 + self.own.restart_ns);

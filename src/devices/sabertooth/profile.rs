@@ -6,7 +6,7 @@ use super::SabertoothUnit;
 use crate::config::toml::key_types::{OneOf, Time};
 use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::Limit;
-use crate::drive_base::profile::{PROFILES, delay_limit};
+use crate::drive_base::profile::{PROFILES, delay};
 use crate::drive_base::{Dialect, Protocol, Unit};
 
 /// Input of a Sabertooth, selected by its switches.
@@ -34,7 +34,7 @@ keys! {
         pub timeout_ns as "timeout_ms": u64,
             Time(Limit::new(0.0..=12_700.0, "ms", "Sabertooth's packet serial: 127 of 100 ms"), 1e6);
         /// Time for which the controller ignores input after a change of the baud rate.
-        pub restart_ns as "restart_ms": u64, Time(delay_limit(), 1e6);
+        pub restart_ns as "restart_ms": u64, delay();
     }
 }
 

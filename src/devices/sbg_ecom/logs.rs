@@ -109,7 +109,7 @@ pub fn log(
         log::MAG => Log::Mag(Mag {
             timestamp_us,
             status: healthy.mag,
-            mag: f32s(m.mag / unit.profile.magnetic_unit_gauss),
+            mag: f32s(m.mag / unit.profile.output.magnetic_unit_gauss),
             accel_m_s2: f32s(m.accel),
         }),
         log::MAG_CALIB => Log::MagCalib(MagCalib { timestamp_us, ..MagCalib::default() }),

@@ -97,7 +97,7 @@ impl SbgUnit {
             heave: Heave::default(),
             silent_until: SimTime::ZERO,
             saved: (divisors, settings),
-            sample_rate_hz: f64::from(unit.profile.sample_rate_hz),
+            sample_rate_hz: f64::from(unit.profile.output.sample_rate_hz),
         };
         made.retime(unit);
         made
@@ -122,7 +122,7 @@ impl SbgUnit {
         let is_of_receiver = matches!(id, log::GPS1_VEL | log::GPS1_POS | log::GPS1_HDT);
         let receiver = unit.divisor(self.answers.gnss_rate_hz);
         match mode {
-            WITH_PULSE => unit.profile.sample_rate_hz.into(),
+            WITH_PULSE => unit.profile.output.sample_rate_hz.into(),
             WITH_NEW_DATA if is_of_receiver => receiver,
             WITH_NEW_DATA => 1,
             // The receiver has nothing new in between.
@@ -207,7 +207,7 @@ impl SbgUnit {
             }
             (command::UART_CONF, &[0, a, b, c, d, _]) => {
                 let baud = u32::from_le_bytes([a, b, c, d]);
-                if unit.profile.baud_rates.contains(&baud) {
+                if unit.profile.line.baud_rates.contains(&baud) {
                     Self::say(unit, now, &Frame::ack(message, code::NO_ERROR));
                     unit.port.change_rate(now, baud);
                     return;
@@ -239,7 +239,7 @@ impl SbgUnit {
             self.retime(unit);
             self.magnetic = MagneticCalibration::default();
             self.heave = Heave::default();
-            self.silent_until = SimTime(now.0 + unit.profile.boot_ns);
+            self.silent_until = SimTime(now.0 + unit.profile.line.boot_ns);
             unit.restart(self.silent_until);
         }
     }
@@ -280,9 +280,9 @@ fn revision(text: &str) -> u32 {
 
 impl Protocol for SbgUnit {
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
-        let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
+        let (dt_s, decimation) = (unit.dt_s(), unit.profile.output.decimation);
         let is_heard = self.is_class_on && sample.truth.at >= self.silent_until;
-        let usual = unit.profile.magnetic_unit_gauss;
+        let usual = unit.profile.output.magnetic_unit_gauss;
         self.magnetic.step(frd(sample.mag.value) / usual);
         self.heave.step(sample, dt_s);
         let mag = self.settings.magnetometer();

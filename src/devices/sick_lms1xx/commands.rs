@@ -49,7 +49,7 @@ pub fn table(profile: &SickLms1xxProfile) -> CommandTable {
     let mut table = CommandTable::parse("CoLa", include_str!("commands.csv"));
     for row in &mut table.rows {
         let name = row.code.split(' ').nth(1).unwrap_or_default();
-        if OF_LMS5XX.contains(&name) && !profile.has_echo_filter {
+        if OF_LMS5XX.contains(&name) && !profile.echoes.has_filter {
             row.conduct = Conduct::Refused;
         }
     }
@@ -97,21 +97,23 @@ impl SickLms1xx {
     }
 
     fn read(&self, now: SimTime, name: &str) -> Result<Answer, Refusal> {
-        let profile = &self.profile;
-        if OF_LMS5XX.contains(&name) && !profile.has_echo_filter {
+        let (profile, identity) = (&self.profile, &self.profile.identity);
+        if OF_LMS5XX.contains(&name) && !profile.echoes.has_filter {
             return Err(Refusal::UnknownVariable);
         }
         let values = match name {
             "LMDscandata" => return self.read_scan(),
-            "DeviceIdent" | "0" => profile.ident.iter().map(|text| Value::text(text)).collect(),
-            "FirmwareVersion" => vec![Value::text(&profile.firmware_version)],
+            "DeviceIdent" | "0" => {
+                vec![Value::text(&identity.name), Value::text(&identity.version)]
+            }
+            "FirmwareVersion" => vec![Value::text(&identity.firmware_version)],
             "SerialNumber" => vec![Value::text(&self.settings.serial_number.to_string())],
             "LocationName" => vec![Value::Text(self.now.location_name.clone())],
             "SCdevicestate" => vec![Value::U8(self.device_state(now))],
             "ODoprh" => vec![Value::U32(self.operating_time_tenth_h(now))],
-            "ODpwrc" => vec![Value::U32(profile.power_on_count.wrapping_add(self.boots))],
-            "DIornr" | "OrdNum" => vec![Value::text(&profile.order[0])],
-            "DItype" => vec![Value::text(&profile.order[1])],
+            "ODpwrc" => vec![Value::U32(identity.power_on_count.wrapping_add(self.boots))],
+            "DIornr" | "OrdNum" => vec![Value::text(&identity.order_number)],
+            "DItype" => vec![Value::text(&identity.kind)],
             "OPcurtmpdev" => vec![Value::Real(TEMPERATURE_C.to_bits())],
             "LCMstate" => vec![Value::U8(match self.condition(now) {
                 ScannerStatus::PollutionWarning => 1,
@@ -154,12 +156,12 @@ impl SickLms1xx {
 
     fn operating_time_tenth_h(&self, now: SimTime) -> u32 {
         const TENTH_HOUR_NS: u64 = 360_000_000_000;
-        self.profile.operating_time_tenth_h.wrapping_add((now.0 / TENTH_HOUR_NS) as u32)
+        self.profile.identity.operating_time_tenth_h.wrapping_add((now.0 / TENTH_HOUR_NS) as u32)
     }
 
     fn status(&self, now: SimTime) -> Vec<Value> {
         let state = match self.phase {
-            Phase::Stalled { .. } => self.profile.stalled_state,
+            Phase::Stalled { .. } => self.profile.motor.stalled_state,
             Phase::Off { .. } | Phase::Starting { .. } => 1,
             Phase::Stopped => 3,
             Phase::Standby => 4,
@@ -176,7 +178,7 @@ impl SickLms1xx {
     }
 
     fn scan_config(&self) -> Vec<Value> {
-        let [start, stop] = self.profile.field;
+        let [start, stop] = self.profile.scan.field;
         vec![
             Value::U32(self.now.mode.frequency_centihz),
             Value::U16(1),
@@ -200,7 +202,7 @@ impl SickLms1xx {
         let Telegram { name, values, .. } = telegram;
         let is_known = match name.as_str() {
             "EIHstCola" | "LocationName" | "LMPoutputRange" | "LMDscandatacfg" => true,
-            name if OF_LMS5XX.contains(&name) => self.profile.has_echo_filter,
+            name if OF_LMS5XX.contains(&name) => self.profile.echoes.has_filter,
             name => self.now.stored.contains_key(name),
         };
         let is_read_only = !is_known && self.read(self.clock, &name).is_ok();
@@ -250,10 +252,10 @@ impl SickLms1xx {
             return Err(Refusal::InvalidData);
         };
         let is_known = |mode: &ScanMode| mode.resolution.abs_diff(*resolution) <= 1;
-        if *sectors != 1 || start > stop || !self.profile.modes.iter().any(is_known) {
+        if *sectors != 1 || start > stop || !self.profile.scan.modes.iter().any(is_known) {
             return Err(Refusal::InvalidData);
         }
-        let [first, last] = self.profile.field;
+        let [first, last] = self.profile.scan.field;
         if *start < first || *stop > last {
             // What an LMS111 answered to -90 to 270 degrees.
             return Err(Refusal::LocalConditionFailed);
@@ -316,7 +318,7 @@ impl SickLms1xx {
             }
             ("Run", _) => {
                 self.clients[client].level = 0;
-                vec![Value::U8(self.profile.run_result)]
+                vec![Value::U8(self.profile.protocol.run_result)]
             }
             ("mLMPsetscancfg", values) => {
                 let mut answer = vec![Value::U8(self.set_scan(now, values)?)];
@@ -360,10 +362,10 @@ impl SickLms1xx {
         else {
             return Err(Refusal::InvalidData);
         };
-        let modes = &self.profile.modes;
+        let modes = &self.profile.scan.modes;
         let has_frequency = |mode: &&ScanMode| mode.frequency_centihz == *frequency;
         let has_resolution = |mode: &&ScanMode| mode.resolution.abs_diff(*resolution) <= 1;
-        let [first, last] = self.profile.field;
+        let [first, last] = self.profile.scan.field;
         let is_inside = first <= *start && start <= stop && *stop <= last;
         let mode = modes.iter().filter(has_frequency).find(has_resolution).copied();
         Ok(match (mode, is_inside) {

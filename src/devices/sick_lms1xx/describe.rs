@@ -19,24 +19,24 @@ fn degrees(wire: i32) -> String {
 }
 
 fn device_rows(driver: &SickLms1xxProfile) -> Rows {
-    let modes: Vec<_> = driver.modes.iter().map(mode_words).collect();
-    let [first, last] = driver.field.map(degrees);
+    let modes: Vec<_> = driver.scan.modes.iter().map(mode_words).collect();
+    let [first, last] = driver.scan.field.map(degrees);
     let seconds = |ns: u64| shortest(ns as f64 / 1e9);
-    let filter = if driver.has_echo_filter { ", FREchoFilter" } else { "" };
+    let filter = if driver.echoes.has_filter { ", FREchoFilter" } else { "" };
     vec![
-        ("ident", driver.ident.join(" ")),
-        ("firmware", driver.firmware_version.trim().to_string()),
+        ("ident", format!("{} {}", driver.identity.name, driver.identity.version)),
+        ("firmware", driver.identity.firmware_version.trim().to_string()),
         ("link", "TCP, CoLa-A and CoLa-B; the real one listens at 2111 and 2112".to_string()),
         ("field", format!("{first} to {last} deg, counter-clockwise, 90 is forward")),
         ("scans", modes.join(", ")),
-        ("echoes", format!("{}{filter}", driver.echoes)),
+        ("echoes", format!("{}{filter}", driver.echoes.count)),
         (
             "motor",
             format!(
                 "starts in {} s, from standby {} s, another scan {} s",
-                seconds(driver.start_ns),
-                seconds(driver.leave_standby_ns),
-                seconds(driver.settle_ns)
+                seconds(driver.motor.start_ns),
+                seconds(driver.motor.leave_standby_ns),
+                seconds(driver.motor.settle_ns)
             ),
         ),
         detection_row(&driver.defaults.beam),

@@ -151,14 +151,14 @@ impl SickLms1xx {
             mode,
             output_range: settings.output_range,
             data: DataConfig::new(settings),
-            echo_filter: if profile.has_echo_filter {
+            echo_filter: if profile.echoes.has_filter {
                 settings.echo_filter
             } else {
                 EchoFilter::All
             },
             host_dialect: settings.host_dialect,
             location_name: settings.location_name.clone().into_bytes(),
-            passwords: profile.passwords.clone(),
+            passwords: profile.protocol.passwords(),
             stored: STORED.iter().map(|(name, values)| (*name, values.to_vec())).collect(),
         };
         let on_since = SimTime::ZERO;
@@ -177,7 +177,7 @@ impl SickLms1xx {
             now: parameters.clone(),
             saved: parameters.clone(),
             factory: parameters,
-            outputs: Outputs::new(profile),
+            outputs: Outputs::new(&profile.protocol),
             boots: 0,
             reboots: false,
             outputs_changed: false,
@@ -305,7 +305,7 @@ impl SickLms1xx {
             Phase::Off { .. } => self.boot(at),
             Phase::Stalled { standby: true, .. } => self.enter(at, Phase::Standby),
             Phase::Stalled { standby: false, .. } => {
-                let until = SimTime(at.0 + self.profile.start_ns);
+                let until = SimTime(at.0 + self.profile.motor.start_ns);
                 self.enter(at, Phase::Preparing { until });
             }
             _ => self.begin_measuring(at),
@@ -347,8 +347,8 @@ impl SickLms1xx {
                 self.phase = Phase::Stalled { until, standby: false };
                 return;
             }
-            Phase::Stopped => self.profile.start_ns,
-            Phase::Standby => self.profile.leave_standby_ns,
+            Phase::Stopped => self.profile.motor.start_ns,
+            Phase::Standby => self.profile.motor.leave_standby_ns,
         };
         self.enter(now, Phase::Preparing { until: SimTime(now.0 + delay_ns) });
     }
@@ -360,7 +360,7 @@ impl SickLms1xx {
         self.now.mode = mode;
         match self.phase {
             Phase::Measuring | Phase::Preparing { .. } => {
-                let until = SimTime(now.0 + self.profile.settle_ns);
+                let until = SimTime(now.0 + self.profile.motor.settle_ns);
                 self.enter(now, Phase::Preparing { until });
             }
             Phase::Off { .. }
@@ -466,7 +466,7 @@ impl SickLms1xx {
             }
         };
         let peer = self.clients[client].peer;
-        let reply_ns = self.profile.reply_ns;
+        let reply_ns = self.profile.protocol.reply_ns;
         self.clients[client].waiting.answered(at, reply_ns);
         let output = Output::BytesTo(peer, frame::emit(dialect, &content));
         self.send(at, points, output, &fault_effects, &truth);
@@ -558,7 +558,7 @@ impl Device for SickLms1xx {
         if matches!(self.phase, Phase::Starting { .. }) {
             return;
         }
-        let (now, reply_ns) = (self.clock, self.profile.reply_ns);
+        let (now, reply_ns) = (self.clock, self.profile.protocol.reply_ns);
         if let Some(client) = self.clients.iter_mut().find(|client| client.peer == peer) {
             client.hear(now, bytes, reply_ns);
         }

@@ -42,10 +42,10 @@ impl SickLms1xx {
     /// Restarts at `at` with the saved parameters.
     pub(super) fn boot(&mut self, at: SimTime) {
         self.hang_up(at);
-        let until = SimTime(at.0 + self.profile.boot_ns);
+        let until = SimTime(at.0 + self.profile.motor.boot_ns);
         self.enter(at, Phase::Starting { until });
         self.now = self.saved.clone();
-        self.outputs = Outputs::new(&self.profile);
+        self.outputs = Outputs::new(&self.profile.protocol);
         self.boots += 1;
         self.clocks.uptime_ns = 0;
         self.clocks.on_since = at;

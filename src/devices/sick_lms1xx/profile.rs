@@ -3,7 +3,15 @@
 //! Directions are counter-clockwise seen from above, 90 degrees is forward, in 1/10000 degree as on
 //! the wire.
 
-use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
+use super::profile_read::{
+    PROTOCOL, angle, directions, echo_filter, four_bytes, mode, modes, output_range, reach,
+    scale_limit, seconds, text, to_wire, two_bytes, zero_index_fits,
+};
+use crate::config::profile::lidar::{self, BeamSettings, NoiseSettings};
+use crate::config::profile::read::PROFILES;
+use crate::config::profile::{Profile, lag};
+use crate::config::toml::key_types::{Among, By, OneOf, Table, Text, Time, TrueOrFalse, Whole};
+use crate::config::toml::reader::{Field, Limit};
 use crate::wire::cola::Dialect;
 
 words!(AcceptedDialects: "both" => Both, "configured" => Configured);
@@ -78,108 +86,241 @@ pub struct Password {
     pub hash: u32,
 }
 
-/// An LMS1xx or LMS5xx firmware.
-#[derive(Clone, Debug)]
-pub struct SickLms1xxProfile {
-    /// `DeviceIdent`: name and version.
-    pub ident: [String; 2],
-    /// `FirmwareVersion`.
-    pub firmware_version: String,
-    /// Version of the telegram `LMDscandata`: the format.
-    pub telegram_version: u16,
-    /// Device number in the telegram `LMDscandata`.
-    pub device_number: u16,
-    /// `ODoprh` at the first instant, 1/10 h.
-    pub operating_time_tenth_h: u32,
-    /// `ODpwrc`.
-    pub power_on_count: u32,
-    /// First and last direction.
-    pub field: [i32; 2],
-    /// Modes that `mLMPsetscancfg` accepts; the first is the factory setting.
-    pub modes: Vec<ScanMode>,
-    /// Direction of the mirror at a scan's time.
-    pub zero_index: i32,
-    /// Time from the last direction to the telegram's leaving, nanoseconds.
-    pub transmission_delay_ns: u64,
-    /// Time from a start of the motor to the first scan, nanoseconds.
-    pub start_ns: u64,
-    /// Time from standby to the first scan, nanoseconds.
-    pub leave_standby_ns: u64,
-    /// Time from a change of the scan mode to the first scan, nanoseconds.
-    pub settle_ns: u64,
-    /// Time from power-on or a reboot to the first answer, nanoseconds.
-    pub boot_ns: u64,
-    /// Number in STlms while the motor is held.
-    pub stalled_state: u16,
-    /// Largest number of echoes of a pulse.
-    pub echoes: u8,
-    /// Whether the scanner has `FREchoFilter`.
-    pub has_echo_filter: bool,
-    /// RSSI of a white, square target, in 8 and in 16 bits.
-    pub remission_full_scale: (u8, u16),
-    /// Time from a command to its answer, nanoseconds.
-    pub reply_ns: u64,
-    /// Answer to `sMN Run`.
-    pub run_result: u8,
-    /// State of the outputs while all evaluation fields are free.
-    pub digital_outputs: [u8; 2],
-    /// Number of outputs, at most 6.
-    pub outputs: u8,
-    /// Changes that each output has counted at the first instant.
-    pub output_changes: u32,
-    /// Order number and type.
-    pub order: [String; 2],
-    /// Passwords by user level.
-    pub passwords: Vec<Password>,
-    /// Defaults that a rig may override.
-    pub defaults: SickLms1xxSettings,
+keys! {
+    /// An LMS1xx or LMS5xx firmware.
+    #[derive(Clone, Debug)]
+    pub struct SickLms1xxProfile {
+        /// Identity that the product reports.
+        pub identity: Identity, Table("[identity]");
+        /// The mirror and the directions that are measured.
+        pub scan: Scan, Table("[scan]");
+        /// The motor of the mirror.
+        pub motor: Motor, Table("[motor]");
+        /// Echoes of a pulse that are distinguished.
+        pub echoes: Echoes, Table("[echoes]");
+        /// The RSSI of a white target that faces the scanner.
+        pub remission: Remission, Table("[remission]");
+        /// Behaviour of the scanner's protocol.
+        pub protocol: Protocol, Table("[protocol]");
+    } then optics => |root| lidar::profile_optics(root, &reach()); {
+        /// Defaults that a rig may override.
+        pub defaults: SickLms1xxSettings = SickLms1xxSettings {
+            mode: *scan.modes.first()?,
+            output_range: scan.field,
+            channels: 1,
+            echo_filter: EchoFilter::First,
+            remission: false,
+            remission_16_bit: true,
+            timestamp: false,
+            output_interval: 1,
+            accepted_dialects: protocol.accepted_dialects,
+            host_dialect: protocol.host_dialect,
+            power_on_stream: None,
+            status: ScannerStatus::Ok,
+            clock: ScannerClock::SincePowerOn,
+            start_up_ns: 0,
+            uptime_ns: 60_000_000_000,
+            lag_ns: scan.lag_ns,
+            serial_number: identity.serial_number,
+            location_name: identity.location_name.clone(),
+            scale_factor: scan.scale_factor,
+            beam: optics.0,
+            noise: optics.1,
+        };
+    }
 }
 
-/// Settings of an LMS1xx or LMS5xx in a rig; the profile has the defaults. The first ones are the stored
-/// configuration, which hosts change by commands.
-#[derive(Clone, Debug)]
-pub struct SickLms1xxSettings {
-    /// Frequency and resolution after power-on.
-    pub mode: ScanMode,
-    /// First and last direction that is sent.
-    pub output_range: [i32; 2],
-    /// A bit an echo.
-    pub channels: u8,
-    /// The echoes that are sent.
-    pub echo_filter: EchoFilter,
-    /// Whether RSSI values are sent.
-    pub remission: bool,
-    /// Whether RSSI values have 16 bits instead of 8.
-    pub remission_16_bit: bool,
-    /// Whether the scanner's time is sent.
-    pub timestamp: bool,
-    /// Interval of sent scans: every n-th scan is sent.
-    pub output_interval: u16,
-    /// `EIHstCola`.
-    pub host_dialect: Dialect,
-    /// `LocationName`.
-    pub location_name: String,
-    /// Dialects that the scanner accepts.
-    pub accepted_dialects: AcceptedDialects,
-    /// Dialect in which every connected host gets scans without a request; so does a recording.
-    pub power_on_stream: Option<Dialect>,
-    /// Status that the scanner reports.
-    pub status: ScannerStatus,
-    /// Start of the scanner's clock.
-    pub clock: ScannerClock,
-    /// Time from the run's first instant to its first answer, nanoseconds; 0 for one that runs
-    /// already.
-    pub start_up_ns: u64,
-    /// Time since power-on at the first instant, nanoseconds.
-    pub uptime_ns: u64,
-    /// How much later than [`SickLms1xxProfile::transmission_delay_ns`] a telegram leaves, nanoseconds.
-    pub lag_ns: u64,
-    /// `SerialNumber`.
-    pub serial_number: u32,
-    /// Millimetres of a distance count.
-    pub scale_factor: u8,
-    /// The optics.
-    pub beam: BeamSettings,
-    /// The errors.
-    pub noise: NoiseSettings,
+keys! {
+    /// Texts and numbers of the identification.
+    #[derive(Clone, Debug)]
+    pub struct Identity {
+        /// The name: the first text of the identification.
+        pub name: String, By(text);
+        /// The version: the second text of the identification.
+        pub version: String, By(text);
+        /// The firmware's version.
+        pub firmware_version: String, By(text);
+        /// The order number.
+        pub order_number: String, By(text);
+        /// The type, as the unit reports it.
+        pub kind as "type": String, By(text);
+        /// The serial number.
+        pub serial_number: u32, four_bytes();
+        /// The name of the place.
+        pub location_name: String, By(text);
+        /// The device's number in telegrams with scans.
+        pub device_number: u16, two_bytes();
+        /// Operating hours at the start of a run.
+        pub operating_time_tenth_h as "operating_hours": u32, By(|field: &Field<'_>| {
+            let hours = Limit::new(0.0..=4e8, "h", "the wire format: four bytes of 0.1 h");
+            field.number(&hours).map(|hours| (hours * 10.0).round() as u32)
+        });
+        /// Number of power-ons before the run.
+        pub power_on_count: u32, four_bytes();
+    }
+}
+
+keys! {
+    /// The mirror and the directions that are measured.
+    #[derive(Clone, Debug)]
+    pub struct Scan {
+        /// The first and the last direction, counter-clockwise; 90 is forward.
+        pub field as "field_deg": [i32; 2], By(directions);
+        /// Pairs of a frequency in Hz and a resolution in degrees; the first is the factory setting.
+        pub modes: Vec<ScanMode>, By(modes);
+        /// Direction of the mirror at the time that telegrams report.
+        pub zero_index as "zero_index_deg": i32,
+            By(|field: &Field<'_>| field.number(&angle()).map(to_wire));
+        /// Time from the last direction until the telegram is sent.
+        pub transmission_delay_ns as "transmission_delay_ms": u64,
+            Time(Limit::new(0.0..=1000.0, "ms", PROFILES), 1e6);
+        /// Output latency in addition to the product's own delay.
+        pub lag_ns as "lag_ms": u64, lag::key();
+        /// Millimetres of a distance count.
+        pub scale_factor: u8, scale_limit();
+    }
+    check zero_index_fits;
+}
+
+keys! {
+    /// Times of the mirror's motor.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Motor {
+        /// Time from power-on or a reboot to the first answer.
+        pub boot_ns as "boot_s": u64, seconds();
+        /// Time from the start of the motor until scans are sent.
+        pub start_ns as "start_s": u64, seconds();
+        /// Time from the end of the stand-by until scans are sent.
+        pub leave_standby_ns as "leave_standby_s": u64, seconds();
+        /// Time from a change of the scan until scans are sent.
+        pub settle_ns as "settle_s": u64, seconds();
+        /// The state that STlms reports while the motor is stalled.
+        pub stalled_state: u16, Limit::new(0..=7, "", "STlms: the states of LMS1xx and LMS5xx");
+    }
+}
+
+keys! {
+    /// Echoes of a pulse that are distinguished.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Echoes {
+        /// Largest number of echoes of a pulse.
+        pub count: u8, Limit::new(1..=5, "", "the names DIST1 to DIST5");
+        /// Whether the scanner has a setting that selects echoes.
+        pub has_filter as "filter": bool, TrueOrFalse;
+    }
+}
+
+keys! {
+    /// The RSSI of a white target that faces the scanner.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Remission {
+        /// RSSI of a white target with 8 bits.
+        pub full_scale_8_bit: u8, Limit::new(1..=255, "", PROTOCOL);
+        /// RSSI of a white target with 16 bits.
+        pub full_scale_16_bit: u16, Limit::new(1..=65_535, "", PROTOCOL);
+    }
+}
+
+keys! {
+    /// Behaviour of the scanner's protocol.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Protocol {
+        /// Whether the scanner answers both dialects, or the configured one only.
+        pub accepted_dialects as "dialects": AcceptedDialects,
+            OneOf(&AcceptedDialects::WORDS, PROFILES);
+        /// The dialect that is configured for hosts.
+        pub host_dialect: Dialect, OneOf(&Dialect::WORDS, PROTOCOL);
+        /// The version of the telegrams with scans.
+        pub telegram_version: u16, two_bytes();
+        /// Time from a command to its answer.
+        pub reply_ns as "reply_ms": u64, Time(Limit::new(0.01..=1000.0, "ms", PROFILES), 1e6);
+        /// The answer to the command Run.
+        pub run_result: u8, Limit::new(0..=1, "", PROTOCOL);
+        /// The state of the digital outputs in telegrams with scans.
+        pub digital_outputs: [u8; 2],
+            Whole(Limit::new(0.0..=255.0, "", "the wire format: a bit an output"));
+        /// Outputs that the scanner has, in LIDoutputstate.
+        pub outputs: u8, Limit::new(0..=6, "", "LIDoutputstate: six outputs");
+        /// Changes that each output has counted at the start of the run, in LIDoutputstate.
+        pub output_changes: u32, four_bytes();
+        /// The hash of the password of level 2.
+        pub maintenance_hash: u32, four_bytes();
+        /// The hash of the password of level 3.
+        pub client_hash: u32, four_bytes();
+        /// The hash of the password of level 4.
+        pub service_hash: u32, four_bytes();
+    }
+}
+
+impl Protocol {
+    /// The passwords of the factory.
+    pub fn passwords(&self) -> Vec<Password> {
+        let hashes = [(2, self.maintenance_hash), (3, self.client_hash), (4, self.service_hash)];
+        hashes.map(|(level, hash)| Password { level, hash }).into()
+    }
+}
+
+keys! {
+    in profile and rig with (profile: &Profile, driver: &SickLms1xxProfile);
+    /// Settings of an LMS1xx or LMS5xx in a rig; the profile has the defaults. The first ones are the stored
+    /// configuration, which hosts change by commands.
+    #[derive(Clone, Debug)]
+    pub struct SickLms1xxSettings {
+        /// Frequency and resolution after power-on.
+        pub mode: ScanMode => |all, keys| {
+            let read = mode(&mut keys.table, profile, driver);
+            keys.put(read, &mut all.mode);
+        };
+        /// First and last angle of the sector that is sent, counter-clockwise; 90 is forward.
+        pub output_range as "sector_deg": [i32; 2] => |all, keys| {
+            let read = output_range(&mut keys.table, profile, driver);
+            keys.put(read, &mut all.output_range);
+        };
+        /// Which echoes are sent: one bit for each.
+        pub channels: u8, Limit::new(
+            1..=(1i128 << driver.echoes.count) - 1, "", format!("{}, [echoes]", profile.file),
+        );
+        /// Which echoes are sent: the first, all or the last.
+        pub echo_filter: EchoFilter => |all, keys| echo_filter(all, keys, profile, driver);
+        /// Whether RSSI values are sent.
+        pub remission: bool, TrueOrFalse;
+        /// The width of RSSI values.
+        pub remission_16_bit as "remission_bits": bool,
+            Among(&[(8, false), (16, true)], "bits", "CoLa, LMDscandatacfg");
+        /// Whether telegrams carry the time of the scan.
+        pub timestamp: bool, TrueOrFalse;
+        /// Send every n-th scan.
+        pub output_interval: u16, Limit::new(1..=50_000, "scans", "CoLa, LMDscandatacfg");
+        /// Whether the scanner answers both dialects, or the configured one only.
+        pub accepted_dialects as "dialects": AcceptedDialects,
+            OneOf(&AcceptedDialects::WORDS, PROFILES);
+        /// The dialect that is configured for hosts.
+        pub host_dialect: Dialect, OneOf(&Dialect::WORDS, PROTOCOL);
+        /// Whether hosts get scans from power-on without a request, and in which dialect.
+        pub power_on_stream: Option<Dialect>, OneOf(
+            &[("off", None), ("cola-a", Some(Dialect::A)), ("cola-b", Some(Dialect::B))], PROTOCOL,
+        );
+        /// State that the scanner reports.
+        pub status: ScannerStatus, OneOf(&ScannerStatus::WORDS, "CoLa, LMDscandata");
+        /// Start of the scanner's clock.
+        pub clock: ScannerClock, OneOf(&ScannerClock::WORDS, "Menura's profiles");
+        /// Time from the start of the run until the scanner is ready; 0 for a scanner that was on before.
+        pub start_up_ns as "start_up_s": u64, seconds();
+        /// Time since power-on at the start of the run; the unit's clock and counters show it.
+        pub uptime_ns as "uptime_s": u64, Time(Limit::new(0.0..=1e9, "s", "Menura"), 1e9);
+        /// Output latency in addition to the product's own delay.
+        pub lag_ns as "lag_ms": u64, lag::key();
+        /// The serial number that the scanner reports.
+        pub serial_number: u32, four_bytes();
+        /// The name of the place that the scanner reports.
+        pub location_name: String, Text(text);
+        /// Millimetres of a distance count.
+        pub scale_factor: u8, scale_limit();
+        /// Optics of the laser beam.
+        pub beam: BeamSettings =>
+            |all, keys| lidar::rig_beam(keys, "{ shape = \"circular\" }", &reach(), &mut all.beam);
+        /// Random errors, as standard deviations.
+        pub noise: NoiseSettings =>
+            |all, keys| lidar::rig_noise(keys, "{ range_std_m = 0.012 }", &mut all.noise);
+    }
 }

@@ -38,9 +38,9 @@ impl Mirror {
     ) -> Self {
         Self {
             mode,
-            field: profile.field,
-            zero_index: profile.zero_index,
-            leaves_after_ns: profile.transmission_delay_ns + lag_ns,
+            field: profile.scan.field,
+            zero_index: profile.scan.zero_index,
+            leaves_after_ns: profile.scan.transmission_delay_ns + lag_ns,
             since,
             first,
         }

@@ -5,7 +5,7 @@ use crate::PacketTruth;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Echoes, Return};
 use crate::sick_lms1xx::profile::{
-    EchoFilter, ScannerClock, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
+    EchoFilter, Remission, ScannerClock, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::scan_data::{Channel, ClockTime, Encoder, Position, ScanData, Trailer};
@@ -179,13 +179,14 @@ impl Telegrams<'_> {
             channel.values.iter().filter(|value| **value != 0).count() as u32
         });
         if self.config.remission != 0 {
-            let (full_8, full_16) = self.profile.remission_full_scale;
+            let Remission { full_scale_8_bit, full_scale_16_bit } = self.profile.remission;
             for &echo in &echoes {
                 if self.config.is_16_bit != 0 {
-                    let rssi = |seen: Return| scaled(seen.intensity, full_16.into()) as u16;
+                    let rssi =
+                        |seen: Return| scaled(seen.intensity, full_scale_16_bit.into()) as u16;
                     channels_16.push(self.channel(scan, *b"RSSI", echo, rssi));
                 } else {
-                    let rssi = |seen: Return| scaled(seen.intensity, full_8.into()) as u8;
+                    let rssi = |seen: Return| scaled(seen.intensity, full_scale_8_bit.into()) as u8;
                     channels_8.push(self.channel(scan, *b"RSSI", echo, rssi));
                 }
             }
@@ -193,8 +194,8 @@ impl Telegrams<'_> {
         let encoders = if self.config.encoder[0] == 0 { 0 } else { 1 };
         let data = ScanData {
             is_streamed,
-            version: self.profile.telegram_version,
-            device_number: self.profile.device_number,
+            version: self.profile.protocol.telegram_version,
+            device_number: self.profile.identity.device_number,
             serial_number: self.settings.serial_number,
             status: status_bytes(self.status),
             telegram_counter: scan.number as u16,
@@ -219,7 +220,7 @@ impl Telegrams<'_> {
     fn echoes(&self) -> impl Iterator<Item = usize> {
         let is_all = self.echo_filter == EchoFilter::All;
         let wanted = if is_all { self.config.channels[0] } else { 1 };
-        (0..usize::from(self.profile.echoes)).filter(move |echo| wanted >> echo & 1 == 1)
+        (0..usize::from(self.profile.echoes.count)).filter(move |echo| wanted >> echo & 1 == 1)
     }
 
     fn channel<T: Default>(

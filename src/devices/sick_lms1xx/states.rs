@@ -5,7 +5,7 @@
 
 use super::SickLms1xx;
 use crate::Output;
-use crate::sick_lms1xx::profile::SickLms1xxProfile;
+use crate::sick_lms1xx::profile::Protocol;
 use crate::time::SimTime;
 use crate::wire::cola::telegram::{Kind, Telegram, Value};
 use crate::wire::cola::{Dialect, frame};
@@ -29,16 +29,14 @@ pub struct Outputs {
 
 impl Outputs {
     /// Outputs at power-on.
-    pub fn new(profile: &SickLms1xxProfile) -> Self {
-        let is_there = |output: usize| output < usize::from(profile.outputs);
+    pub fn new(protocol: &Protocol) -> Self {
+        let is_there = |output: usize| output < usize::from(protocol.outputs);
         Self {
             states: std::array::from_fn(|output| if is_there(output) { 0 } else { ABSENT }),
-            changes: std::array::from_fn(
-                |output| {
-                    if is_there(output) { profile.output_changes } else { 0 }
-                },
-            ),
-            bits: profile.digital_outputs,
+            changes: std::array::from_fn(|output| {
+                if is_there(output) { protocol.output_changes } else { 0 }
+            }),
+            bits: protocol.digital_outputs,
         }
     }
 
@@ -96,7 +94,7 @@ impl SickLms1xx {
             .filter(|(client, _)| only.is_none_or(|only| only == *client))
             .filter_map(|(_, host)| Some((host.peer, host.events[event]?)))
             .collect();
-        let at = SimTime(at.0 + self.profile.reply_ns);
+        let at = SimTime(at.0 + self.profile.protocol.reply_ns);
         for (peer, dialect) in subscribed {
             let bytes = frame::emit(dialect, &telegram.emit(dialect));
             self.send(at, 0, Output::BytesTo(peer, bytes), &[], &Default::default());

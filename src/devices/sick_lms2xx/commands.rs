@@ -19,8 +19,8 @@ const MANUFACTURER: [u8; 8] = *b"SICK AG\0";
 pub fn table(profile: &SickLms2xxProfile) -> CommandTable {
     let mut table = CommandTable::parse("LMS 2xx telegrams", include_str!("commands.csv"));
     for row in &mut table.rows {
-        let is_reflectivity = matches!(row.code, "44" | "20 50") && !profile.has_reflectivity;
-        let is_variant = row.code == "3B" && !profile.can_switch_variant;
+        let is_reflectivity = matches!(row.code, "44" | "20 50") && !profile.reflectivity.telegrams;
+        let is_variant = row.code == "3B" && !profile.scan.can_switch_variant;
         if is_reflectivity || is_variant {
             row.conduct = Conduct::Refused;
         }
@@ -40,15 +40,15 @@ impl SickLms2xx {
             Command::RequestMeanSubrange { scans, part } => {
                 return self.measure(at, Format::MeanSubrange { scans, part });
             }
-            Command::RequestReflectivity(part) if self.profile.has_reflectivity => {
+            Command::RequestReflectivity(part) if self.profile.reflectivity.telegrams => {
                 return self.measure(at, Format::Reflectivity(part));
             }
             Command::RequestRemission(parts) => return self.measure(at, Format::Remission(parts)),
             Command::Status => Body::Status(Box::new(self.state(at))),
             Command::Errors => Body::Errors(self.errors(at)),
             Command::OperatingData => Body::OperatingData {
-                operating_time: self.profile.operating_time,
-                power_on_count: self.profile.power_on_count.wrapping_add(self.boots),
+                operating_time: self.profile.identity.operating_hours / 2,
+                power_on_count: self.profile.identity.power_on_count.wrapping_add(self.boots),
             },
             Command::Type => Body::Type { text: self.type_text() },
             Command::SwitchVariant(variant) => self.switch_variant(variant),
@@ -89,9 +89,9 @@ impl SickLms2xx {
             // A password that is too short or too long is wrong.
             Mode::Other { code: 0x00 | 0x30, .. } => refused(SwitchResult::WrongPassword),
             Mode::Other { .. } => Body::IncorrectCommand,
-            Mode::Reflectivity(_) if !self.profile.has_reflectivity => Body::IncorrectCommand,
+            Mode::Reflectivity(_) if !self.profile.reflectivity.telegrams => Body::IncorrectCommand,
             Mode::PasswordTest { .. } => done,
-            Mode::Rate(rate) if self.profile.rates.contains(rate) => {
+            Mode::Rate(rate) if self.profile.line.rates.contains(rate) => {
                 self.send(at, done);
                 self.change_rate(*rate);
                 // The stream goes on at the new pace.
@@ -148,7 +148,8 @@ impl SickLms2xx {
 
     /// Stops the stream. Installation mode remains, because Player configures the scanner after this command.
     fn switch_variant(&mut self, variant: Variant) -> Body {
-        let accepted = self.profile.can_switch_variant && self.profile.variants.contains(&variant);
+        let accepted =
+            self.profile.scan.can_switch_variant && self.profile.scan.variants.contains(&variant);
         if accepted {
             self.stored.variant = variant;
             if self.stream.is_some() {
@@ -170,25 +171,25 @@ impl SickLms2xx {
 
     fn is_possible(&self, configuration: &Configuration) -> bool {
         let mode = configuration.measuring_mode();
-        self.profile.measuring_modes.iter().any(|known| known.code() == mode)
+        self.profile.configuration.measuring_modes.iter().any(|known| known.code() == mode)
             && Unit::from_code(configuration.unit()).is_some()
     }
 
     fn configuration_bytes(&self) -> Vec<u8> {
-        self.stored.configuration.bytes()[..self.profile.configuration_len].to_vec()
+        self.stored.configuration.bytes()[..self.profile.configuration.length].to_vec()
     }
 
     fn state(&self, at: SimTime) -> State {
         let configuration = &self.stored.configuration;
         State {
-            software_version: self.profile.software_version,
+            software_version: self.profile.identity.software_version,
             operating_mode: self.mode.code(),
             device_status: u8::from(self.error_level(at) >= 3),
             manufacturer: MANUFACTURER,
-            variant_type: self.profile.variant_type,
+            variant_type: self.profile.identity.variant_type,
             motor_revolutions: match self.is_held(at) {
                 true => 0,
-                false => (self.profile.mirror_millihertz * 60 / 1000) as u16,
+                false => (self.profile.scan.mirror_millihertz * 60 / 1000) as u16,
             },
             measuring_mode: configuration.measuring_mode(),
             angle_deg: self.stored.variant.angle_deg,
@@ -200,7 +201,7 @@ impl SickLms2xx {
             address: self.settings.address,
             field_set: 1,
             unit: configuration.unit(),
-            boot_version: self.profile.boot_version,
+            boot_version: self.profile.identity.boot_version,
             ..State::default()
         }
     }

@@ -48,10 +48,10 @@ struct Expected {
 impl Expected {
     fn new(profile: &SickLms2xxProfile) -> Self {
         Self {
-            type_text: model_of(&profile.type_text).to_owned(),
-            variants: profile.variants.clone(),
-            measuring_modes: profile.measuring_modes.clone(),
-            has_reflectivity: profile.has_reflectivity,
+            type_text: model_of(&profile.identity.type_text).to_owned(),
+            variants: profile.scan.variants.clone(),
+            measuring_modes: profile.configuration.measuring_modes.clone(),
+            has_reflectivity: profile.reflectivity.telegrams,
         }
     }
 
@@ -138,7 +138,7 @@ impl Told {
 
 impl LmsDecoder {
     pub(super) fn new(profile: Option<&SickLms2xxProfile>) -> Self {
-        let fixed = profile.filter(|profile| !profile.can_switch_variant);
+        let fixed = profile.filter(|profile| !profile.scan.can_switch_variant);
         Self {
             variant: fixed.map(|profile| profile.defaults.variant),
             expected: profile.map(Expected::new),

@@ -16,39 +16,43 @@ pub(super) fn variant_words(variant: &Variant) -> String {
 }
 
 fn device_rows(driver: &SickLms2xxProfile) -> Rows {
-    let variants: Vec<_> = driver.variants.iter().map(variant_words).collect();
-    let modes: Vec<_> =
-        driver.measuring_modes.iter().map(|mode| format!("{:#04x}", mode.code())).collect();
-    let fixed = if driver.can_switch_variant { "" } else { ", fixed" };
-    let mirror_hz = shortest(driver.mirror_millihertz as f64 / 1000.0);
-    let interlaced = match driver.is_interlaced {
+    let variants: Vec<_> = driver.scan.variants.iter().map(variant_words).collect();
+    let modes: Vec<_> = driver
+        .configuration
+        .measuring_modes
+        .iter()
+        .map(|mode| format!("{:#04x}", mode.code()))
+        .collect();
+    let fixed = if driver.scan.can_switch_variant { "" } else { ", fixed" };
+    let mirror_hz = shortest(driver.scan.mirror_millihertz as f64 / 1000.0);
+    let interlaced = match driver.scan.is_interlaced {
         true => "; below 1 deg a scan takes 2 or 4 revolutions",
         false => "; a scan takes one revolution",
     };
-    let range = driver.sensitivity_range_m.map(shortest).join(", ");
+    let range = driver.configuration.sensitivity_range_m.map(shortest).join(", ");
     vec![
-        ("type", driver.type_text.clone()),
+        ("type", driver.identity.type_text.clone()),
         ("mirror", format!("{mirror_hz} revolutions/s{interlaced}")),
         ("scans", format!("{}{fixed}", variants.join(", "))),
         ("measuring modes", modes.join(", ")),
         (
             "reflectivity",
-            if driver.has_reflectivity { "modes 0x2b and 0x50" } else { "mode 0x2b" }.into(),
+            if driver.reflectivity.telegrams { "modes 0x2b and 0x50" } else { "mode 0x2b" }.into(),
         ),
         ("range at 10 %", format!("{range} m for sensitivity 0, 1, 2, 3")),
-        ("configuration", format!("{} bytes", driver.configuration_len)),
+        ("configuration", format!("{} bytes", driver.configuration.length)),
         detection_row(&driver.defaults.beam),
     ]
 }
 
 fn line_rows(driver: &SickLms2xxProfile) -> Rows {
     let ms = |ns: u64| format!("{} ms", shortest(ns as f64 / 1e6));
-    let timing = &driver.timing;
-    let spoilt = match driver.spoilt_telegram {
+    let timing = &driver.line;
+    let spoilt = match driver.line.spoilt_telegram {
         SpoiltTelegram::Nak => "NAK",
         SpoiltTelegram::Silence => "no answer",
     };
-    let start = match driver.transmission_start {
+    let start = match driver.line.transmission_start {
         TransmissionStart::ScanEnd => "at the end of the next scan",
         TransmissionStart::LineFree => "at once, with the newest scan",
     };

@@ -9,6 +9,7 @@ use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, LidarTraits, Product};
+use crate::config::toml::key_types::RequiredKeys;
 use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
@@ -23,7 +24,7 @@ impl Family for SickLms2xxFamily {
     type Profile = SickLms2xxProfile;
     type Settings = SickLms2xxSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |_, root| profile_read::profile(root),
+        profile: |_, root| RequiredKeys::read(root),
         defaults: |profile| &profile.defaults,
         settings: profile_read::settings,
         describe: describe::sections,

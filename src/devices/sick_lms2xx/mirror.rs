@@ -53,12 +53,12 @@ pub struct Pattern {
 impl Mirror {
     /// The mirror of a scanner.
     pub fn new(profile: &SickLms2xxProfile, settings: &SickLms2xxSettings) -> Self {
-        let period_ns = 1e12 / profile.mirror_millihertz as f64;
+        let period_ns = 1e12 / profile.scan.mirror_millihertz as f64;
         let turned = (settings.mirror_phase_rad / TAU).rem_euclid(1.0);
         let to_go = if turned == 0.0 { 0.0 } else { 1.0 - turned };
         let first_ns = (to_go * period_ns).round() as u64;
         Self {
-            millihertz: profile.mirror_millihertz,
+            millihertz: profile.scan.mirror_millihertz,
             first_ns,
             stalls: Vec::new(),
             spin_up_ns: profile.motor.spin_up_ns,
@@ -170,7 +170,7 @@ impl Mirror {
 impl Pattern {
     /// Whole scans of `variant`, `scans` of them in each telegram.
     pub fn whole(profile: &SickLms2xxProfile, variant: Variant, scans: u8) -> Self {
-        let quarters = if profile.is_interlaced {
+        let quarters = if profile.scan.is_interlaced {
             Self::shifts(profile, variant.resolution_centideg)
         } else {
             vec![0]
@@ -183,7 +183,7 @@ impl Pattern {
     pub fn partial(profile: &SickLms2xxProfile, variant: Variant) -> Self {
         let mut pattern = Self { is_partial: true, ..Self::whole(profile, variant, 1) };
         if pattern.quarters.len() == 4 {
-            let angles = profile.variants.iter().map(|variant| variant.angle_deg);
+            let angles = profile.scan.variants.iter().map(|variant| variant.angle_deg);
             pattern.variant.angle_deg = angles.max().unwrap_or(variant.angle_deg);
         }
         pattern
@@ -191,7 +191,7 @@ impl Pattern {
 
     fn shifts(profile: &SickLms2xxProfile, resolution_centideg: u16) -> Vec<u8> {
         let wanted = |quarter: &u8| u16::from(*quarter) * 25 % resolution_centideg == 0;
-        profile.quarter_order.iter().copied().filter(wanted).collect()
+        profile.scan.quarter_order.iter().copied().filter(wanted).collect()
     }
 
     /// Values of one telegram; of partial scans the most.

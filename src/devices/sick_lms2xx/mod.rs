@@ -143,7 +143,7 @@ impl SickLms2xx {
         let stored = Stored {
             configuration,
             variant: settings.variant,
-            keeps_rate: settings.rate != profile.rates[0],
+            keeps_rate: settings.rate != profile.line.rates[0],
         };
         let mut unit = Self {
             profile: profile.clone(),
@@ -155,7 +155,7 @@ impl SickLms2xx {
             mode: Mode::OnRequest,
             uart: Uart::new(settings.rate.baud(), usize::MAX),
             rate: settings.rate,
-            hearing: Hearing::new(settings.address, profile.timing.byte_gap_ns),
+            hearing: Hearing::new(settings.address, profile.line.byte_gap_ns),
             task: None,
             stream: None,
             next_request: 0,
@@ -306,10 +306,10 @@ impl SickLms2xx {
 
     fn take_command(&mut self, now: SimTime) {
         let Some(heard) = self.hearing.pop() else { return };
-        if heard == Heard::Spoilt && self.profile.spoilt_telegram == SpoiltTelegram::Silence {
+        if heard == Heard::Spoilt && self.profile.line.spoilt_telegram == SpoiltTelegram::Silence {
             return;
         }
-        let at = SimTime(now.0 + self.profile.timing.ack_ns);
+        let at = SimTime(now.0 + self.profile.line.ack_ns);
         self.task = Some(Task::Acknowledge { at, heard });
     }
 
@@ -325,7 +325,7 @@ impl SickLms2xx {
             }
             Some(Task::Acknowledge { heard: Heard::Command(command), .. }) => {
                 self.uart.send(at, vec![ACK]);
-                let timing = &self.profile.timing;
+                let timing = &self.profile.line;
                 let delay_ns = match command {
                     Command::Configure(_) => timing.configure_ns,
                     _ => timing.reply_ns,
@@ -409,7 +409,7 @@ impl SickLms2xx {
         self.stream = self.stream_format(&mode).map(|(pattern, format)| {
             let telegram = self.encoder().telegram_len(&pattern, &format);
             let telegram_ns = self.uart.duration_ns(telegram);
-            let start = self.profile.transmission_start;
+            let start = self.profile.line.transmission_start;
             Stream::new(&self.mirror, pattern, format, start, telegram_ns, self.uart.free_at())
         });
         self.mode = mode;
@@ -440,13 +440,13 @@ impl SickLms2xx {
 
     /// The rate after the next power-on.
     fn power_on_rate(&self) -> LineRate {
-        if self.stored.keeps_rate { self.rate } else { self.profile.rates[0] }
+        if self.stored.keeps_rate { self.rate } else { self.profile.line.rates[0] }
     }
 
     /// Twenty characters and a zero.
     fn type_text(&self) -> [u8; 21] {
         let mut text = [b' '; 21];
-        for (place, byte) in text.iter_mut().zip(self.profile.type_text.bytes()).take(20) {
+        for (place, byte) in text.iter_mut().zip(self.profile.identity.type_text.bytes()).take(20) {
             *place = byte;
         }
         text[20] = 0;
@@ -458,7 +458,7 @@ impl SickLms2xx {
     fn receiver_setting(&self) -> ReceiverSetting {
         let configuration = &self.stored.configuration;
         let sensitivity = usize::from(configuration.sensitivity()).min(3);
-        let ranges_m = &self.profile.sensitivity_range_m;
+        let ranges_m = &self.profile.configuration.sensitivity_range_m;
         let share = ranges_m[0] / ranges_m[sensitivity];
         ReceiverSetting {
             threshold_factor: (share * share) as f32,

@@ -86,7 +86,7 @@ impl Encoder<'_> {
     /// The telegram of a capture, and its number of ranges. `telegrams` is the number of earlier telegrams.
     pub fn body(&self, capture: &Capture, format: &Format, telegrams: u64) -> (Body, u32) {
         let indices = self.configuration.sends_indices().then(|| Indices {
-            scan: match self.profile.scan_index_counts {
+            scan: match self.profile.configuration.scan_index_counts {
                 ScanIndexCounts::Revolutions => capture.end_revolution() as u8,
                 ScanIndexCounts::Scans => capture.scan() as u8,
             },
@@ -163,18 +163,19 @@ impl Encoder<'_> {
     /// Whether an echo is so strong that the scanner reports dazzling instead of a range. A scanner that
     /// detects everything has no threshold to exceed.
     fn is_dazzled(&self, seen: &Seen) -> bool {
-        let dazzles = self.profile.dazzling_signal * self.threshold;
+        let dazzles = self.profile.configuration.dazzling_signal * self.threshold;
         dazzles > 0.0 && seen.signal >= dazzles
     }
 
     /// Amplitude of an echo: logarithmic, from the detection threshold to the dazzling signal.
     pub fn amplitude(&self, signal: f64) -> u16 {
         if self.threshold <= 0.0 {
-            return self.profile.remission_full_scale;
+            return self.profile.reflectivity.remission_full_scale;
         }
         let over = (signal / self.threshold).max(1.0);
-        let share = libm::log(over) / libm::log(self.profile.dazzling_signal.max(10.0));
-        (share.min(1.0) * f64::from(self.profile.remission_full_scale)).round() as u16
+        let share =
+            libm::log(over) / libm::log(self.profile.configuration.dazzling_signal.max(10.0));
+        (share.min(1.0) * f64::from(self.profile.reflectivity.remission_full_scale)).round() as u16
     }
 
     /// Range in whole units, in all sixteen bits.
@@ -184,13 +185,13 @@ impl Encoder<'_> {
 
     fn reflectivity(&self, sample: &Option<Seen>) -> u8 {
         let intensity = sample.map_or(0.0, |seen| seen.intensity.clamp(0.0, 1.0));
-        (intensity * f64::from(self.profile.reflectivity_full_scale)).round() as u8
+        (intensity * f64::from(self.profile.reflectivity.full_scale)).round() as u8
     }
 
     fn remission(&self, part: Subrange, all: &[Option<Seen>]) -> RemissionPart {
         // This telegram has all sixteen bits for the range.
         let special = |value: SpecialValue| 0xfff0 | value as u16;
-        let full = f64::from(self.profile.remission_full_scale);
+        let full = f64::from(self.profile.reflectivity.remission_full_scale);
         let pair = |sample: &Option<Seen>| match sample {
             Some(seen) => {
                 let remission = (seen.intensity.clamp(0.0, 1.0) * full).round() as u16;

@@ -215,7 +215,7 @@ fn a_slow_line_skips_scans_and_measures_only_what_it_sends() {
 #[test]
 fn when_the_line_is_free_the_newest_scan_goes_at_once() {
     let mut bench = Bench::with_profile("sick-lms291-s05-x1.27", |profile| {
-        profile.transmission_start = TransmissionStart::LineFree;
+        profile.line.transmission_start = TransmissionStart::LineFree;
         profile.defaults.rate = LineRate::Baud38400;
         profile.defaults.power_on_mode = PowerOnMode::Continuous;
     });
@@ -662,7 +662,7 @@ fn a_lag_holds_back_scans_and_no_answers() {
     const LAG: u64 = 35 * MS;
     let sent = |start, rate, lag_ns| {
         let mut bench = Bench::with_profile("sick-lms291-s05-x1.27", |profile| {
-            profile.transmission_start = start;
+            profile.line.transmission_start = start;
             profile.defaults.rate = rate;
             profile.defaults.lag_ns = lag_ns;
         });

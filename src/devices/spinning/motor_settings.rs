@@ -1,20 +1,31 @@
 //! Motor of a head: keys of profiles and rigs.
 
 use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::TrueOrFalse;
 use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Limit, TableReader};
+use crate::config::toml::reader::Limit;
 
-/// Motor of a head, and the lasers' behaviour while it is slow.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct MotorSettings {
-    /// Rate at which the motor changes its speed, rpm/s.
-    pub acceleration_rpm_s: u32,
-    /// Speed from which lasers fire, rpm.
-    pub interlock_rpm: u32,
-    /// Whether a unit whose lasers do not fire sends packets without returns, or none.
-    pub sends_when_dark: bool,
-    /// Whether the rotor is at rest at the first instant and spins up; otherwise it is at its speed.
-    pub starts_at_rest: bool,
+keys! {
+    in profile and rig;
+    /// Motor of a head, and the lasers' behaviour while it is slow.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct MotorSettings {
+        acceleration {
+            /// Change of the rotation rate per second.
+            pub acceleration_rpm_s: u32,
+                Limit::new(1..=100_000, "rpm/s", "Menura: no motor is stronger");
+        }
+        interlock {
+            /// Lowest rotation rate at which lasers fire.
+            pub interlock_rpm: u32, Limit::new(0..=6000, "rpm", PROFILES);
+            /// Whether packets without returns are sent while no laser fires.
+            pub sends_when_dark: bool, TrueOrFalse;
+        }
+        start {
+            /// Whether the head stands at the start of the run and spins up.
+            pub starts_at_rest: bool, TrueOrFalse;
+        }
+    }
 }
 
 /// Speeds that a head can be set to, rpm.
@@ -35,44 +46,17 @@ impl MotorSettings {
     }
 }
 
-/// Reads `[motor]` of a profile.
-pub(crate) fn profile(table: TableReader<'_>) -> Option<MotorSettings> {
-    let mut motor = MotorSettings::default();
-    read(Keys::of_profile(table), &mut motor)?;
-    Some(motor)
-}
-
-/// Reads `motor` of a rig's settings.
-pub(crate) fn settings(keys: &mut Keys<'_>, motor: &mut MotorSettings) {
-    let field = keys.field("motor").such_as("{ starts_at_rest = true }");
-    keys.table_in(&field, "a motor", motor, read);
-}
-
-/// Reads `motor` of a unit whose lasers fire at the set speed only; for a profile, without the key about the
-/// start of a run.
-pub(crate) fn plain(mut keys: Keys<'_>, motor: &mut MotorSettings) -> Option<()> {
-    acceleration(&mut keys, motor);
-    beginning(&mut keys, motor);
-    keys.finish()
-}
-
-/// Reads the keys of a profile, without the one about the start of a run.
-fn read(mut keys: Keys<'_>, motor: &mut MotorSettings) -> Option<()> {
-    acceleration(&mut keys, motor);
-    let speed = Limit::new(0..=6000, "rpm", PROFILES);
-    keys.integer("interlock_rpm", &speed, &mut motor.interlock_rpm);
-    keys.boolean("sends_when_dark", &mut motor.sends_when_dark);
-    beginning(&mut keys, motor);
-    keys.finish()
-}
-
-fn acceleration(keys: &mut Keys<'_>, motor: &mut MotorSettings) {
-    let pace = Limit::new(1..=100_000, "rpm/s", "Menura: no motor is stronger");
-    keys.integer("acceleration_rpm_s", &pace, &mut motor.acceleration_rpm_s);
-}
-
-fn beginning(keys: &mut Keys<'_>, motor: &mut MotorSettings) {
-    if !keys.is_profile() {
-        keys.boolean("starts_at_rest", &mut motor.starts_at_rest);
-    }
+/// Reads `motor` of a profile's root or of a rig's settings; without `has_interlock`, lasers fire at the set speed
+/// only.
+pub(crate) fn read(keys: &mut Keys<'_>, has_interlock: bool, motor: &mut MotorSettings) {
+    keys.part("motor", ["a motor", "{ starts_at_rest = true }"], motor, |mut keys, motor| {
+        motor.acceleration(&mut keys);
+        if has_interlock {
+            motor.interlock(&mut keys);
+        }
+        if !keys.is_profile() {
+            motor.start(&mut keys);
+        }
+        keys.finish()
+    });
 }

@@ -2,22 +2,24 @@
 
 use std::ops::RangeInclusive;
 
+use serde_json::Value as Json;
+
 use super::motor_settings::RotationRates;
 use super::return_mode::ReturnMode;
 use crate::config::profile::Profile;
 use crate::config::profile::lidar::{self, BeamSettings, NoiseSettings};
 use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::{Degrees, FactoryFirst, KeyType, Listed, SomeOf, Time};
 use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::config::toml::reader::{Field, Limit};
 
-/// Reads `[rotation]` of a profile, with `step_rpm` if `has_steps`.
+/// Reads the rates of `[rotation]` of a profile, with `step_rpm` if `has_steps`.
 pub(crate) fn rotation(
-    mut keys: Keys<'_>,
+    keys: &mut Keys<'_>,
     has_steps: bool,
     rates: &mut RotationRates,
     default_rpm: &mut u32,
-    start_azimuth_rad: &mut f64,
-) -> Option<()> {
+) {
     let rpm = Limit::new(1..=6000, "rpm", PROFILES);
     keys.integer("min_rpm", &rpm, &mut rates.min_rpm);
     keys.integer("max_rpm", &rpm, &mut rates.max_rpm);
@@ -27,10 +29,8 @@ pub(crate) fn rotation(
     }
     let default = keys.field("default_rpm");
     keys.put(default.integer(&rpm), default_rpm);
-    let has_rates = keys.is_complete();
-    start_azimuth(&mut keys, start_azimuth_rad);
     let RotationRates { min_rpm: min, max_rpm: max, step_rpm: step } = *rates;
-    if has_rates
+    if keys.is_complete()
         && !((min..=max).contains(default_rpm) && default_rpm.is_multiple_of(step))
         && let Some(place) = default.place()
     {
@@ -42,29 +42,18 @@ pub(crate) fn rotation(
         }
         keys.table.fault(place.fault(title, label));
     }
-    keys.finish()
 }
 
-/// Reads `modes` of `[returns]`, the factory setting first; `origin` is the source of the list.
-pub(crate) fn return_modes(
-    mut table: TableReader<'_>,
-    has_dual: bool,
+/// Reads `modes` of `[returns]`; `origin` is the source of the list.
+pub(crate) fn return_modes<T: Clone + PartialEq>(
+    keys: &mut Keys<'_>,
+    words: &[(&str, T)],
     origin: &str,
-) -> Option<Vec<ReturnMode>> {
-    let words: Vec<_> = ReturnMode::WORDS
-        .into_iter()
-        .filter(|(_, mode)| has_dual || *mode != ReturnMode::Dual)
-        .collect();
-    let field = table.required("modes");
-    let modes = field.choices(&words, origin);
-    if modes.as_ref().is_some_and(Vec::is_empty)
-        && let Some(place) = field.place()
-    {
-        let label = "allowed: one or more, the factory's first";
-        table.fault(place.fault("a firmware has at least one return mode", label));
-    }
-    table.finish();
-    modes.filter(|modes| !modes.is_empty())
+    modes: &mut Vec<T>,
+) {
+    let title = "a firmware has at least one return mode";
+    let key_type = FactoryFirst(SomeOf(words, origin), title);
+    keys.of_type("modes", "The return modes; the first is the factory setting.", &key_type, modes);
 }
 
 /// One number in a laser's row.
@@ -209,10 +198,10 @@ pub(crate) fn return_mode(
     keys.choice("return_mode", &words, &format!("{}, [returns]", profile.file), mode);
 }
 
-/// Reads `start_azimuth_deg`, the rotor's angle at the first instant.
-pub(crate) fn start_azimuth(keys: &mut Keys<'_>, azimuth_rad: &mut f64) {
+/// The rotor's angle at the first instant.
+pub(crate) fn start_azimuth() -> Degrees {
     let origin = "the wire format: azimuth is 0 to 35999 hundredths";
-    keys.degrees("start_azimuth_deg", &Limit::new(0.0..=359.99, "degrees", origin), azimuth_rad);
+    Degrees(Limit::new(0.0..=359.99, "degrees", origin))
 }
 
 /// Reads `beam` and `noise` of a rig; `reach` limits the beam's ranges, metres.
@@ -226,11 +215,9 @@ pub(crate) fn optics(
     lidar::rig_noise(keys, "{ range_std_m = 0.02 }", noise);
 }
 
-/// Reads the speeds of a profile, the factory's first.
-pub(crate) fn listed_rates(field: &Field<'_>) -> Option<Vec<u32>> {
-    let rpm = Limit::new(60..=6000, "rpm", PROFILES);
-    let (items, _) = field.array("speeds, the factory's first")?;
-    items.iter().map(|item| item.integer(&rpm)).collect()
+/// The speeds of a profile, the factory's first.
+pub(crate) fn listed_rates() -> Listed {
+    Listed("speeds, the factory's first", Limit::new(60..=6000, "rpm", PROFILES))
 }
 
 /// Reads `rotation_rate_rpm` of a rig, one of the speeds that the profile lists.
@@ -265,7 +252,9 @@ pub(crate) fn sector<'t>(
     ends: &mut [u16; 2],
 ) -> Option<Field<'t>> {
     let degrees = Limit::new(0.0..=360.0, "degrees", origin);
-    let field = keys.field("sector_deg").such_as("[270.0, 90.0]");
+    let sentence =
+        "First and last angle of the sector in which the lidar measures, clockwise from forward.";
+    let field = keys.field("sector_deg").such_as("[270.0, 90.0]").meaning(sentence);
     field.defaults_to(ends.map(|end| f64::from(end) / steps).to_vec());
     let read = field.numbers::<2>(&degrees);
     let read = read.map(|ends| ends.map(|end| (end * steps).round() as u16));
@@ -274,9 +263,9 @@ pub(crate) fn sector<'t>(
     is_read.then_some(field)
 }
 
-/// Reads `boot_s` of a profile, from a restart until the unit works again.
-pub(crate) fn boot(keys: &mut Keys<'_>, boot_ns: &mut u64) {
-    keys.time_ns("boot_s", &Limit::new(0.1..=600.0, "s", PROFILES), 1e9, boot_ns);
+/// Time of a profile from a restart until the unit works again.
+pub(crate) fn boot() -> Time {
+    Time(Limit::new(0.1..=600.0, "s", PROFILES), 1e9)
 }
 
 /// Temperatures of a unit's boards.
@@ -284,23 +273,28 @@ pub(crate) fn celsius() -> Limit<f64> {
     Limit::new(-100.0..=200.0, "degrees C", PROFILES)
 }
 
-/// Reads `N` bytes as hexadecimal digits; `title` is the message for other text.
-pub(crate) fn hexadecimal<const N: usize>(
-    field: &Field<'_>,
-    expected: &str,
-    title: &'static str,
-) -> Option<[u8; N]> {
-    let text = field.text(expected)?;
-    let digits = text.value.as_bytes();
-    let byte = |pair: &[u8]| {
-        let pair = std::str::from_utf8(pair).ok()?;
-        u8::from_str_radix(pair, 16).ok()
-    };
-    let is_plain = digits.len() == 2 * N && digits.iter().all(u8::is_ascii_hexdigit);
-    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
-    let bytes = bytes.filter(|_| is_plain).and_then(|bytes| bytes.try_into().ok());
-    if bytes.is_none() {
-        field.fault(text.place.fault(title, format!("allowed: {expected}")));
+/// Bytes as hexadecimal digits: what is allowed, and the title of the message about other text.
+pub(crate) struct Hexadecimal(pub &'static str, pub &'static str);
+
+impl<const N: usize> KeyType<[u8; N]> for Hexadecimal {
+    fn read(&self, field: &Field<'_>) -> Option<[u8; N]> {
+        let &Self(expected, title) = self;
+        let text = field.text(expected)?;
+        let digits = text.value.as_bytes();
+        let byte = |pair: &[u8]| {
+            let pair = std::str::from_utf8(pair).ok()?;
+            u8::from_str_radix(pair, 16).ok()
+        };
+        let is_plain = digits.len() == 2 * N && digits.iter().all(u8::is_ascii_hexdigit);
+        let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+        let bytes = bytes.filter(|_| is_plain).and_then(|bytes| bytes.try_into().ok());
+        if bytes.is_none() {
+            field.fault(text.place.fault(title, format!("allowed: {expected}")));
+        }
+        bytes
     }
-    bytes
+
+    fn written(&self, bytes: &[u8; N]) -> Json {
+        bytes.iter().map(|byte| format!("{byte:02X}")).collect::<String>().into()
+    }
 }

@@ -1,7 +1,6 @@
 //! Conversion of echoes to points that several families share.
 
 use crate::config::profile::read::PROFILES;
-use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::Limit;
 use crate::sensors::Return;
 
@@ -48,14 +47,7 @@ impl Intensities {
     }
 }
 
-/// Reads `diffuse_full_scale`, which `byte` limits, and `retro_full_gain` of a profile.
-pub(crate) fn intensities(
-    keys: &mut Keys<'_>,
-    byte: &Limit<i128>,
-    full_scale: &mut u8,
-    gain: &mut f64,
-) {
-    keys.integer("diffuse_full_scale", byte, full_scale);
-    let times = Limit::new(1.1..=1e6, "times a white target", PROFILES);
-    keys.number("retro_full_gain", &times, gain);
+/// Limits of the light from a retro-reflector with the largest intensity.
+pub(crate) fn retro_gain() -> Limit<f64> {
+    Limit::new(1.1..=1e6, "times a white target", PROFILES)
 }

@@ -2,17 +2,22 @@
 
 use super::profile_read::{self, Column};
 use crate::config::profile::read::PROFILES;
-use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::noise::{NoiseSource, Quantity};
 
-/// Standard deviations of units' angles from the nominal ones, degrees.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct UnitSpread {
-    /// Standard deviation of elevations.
-    pub elevation_std_deg: f64,
-    /// Standard deviation of azimuths.
-    pub azimuth_std_deg: f64,
+fn spread() -> Limit<f64> {
+    Limit::new(0.0..=1.0, "degrees", PROFILES)
+}
+
+keys! {
+    /// Differences between the angles of a unit's own lasers and those of its model.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct UnitSpread {
+        /// Standard deviation of the difference in elevation.
+        pub elevation_std_deg: f64, spread();
+        /// Standard deviation of the difference in azimuth.
+        pub azimuth_std_deg: f64, spread();
+    }
 }
 
 /// A laser of a model, or of one unit.
@@ -47,17 +52,6 @@ pub fn of_unit(
         }
     };
     model.iter().enumerate().map(own).collect()
-}
-
-/// Reads `[spread]` of a profile.
-pub(crate) fn spread(table: TableReader<'_>) -> Option<UnitSpread> {
-    let mut keys = Keys::of_profile(table);
-    let mut all = UnitSpread::default();
-    let degrees = Limit::new(0.0..=1.0, "degrees", PROFILES);
-    keys.number("elevation_std_deg", &degrees, &mut all.elevation_std_deg);
-    keys.number("azimuth_std_deg", &degrees, &mut all.azimuth_std_deg);
-    keys.finish()?;
-    Some(all)
 }
 
 /// Reads `[lasers]` of a profile: a number of rows that is one of `counts`, whose text is `many`.

@@ -82,7 +82,7 @@ impl VectorNavUnit {
             tare: DQuat::IDENTITY,
             latest: None,
             silent_until: SimTime::ZERO,
-            sample_rate_hz: f64::from(unit.profile.sample_rate_hz),
+            sample_rate_hz: f64::from(unit.profile.output.sample_rate_hz),
         };
         made.retime(unit);
         made
@@ -213,7 +213,7 @@ impl VectorNavUnit {
         self.is_paused = !unit.settings.is_streaming;
         self.tare = DQuat::IDENTITY;
         self.latest = None;
-        self.silent_until = SimTime(now.0 + unit.profile.boot_ns);
+        self.silent_until = SimTime(now.0 + unit.profile.line.boot_ns);
         unit.restart(self.silent_until);
         if self.registers.baud_rate != unit.port.line().baud {
             unit.port.change_rate(now, self.registers.baud_rate);

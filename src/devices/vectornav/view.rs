@@ -184,7 +184,8 @@ impl Increments {
     /// Returns the sums and restarts them.
     pub fn take(&mut self, now: &Processed, config: IncrementsConfig, unit: &Unit) -> Delta {
         let dt_s = unit.dt_s();
-        let body = self.gathered.take(&now.integrated, dt_s, unit.profile.decimation).in_frd();
+        let body =
+            self.gathered.take(&now.integrated, dt_s, unit.profile.output.decimation).in_frd();
         let (mut velocity, gravity) = if config.in_ned {
             (self.force_ned * dt_s, self.gravity_ned * dt_s)
         } else {
@@ -229,7 +230,7 @@ impl ViewStream {
         tare: DQuat,
         unit: &Unit,
     ) -> Option<View> {
-        let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
+        let (dt_s, decimation) = (unit.dt_s(), unit.profile.output.decimation);
         self.increments.step(now);
         let uncompensated = self.uncompensated.step(&now.uncompensated, dt_s, decimation);
         let measured = self.compensated.step(&now.compensated, dt_s, decimation)?.in_frd();

@@ -116,7 +116,7 @@ impl Velodyne {
             clock: DeviceClock::new(&settings.clock, epoch),
             boards: Boards::new(&profile.thermal),
             position: PositionSender::new(&profile.position, noise),
-            inertial: profile.position.imu.as_ref().map(|imu| Inertial::new(imu, noise)),
+            inertial: profile.position_imu.as_ref().map(|imu| Inertial::new(imu, noise)),
             optics_faults: Vec::new(),
         };
         unit.change_faults(SimTime::ZERO, faults);

@@ -1,12 +1,17 @@
 //! Velodynes with the same optics in every unit: HDL-32E, VLP-16, Puck Hi-Res, VLP-32C, VLS-128.
 
+use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::DatagramPort;
-use crate::config::profile::network::PortIndex;
+use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::{By, Time, Whole};
+use crate::config::toml::reader::{Field, Limit};
 use crate::spinning::clock_settings::ClockSettings;
 use crate::spinning::motor_settings::{MotorSettings, RotationRates};
+use crate::spinning::profile_read::{dark_intensity, start_azimuth};
 use crate::spinning::return_mode::ReturnMode;
-use crate::velodyne::position_settings::PositionProfile;
+use crate::spinning::returns::retro_gain;
+use crate::velodyne::position_settings::{PositionImu, PositionProfile};
 use crate::velodyne::web_settings::{ThermalProfile, WebProfile};
 use crate::wire::ethernet::FrameHeader;
 
@@ -21,6 +26,8 @@ pub struct VelodyneProfile {
     pub return_modes: Vec<ReturnMode>,
     /// Position packets: times and content.
     pub position: PositionProfile,
+    /// The inertial sensors of an HDL-32E, which position packets report.
+    pub position_imu: Option<PositionImu>,
     /// Content of data packets.
     pub packet: VelodynePacket,
     /// Time from one firing sequence to the next, nanoseconds. In a sequence every laser fires once.
@@ -57,23 +64,35 @@ impl VelodyneProfile {
     }
 }
 
-/// Facts that are the same in every data packet of a model.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VelodynePacket {
-    /// Byte 1205 of a data packet.
-    pub product_id: u8,
-    /// Length of one count of distance, metres.
-    pub distance_unit_m: f64,
-    /// Intensity of a white diffuse target; retro-reflectors are above it.
-    pub diffuse_full_scale: u8,
-    /// Light from a retroreflector with intensity 255, as a multiple of that from a white diffuse target.
-    pub retro_full_gain: f64,
-    /// Lowest and highest intensity of a point without a return; all between are equally likely.
-    pub dark_intensity: [u8; 2],
-    /// Added to the time of the first firing to make the timestamp, nanoseconds.
-    pub timestamp_offset_ns: u64,
-    /// Flag of blocks that carry nothing, which only the VLS-128 sends, with dual return.
-    pub filler_flag: u16,
+fn byte() -> Limit<i128> {
+    Limit::new(0..=255, "", "the wire format: one byte")
+}
+
+/// A length in millimetres, stored in metres.
+fn unit_m(field: &Field<'_>) -> Option<f64> {
+    field.number(&Limit::new(1.0..=10.0, "mm", PROFILES)).map(|mm| mm / 1000.0)
+}
+
+keys! {
+    /// Facts that are the same in every data packet of a model.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct VelodynePacket {
+        /// The product's byte at the end of a packet.
+        pub product_id: u8, byte();
+        /// Millimetres of a distance count.
+        pub distance_unit_m as "distance_unit_mm": f64, By(unit_m);
+        /// The intensity of a white diffuse target.
+        pub diffuse_full_scale: u8, byte();
+        /// Light from a retroreflector of intensity 255, as a multiple of the light from a white target.
+        pub retro_full_gain: f64, retro_gain();
+        /// The lowest and the highest intensity of a point without a return.
+        pub dark_intensity: [u8; 2], By(dark_intensity);
+        /// Time from the first firing of a packet to the instant of its timestamp.
+        pub timestamp_offset_ns as "timestamp_offset_us": u64,
+            Time(Limit::new(0.0..=100.0, "us", PROFILES), 1e3);
+        /// The flag of blocks without points, of a VLS-128 with dual return.
+        pub filler_flag: u16, Limit::new(0..=0xffff, "", "the wire format: two bytes");
+    }
 }
 
 /// One laser.
@@ -89,28 +108,38 @@ pub struct VelodyneLaser {
     pub firing_offset_ns: u32,
 }
 
-/// Settings in a rig; the profile gives the defaults.
-#[derive(Clone, Debug, Default)]
-pub struct VelodyneSettings {
-    /// Rotor speed, rpm.
-    pub rotation_rate_rpm: u32,
-    /// The reported echo.
-    pub return_mode: ReturnMode,
-    /// Rotor angle at the first instant, radians, clockwise from the device's +Y (forward).
-    pub start_azimuth_rad: f64,
-    /// First and last whole degree in which lasers fire; `[0, 359]` is the whole rotation. The sector
-    /// includes 0 if the first is the greater one.
-    pub sector_deg: [u16; 2],
-    /// Standard deviation of a reported azimuth, hundredths of a degree.
-    pub azimuth_jitter_centideg: f64,
-    /// Extra delay from a packet's end to its leaving, nanoseconds.
-    pub lag_ns: u64,
-    /// Settings of the motor.
-    pub motor: MotorSettings,
-    /// The clock and the GPS input.
-    pub clock: ClockSettings,
-    /// The optics.
-    pub beam: BeamSettings,
-    /// The errors.
-    pub noise: NoiseSettings,
+keys! {
+    in profile and rig;
+    /// Settings in a rig; the profile has the defaults.
+    #[derive(Clone, Debug, Default)]
+    pub struct VelodyneSettings {
+        rotation {
+            /// Direction of the head at the first instant.
+            pub start_azimuth_rad as "start_azimuth_deg": f64, start_azimuth();
+        }
+        sector {
+            /// First and last whole degree of the sector in which the lidar measures, clockwise from forward.
+            pub sector_deg: [u16; 2],
+                Whole(Limit::new(0.0..=359.0, "degrees", "the unit's configuration page"));
+        }
+        packet {
+            /// Standard deviation of the azimuths that are sent, hundredths of a degree.
+            pub azimuth_jitter_centideg: f64,
+                Limit::new(0.0..=10.0, "hundredths of a degree", PROFILES);
+            /// Output latency in addition to the product's own delay.
+            pub lag_ns as "lag_ms": u64, lag::key();
+        }
+        /// Rotor speed, rpm.
+        pub rotation_rate_rpm: u32,
+        /// The reported echo.
+        pub return_mode: ReturnMode,
+        /// Settings of the motor.
+        pub motor: MotorSettings,
+        /// The clock and the GPS input.
+        pub clock: ClockSettings,
+        /// The optics.
+        pub beam: BeamSettings,
+        /// The errors.
+        pub noise: NoiseSettings,
+    }
 }

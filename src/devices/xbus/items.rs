@@ -147,7 +147,7 @@ pub fn item(xdi: Xdi, now: &Moment, m: &Measured, unit: &Unit) -> Item {
         }
         // The calibration in the run finds nothing to correct.
         Xdi::MAGNETIC_FIELD | Xdi::CORRECTED_MAGNETIC_FIELD => {
-            reals(&(m.mag / unit.profile.magnetic_unit_gauss).to_array())
+            reals(&(m.mag / unit.profile.output.magnetic_unit_gauss).to_array())
         }
         Xdi::STATUS_BYTE => raw(vec![status(m, now) as u8]),
         _ => raw(status(m, now).to_be_bytes().to_vec()),

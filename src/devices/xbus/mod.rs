@@ -132,7 +132,7 @@ impl XbusUnit {
             utc_ahead_ns: 0,
             latest: None,
             counter: counter_at_start(unit),
-            sample_rate_hz: unit.profile.sample_rate_hz,
+            sample_rate_hz: unit.profile.output.sample_rate_hz,
         };
         made.restore_output(unit);
         made
@@ -157,9 +157,9 @@ impl XbusUnit {
                 _ if comes_always && o.rate_hz == EVERY_MESSAGE => EVERY_MESSAGE,
                 rate => {
                     let most = if is_orientation {
-                        unit.profile.max_rate_hz
+                        unit.profile.output.max_rate_hz
                     } else {
-                        unit.profile.sample_rate_hz
+                        unit.profile.output.sample_rate_hz
                     };
                     let rate = u32::from(rate).min(most).max(1);
                     let slower = (1..=rate).rev().find(|r| self.sample_rate_hz.is_multiple_of(*r));
@@ -211,7 +211,7 @@ impl XbusUnit {
             mid::RESET => {
                 Self::say(unit, now, ack, []);
                 unit.forget_held();
-                self.state = State::Booting(SimTime(now.0 + unit.profile.boot_ns));
+                self.state = State::Booting(SimTime(now.0 + unit.profile.line.boot_ns));
             }
             mid::ICC_COMMAND => match self.compass.obey(&message.data) {
                 Ok(data) => Self::say(unit, now, ack, data),
@@ -366,7 +366,7 @@ impl XbusUnit {
             }
             [id] => {
                 let rate = BAUD_IDS.iter().find(|(known, _)| known == id).map(|(_, rate)| *rate);
-                let rate = rate.filter(|rate| unit.profile.baud_rates.contains(rate));
+                let rate = rate.filter(|rate| unit.profile.line.baud_rates.contains(rate));
                 let rate = rate.ok_or(error::BAUD_RATE)?;
                 self.stored.insert(mid::SET_BAUDRATE, rate.to_be_bytes().to_vec());
                 Ok(Vec::new())
@@ -462,7 +462,7 @@ fn version(text: &str, bytes: usize) -> Vec<u8> {
 
 impl Protocol for XbusUnit {
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
-        let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
+        let (dt_s, decimation) = (unit.dt_s(), unit.profile.output.decimation);
         self.alignment.step(sample);
         self.latest = Some(*sample);
         self.compass.step(sample);

@@ -92,9 +92,9 @@ impl Run for Allan {
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let (driver, settings) = self.unit()?;
         let duration = scope.of(self.duration, self.duration.min(SHORT));
-        let samples = duration.as_secs_f64() * f64::from(driver.sample_rate_hz);
+        let samples = duration.as_secs_f64() * f64::from(driver.output.sample_rate_hz);
         if samples > MAX_SAMPLES as f64 || samples < 1000.0 {
-            let most = MAX_SAMPLES / u64::from(driver.sample_rate_hz);
+            let most = MAX_SAMPLES / u64::from(driver.output.sample_rate_hz);
             let text = format!("this unit can lie still from 1 s to {most} s");
             return Err(ExperimentError::Input(text));
         }
@@ -178,7 +178,7 @@ impl Allan {
                 let is_compared = point.tau_s >= shortest_s;
                 Row {
                     point,
-                    asked: expected(asked, driver.sample_rate_hz.into(), point.tau_s),
+                    asked: expected(asked, driver.output.sample_rate_hz.into(), point.tau_s),
                     allowed: is_compared.then_some(ALLOWED + SIGMAS * point.relative_error),
                 }
             })
@@ -319,10 +319,10 @@ fn simulate(
     settings: &ImuSettings,
     duration: Duration,
 ) -> Vec<DVec3> {
-    let sample_rate_hz = f64::from(driver.sample_rate_hz);
+    let sample_rate_hz = f64::from(driver.output.sample_rate_hz);
     let mut triad = Triad::new(errors, NoiseSource::new(seed, part), sample_rate_hz.recip());
     let still = Circumstances { specific_force_m_s2: DVec3::ZERO, temperature_c: 25.0 };
-    let divisor = u64::from(driver.sample_rate_hz / settings.rate_hz.max(1)).max(1);
+    let divisor = u64::from(driver.output.sample_rate_hz / settings.rate_hz.max(1)).max(1);
     let outputs = (duration.as_secs_f64() * sample_rate_hz) as u64 / divisor;
     (0..outputs)
         .map(|output| {
@@ -332,7 +332,7 @@ fn simulate(
                 last = triad.step(output * divisor + sample, DVec3::ZERO, &still).value;
                 sum += last;
             }
-            match driver.decimation {
+            match driver.output.decimation {
                 Decimation::Mean => sum / divisor as f64,
                 Decimation::Last => last,
             }

@@ -173,7 +173,7 @@ impl Bench {
         acquisition.hdop_3d = 1000.0;
         acquisition.hdop_2d = 1000.0;
         let driver = rig.devices[0].profile.data::<ImuProfile>().expect("an IMU");
-        let (imu_sample_hz, decimation) = (driver.sample_rate_hz, driver.decimation);
+        let (imu_sample_hz, decimation) = (driver.output.sample_rate_hz, driver.output.decimation);
         let origin = GeoOrigin::new(rig.origin);
         let epoch = Epoch::new(rig.start_utc.expect("a constant time"));
         Self { rig, origin, epoch, gnss, imu, imu_sample_hz, decimation, preset, stated }

@@ -351,7 +351,7 @@ fn a_message_that_is_made_comes() {
             let has = row.is_in(&bench.device.profile);
             assert_eq!(is_ack(&bench.ask(&CfgMsg::ThisPort(id, 1)), CfgMsg::ID), has);
             let rate = rate_key(id, UART1).unwrap();
-            if bench.device.profile.dialect == GnssDialect::Ublox9 {
+            if bench.device.profile.receiver.dialect == GnssDialect::Ublox9 {
                 let set = is_ack(&bench.ask(&valset(&[item(rate, 1)])), CfgValset::ID);
                 assert_eq!(set, has, "{name} {}", row.name);
             }

@@ -7,7 +7,7 @@ use crate::families::family_of;
 /// Tables of all u-blox profiles.
 fn benches() -> Vec<(Bench, Vec<crate::commands::CommandTable>)> {
     let profiles = catalogue().profiles().iter().filter(|profile| {
-        profile.data::<GnssProfile>().is_some_and(|driver| driver.dialect.is_ublox())
+        profile.data::<GnssProfile>().is_some_and(|driver| driver.receiver.dialect.is_ublox())
     });
     let bench = |profile: &std::sync::Arc<crate::config::profile::Profile>| {
         let bench = fresh(&profile.name);
@@ -192,7 +192,7 @@ fn catalogue_name(bench: &Bench) -> String {
 #[test]
 fn every_item_and_rate_does_what_its_row_says() {
     for (mut bench, tables) in benches() {
-        let dialect = bench.device.profile.dialect;
+        let dialect = bench.device.profile.receiver.dialect;
         let has_items = dialect.has_items();
         for row in tables[1..].iter().flat_map(|table| &table.rows) {
             let number = |text: &str| match text.strip_prefix("0x") {

@@ -134,7 +134,7 @@ impl FirstDecoder {
     }
 
     fn lines(&self) -> usize {
-        self.profile().map_or(1, |(_, profile)| profile.form.lines())
+        self.profile().map_or(1, |(_, profile)| profile.pattern.form.lines())
     }
 
     fn device_type(&self) -> Option<u8> {
@@ -367,7 +367,8 @@ impl DatagramDecoder for FirstDecoder {
             return Err("has sent no points".to_owned());
         }
         let lines = self.lines();
-        let span_deg = self.profile().map_or([-38.6, 38.6], |(_, own)| own.form.elevations_deg());
+        let span_deg =
+            self.profile().map_or([-38.6, 38.6], |(_, own)| own.pattern.form.elevations_deg());
         Ok(PointSource {
             calibration: "the packets themselves",
             elevations_rad: elevations_rad(lines, span_deg),

@@ -10,7 +10,7 @@ pub(super) fn sections(driver: &FirstProfile) -> Vec<Section> {
 
 fn device_rows(driver: &FirstProfile) -> Rows {
     let version = driver.identity.version.map(|part| format!("{part:02}")).join(".");
-    let lines = match driver.form.lines() {
+    let lines = match driver.pattern.form.lines() {
         1 => "one, non-repetitive pattern".to_owned(),
         lines => format!("{lines} that fire in turn, non-repetitive pattern"),
     };
@@ -24,7 +24,7 @@ fn device_rows(driver: &FirstProfile) -> Rows {
         ("device type", driver.identity.device_type.to_string()),
         ("firmware", version),
         ("lines", lines),
-        ("rate", format!("{} pulses/s", driver.pulse_rate_hz)),
+        ("rate", format!("{} pulses/s", driver.pattern.pulse_rate_hz)),
         ("returns", modes),
         ("IMU", imu),
         ("commands", format!("UDP port {}", FirstProfile::COMMANDS)),

@@ -46,7 +46,7 @@ impl Family for LivoxFirstFamily {
             }],
             has_gps_input: true,
             lidar: Some(LidarTraits {
-                lasers: profile.form.lines(),
+                lasers: profile.pattern.form.lines(),
                 angles: AngleSense::CounterClockwiseFromForward,
             }),
             ..Product::of_datagrams("a lidar", profile.datagram_ports())
@@ -97,7 +97,11 @@ impl Family for LivoxFirstFamily {
         let has_imu = profile.imu.is_some() && settings.imu_enable;
         let imu = if has_imu { ", IMU" } else { "" };
         let alone = if settings.streams_alone { ", streams without a host" } else { "" };
-        format!("{} pulses/s, {}{imu}{alone}", profile.pulse_rate_hz, settings.format().name())
+        format!(
+            "{} pulses/s, {}{imu}{alone}",
+            profile.pattern.pulse_rate_hz,
+            settings.format().name()
+        )
     }
 
     fn datagram_decoder(

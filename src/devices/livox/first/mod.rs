@@ -105,7 +105,12 @@ impl LivoxFirst {
         let profile = Arc::new(profile.clone());
         let values = Values::of(&profile, settings);
         let FirstSettings { prism_rpm, pattern_start_s, .. } = *settings;
-        let pattern = Pattern::new(profile.form, profile.pulse_rate_hz, prism_rpm, pattern_start_s);
+        let pattern = Pattern::new(
+            profile.pattern.form,
+            profile.pattern.pulse_rate_hz,
+            prism_rpm,
+            pattern_start_s,
+        );
         let threshold = settings.beam.threshold();
         let clock =
             LivoxClock::new(&settings.clock, epoch, identity_of(profile.network.source_mac), noise);
@@ -179,7 +184,7 @@ impl LivoxFirst {
 
     /// The physics of its lines, all of which look where the pattern says.
     pub fn lidar(&self) -> Lidar {
-        let lines = vec![LaserGeometry::default(); self.profile.form.lines()];
+        let lines = vec![LaserGeometry::default(); self.profile.pattern.form.lines()];
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
         Lidar::new(lines, beam, noise, self.noise).with_faults(&self.optics_faults)
     }
@@ -391,7 +396,7 @@ impl Device for LivoxFirst {
             return 0.0;
         }
         let pulses = self.settings.format().pulses() as f64;
-        let points_hz = f64::from(self.profile.pulse_rate_hz) / pulses;
+        let points_hz = f64::from(self.profile.pattern.pulse_rate_hz) / pulses;
         let imu_hz = self.profile.imu.filter(|_| self.values.has_imu).map_or(0, |imu| imu.rate_hz);
         points_hz + f64::from(imu_hz)
     }

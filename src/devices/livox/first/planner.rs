@@ -93,7 +93,7 @@ impl Planner {
             if !mode.is_on || is_stopped(start) {
                 continue;
             }
-            let lines = self.profile.form.lines() as u64;
+            let lines = self.profile.pattern.form.lines() as u64;
             // A change of the format may come within a group of lines.
             let (first, skipped) = (pulse / lines, (pulse % lines) as usize);
             let groups = (skipped + pulses as usize).div_ceil(lines as usize);

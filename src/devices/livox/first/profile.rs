@@ -2,12 +2,19 @@
 
 use std::net::Ipv4Addr;
 
-use super::super::profile::{ImuProfile, LivoxClockSettings};
+use super::super::profile::{
+    ImuProfile, LivoxClockSettings, age, byte, change, four_bytes, period, rate, reply, sensitive,
+};
+use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::profile::network::{DatagramPort, PortIndex, port};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::{Ascii, Listed, OneOf, SomeOf, Time, TrueOrFalse};
+use crate::config::toml::reader::Limit;
+use crate::spinning::returns::retro_gain;
 use crate::spinning::turns::scaled;
 use crate::wire::ethernet::FrameHeader;
-use crate::wire::livox::first::command::{BROADCAST_PORT, LIDAR_PORT};
+use crate::wire::livox::first::command::{BROADCAST_PORT, LIDAR_PORT, key};
 use crate::wire::livox::first::data::{Coordinates, Format};
 
 words!(Form: "mid40" => Mid40, "mid70" => Mid70, "avia" => Avia, "horizon" => Horizon);
@@ -25,10 +32,8 @@ pub struct FirstProfile {
     pub identity: Identity,
     /// How it answers and starts.
     pub interface: InterfaceProfile,
-    /// Pulses a second.
-    pub pulse_rate_hz: u32,
-    /// Where they go.
-    pub form: Form,
+    /// The pattern, except what a rig sets.
+    pub pattern: PatternProfile,
     /// What points hold.
     pub points: PointProfile,
     /// The inertial unit, if the model has one.
@@ -37,61 +42,94 @@ pub struct FirstProfile {
     pub defaults: FirstSettings,
 }
 
-/// Destination ports until a host sets others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ports {
-    /// Of inertial samples.
-    pub imu: u16,
-    /// Of status messages.
-    pub status: u16,
+/// Origin of the limits of what commands set.
+const COMMANDS: &str = "the unit's commands";
+
+/// A time without a message, or between two.
+fn wait() -> Time {
+    Time(Limit::new(0.1..=600.0, "s", PROFILES), 1e9)
 }
 
-/// What the unit says of itself, except what the rig sets.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Identity {
-    /// The number of the product.
-    pub device_type: u8,
-    /// Name of the product.
-    pub product: String,
-    /// Version of the firmware.
-    pub version: [u8; 4],
+keys! {
+    /// Destination ports until a host sets others.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Ports {
+        /// The destination port of inertial samples.
+        pub imu as "imu_destination_port": u16, port();
+        /// The destination port of status messages.
+        pub status as "state_destination_port": u16, port();
+    }
 }
 
-/// How a unit answers and starts.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct InterfaceProfile {
-    /// From a command to its answer, nanoseconds.
-    pub reply_ns: u64,
-    /// From power-up until it answers, nanoseconds.
-    pub boot_ns: u64,
-    /// From rest to the motor's speed, nanoseconds.
-    pub motor_start_ns: u64,
-    /// Without a heartbeat for so long, the unit broadcasts again, nanoseconds.
-    pub heartbeat_timeout_ns: u64,
-    /// From a status message to the next while something is wrong, nanoseconds.
-    pub abnormal_period_ns: u64,
-    /// Parameters that it has.
-    pub keys: Vec<u16>,
-    /// Return modes that a host can choose; none if it has only that of the defaults.
-    pub return_modes: Vec<ReturnMode>,
-    /// Whether it suppresses rain and fog.
-    pub has_rain_fog: bool,
-    /// Whether it has a fan.
-    pub has_fan: bool,
+keys! {
+    /// Identity that the unit reports, except what the rig sets.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Identity {
+        /// The number of the product.
+        pub device_type: u8, byte();
+        /// Product that the unit reports.
+        pub product: String, Ascii(64, "a name");
+        /// Version of the firmware.
+        pub version: [u8; 4], four_bytes();
+    }
 }
 
-/// What points hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PointProfile {
-    /// Reflectivity of a white diffuse target; retro-reflectors are above it.
-    pub diffuse_full_scale: u8,
-    /// How many times as much as a white diffuse target a retro-reflector sends back whose reflectivity is
-    /// 255.
-    pub retro_full_gain: f64,
-    /// The threshold of high sensitivity as a multiple of the normal one.
-    pub sensitive_threshold: f64,
-    /// The threshold while rain and fog are suppressed as a multiple of the normal one.
-    pub rain_fog_threshold: f64,
+keys! {
+    /// Answers and start of a unit.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct InterfaceProfile {
+        /// Time from a command to its answer.
+        pub reply_ns as "reply_ms": u64, reply();
+        /// Time from power-on until the unit answers.
+        pub boot_ns as "boot_s": u64, change();
+        /// Time from rest until the motor is at its speed.
+        pub motor_start_ns as "motor_start_s": u64, change();
+        /// Time without a heartbeat after which the unit drops its host.
+        pub heartbeat_timeout_ns as "heartbeat_timeout_s": u64, wait();
+        /// Time from one status message to the next while something is wrong.
+        pub abnormal_period_ns as "abnormal_period_s": u64, wait();
+        /// Keys that the firmware has.
+        pub keys: Vec<u16>, Listed(
+            "numbers of parameters",
+            Limit::new(key::SENSITIVITY.into()..=key::SLOT.into(), "", "the wire format")
+        );
+        /// Return modes that a host can choose.
+        pub return_modes: Vec<ReturnMode>, SomeOf(&ReturnMode::WORDS, COMMANDS);
+        /// Whether the unit suppresses rain and fog.
+        pub has_rain_fog: bool, TrueOrFalse;
+        /// Whether the unit has commands for a fan.
+        pub has_fan: bool, TrueOrFalse;
+        /// Factory return mode.
+        pub return_mode: ReturnMode, OneOf(&ReturnMode::WORDS, COMMANDS);
+        /// Whether inertial samples are sent with the factory settings.
+        pub imu_enable: bool, TrueOrFalse;
+    }
+}
+
+keys! {
+    /// The pattern, except what a rig sets.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PatternProfile {
+        /// Closed form of the directions in which the lines point.
+        pub form: Form, OneOf(&Form::WORDS, "Menura's patterns");
+        /// Pulses per second.
+        pub pulse_rate_hz: u32, rate();
+    }
+}
+
+keys! {
+    /// Contents of points.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PointProfile {
+        /// Reflectivity of a white diffuse target.
+        pub diffuse_full_scale: u8, byte();
+        /// Light from a retroreflector of reflectivity 255, as a multiple of the light from a white diffuse target.
+        pub retro_full_gain: f64, retro_gain();
+        /// Detection threshold of sensitive detection as a multiple of the normal one.
+        pub sensitive_threshold: f64, sensitive();
+        /// Detection threshold while rain and fog are suppressed as a multiple of the normal one.
+        pub rain_fog_threshold: f64, Limit::new(1.0..=100.0, "", PROFILES);
+    }
 }
 
 /// The closed form of the pattern.
@@ -169,43 +207,56 @@ impl ReturnMode {
     }
 }
 
-/// What a rig may set; the profile gives the defaults.
-#[derive(Clone, Debug, Default)]
-pub struct FirstSettings {
-    /// Serial number.
-    pub serial: String,
-    /// The slot of the hub, the last character of the broadcast code.
-    pub slot: u8,
-    /// How points are written until a host asks for something else.
-    pub coordinates: Coordinates,
-    /// Which echoes become points until a host asks for something else.
-    pub return_mode: ReturnMode,
-    /// Whether inertial samples are sent until a host asks for something else.
-    pub imu_enable: bool,
-    /// Place of the IMU in the frame of the points: forward, left, up, millimetres.
-    pub imu_place_mm: [f64; 3],
-    /// Whether the unit sends to the link's address although no host has connected.
-    pub streams_alone: bool,
-    /// Whether the unit is switched on at the first instant; else it has been running.
-    pub starts_cold: bool,
-    /// From a broadcast to the next, nanoseconds.
-    pub broadcast_period_ns: u64,
-    /// Speeds of the two prisms, revolutions per minute.
-    pub prism_rpm: [f64; 2],
-    /// How long the pattern has run at the first instant, seconds.
-    pub pattern_start_s: f64,
-    /// Whether points of a single return have tags.
-    pub with_tags: bool,
-    /// Whether tags judge points; else they have the number of the return alone.
-    pub judged_tags: bool,
-    /// Extra delay from a packet's end to its leaving, nanoseconds.
-    pub lag_ns: u64,
-    /// The clock.
-    pub clock: LivoxClockSettings,
-    /// The optics.
-    pub beam: BeamSettings,
-    /// The errors.
-    pub noise: NoiseSettings,
+keys! {
+    in profile and rig;
+    /// Settings in a rig; the profile has the defaults.
+    #[derive(Clone, Debug, Default)]
+    pub struct FirstSettings {
+        identity {
+            /// Serial number of the unit.
+            pub serial: String, Ascii(14, "a serial number such as \"3WEDH760010123\"");
+            /// Slot of the hub, the last character of the broadcast code.
+            pub slot: u8, Limit::new(1..=9, "", "Livox Hub: nine slots");
+        }
+        factory {
+            /// How points are written until a host asks for something else.
+            pub coordinates: Coordinates, OneOf(&Coordinates::WORDS, COMMANDS);
+            /// Send to the link's address from power-on, without a host.
+            pub streams_alone: bool, TrueOrFalse;
+            /// Time from one broadcast to the next while no host is connected.
+            pub broadcast_period_ns as "broadcast_period_s": u64, period();
+        }
+        start {
+            /// Switch the unit on at the first instant: it starts and tests itself before it sends points.
+            pub starts_cold: bool, TrueOrFalse;
+            /// Age of the pattern at the first instant.
+            pub pattern_start_s: f64, age();
+        }
+        pattern {
+            /// Speeds of the pattern's two prisms.
+            pub prism_rpm: [f64; 2], Limit::new(-60_000.0..=60_000.0, "rpm", PROFILES);
+        }
+        points {
+            /// Write points of a single return with tags.
+            pub with_tags: bool, TrueOrFalse;
+            /// Mark weak points and points between two objects in tags; they always have the number of the return.
+            pub judged_tags: bool, TrueOrFalse;
+            /// Output latency in addition to the product's own delay.
+            pub lag_ns as "lag_ms": u64, lag::key();
+        }
+        /// Echoes that become points until a host asks for something else.
+        pub return_mode: ReturnMode,
+        /// Whether inertial samples are sent until a host asks for something else.
+        pub imu_enable: bool,
+        /// Place of the IMU in the frame of the points: forward, left, up, millimetres.
+        pub imu_place_mm: [f64; 3],
+        /// The clock.
+        pub clock: LivoxClockSettings,
+        /// The optics.
+        pub beam: BeamSettings,
+        /// The errors.
+        pub noise: NoiseSettings,
+    }
 }
 
 impl FirstSettings {
@@ -245,6 +296,6 @@ impl FirstProfile {
 
     /// When a pulse is fired, nanoseconds after the first instant: lines fire in turn.
     pub fn pulse_ns(&self, number: u64) -> u64 {
-        scaled(number, 1_000_000_000, self.pulse_rate_hz.into())
+        scaled(number, 1_000_000_000, self.pattern.pulse_rate_hz.into())
     }
 }

@@ -13,10 +13,14 @@ use glam::{DQuat, DVec3};
 
 const SECOND: u64 = 1_000_000_000;
 
-fn profile(name: &str) -> (PositionProfile, ClockSettings, ThermalProfile) {
+fn driver(name: &str) -> VelodyneProfile {
     let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
-    let Some(driver) = profile.data::<VelodyneProfile>() else { panic!("{name}") };
-    (driver.position.clone(), driver.defaults.clock.clone(), driver.thermal)
+    profile.data::<VelodyneProfile>().unwrap().clone()
+}
+
+fn profile(name: &str) -> (PositionProfile, ClockSettings, ThermalProfile) {
+    let VelodyneProfile { position, defaults, thermal, .. } = driver(name);
+    (position, defaults.clock, thermal)
 }
 
 /// Packets until `until`, in steps of `step_ns`, with the times of making and leaving.
@@ -104,8 +108,7 @@ fn newer_firmware_tells_its_temperatures() {
 
 #[test]
 fn the_base_of_an_hdl32e_feels_the_mount() {
-    let (position, ..) = profile("velodyne-hdl32e-2.2");
-    let mut imu = position.imu.unwrap();
+    let mut imu = driver("velodyne-hdl32e-2.2").position_imu.unwrap();
     imu.gyro_std_deg_s = 0.0;
     imu.accel_std_g = 0.0;
     let mut inertial = Inertial::new(&imu, NoiseSource::new(1, "base"));
