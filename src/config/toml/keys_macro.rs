@@ -9,8 +9,9 @@
 ///   [`OptionalKeys`](crate::toml::key_types::OptionalKeys).
 /// - With `in profile and rig;` at the start, a profile must have the keys and a rig may override them:
 ///   [`SharedKeys`](crate::toml::keys::SharedKeys).
-/// - With groups of keys, `name { ... }`, after that start, the struct has one method for each group, which reads
-///   its keys: a rig has them in one table, a profile in several. Fields without a key follow the groups.
+/// - With groups of keys, `name { ... }`, the struct has one method for each group, which reads its keys: they may
+///   depend on other keys, or a profile has in several tables what a rig has in one. Fields without a key follow the
+///   groups.
 ///
 /// ```text
 /// keys! {
@@ -90,7 +91,7 @@ macro_rules! keys {
             }
         }
     };
-    (in profile and rig; $(#[$meta:meta])* pub struct $Name:ident {
+    ($(in profile and rig;)? $(#[$meta:meta])* pub struct $Name:ident {
         $($group:ident {
             $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty, $key_type:expr;)+
         })+
