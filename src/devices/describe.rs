@@ -24,6 +24,14 @@ pub(super) fn detection_row(beam: &BeamSettings) -> (&'static str, String) {
     ("detects", format!("reflectance 10 % up to {dark_m:.0} m, 80 % up to {bright_m:.0} m"))
 }
 
+/// The number of lasers, and the span of their elevations.
+pub(super) fn lasers(elevations_deg: impl ExactSizeIterator<Item = f64>) -> String {
+    let count = elevations_deg.len();
+    let (low, high) =
+        elevations_deg.fold((f64::MAX, f64::MIN), |(low, high), deg| (low.min(deg), high.max(deg)));
+    format!("{count}, {} to {} degrees", shortest(low), shortest(high))
+}
+
 pub(super) fn network_rows(network: &FrameHeader) -> Rows {
     let mac = |bytes: &[u8; 6]| bytes.map(|b| format!("{b:02x}")).join(":");
     let end =

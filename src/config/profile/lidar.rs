@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::toml::diagnostic::{Diagnostic, Place};
-use crate::toml::key_types::{Degrees, plain, shortest};
+use crate::toml::key_types::{Degrees, OneOf, Scaled, plain, shortest};
 use crate::toml::keys::{Keys, SharedKeys};
 use crate::toml::reader::{Field, Limit, TableReader};
 
@@ -54,44 +54,58 @@ pub enum EchoRule {
     Ray,
 }
 
-/// Optics of a lidar.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BeamSettings {
-    /// Spot shape.
-    pub shape: BeamShape,
-    /// Positions of the rays in the footprint.
-    pub spot: SpotRule,
-    /// Rays of a pulse: 1, 5, 9 or 16.
-    pub rays: u8,
-    /// Full divergence angle across (horizontal), radians.
-    pub divergence_horizontal_rad: f64,
-    /// Full divergence angle along (vertical), radians.
-    pub divergence_vertical_rad: f64,
-    /// Width of the beam where it leaves the device, metres. Its height there is in proportion to the
-    /// divergences.
-    pub exit_width_m: f64,
-    /// Rule that forms echoes.
-    pub echoes: EchoRule,
-    /// Width of the pulse at half height as a distance, metres: c times its duration over two. Nearer echoes
-    /// merge.
-    pub signal_cutoff_m: f64,
-    /// Smallest reported range, metres.
-    pub min_range_m: f64,
-    /// Largest reported range, metres.
-    pub max_range_m: f64,
-    /// A target of the data sheet that is just detected.
-    pub sees: Target,
-    /// Parameter sets of papers, by name.
-    pub papers: Vec<(String, BeamSettings)>,
+const MODELS: &str = "Menura's beam models";
+
+keys! {
+    in profile and rig;
+    /// Optics of a lidar.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct BeamSettings {
+        spot {
+            /// Positions of the rays in the beam footprint: equal light for each, or those of MAVS or of Goodin et al.
+            /// 2018.
+            pub spot: SpotRule, OneOf(&SpotRule::WORDS, MODELS);
+        }
+        receiver {
+            /// Width of the beam where it leaves the device.
+            pub exit_width_m as "exit_width_mm": f64,
+                Scaled(Limit::new(0.0..=100.0, "mm", "Menura: wider windows are not a lidar's"), 1e-3);
+            /// How echoes are formed: from the sum of pulses, or as in Goodin et al. 2018.
+            pub echoes: EchoRule, OneOf(&EchoRule::WORDS, "Menura's receiver models");
+            /// Echoes closer together than this merge into one.
+            pub signal_cutoff_m: f64,
+                Limit::new(0.0..=100.0, "m", "Menura: echoes farther apart are never one");
+        }
+        /// Spot shape.
+        pub shape: BeamShape,
+        /// Rays of a pulse: 1, 5, 9 or 16.
+        pub rays: u8,
+        /// Full divergence angle across (horizontal), radians.
+        pub divergence_horizontal_rad: f64,
+        /// Full divergence angle along (vertical), radians.
+        pub divergence_vertical_rad: f64,
+        /// Smallest reported range, metres.
+        pub min_range_m: f64,
+        /// Largest reported range, metres.
+        pub max_range_m: f64,
+        /// A target of the data sheet that is just detected.
+        pub sees: Target,
+        /// Parameter sets of papers, by name.
+        pub papers: Vec<(String, BeamSettings)>,
+    }
 }
 
-/// A diffuse surface that the whole pulse meets at normal incidence.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Target {
-    /// Reflectance of the target, 0..=1; 0 if the receiver detects everything.
-    pub reflectance: f64,
-    /// Distance of the target, metres.
-    pub at_m: f64,
+keys! {
+    in profile and rig;
+    /// A diffuse surface that the whole pulse meets at normal incidence.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Target {
+        /// Diffuse reflectance of the target; 0 detects everything.
+        pub reflectance: f64, Limit::new(0.0..=1.0, "", "reflectance: a share of the light");
+        /// Distance of the target.
+        pub at_m: f64,
+            Limit::new(0.1..=1000.0, "m", "Menura: no data sheet of such a lidar says more");
+    }
 }
 
 impl BeamSettings {
@@ -274,7 +288,6 @@ fn paper(keys: &mut Keys<'_>, all: &mut BeamSettings) {
 }
 
 fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Option<()> {
-    const MODELS: &str = "Menura's beam models";
     if let Some(place) = keys.table.take_unlisted("detection_threshold") {
         let label =
             "a target that is just detected; the signal falls with the square of the distance";
@@ -283,7 +296,7 @@ fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Optio
     }
     let shape = keys.field_or("shape", all.shape.word());
     keys.put(shape.choice(&BeamShape::WORDS, MODELS), &mut all.shape);
-    keys.choice("spot", &SpotRule::WORDS, MODELS, &mut all.spot);
+    all.spot(&mut keys);
     let rays = keys.field_or("rays", all.rays);
     keys.put(rays.integer_among(&plain(RAYS), "rays", MODELS), &mut all.rays);
     let mut axes_rad = [all.divergence_horizontal_rad, all.divergence_vertical_rad];
@@ -294,16 +307,12 @@ fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Optio
     );
     keys.put(divergence_rad(&divergence), &mut axes_rad);
     [all.divergence_horizontal_rad, all.divergence_vertical_rad] = axes_rad;
-    let width = Limit::new(0.0..=100.0, "mm", "Menura: wider windows are not a lidar's");
-    keys.scaled("exit_width_mm", &width, 1e-3, &mut all.exit_width_m);
-    keys.choice("echoes", &EchoRule::WORDS, "Menura's receiver models", &mut all.echoes);
-    let cutoff = Limit::new(0.0..=100.0, "m", "Menura: echoes farther apart are never one");
-    keys.number("signal_cutoff_m", &cutoff, &mut all.signal_cutoff_m);
+    all.receiver(&mut keys);
     let min = keys.field_or("min_range_m", all.min_range_m);
     keys.put(min.number(reach), &mut all.min_range_m);
     let max = keys.field_or("max_range_m", all.max_range_m);
     keys.put(max.number(reach), &mut all.max_range_m);
-    keys.table("sees", "a target of the data sheet", &mut all.sees, sees);
+    keys.table("sees", "a target of the data sheet", &mut all.sees, SharedKeys::read);
 
     if all.min_range_m >= all.max_range_m
         && let Some(place) = max.place().or(min.place())
@@ -328,14 +337,6 @@ fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Optio
     keys.finish()
 }
 
-fn sees(mut keys: Keys<'_>, all: &mut Target) -> Option<()> {
-    let share = Limit::new(0.0..=1.0, "", "reflectance: a share of the light");
-    keys.number("reflectance", &share, &mut all.reflectance);
-    let distance = Limit::new(0.1..=1000.0, "m", "Menura: no data sheet of such a lidar says more");
-    keys.number("at_m", &distance, &mut all.at_m);
-    keys.finish()
-}
-
 fn two_divergences(place: &Place) -> Diagnostic {
     place
         .fault("a circular spot has one divergence", "these differ across and along")
@@ -344,7 +345,7 @@ fn two_divergences(place: &Place) -> Diagnostic {
 
 /// One number, or `[horizontal, vertical]`; milliradians in, radians out.
 fn divergence_rad(field: &Field<'_>) -> Option<[f64; 2]> {
-    let limit = Limit::new(0.0..=100.0, "mrad", "Menura's beam models");
+    let limit = Limit::new(0.0..=100.0, "mrad", MODELS);
     let mrad = if field.is_array() {
         field.numbers::<2>(&limit)
     } else {

@@ -12,8 +12,9 @@
 /// - With `in profile and rig;` at the start, a profile must have the keys and a rig may override them:
 ///   [`SharedKeys`](crate::toml::keys::SharedKeys). With `for Type as fn name();` behind it, the list makes a
 ///   reader of a struct that is declared elsewhere.
-/// - With groups of keys, `name { ... }`, after that start, the struct has one method for each group, which reads
-///   its keys: a rig has them in one table, a profile in several. Fields without a key follow the groups.
+/// - With groups of keys, `name { ... }`, the struct has one method for each group, which reads its keys: they may
+///   depend on other keys, or a profile has in several tables what a rig has in one. Fields without a key follow the
+///   groups.
 /// - With `with (name: Type);` at the start, key types may use these arguments of the reader, which is then a
 ///   function of the struct alone, `read_keys`.
 ///
@@ -51,7 +52,7 @@ macro_rules! keys {
     (in profile and rig with $args:tt; $($rest:tt)+) => {
         $crate::keys!(@shared_struct $args $($rest)+);
     };
-    (in profile and rig; $(#[$meta:meta])* pub struct $Name:ident {
+    ($(in profile and rig;)? $(#[$meta:meta])* pub struct $Name:ident {
         $($group:ident {
             $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty, $key_type:expr;)+
         })+

@@ -388,7 +388,7 @@ fn status_table(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Option<St
             max_intensity: laser.max_intensity,
         };
     }
-    table.thresholds = status.thresholds;
+    table.thresholds = [status.upper_threshold, status.lower_threshold];
     table.calibration_time = status.calibration_time;
     table.humidity_percent = status.humidity_percent;
     table.motor_rpm = settings.rotation_rate_rpm as i16;

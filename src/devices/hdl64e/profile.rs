@@ -3,8 +3,8 @@
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::read::PROFILES;
-use crate::config::toml::key_types::OneOf;
-use crate::config::toml::reader::Limit;
+use crate::config::toml::key_types::{By, OneOf};
+use crate::config::toml::reader::{Field, Limit, Value};
 use crate::hdl64e::serial_settings::SerialProfile;
 use crate::spinning::clock_settings::ClockSettings;
 use crate::spinning::motor_settings::{MotorSettings, RotationRates};
@@ -116,27 +116,80 @@ pub enum CycleStarts {
     },
 }
 
-/// State of the device in its status bytes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hdl64eStatus {
-    /// 'T': degrees C.
-    pub temperature_c: u8,
-    /// 'V': firmware in hex nibbles, 0x47 = 4.07. S1: the version form's number.
-    pub firmware_version: u16,
-    /// Upper and lower block threshold.
-    pub thresholds: [u8; 2],
-    /// Percent, reserved.
-    pub humidity_percent: u8,
-    /// Hours the unit has run.
-    pub life_time_hours: u16,
-    /// Power level: 0xA8 internal correction, 0xA0..=0xA7 fixed power.
-    pub power_level: u8,
-    /// Warning bits; those of PPS and GPS time come from the clock.
-    pub warnings: u8,
-    /// Year - 2000, month, day, hour, minute, second of the calibration; all 0xff for none.
-    pub calibration_time: [u8; 6],
-    /// S1: number of packets with one form of the six status bytes before the other form follows.
-    pub s1_form_packets: u32,
+/// Words of the warning bits that a profile sets.
+const WARNINGS: &[(&str, u8)] = &[
+    ("lens-contaminated", 1 << 0),
+    ("too-hot", 1 << 1),
+    ("too-cold", 1 << 2),
+    ("voltage-low", 1 << 3),
+    ("voltage-high", 1 << 4),
+];
+
+fn byte(unit: &'static str) -> Limit<i128> {
+    Limit::new(0..=255, unit, "the wire format: one byte")
+}
+
+fn two_bytes(unit: &'static str) -> Limit<i128> {
+    Limit::new(0..=65535, unit, "the wire format: two bytes")
+}
+
+fn warnings(field: &Field<'_>) -> Option<u8> {
+    let bits = field.choices(WARNINGS, "the warning byte")?;
+    Some(bits.into_iter().fold(0, |all, bit| all | bit))
+}
+
+/// Year - 2000, month, day, hour, minute, second; all 0xff for "none".
+fn calibration_time(field: &Field<'_>) -> Option<[u8; 6]> {
+    let expected = "a date and time such as 2016-11-15T12:47:47, or \"none\"";
+    let node = field.any(expected)?;
+    let bytes = match &node.value {
+        Value::String(word) if word == "none" => Some([0xff; 6]),
+        Value::Datetime(stamp) => stamp.date.zip(stamp.time).and_then(|(date, time)| {
+            let year = u8::try_from(date.year.checked_sub(2000)?).ok()?;
+            let second = time.second.unwrap_or(0);
+            Some([year, date.month, date.day, time.hour, time.minute, second])
+        }),
+        _ => None,
+    };
+    if bytes.is_none() {
+        let fault = node.place.fault("not a calibration time", format!("allowed: {expected}"));
+        field.fault(fault.note("limit from the wire format: one byte for the year since 2000"));
+    }
+    bytes
+}
+
+keys! {
+    /// State of the device in its status bytes.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Hdl64eStatus {
+        of_all {
+            /// The unit's temperature.
+            pub temperature_c: u8, byte("degrees C");
+            /// The firmware's version in hex digits: 0x47 is 4.07.
+            pub firmware_version: u16, two_bytes("");
+        }
+        of_s1 {
+            /// Number of packets in one form before the other form follows.
+            pub s1_form_packets as "form_packets": u32, Limit::new(1..=65535, "packets", PROFILES);
+        }
+        of_later {
+            /// The threshold of the upper block.
+            pub upper_threshold: u8, byte("");
+            /// The threshold of the lower block.
+            pub lower_threshold: u8, byte("");
+            /// The humidity within the unit.
+            pub humidity_percent: u8, Limit::new(0..=100, "percent", "the quantity itself");
+            /// Operating hours of the unit.
+            pub life_time_hours: u16, two_bytes("hours");
+            /// The laser power: 0xA8 for the unit's own control, 0xA0 to 0xA7 for a fixed one.
+            pub power_level: u8,
+                Limit::new(0xA0..=0xA8, "(0xA0 to 0xA8)", "the status byte of the laser power");
+            /// The warnings that the unit gives.
+            pub warnings: u8, By(warnings);
+            /// Time of the calibration, or "none".
+            pub calibration_time: [u8; 6], By(calibration_time);
+        }
+    }
 }
 
 keys! {

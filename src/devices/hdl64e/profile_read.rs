@@ -5,7 +5,7 @@ use crate::config::profile::lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Field, Limit, TableReader, Value};
+use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::hdl64e::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
 use crate::hdl64e::profile::{
     CalibrationReading, CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus,
@@ -18,15 +18,6 @@ use crate::spinning::profile_read::{self as spinning, Column};
 use crate::spinning::return_mode::ReturnMode;
 
 const ONE_BYTE: &str = "the wire format: one byte";
-
-/// Words of the warning bits that a profile sets.
-const WARNINGS: &[(&str, u8)] = &[
-    ("lens-contaminated", 1 << 0),
-    ("too-hot", 1 << 1),
-    ("too-cold", 1 << 2),
-    ("voltage-low", 1 << 3),
-    ("voltage-high", 1 << 4),
-];
 
 /// Reads all keys of a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
@@ -50,8 +41,14 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let has_dual = generation == Some(Hdl64eGeneration::S3) && modes.contains(&ReturnMode::Dual);
     let table = root.field("timing").table("[timing]");
     let timings = table.and_then(|table| timings(table, generation?, has_dual));
-    let table = root.field("status").table("[status]");
-    let status = table.and_then(|table| status(table, generation?));
+    let none =
+        Hdl64eStatus { calibration_time: [0xff; 6], s1_form_packets: 1, ..Default::default() };
+    let mut status_bytes = none;
+    if let Some(generation) = generation {
+        root.section_with::<()>("status", |keys| status(keys, generation, &mut status_bytes));
+    } else {
+        let _ = root.field("status").table("[status]");
+    }
     // The S1 tells no time. Of a generation that is not known the table cannot be judged.
     if generation.is_none() {
         let _ = root.table.optional("clock").table("[clock]");
@@ -77,7 +74,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
         timing,
         dual_timing,
         serial: serial?,
-        status: status?,
+        status: status_bytes,
         defaults: all,
     })
 }
@@ -190,74 +187,13 @@ fn to_ns(us: f64) -> u64 {
     (us * 1000.0).round() as u64
 }
 
-fn status(mut table: TableReader<'_>, generation: Hdl64eGeneration) -> Option<Hdl64eStatus> {
-    let byte = |unit| Limit::new(0..=255, unit, ONE_BYTE);
-    let two_bytes = |unit| Limit::new(0..=65535, unit, "the wire format: two bytes");
-    let temperature_c = table.required("temperature_c").integer(&byte("degrees C"));
-    let firmware_version = table.required("firmware_version").integer(&two_bytes(""));
-    if generation == Hdl64eGeneration::S1 {
-        let forms = Limit::new(1..=65535, "packets", PROFILES);
-        let s1_form_packets = table.required("form_packets").integer(&forms);
-        table.finish();
-        return Some(Hdl64eStatus {
-            temperature_c: temperature_c?,
-            firmware_version: firmware_version?,
-            s1_form_packets: s1_form_packets?,
-            // The S1's six status bytes hold none of these.
-            thresholds: [0; 2],
-            humidity_percent: 0,
-            life_time_hours: 0,
-            power_level: 0,
-            warnings: 0,
-            calibration_time: [0xff; 6],
-        });
+/// Reads `[status]`; the S1's six status bytes hold less.
+fn status(keys: &mut Keys<'_>, generation: Hdl64eGeneration, all: &mut Hdl64eStatus) {
+    all.of_all(keys);
+    match generation {
+        Hdl64eGeneration::S1 => all.of_s1(keys),
+        Hdl64eGeneration::S2 | Hdl64eGeneration::S3 => all.of_later(keys),
     }
-    let upper = table.required("upper_threshold").integer(&byte(""));
-    let lower = table.required("lower_threshold").integer(&byte(""));
-    let percent = Limit::new(0..=100, "percent", "the quantity itself");
-    let humidity_percent = table.required("humidity_percent").integer(&percent);
-    let life_time_hours = table.required("life_time_hours").integer(&two_bytes("hours"));
-    let power = Limit::new(0xA0..=0xA8, "(0xA0 to 0xA8)", "the status byte of the laser power");
-    let power_level = table.required("power_level").integer(&power);
-    let warnings = warnings(&table.required("warnings"));
-    let calibration_time = calibration_time(&table.required("calibration_time"));
-    table.finish();
-    Some(Hdl64eStatus {
-        temperature_c: temperature_c?,
-        firmware_version: firmware_version?,
-        thresholds: [upper?, lower?],
-        humidity_percent: humidity_percent?,
-        life_time_hours: life_time_hours?,
-        power_level: power_level?,
-        warnings: warnings?,
-        calibration_time: calibration_time?,
-        s1_form_packets: 1,
-    })
-}
-
-fn warnings(field: &Field<'_>) -> Option<u8> {
-    let bits = field.choices(WARNINGS, "the warning byte")?;
-    Some(bits.into_iter().fold(0, |all, bit| all | bit))
-}
-
-/// Year - 2000, month, day, hour, minute, second; all 0xff for "none".
-fn calibration_time(field: &Field<'_>) -> Option<[u8; 6]> {
-    let expected = "a date and time such as 2016-11-15T12:47:47, or \"none\"";
-    let node = field.any(expected)?;
-    let bytes = match &node.value {
-        Value::String(word) if word == "none" => Some([0xff; 6]),
-        Value::Datetime(stamp) => stamp.date.zip(stamp.time).and_then(|(date, time)| {
-            let year = u8::try_from(date.year.checked_sub(2000)?).ok()?;
-            let second = time.second.unwrap_or(0);
-            Some([year, date.month, date.day, time.hour, time.minute, second])
-        }),
-        _ => None,
-    };
-    if bytes.is_none() {
-        let fault = node.place.fault("not a calibration time", format!("allowed: {expected}"));
-        field.fault(fault.note("limit from the wire format: one byte for the year since 2000"));
-    }
-    bytes
 }
 
 fn calibration(mut table: TableReader<'_>) -> Option<(LaserTable, CalibrationReading)> {

@@ -1,7 +1,7 @@
 //! Sections of `menura profiles` about a Hesai.
 
 use super::profile::HesaiProfile;
-use crate::describe::{Rows, Section, lidar_sections, shortest};
+use crate::describe::{self, Rows, Section, lidar_sections, shortest};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &HesaiProfile) -> Vec<Section> {
@@ -10,15 +10,13 @@ pub(super) fn sections(driver: &HesaiProfile) -> Vec<Section> {
 
 fn device_rows(driver: &HesaiProfile) -> Rows {
     let elevations = driver.lasers.iter().map(|laser| laser.elevation_deg);
-    let (low, high) =
-        elevations.fold((f64::MAX, f64::MIN), |(low, high), deg| (low.min(deg), high.max(deg)));
     let lasers = driver.lasers.len();
     let rates: Vec<_> = driver.rates_rpm.iter().map(u32::to_string).collect();
     let modes: Vec<_> = driver.return_modes.iter().map(|mode| mode.name()).collect();
     let firings = f64::from(driver.steps_at_600_rpm) * 10.0;
     vec![
         ("packets", driver.packet.format.name().to_string()),
-        ("lasers", format!("{lasers}, {} to {} degrees", shortest(low), shortest(high))),
+        ("lasers", describe::lasers(elevations)),
         ("rotation", format!("{} rpm", rates.join(", "))),
         ("return modes", modes.join(", ")),
         ("rate", format!("{:.0} points/s a return", firings * lasers as f64)),

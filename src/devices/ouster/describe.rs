@@ -1,7 +1,7 @@
 //! Sections of `menura profiles` about an Ouster.
 
 use super::profile::OusterProfile;
-use crate::describe::{Rows, Section, lidar_sections, shortest};
+use crate::describe::{Rows, Section, lasers, lidar_sections};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &OusterProfile) -> Vec<Section> {
@@ -10,8 +10,6 @@ pub(super) fn sections(driver: &OusterProfile) -> Vec<Section> {
 
 fn device_rows(driver: &OusterProfile) -> Rows {
     let altitudes = driver.beams.iter().map(|beam| beam.altitude_deg);
-    let (low, high) =
-        altitudes.fold((f64::MAX, f64::MIN), |(low, high), deg| (low.min(deg), high.max(deg)));
     let beams = driver.beams.len();
     let modes: Vec<_> = driver.modes.iter().map(|mode| mode.word()).collect();
     let formats: Vec<_> = driver.packet.formats.iter().map(|format| format.name()).collect();
@@ -19,7 +17,7 @@ fn device_rows(driver: &OusterProfile) -> Rows {
     vec![
         ("product line", driver.identity.product_line.clone()),
         ("image", driver.identity.image.clone()),
-        ("beams", format!("{beams}, {} to {} degrees", shortest(low), shortest(high))),
+        ("beams", lasers(altitudes)),
         ("lidar modes", modes.join(", ")),
         ("lidar profiles", formats.join(", ")),
         ("rate", format!("up to {} points/s a return", most as usize * beams)),

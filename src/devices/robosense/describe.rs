@@ -1,7 +1,7 @@
 //! What `menura profiles` shows of a RoboSense.
 
 use super::profile::{DifopPorts, RobosenseProfile};
-use crate::describe::{Rows, Section, lidar_sections, shortest};
+use crate::describe::{self, Rows, Section, lidar_sections, shortest};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &RobosenseProfile) -> Vec<Section> {
@@ -26,10 +26,7 @@ fn device_rows(driver: &RobosenseProfile) -> Rows {
         }
         None => {
             let elevations = driver.lasers.iter().map(|laser| laser.elevation_deg);
-            let (low, high) = elevations
-                .fold((f64::MAX, f64::MIN), |(low, high), deg| (low.min(deg), high.max(deg)));
-            let span = format!("{lasers}, {} to {} degrees", shortest(low), shortest(high));
-            rows.push(("lasers", span));
+            rows.push(("lasers", describe::lasers(elevations)));
             let rates: Vec<_> = driver.rates_rpm.iter().map(u32::to_string).collect();
             rows.push(("rotation", format!("{} rpm", rates.join(", "))));
         }

@@ -28,15 +28,26 @@ keys! {
     }
 }
 
-/// Speeds that a head can be set to, rpm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RotationRates {
-    /// The lowest.
-    pub min_rpm: u32,
-    /// The highest.
-    pub max_rpm: u32,
-    /// Step of rotation rates.
-    pub step_rpm: u32,
+/// Limits of a head's speed.
+pub(super) fn rpm() -> Limit<i128> {
+    Limit::new(1..=6000, "rpm", PROFILES)
+}
+
+keys! {
+    /// Speeds that a head can be set to.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct RotationRates {
+        range {
+            /// Lowest rotation rate.
+            pub min_rpm: u32, rpm();
+            /// Highest rotation rate.
+            pub max_rpm: u32, rpm();
+        }
+        step {
+            /// Step of rotation rates.
+            pub step_rpm: u32, rpm();
+        }
+    }
 }
 
 impl MotorSettings {

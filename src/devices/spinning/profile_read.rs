@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value as Json;
 
-use super::motor_settings::RotationRates;
+use super::motor_settings::{RotationRates, rpm};
 use super::return_mode::ReturnMode;
 use crate::config::profile::Profile;
 use crate::config::profile::lidar::{self, BeamSettings, NoiseSettings};
@@ -20,15 +20,13 @@ pub(crate) fn rotation(
     rates: &mut RotationRates,
     default_rpm: &mut u32,
 ) {
-    let rpm = Limit::new(1..=6000, "rpm", PROFILES);
-    keys.integer("min_rpm", &rpm, &mut rates.min_rpm);
-    keys.integer("max_rpm", &rpm, &mut rates.max_rpm);
+    rates.range(keys);
     rates.step_rpm = 1;
     if has_steps {
-        keys.integer("step_rpm", &rpm, &mut rates.step_rpm);
+        rates.step(keys);
     }
     let default = keys.field("default_rpm");
-    keys.put(default.integer(&rpm), default_rpm);
+    keys.put(default.integer(&rpm()), default_rpm);
     let RotationRates { min_rpm: min, max_rpm: max, step_rpm: step } = *rates;
     if keys.is_complete()
         && !((min..=max).contains(default_rpm) && default_rpm.is_multiple_of(step))

@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::profile::VelodyneProfile;
-use crate::describe::{Rows, Section, lidar_sections, shortest};
+use crate::describe::{self, Rows, Section, lidar_sections, shortest};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &VelodyneProfile) -> Vec<Section> {
@@ -12,8 +12,6 @@ pub(super) fn sections(driver: &VelodyneProfile) -> Vec<Section> {
 fn device_rows(driver: &VelodyneProfile) -> Rows {
     let lasers = driver.lasers.len();
     let elevations = driver.lasers.iter().map(|laser| laser.elevation_rad.to_degrees());
-    let (low, high) =
-        elevations.fold((f64::MAX, f64::MIN), |(low, high), deg| (low.min(deg), high.max(deg)));
     let rate = |is_dual: bool| {
         let sequences = Layout::new(lasers, is_dual).sequences as f64;
         let packets = 1e9 / (sequences * driver.sequence_ns as f64);
@@ -24,7 +22,7 @@ fn device_rows(driver: &VelodyneProfile) -> Rows {
     let (min, max) = (driver.rotation_rates.min_rpm, driver.rotation_rates.max_rpm);
     let step = driver.rotation_rates.step_rpm;
     vec![
-        ("lasers", format!("{lasers}, {} to {} degrees", shortest(low), shortest(high))),
+        ("lasers", describe::lasers(elevations)),
         ("rotation", format!("{min} to {max} rpm in steps of {step}")),
         ("rate", rate(false)),
         ("rate, dual return", rate(true)),
