@@ -25,8 +25,6 @@ from pathlib import Path
 
 import hilspy
 import numpy as np
-from hydra4.decoders import PandarXT32
-from hydra4.msgs import pandar_msgs__msg__PandarPacket
 
 import room
 import split_beams
@@ -218,6 +216,10 @@ class Bench:
             receiver.settimeout(60.0)
             return [receiver.recv(1 << 16) for _ in range(count)]
 
+    def end(self):
+        """Ends the unit, which would else run on beside what is computed."""
+        stop_process(self.menura)
+
     def record(self, seconds):
         """The truth of the first `seconds`."""
         out = self.folder / "out"
@@ -265,6 +267,21 @@ def heard(model, port, send, count):
         send()
         found = []
         while len(found) < count:
+            message = lidar.recv(timeout=5)
+            if message is None:
+                raise subprocess.SubprocessError("hilspy hears nothing")
+            found.append(message.fields)
+    return found
+
+
+def handed(model, datagrams):
+    """The packets of datagrams as hilspy decodes them."""
+    port, = free_ports(1)
+    found = []
+    with (hilspy.open(f"udp://127.0.0.1:{port}?listen", f"lidar:{model.codec}", frame="packet") as lidar,
+          socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender):
+        for datagram in datagrams:
+            sender.sendto(datagram, ("127.0.0.1", port))
             message = lidar.recv(timeout=5)
             if message is None:
                 raise subprocess.SubprocessError("hilspy hears nothing")
@@ -357,14 +374,12 @@ def points(bench, result):
     model = bench.model
     client, angles = client_of(model, bench.mode), bench.angles()
     per_packet = model.blocks // (2 if "-" in bench.mode else 1)
-    # hilspy's own socket loses packets while it decodes: it listens until it has heard every direction.
-    packets, covered = [], 0
-    for _ in range(8):
-        packets += heard(model, bench.data, lambda: None, int(1.2 * model.steps / per_packet))
-        found = decoded(model, client, packets)
-        covered = len(np.unique(found.block_deg))
-        if covered == model.steps:
-            break
+    # hilspy's own socket loses packets while it decodes, so that it is handed what another one has heard.
+    datagrams = bench.listen(int(1.2 * model.steps / per_packet))
+    bench.end()
+    packets = handed(model, datagrams)
+    found = decoded(model, client, packets)
+    covered = len(np.unique(found.block_deg))
     result.expect("the mode", all(fields["rpm"] == 600 for fields in packets), f"{packets[0]['rpm']} rpm")
     result.expect("as many points as were fired", len(found.range_m) == len(packets) * model.blocks * model.lasers,
                   f"{len(found.range_m)}")
@@ -401,6 +416,7 @@ def splits(bench, result):
     client, angles = client_of(model, bench.mode), bench.angles()
     returns = 2 if "-" in bench.mode else 1
     packets = heard(model, bench.data, lambda: None, int(1.1 * model.steps * returns / model.blocks))
+    bench.end()
     found = decoded(model, client, packets)
     truth = bench.record(float(np.ceil(np.max(found.time_s) + 0.5)))
     # A firing's points have one block time; where nothing came back there may be no point.
@@ -511,11 +527,15 @@ def phase_error_deg(model, azimuths, packet, size):
 def hydra(bench, result):
     """hydra4's points of a PandarXT-32, with the unit's own table. Its times are not used: it adds microseconds to
     seconds."""
+    # Only here: they take a while to load.
+    from hydra4.decoders import PandarXT32
+    from hydra4.msgs import pandar_msgs__msg__PandarPacket
     angles = bench.angles()
     table = bench.folder / "unit.csv"
     table.write_bytes(bench.ask(0x05)[1])
     decoder = PandarXT32(table, 0.0, 300.0)
     packets = bench.listen(320)
+    bench.end()
     returns = 2 if "-" in bench.mode else 1
     places, times, late = [], [], []
     for packet in packets:
