@@ -28,11 +28,11 @@ import time
 import traceback
 from pathlib import Path
 
-import dpkt
 import numpy as np
 
 import room
-from livox1_host import DATA_PORT, FORMATS, HEAD, IMU_PORT, LIDAR, Host, frame, head, points_of
+from captures import datagrams
+from livox1_host import DATA_PORT, FORMATS, HEAD, IMU_PORT, LIDAR, Host, frame, head, kind_of, points_of
 from livox_check import ONE_RAY, on_circle, start_ns
 from receiving import DropCounter, Judged, Result, Watch, comes, enlarge_buffer, excuse_for, repeated, stop_process
 
@@ -171,7 +171,7 @@ def aims(model, pulses):
 def gather(host, kind, count):
     """`count` packets of points of a type that follow one another."""
     def own():
-        return [packet for packet in list(host.points) if head(packet)[2] == kind]
+        return [packet for packet in list(host.points) if kind_of(packet) == kind]
     comes(lambda: len(own()) >= count)
     return own()[:count]
 
@@ -207,8 +207,7 @@ def points(result, arguments, folder):
                                   len(taken[kind]))
             samples, losses = list(host.samples), counter.losses()
         last = max(head(packet)[3] for packets in [*taken.values(), samples] for packet in packets)
-        out = unit.record(int((last - start_ns()) / 1e9) + 2, ONE_RAY)
-        truth = room.Truth(out / "truth.csv")
+        truth = room.truth_of(arguments.menura, unit.rig, int((last - start_ns()) / 1e9) + 2)
         for kind, packets in taken.items():
             missing += of_format(result, model, rate, kind, packets, truth)
         if imu_m is not None:
@@ -228,8 +227,7 @@ def of_format(result, model, rate, kind, packets, truth):
     good = (np.all(steps == count) and np.all(pulses * 1_000_000_000 // rate == times)
             and all(head(packet)[:2] == (1 << 13 | 1 << 14, 1) for packet in packets))
     result.expect(f"{what}: {len(packets)} packets in their order", good, f"steps {np.unique(steps)}")
-    parts = [points_of(packet) for packet in packets]
-    place, tags = (np.concatenate([part[n] for part in parts]) for n in (0, 2))
+    place, _, tags = points_of(*packets)
     # One ray has one echo.
     result.expect(f"{what}: one return of every pulse", np.all(place[:, 1:] == 0) and np.all(tags[:, 1:] == 0))
     result.expect(f"{what}: the return's number", np.all(tags[:, 0] == (0x10 if kind > 1 else 0)))
@@ -423,10 +421,13 @@ def session(model, result, arguments, unit):
         result.expect("status", codes[0] == 0, codes)
         own.do("dataStop")
         losses = counter.losses()
-        missing += compare(model, result, arguments, unit, kind, settings)
     own.do("lidarSpinDown")
     own.do("disconnect")
     result.expect("disconnected", not lidar._isConnected)
+    # It would else run on beside what is computed.
+    stop_process(unit.menura)
+    for kind, settings, _ in SESSIONS[model]:
+        missing += compare(model, result, arguments, unit, kind, settings)
     return excuse_for(missing, losses)
 
 
@@ -447,14 +448,11 @@ def compare(model, result, arguments, unit, kind, settings):
     last_s = rows["time_s"].max() - start_ns() / 1e9
     out = unit.record(int(last_s) + 2, settings, "--truth")
     recorded, samples = {}, {}
-    with open(out / "lidar.pcap", "rb") as pcap:
-        for _, data in dpkt.pcap.UniversalReader(pcap):
-            packet = dpkt.ethernet.Ethernet(data).data.data.data
-            _, _, own, time_ns = head(packet)
-            (samples if own == 6 else recorded)[time_ns - start_ns()] = packet
+    for _, packet in datagrams(out / "lidar.pcap"):
+        _, _, own, time_ns = head(packet)
+        (samples if own == 6 else recorded)[time_ns - start_ns()] = packet
     whole = 0
     for number in np.unique(numbers):
-        place, _, _ = points_of(recorded[number * step_ns])
         raw = np.frombuffer(recorded[number * step_ns], dtype, offset=HEAD)
         # The client leaves out points whose left is 0, or whose depth is.
         shown = raw["depth"] != 0 if kind == 1 else raw["returns"]["xyz"][:, 0, 1] != 0
@@ -485,7 +483,7 @@ def labelled(result, arguments, out, model, kind, recorded):
     if done.returncode != 0:
         raise subprocess.SubprocessError(f"menura join failed:\n{done.stdout}")
     cloud = np.load(joined)
-    place = np.concatenate([points_of(packet)[0].reshape(-1, 3) for packet in recorded.values()])
+    place = points_of(*recorded.values())[0].reshape(-1, 3)
     place = place[np.any(place != 0, axis=1)]
     told = np.stack([cloud[axis] for axis in "xyz"], -1)
     same = place.shape == told.shape
