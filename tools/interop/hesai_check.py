@@ -220,17 +220,9 @@ class Bench:
         """Ends the unit, which would else run on beside what is computed."""
         stop_process(self.menura)
 
-    def record(self, seconds):
+    def truth_of(self, seconds):
         """The truth of the first `seconds`."""
-        out = self.folder / "out"
-        still = self.folder / "still.toml"
-        # The motion is the same whatever the lidar does; an idle one casts no rays.
-        still.write_text(self.rig.read_text() + "standby = true\n")
-        done = subprocess.run([self.arguments.menura, "record", "--force", str(still), "--duration", f"{seconds}s",
-                               "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            raise subprocess.SubprocessError(f"menura record failed:\n{done.stdout}")
-        return room.Truth(out / "truth.csv")
+        return room.truth_of(self.arguments.menura, self.rig, seconds)
 
 
 def exactly(host, count):
@@ -385,7 +377,7 @@ def points(bench, result):
                   f"{len(found.range_m)}")
     off_deg = np.max(np.abs(found.off_deg))
     result.expect("azimuths to a hundredth of a degree", off_deg <= 0.0051, f"{off_deg:.4f} degrees off")
-    truth = bench.record(float(np.ceil(np.max(found.time_s) + 0.5)))
+    truth = bench.truth_of(float(np.ceil(np.max(found.time_s) + 0.5)))
     direction = beams(found.channel, found.block_deg, client.late_s, angles)
     wanted_m = to_walls(truth, found.time_s, direction)
     worst_m = np.max(np.abs(found.range_m - wanted_m))
@@ -418,7 +410,7 @@ def splits(bench, result):
     packets = heard(model, bench.data, lambda: None, int(1.1 * model.steps * returns / model.blocks))
     bench.end()
     found = decoded(model, client, packets)
-    truth = bench.record(float(np.ceil(np.max(found.time_s) + 0.5)))
+    truth = bench.truth_of(float(np.ceil(np.max(found.time_s) + 0.5)))
     # A firing's points have one block time; where nothing came back there may be no point.
     order = np.argsort(found.block_s, kind="stable")
     firing = np.empty(len(order), int)
@@ -551,7 +543,7 @@ def hydra(bench, result):
                 late.append(1.512e-6 * laser)
     places, times = np.array(places), np.array(times)
     result.expect("as many points as were fired", len(places) == len(packets) * 256 // returns, f"{len(places)}")
-    truth = bench.record(float(np.ceil(times.max() + 0.5)))
+    truth = bench.truth_of(float(np.ceil(times.max() + 0.5)))
     # To forward and left, and turned on as far as the rotor did until the laser fired.
     turn = -np.radians(3600.0 * np.array(late))
     x, y = places[:, 1], -places[:, 0]
