@@ -148,7 +148,7 @@ class Unit:
         """The folder of a recording of the same unit that lasts `seconds`."""
         rig, out = self.folder / "record.toml", self.folder / "out"
         self.write(rig, settings)
-        done = subprocess.run([self.arguments.menura, "record", "--force", str(rig), "--duration", f"{seconds}s",
+        done = subprocess.run([self.arguments.menura, "record", "--force", str(rig), "--duration", f"{seconds:.3f}s",
                                "--out", str(out), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=RECORD_PATIENCE_S)
         if done.returncode != 0:
@@ -445,30 +445,34 @@ def compare(model, result, arguments, unit, kind, settings):
         return 0
     # Times of packets are rounded to microseconds; points of one are within its step.
     numbers = np.floor((rows["time_s"] - start_ns() / 1e9) * 1e9 / step_ns + 2e-3).astype(int)
-    last_s = rows["time_s"].max() - start_ns() / 1e9
-    out = unit.record(int(last_s) + 2, settings, "--truth")
+    imu = np.dtype([("bytes", "V24"), ("time_s", "<f8")])
+    inertial = np.zeros(0, imu)
+    if UNITS[model][5] is not None:
+        inertial = np.frombuffer(Path(f"type{kind}_IMU.bin").read_bytes()[17:], imu)
+    last_s = np.concatenate([rows["time_s"], inertial["time_s"]]).max() - start_ns() / 1e9
+    out = unit.record(last_s + 0.1, settings, "--truth")
     recorded, samples = {}, {}
     for _, packet in datagrams(out / "lidar.pcap"):
         _, _, own, time_ns = head(packet)
         (samples if own == 6 else recorded)[time_ns - start_ns()] = packet
     whole = 0
-    for number in np.unique(numbers):
+    distinct, firsts = np.unique(numbers, return_index=True)
+    result.expect(f"type {kind}: points in their order", np.all(np.diff(numbers) >= 0))
+    for number, own in zip(distinct, np.split(rows["bytes"], firsts[1:]), strict=True):
         raw = np.frombuffer(recorded[number * step_ns], dtype, offset=HEAD)
         # The client leaves out points whose left is 0, or whose depth is.
         shown = raw["depth"] != 0 if kind == 1 else raw["returns"]["xyz"][:, 0, 1] != 0
-        whole += raw[shown].tobytes() == rows["bytes"][numbers == number].tobytes()
-    distinct = len(np.unique(numbers))
+        whole += raw[shown].tobytes() == own.tobytes()
+    distinct = len(distinct)
     result.expect(f"type {kind}: every packet is the recording's", whole == distinct, f"{whole} of {distinct}")
     missing = int(numbers.max() - numbers.min() + 1 - distinct)
     result.expect(f"type {kind}: no packet is missing", missing == 0, missing)
     truth = labelled(result, arguments, out, model, kind, recorded)
     told = f"{len(rows)} pulses of type {kind} are the recording's, whose {truth}"
     if UNITS[model][5] is not None:
-        raw = np.frombuffer(Path(f"type{kind}_IMU.bin").read_bytes()[17:],
-                            np.dtype([("bytes", "V24"), ("time_s", "<f8")]))
-        at = np.rint((raw["time_s"] - start_ns() / 1e9) * 200).astype(int) * 5_000_000
-        good = sum(samples[time_ns][HEAD:] == one.tobytes() for time_ns, one in zip(at, raw["bytes"], strict=True))
-        result.expect("inertial samples are the recording's", good == len(raw) > 300, f"{good} of {len(raw)}")
+        at = np.rint((inertial["time_s"] - start_ns() / 1e9) * 200).astype(int) * 5_000_000
+        good = sum(samples[time_ns][HEAD:] == one.tobytes() for time_ns, one in zip(at, inertial["bytes"], strict=True))
+        result.expect("inertial samples are the recording's", good == len(inertial) > 300, f"{good} of {len(inertial)}")
         told += f"; {good} inertial samples"
     result.told.append(told)
     return missing

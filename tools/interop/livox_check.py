@@ -158,7 +158,7 @@ class Bench:
         """The folder of a recording of the same rig that lasts `seconds`; the unit ends before."""
         stop_process(self.menura)
         out = self.folder / "out"
-        done = subprocess.run([self.arguments.menura, "record", "--force", str(self.rig), "--duration", f"{seconds}s",
+        done = subprocess.run([self.arguments.menura, "record", "--force", str(self.rig), "--duration", f"{seconds:.3f}s",
                                "--out", str(out), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             raise subprocess.SubprocessError(f"menura record failed:\n{done.stdout}")
@@ -315,7 +315,7 @@ def delivered(bench, result):
     packets = bench.gather(1, 1500)
     follow(result, "as delivered", bench.model, packets)
     last_s = (head(packets[-1])[5] - start_ns()) / 1e9
-    out = bench.record(int(last_s) + 2, "--truth")
+    out = bench.record(last_s + 0.1, "--truth")
     joined = out / "joined.npz"
     done = subprocess.run([bench.arguments.menura, "join", str(out / "lidar.pcap"), str(out / "truth.mcap"),
                            "--profile", bench.model.profile, "--out", str(joined)],
