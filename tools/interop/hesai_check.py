@@ -2,7 +2,8 @@
 """Lets hilspy and hydra4 read Menura's Hesais live, asks them by TCP, and holds every point against the truth.
 
 `points`: a robot drives a circle in the built-in scene `room`, with one ray a pulse and without noise. Every point that
-hilspy decodes must be on the wall that its beam meets at its time. `splits`: a unit as it is delivered (nine rays a
+hilspy decodes must be on the wall that its beam meets at its time; hilspy is handed the packets one by one, so that its
+socket loses none. `splits`, where hilspy listens to the unit itself: a unit as it is delivered (nine rays a
 pulse, the profile's errors) looks at rods before walls; echoes are worked out apart from Menura's code
 (`split_beams.py`). `commands`: what a driver sets by TCP shows in the stream. `hydra`: hydra4's points of a PandarXT-32.
 
