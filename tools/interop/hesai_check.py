@@ -2,7 +2,8 @@
 """Lets hilspy and hydra4 read Menura's Hesais live, asks them by TCP, and holds every point against the truth.
 
 `points`: a robot drives a circle in the built-in scene `room`, with one ray a pulse and without noise. Every point that
-hilspy decodes must be on the wall that its beam meets at its time. `splits`: a unit as it is delivered (nine rays a
+hilspy decodes must be on the wall that its beam meets at its time; hilspy is handed the packets one by one, so that its
+socket loses none. `splits`, where hilspy listens to the unit itself: a unit as it is delivered (nine rays a
 pulse, the profile's errors) looks at rods before walls; echoes are worked out apart from Menura's code
 (`split_beams.py`). `commands`: what a driver sets by TCP shows in the stream. `hydra`: hydra4's points of a PandarXT-32.
 
@@ -25,8 +26,6 @@ from pathlib import Path
 
 import hilspy
 import numpy as np
-from hydra4.decoders import PandarXT32
-from hydra4.msgs import pandar_msgs__msg__PandarPacket
 
 import room
 import split_beams
@@ -218,17 +217,13 @@ class Bench:
             receiver.settimeout(60.0)
             return [receiver.recv(1 << 16) for _ in range(count)]
 
-    def record(self, seconds):
+    def end(self):
+        """Ends the unit, which would else run on beside what is computed."""
+        stop_process(self.menura)
+
+    def truth_of(self, seconds):
         """The truth of the first `seconds`."""
-        out = self.folder / "out"
-        still = self.folder / "still.toml"
-        # The motion is the same whatever the lidar does; an idle one casts no rays.
-        still.write_text(self.rig.read_text() + "standby = true\n")
-        done = subprocess.run([self.arguments.menura, "record", "--force", str(still), "--duration", f"{seconds}s",
-                               "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            raise subprocess.SubprocessError(f"menura record failed:\n{done.stdout}")
-        return room.Truth(out / "truth.csv")
+        return room.truth_of(self.arguments.menura, self.rig, seconds)
 
 
 def exactly(host, count):
@@ -265,6 +260,21 @@ def heard(model, port, send, count):
         send()
         found = []
         while len(found) < count:
+            message = lidar.recv(timeout=5)
+            if message is None:
+                raise subprocess.SubprocessError("hilspy hears nothing")
+            found.append(message.fields)
+    return found
+
+
+def handed(model, datagrams):
+    """The packets of datagrams as hilspy decodes them."""
+    port, = free_ports(1)
+    found = []
+    with (hilspy.open(f"udp://127.0.0.1:{port}?listen", f"lidar:{model.codec}", frame="packet") as lidar,
+          socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender):
+        for datagram in datagrams:
+            sender.sendto(datagram, ("127.0.0.1", port))
             message = lidar.recv(timeout=5)
             if message is None:
                 raise subprocess.SubprocessError("hilspy hears nothing")
@@ -357,20 +367,18 @@ def points(bench, result):
     model = bench.model
     client, angles = client_of(model, bench.mode), bench.angles()
     per_packet = model.blocks // (2 if "-" in bench.mode else 1)
-    # hilspy's own socket loses packets while it decodes: it listens until it has heard every direction.
-    packets, covered = [], 0
-    for _ in range(8):
-        packets += heard(model, bench.data, lambda: None, int(1.2 * model.steps / per_packet))
-        found = decoded(model, client, packets)
-        covered = len(np.unique(found.block_deg))
-        if covered == model.steps:
-            break
+    # hilspy's own socket loses packets while it decodes, so that it is handed what another one has heard.
+    datagrams = bench.listen(int(1.2 * model.steps / per_packet))
+    bench.end()
+    packets = handed(model, datagrams)
+    found = decoded(model, client, packets)
+    covered = len(np.unique(found.block_deg))
     result.expect("the mode", all(fields["rpm"] == 600 for fields in packets), f"{packets[0]['rpm']} rpm")
     result.expect("as many points as were fired", len(found.range_m) == len(packets) * model.blocks * model.lasers,
                   f"{len(found.range_m)}")
     off_deg = np.max(np.abs(found.off_deg))
     result.expect("azimuths to a hundredth of a degree", off_deg <= 0.0051, f"{off_deg:.4f} degrees off")
-    truth = bench.record(float(np.ceil(np.max(found.time_s) + 0.5)))
+    truth = bench.truth_of(float(np.ceil(np.max(found.time_s) + 0.5)))
     direction = beams(found.channel, found.block_deg, client.late_s, angles)
     wanted_m = to_walls(truth, found.time_s, direction)
     worst_m = np.max(np.abs(found.range_m - wanted_m))
@@ -401,8 +409,9 @@ def splits(bench, result):
     client, angles = client_of(model, bench.mode), bench.angles()
     returns = 2 if "-" in bench.mode else 1
     packets = heard(model, bench.data, lambda: None, int(1.1 * model.steps * returns / model.blocks))
+    bench.end()
     found = decoded(model, client, packets)
-    truth = bench.record(float(np.ceil(np.max(found.time_s) + 0.5)))
+    truth = bench.truth_of(float(np.ceil(np.max(found.time_s) + 0.5)))
     # A firing's points have one block time; where nothing came back there may be no point.
     order = np.argsort(found.block_s, kind="stable")
     firing = np.empty(len(order), int)
@@ -511,11 +520,15 @@ def phase_error_deg(model, azimuths, packet, size):
 def hydra(bench, result):
     """hydra4's points of a PandarXT-32, with the unit's own table. Its times are not used: it adds microseconds to
     seconds."""
+    # Only here: they take a while to load.
+    from hydra4.decoders import PandarXT32
+    from hydra4.msgs import pandar_msgs__msg__PandarPacket
     angles = bench.angles()
     table = bench.folder / "unit.csv"
     table.write_bytes(bench.ask(0x05)[1])
     decoder = PandarXT32(table, 0.0, 300.0)
     packets = bench.listen(320)
+    bench.end()
     returns = 2 if "-" in bench.mode else 1
     places, times, late = [], [], []
     for packet in packets:
@@ -531,7 +544,7 @@ def hydra(bench, result):
                 late.append(1.512e-6 * laser)
     places, times = np.array(places), np.array(times)
     result.expect("as many points as were fired", len(places) == len(packets) * 256 // returns, f"{len(places)}")
-    truth = bench.record(float(np.ceil(times.max() + 0.5)))
+    truth = bench.truth_of(float(np.ceil(times.max() + 0.5)))
     # To forward and left, and turned on as far as the rotor did until the laser fired.
     turn = -np.radians(3600.0 * np.array(late))
     x, y = places[:, 1], -places[:, 0]

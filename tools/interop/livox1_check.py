@@ -28,11 +28,11 @@ import time
 import traceback
 from pathlib import Path
 
-import dpkt
 import numpy as np
 
 import room
-from livox1_host import DATA_PORT, FORMATS, HEAD, IMU_PORT, LIDAR, Host, frame, head, points_of
+from captures import datagrams
+from livox1_host import DATA_PORT, FORMATS, HEAD, IMU_PORT, LIDAR, Host, frame, head, kind_of, points_of
 from livox_check import ONE_RAY, on_circle, start_ns
 from receiving import DropCounter, Judged, Result, Watch, comes, enlarge_buffer, excuse_for, repeated, stop_process
 
@@ -148,7 +148,7 @@ class Unit:
         """The folder of a recording of the same unit that lasts `seconds`."""
         rig, out = self.folder / "record.toml", self.folder / "out"
         self.write(rig, settings)
-        done = subprocess.run([self.arguments.menura, "record", "--force", str(rig), "--duration", f"{seconds}s",
+        done = subprocess.run([self.arguments.menura, "record", "--force", str(rig), "--duration", f"{seconds:.3f}s",
                                "--out", str(out), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=RECORD_PATIENCE_S)
         if done.returncode != 0:
@@ -171,7 +171,7 @@ def aims(model, pulses):
 def gather(host, kind, count):
     """`count` packets of points of a type that follow one another."""
     def own():
-        return [packet for packet in list(host.points) if head(packet)[2] == kind]
+        return [packet for packet in list(host.points) if kind_of(packet) == kind]
     comes(lambda: len(own()) >= count)
     return own()[:count]
 
@@ -207,8 +207,7 @@ def points(result, arguments, folder):
                                   len(taken[kind]))
             samples, losses = list(host.samples), counter.losses()
         last = max(head(packet)[3] for packets in [*taken.values(), samples] for packet in packets)
-        out = unit.record(int((last - start_ns()) / 1e9) + 2, ONE_RAY)
-        truth = room.Truth(out / "truth.csv")
+        truth = room.truth_of(arguments.menura, unit.rig, int((last - start_ns()) / 1e9) + 2)
         for kind, packets in taken.items():
             missing += of_format(result, model, rate, kind, packets, truth)
         if imu_m is not None:
@@ -228,8 +227,7 @@ def of_format(result, model, rate, kind, packets, truth):
     good = (np.all(steps == count) and np.all(pulses * 1_000_000_000 // rate == times)
             and all(head(packet)[:2] == (1 << 13 | 1 << 14, 1) for packet in packets))
     result.expect(f"{what}: {len(packets)} packets in their order", good, f"steps {np.unique(steps)}")
-    parts = [points_of(packet) for packet in packets]
-    place, tags = (np.concatenate([part[n] for part in parts]) for n in (0, 2))
+    place, _, tags = points_of(*packets)
     # One ray has one echo.
     result.expect(f"{what}: one return of every pulse", np.all(place[:, 1:] == 0) and np.all(tags[:, 1:] == 0))
     result.expect(f"{what}: the return's number", np.all(tags[:, 0] == (0x10 if kind > 1 else 0)))
@@ -423,10 +421,13 @@ def session(model, result, arguments, unit):
         result.expect("status", codes[0] == 0, codes)
         own.do("dataStop")
         losses = counter.losses()
-        missing += compare(model, result, arguments, unit, kind, settings)
     own.do("lidarSpinDown")
     own.do("disconnect")
     result.expect("disconnected", not lidar._isConnected)
+    # It would else run on beside what is computed.
+    stop_process(unit.menura)
+    for kind, settings, _ in SESSIONS[model]:
+        missing += compare(model, result, arguments, unit, kind, settings)
     return excuse_for(missing, losses)
 
 
@@ -444,33 +445,34 @@ def compare(model, result, arguments, unit, kind, settings):
         return 0
     # Times of packets are rounded to microseconds; points of one are within its step.
     numbers = np.floor((rows["time_s"] - start_ns() / 1e9) * 1e9 / step_ns + 2e-3).astype(int)
-    last_s = rows["time_s"].max() - start_ns() / 1e9
-    out = unit.record(int(last_s) + 2, settings, "--truth")
+    imu = np.dtype([("bytes", "V24"), ("time_s", "<f8")])
+    inertial = np.zeros(0, imu)
+    if UNITS[model][5] is not None:
+        inertial = np.frombuffer(Path(f"type{kind}_IMU.bin").read_bytes()[17:], imu)
+    last_s = np.concatenate([rows["time_s"], inertial["time_s"]]).max() - start_ns() / 1e9
+    out = unit.record(last_s + 0.1, settings, "--truth")
     recorded, samples = {}, {}
-    with open(out / "lidar.pcap", "rb") as pcap:
-        for _, data in dpkt.pcap.UniversalReader(pcap):
-            packet = dpkt.ethernet.Ethernet(data).data.data.data
-            _, _, own, time_ns = head(packet)
-            (samples if own == 6 else recorded)[time_ns - start_ns()] = packet
+    for _, packet in datagrams(out / "lidar.pcap"):
+        _, _, own, time_ns = head(packet)
+        (samples if own == 6 else recorded)[time_ns - start_ns()] = packet
     whole = 0
-    for number in np.unique(numbers):
-        place, _, _ = points_of(recorded[number * step_ns])
+    distinct, firsts = np.unique(numbers, return_index=True)
+    result.expect(f"type {kind}: points in their order", np.all(np.diff(numbers) >= 0))
+    for number, own in zip(distinct, np.split(rows["bytes"], firsts[1:]), strict=True):
         raw = np.frombuffer(recorded[number * step_ns], dtype, offset=HEAD)
         # The client leaves out points whose left is 0, or whose depth is.
         shown = raw["depth"] != 0 if kind == 1 else raw["returns"]["xyz"][:, 0, 1] != 0
-        whole += raw[shown].tobytes() == rows["bytes"][numbers == number].tobytes()
-    distinct = len(np.unique(numbers))
+        whole += raw[shown].tobytes() == own.tobytes()
+    distinct = len(distinct)
     result.expect(f"type {kind}: every packet is the recording's", whole == distinct, f"{whole} of {distinct}")
     missing = int(numbers.max() - numbers.min() + 1 - distinct)
     result.expect(f"type {kind}: no packet is missing", missing == 0, missing)
     truth = labelled(result, arguments, out, model, kind, recorded)
     told = f"{len(rows)} pulses of type {kind} are the recording's, whose {truth}"
     if UNITS[model][5] is not None:
-        raw = np.frombuffer(Path(f"type{kind}_IMU.bin").read_bytes()[17:],
-                            np.dtype([("bytes", "V24"), ("time_s", "<f8")]))
-        at = np.rint((raw["time_s"] - start_ns() / 1e9) * 200).astype(int) * 5_000_000
-        good = sum(samples[time_ns][HEAD:] == one.tobytes() for time_ns, one in zip(at, raw["bytes"], strict=True))
-        result.expect("inertial samples are the recording's", good == len(raw) > 300, f"{good} of {len(raw)}")
+        at = np.rint((inertial["time_s"] - start_ns() / 1e9) * 200).astype(int) * 5_000_000
+        good = sum(samples[time_ns][HEAD:] == one.tobytes() for time_ns, one in zip(at, inertial["bytes"], strict=True))
+        result.expect("inertial samples are the recording's", good == len(inertial) > 300, f"{good} of {len(inertial)}")
         told += f"; {good} inertial samples"
     result.told.append(told)
     return missing
@@ -485,7 +487,7 @@ def labelled(result, arguments, out, model, kind, recorded):
     if done.returncode != 0:
         raise subprocess.SubprocessError(f"menura join failed:\n{done.stdout}")
     cloud = np.load(joined)
-    place = np.concatenate([points_of(packet)[0].reshape(-1, 3) for packet in recorded.values()])
+    place = points_of(*recorded.values())[0].reshape(-1, 3)
     place = place[np.any(place != 0, axis=1)]
     told = np.stack([cloud[axis] for axis in "xyz"], -1)
     same = place.shape == told.shape

@@ -69,12 +69,17 @@ def head(packet):
     return status, clock, kind, struct.unpack_from("<Q", packet, 10)[0]
 
 
-def points_of(packet):
-    """Positions (pulse, return, xyz) in metres, reflectivities and tags (pulse, return)."""
-    kind = head(packet)[2]
+def kind_of(packet):
+    return packet[9]
+
+
+def points_of(*packets):
+    """Positions (pulse, return, xyz) in metres, reflectivities and tags (pulse, return); all packets are of one data
+    type."""
+    kind, = {kind_of(packet) for packet in packets}
     count, dtype = FORMATS[kind]
-    raw = np.frombuffer(packet, dtype, offset=HEAD)
-    if len(raw) != count:
+    raw = np.frombuffer(b"".join(packet[HEAD:] for packet in packets), dtype)
+    if len(raw) != count * len(packets):
         raise ValueError(f"{len(raw)} pulses of type {kind}")
     each = raw["returns"] if "returns" in dtype.names else raw[:, None]
     if kind in (0, 2, 4, 7):

@@ -28,7 +28,7 @@ import numpy as np
 
 import livox_lag
 import room
-from livox_sdk import HAP, MID360, Sdk, head, points_of, sample_of
+from livox_sdk import HAP, MID360, Sdk, head, kind_of, points_of, sample_of
 from receiving import Judged, Result, Watch, comes, repeated, stop_process
 
 RIG = room.SCENE + """\
@@ -155,9 +155,10 @@ class Bench:
         self.errors.close()
 
     def record(self, seconds, *more):
-        """The folder of a recording of the same rig that lasts `seconds`."""
+        """The folder of a recording of the same rig that lasts `seconds`; the unit ends before."""
+        stop_process(self.menura)
         out = self.folder / "out"
-        done = subprocess.run([self.arguments.menura, "record", "--force", str(self.rig), "--duration", f"{seconds}s",
+        done = subprocess.run([self.arguments.menura, "record", "--force", str(self.rig), "--duration", f"{seconds:.3f}s",
                                "--out", str(out), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             raise subprocess.SubprocessError(f"menura record failed:\n{done.stdout}")
@@ -169,7 +170,7 @@ class Bench:
         if all(self.sdk.command("SetLivoxLidarPclDataType", kind)[0] != 0 for _ in range(3)):
             raise subprocess.SubprocessError(f"no answer to format {kind}")
         def own():
-            return [packet for packet in list(self.sdk.points) if head(packet)[3] == kind]
+            return [packet for packet in list(self.sdk.points) if kind_of(packet) == kind]
         if not comes(lambda: len(own()) >= count):
             raise subprocess.SubprocessError(f"{len(own())} of {count} packets of format {kind}")
         return own()[:count]
@@ -258,12 +259,12 @@ def points(bench, result):
     taken = {kind: bench.gather(kind, count) for kind, count in ((1, 1200), (2, 300), (3, 300))}
     samples = list(bench.sdk.samples)
     last = max(head(packet)[5] for packets in [*taken.values(), samples] for packet in packets)
-    out = bench.record(int((last - start_ns()) / 1e9) + 2)
-    truth = room.Truth(out / "truth.csv")
+    stop_process(bench.menura)
+    truth = room.truth_of(bench.arguments.menura, bench.rig, int((last - start_ns()) / 1e9) + 2)
     walls = room.Room(room.SIZE_M)
     for kind, packets in taken.items():
         follow(result, f"format {kind}", bench.model, packets)
-        place = np.concatenate([points_of(packet)[0] for packet in packets])
+        place = points_of(*packets)[0]
         time_s, groups = instants(bench.model, packets)
         range_m = np.linalg.norm(place, axis=1)
         result.expect(f"format {kind}: a return of every pulse", np.all(range_m > 0.1))
@@ -314,7 +315,7 @@ def delivered(bench, result):
     packets = bench.gather(1, 1500)
     follow(result, "as delivered", bench.model, packets)
     last_s = (head(packets[-1])[5] - start_ns()) / 1e9
-    out = bench.record(int(last_s) + 2, "--truth")
+    out = bench.record(last_s + 0.1, "--truth")
     joined = out / "joined.npz"
     done = subprocess.run([bench.arguments.menura, "join", str(out / "lidar.pcap"), str(out / "truth.mcap"),
                            "--profile", bench.model.profile, "--out", str(joined)],
@@ -324,7 +325,7 @@ def delivered(bench, result):
     cloud = np.load(joined)
     first = numbers(bench.model, packets)[0]
     own = (cloud["packet"] >= first) & (cloud["packet"] < first + len(packets))
-    place = np.concatenate([points_of(packet)[0] for packet in packets])
+    place = points_of(*packets)[0]
     place = place[np.any(place != 0, axis=1)]
     same = place.shape == (own.sum(), 3)
     if not result.expect("as many points as the recording", same, f"{len(place)} instead of {own.sum()}"):
@@ -390,7 +391,7 @@ def commands(bench, result):
         sdk.points.clear()
         if not comes(lambda: len(sdk.points) > 250):
             return False
-        place, reflectivity, _ = (np.concatenate(part) for part in zip(*map(points_of, sdk.points[:250]), strict=True))
+        place, reflectivity, _ = points_of(*sdk.points[:250])
         empty = np.all(place == 0, axis=1)
         shown = place[~empty]
         pitch = np.degrees(np.arctan2(shown[:, 2], np.hypot(shown[:, 0], shown[:, 1])))
@@ -446,7 +447,7 @@ def repeats(bench, result):
         sdk.points.clear()
         if np.any(np.diff(numbers(bench.model, packets)) != 1):
             return False
-        place = np.array([points_of(packet)[0] for packet in packets]).reshape(2, -1, 3)
+        place = points_of(*packets)[0].reshape(2, -1, 3)
         range_m = np.linalg.norm(place, axis=2)
         one, other = place / np.maximum(range_m, 1e-9)[:, :, None]
         both = np.all(range_m > 0, axis=0)

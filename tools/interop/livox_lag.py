@@ -14,7 +14,7 @@ import numpy as np
 
 import room
 from captures import datagrams
-from livox_sdk import MID360, head, points_of, sample_of
+from livox_sdk import MID360, kind_of, points_of, sample_of, times_ns
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mid360.toml"
 SECONDS = 16
@@ -22,7 +22,7 @@ LIMIT_S = 0.001
 # How far from one another the splines' knots are: the path has no detail as short as that.
 KNOT_S = 0.1
 # One of this number of points is fitted: it has no factor in common with the number of lines.
-EVERY = 5
+EVERY = 17
 # Points of floor and ceiling are left out, and those that are farther from every wall at first.
 MARGIN_M = 0.15
 NEAR_M = 0.3
@@ -45,9 +45,9 @@ def check(model, menura, folder, result):
     rig = tomllib.loads(text)
     device = rig["device"][0]
     packets = [packet for _, packet in datagrams(out / f"{device['name']}.pcap")]
-    points = [packet for packet in packets if len(packet) > 36 and head(packet)[3] == 1]
-    samples = [packet for packet in packets if len(packet) == 60 and head(packet)[3] == 0]
-    start_ns = min(head(packet)[5] for packet in points)
+    points = [packet for packet in packets if len(packet) > 36 and kind_of(packet) == 1]
+    samples = [packet for packet in packets if len(packet) == 60 and kind_of(packet) == 0]
+    start_ns = times_ns(points).min()
     walk = Walk(model, points, start_ns, room.Truth(out / "truth.csv"), device["mount"]["translation_m"],
                  rig["world"]["parameters"]["size_m"])
     off_m = walk.fit()
@@ -67,10 +67,10 @@ class Walk:
     """East, north and yaw over time as cubic splines, fitted to points of walls."""
 
     def __init__(self, model, packets, start_ns, truth, mount_m, size_m):
-        first = np.array([head(packet)[5] - start_ns for packet in packets]) / 1e9
+        first = (times_ns(packets) - start_ns) / 1e9
         after = model.group_ns(np.arange(96) // model.lines) / 1e9
         time_s = (first[:, None] + after[None, :]).ravel()[::EVERY]
-        place = np.concatenate([points_of(packet)[0] for packet in packets])[::EVERY]
+        place = points_of(*packets)[0][::EVERY]
         up = place[:, 2] + mount_m[2]
         is_wall = np.any(place != 0, axis=1) & (up > MARGIN_M) & (up < size_m[2] - MARGIN_M)
         self.time_s, self.place = time_s[is_wall], place[is_wall] + mount_m
@@ -92,10 +92,9 @@ class Walk:
         shares = np.stack([(1 - u)**3, 3 * u**3 - 6 * u**2 + 4, -3 * u**3 + 3 * u**2 + 3 * u + 1, u**3], -1) / 6
         return first, shares
 
-    def at(self, time_s):
-        """East, north and yaw (3, N)."""
-        first, shares = self.basis(time_s)
-        return np.sum(self.values[:, first[:, None] + np.arange(4)] * shares, axis=2)
+    def at(self, first, shares):
+        """East, north and yaw (3, N) by what `basis` gives."""
+        return sum(self.values[:, first + place] * shares[:, place] for place in range(4))
 
     def fit(self):
         """Fits the path; how far points are off the walls then, metres rms."""
@@ -103,7 +102,7 @@ class Walk:
         # Points stand in the order of their times, so those of a span between knots are neighbours.
         spans = np.searchsorted(first, np.arange(self.knots - 2))
         for _ in range(6):
-            east, north, yaw = self.at(self.time_s)
+            east, north, yaw = self.at(first, shares)
             sin, cos = np.sin(yaw), np.cos(yaw)
             turned = np.stack([cos * self.place[:, 0] - sin * self.place[:, 1],
                                sin * self.place[:, 0] + cos * self.place[:, 1]])
@@ -134,12 +133,12 @@ class Walk:
 
     def lag(self, samples, start_ns, shift_s):
         """By how much the gyro's stamps are late, seconds, if all are `shift_s` later than they are."""
-        stamps = np.array([head(packet)[5] - start_ns for packet in samples]) / 1e9 + shift_s
+        stamps = (times_ns(samples) - start_ns) / 1e9 + shift_s
         rate = np.array([sample_of(packet)[0][2] for packet in samples], float)
         turned = np.concatenate([[0.0], np.cumsum((rate[1:] + rate[:-1]) / 2 * np.diff(stamps))])
         # Both ends of the splines are fitted to few points.
         time_s = np.arange(1.0, min(stamps[-1], self.time_s[-1]) - 1.0, 0.01)
-        yaw = self.at(time_s)[2]
+        yaw = self.at(*self.basis(time_s))[2]
 
         def off(lag_s):
             """What is left beside an offset and a drift of the gyro."""

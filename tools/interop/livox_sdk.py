@@ -138,10 +138,19 @@ def head(packet):
     return interval, count, sequence, kind, clock, struct.unpack_from("<Q", packet, 28)[0]
 
 
-def points_of(packet):
-    """Positions (N, 3) in metres, reflectivities and tags."""
-    kind = head(packet)[3]
-    raw = np.frombuffer(packet, POINTS[kind], offset=HEAD)
+def kind_of(packet):
+    return packet[10]
+
+
+def times_ns(packets):
+    """The times of packets, ns."""
+    return np.frombuffer(b"".join(packet[28:HEAD] for packet in packets), "<u8").astype(int)
+
+
+def points_of(*packets):
+    """Positions (N, 3) in metres, reflectivities and tags; all packets are of one data type."""
+    kind, = {kind_of(packet) for packet in packets}
+    raw = np.frombuffer(b"".join(packet[HEAD:] for packet in packets), POINTS[kind])
     if kind == 3:
         theta, phi = np.radians(raw["theta"] / 100), np.radians(raw["phi"] / 100)
         along = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], -1)

@@ -251,17 +251,10 @@ class Bench:
         # The first may have begun before the client listened.
         return info, taken[1:]
 
-    def record(self, seconds):
-        """The truth of the first `seconds`."""
-        out = self.folder / "out"
-        still = self.folder / "still.toml"
-        # The motion is the same whatever the lidar does; an idle one casts no rays.
-        still.write_text(self.rig.read_text() + 'operating_mode = "STANDBY"\n')
-        done = subprocess.run([self.arguments.menura, "record", "--force", str(still), "--duration", f"{seconds}s",
-                               "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            raise subprocess.SubprocessError(f"menura record failed:\n{done.stdout}")
-        return room.Truth(out / "truth.csv")
+    def truth_of(self, seconds):
+        """The truth of the first `seconds`; the sensor ends before, and would else run on beside what is computed."""
+        stop_process(self.menura)
+        return room.truth_of(self.arguments.menura, self.rig, seconds)
 
 
 def beams_of(info, columns):
@@ -296,7 +289,8 @@ def points(bench, result):
     begin, direction, origin_m = beams_of(info, columns)
     lut = core.XYZLut(info)
     times = [seconds(frame.timestamp) for frame in frames]
-    truth = bench.record(float(np.ceil(max(np.max(time_s) for time_s in times) + 0.5)))
+    samples = inertial_packets(bench)
+    truth = bench.truth_of(float(np.ceil(max(np.max(time_s) for time_s in times) + 0.5)))
     step_m = 0.003 if IS_OLD_CLIENT else 0.008 if bench.case.udp_profile in LOW else 0.001
     walls = room.Room(room.SIZE_M)
     worst_m, worst_sdk_m, count = 0.0, 0.0, 0
@@ -328,7 +322,7 @@ def points(bench, result):
     result.expect("the client's points", worst_sdk_m <= 1e-6, f"{worst_sdk_m * 1000:.5f} mm off")
     result.told.append(f"{len(frames)} frames of {frames[0].h} x {columns}, {count} points, worst "
                        f"{worst_m * 1000:.2f} mm")
-    inertial(bench, result)
+    inertial(samples, result)
 
 
 def range_error_m(range_m, wanted_m, step_m):
@@ -341,8 +335,8 @@ def range_error_m(range_m, wanted_m, step_m):
     return np.max(np.where(is_near, np.minimum(error, np.abs(error - step_m)), error))
 
 
-def inertial(bench, result):
-    """Some IMU packets against the circle's motion."""
+def inertial_packets(bench):
+    """Some IMU packets."""
     source = sensor.SensorPacketSource(bench.host, lidar_port=bench.lidar_port, imu_port=bench.imu_port)
     packets = []
     try:
@@ -353,6 +347,11 @@ def inertial(bench, result):
                 break
     finally:
         source.close()
+    return packets
+
+
+def inertial(packets, result):
+    """IMU packets against the circle's motion."""
     at = np.array([packet.sys_ts() for packet in packets], dtype=np.int64)
     result.expect("IMU packets 10 ms apart", np.all(np.diff(at) == 10_000_000), f"{np.diff(at)}")
     read = np.array([motion(packet) for packet in packets])
@@ -434,7 +433,7 @@ def splits(bench, result):
     frame = frames[-1]
     begin, direction, origin_m = beams_of(info, frame.w)
     time_s = np.broadcast_to(seconds(frame.timestamp)[None], (frame.h, frame.w))
-    truth = bench.record(float(np.ceil(np.max(time_s) + 0.5)))
+    truth = bench.truth_of(float(np.ceil(np.max(time_s) + 0.5)))
     optics = Optics(bench.case.profile)
     pulses = np.arange(0, frame.h * frame.w, 5)
     wanted = split_beams.expected(split_beams.world_of(bench.place, optics), optics, truth,

@@ -215,7 +215,7 @@ def points(bench, result):
     off_us = np.max(np.abs(found.base_s + found.firing * model.period_us * 1e-6 - begins_s)) * 1e6
     result.expect("times to a microsecond", off_us <= 1.01, f"{off_us:.2f} us off")
     result.expect("a return of every pulse", np.all(found.range_m > 0), f"{np.mean(found.range_m == 0):.4f} without")
-    truth = room.Truth(bench.record(int(time_s.max()) + 2) / "truth.csv")
+    truth = room.truth_of(bench.arguments.menura, bench.rig, int(time_s.max()) + 2)
     rotor_deg = TURN_DEG_S * time_s
     if model.id != wire.MEMS:
         # Of two firings in a block the first one's azimuth is sent.

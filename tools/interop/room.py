@@ -4,8 +4,8 @@ sees there, apart from Menura's own code.
 Frames: World is east-north-up, the sensor's is forward-left-up.
 """
 
-import csv
 import datetime
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +49,14 @@ return_mode = "{return_mode}"
 """
 
 
+# A rig has one device at least.
+ALONE = """\
+[[device]]
+name = "imu"
+profile = "phone-imu"
+link = { tcp = "127.0.0.1:0" }
+"""
+
 # The room, where the robot goes in it, and a sensor without errors.
 WORLD = f'scene = "room"\nparameters = {{ size_m = {list(SIZE_M)} }}'
 CIRCLE = "center_m = [1.0, -2.0, 0.0], radius_m = 5.0"
@@ -81,14 +89,26 @@ def in_world(truth, time_s, points):
     return position + rotate(rotation, mounted(points) + MOUNT_M)
 
 
+def truth_of(menura, rig, seconds):
+    """The truth of the first `seconds` of a rig's file. The motion is the same whatever is on the robot: without its lidar
+    no rays are cast."""
+    alone, out = rig.with_name("alone.toml"), rig.with_name("truth")
+    alone.write_text(rig.read_text().partition("[[device]]")[0] + ALONE)
+    done = subprocess.run([menura, "record", "--force", str(alone), "--duration", f"{seconds}s", "--out", str(out)],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise subprocess.SubprocessError(f"menura record failed:\n{done.stdout}")
+    return Truth(out / "truth.csv")
+
+
 class Truth:
     """The robot's pose over time, from `truth.csv`."""
 
     def __init__(self, file):
         with open(file, newline="") as text:
-            rows = csv.DictReader(text)
+            columns = text.readline().strip().split(",")
             names = ["time_s", "x_m", "y_m", "z_m", "qx", "qy", "qz", "qw"]
-            table = np.array([[float(row[name]) for name in names] for row in rows])
+            table = np.loadtxt(text, delimiter=",", usecols=[columns.index(name) for name in names], ndmin=2)
         self.time, self.position, self.rotation = table[:, 0], table[:, 1:4], table[:, 4:8]
         # The double cover: the shorter way from row to row.
         turns = np.sign(np.sum(self.rotation[1:] * self.rotation[:-1], axis=1))
