@@ -94,7 +94,7 @@ class Calibration:
     """A table of 64 lasers in the ROS driver's YAML form, as arrays by laser id."""
 
     def __init__(self, text):
-        table = yaml.safe_load(text)
+        table = yaml.load(text, Loader=yaml.CSafeLoader)
         lasers = sorted(table["lasers"], key=lambda laser: laser["laser_id"])
         if [laser["laser_id"] for laser in lasers] != list(range(64)):
             raise ValueError("the calibration does not hold the lasers 0 to 63")
