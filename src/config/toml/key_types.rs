@@ -2,7 +2,6 @@
 
 use serde_json::Value as Json;
 
-use super::keys::{Keys, SharedKeys};
 use super::reader::{Field, Limit, TableReader};
 
 /// How a value of type `T` is written in TOML.
@@ -277,17 +276,6 @@ pub struct Table(pub &'static str);
 impl<T: RequiredKeys> KeyType<T> for Table {
     fn read(&self, field: &Field<'_>) -> Option<T> {
         field.table(self.0).and_then(T::read)
-    }
-}
-
-/// A profile's table that a rig may override, with its name in messages.
-#[derive(Debug)]
-pub struct Shared(pub &'static str);
-
-impl<T: SharedKeys + Default> KeyType<T> for Shared {
-    fn read(&self, field: &Field<'_>) -> Option<T> {
-        let mut all = T::default();
-        T::read(Keys::of_profile(field.table(self.0)?), &mut all).map(|()| all)
     }
 }
 

@@ -199,8 +199,8 @@ fn a_rig_sets_what_the_camera_can_do() {
         assert_eq!(read(good), Ok(()));
     }
     for (bad, told) in [
-        ("binning = 3", "`binning` must be 1, 2 or 4"),
-        ("binning = 8", "`binning` must be 1, 2 or 4"),
+        ("binning = 3", "allowed: 1, 2, 4 pixels"),
+        ("binning = 8", "allowed: 1, 2, 4 pixels"),
         ("exposure_us = 19.9", "allowed: 20 to 1000000 us"),
         ("distortion = [0, 0, 0, 0, 0, 0]", "allowed: 5 items at most"),
         ("lens_model = \"fov\", distortion = [0.1]", "allowed: 0 items at most"),

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::faults::FAULTS;
 use super::further_line::FurtherLine;
-use super::profile::{GnssDialect, GnssProfile, GnssSettings, LinePort};
-use super::profile_read::Scope;
+use super::profile::{GnssDialect, GnssProfile, GnssSettings, LinePort, Scope};
 use super::{Gnss, commands, decoder, describe};
 use crate::Built;
 use crate::commands::CommandTable;

@@ -37,7 +37,6 @@ mod ports;
 mod position_fix;
 mod power;
 pub mod profile;
-mod profile_read;
 mod pulse;
 mod rover;
 mod sentences;

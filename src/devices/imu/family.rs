@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::profile::{ImuProfile, ImuSettings};
-use super::{Imu, ImuFamily, describe, profile_read};
+use super::{Imu, ImuFamily, describe, profile};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::Product;
@@ -15,9 +15,9 @@ impl Family for ImuFamily {
     type Profile = ImuProfile;
     type Settings = ImuSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |family, root| profile_read::profile(root, *family),
+        profile: |family, root| profile::profile(root, *family),
         defaults: |profile| &profile.defaults,
-        settings: profile_read::settings,
+        settings: profile::settings,
         describe: describe::sections,
     };
 

@@ -15,7 +15,6 @@ mod family;
 pub(crate) mod gps_time;
 pub mod output;
 pub mod profile;
-mod profile_read;
 pub(crate) mod readings;
 mod settings_read;
 pub mod unit;

@@ -23,7 +23,6 @@ mod describe;
 mod family;
 mod power;
 pub mod profile;
-mod profile_read;
 mod scanning;
 mod scans;
 mod states;

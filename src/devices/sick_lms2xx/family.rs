@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::faults::NAK;
 use super::profile::{PowerOnMode, SickLms2xxProfile, SickLms2xxSettings};
-use super::{SickLms2xx, commands, decoder, describe, profile_read};
+use super::{SickLms2xx, commands, decoder, describe, profile};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
@@ -26,7 +26,7 @@ impl Family for SickLms2xxFamily {
     const READERS: Readers<Self> = Readers {
         profile: |_, root| RequiredKeys::read(root),
         defaults: |profile| &profile.defaults,
-        settings: profile_read::settings,
+        settings: profile::settings,
         describe: describe::sections,
     };
 

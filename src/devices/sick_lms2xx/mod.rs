@@ -26,7 +26,6 @@ mod faults;
 mod hearing;
 mod mirror;
 pub mod profile;
-mod profile_read;
 mod stream;
 mod telegrams;
 #[cfg(test)]
