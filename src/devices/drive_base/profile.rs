@@ -62,7 +62,7 @@ keys! {
         pub baud_rates: Vec<u32>, By(line_read::baud_rates);
         /// Size of the transmit buffer; a message that does not fit is lost.
         pub transmit_buffer_bytes: usize, Limit::new(64..=1_000_000, "bytes", PROFILES);
-        /// Time from a command to its answer.
+        /// Time from a command's last byte to the first byte of the answer.
         pub reply_delay_ns as "reply_delay_ms": u64, delay();
         /// Silence of the unit after a reset.
         pub boot_ns as "boot_ms": u64, delay();
