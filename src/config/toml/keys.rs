@@ -292,3 +292,14 @@ pub trait SharedKeys: Clone {
         keys.finish()
     }
 }
+
+/// A profile's table that a rig may override, with its name in messages.
+#[derive(Debug)]
+pub struct Shared(pub &'static str);
+
+impl<T: SharedKeys + Default> KeyType<T> for Shared {
+    fn read(&self, field: &Field<'_>) -> Option<T> {
+        let mut all = T::default();
+        T::read(Keys::of_profile(field.table(self.0)?), &mut all).map(|()| all)
+    }
+}

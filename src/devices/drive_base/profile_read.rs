@@ -2,8 +2,8 @@
 
 use super::BaseFamily;
 use super::profile::{BaseLine, BaseProfile, BaseSettings, PowerSettings, WheelSettings};
-use crate::config::toml::key_types::{KeyType, Shared, Table};
-use crate::config::toml::keys::Keys;
+use crate::config::toml::key_types::{KeyType, Table};
+use crate::config::toml::keys::{Keys, Shared};
 use crate::config::toml::reader::TableReader;
 
 /// Reads all keys of a profile except its name and sources.

@@ -4,9 +4,9 @@ use crate::config::profile::lag;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{
-    Among, By, OneOf, Scaled, Shared, Table, Text, Time, TrueOrFalse, plain,
+    Among, By, OneOf, Scaled, Table, Text, Time, TrueOrFalse, plain,
 };
-use crate::config::toml::keys::SharedKeys;
+use crate::config::toml::keys::{Shared, SharedKeys};
 use crate::config::toml::reader::{Field, Limit};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::joint_lines::{MAX_WORD_LEN, is_word};
