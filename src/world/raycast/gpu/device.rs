@@ -193,8 +193,13 @@ impl Gpu {
             for (k, part) in bytes.chunks(UPLOAD).enumerate() {
                 queue.write_buffer(buffer, (k * UPLOAD) as u64, part);
                 queue.submit([]);
-                let waited = device.poll(wgpu::PollType::wait_indefinitely());
-                waited.map_err(|error| failed(error.to_string()))?;
+                let wait =
+                    wgpu::PollType::Wait { submission_index: None, timeout: Some(PATIENCE) };
+                if let Err(error) = device.poll(wait) {
+                    // Closing the queue would wait for the GPU without limit.
+                    std::mem::forget(queue);
+                    return Err(failed(error.to_string()));
+                }
             }
         }
         match fault.get() {

@@ -99,7 +99,7 @@ pub enum GpuError {
         count: usize,
     },
     /// The GPU's memory is too small, or others use it.
-    #[error("the scene takes {} MB, and {gpu} has no such memory free", mb(*bytes))]
+    #[error("the scene takes {} MB, and {gpu} does not have that much free memory", mb(*bytes))]
     NoMemory {
         /// Name and driver.
         gpu: String,

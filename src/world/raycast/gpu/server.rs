@@ -4,6 +4,7 @@
 //! lidar gets small batches soon; many get large ones.
 
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::device::{Device, MOST_PULSES, MOST_RAYS, PackedHit, PackedPulse, SLOTS};
@@ -32,13 +33,18 @@ impl Kind {
 }
 
 /// Serves until all senders of requests are gone, or the GPU is lost.
-pub fn serve(mut device: Device, requests: &Receiver<Request>) {
+pub fn serve(device: Device, requests: &Receiver<Request>) {
+    // A lost GPU is never closed: wgpu would wait for it without limit, and so would the callers that still wait.
+    let mut device = ManuallyDrop::new(device);
     let mut waiting = VecDeque::new();
     let mut flying: VecDeque<(usize, Vec<Request>)> = VecDeque::new();
     let mut next_slot = 0;
     loop {
         if waiting.is_empty() && flying.is_empty() {
-            let Ok(request) = requests.recv() else { return };
+            let Ok(request) = requests.recv() else {
+                drop(ManuallyDrop::into_inner(device));
+                return;
+            };
             waiting.push_back(request);
         }
         waiting.extend(requests.try_iter());
@@ -53,7 +59,7 @@ pub fn serve(mut device: Device, requests: &Receiver<Request>) {
         }
         let Some((slot, batch)) = flying.pop_front() else { continue };
         let waited = device.wait(slot, |mut hits| {
-            for request in batch {
+            for request in &batch {
                 let rays = request.pulses.len() * request.kind.stencil.len();
                 let (now, later) = hits.split_at(rays);
                 hits = later;
