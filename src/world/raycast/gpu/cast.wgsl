@@ -13,16 +13,12 @@ const FARTHEST: f32 = 3.4028234e38;
 const ROUNDING: f32 = 1e-6;
 
 struct Params {
-  // Rays in all, rays of a pulse, whether the first hit found will do, and threads in a row of workgroups.
+  // Rays in all, rays of a pulse, and whether the first hit found will do.
   count: u32,
   rays: u32,
   any: u32,
-  row: u32,
   // The largest coordinate of the scene.
   extent: f32,
-  pad_0: f32,
-  pad_1: f32,
-  pad_2: f32,
   // Places of a pulse's rays in its spot.
   offsets: array<vec4<f32>, 16>,
 }
@@ -361,7 +357,7 @@ fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  let index = id.x + id.y * params.row;
+  let index = id.x;
   if (index >= params.count) { return; }
   let pulse = index / params.rays;
   hits[index] = trace(pulse, params.offsets[index - pulse * params.rays].xy);

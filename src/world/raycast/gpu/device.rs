@@ -22,8 +22,8 @@ pub const MOST_RAYS: usize = 9 * MOST_PULSES;
 pub const MOST_PULSES: usize = 98_304;
 /// A GPU that needs longer for a batch counts as lost.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Groups of threads in a row, at the most: all GPUs take so many.
-const MOST_GROUPS: u32 = 32_768;
+// Every GPU takes so many groups of threads.
+const _: () = assert!(MOST_RAYS <= 65_535 * spirv::GROUP as usize);
 /// How much is uploaded at a time, bytes.
 const UPLOAD: usize = 64 << 20;
 
@@ -48,9 +48,7 @@ struct Params {
     count: u32,
     rays: u32,
     any: u32,
-    row: u32,
     extent: f32,
-    pad: [f32; 3],
     offsets: [[f32; 4]; MAX_RAYS],
 }
 
@@ -374,9 +372,6 @@ impl Device {
         for (into, [a, b]) in params.offsets.iter_mut().zip(stencil.offsets()) {
             *into = [*a, *b, 0.0, 0.0];
         }
-        let groups = params.count.div_ceil(spirv::GROUP);
-        let in_row = groups.min(MOST_GROUPS);
-        params.row = in_row * spirv::GROUP;
         self.queue.write_buffer(&slot.params, 0, bytemuck::bytes_of(&params));
         // Each write takes memory of its own to copy from, which takes longer than to join the parts.
         self.joined.clear();
@@ -387,7 +382,7 @@ impl Device {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             pass.set_pipeline(&self.pipeline);
             pass.set_bind_group(0, &slot.group, &[]);
-            pass.dispatch_workgroups(in_row, groups.div_ceil(in_row), 1);
+            pass.dispatch_workgroups(params.count.div_ceil(spirv::GROUP), 1, 1);
         }
         let bytes = u64::from(params.count) * size_of::<PackedHit>() as u64;
         encoder.copy_buffer_to_buffer(&slot.hits, 0, &slot.read, 0, bytes);
