@@ -55,7 +55,7 @@ impl Cmd {
         let gpus = caster::gpus();
         match &gpus {
             Ok(gpus) => findings.extend(gpus.iter().map(findings::of_gpu)),
-            Err(why) => findings.push(findings::without_gpu(&why.to_string())),
+            Err(why) => findings.push(findings::without_gpu(why)),
         }
         if gpus.is_ok() {
             findings.push(findings::of_casting(caster::probe_gpu()));

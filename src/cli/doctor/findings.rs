@@ -359,9 +359,13 @@ pub fn of_gpu(gpu: &GpuFacts) -> Finding {
     }
 }
 
-/// Finding about a host whose GPUs cannot be used.
-pub fn without_gpu(why: &str) -> Finding {
-    note("GPU", "none", &why.replace('\n', "; "))
+/// Finding about a host of which no GPU is known.
+pub fn without_gpu(why: &GpuProblem) -> Finding {
+    let found = match why {
+        GpuProblem::NotBuilt => "not searched for",
+        _ => "none",
+    };
+    note("GPU", found, &why.to_string().replace('\n', "; "))
 }
 
 /// Finding about the ray casting of a rig with `engine.caster = "auto"`, from the result of
@@ -487,6 +491,8 @@ mod tests {
         assert_eq!(found.found, "NVIDIA 580.1, double precision");
         let software = of_gpu(&GpuFacts { is_software: true, ..card });
         assert!(software.advice.is_some_and(|advice| advice.contains("MENURA_GPU")));
+        assert_eq!(without_gpu(&GpuProblem::NoDevice).found, "none");
+        assert_eq!(without_gpu(&GpuProblem::NotBuilt).found, "not searched for");
         let refused = of_casting(Err(GpuProblem::NotBuilt));
         assert_eq!((refused.state, refused.found.as_str()), (State::Note, "by the processor"));
         assert!(refused.advice.is_some_and(|advice| advice.contains("; build it with")));
