@@ -184,7 +184,7 @@ fn may_have_gpu() -> Result<(), GpuProblem> {
     Err(GpuProblem::NotBuilt)
 }
 
-/// Logs that the processor casts. Of a GPU that cannot be used, users should know.
+/// Logs that the processor casts: as a warning if another name, scene or driver could change that.
 fn note(problem: &GpuProblem) {
     #[cfg(feature = "gpu")]
     if let GpuProblem::Refused(error) = problem

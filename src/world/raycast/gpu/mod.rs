@@ -141,9 +141,9 @@ pub fn gpus() -> Result<Vec<GpuFacts>, GpuError> {
 }
 
 impl GpuError {
-    /// Whether there is no GPU, rather than one that is refused.
+    /// Whether no GPU was found that could cast, rather than one that fails, is too small, or has another name.
     pub fn is_absence(&self) -> bool {
-        matches!(self, Self::NoAdapter | Self::NotNamed { .. } | Self::Software { .. })
+        matches!(self, Self::NoAdapter | Self::Software { .. } | Self::Lacks { .. })
     }
 }
 
