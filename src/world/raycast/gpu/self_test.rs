@@ -19,10 +19,7 @@ pub fn run(caster: &GpuCaster) -> Result<(), GpuError> {
     }
     let mut rng = stream(40, 0, 0);
     let pulses: Vec<Pulse> = (0..PULSES).map(|index| pulse(caster, &mut rng, index)).collect();
-    let across = [-1.0, 0.0, 1.0];
-    let offsets = across.iter().flat_map(|&a| across.map(|b| [a, b])).collect();
-    let nine = Stencil::new(offsets).expect("nine rays");
-    for stencil in [&nine, &Stencil::single()] {
+    for stencil in [&nine(), &Stencil::single()] {
         let mut expected = vec![Hit::MISS; pulses.len() * stencil.len()];
         let mut found = expected.clone();
         caster.cpu.cast(stencil, &pulses, &mut expected);
@@ -54,6 +51,12 @@ pub fn run(caster: &GpuCaster) -> Result<(), GpuError> {
             Err(differs(caster, ray, said(found[index]), said(expected[index])))
         }
     }
+}
+
+/// Nine rays of a pulse.
+pub fn nine() -> Stencil {
+    let across = [-1.0, 0.0, 1.0];
+    Stencil::new(across.iter().flat_map(|&a| across.map(|b| [a, b])).collect()).expect("nine rays")
 }
 
 fn is_empty(caster: &GpuCaster, mesh: u32) -> bool {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use rand_xoshiro::SplitMix64;
 
+use super::self_test::nine;
 use super::*;
 use crate::config::rig::objects::ObjectShape;
 use crate::config::rig::{
@@ -35,11 +36,6 @@ fn vector(rng: &mut SplitMix64) -> DVec3 {
 
 fn size(rng: &mut SplitMix64, low: f64, high: f64) -> f64 {
     libm::pow(10.0, uniform(rng, low, high))
-}
-
-fn nine() -> Stencil {
-    let across = [-1.0, 0.0, 1.0];
-    Stencil::new(across.iter().flat_map(|&a| across.map(|b| [a, b])).collect()).expect("nine rays")
 }
 
 /// Casts by both, and counts the rays that hit something.
