@@ -82,7 +82,7 @@ keys! {
             &plain(driver.line.baud_rates.iter().copied()), "baud",
             &format!("{}, [line]", profile.file),
         );
-        /// Time from a command to its answer.
+        /// Time from a command's last byte to the first byte of the answer.
         pub reply_delay_ns as "reply_delay_ms": u64, delay();
         /// Whether the host's bytes take the time that the line's rate requires. On a pseudo-terminal they arrive at
         /// once.

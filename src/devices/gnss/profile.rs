@@ -122,7 +122,7 @@ keys! {
         });
         /// Size of the transmit buffer; output that does not fit is lost.
         pub tx_buffer_bytes: usize, Limit::new(256..=65_536, "bytes", PROFILES);
-        /// Time from a command to its answer.
+        /// Time from a command's last byte to the first byte of the answer.
         pub reply_delay_ns as "reply_delay_ms": u64, Time(up_to(1000.0, "ms"), 1e6);
         /// Undocumented bits that real units set in NAV-PVT, in `valid` and `flags2`.
         pub pvt_extra_bits: [u8; 2],

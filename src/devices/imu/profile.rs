@@ -68,7 +68,7 @@ keys! {
         pub baud_rates: Vec<u32>, By(line_read::baud_rates);
         /// Size of the transmit buffer; a message that does not fit is lost.
         pub transmit_buffer_bytes: usize, Limit::new(64..=1_000_000, "bytes", PROFILES);
-        /// Time from a command to its answer.
+        /// Time from a command's last byte to the first byte of the answer.
         pub reply_delay_ns as "reply_delay_ms": u64, delay();
         /// Time from a sample to the first byte of its message.
         pub output_delay_ns as "output_delay_ms": u64, delay();
