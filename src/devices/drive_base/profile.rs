@@ -89,10 +89,10 @@ keys! {
         pub is_input_paced as "paced_input": bool, TrueOrFalse;
         /// Motors and encoders on the robot.
         pub wheels: WheelSettings =>
-            |all, keys| keys.shared_table("wheels", "[wheels]", &mut all.wheels, SharedKeys::read_keys);
+            |all, keys| keys.table("wheels", "[wheels]", &mut all.wheels, SharedKeys::read);
         /// The battery and what depends on it.
         pub power: PowerSettings =>
-            |all, keys| keys.shared_table("power", "[power]", &mut all.power, SharedKeys::read_keys);
+            |all, keys| keys.table("power", "[power]", &mut all.power, SharedKeys::read);
         /// Settings of this protocol only.
         pub dialect: Arc<dyn Dialect> => |all, keys| all.dialect = all.dialect.read(keys);
     }

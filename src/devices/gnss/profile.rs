@@ -227,7 +227,7 @@ keys! {
         };
         /// PPS (time pulse).
         pub pulse: PulseSettings =>
-            |all, keys| keys.shared_table("pulse", "`pulse`", &mut all.pulse, SharedKeys::read_keys);
+            |all, keys| keys.table("pulse", "`pulse`", &mut all.pulse, SharedKeys::read);
         /// Settings of reception: the physics.
         pub receiver: ReceiverSettings => |all, keys| {
             reception(&mut all.receiver, keys, scope);

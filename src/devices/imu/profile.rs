@@ -148,7 +148,7 @@ keys! {
         };
         /// Clock of the unit: reference and errors.
         pub clock: ClockErrors =>
-            |all, keys| keys.shared_table("clock", "clock", &mut all.clock, SharedKeys::read_keys);
+            |all, keys| keys.table("clock", "clock", &mut all.clock, SharedKeys::read);
     }
 }
 
@@ -255,7 +255,7 @@ pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<Im
     let mut keys = Keys::of_profile(root);
     let (mut model, mut clock) = (ImuModel::default(), ClockErrors::default());
     physics(&mut model, &mut keys);
-    keys.shared_table("clock", "[clock]", &mut clock, SharedKeys::read_keys);
+    keys.table("clock", "[clock]", &mut clock, SharedKeys::read);
     keys.finish()?;
     let (line, output): (ImuLine, ImuOutput) = (line?, output?);
     Some(ImuProfile {
