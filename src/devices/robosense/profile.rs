@@ -62,7 +62,8 @@ const FORMAT: &str = "the wire format";
 /// Origin of the limits of what hosts set.
 pub(super) const SETTINGS: &str = "the unit's configuration";
 
-fn byte() -> Limit<i128> {
+/// One byte.
+pub(super) fn byte() -> Limit<i128> {
     Limit::new(0..=255, "", FORMAT)
 }
 
