@@ -311,7 +311,7 @@ keys! {
             pub has_imu as "imu_enable": bool, TrueOrFalse;
         }
         rotation {
-            /// Direction of the head at the first instant.
+            /// Direction of the head at the first instant, clockwise from forward.
             pub start_azimuth_rad as "start_azimuth_deg": f64, start_azimuth();
         }
         packet {
