@@ -10,16 +10,13 @@ use crate::toml::key_types::Time;
 use crate::toml::keys::Keys;
 use crate::toml::reader::Limit;
 
-fn limit() -> Limit<f64> {
-    Limit::new(0.0..=10_000.0, "ms", "Menura: bytes are held in memory until they are due")
-}
-
-/// Reads `lag_ms` of a rig, or of a profile's table that a rig may override key by key.
+/// Reads `lag_ms` of a rig.
 pub fn read(keys: &mut Keys<'_>, lag_ns: &mut u64) {
-    keys.time_ns("lag_ms", &limit(), 1e6, lag_ns);
+    keys.typed("lag_ms", &key(), lag_ns);
 }
 
-/// The key of another table of a profile.
+/// Type of the key, in profiles and in rigs.
 pub fn key() -> Time {
-    Time(limit(), 1e6)
+    let why = "Menura: bytes are held in memory until they are due";
+    Time(Limit::new(0.0..=10_000.0, "ms", why), 1e6)
 }

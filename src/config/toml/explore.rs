@@ -23,8 +23,8 @@ type Answers = BTreeMap<String, usize>;
 /// What one reading finds: its keys, and its questions.
 type Reading = (TableSpec, Vec<Question>);
 
-/// Keys that `read` accepts with these answers, which have given `first`. Questions in `known` are explored
-/// elsewhere.
+/// Keys that `read` accepts with these answers. `first` is the reading with them; questions in `known` are
+/// explored elsewhere.
 fn visit(
     read: &dyn Fn(&Survey),
     answers: &Answers,
@@ -94,9 +94,9 @@ fn reading(read: &dyn Fn(&Survey), answers: &Answers) -> Reading {
 }
 
 impl Question {
-    /// Moves a question up to the table that contains all its effects. `first` is the reading with the first answer,
-    /// without defaults, and `others` are those with the others. Questions in an array stay, because they belong to no
-    /// single item.
+    /// Moves a question up to the table that contains all its effects. `first` has the keys with the first answer,
+    /// without defaults; `others` are the readings with the other answers. Questions in an array stay, because they
+    /// belong to no single item.
     fn widen(&mut self, first: &TableSpec, others: &[Reading]) {
         if self.matter != Matter::Word || self.reach != Reach::Keys {
             return;
@@ -106,6 +106,7 @@ impl Question {
         let mut others: Vec<TableSpec> = others.collect();
         let (mut table, mut key) = (self.table.clone(), self.key.clone());
         loop {
+            // What lies outside the table is equal if all effects are within it.
             first.clear(&table);
             others.iter_mut().for_each(|other| other.clear(&table));
             if others.iter().all(|other| *other == first) {

@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::key_types::{Degrees, KeyType, OneOf, RequiredKeys, Scaled, Time, TrueOrFalse};
+use super::key_types::{Degrees, KeyType, OneOf, RequiredKeys, Time, TrueOrFalse};
 use super::reader::{Field, Limit, TableReader};
 
 /// Reads the keys of a table into a value.
@@ -118,11 +118,6 @@ impl<'f> Keys<'f> {
         self.typed(key, limit, into);
     }
 
-    /// A number within `limit`; `unit` is the factor from the written to the stored unit.
-    pub fn scaled(&mut self, key: &'static str, limit: &Limit<f64>, unit: f64, into: &mut f64) {
-        self.typed(key, &Scaled(limit.clone(), unit), into);
-    }
-
     /// An angle in degrees, stored in radians.
     pub fn degrees(&mut self, key: &'static str, limit: &Limit<f64>, into: &mut f64) {
         self.typed(key, &Degrees(limit.clone()), into);
@@ -183,7 +178,7 @@ impl<'f> Keys<'f> {
         self.table_in(&field, what, into, read);
     }
 
-    /// Like [`Keys::table`], for a `read` that rejects no unknown keys itself, such as one of `keys!`.
+    /// Like [`Keys::table`], for a `read` that does not reject unknown keys: a function that `keys!` makes.
     pub fn shared_table<T: Clone>(
         &mut self,
         key: &'static str,

@@ -158,7 +158,7 @@ macro_rules! keys {
     (@shared_struct ($($arg:ident: $Arg:ty),*) $(#[$meta:meta])* pub struct $Name:ident {
         $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty
             $(, $key_type:expr)? $(=> $reader:expr)?;)+
-    } $(check $check:path;)?) => {
+    }) => {
         $(#[$meta])*
         pub struct $Name {
             $($(#[doc = $doc])+ pub $field: $T,)+
@@ -175,7 +175,6 @@ macro_rules! keys {
                     @shared keys, self, $field, $crate::keys!(@name $field $($key)?), concat!($($doc),+),
                     $($key_type)? $(=> $reader)?
                 );)+
-                $($check(keys, self);)?
             }
         }
     };

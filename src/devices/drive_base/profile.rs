@@ -82,17 +82,17 @@ keys! {
             &plain(driver.line.baud_rates.iter().copied()), "baud",
             &format!("{}, [line]", profile.file),
         );
-        /// Time from a command to its answer.
+        /// Time from a command's last byte to the first byte of the answer.
         pub reply_delay_ns as "reply_delay_ms": u64, delay();
         /// Whether the host's bytes take the time that the line's rate requires. On a pseudo-terminal they arrive at
         /// once.
         pub is_input_paced as "paced_input": bool, TrueOrFalse;
         /// Motors and encoders on the robot.
         pub wheels: WheelSettings =>
-            |all, keys| keys.shared_table("wheels", "[wheels]", &mut all.wheels, SharedKeys::read_keys);
+            |all, keys| keys.table("wheels", "[wheels]", &mut all.wheels, SharedKeys::read);
         /// The battery and what depends on it.
         pub power: PowerSettings =>
-            |all, keys| keys.shared_table("power", "[power]", &mut all.power, SharedKeys::read_keys);
+            |all, keys| keys.table("power", "[power]", &mut all.power, SharedKeys::read);
         /// Settings of this protocol only.
         pub dialect: Arc<dyn Dialect> => |all, keys| all.dialect = all.dialect.read(keys);
     }

@@ -8,8 +8,7 @@ use crate::config::toml::reader::TableReader;
 
 /// Reads all keys of a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: BaseFamily) -> Option<BaseProfile> {
-    let says = "Identity that the product reports.";
-    let identity = Table("[identity]").read(&root.required("identity").meaning(says));
+    let identity = Table("[identity]").read(&root.required("identity"));
     let says = "Serial line, and times of the unit's answers.";
     let line = Table("[line]").read(&root.required("line").meaning(says));
     let says = "Motors and encoders on the robot.";

@@ -1,4 +1,6 @@
 //! Firmware profile of a GNSS receiver, and its settings in a rig.
+//!
+//! Types and their keys come first, then the messages that firmwares can send, then the readers of single keys.
 
 use super::settings_read::{PROFILES, RECEIVER, accuracy, acquisition, sky, up_to};
 use crate::config::profile::lag;
@@ -122,7 +124,7 @@ keys! {
         });
         /// Size of the transmit buffer; output that does not fit is lost.
         pub tx_buffer_bytes: usize, Limit::new(256..=65_536, "bytes", PROFILES);
-        /// Time from a command to its answer.
+        /// Time from a command's last byte to the first byte of the answer.
         pub reply_delay_ns as "reply_delay_ms": u64, Time(up_to(1000.0, "ms"), 1e6);
         /// Undocumented bits that real units set in NAV-PVT, in `valid` and `flags2`.
         pub pvt_extra_bits: [u8; 2],
@@ -227,7 +229,7 @@ keys! {
         };
         /// PPS (time pulse).
         pub pulse: PulseSettings =>
-            |all, keys| keys.shared_table("pulse", "`pulse`", &mut all.pulse, SharedKeys::read_keys);
+            |all, keys| keys.table("pulse", "`pulse`", &mut all.pulse, SharedKeys::read);
         /// Settings of reception: the physics.
         pub receiver: ReceiverSettings => |all, keys| {
             reception(&mut all.receiver, keys, scope);
@@ -278,6 +280,38 @@ keys! {
         /// Period of the receiver's clock; the pulse starts at one of its edges.
         pub quantum_ns: f64, up_to(1e6, "ns");
     }
+}
+
+keys! {
+    in profile and rig; for ReceiverSettings as fn reception(scope: &Scope<'_>);
+    /// Satellite systems in use.
+    systems => |all, keys| {
+        let words: Vec<_> = all.systems.iter().map(|system| system.word()).collect();
+        let read = |field: &Field<'_>| systems(field, scope.nmea);
+        keys.with_default("systems", words, &mut all.systems, read);
+    };
+    /// Satellites lower than this are not used.
+    mask_rad as "mask_deg", Degrees(Limit::new(0.0..=89.0, "degrees", "geometry"));
+    /// A YUMA almanac of GPS, instead of synthetic orbits.
+    almanac => |all, keys| keys.maybe("almanac", &mut all.almanac, almanac);
+    /// Height of the geoid above the ellipsoid (default: that of EGM2008).
+    geoid_separation_m => |all, keys| {
+        let geoid = Limit::new(-120.0..=120.0, "m", "the geoid: -107 to 86 m");
+        let read = |field: &Field<'_>| field.number(&geoid);
+        keys.maybe("geoid_separation_m", &mut all.geoid_separation_m, read);
+    };
+    /// Averaging window: the true value is averaged over this time before the epoch.
+    window_ns as "window_ms", Time(up_to(10_000.0, "ms"), 1e6);
+    /// How long the position is extrapolated after the loss of a fix.
+    coast_ns as "coast_s", Time(up_to(86_400.0, "s"), 1e9);
+    /// Time from the first time fix until the leap seconds are received.
+    leap_known_after_ns as "leap_known_after_s", Time(up_to(86_400.0, "s"), 1e9);
+    /// Course from power-on to a fix.
+    acquisition => |all, keys| keys.shared_table("acquisition", "`acquisition`", &mut all.acquisition, |all, keys| {
+        acquisition(all, keys, scope.has_rtk());
+    });
+    /// Reception of satellites.
+    sky => |all, keys| keys.shared_table("sky", "`sky`", &mut all.sky, sky);
 }
 
 impl GnssIdentity {
@@ -458,10 +492,10 @@ const UART2_BAUD: u32 = 38_400;
 
 /// Facts of a profile on which its settings depend.
 pub struct Scope<'a> {
-    pub(super) hardware: &'a GnssHardware,
+    hardware: &'a GnssHardware,
     /// Protocol version, times 100.
-    pub(super) version: Option<u32>,
-    pub(super) nmea: &'a NmeaFormat,
+    version: Option<u32>,
+    nmea: &'a NmeaFormat,
 }
 
 impl<'a> Scope<'a> {
@@ -472,7 +506,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether corrections can decide about the kind of fix.
-    pub(super) fn has_rtk(&self) -> bool {
+    fn has_rtk(&self) -> bool {
         self.hardware.dialect == GnssDialect::Ublox9
     }
 
@@ -483,7 +517,7 @@ impl<'a> Scope<'a> {
 }
 
 /// Reads `[settings]` of a profile.
-pub(super) fn default_settings(
+fn default_settings(
     field: &Field<'_>,
     hardware: &GnssHardware,
     version: Option<u32>,
@@ -496,7 +530,7 @@ pub(super) fn default_settings(
 }
 
 /// Text that a sentence can contain.
-pub(super) fn line(field: &Field<'_>) -> Option<String> {
+fn line(field: &Field<'_>) -> Option<String> {
     let expected = "up to 64 printable ASCII characters without comma, $, * and \\";
     let text = field.text(expected)?;
     let fits = |c: char| (' '..='~').contains(&c) && !",$*\\".contains(c);
@@ -509,14 +543,14 @@ pub(super) fn line(field: &Field<'_>) -> Option<String> {
 }
 
 /// Texts that sentences can contain.
-pub(super) fn lines(field: &Field<'_>) -> Option<Vec<String>> {
+fn lines(field: &Field<'_>) -> Option<Vec<String>> {
     let (items, _) = field.array("an array of texts")?;
     let lines: Vec<_> = items.iter().map(line).collect();
     lines.into_iter().collect()
 }
 
 /// `{ gps = ["1", "6"] }`: the receiver's systems, each with one or two signals.
-pub(super) fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>> {
+fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>> {
     let mut all = Vec::new();
     for (word, system) in GnssSystem::WORDS {
         let field = table.optional(word);
@@ -544,7 +578,7 @@ pub(super) fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec
 }
 
 /// Reads `rate_hz`.
-pub(super) fn rate(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
+fn rate(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     let max_hz = (1e9 / scope.hardware.min_period_ns as f64 * 1e3).round() / 1e3;
     let rate = Limit::new(0.1..=max_hz, "Hz", "the profile, max_rate_hz");
     let rate_hz = shortest(1e9 / all.period_ns as f64);
@@ -554,7 +588,7 @@ pub(super) fn rate(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_
 }
 
 /// Reads `port`. Missing values are the factory's: UART2 sends nothing.
-pub(super) fn port(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
+fn port(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     if !scope.is_multiport(keys) {
         return;
     }
@@ -569,7 +603,7 @@ pub(super) fn port(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_
 }
 
 /// Reads `baud_rate`, which USB does not have.
-pub(super) fn baud_rate(all: &mut GnssSettings, keys: &mut Keys<'_>) {
+fn baud_rate(all: &mut GnssSettings, keys: &mut Keys<'_>) {
     keys.table.was_called("baud", "baud_rate");
     if all.port != LinePort::Usb {
         keys.typed("baud_rate", &Among(&plain(BAUD_RATES), "baud", "UARTs"), &mut all.baud);
@@ -580,7 +614,7 @@ pub(super) fn baud_rate(all: &mut GnssSettings, keys: &mut Keys<'_>) {
 }
 
 /// Reads `uart2`: rate and output of the port if the link leads to another.
-pub(super) fn uart2(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
+fn uart2(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     let has_uart2 = scope.hardware.dialect.line_ports().contains(&LinePort::Uart2);
     if !has_uart2 || !scope.is_multiport(keys) {
         return;
@@ -604,7 +638,7 @@ pub(super) fn uart2(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'
 }
 
 /// Reads `base_station`: a survey, or a position.
-pub(super) fn base_station(field: &Field<'_>) -> Option<BaseStation> {
+fn base_station(field: &Field<'_>) -> Option<BaseStation> {
     let place = field.place();
     let mut table = field.table("`base_station`")?;
     let survey_field = table.optional("survey_s");
@@ -644,12 +678,12 @@ pub(super) fn base_station(field: &Field<'_>) -> Option<BaseStation> {
 }
 
 /// Receivers count in milliseconds.
-pub(super) fn whole_ms(ns: f64) -> u64 {
+fn whole_ms(ns: f64) -> u64 {
     (ns / 1e6).round() as u64 * 1_000_000
 }
 
 /// Sentences of the receiver, in its order.
-pub(super) fn sentences(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<SentenceKind>> {
+fn sentences(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<SentenceKind>> {
     let words: Vec<_> =
         SentenceKind::WORDS.into_iter().filter(|(_, kind)| nmea.order.contains(kind)).collect();
     let chosen = field.choices(&words, "the profile, [nmea] order")?;
@@ -673,7 +707,7 @@ fn systems(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<GnssSystem>> {
     Some(chosen)
 }
 
-/// Whether only u-blox receivers have `key`, and this is none; the key is then refused.
+/// Whether the receiver is not a u-blox; it then rejects `key`, which only those have.
 fn is_refused(keys: &mut Keys<'_>, key: &'static str, dialect: GnssDialect) -> bool {
     if !dialect.is_ublox()
         && let Some(place) = keys.table.take_unlisted(key)
@@ -686,7 +720,7 @@ fn is_refused(keys: &mut Keys<'_>, key: &'static str, dialect: GnssDialect) -> b
 }
 
 /// Reads `messages`, which only u-blox receivers have.
-pub(super) fn ublox_messages(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
+fn ublox_messages(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     if !is_refused(keys, "messages", scope.hardware.dialect) {
         let read = |field: &Field<'_>| messages(field, scope);
         keys.with_default("messages", all.messages.clone(), &mut all.messages, read);
@@ -694,7 +728,7 @@ pub(super) fn ublox_messages(all: &mut GnssSettings, keys: &mut Keys<'_>, scope:
 }
 
 /// Reads `high_precision`, which only u-blox receivers have.
-pub(super) fn high_precision(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
+fn high_precision(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     let dialect = scope.hardware.dialect;
     if is_refused(keys, "high_precision", dialect) {
         return;
@@ -725,36 +759,4 @@ fn almanac(field: &Field<'_>) -> Option<Arc<Almanac>> {
     let path = field.text("the path of a YUMA almanac")?;
     let file = path.place.source.resolve(&path.value);
     field.loaded(&path, Almanac::load(&path.value, &file)).map(Arc::new)
-}
-
-keys! {
-    in profile and rig; for ReceiverSettings as pub(super) fn reception(scope: &Scope<'_>);
-    /// Satellite systems in use.
-    systems => |all, keys| {
-        let words: Vec<_> = all.systems.iter().map(|system| system.word()).collect();
-        let read = |field: &Field<'_>| systems(field, scope.nmea);
-        keys.with_default("systems", words, &mut all.systems, read);
-    };
-    /// Satellites lower than this are not used.
-    mask_rad as "mask_deg", Degrees(Limit::new(0.0..=89.0, "degrees", "geometry"));
-    /// A YUMA almanac of GPS, instead of synthetic orbits.
-    almanac => |all, keys| keys.maybe("almanac", &mut all.almanac, almanac);
-    /// Height of the geoid above the ellipsoid (default: that of EGM2008).
-    geoid_separation_m => |all, keys| {
-        let geoid = Limit::new(-120.0..=120.0, "m", "the geoid: -107 to 86 m");
-        let read = |field: &Field<'_>| field.number(&geoid);
-        keys.maybe("geoid_separation_m", &mut all.geoid_separation_m, read);
-    };
-    /// Averaging window: the true value is averaged over this time before the epoch.
-    window_ns as "window_ms", Time(up_to(10_000.0, "ms"), 1e6);
-    /// How long the position is extrapolated after the loss of a fix.
-    coast_ns as "coast_s", Time(up_to(86_400.0, "s"), 1e9);
-    /// Time from the first time fix until the leap seconds are received.
-    leap_known_after_ns as "leap_known_after_s", Time(up_to(86_400.0, "s"), 1e9);
-    /// Course from power-on to a fix.
-    acquisition => |all, keys| keys.shared_table("acquisition", "`acquisition`", &mut all.acquisition, |all, keys| {
-        acquisition(all, keys, scope.has_rtk());
-    });
-    /// Reception of satellites.
-    sky => |all, keys| keys.shared_table("sky", "`sky`", &mut all.sky, sky);
 }

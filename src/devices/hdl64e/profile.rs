@@ -198,7 +198,7 @@ keys! {
     #[derive(Clone, Debug, Default)]
     pub struct Hdl64eSettings {
         rotation {
-            /// Direction of the head at the first instant.
+            /// Direction of the head at the first instant, clockwise from forward.
             pub start_azimuth_rad as "start_azimuth_deg": f64, start_azimuth();
         }
         packet {

@@ -41,9 +41,8 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let has_dual = generation == Some(Hdl64eGeneration::S3) && modes.contains(&ReturnMode::Dual);
     let table = root.field("timing").table("[timing]");
     let timings = table.and_then(|table| timings(table, generation?, has_dual));
-    let none =
+    let mut status_bytes =
         Hdl64eStatus { calibration_time: [0xff; 6], s1_form_packets: 1, ..Default::default() };
-    let mut status_bytes = none;
     if let Some(generation) = generation {
         root.section_with::<()>("status", |keys| status(keys, generation, &mut status_bytes));
     } else {
@@ -85,12 +84,13 @@ fn return_modes(
     modes: &mut Vec<ReturnMode>,
 ) {
     let has_dual = generation.is_none_or(|generation| generation == Hdl64eGeneration::S3);
-    let single = [ReturnMode::WORDS[0], ReturnMode::WORDS[1]];
-    let (words, origin): (&[_], _) = match has_dual {
-        true => (&ReturnMode::WORDS, PROFILES),
-        false => (&single, "the HDL-64E: only generation \"s3\" packs two returns"),
-    };
-    spinning::return_modes(keys, words, origin, modes);
+    let words: Vec<_> = ReturnMode::WORDS
+        .into_iter()
+        .filter(|(_, mode)| has_dual || *mode != ReturnMode::Dual)
+        .collect();
+    let origin =
+        if has_dual { PROFILES } else { "the HDL-64E: only generation \"s3\" packs two returns" };
+    spinning::return_modes(keys, &words, origin, modes);
 }
 
 fn read_packet(

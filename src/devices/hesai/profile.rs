@@ -302,7 +302,7 @@ keys! {
             pub standby: bool, TrueOrFalse;
         }
         rotation {
-            /// Direction of the head at the first instant.
+            /// Direction of the head at the first instant, clockwise from forward.
             pub start_azimuth_rad as "start_azimuth_deg": f64, start_azimuth();
         }
         packet {

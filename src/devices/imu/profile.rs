@@ -1,4 +1,6 @@
 //! IMUs as data: identity, line and errors.
+//!
+//! Types and their keys come first, then the readers of profiles and of settings, then those of single keys.
 
 use super::settings_read::{MODEL, limit, magnetic_field, physics};
 use super::{Dialect, ImuFamily};
@@ -68,7 +70,7 @@ keys! {
         pub baud_rates: Vec<u32>, By(line_read::baud_rates);
         /// Size of the transmit buffer; a message that does not fit is lost.
         pub transmit_buffer_bytes: usize, Limit::new(64..=1_000_000, "bytes", PROFILES);
-        /// Time from a command to its answer.
+        /// Time from a command's last byte to the first byte of the answer.
         pub reply_delay_ns as "reply_delay_ms": u64, delay();
         /// Time from a sample to the first byte of its message.
         pub output_delay_ns as "output_delay_ms": u64, delay();
@@ -148,7 +150,7 @@ keys! {
         };
         /// Clock of the unit: reference and errors.
         pub clock: ClockErrors =>
-            |all, keys| keys.shared_table("clock", "clock", &mut all.clock, SharedKeys::read_keys);
+            |all, keys| keys.table("clock", "clock", &mut all.clock, SharedKeys::read);
     }
 }
 
@@ -182,67 +184,9 @@ keys! {
     }
 }
 
-/// A text of the identity.
-pub(super) fn serial_text(field: &Field<'_>) -> Option<String> {
-    let why = "limit from the wire formats: fields of fixed length";
-    line_read::identity_text(field, 32, why)
-}
-
-/// Samples per second.
-pub(super) fn sample_rate(field: &Field<'_>) -> Option<u32> {
-    let rate = field.integer_that_limits::<u32>(&Limit::new(1..=10_000, "Hz", PROFILES))?;
-    if !1_000_000_000u32.is_multiple_of(rate) {
-        let label = "allowed: rates whose period is a whole number of nanoseconds";
-        let title = "samples would not fall on whole nanoseconds";
-        field.fault(field.place()?.fault(title, label));
-    }
-    Some(rate)
-}
-
-/// Highest rate of output, of a unit with `samples` a second.
-pub(super) fn max_rate(field: &Field<'_>, samples: Option<u32>) -> Option<u32> {
-    let most = samples.unwrap_or(10_000);
-    field.integer_that_limits(&Limit::new(1..=most.into(), "Hz", "sample_rate_hz"))
-}
-
-/// A rate of output of at most `most`, which divides that of the samples.
-pub(super) fn output_rate(
-    field: &Field<'_>,
-    samples: Option<u32>,
-    most: Option<u32>,
-) -> Option<u32> {
-    let limit = Limit::new(1..=most.unwrap_or(10_000).into(), "Hz", PROFILES);
-    let (rate, samples, most) = (field.integer::<u32>(&limit)?, samples?, most?);
-    if samples.is_multiple_of(rate) {
-        return Some(rate);
-    }
-    let divisors = (1..=most).filter(|rate| samples.is_multiple_of(*rate));
-    let allowed: Vec<String> = divisors.map(|rate| rate.to_string()).collect();
-    let title = format!("the unit cannot send {rate} times a second");
-    let fault = field.place()?.fault(title, format!("allowed: {} Hz", allowed.join(", ")));
-    field.fault(fault.note(format!(
-        "limit from {PROFILES}: outputs are every n-th of {samples} samples a second"
-    )));
-    None
-}
-
-/// The averaging window: a sample is computed from one instant per millisecond of it.
-pub(super) fn window() -> Time {
-    let why = "Menura: the truth is evaluated every millisecond of it";
-    Time(Limit::new(0.0..=100.0, "ms", why), 1e6)
-}
-
-/// Messages by the names of the protocol.
-pub(super) fn listed_messages(field: &Field<'_>, family: ImuFamily) -> Option<Vec<String>> {
-    let words: Vec<(&str, String)> =
-        (family.messages)().into_iter().map(|m| (m, m.to_owned())).collect();
-    field.choices(&words, "the protocol")
-}
-
 /// Reads all keys of a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<ImuProfile> {
-    let says = "Identity that the product reports.";
-    let identity = Table("[identity]").read(&root.required("identity").meaning(says));
+    let identity = Table("[identity]").read(&root.required("identity"));
     let says = "Serial line, and times of the unit's answers.";
     let line = Table("[line]").read(&root.required("line").meaning(says));
     let output = root.required("output").meaning("Messages and rates.").table("[output]");
@@ -255,7 +199,7 @@ pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<Im
     let mut keys = Keys::of_profile(root);
     let (mut model, mut clock) = (ImuModel::default(), ClockErrors::default());
     physics(&mut model, &mut keys);
-    keys.shared_table("clock", "[clock]", &mut clock, SharedKeys::read_keys);
+    keys.table("clock", "[clock]", &mut clock, SharedKeys::read);
     keys.finish()?;
     let (line, output): (ImuLine, ImuOutput) = (line?, output?);
     Some(ImuProfile {
@@ -290,4 +234,57 @@ pub(super) fn settings(
     }
     table.was_called("on_for_s", "uptime_s");
     Keys::over(table, &all, |all, keys| all.read_keys(keys, profile, driver))
+}
+
+/// A text of the identity.
+fn serial_text(field: &Field<'_>) -> Option<String> {
+    let why = "limit from the wire formats: fields of fixed length";
+    line_read::identity_text(field, 32, why)
+}
+
+/// Samples per second.
+fn sample_rate(field: &Field<'_>) -> Option<u32> {
+    let rate = field.integer_that_limits::<u32>(&Limit::new(1..=10_000, "Hz", PROFILES))?;
+    if !1_000_000_000u32.is_multiple_of(rate) {
+        let label = "allowed: rates whose period is a whole number of nanoseconds";
+        let title = "samples would not fall on whole nanoseconds";
+        field.fault(field.place()?.fault(title, label));
+    }
+    Some(rate)
+}
+
+/// Highest rate of output, of a unit with `samples` a second.
+fn max_rate(field: &Field<'_>, samples: Option<u32>) -> Option<u32> {
+    let most = samples.unwrap_or(10_000);
+    field.integer_that_limits(&Limit::new(1..=most.into(), "Hz", "sample_rate_hz"))
+}
+
+/// A rate of output of at most `most`, which divides that of the samples.
+fn output_rate(field: &Field<'_>, samples: Option<u32>, most: Option<u32>) -> Option<u32> {
+    let limit = Limit::new(1..=most.unwrap_or(10_000).into(), "Hz", PROFILES);
+    let (rate, samples, most) = (field.integer::<u32>(&limit)?, samples?, most?);
+    if samples.is_multiple_of(rate) {
+        return Some(rate);
+    }
+    let divisors = (1..=most).filter(|rate| samples.is_multiple_of(*rate));
+    let allowed: Vec<String> = divisors.map(|rate| rate.to_string()).collect();
+    let title = format!("the unit cannot send {rate} times a second");
+    let fault = field.place()?.fault(title, format!("allowed: {} Hz", allowed.join(", ")));
+    field.fault(fault.note(format!(
+        "limit from {PROFILES}: outputs are every n-th of {samples} samples a second"
+    )));
+    None
+}
+
+/// The averaging window: a sample is computed from one instant per millisecond of it.
+fn window() -> Time {
+    let why = "Menura: the truth is evaluated every millisecond of it";
+    Time(Limit::new(0.0..=100.0, "ms", why), 1e6)
+}
+
+/// Messages by the names of the protocol.
+fn listed_messages(field: &Field<'_>, family: ImuFamily) -> Option<Vec<String>> {
+    let words: Vec<(&str, String)> =
+        (family.messages)().into_iter().map(|m| (m, m.to_owned())).collect();
+    field.choices(&words, "the protocol")
 }

@@ -140,7 +140,7 @@ keys! {
         pub time_bits: u32, Limit::new(16..=48, "bits", PROFILES);
         /// Clock of the unit: reference and errors.
         pub clock: EncoderClock =>
-            |all, keys| keys.shared_table("clock", "clock", &mut all.clock, SharedKeys::read_keys);
+            |all, keys| keys.table("clock", "clock", &mut all.clock, SharedKeys::read);
         /// Output latency in addition to the product's own delay.
         pub lag_ns as "lag_ms": u64, lag::key();
         /// Rate of the serial line after power-on.

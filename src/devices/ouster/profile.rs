@@ -244,7 +244,7 @@ keys! {
                 OneOf(&[("BAUD_9600", 9600), ("BAUD_115200", 115_200)], MANUAL);
         }
         start {
-            /// Direction of the head at the first instant.
+            /// Direction of the head at the first instant, clockwise from the connector.
             pub start_azimuth_rad as "start_azimuth_deg": f64, start_azimuth();
         }
         packet {

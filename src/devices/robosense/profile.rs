@@ -62,7 +62,8 @@ const FORMAT: &str = "the wire format";
 /// Origin of the limits of what hosts set.
 pub(super) const SETTINGS: &str = "the unit's configuration";
 
-fn byte() -> Limit<i128> {
+/// One byte.
+pub(super) fn byte() -> Limit<i128> {
     Limit::new(0..=255, "", FORMAT)
 }
 
@@ -310,7 +311,7 @@ keys! {
             pub has_imu as "imu_enable": bool, TrueOrFalse;
         }
         rotation {
-            /// Direction of the head at the first instant.
+            /// Direction of the head at the first instant, clockwise from forward.
             pub start_azimuth_rad as "start_azimuth_deg": f64, start_azimuth();
         }
         packet {

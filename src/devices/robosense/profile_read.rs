@@ -2,6 +2,7 @@
 
 use super::profile::{
     PacketProfile, RasterProfile, Returns, RobosenseProfile, RobosenseSettings, SETTINGS, UnitLaser,
+    byte,
 };
 use super::state::NARROWEST_CENTIDEG;
 use crate::config::profile::Profile;
@@ -197,8 +198,7 @@ fn modes(keys: &mut Keys<'_>, all: &mut Vec<(Returns, u8)>) {
     let (mut modes, mut codes) = (Vec::new(), Vec::<u8>::new());
     let field = keys.field("modes");
     keys.put(field.choices(&Returns::WORDS, PROFILES), &mut modes);
-    let byte = Limit::new(0..=255, "", "the wire format");
-    let numbers = Listed("codes of the modes", byte);
+    let numbers = Listed("codes of the modes", byte());
     keys.of_type("codes", "Numbers of the return modes in packets.", &numbers, &mut codes);
     if keys.is_complete()
         && (modes.is_empty() || modes.len() != codes.len())

@@ -2,6 +2,8 @@
 //!
 //! Directions are counter-clockwise seen from above, 90 degrees is forward, in 1/10000 degree as on
 //! the wire.
+//!
+//! Types and their keys come first, then the readers of single keys.
 
 use crate::config::profile::lidar::{self, BeamSettings, NoiseSettings};
 use crate::config::profile::read::PROFILES;
@@ -324,19 +326,19 @@ keys! {
 }
 
 /// Origin of limits.
-pub(super) const PROTOCOL: &str = "CoLa";
-/// The places of the wire's angles in a degree.
+const PROTOCOL: &str = "CoLa";
+/// Counts of an angle on the wire in a degree.
 const PER_DEGREE: f64 = 10_000.0;
-/// Names of places are no longer in these scanners.
+/// Largest length of a text.
 const LONGEST_TEXT: usize = 64;
 
 /// Limits of a direction of the mirror.
-pub(super) fn angle() -> Limit<f64> {
+fn angle() -> Limit<f64> {
     Limit::new(-180.0..=540.0, "degrees", PROFILES)
 }
 
 /// The first and the last direction of a field of view.
-pub(super) fn directions(field: &Field<'_>) -> Option<[i32; 2]> {
+fn directions(field: &Field<'_>) -> Option<[i32; 2]> {
     let [first, last] = field.numbers::<2>(&angle())?.map(to_wire);
     if first < last && last - first < TURN as i32 {
         return Some([first, last]);
@@ -346,8 +348,8 @@ pub(super) fn directions(field: &Field<'_>) -> Option<[i32; 2]> {
     None
 }
 
-/// Whether the zero index is not within a scan.
-pub(super) fn zero_index_fits(table: &TableReader<'_>, scan: &Scan) -> bool {
+/// Whether the zero index lies between two scans.
+fn zero_index_fits(table: &TableReader<'_>, scan: &Scan) -> bool {
     let [first, last] = scan.field;
     let fits = scan.zero_index <= first && last - scan.zero_index <= TURN as i32;
     if let Some(place) = table.place_of("zero_index_deg").filter(|_| !fits) {
@@ -358,7 +360,7 @@ pub(super) fn zero_index_fits(table: &TableReader<'_>, scan: &Scan) -> bool {
 }
 
 /// `[[frequency_hz, resolution_deg], ...]`
-pub(super) fn modes(field: &Field<'_>) -> Option<Vec<ScanMode>> {
+fn modes(field: &Field<'_>) -> Option<Vec<ScanMode>> {
     let expected = "pairs [frequency_hz, resolution_deg], the factory's first";
     let items = field.some_items(expected, "a scanner needs at least one scan mode")?;
     let limit = Limit::new(0.05..=200.0, "", PROFILES);
@@ -377,7 +379,7 @@ fn scan_mode(frequency_hz: f64, resolution_deg: f64) -> ScanMode {
 }
 
 /// `scan_frequency_hz` and `angular_resolution_deg`, which must go together.
-pub(super) fn mode(
+fn mode(
     table: &mut TableReader<'_>,
     profile: &Profile,
     driver: &SickLms1xxProfile,
@@ -432,7 +434,7 @@ fn no_such_mode(
         .note(format!("limit from {}, [scan]", profile.file))
 }
 
-pub(super) fn output_range(
+fn output_range(
     table: &mut TableReader<'_>,
     profile: &Profile,
     driver: &SickLms1xxProfile,
@@ -454,7 +456,7 @@ pub(super) fn output_range(
 }
 
 /// `echo_filter`, which only some scanners have.
-pub(super) fn echo_filter(
+fn echo_filter(
     all: &mut SickLms1xxSettings,
     keys: &mut Keys<'_>,
     profile: &Profile,
@@ -471,7 +473,7 @@ pub(super) fn echo_filter(
 }
 
 /// Printable characters, which both dialects support.
-pub(super) fn text(field: &Field<'_>) -> Option<String> {
+fn text(field: &Field<'_>) -> Option<String> {
     let expected = format!("0 to {LONGEST_TEXT} printable ASCII characters");
     let text = field.text(&expected)?;
     let is_printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
@@ -484,28 +486,28 @@ pub(super) fn text(field: &Field<'_>) -> Option<String> {
     Some(text.value)
 }
 
-pub(super) fn to_wire(degrees: f64) -> i32 {
+fn to_wire(degrees: f64) -> i32 {
     (degrees * PER_DEGREE).round() as i32
 }
 
-pub(super) fn two_bytes() -> Limit<i128> {
+fn two_bytes() -> Limit<i128> {
     Limit::new(0..=0xffff, "", "the wire format: two bytes")
 }
 
-pub(super) fn four_bytes() -> Limit<i128> {
+fn four_bytes() -> Limit<i128> {
     Limit::new(0..=0xffff_ffff, "", "the wire format: four bytes")
 }
 
 /// A time in seconds.
-pub(super) fn seconds() -> Time {
+fn seconds() -> Time {
     Time(Limit::new(0.0..=3600.0, "s", "Menura"), 1e9)
 }
 
 /// Ranges of a beam.
-pub(super) fn reach() -> Limit<f64> {
+fn reach() -> Limit<f64> {
     Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm")
 }
 
-pub(super) fn scale_limit() -> Limit<i128> {
+fn scale_limit() -> Limit<i128> {
     Limit::new(1..=2, "mm", "LMS5xx: 1 reaches 65.535 m, 2 reaches 131.07 m")
 }

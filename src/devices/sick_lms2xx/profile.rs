@@ -1,4 +1,6 @@
 //! The SICK LMS 2xx: differences between firmwares, and settings in a rig.
+//!
+//! Types and their keys come first, then the reader of settings, then those of single keys.
 
 use crate::config::profile::lidar::{self, BeamSettings, NoiseSettings};
 use crate::config::profile::read::PROFILES;
@@ -282,33 +284,46 @@ keys! {
 }
 
 /// Origin of limits.
-pub(super) const PROTOCOL: &str = "the LMS 2xx protocol";
+const PROTOCOL: &str = "the LMS 2xx protocol";
 /// Words of the status byte's bits 0 to 2.
-pub(super) const ERROR_LEVELS: [(&str, u8); 5] =
+const ERROR_LEVELS: [(&str, u8); 5] =
     [("ok", 0), ("info", 1), ("warning", 2), ("error", 3), ("fatal", 4)];
 
+/// Reads a rig's `settings`.
+pub(super) fn settings(
+    mut table: TableReader<'_>,
+    profile: &Profile,
+    driver: &SickLms2xxProfile,
+) -> Option<SickLms2xxSettings> {
+    table.was_called("rate_baud", "baud_rate");
+    if matches!(table.node("errors"), Some(Node { value: Value::Array(_), .. })) {
+        table.was_called("errors", "error_list");
+    }
+    Keys::over(table, &driver.defaults, |all, keys| all.read_keys(keys, profile, driver))
+}
+
 /// Limits of ranges.
-pub(super) fn range_limit() -> Limit<f64> {
+fn range_limit() -> Limit<f64> {
     Limit::new(0.0..=327.58, "m", "the wire format: 15 bits of 1 cm")
 }
 
 /// A time in seconds.
-pub(super) fn seconds() -> Time {
+fn seconds() -> Time {
     Time(Limit::new(0.0..=600.0, "s", "Menura"), 1e9)
 }
 
 /// A time in milliseconds, at least `least`.
-pub(super) fn milliseconds(least: f64) -> Time {
+fn milliseconds(least: f64) -> Time {
     Time(Limit::new(least..=10_000.0, "ms", PROFILES), 1e6)
 }
 
 /// A direction of the mirror.
-pub(super) fn phase() -> Degrees {
+fn phase() -> Degrees {
     Degrees(Limit::new(0.0..=360.0, "degrees", "geometry: one turn"))
 }
 
 /// A text of at most `N` printable characters, and the same padded with blanks.
-pub(super) fn characters<const N: usize>(field: &Field<'_>) -> Option<(String, [u8; N])> {
+fn characters<const N: usize>(field: &Field<'_>) -> Option<(String, [u8; N])> {
     let expected = format!("1 to {N} printable ASCII characters");
     let text = field.text(&expected)?;
     let is_good = (1..=N).contains(&text.value.len())
@@ -325,7 +340,7 @@ pub(super) fn characters<const N: usize>(field: &Field<'_>) -> Option<(String, [
 }
 
 /// `[[angle_deg, resolution_deg], ...]`
-pub(super) fn variants(field: &Field<'_>) -> Option<Vec<Variant>> {
+fn variants(field: &Field<'_>) -> Option<Vec<Variant>> {
     let expected = "an array of [angle in degrees, resolution in degrees], the factory's first";
     let items = field.some_items(expected, "a scanner needs at least one variant")?;
     let angle = Limit::new(0.25..=180.0, "degrees", "the LMS 2xx: half a turn of the mirror");
@@ -354,7 +369,7 @@ fn variant_of(angle_deg: f64, resolution_deg: f64) -> Option<Variant> {
 }
 
 /// The four quarters of a degree in some order.
-pub(super) fn quarter_order(field: &Field<'_>) -> Option<[u8; 4]> {
+fn quarter_order(field: &Field<'_>) -> Option<[u8; 4]> {
     let quarter = Limit::new(0.0..=3.0, "", "quarters of a degree");
     let order = field.numbers::<4>(&quarter)?.map(|quarter| quarter as u8);
     let is_order = (0..4).all(|quarter| order.contains(&quarter));
@@ -366,12 +381,12 @@ pub(super) fn quarter_order(field: &Field<'_>) -> Option<[u8; 4]> {
 }
 
 /// The rates of a line, with their numbers in files.
-pub(super) fn listed_rates(rates: &[LineRate]) -> Vec<(i128, LineRate)> {
+fn listed_rates(rates: &[LineRate]) -> Vec<(i128, LineRate)> {
     rates.iter().map(|rate| (rate.baud().into(), *rate)).collect()
 }
 
 /// The rates of a line, the factory's first.
-pub(super) fn rates(field: &Field<'_>) -> Option<Vec<LineRate>> {
+fn rates(field: &Field<'_>) -> Option<Vec<LineRate>> {
     let expected = "one or more rates, the factory's first";
     let items = field.some_items(expected, "a serial line needs at least one rate")?;
     let known = listed_rates(&LineRate::ALL);
@@ -381,12 +396,12 @@ pub(super) fn rates(field: &Field<'_>) -> Option<Vec<LineRate>> {
 }
 
 /// Measuring modes, with their numbers in files.
-pub(super) fn listed_modes(modes: &[MeasuringMode]) -> Vec<(i128, MeasuringMode)> {
+fn listed_modes(modes: &[MeasuringMode]) -> Vec<(i128, MeasuringMode)> {
     modes.iter().map(|mode| (mode.code().into(), *mode)).collect()
 }
 
 /// Values of block D, the factory's first.
-pub(super) fn measuring_modes(field: &Field<'_>) -> Option<Vec<MeasuringMode>> {
+fn measuring_modes(field: &Field<'_>) -> Option<Vec<MeasuringMode>> {
     let expected = "one or more values of block D, the factory's first";
     let items = field.some_items(expected, "a scanner needs at least one measuring mode")?;
     let known: Vec<_> = (0..=0xff).filter_map(MeasuringMode::from_code).collect();
@@ -396,13 +411,13 @@ pub(super) fn measuring_modes(field: &Field<'_>) -> Option<Vec<MeasuringMode>> {
 }
 
 /// The words for the operating modes of a scanner.
-pub(super) fn power_on_modes(driver: &SickLms2xxProfile) -> Vec<(&'static str, PowerOnMode)> {
+fn power_on_modes(driver: &SickLms2xxProfile) -> Vec<(&'static str, PowerOnMode)> {
     let has = |mode| mode != PowerOnMode::Reflectivity || driver.reflectivity.telegrams;
     PowerOnMode::WORDS.into_iter().filter(|(_, mode)| has(*mode)).collect()
 }
 
 /// A password of the configuration.
-pub(super) fn password(field: &Field<'_>) -> Option<[u8; 8]> {
+fn password(field: &Field<'_>) -> Option<[u8; 8]> {
     let expected = "8 ASCII characters";
     let text = field.text(expected)?;
     let password = text.value.as_bytes().try_into().ok().filter(|bytes: &[u8; 8]| bytes.is_ascii());
@@ -413,22 +428,9 @@ pub(super) fn password(field: &Field<'_>) -> Option<[u8; 8]> {
     password
 }
 
-/// Reads a rig's `settings`.
-pub(super) fn settings(
-    mut table: TableReader<'_>,
-    profile: &Profile,
-    driver: &SickLms2xxProfile,
-) -> Option<SickLms2xxSettings> {
-    table.was_called("rate_baud", "baud_rate");
-    if matches!(table.node("errors"), Some(Node { value: Value::Array(_), .. })) {
-        table.was_called("errors", "error_list");
-    }
-    Keys::over(table, &driver.defaults, |all, keys| all.read_keys(keys, profile, driver))
-}
-
 /// The variant with the written angle and resolution. A missing one is the default's if there is such a
 /// variant, else that of the first match.
-pub(super) fn variant(
+fn variant(
     table: &mut TableReader<'_>,
     driver: &SickLms2xxProfile,
     origin: &str,
@@ -479,7 +481,7 @@ pub(super) fn variant(
 }
 
 /// Errors, each with its type and number.
-pub(super) fn errors(field: &Field<'_>) -> Option<Vec<[u8; 2]>> {
+fn errors(field: &Field<'_>) -> Option<Vec<[u8; 2]>> {
     let (items, place) = field.array_of(0..=100, "an array of [type, number]")?;
     let byte = Limit::new(0.0..=255.0, "", "the wire format: one byte");
     if items.len() > 100 {
