@@ -183,6 +183,7 @@ class Bench:
                 if trial.connect_ex(("127.0.0.1", self.ptc)) == 0:
                     return self
             time.sleep(0.1)
+        self.__exit__()
         raise subprocess.SubprocessError("menura serves no command port")
 
     def __exit__(self, *_):

@@ -10,9 +10,9 @@
 
 A run is one of ROTATIONS rotations, which the commit's hash selects; `--rotation N` selects one by hand.
 
-- The good drivers run a fifth of their cases, and two of the other products run the cases COMMON too.
+- The good drivers run a fifth of their cases, at least one, and two of the other products run the cases COMMON too.
 - Each fault runs one case that is meant for it and one of BESIDE.
-- Each real driver runs the cases that it is known to fail and a fifth of the others.
+- Each real driver runs the cases that it is known to fail and a fifth of the others, at least one.
 
 `--all` runs all of these cases, without rotation. `--full` runs every case of the suites, without a fault and with each.
 
@@ -280,9 +280,12 @@ def one_of(cases, rotation):
 
 
 def fifth_of(cases, rotation, always=()):
-    """All cases, or those of `always` and a fifth of the others."""
+    """All cases, or those of `always` and a fifth of the others, at least one."""
     others = [case for case in cases if case not in always]
-    return [case for case in cases if rotation is None or case in always or others.index(case) % 5 == rotation % 5]
+    # A trial without cases would run its whole suite.
+    every = min(5, len(others))
+    return [case for case in cases
+            if rotation is None or case in always or others.index(case) % every == rotation % every]
 
 
 def trials(options, rotation):

@@ -391,7 +391,7 @@ def client(model, result, arguments, folder):
 
 def session(model, result, arguments, unit):
     _, _, _, code, firmware, imu_m, _ = UNITS[model]
-    own, missing, losses = Client(result), 0, None
+    own, missing = Client(result), 0
     count, _ = own.do("connect", "127.0.0.1", LIDAR[0], *Client.PORTS)
     lidar = own.lidar
     result.expect("discovered and connected", (count, lidar._isConnected) == (1, True))
@@ -410,17 +410,17 @@ def session(model, result, arguments, unit):
         result.expect("IMU", "IMU push state: 1" in text, text)
     for socket_ in (lidar._dataSocket, lidar._imuSocket):
         enlarge_buffer(socket_)
-    for kind, settings, sets in SESSIONS[model]:
+    counter = DropCounter(Client.PORTS[0], Client.PORTS[2])
+    for kind, _, sets in SESSIONS[model]:
         for name, *rest in sets:
             own.do(name, *rest)
-        counter = DropCounter(Client.PORTS[0], Client.PORTS[2])
         own.do("dataStart_RT_B")
         own.do("saveDataToFile", f"type{kind}.bin", 0.0, 2.0)
         result.expect(f"type {kind}: captured", comes(lidar.doneCapturing))
         codes, _ = own.do("lidarStatusCodes")
         result.expect("status", codes[0] == 0, codes)
         own.do("dataStop")
-        losses = counter.losses()
+    losses = counter.losses()
     own.do("lidarSpinDown")
     own.do("disconnect")
     result.expect("disconnected", not lidar._isConnected)

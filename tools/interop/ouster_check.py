@@ -203,7 +203,6 @@ class Bench:
             controls=f'web = "{self.host}:80"' + (f', commands = "{self.host}:7501"' if IS_OLD_CLIENT else "")))
 
     def __enter__(self):
-        self.truth = None
         self.errors = open(self.folder / "errors", "w+")
         self.menura = subprocess.Popen([self.arguments.menura, "run", str(self.rig), "--duration", "600s"],
                                        stdout=self.errors, stderr=self.errors)
@@ -215,6 +214,7 @@ class Bench:
                 if trial.connect_ex((self.host, 80)) == 0:
                     return self
             time.sleep(0.1)
+        self.__exit__()
         raise subprocess.SubprocessError("menura serves no port 80")
 
     def __exit__(self, *_):

@@ -1,5 +1,6 @@
 //! Which state the unit is in when.
 
+use super::super::timeline::Timeline;
 use super::super::unit_states::{OFF, UnitStates};
 use super::faults::Abnormal;
 use super::profile::InterfaceProfile;
@@ -12,8 +13,8 @@ pub type States = UnitStates<Abnormal, Motor>;
 /// How long changes take, and when the latest began.
 #[derive(Clone, Debug)]
 pub struct Motor {
-    /// When the motor started last.
-    started_at: SimTime,
+    /// When the motor started. A restart that is to come has its own start.
+    started_at: Timeline<SimTime>,
     boot_ns: u64,
     start_ns: u64,
 }
@@ -22,15 +23,16 @@ impl States {
     /// A unit that has been working since before the first instant.
     pub fn new(profile: &InterfaceProfile) -> Self {
         let &InterfaceProfile { boot_ns, motor_start_ns, .. } = profile;
-        let motor = Motor { started_at: SimTime::ZERO, boot_ns, start_ns: motor_start_ns };
+        let started_at = Timeline::new(SimTime::ZERO);
+        let motor = Motor { started_at, boot_ns, start_ns: motor_start_ns };
         Self::in_state(state::NORMAL, motor)
     }
 
     /// The part of the start that is over at an instant, per cent.
     pub fn progress(&self, at: SimTime) -> u32 {
-        let Motor { started_at, start_ns, .. } = self.motor;
-        let passed = u128::from(at.0.saturating_sub(started_at.0)) * 100;
-        passed.checked_div(start_ns.into()).map_or(100, |percent| percent.min(100)) as u32
+        let Motor { started_at, start_ns, .. } = &self.motor;
+        let passed = u128::from(at.0.saturating_sub(started_at.at(at).0)) * 100;
+        passed.checked_div((*start_ns).into()).map_or(100, |percent| percent.min(100)) as u32
     }
 
     /// The unit loses its power at `at` and starts again, to work; when it answers.
@@ -42,13 +44,14 @@ impl States {
     }
 
     fn start_motor(&mut self, at: SimTime) {
-        self.motor.started_at = at;
+        self.motor.started_at.set(at, at);
         self.line.set(at, state::STARTING);
         self.line.push(SimTime(at.0 + self.motor.start_ns), state::NORMAL);
     }
 
     /// From `at` on the unit is to be in the state `target`; whether that takes a while.
     pub fn drive(&mut self, at: SimTime, target: u8) -> bool {
+        self.motor.started_at.forget(at);
         match (*self.line.at(at), target) {
             (state::STARTING, state::NORMAL) => true,
             (state::POWER_SAVING, state::NORMAL) => {
@@ -64,6 +67,7 @@ impl States {
 
     /// From `at` on the prisms have other speeds, if they turn: they start again.
     pub fn change_pattern(&mut self, at: SimTime) {
+        self.motor.started_at.forget(at);
         if *self.line.at(at) == state::NORMAL {
             self.start_motor(at);
         }
@@ -93,5 +97,10 @@ mod tests {
         assert_eq!(states.restart(SimTime(300)), SimTime(310));
         assert!(states.is_off(SimTime(309)) && at(&states, 310) == STARTING);
         assert_eq!(at(&states, 350), NORMAL);
+        // The motor that starts now is not that which starts after a restart that is to come.
+        states.drive(SimTime(400), POWER_SAVING);
+        assert!(states.drive(SimTime(500), NORMAL));
+        states.restart(SimTime(600));
+        assert_eq!([510, 620].map(|then| states.progress(SimTime(then))), [25, 25]);
     }
 }
