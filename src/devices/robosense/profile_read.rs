@@ -1,8 +1,8 @@
 //! Reads the profile of a RoboSense, and what a rig sets on one.
 
 use super::profile::{
-    PacketProfile, RasterProfile, Returns, RobosenseProfile, RobosenseSettings, SETTINGS, UnitLaser,
-    byte,
+    PacketProfile, RasterProfile, Returns, RobosenseProfile, RobosenseSettings, SETTINGS,
+    UnitLaser, byte,
 };
 use super::state::NARROWEST_CENTIDEG;
 use crate::config::profile::Profile;

@@ -191,8 +191,7 @@ impl Gpu {
             for (k, part) in bytes.chunks(UPLOAD).enumerate() {
                 queue.write_buffer(buffer, (k * UPLOAD) as u64, part);
                 queue.submit([]);
-                let wait =
-                    wgpu::PollType::Wait { submission_index: None, timeout: Some(PATIENCE) };
+                let wait = wgpu::PollType::Wait { submission_index: None, timeout: Some(PATIENCE) };
                 if let Err(error) = device.poll(wait) {
                     // Closing the queue would wait for the GPU without limit.
                     std::mem::forget(queue);
