@@ -17,6 +17,7 @@ mod spirv;
 #[cfg(test)]
 mod tests;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 #[cfg(test)]
 use std::sync::Mutex;
@@ -194,7 +195,12 @@ impl GpuCaster {
     /// Casts what `layout` holds: the scene of `cpu`.
     fn with(cpu: Arc<BvhCaster>, gpu: Gpu, layout: &Layout) -> Result<Self, GpuError> {
         let identity = gpu.identity.clone();
-        let device = gpu.open(layout)?;
+        // wgpu panics if the driver loses the device meanwhile.
+        let opened = catch_unwind(AssertUnwindSafe(|| gpu.open(layout)));
+        let device = opened.unwrap_or_else(|_| {
+            let reason = "the device was lost while the scene was uploaded".into();
+            Err(GpuError::Failed { gpu: identity.clone(), reason })
+        })?;
         let fault = device.fault().clone();
         #[cfg(test)]
         let lost = Mutex::new(Box::new(device.lose()) as Box<dyn Fn() + Send>);
