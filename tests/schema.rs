@@ -89,12 +89,12 @@ fn keys_behind_words_types_and_other_keys_are_found() {
         "stimulus.period_s",
         "response.regex",
     ] {
-        assert!(key(&spec, path).is_some(), "{path}");
+        assert!(key(spec, path).is_some(), "{path}");
     }
-    let seed = key(&spec, "seed").unwrap();
+    let seed = key(spec, "seed").unwrap();
     assert!(!seed.is_required && seed.default == Some(0.into()), "{seed:?}");
-    assert!(key(&spec, "world.scene").unwrap().is_required);
-    let late = key(&spec, "engine.late").unwrap();
+    assert!(key(spec, "world.scene").unwrap().is_required);
+    let late = key(spec, "engine.late").unwrap();
     assert_eq!(late.default, Some("late".into()));
     assert_eq!(late.kinds, [Kind::Words(["late", "drop", "thin"].map(str::to_owned).to_vec())]);
 }
