@@ -401,23 +401,15 @@ impl<'f> Field<'f> {
 
     /// `N` numbers, each within `limit`.
     pub fn numbers<const N: usize>(&self, limit: &Limit<f64>) -> Option<[f64; N]> {
-        let expected = format!("{N} numbers, each {}", limit.allowed());
-        if self.asked.is_some() {
-            let (items, _) = self.array_of(N..=N, &expected)?;
-            let numbers: Option<Vec<f64>> = items.iter().map(|item| item.number(limit)).collect();
-            return numbers?.try_into().ok();
-        }
-        let (items, place) = self.items(&expected, &limit.note())?;
-        let count = items.len();
-        let numbers: Vec<_> = items.into_iter().map(|item| item.number(limit)).collect();
-        if count != N {
-            let title = format!("`{}` must have {N} numbers", self.name);
-            let text = format!("this has {count}; allowed: {expected}");
-            self.fault(place.fault(title, text).note(limit.note()));
-            return None;
-        }
-        let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
-        numbers?.try_into().ok()
+        self.several(limit, |item| item.number(limit))
+    }
+
+    /// `N` whole numbers, each within `limit`.
+    pub fn integers<T: TryFrom<i128>, const N: usize>(
+        &self,
+        limit: &Limit<i128>,
+    ) -> Option<[T; N]> {
+        self.several(limit, |item| item.integer(limit))
     }
 
     /// The items of an array, each as a field, and the array's position.
@@ -530,6 +522,28 @@ impl<'f> Field<'f> {
             self.fault(fault);
         }
         self.node.clone()
+    }
+
+    /// Reads `N` numbers, each by `read`; messages state the `limit`.
+    fn several<L: PartialOrd + Display, T, const N: usize>(
+        &self,
+        limit: &Limit<L>,
+        read: impl Fn(&Field<'f>) -> Option<T>,
+    ) -> Option<[T; N]> {
+        let expected = format!("{N} numbers, each {}", limit.allowed());
+        let (items, place) = match &self.asked {
+            Some(asked) => self.surveyed_items(asked, N..=N, &expected)?,
+            None => self.items(&expected, &limit.note())?,
+        };
+        let numbers: Vec<_> = items.iter().map(read).collect();
+        if items.len() != N {
+            let title = format!("`{}` must have {N} numbers", self.name);
+            let text = format!("this has {}; allowed: {expected}", items.len());
+            self.fault(place.fault(title, text).note(limit.note()));
+            return None;
+        }
+        let numbers: Option<Vec<T>> = numbers.into_iter().collect();
+        numbers?.try_into().ok()
     }
 
     /// The smallest permitted number of items, at least one.

@@ -66,12 +66,11 @@ impl KeyType<f64> for Scaled {
 
 /// Several whole numbers.
 #[derive(Debug)]
-pub struct Whole(pub Limit<f64>);
+pub struct Whole(pub Limit<i128>);
 
-impl<T: TryFrom<i64> + Default + Copy + Into<Json>, const N: usize> KeyType<[T; N]> for Whole {
+impl<T: TryFrom<i128> + Copy + Into<Json>, const N: usize> KeyType<[T; N]> for Whole {
     fn read(&self, field: &Field<'_>) -> Option<[T; N]> {
-        let numbers = field.numbers::<N>(&self.0)?;
-        Some(numbers.map(|x| T::try_from(x as i64).unwrap_or_default()))
+        field.integers(&self.0)
     }
 
     fn written(&self, numbers: &[T; N]) -> Json {

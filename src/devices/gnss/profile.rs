@@ -128,7 +128,7 @@ keys! {
         pub reply_delay_ns as "reply_delay_ms": u64, Time(up_to(1000.0, "ms"), 1e6);
         /// Undocumented bits that real units set in NAV-PVT, in `valid` and `flags2`.
         pub pvt_extra_bits: [u8; 2],
-            Whole(Limit::new(0.0..=255.0, "", "the wire format: one byte"));
+            Whole(Limit::new(0..=255, "", "the wire format: one byte"));
     }
 }
 

@@ -132,7 +132,7 @@ keys! {
         /// The factory's byte in the tail.
         pub factory: u8, byte();
         /// Number of returns in the packet's head, in a mode with one return and in one with two.
-        pub told_returns: [u8; 2], Whole(Limit::new(0.0..=255.0, "", ONE_BYTE));
+        pub told_returns: [u8; 2], Whole(byte());
         /// The fourth byte of points, of formats that have one.
         pub confidence: u8, byte();
         /// The ten status bytes before the tail, of a healthy unit, in hexadecimal digits.

@@ -52,7 +52,7 @@ pub(super) fn byte() -> Limit<i128> {
 
 /// The four numbers of a version.
 pub(super) fn four_bytes() -> Whole {
-    Whole(Limit::new(0.0..=255.0, "", FORMAT))
+    Whole(byte())
 }
 
 /// Time from a command to its answer.

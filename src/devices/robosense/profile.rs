@@ -121,7 +121,7 @@ keys! {
         /// Temperatures of boards in packets of state.
         pub celsius as "board_temperatures_c": [f64; TEMPERATURES], celsius();
         /// Voltages and currents in packets of state, as the model counts them.
-        pub supplies: [u16; SUPPLIES], Whole(Limit::new(0.0..=65_535.0, "", FORMAT));
+        pub supplies: [u16; SUPPLIES], Whole(Limit::new(0..=65_535, "", FORMAT));
         /// Mounting of an Airy in packets of state: 0 upright, 1 on its side.
         pub mounting: u8, byte();
     }

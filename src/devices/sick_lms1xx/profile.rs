@@ -238,7 +238,7 @@ keys! {
         pub run_result: u8, Limit::new(0..=1, "", PROTOCOL);
         /// The state of the digital outputs in telegrams with scans.
         pub digital_outputs: [u8; 2],
-            Whole(Limit::new(0.0..=255.0, "", "the wire format: a bit an output"));
+            Whole(Limit::new(0..=255, "", "the wire format: a bit an output"));
         /// Outputs that the scanner has, in LIDoutputstate.
         pub outputs: u8, Limit::new(0..=6, "", "LIDoutputstate: six outputs");
         /// Changes that each output has counted at the start of the run, in LIDoutputstate.

@@ -148,8 +148,8 @@ fn laser<const N: usize>(
 
 /// Reads `dark_intensity`: lowest and highest.
 pub(crate) fn dark_intensity(field: &Field<'_>) -> Option<[u8; 2]> {
-    let byte = Limit::new(0.0..=255.0, "", "the wire format: one byte");
-    let [low, high] = field.numbers::<2>(&byte)?.map(|value| value as u8);
+    let byte = Limit::new(0..=255, "", "the wire format: one byte");
+    let [low, high] = field.integers::<u8, 2>(&byte)?;
     if low > high {
         let label = "allowed: [lowest, highest]";
         field.fault(

@@ -120,7 +120,7 @@ keys! {
         sector {
             /// First and last whole degree of the sector in which the lidar measures, clockwise from forward.
             pub sector_deg: [u16; 2],
-                Whole(Limit::new(0.0..=359.0, "degrees", "the unit's configuration page"));
+                Whole(Limit::new(0..=359, "degrees", "the unit's configuration page"));
         }
         packet {
             /// Standard deviation of the azimuths that are sent, hundredths of a degree.
