@@ -122,7 +122,7 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// Whether its units send images.
+    /// Whether units of the family send images.
     fn sends_images(&self) -> bool {
         false
     }

@@ -56,8 +56,8 @@ impl SampleSeries {
     }
 }
 
-/// Acceleration and angular rate of a sample of a lidar's IMU: each has white noise of the standard deviation beside it, in
-/// its own unit. `draws` are those of the sample.
+/// Adds white noise to acceleration and angular rate of a sample of a lidar's IMU. Each vector comes with the standard
+/// deviation of its noise, in the same unit. `draws` are the random numbers of the sample.
 pub fn with_noise(
     draws: &RequestNoise,
     [acceleration, rate]: [([f64; 3], f64); 2],

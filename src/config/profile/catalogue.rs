@@ -18,7 +18,7 @@ const MAX_PROFILE_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Catalogue {
     families: Vec<&'static dyn FamilyReader>,
-    /// What has been read of `EMBEDDED`, in its order.
+    /// The profiles of `EMBEDDED` that have been read, in its order.
     embedded: [OnceLock<Arc<Profile>>; EMBEDDED.len()],
     profiles: OnceLock<Vec<Arc<Profile>>>,
 }

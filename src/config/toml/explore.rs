@@ -20,7 +20,7 @@ pub fn explore(read: impl Fn(&Survey)) -> TableSpec {
 /// Index of the answer by question id.
 type Answers = BTreeMap<String, usize>;
 
-/// What one reading finds: its keys, and its questions.
+/// The keys and the questions that one reading finds.
 type Reading = (TableSpec, Vec<Question>);
 
 /// Keys that `read` accepts with these answers. `first` is the reading with them; questions in `known` are

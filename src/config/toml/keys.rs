@@ -73,7 +73,7 @@ impl<'f> Keys<'f> {
         }
     }
 
-    /// A value that neither a profile nor a rig must have.
+    /// An optional value, in profiles and in rigs.
     pub fn maybe<T>(
         &mut self,
         key: &'static str,

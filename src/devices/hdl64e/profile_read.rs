@@ -48,7 +48,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
     } else {
         let _ = root.field("status").table("[status]");
     }
-    // The S1 tells no time. Of a generation that is not known the table cannot be judged.
+    // The S1 reports no time. With an unknown generation the table cannot be checked.
     if generation.is_none() {
         let _ = root.table.optional("clock").table("[clock]");
     } else if !is_s1 {
@@ -101,13 +101,13 @@ fn read_packet(
     let generation = keys.field("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
     defaults.packet(&mut keys);
     keys.read("dark_intensity", dark_intensity, spinning::dark_intensity);
-    // Only the S1 has an order to phase and group, only the others tell thresholds.
+    // Only the S1 has an order to phase and group, only the others report thresholds.
     if generation == Some(Hdl64eGeneration::S1) {
         defaults.s1_order(&mut keys);
     } else {
         defaults.thresholds(&mut keys);
     }
-    // An unknown generation is told already; its keys cannot be judged.
+    // An unknown generation is reported already; its keys cannot be checked.
     (generation, generation.and_then(|_| keys.finish()))
 }
 

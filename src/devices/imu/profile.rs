@@ -109,7 +109,7 @@ keys! {
 }
 
 impl ImuOutput {
-    /// Rates of output of no more than the highest.
+    /// Output rates up to the highest: divisors of the sample rate.
     pub fn rates_hz(&self) -> Vec<u32> {
         (1..=self.max_rate_hz).filter(|rate| self.sample_rate_hz.is_multiple_of(*rate)).collect()
     }
@@ -253,13 +253,13 @@ fn sample_rate(field: &Field<'_>) -> Option<u32> {
     Some(rate)
 }
 
-/// Highest rate of output, of a unit with `samples` a second.
+/// The highest output rate, of a unit with `samples` per second.
 fn max_rate(field: &Field<'_>, samples: Option<u32>) -> Option<u32> {
     let most = samples.unwrap_or(10_000);
     field.integer_that_limits(&Limit::new(1..=most.into(), "Hz", "sample_rate_hz"))
 }
 
-/// A rate of output of at most `most`, which divides that of the samples.
+/// An output rate of at most `most`: a divisor of the sample rate.
 fn output_rate(field: &Field<'_>, samples: Option<u32>, most: Option<u32>) -> Option<u32> {
     let limit = Limit::new(1..=most.unwrap_or(10_000).into(), "Hz", PROFILES);
     let (rate, samples, most) = (field.integer::<u32>(&limit)?, samples?, most?);

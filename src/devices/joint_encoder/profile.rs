@@ -11,7 +11,7 @@ use crate::config::toml::reader::{Field, Limit};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::joint_lines::{MAX_WORD_LEN, is_word};
 
-/// Samples a second inside: the index mark is looked for between each two.
+/// Internal samples per second. The encoder looks for the index mark between successive samples.
 pub const SAMPLES_PER_S: u32 = 1000;
 
 /// Rates of a UART that units and hosts share.

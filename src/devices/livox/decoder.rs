@@ -113,7 +113,7 @@ pub(super) fn cloud_point(at: DVec3, intensity: u8, pulse: usize, lines: usize) 
     }
 }
 
-/// Elevations of so many lines, evenly over their span; both ends of it for a single line.
+/// Elevations of `lines` lines, which divide the span evenly. A single line has both ends of the span.
 pub(super) fn elevations_rad(lines: usize, span_deg: [f64; 2]) -> Vec<f64> {
     let ([low, high], count) = (span_deg.map(f64::to_radians), lines.max(2));
     let step = (high - low) / (count - 1) as f64;

@@ -1,4 +1,4 @@
-//! What a firmware of a Livox is, and what a rig may set on a unit.
+//! Firmware profile of a Livox, and its settings in a rig.
 
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
@@ -27,13 +27,13 @@ pub struct LivoxProfile {
     pub network: FrameHeader,
     /// The other ports.
     pub ports: Ports,
-    /// What the unit says of itself.
+    /// Identity that the unit reports.
     pub identity: Identity,
-    /// How it answers, starts and reports.
+    /// Answers, start and reports of the unit.
     pub interface: InterfaceProfile,
     /// The pattern, except what a rig sets.
     pub pattern: PatternProfile,
-    /// What points hold.
+    /// Contents of points.
     pub points: PointProfile,
     /// The inertial unit.
     pub imu: ImuProfile,
@@ -42,7 +42,7 @@ pub struct LivoxProfile {
 }
 
 const FORMAT: &str = "the wire format";
-/// Origin of the limits of what keys of the protocol set.
+/// Origin of the limits of values that the protocol's keys set.
 const KEYS: &str = "the unit's keys";
 
 /// One byte.
@@ -265,7 +265,7 @@ pub enum EchoChoice {
     First,
 }
 
-/// What tags say.
+/// Contents of tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TagRule {
     /// Nothing.

@@ -1,4 +1,4 @@
-//! What a firmware of a RoboSense is, and what a rig may set on a unit.
+//! Firmware profile of a RoboSense, and its settings in a rig.
 
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
@@ -30,27 +30,27 @@ pub struct RobosenseProfile {
     pub network: FrameHeader,
     /// Ports of packets of state.
     pub difop: DifopPorts,
-    /// What the unit says of itself.
+    /// Identity that the unit reports.
     pub identity: Identity,
-    /// How it is set and starts.
+    /// Configuration and start of the unit.
     pub interface: InterfaceProfile,
-    /// What packets of points hold.
+    /// Contents of packets of points.
     pub packet: PacketProfile,
     /// Speeds that it can be set to, the factory's first, rpm; 60 times the frames a second of an M1.
     pub rates_rpm: Vec<u32>,
     /// From a firing to the next, nanoseconds: the first divided by the second.
     pub period_ns: [u64; 2],
-    /// Where an M1's channels look one after the other.
+    /// Directions of an M1's channels, one after the other.
     pub raster: Option<RasterProfile>,
-    /// Return modes that it has with their codes, the factory's first.
+    /// Return modes of the firmware with their codes; the first is the factory setting.
     pub return_modes: Vec<(Returns, u8)>,
     /// Ways in which the clock can be set.
     pub sync_modes: Vec<SyncMode>,
-    /// How units differ from one another.
+    /// Differences between units.
     pub spread: UnitSpread,
     /// Point at which beams leave.
     pub exit: Exit,
-    /// By channel.
+    /// Lasers by channel.
     pub lasers: Vec<UnitLaser>,
     /// The inertial unit of an Airy.
     pub imu: Option<ImuProfile>,
@@ -59,7 +59,7 @@ pub struct RobosenseProfile {
 }
 
 const FORMAT: &str = "the wire format";
-/// Origin of the limits of what hosts set.
+/// Origin of the limits of values that hosts set.
 pub(super) const SETTINGS: &str = "the unit's configuration";
 
 /// One byte.
@@ -188,9 +188,9 @@ keys! {
     /// Point at which beams leave.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Exit {
-        /// From the axis outward, in the direction in which the rotor looks.
+        /// Distance of the point from the axis, in the direction in which the rotor looks.
         pub out_m as "out_mm": f64, Scaled(millimetres(), 1e-3);
-        /// Above the origin of the points.
+        /// Height of the point above the origin of the points.
         pub up_m as "up_mm": f64, Scaled(millimetres(), 1e-3);
     }
 }
@@ -320,11 +320,11 @@ keys! {
         }
         /// Speed, rpm.
         pub rotation_rate_rpm: u32,
-        /// Which echoes.
+        /// The reported echoes.
         pub return_mode: Returns,
         /// Lasers fire from the first to the second angle, hundredths of a degree, clockwise.
         pub fov_centideg: [u16; 2],
-        /// How the head is driven.
+        /// Settings of the motor.
         pub motor: MotorSettings,
         /// The clock.
         pub clock: RobosenseClockSettings,

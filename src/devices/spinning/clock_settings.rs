@@ -95,7 +95,7 @@ pub(crate) fn read(keys: &mut Keys<'_>, clock: &mut ClockSettings) {
     });
 }
 
-/// Limits of the lead of a PTP master's time over UTC.
+/// Limits of `ptp_ahead_s`: the time by which a PTP master is ahead of UTC.
 pub(crate) fn ptp_ahead() -> Limit<i128> {
     Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC")
 }

@@ -1,4 +1,4 @@
-//! What a firmware of the protocol "SDK 1" is, and what a rig may set on a unit.
+//! Firmware profile of a Livox with the protocol "SDK 1", and its settings in a rig.
 
 use std::net::Ipv4Addr;
 
@@ -28,13 +28,13 @@ pub struct FirstProfile {
     pub network: FrameHeader,
     /// The other destination ports.
     pub ports: Ports,
-    /// What the unit says of itself.
+    /// Identity that the unit reports.
     pub identity: Identity,
-    /// How it answers and starts.
+    /// Answers and start of the unit.
     pub interface: InterfaceProfile,
     /// The pattern, except what a rig sets.
     pub pattern: PatternProfile,
-    /// What points hold.
+    /// Contents of points.
     pub points: PointProfile,
     /// The inertial unit, if the model has one.
     pub imu: Option<ImuProfile>,
@@ -42,7 +42,7 @@ pub struct FirstProfile {
     pub defaults: FirstSettings,
 }
 
-/// Origin of the limits of what commands set.
+/// Origin of the limits of values that commands set.
 const COMMANDS: &str = "the unit's commands";
 
 /// A time without a message, or between two.
