@@ -212,10 +212,11 @@ keys! {
             pub threshold_types: ThresholdTypes, OneOf(&ThresholdTypes::WORDS, PROFILES);
         }
         s1_order {
-            /// First block that the unit sends, of its repeated sequence of four blocks.
+            /// Number of blocks that the unit skips at the start of the repeated order upper, upper, upper, lower. With
+            /// `grouping = "datagram"`, the number of datagrams.
             pub s1_start_phase as "start_phase": u8,
                 Limit::new(0..=3, "", "the S1's order of four: upper, upper, upper, lower");
-            /// Whether the sequence of four counts blocks or datagrams.
+            /// Whether blocks or whole datagrams follow the order upper, upper, upper, lower.
             pub s1_grouping as "grouping": S1Grouping, OneOf(&S1Grouping::WORDS, PROFILES);
         }
         /// Rotor speed, rpm.
