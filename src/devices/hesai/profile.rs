@@ -7,7 +7,7 @@ use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{Ascii, By, Listed, OneOf, Time, TrueOrFalse, Whole};
 use crate::config::toml::reader::{Field, Limit};
 use crate::ptp::PtpOptions;
-use crate::spinning::clock_settings::{ClockSettings, ptp_ahead};
+use crate::spinning::clock_settings::ClockSettings;
 use crate::spinning::motor_settings::MotorSettings;
 use crate::spinning::profile_read::{Hexadecimal, boot, celsius, start_azimuth};
 use crate::spinning::returns::retro_gain;
@@ -172,13 +172,6 @@ keys! {
         reference {
             /// Reference of the clock: a GNSS receiver, or a PTP master.
             pub source as "clock_source": ClockSource, OneOf(&ClockSource::WORDS, COMMANDS);
-            /// Whether a PTP master keeps the clock. `wire`: a master on the network, by IEEE 1588; needs `from` in
-            /// `link.udp`. `virtual`: a PTP master within Menura.
-            pub ptp: PtpState, OneOf(&PtpState::WORDS, "Menura's clocks");
-        }
-        ahead {
-            /// Offset of a simulated PTP master's time from UTC; positive is ahead.
-            pub ptp_ahead_s: i32, ptp_ahead();
         }
         transport {
             /// PTP profile at the start. The PTC command 0x24 changes it.
@@ -186,7 +179,11 @@ keys! {
             /// Transport of PTP at the start with the profile `1588v2`. The others use layer 2.
             pub ptp_transport: PtpTransport, OneOf(&PtpTransport::WORDS, COMMANDS);
         }
-        /// The clock that a receiver sets.
+        /// Whether a PTP master keeps the clock.
+        pub ptp: PtpState,
+        /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
+        pub ptp_ahead_s: i32,
+        /// The clock that a GNSS receiver sets.
         pub own: ClockSettings,
         /// PTP options that no command sets.
         pub ptp_options: PtpOptions,

@@ -1,6 +1,6 @@
 //! Reads the profile of a Hesai, and what a rig sets on one.
 
-use super::profile::{COMMANDS, HesaiProfile, HesaiSettings, PacketProfile, UnitLaser};
+use super::profile::{COMMANDS, HesaiProfile, HesaiSettings, PacketProfile, PtpState, UnitLaser};
 use crate::config::profile::Profile;
 use crate::config::profile::lidar;
 use crate::config::profile::network::{network, port};
@@ -8,7 +8,7 @@ use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::KeyType;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::spinning::clock_settings;
+use crate::spinning::clock_settings::{self, ptp, ptp_ahead};
 use crate::spinning::motor_settings;
 use crate::spinning::profile_read as spinning;
 use crate::spinning::unit_lasers;
@@ -41,7 +41,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<HesaiProfile> {
     });
     motor_settings::read(&mut root, false, &mut all.motor);
     clock_settings::read(&mut root, &mut all.clock.own);
-    root.section_with::<()>("ptp", |keys| all.clock.ahead(keys));
+    root.section_with::<()>("ptp", |keys| ptp_ahead(keys, &mut all.clock.ptp_ahead_s));
     let spread = root.section("spread");
     let optics = lidar::profile_optics(&mut root.table, &reach());
     let format = packet.as_ref().map(|packet| packet.format);
@@ -88,7 +88,8 @@ pub(crate) fn settings(
     motor_settings::read(&mut keys, false, &mut all.motor);
     clock_settings::read(&mut keys, &mut all.clock.own);
     all.clock.reference(&mut keys);
-    all.clock.ahead(&mut keys);
+    ptp(&mut keys, &PtpState::WORDS, &mut all.clock.ptp);
+    ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
     all.clock.transport(&mut keys);
     all.clock.ptp_options.read(&mut keys);
     spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);

@@ -6,7 +6,7 @@ use crate::config::profile::network::{DatagramPort, PortIndex, port};
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{Ascii, By, Listed, OneOf, Time, TrueOrFalse, Whole};
 use crate::config::toml::reader::{Field, Limit};
-use crate::spinning::clock_settings::{ClockSettings, ptp_ahead};
+use crate::spinning::clock_settings::ClockSettings;
 pub use crate::spinning::master::PtpState;
 use crate::spinning::profile_read::celsius;
 use crate::spinning::returns::retro_gain;
@@ -275,23 +275,15 @@ pub enum TagRule {
     Judged,
 }
 
-keys! {
-    in profile and rig;
-    /// The clock.
-    #[derive(Clone, Debug, Default, PartialEq)]
-    pub struct LivoxClockSettings {
-        master {
-            /// Whether a PTP master keeps the clock. `wire`: a master on the network, by IEEE 1588; needs `from` in
-            /// `link.udp`. `virtual`: a PTP master within Menura.
-            pub ptp: PtpState, OneOf(&PtpState::WORDS, "Menura's clocks");
-        }
-        ahead {
-            /// Offset of a simulated PTP master's time from UTC; positive is ahead.
-            pub ptp_ahead_s: i32, ptp_ahead();
-        }
-        /// The clock that a receiver sets.
-        pub own: ClockSettings,
-    }
+/// The clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LivoxClockSettings {
+    /// Whether a PTP master keeps the clock.
+    pub ptp: PtpState,
+    /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
+    pub ptp_ahead_s: i32,
+    /// The clock that a GNSS receiver sets.
+    pub own: ClockSettings,
 }
 
 keys! {

@@ -1,12 +1,12 @@
 //! Reads the profile of a Livox, and what a rig sets on one.
 
-use super::profile::{LivoxClockSettings, LivoxProfile, LivoxSettings};
+use super::profile::{LivoxClockSettings, LivoxProfile, LivoxSettings, PtpState};
 use crate::config::profile::lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::spinning::clock_settings;
+use crate::spinning::clock_settings::{self, ptp, ptp_ahead};
 use crate::spinning::profile_read as spinning;
 
 /// Reads all of a profile but its name and sources.
@@ -21,7 +21,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<LivoxProfile> {
     let points = root.section_with("points", |keys| all.points(keys));
     let imu = root.section_with("imu", |keys| place(keys, "place_mm", &mut all.imu_place_mm));
     clock_settings::read(&mut root, &mut all.clock.own);
-    root.section_with::<()>("ptp", |keys| all.clock.ahead(keys));
+    root.section_with::<()>("ptp", |keys| ptp_ahead(keys, &mut all.clock.ptp_ahead_s));
     let optics = lidar::profile_optics(&mut root.table, &reach());
     root.finish()?;
     (all.beam, all.noise) = optics?;
@@ -71,6 +71,6 @@ pub(super) fn place(keys: &mut Keys<'_>, key: &'static str, place_mm: &mut [f64;
 /// Reads what a rig sets on the clock.
 pub(super) fn clock(keys: &mut Keys<'_>, clock: &mut LivoxClockSettings) {
     clock_settings::read(keys, &mut clock.own);
-    clock.master(keys);
-    clock.ahead(keys);
+    ptp(keys, &PtpState::WORDS, &mut clock.ptp);
+    ptp_ahead(keys, &mut clock.ptp_ahead_s);
 }

@@ -10,7 +10,7 @@ use crate::config::toml::key_types::{
 };
 use crate::config::toml::reader::{Field, Limit};
 use crate::ptp::PtpOptions;
-use crate::spinning::clock_settings::ptp_ahead;
+use crate::spinning::clock_settings::ahead_of_utc;
 use crate::spinning::motor_settings::MotorSettings;
 use crate::spinning::profile_read::start_azimuth;
 use crate::wire::ethernet::FrameHeader;
@@ -192,14 +192,7 @@ keys! {
             /// Resolution of timestamps, except those of PTP.
             pub resolution_ns: u64, Limit::new(1..=1000, "ns", PROFILES);
         }
-        ahead {
-            /// Offset of a simulated PTP master's time from UTC; positive is ahead.
-            pub ptp_ahead_s: i32, ptp_ahead();
-        }
         master {
-            /// Whether a PTP master keeps the clock. `wire`: a master on the network, by IEEE 1588; needs `from` in
-            /// `link.udp`. `virtual`: a PTP master within Menura.
-            pub ptp: PtpState, OneOf(&PtpState::WORDS, "Menura's clocks");
             /// PTP profile at the start. Requests to `time/ptp/profile` change it.
             pub ptp_profile: PtpProfile, OneOf(&PtpProfile::WORDS, MANUAL);
         }
@@ -207,6 +200,10 @@ keys! {
             /// Time since power-on at the start of the run, which a free-running clock shows.
             pub power_up_ns as "uptime_s": u64, Time(Limit::new(0.0..=1e9, "s", "the rig format"), 1e9);
         }
+        /// Whether a PTP master keeps the clock.
+        pub ptp: PtpState,
+        /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
+        pub ptp_ahead_s: i32,
         /// Drift of the oscillator, seconds a day; positive when it is fast.
         pub drift_s_per_day: f64,
         /// PTP options that no request sets.
@@ -238,7 +235,7 @@ keys! {
             /// Whether the multipurpose input reads a receiver's sentences.
             pub reads_nmea: bool, TrueOrFalse;
             /// Seconds that are added to the time of sentences.
-            pub nmea_leap_seconds: i32, ptp_ahead();
+            pub nmea_leap_seconds: i32, ahead_of_utc();
             /// The rate of the multipurpose input.
             pub nmea_baud as "nmea_baud_rate": u32,
                 OneOf(&[("BAUD_9600", 9600), ("BAUD_115200", 115_200)], MANUAL);

@@ -4,7 +4,7 @@ use super::profile::{
     BeamAngles, MANUAL, OusterClockSettings, OusterProfile, OusterSettings, PacketProfile,
 };
 use super::window;
-use super::words::{LidarMode, TimestampMode};
+use super::words::{LidarMode, PtpState, TimestampMode};
 use crate::config::profile::Profile;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
@@ -12,6 +12,7 @@ use crate::config::profile::{drift, lidar};
 use crate::config::toml::key_types::{FactoryFirst, KeyType, SomeOf};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
+use crate::spinning::clock_settings::{ptp, ptp_ahead};
 use crate::spinning::motor_settings;
 use crate::spinning::profile_read::{self as spinning, Column};
 use crate::wire::ouster::format::{LidarFormat, PIXELS};
@@ -166,8 +167,9 @@ fn read_clock(keys: &mut Keys<'_>, clock: &mut OusterClockSettings) {
     keys.part("clock", ["a clock", "{ ptp = \"locked\" }"], clock, |mut keys, clock| {
         clock.resolution(&mut keys);
         drift::read(&mut keys, &mut clock.drift_s_per_day);
-        clock.ahead(&mut keys);
+        ptp_ahead(&mut keys, &mut clock.ptp_ahead_s);
         if !keys.is_profile() {
+            ptp(&mut keys, &PtpState::WORDS, &mut clock.ptp);
             clock.master(&mut keys);
             clock.ptp_options.read(&mut keys);
             keys.table.was_called("power_up_s", "uptime_s");

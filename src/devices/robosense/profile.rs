@@ -7,7 +7,7 @@ use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{By, OneOf, Scaled, Time, TrueOrFalse, Whole};
 use crate::config::toml::reader::{Field, Limit};
 use crate::ptp::PtpOptions;
-use crate::spinning::clock_settings::{ClockSettings, ptp_ahead};
+use crate::spinning::clock_settings::ClockSettings;
 pub use crate::spinning::master::PtpState;
 use crate::spinning::motor_settings::MotorSettings;
 use crate::spinning::profile_read::{Hexadecimal, boot, celsius, start_azimuth};
@@ -242,27 +242,19 @@ pub enum UcwpEffect {
     Stored,
 }
 
-keys! {
-    in profile and rig;
-    /// The clock.
-    #[derive(Clone, Debug, Default, PartialEq)]
-    pub struct RobosenseClockSettings {
-        master {
-            /// Whether a PTP master keeps the clock. `wire`: a master on the network, by IEEE 1588; needs `from` in
-            /// `link.udp`. `virtual`: a PTP master within Menura.
-            pub ptp: PtpState, OneOf(&PtpState::WORDS, "Menura's clocks");
-        }
-        ahead {
-            /// Offset of a simulated PTP master's time from UTC; positive is ahead.
-            pub ptp_ahead_s: i32, ptp_ahead();
-        }
-        /// The clock that a receiver sets.
-        pub own: ClockSettings,
-        /// Reference of the clock.
-        pub mode: SyncMode,
-        /// PTP options that no configuration sets.
-        pub ptp_options: PtpOptions,
-    }
+/// The clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RobosenseClockSettings {
+    /// Whether a PTP master keeps the clock.
+    pub ptp: PtpState,
+    /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
+    pub ptp_ahead_s: i32,
+    /// The clock that a GNSS receiver sets.
+    pub own: ClockSettings,
+    /// Reference of the clock.
+    pub mode: SyncMode,
+    /// PTP options that no configuration sets.
+    pub ptp_options: PtpOptions,
 }
 
 impl RobosenseClockSettings {

@@ -1,7 +1,7 @@
 //! Reads the profile of a RoboSense, and what a rig sets on one.
 
 use super::profile::{
-    PacketProfile, RasterProfile, Returns, RobosenseProfile, RobosenseSettings, SETTINGS,
+    PacketProfile, PtpState, RasterProfile, Returns, RobosenseProfile, RobosenseSettings, SETTINGS,
     UnitLaser, byte,
 };
 use super::state::NARROWEST_CENTIDEG;
@@ -12,7 +12,7 @@ use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{FactoryFirst, KeyType, Listed, SomeOf};
 use crate::config::toml::keys::{Keys, section_of};
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::spinning::clock_settings;
+use crate::spinning::clock_settings::{self, ptp, ptp_ahead};
 use crate::spinning::motor_settings;
 use crate::spinning::profile_read as spinning;
 use crate::spinning::turns::reduced;
@@ -57,7 +57,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<RobosenseProfile> {
         let key_type = FactoryFirst(words, "a unit's clock is set in some way");
         let sentence = "References of the clock; the first is the factory setting.";
         keys.of_type("modes", sentence, &key_type, &mut sync_modes);
-        all.clock.ahead(keys);
+        ptp_ahead(keys, &mut all.clock.ptp_ahead_s);
     });
     let spread = root.section("spread");
     let exit = root.section("exit");
@@ -137,8 +137,8 @@ pub(crate) fn settings(
     let modes: Vec<_> = driver.sync_modes.iter().map(|mode| (mode.word(), *mode)).collect();
     let origin = format!("{}, [sync]", profile.file);
     keys.choice("sync_mode", &modes, &origin, &mut all.clock.mode);
-    all.clock.master(&mut keys);
-    all.clock.ahead(&mut keys);
+    ptp(&mut keys, &PtpState::WORDS, &mut all.clock.ptp);
+    ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
     all.clock.ptp_options.read(&mut keys);
     spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
     keys.finish()?;

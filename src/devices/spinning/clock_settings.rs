@@ -95,7 +95,24 @@ pub(crate) fn read(keys: &mut Keys<'_>, clock: &mut ClockSettings) {
     });
 }
 
-/// Limits of `ptp_ahead_s`: the time by which a PTP master is ahead of UTC.
-pub(crate) fn ptp_ahead() -> Limit<i128> {
+/// Limits of a time scale's offset from UTC.
+pub(crate) fn ahead_of_utc() -> Limit<i128> {
     Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC")
+}
+
+/// Reads `ptp`, one of the `states` of the product.
+pub(crate) fn ptp<T: Clone + PartialEq>(
+    keys: &mut Keys<'_>,
+    states: &[(&str, T)],
+    ptp_state: &mut T,
+) {
+    let sentence = "Whether a PTP master keeps the clock. `wire`: a master on the network, by \
+        IEEE 1588; needs `from` in `link.udp`. `virtual`: a PTP master within Menura.";
+    keys.of_type("ptp", sentence, &OneOf(states, "Menura's clocks"), ptp_state);
+}
+
+/// Reads `ptp_ahead_s`.
+pub(crate) fn ptp_ahead(keys: &mut Keys<'_>, ahead_s: &mut i32) {
+    let sentence = "Offset of a simulated PTP master's time from UTC; positive is ahead.";
+    keys.of_type("ptp_ahead_s", sentence, &ahead_of_utc(), ahead_s);
 }

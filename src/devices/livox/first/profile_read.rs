@@ -6,7 +6,7 @@ use crate::config::profile::lidar;
 use crate::config::profile::network::network;
 use crate::config::toml::keys::{Keys, section_of};
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::spinning::clock_settings;
+use crate::spinning::clock_settings::{self, ptp_ahead};
 use crate::spinning::profile_read as spinning;
 
 /// Reads all of a profile but its name and sources.
@@ -23,7 +23,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<FirstProfile> {
     let pattern = root.section_with("pattern", |keys| all.pattern(keys));
     let points = root.section_with("points", |keys| all.points(keys));
     clock_settings::read(&mut root, &mut all.clock.own);
-    root.section_with::<()>("ptp", |keys| all.clock.ahead(keys));
+    root.section_with::<()>("ptp", |keys| ptp_ahead(keys, &mut all.clock.ptp_ahead_s));
     let optics = lidar::profile_optics(&mut root.table, &reach());
     root.finish()?;
     let interface: InterfaceProfile = interface?;
