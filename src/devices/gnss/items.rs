@@ -14,9 +14,10 @@ use std::sync::LazyLock;
 
 pub(super) use super::item_keys as key;
 use super::profile::{
-    BaseStation, GnssDialect, GnssProfile, GnssSettings, LinePort, NmeaVersion, PortOutput, RTCM,
-    SentenceKind, UBX_OUTPUTS,
+    BaseStation, GnssDialect, GnssProfile, GnssSettings, LinePort, NmeaVersion, PortOutput,
+    SentenceKind,
 };
+use super::ubx_outputs::{RTCM, UBX_OUTPUTS};
 use crate::frames::Geodetic;
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::ubx::MessageId;

@@ -47,6 +47,7 @@ mod systems;
 mod times;
 mod transactions;
 mod ublox;
+mod ubx_outputs;
 
 pub use self::family::GnssFamily;
 use std::collections::{BTreeMap, VecDeque};
@@ -62,11 +63,10 @@ use self::sentences::Memory;
 use self::survey::Survey;
 use self::systems::Channels;
 use self::transactions::Transaction;
+use self::ubx_outputs::{RTCM, UBX_OUTPUTS};
 use super::{CableSignal, Device, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::gnss::profile::{
-    GnssDialect, GnssProfile, GnssSettings, NmeaVersion, RTCM, UBX_OUTPUTS,
-};
+use crate::gnss::profile::{GnssDialect, GnssProfile, GnssSettings, NmeaVersion};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::gnss::faults::GnssFault;
 use crate::sensors::gnss::navigator::{Fix, Navigator, Solution};
