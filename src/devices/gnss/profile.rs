@@ -302,7 +302,7 @@ keys! {
     };
     /// Averaging window: the true value is averaged over this time before the epoch.
     window_ns as "window_ms", Time(up_to(10_000.0, "ms"), 1e6);
-    /// How long the position is extrapolated after the loss of a fix.
+    /// Time for which the position is extrapolated after the loss of a fix.
     coast_ns as "coast_s", Time(up_to(86_400.0, "s"), 1e9);
     /// Time from the first time fix until the leap seconds are received.
     leap_known_after_ns as "leap_known_after_s", Time(up_to(86_400.0, "s"), 1e9);

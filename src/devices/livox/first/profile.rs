@@ -219,7 +219,7 @@ keys! {
             pub slot: u8, Limit::new(1..=9, "", "Livox Hub: nine slots");
         }
         factory {
-            /// How points are written until a host asks for something else.
+            /// Coordinates of points until a host requests others.
             pub coordinates: Coordinates, OneOf(&Coordinates::WORDS, COMMANDS);
             /// Send to the link's address from power-on, without a host.
             pub streams_alone: bool, TrueOrFalse;
