@@ -1,7 +1,7 @@
 //! A GPU against the processor: the same rig gives the same files, byte for byte.
 //!
-//! Needs a build with the feature `gpu` (`cargo test --features gpu`) and a GPU. Mesa's lavapipe will do, if
-//! `MENURA_GPU=llvmpipe` names it. Tests that need one are ignored unless asked for; `tools/test --only gpu` asks.
+//! Needs a build with the feature `gpu` (`cargo test --features gpu`) and a GPU. Mesa's lavapipe is sufficient with
+//! `MENURA_GPU=llvmpipe`. Tests that need a GPU are ignored by default; `tools/test --only gpu` runs them.
 
 mod common;
 
@@ -84,7 +84,7 @@ fn all_example_rigs_have_the_same_bytes() {
         }
         let rig = load(&sets);
         let has_cameras = rig.devices.iter().any(|device| device.profile.product.sees_colours);
-        // A camera that has no trigger begins its first frame at once.
+        // A camera without a trigger begins its first frame at the start.
         let duration = Duration::from_millis(if has_cameras { 10 } else { 60 });
         let [by_processor, by_gpu] = [CasterChoice::Menura, CasterChoice::Gpu]
             .map(|caster| recorded(&rig, caster, duration, None));
@@ -178,7 +178,7 @@ fn masks_objects_and_ranks_have_the_same_bytes() {
     assert_equal("two ranks with GPUs", &alone, &shared);
 }
 
-/// `menura`, which looks for a GPU of this name.
+/// The command `menura` with the GPU of this name.
 fn menura(gpu: Option<&str>) -> Command {
     let mut command = common::menura();
     match gpu {

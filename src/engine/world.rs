@@ -64,7 +64,7 @@ pub struct WorldSummary {
     pub moving_objects: usize,
     /// Size of the tracer's trees, bytes.
     pub tracer_bytes: usize,
-    /// What casts the rays: the processor, a GPU with its driver, or a library.
+    /// Identity of the ray caster: the processor, a GPU with its driver, or a library.
     pub caster: String,
 }
 
@@ -183,7 +183,7 @@ impl LiveWorld {
         })
     }
 
-    /// What casts the rays; also why a GPU was lost, if one was.
+    /// Identity of the ray caster; also why a GPU was lost, if one was.
     pub fn caster_report(&self) -> String {
         let identity = &self.summary.caster;
         match self.caster.lost() {

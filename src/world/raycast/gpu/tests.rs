@@ -1,4 +1,4 @@
-//! The GPU against the processor, bit for bit. Mesa's driver for processors will do (Debian: mesa-vulkan-drivers).
+//! The GPU against the processor, bit by bit. Mesa's lavapipe is sufficient (Debian: mesa-vulkan-drivers).
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn compare(cpu: &dyn RayCaster, gpu: &dyn RayCaster, pulses: &[Pulse], name: &st
     met
 }
 
-/// How many rays of nine to a pulse the kernel leaves to the processor.
+/// Number of rays that the kernel leaves to the processor, with nine rays for each pulse.
 fn undecided(gpu: &GpuCaster, pulses: &[Pulse]) -> usize {
     let found = gpu.ask(&nine(), false, pulses.iter().copied()).expect("a GPU");
     found.iter().flatten().filter(|found| found[0] == UNDECIDED).count()
@@ -188,8 +188,8 @@ fn blades_and_textures_with_holes() {
     }
 }
 
-/// Blades many times: mirrored, sheared, through one another, and far from the origin of World, where single precision is
-/// coarse.
+/// Copies of the blades: mirrored, sheared, through one another, and far from the origin of World, where single
+/// precision is coarse.
 #[test]
 #[ignore = "needs a Vulkan driver"]
 fn sheared_and_overlapping_copies_far_from_the_origin() {
@@ -216,7 +216,7 @@ fn sheared_and_overlapping_copies_far_from_the_origin() {
     assert_eq!(undecided(&gpu, &pulses), 0);
 }
 
-/// A turn of a lidar of 16 lasers.
+/// A rotation of a lidar with 16 lasers.
 fn turn(origin: DVec3) -> Vec<Pulse> {
     let pulse = |k: u32| {
         let (laser, column) = (k / 120, k % 120);
@@ -261,7 +261,7 @@ fn built_in_scenes() {
     }
 }
 
-/// A car that passes the lidar of [`moving_objects_and_an_empty_scene`].
+/// The passing car of [`moving_objects_and_an_empty_scene`].
 fn car() -> MovingObject {
     let line = TrajectoryConfig::Line { start_m: [3.0, -3.0, 0.0], yaw_rad: 0.2, speed_m_s: 9.0 };
     let geo = GeoOrigin::new(Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 });
@@ -325,7 +325,7 @@ fn many_callers_at_once_and_a_lost_gpu() {
     assert!(gpu.lost().is_some());
 }
 
-/// The tests above would notice a GPU that is wrong: here it has a scene that differs by a tenth of a millimetre.
+/// Checks that the tests above would find a wrong hit: the GPU's scene differs by a tenth of a millimetre.
 #[test]
 #[ignore = "needs a Vulkan driver"]
 fn a_difference_is_found() {
