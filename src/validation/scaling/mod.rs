@@ -116,7 +116,7 @@ pub(super) struct Measurements {
     pub real_time_hz: f64,
     /// The GPU with its driver, or the reason why it is missing.
     pub gpu: Result<String, String>,
-    /// Scenes that the GPU refused, each with the reason.
+    /// Scenes that the GPU refused or in which it was lost, each with the reason.
     pub refused: Vec<(Size, String)>,
     /// Version of Embree, or the reason why it is missing.
     pub embree: Result<String, String>,
@@ -191,7 +191,7 @@ impl Scaling {
         let mut casters = vec!["Menura"];
         casters.extend(gpu.is_ok().then_some("GPU"));
         casters.extend(embree.is_ok().then_some("Embree"));
-        let mut rows = Vec::new();
+        let mut rows: Vec<Measured> = Vec::new();
         let mut refused = Vec::new();
         let mut real_time_hz = 0.0;
         let turns = scope.of(TURNS.0, TURNS.1);
@@ -225,15 +225,17 @@ impl Scaling {
                     progress.advance(1);
                 }
             }
-            rows.extend(benches.iter().zip(best).map(
-                |((caster, threads, bench), pulses_per_s)| {
-                    let triangles = bench.world.summary.instanced_triangles;
-                    Measured { triangles, caster, threads: *threads, pulses_per_s }
-                },
-            ));
+            let lost = benches.iter().find_map(|(_, _, bench)| bench.world.caster.lost());
+            refused.extend(lost.map(|why| (size, format!("the GPU was lost: {why}"))));
+            for ((caster, threads, bench), pulses_per_s) in benches.iter().zip(best) {
+                let triangles = bench.world.summary.instanced_triangles;
+                if bench.world.caster.lost().is_none() {
+                    rows.push(Measured { triangles, caster, threads: *threads, pulses_per_s });
+                }
+            }
         }
         if let Some((_, why)) = refused.first()
-            && !rows.iter().any(|row: &Measured| row.caster == "GPU")
+            && !rows.iter().any(|row| row.caster == "GPU")
         {
             gpu = Err(why.clone());
         }
