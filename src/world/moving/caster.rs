@@ -86,6 +86,10 @@ impl RayCaster for MovingCaster {
         self.still.lost()
     }
 
+    fn pulses_by_gpu(&self) -> u64 {
+        self.still.pulses_by_gpu()
+    }
+
     fn finishes(&self) -> Option<&dyn Finishes> {
         let have_some = self.still.finishes().is_some()
             || self.objects.iter().any(|object| object.caster.finishes().is_some());

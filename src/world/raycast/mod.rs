@@ -189,6 +189,11 @@ pub trait RayCaster: Send + Sync {
         None
     }
 
+    /// Number of pulses in calls of [`RayCaster::cast`] that a GPU has answered. 0 for casters without a GPU.
+    fn pulses_by_gpu(&self) -> u64 {
+        0
+    }
+
     /// What surfaces do besides scattering light diffusely; `None` if all of them do nothing else, so that
     /// range, incidence and reflectance of a hit say everything.
     fn finishes(&self) -> Option<&dyn Finishes> {
@@ -221,6 +226,10 @@ impl<C: RayCaster> RayCaster for Arc<C> {
 
     fn lost(&self) -> Option<String> {
         C::lost(self)
+    }
+
+    fn pulses_by_gpu(&self) -> u64 {
+        C::pulses_by_gpu(self)
     }
 
     fn finishes(&self) -> Option<&dyn Finishes> {

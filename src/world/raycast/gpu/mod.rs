@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 #[cfg(test)]
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -166,6 +166,8 @@ pub struct GpuCaster {
     thread: Option<JoinHandle<()>>,
     fault: Fault,
     is_lost: AtomicBool,
+    /// See [`RayCaster::pulses_by_gpu`].
+    pulses: AtomicU64,
     /// Loses the GPU.
     #[cfg(test)]
     device: Mutex<Box<dyn Fn() + Send>>,
@@ -217,6 +219,7 @@ impl GpuCaster {
             thread: Some(thread),
             fault,
             is_lost: AtomicBool::new(false),
+            pulses: AtomicU64::new(0),
             #[cfg(test)]
             device: lost,
         };
@@ -395,7 +398,9 @@ impl Drop for GpuCaster {
 impl RayCaster for GpuCaster {
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
         assert_eq!(hits.len(), pulses.len() * stencil.len(), "one hit for every ray");
-        if pulses.len() < FEW || !self.cast_by_gpu(stencil, pulses, hits) {
+        if pulses.len() >= FEW && self.cast_by_gpu(stencil, pulses, hits) {
+            self.pulses.fetch_add(pulses.len() as u64, Ordering::Relaxed);
+        } else {
             self.cpu.cast(stencil, pulses, hits);
         }
     }
@@ -412,6 +417,10 @@ impl RayCaster for GpuCaster {
 
     fn lost(&self) -> Option<String> {
         Self::lost(self)
+    }
+
+    fn pulses_by_gpu(&self) -> u64 {
+        self.pulses.load(Ordering::Relaxed)
     }
 
     fn finishes(&self) -> Option<&dyn Finishes> {
