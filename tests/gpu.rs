@@ -1,7 +1,7 @@
 //! A GPU against the processor: the same rig gives the same files, byte for byte.
 //!
-//! Needs a build with the feature `gpu` (`cargo test --features gpu`) and a GPU. Mesa's lavapipe will do, if
-//! `MENURA_GPU=llvmpipe` names it. Tests that need one are ignored unless asked for; `tools/test --only gpu` asks.
+//! Needs a build with the feature `gpu` (`cargo test --features gpu`) and a GPU. Mesa's lavapipe is sufficient with
+//! `MENURA_GPU=llvmpipe`. Tests that need a GPU are ignored by default; `tools/test --only gpu` runs them.
 
 mod common;
 
@@ -20,14 +20,14 @@ use menura::engine::workers::{Casters, RemoteWorkers};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// The files of a recording of `rig` with its ground truth, the rays cast by `caster`; by other ranks if
-/// `remote` has some.
+/// The files of a recording of `rig` with its ground truth, the rays cast by `caster`, or by other ranks if
+/// `remote` has some. Also returns the number of pulses that a GPU of this process cast.
 fn recorded(
     rig: &Rig,
     caster: CasterChoice,
     duration: Duration,
     remote: Option<&dyn RemoteWorkers>,
-) -> Files {
+) -> (Files, u64) {
     let mut rig = rig.clone();
     rig.engine.caster = caster;
     let mut world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{}: {error}", rig.name));
@@ -45,7 +45,7 @@ fn recorded(
     let read = |entry: std::fs::DirEntry| {
         (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap())
     };
-    files.map(read).collect()
+    (files.map(read).collect(), world.caster.pulses_by_gpu())
 }
 
 /// Fails if a file of one recording is not in the other or has other bytes there.
@@ -70,6 +70,7 @@ fn all_example_rigs_have_the_same_bytes() {
     paths.retain(|path| path.extension().is_some_and(|e| e == "toml"));
     paths.sort();
     let mut compared = Vec::new();
+    let mut with_gpu = Vec::new();
     for path in paths.iter().filter(|path| !path.ends_with("meadow.toml")) {
         let mut sets = Vec::new();
         if path.ends_with("feed.toml") {
@@ -84,14 +85,18 @@ fn all_example_rigs_have_the_same_bytes() {
         }
         let rig = load(&sets);
         let has_cameras = rig.devices.iter().any(|device| device.profile.product.sees_colours);
-        // A camera that has no trigger begins its first frame at once.
+        // A camera without a trigger begins its first frame at the start.
         let duration = Duration::from_millis(if has_cameras { 10 } else { 60 });
-        let [by_processor, by_gpu] = [CasterChoice::Menura, CasterChoice::Gpu]
+        let [(by_processor, none), (by_gpu, pulses)] = [CasterChoice::Menura, CasterChoice::Gpu]
             .map(|caster| recorded(&rig, caster, duration, None));
         assert_equal(&rig.name, &by_processor, &by_gpu);
+        assert_eq!(none, 0, "{}", rig.name);
+        with_gpu.extend((pulses > 0).then(|| rig.name.clone()));
         compared.push(by_gpu.values().map(Vec::len).sum::<usize>());
     }
     assert!(compared.len() >= 25 && compared.iter().all(|bytes| *bytes > 1000), "{compared:?}");
+    // The processor casts the few pulses of GNSS receivers, and those of packets with fewer than 100.
+    assert!(with_gpu.len() >= 12, "{with_gpu:?}");
 }
 
 /// Cards with holes, a pool, a car and two lidars of different patterns.
@@ -167,18 +172,21 @@ fn masks_objects_and_ranks_have_the_same_bytes() {
     let text = LEAVES.replace("SCENE", &cards(folder.path()));
     let rig = common::rig(&text, &[]);
     let duration = Duration::from_millis(60);
-    let alone = recorded(&rig, CasterChoice::Menura, duration, None);
-    assert_equal("alone", &alone, &recorded(&rig, CasterChoice::Gpu, duration, None));
+    let (alone, _) = recorded(&rig, CasterChoice::Menura, duration, None);
+    let (by_gpu, pulses) = recorded(&rig, CasterChoice::Gpu, duration, None);
+    assert_equal("alone", &alone, &by_gpu);
+    assert!(pulses > 1000, "{pulses}");
     let sets = [("engine.caster", "gpu"), ("engine.workers", "8")];
     let mut own = common::world(&rig);
     own.keeps_truth = true;
-    let shared = common::ranks::with_others(&text, &sets, &rig, &own, 2, |lead| {
+    let (shared, _) = common::ranks::with_others(&text, &sets, &rig, &own, 2, |lead| {
+        assert!(lead.figures().iter().all(|rank| rank.caster.starts_with("GPU ")));
         recorded(&rig, CasterChoice::Menura, duration, Some(lead))
     });
     assert_equal("two ranks with GPUs", &alone, &shared);
 }
 
-/// `menura`, which looks for a GPU of this name.
+/// The command `menura` with the GPU of this name.
 fn menura(gpu: Option<&str>) -> Command {
     let mut command = common::menura();
     match gpu {

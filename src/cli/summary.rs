@@ -19,9 +19,9 @@ pub struct Rendering<'a> {
     pub workers: usize,
     /// The share of the time of measurements in which the workers had a processor, 0..=1.
     pub processor_share: f64,
-    /// What casts the rays.
+    /// Identity of the ray caster.
     pub caster: &'a str,
-    /// Whether a GPU does, for which the workers wait.
+    /// See [`RealTimeRun::has_gpu`](crate::engine::run::RealTimeRun::has_gpu).
     pub has_gpu: bool,
 }
 

@@ -20,10 +20,10 @@ pub enum GpuProblem {
          gpu`, or install the Debian package (docs/GPU.md)"
     )]
     NotBuilt,
-    /// No device has what it takes.
+    /// No device file of a GPU exists.
     #[error("no device file of a GPU: /dev/dri/renderD*, /dev/nvidiactl or /dev/dxg")]
     NoDevice,
-    /// A GPU cannot be opened, is too small for the scene, or computes other bits.
+    /// No GPU can be opened, or it is too small for the scene or computes other bits.
     #[cfg(feature = "gpu")]
     #[error(transparent)]
     Refused(#[from] GpuError),
@@ -39,7 +39,7 @@ pub struct Chosen {
     pub identity: String,
 }
 
-/// Description of the casting by the processor.
+/// Identity of the processor's ray caster.
 const PROCESSOR: &str = "processor";
 
 /// Builds the ray caster that `rig` asks for.
@@ -72,7 +72,7 @@ pub fn choose(rig: &Rig, scene: &Arc<Scene>) -> Result<Chosen, SetupError> {
     })
 }
 
-/// `rig` for casting a few rays: it opens no GPU.
+/// A copy of `rig` for a few rays, which opens no GPU.
 pub fn for_few_rays(rig: &Rig) -> Rig {
     let mut rig = rig.clone();
     if let CasterChoice::Auto | CasterChoice::Gpu = rig.engine.caster {
@@ -81,10 +81,10 @@ pub fn for_few_rays(rig: &Rig) -> Rig {
     rig
 }
 
-/// Finds what `choice` names, before a scene is loaded.
+/// Checks before a scene is loaded that this program can cast with `choice`.
 ///
 /// # Errors
-/// It is not installed, or this program has no code for it.
+/// The library is not installed, or this program has no code for GPUs.
 pub fn look_for(choice: CasterChoice) -> Result<(), SetupError> {
     match choice {
         CasterChoice::Embree => {
@@ -125,8 +125,8 @@ pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
     Err(GpuProblem::NotBuilt)
 }
 
-/// Number of threads that cast the rays of `rig`, of which `reserved` processors are not used: one for each
-/// processor, or as many as keep a GPU busy.
+/// Number of threads that cast the rays of `rig`: `engine.workers`, otherwise one for each processor except
+/// `reserved` ones, or as many as keep a GPU busy.
 pub fn workers(rig: &Rig, caster: &dyn RayCaster, reserved: usize) -> usize {
     rig.engine.workers.unwrap_or_else(|| {
         default_workers().saturating_sub(reserved).max(caster.in_flight()).max(1)
@@ -138,7 +138,7 @@ fn of_processor(own: Arc<BvhCaster>) -> Chosen {
     Chosen { caster: Box::new(own), tracer_bytes, identity: PROCESSOR.to_owned() }
 }
 
-/// Whether any device of `rig` casts so many rays that a GPU is faster: antennas and drive bases cast few.
+/// Whether `rig` has a lidar or a camera. Other devices cast too few rays for a GPU.
 fn casts_much(rig: &Rig) -> bool {
     let mut products = rig.devices.iter().map(|device| &device.profile.product);
     products.any(|product| product.lidar.is_some() || product.sees_colours)

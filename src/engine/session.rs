@@ -179,9 +179,9 @@ pub struct RunOutcome {
     pub grants: Vec<Grant>,
     /// Threads that cast rays.
     pub workers: usize,
-    /// What cast the rays, and why a GPU was lost, if one was.
+    /// Identity of the ray caster; also why a GPU was lost, if one was.
     pub caster: String,
-    /// Whether a GPU cast rays, for which workers wait.
+    /// See [`RealTimeRun::has_gpu`].
     pub has_gpu: bool,
     /// Pulses cast.
     pub pulses: u64,

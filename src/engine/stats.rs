@@ -560,13 +560,13 @@ impl RenderStats {
         self.factor(workers, |device| &device.busy_ns)
     }
 
-    /// As [`RenderStats::real_time_factor`], of workers that share `processors` and wait for a GPU most of the time.
+    /// Like [`RenderStats::real_time_factor`], for workers that share `processors` and mostly wait for a GPU.
     pub fn waiting_real_time_factor(&self, workers: usize, processors: usize) -> f64 {
         let by_processors = self.factor(workers.min(processors), |device| &device.busy_ns);
         by_processors.min(self.factor(workers, |device| &device.lasted_ns))
     }
 
-    /// Real-time factor of `threads` that need the time of a counter for each measurement.
+    /// Real-time factor of `threads`, from the total duration of measurements in `counter`.
     fn factor(&self, threads: usize, counter: fn(&DeviceRendering) -> &AtomicU64) -> f64 {
         // Each device by itself: none is as far as the others.
         let needs: f64 = self.devices.iter().map(|device| device.share_of(counter(device))).sum();
@@ -575,8 +575,8 @@ impl RenderStats {
 }
 
 impl DeviceRendering {
-    /// Number of threads that the device's requests keep busy in real time, by the time that `spent` has counted; 0
-    /// before the first measurement.
+    /// Number of threads that the device's requests keep busy in real time, if `spent` is the total duration of its
+    /// measurements; 0 before the first one.
     fn share_of(&self, spent: &AtomicU64) -> f64 {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let measured = count(&self.measured);

@@ -64,7 +64,7 @@ pub struct WorldSummary {
     pub moving_objects: usize,
     /// Size of the tracer's trees, bytes.
     pub tracer_bytes: usize,
-    /// What casts the rays: the processor, a GPU with its driver, or a library.
+    /// Identity of the ray caster: the processor, a GPU with its driver, or a library.
     pub caster: String,
 }
 
@@ -183,11 +183,14 @@ impl LiveWorld {
         })
     }
 
-    /// What casts the rays; also why a GPU was lost, if one was.
+    /// Identity of the ray caster; also that a GPU has cast no pulses, or why it was lost.
     pub fn caster_report(&self) -> String {
         let identity = &self.summary.caster;
         match self.caster.lost() {
             Some(why) => format!("{identity}; lost ({why}), the processor took over"),
+            None if self.caster.in_flight() > 1 && self.caster.pulses_by_gpu() == 0 => {
+                format!("{identity}, which has cast no pulses")
+            }
             None => identity.clone(),
         }
     }

@@ -359,7 +359,7 @@ pub fn of_gpu(gpu: &GpuFacts) -> Finding {
     }
 }
 
-/// Finding about a host of which no GPU is known.
+/// Finding about a host on which no GPU was found.
 pub fn without_gpu(why: &GpuProblem) -> Finding {
     let found = match why {
         GpuProblem::NotBuilt => "not searched for",

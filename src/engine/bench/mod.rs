@@ -79,7 +79,7 @@ pub enum Limit {
     Packing,
     /// The thread that sends.
     Sending,
-    /// The GPU, and the thread that hands pulses to it.
+    /// The GPU, and the thread that submits pulses to it.
     Gpu,
     /// The processors: all threads together use the whole machine.
     Processors,
@@ -106,7 +106,7 @@ pub struct BenchFigures {
     pub processors: usize,
     /// Threads that measure.
     pub workers: usize,
-    /// What casts the rays.
+    /// Identity of the ray caster; also why a GPU was lost.
     pub caster: String,
     /// Time of the rig that was rendered, seconds.
     pub simulated_s: f64,
@@ -202,11 +202,11 @@ fn limit_of(stages: &Stages, moving_s: f64, workers: usize, processors: usize) -
     most.expect("there are four")
 }
 
-/// Excess of the benchmark's duration over the time that the processors needed from which the GPU is the limit.
+/// If a benchmark takes more than this multiple of the time that the processors needed, the GPU is the limit.
 const WAITED_FOR_GPU: f64 = 1.25;
 
-/// The limit and the load if a GPU casts rays, which no processor's time shows: then a second of the rig takes
-/// `lasted_s`, and `need` is the load of the processors and threads.
+/// The limit and the load of a rig with a GPU. A second of the rig takes `lasted_s`, which includes the waiting for the
+/// GPU. `limit` and `need` are those of the processors and threads.
 fn with_gpu(limit: Limit, need: f64, lasted_s: f64) -> (Limit, f64) {
     let waited = lasted_s > WAITED_FOR_GPU * need;
     (if waited { Limit::Gpu } else { limit }, need.max(lasted_s))

@@ -144,6 +144,10 @@ impl RayCaster for TimedCaster {
         self.caster.lost()
     }
 
+    fn pulses_by_gpu(&self) -> u64 {
+        self.caster.pulses_by_gpu()
+    }
+
     fn finishes(&self) -> Option<&dyn Finishes> {
         self.caster.finishes()
     }

@@ -90,8 +90,8 @@ pub struct Sending {
     pub render_ahead_ms: f64,
     /// Threads that cast rays.
     pub workers: usize,
-    /// What casts the rays: the processor, a GPU with its driver, or a library; also why a GPU was lost. Empty for
-    /// replays, and in certificates of older versions.
+    /// Identity of the ray caster: the processor, a GPU with its driver, or a library; also why a GPU was lost. Empty
+    /// for replays, and in certificates of older versions.
     #[serde(default)]
     pub caster: String,
 }
@@ -251,7 +251,7 @@ pub struct Account<'a> {
     pub engine: &'a EngineConfig,
     /// Threads that cast rays.
     pub workers: usize,
-    /// What casts the rays; empty for a replay.
+    /// Identity of the ray caster; empty for a replay.
     pub caster: String,
     /// Rights that the system granted.
     pub grants: &'a [Grant],

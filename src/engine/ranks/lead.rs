@@ -57,7 +57,7 @@ pub struct RankFigures {
     pub host: String,
     /// Threads that measure.
     pub workers: usize,
-    /// What casts the rank's rays.
+    /// Identity of the rank's ray caster.
     pub caster: String,
     /// Requests that were answered.
     pub answers: u64,

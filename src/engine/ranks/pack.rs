@@ -116,7 +116,7 @@ pub struct Loaded {
     pub host: String,
     /// Threads that measure.
     pub workers: usize,
-    /// What casts the rays.
+    /// Identity of the ray caster.
     pub caster: String,
     /// Version and architecture of the program.
     pub program: String,

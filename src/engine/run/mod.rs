@@ -298,7 +298,8 @@ impl<'a> RealTimeRun<'a> {
         self.took.get().copied().unwrap_or_else(|| self.elapsed())
     }
 
-    /// Whether a GPU casts rays, for which the workers wait.
+    /// Whether the run has the workers of a GPU, more than there are processors. If the GPU is lost, they share the
+    /// processors.
     pub fn has_gpu(&self) -> bool {
         matches!(self.casters, Casters::Threads(_)) && self.world.caster.in_flight() > 1
     }

@@ -116,6 +116,8 @@ pub(super) struct Measurements {
     pub real_time_hz: f64,
     /// The GPU with its driver, or the reason why it is missing.
     pub gpu: Result<String, String>,
+    /// Scenes that the GPU refused or in which it was lost, each with the reason.
+    pub refused: Vec<(Size, String)>,
     /// Version of Embree, or the reason why it is missing.
     pub embree: Result<String, String>,
 }
@@ -182,14 +184,15 @@ impl Scaling {
                 .map(|(version, path)| format!("{version}, {path}"))
                 .map_err(|error| first_line(&error)),
         };
-        let gpu = match self.no_gpu {
+        let mut gpu = match self.no_gpu {
             true => unasked(),
             false => probe_gpu().map_err(|problem| first_line(&problem)),
         };
         let mut casters = vec!["Menura"];
         casters.extend(gpu.is_ok().then_some("GPU"));
         casters.extend(embree.is_ok().then_some("Embree"));
-        let mut rows = Vec::new();
+        let mut rows: Vec<Measured> = Vec::new();
+        let mut refused = Vec::new();
         let mut real_time_hz = 0.0;
         let turns = scope.of(TURNS.0, TURNS.1);
         let packets = scope.of(PACKETS.0, PACKETS.1);
@@ -199,7 +202,14 @@ impl Scaling {
         for size in sizes {
             let mut benches = Vec::new();
             for caster in &casters {
-                let bench = Bench::new(size, caster, packets)?;
+                let bench = match Bench::new(size, caster, packets) {
+                    // The processor has opened the same scene before.
+                    Err(error) if *caster == "GPU" => {
+                        refused.push((size, first_line(&error)));
+                        continue;
+                    }
+                    bench => bench?,
+                };
                 real_time_hz = bench.real_time_hz;
                 // As many calls at a time as keep a GPU busy, too.
                 let in_flight = bench.world.caster.in_flight() as u32;
@@ -215,14 +225,21 @@ impl Scaling {
                     progress.advance(1);
                 }
             }
-            rows.extend(benches.iter().zip(best).map(
-                |((caster, threads, bench), pulses_per_s)| {
-                    let triangles = bench.world.summary.instanced_triangles;
-                    Measured { triangles, caster, threads: *threads, pulses_per_s }
-                },
-            ));
+            let lost = benches.iter().find_map(|(_, _, bench)| bench.world.caster.lost());
+            refused.extend(lost.map(|why| (size, format!("the GPU was lost: {why}"))));
+            for ((caster, threads, bench), pulses_per_s) in benches.iter().zip(best) {
+                let triangles = bench.world.summary.instanced_triangles;
+                if bench.world.caster.lost().is_none() {
+                    rows.push(Measured { triangles, caster, threads: *threads, pulses_per_s });
+                }
+            }
         }
-        Ok(Measurements { rows, real_time_hz, gpu, embree })
+        if let Some((_, why)) = refused.first()
+            && !rows.iter().any(|row| row.caster == "GPU")
+        {
+            gpu = Err(why.clone());
+        }
+        Ok(Measurements { rows, real_time_hz, gpu, refused, embree })
     }
 }
 
@@ -390,6 +407,9 @@ fn comparisons(measured: &Measurements, scope: &Scope) -> Vec<Comparison> {
 }
 
 fn report(measured: &Measurements) -> serde_json::Value {
+    let refused = measured.refused.iter();
+    let refused: Vec<_> =
+        refused.map(|(size, why)| json!({ "triangles": size.word(), "reason": why })).collect();
     let rows: Vec<_> = measured
         .rows
         .iter()
@@ -402,7 +422,7 @@ fn report(measured: &Measurements) -> serde_json::Value {
     json!({
         "lidar": LIDAR, "rays_a_pulse": RAYS_A_PULSE, "real_time_pulses_per_s": measured.real_time_hz,
         "processors": default_workers(), "embree": measured.embree.as_ref().ok(),
-        "gpu": measured.gpu.as_ref().ok(),
+        "gpu": measured.gpu.as_ref().ok(), "gpu_refused": refused,
         "paper": { "simulated_s": 6.8, "elapsed_s": 4.7, "lms_291_processors": 4,
                    "hdl_64e_processors": 40, "triangles": PAPER_TRIANGLES },
         "measured": rows,

@@ -13,6 +13,9 @@ pub(super) fn text(measured: &Measurements) -> String {
         Ok(name) => writeln!(out, "GPU {name}"),
         Err(why) => writeln!(out, "no GPU: {why}"),
     };
+    for (size, why) in &measured.refused {
+        let _ = writeln!(out, "{size} triangles are left out with the GPU: {why}");
+    }
     let _ = match &measured.embree {
         Ok(version) => writeln!(out, "Embree {version}"),
         Err(why) => writeln!(out, "Embree is left out: {why}"),

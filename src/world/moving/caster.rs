@@ -86,6 +86,10 @@ impl RayCaster for MovingCaster {
         self.still.lost()
     }
 
+    fn pulses_by_gpu(&self) -> u64 {
+        self.still.pulses_by_gpu()
+    }
+
     fn finishes(&self) -> Option<&dyn Finishes> {
         let have_some = self.still.finishes().is_some()
             || self.objects.iter().any(|object| object.caster.finishes().is_some());
@@ -360,7 +364,7 @@ mod tests {
         (still, MovingCaster::new(caster, instances, objects.into()))
     }
 
-    /// The definition: each ray is cast into the scene, and into each body where that is when the ray is fired.
+    /// The reference: each ray is cast into the scene, and into each body at its pose when the ray is fired.
     fn expected(
         (still, caster): &(Scene, MovingCaster),
         stencil: &Stencil,
@@ -395,7 +399,7 @@ mod tests {
         for round in 0..40 {
             let stencil = if round % 2 == 0 { wide.clone() } else { Stencil::single() };
             let origin = draws.vector() * 12.0;
-            // From neighbours to all directions, and beams that leave wide.
+            // From pulses close together to pulses in all directions, some of beams with a width at the exit.
             let spread = [0.002, 0.05, 0.5, 3.0][round % 4];
             let behind_m = if round % 3 == 0 { 14.0 } else { 0.0 };
             let ahead = (draws.vector() * 3.0 - origin).normalize();

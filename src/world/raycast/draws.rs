@@ -2,6 +2,7 @@
 
 use glam::{DAffine3, DVec3};
 
+use super::Pulse;
 use crate::world::materials;
 use crate::world::scene::{Instance, Mesh, Scene};
 
@@ -51,4 +52,70 @@ impl Draws {
             ground: vec![],
         }
     }
+}
+
+/// A mesh of `count` triangles of one kind: small, thin, large, far off, in one plane, a fan, or without area.
+/// `uniform` returns a random number between two others.
+pub fn mixed_triangles(uniform: &mut dyn FnMut(f64, f64) -> f64, kind: usize, count: u32) -> Mesh {
+    let mut mesh = Mesh { name: "mixed".into(), ..Mesh::default() };
+    let hub = vector(uniform);
+    for index in 0..count {
+        let middle = vector(uniform) * if kind == 0 { 1.0 } else { 4.0 };
+        let (a, b) = (vector(uniform), vector(uniform));
+        let corners = match kind {
+            0 => [middle, middle + a * 0.01, middle + b * 0.01],
+            1 => [middle, middle + a * 3.0, middle + a * 1.5 + b * size(uniform, -6.0, -2.0)],
+            2 => {
+                let second = middle + a * size(uniform, 2.0, 5.0);
+                [middle, second, middle + b * size(uniform, 2.0, 5.0)]
+            }
+            3 => [a, b, vector(uniform)].map(|p| (p + 700.0 * DVec3::Y) * 30.0),
+            4 => [middle, middle + a, middle + b].map(|p| DVec3::new(p.x, p.y, 0.25)),
+            5 => [hub, middle.with_z(-1.0), (middle + a).with_z(-1.0)],
+            _ => [middle, middle + a, middle + a * [0.0, 1.0, 0.5][index as usize % 3]],
+        };
+        mesh.positions.extend(corners.map(|p| p.as_vec3().to_array()));
+        mesh.triangles.push([3 * index, 3 * index + 1, 3 * index + 2]);
+        mesh.triangle_materials.push(0);
+    }
+    mesh
+}
+
+/// Adds the first ten triangles a second time.
+pub fn repeat_some(mesh: &mut Mesh) {
+    let again = mesh.triangles[..10].to_vec();
+    mesh.triangles.extend(again);
+    mesh.triangle_materials.extend([0; 10]);
+}
+
+/// Seven pulses through `origin`, `step_rad` apart, the first one towards `aim`. Rays start at `origin`, `behind_m`
+/// after the point where the rays of a pulse meet; half-axes have the length `half`.
+pub fn fan(
+    origin: DVec3,
+    aim: DVec3,
+    [step_rad, half, behind_m]: [f64; 3],
+    max_range_m: f32,
+) -> [Pulse; 7] {
+    let ahead = (aim - origin).normalize();
+    let across = ahead.any_orthonormal_vector();
+    std::array::from_fn(|k| {
+        let direction = (ahead + across * (step_rad * k as f64)).normalize();
+        let u = direction.any_orthonormal_vector();
+        Pulse {
+            origin: origin - direction * behind_m,
+            direction,
+            half_axis_u: u * half,
+            half_axis_v: direction.cross(u) * half,
+            start_m: behind_m as f32,
+            max_range_m,
+        }
+    })
+}
+
+fn vector(uniform: &mut dyn FnMut(f64, f64) -> f64) -> DVec3 {
+    DVec3::from_array(std::array::from_fn(|_| uniform(-1.0, 1.0)))
+}
+
+fn size(uniform: &mut dyn FnMut(f64, f64) -> f64, low: f64, high: f64) -> f64 {
+    libm::pow(10.0, uniform(low, high))
 }

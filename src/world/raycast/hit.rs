@@ -338,11 +338,11 @@ mod tests {
 
     use glam::DQuat;
 
-    use super::super::draws::Draws;
+    use super::super::draws::{Draws, fan, mixed_triangles, repeat_some};
     use super::super::{BvhCaster, Hit, RayCaster, Stencil};
     use super::*;
     use crate::world::materials;
-    use crate::world::scene::{Instance, Mesh, Scene};
+    use crate::world::scene::{Instance, Scene};
 
     #[test]
     fn inverses_are_exact_to_a_millionth_and_alike_in_vectors() {
@@ -365,35 +365,6 @@ mod tests {
         }
     }
 
-    /// Triangles of one kind: small, thin, large, far off, in one plane, a fan, or without area.
-    fn triangles(draws: &mut Draws, kind: u32) -> Mesh {
-        let mut mesh = Mesh { name: "mixed".into(), ..Mesh::default() };
-        let hub = draws.vector();
-        for index in 0..40u32 {
-            let middle = draws.vector() * if kind == 0 { 1.0 } else { 4.0 };
-            let (a, b) = (draws.vector(), draws.vector());
-            let corners = match kind {
-                0 => [middle, middle + a * 0.01, middle + b * 0.01],
-                1 => [middle, middle + a * 3.0, middle + a * 1.5 + b * draws.size(-6.0, -2.0)],
-                2 => [middle, middle + a * draws.size(2.0, 5.0), middle + b * draws.size(2.0, 5.0)],
-                3 => [a, b, draws.vector()].map(|p| (p + 700.0 * DVec3::Y) * 30.0),
-                // All in one plane, some twice.
-                4 => [middle, middle + a, middle + b].map(|p| DVec3::new(p.x, p.y, 0.25)),
-                5 => [hub, middle.with_z(-1.0), (middle + a).with_z(-1.0)],
-                _ => [middle, middle + a, middle + a * [0.0, 1.0, 0.5][index as usize % 3]],
-            };
-            mesh.positions.extend(corners.map(|p| p.as_vec3().to_array()));
-            mesh.triangles.push([3 * index, 3 * index + 1, 3 * index + 2]);
-            mesh.triangle_materials.push(0);
-        }
-        if kind == 4 {
-            let again = mesh.triangles[..10].to_vec();
-            mesh.triangles.extend(again);
-            mesh.triangle_materials.extend([0; 10]);
-        }
-        mesh
-    }
-
     #[test]
     fn the_caster_finds_what_the_definition_says_bit_by_bit() {
         let mut draws = Draws(11);
@@ -403,7 +374,14 @@ mod tests {
         let mut met = 0;
         for round in 0..280u32 {
             let kinds = [round % 7, (round / 7) % 7];
-            let meshes = kinds.map(|kind| triangles(&mut draws, kind)).to_vec();
+            let meshes = kinds.map(|kind| {
+                let uniform = &mut |low: f64, high: f64| draws.between(low, high);
+                let mut mesh = mixed_triangles(uniform, kind as usize, 40);
+                if kind == 4 {
+                    repeat_some(&mut mesh);
+                }
+                mesh
+            });
             let far = if round % 5 == 0 { 3e4 } else { 0.0 };
             let home = draws.vector() * far;
             let instances = (0..4u32).map(|k| Instance {
@@ -422,7 +400,7 @@ mod tests {
             let scene = Arc::new(Scene {
                 materials: vec![materials::plain("plain", 0.5)],
                 instances,
-                meshes,
+                meshes: meshes.to_vec(),
                 ground: vec![],
             });
             let origin = home + draws.vector() * 8.0;
@@ -437,20 +415,8 @@ mod tests {
                 let [a, b, _] = mesh.corners((7 * line as u32 + round) % 40);
                 let aim =
                     instance.world_from_mesh.transform_point3(a.lerp(b, 0.5 * (line % 3) as f64));
-                let ahead = (aim - origin).normalize();
-                let across = ahead.any_orthonormal_vector();
-                for k in 0..7 {
-                    let direction = (ahead + across * (step_rad * f64::from(k))).normalize();
-                    let u = direction.any_orthonormal_vector();
-                    pulses.push(Pulse {
-                        origin: origin - direction * behind_m,
-                        direction,
-                        half_axis_u: u * half,
-                        half_axis_v: direction.cross(u) * half,
-                        start_m: behind_m as f32,
-                        max_range_m: if line == 5 { (aim - origin).length() as f32 } else { 2e5 },
-                    });
-                }
+                let max_range_m = if line == 5 { (aim - origin).length() as f32 } else { 2e5 };
+                pulses.extend(fan(origin, aim, [step_rad, half, behind_m], max_range_m));
             }
             let caster = BvhCaster::new(scene.clone()).expect("a small scene");
             for stencil in [&nine, &Stencil::single()] {

@@ -178,15 +178,20 @@ pub trait RayCaster: Send + Sync {
         }
     }
 
-    /// How many calls at a time keep the caster busy. A GPU takes more than there are processors: a call waits for it,
-    /// and what waits is cast together.
+    /// Number of simultaneous calls that keeps the caster busy. For a GPU it exceeds the number of processors, because
+    /// calls wait and waiting calls are cast together.
     fn in_flight(&self) -> usize {
         1
     }
 
-    /// Why the caster's device was lost, once it was; other means have cast the rays since.
+    /// Why the caster's GPU was lost; `None` if it was not. After the loss, the processor casts.
     fn lost(&self) -> Option<String> {
         None
+    }
+
+    /// Number of pulses in calls of [`RayCaster::cast`] that a GPU has answered. 0 for casters without a GPU.
+    fn pulses_by_gpu(&self) -> u64 {
+        0
     }
 
     /// What surfaces do besides scattering light diffusely; `None` if all of them do nothing else, so that
@@ -221,6 +226,10 @@ impl<C: RayCaster> RayCaster for Arc<C> {
 
     fn lost(&self) -> Option<String> {
         C::lost(self)
+    }
+
+    fn pulses_by_gpu(&self) -> u64 {
+        C::pulses_by_gpu(self)
     }
 
     fn finishes(&self) -> Option<&dyn Finishes> {

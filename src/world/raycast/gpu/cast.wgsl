@@ -1,19 +1,19 @@
-// The nearest hit of each ray, a thread a ray. What a hit is, `strike` says: the twin of `raycast/hit.rs`, operation by
-// operation, in the same order. All else only leaves out what no ray can hit, and rounds to the safe side.
+// The nearest hit of each ray, one thread for each ray. `strike` defines a hit as `raycast/hit.rs` does, with the same
+// operations in the same order. All other functions only exclude what a ray cannot hit, and round to the safe side.
 
 const NONE: u32 = 0xffffffffu;
-// The processor casts the ray again: what it may hit has an opacity mask, or the numbers are beyond those on which all
-// GPUs agree.
+// The processor casts the ray again, because a triangle that it may hit has an opacity mask, or because GPUs may differ
+// in numbers of this size.
 const UNDECIDED: u32 = 0xfffffffeu;
 const LEAF: u32 = 0x80000000u;
 const FIRST: u32 = 0x0fffffffu;
 const DEPTH: u32 = 64u;
 const FARTHEST: f32 = 3.4028234e38;
-// Rounding of coordinates by which boxes are widened, relative to the largest; of which an f32 has 1/17.
+// Boxes are widened by this share of the largest coordinate: 17 times the rounding of an f32.
 const ROUNDING: f32 = 1e-6;
 
 struct Params {
-  // Rays in all, rays of a pulse, and whether the first hit found will do.
+  // Number of rays, rays of a pulse, and whether any hit is sufficient.
   count: u32,
   rays: u32,
   any: u32,
@@ -269,7 +269,7 @@ fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
   let half_axis_v = pulse_vector(pulse, 3u);
   let squared = 1.0 + ((offset.x * offset.x) * f32(inner(half_axis_u, half_axis_u))
     + (offset.y * offset.y) * f32(inner(half_axis_v, half_axis_v)));
-  // Depths count in lengths of the ray's direction. What ends there may be a little farther for all that is known.
+  // Depths are in units of the ray's direction. The end is a little farther than computed, because of rounding.
   let depth_per_m = inverse_root(squared);
   let start = start_m * depth_per_m * 0.99999;
   var end = min((start_m + min(f32(pulses[14u * pulse + 13u]), 1e30)) * depth_per_m * 1.00001, 1e30);
@@ -350,7 +350,7 @@ fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
     group.y &= group.y - 1u;
     code = nodes[6u * group.x + 4u + (slot >> 2u)][slot & 3u];
   }
-  // Of a masked triangle that is no farther, only its texture tells whether the ray passes.
+  // If a masked triangle is no farther than the hit, its texture decides whether the ray passes.
   if (masked_range <= best_range && masked_range < FARTHEST) { return undecided; }
   return best;
 }

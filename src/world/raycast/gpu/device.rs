@@ -1,4 +1,4 @@
-//! A GPU by wgpu: everything that calls it is in this file.
+//! The GPU as a device of wgpu. No other file calls wgpu.
 
 use std::future::Future;
 use std::pin::pin;
@@ -15,16 +15,16 @@ use super::layout::{Layout, Sizes};
 use super::spirv;
 use crate::world::raycast::{GpuFacts, MAX_RAYS, Stencil};
 
-/// Batches that are under way at a time.
+/// Number of batches in progress at a time.
 pub const SLOTS: usize = 3;
-/// Rays and pulses of a batch, at the most.
+/// Largest number of rays and of pulses in a batch.
 pub const MOST_RAYS: usize = 9 * MOST_PULSES;
 pub const MOST_PULSES: usize = 98_304;
 /// A GPU that needs longer for a batch counts as lost.
 const PATIENCE: Duration = Duration::from_secs(120);
-// Every GPU takes so many groups of threads.
+// Every GPU accepts 65,535 workgroups.
 const _: () = assert!(MOST_RAYS <= 65_535 * spirv::GROUP as usize);
-/// How much is uploaded at a time, bytes.
+/// Size of one upload, bytes.
 const UPLOAD: usize = 64 << 20;
 
 /// A pulse as the kernel reads it: origin, direction, half-axes, start and range.
@@ -36,7 +36,7 @@ pub const NONE: u32 = u32::MAX;
 /// The processor must cast the ray.
 pub const UNDECIDED: u32 = u32::MAX - 1;
 
-/// Bindings of the kernel: tables of the scene, and what belongs to a batch.
+/// Bindings of the kernel: tables of the scene, and buffers of a batch.
 const TABLES: u32 = 5;
 const PARAMS: u32 = 5;
 const PULSES: u32 = 6;
@@ -103,8 +103,8 @@ pub fn facts() -> Vec<GpuFacts> {
 }
 
 impl Gpu {
-    /// The GPU with `name` in its name, else the first that is the best of its kind. Processors that act as one count if
-    /// they are named, or if there is nothing else and `software` is true.
+    /// The GPU with `name` in its name. Without a name, the first discrete GPU, otherwise the first of another kind; a
+    /// processor that acts as a GPU is the last choice, and only if `software` is true.
     pub fn find(name: Option<&str>, software: bool) -> Result<Self, GpuError> {
         let all = adapters();
         let kind = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
@@ -139,7 +139,7 @@ impl Gpu {
         Ok(Self { adapter, identity })
     }
 
-    /// Refuses a scene that is too large for it.
+    /// Refuses a scene with a table that is too large for the GPU.
     pub fn admit(&self, sizes: &Sizes) -> Result<(), GpuError> {
         let limits = self.adapter.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
@@ -152,7 +152,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Opens it and uploads a scene.
+    /// Opens the GPU and uploads a scene.
     pub fn open(self, layout: &Layout) -> Result<Device, GpuError> {
         let identity = self.identity;
         let failed = |reason: String| GpuError::Failed { gpu: identity.clone(), reason };
@@ -351,7 +351,7 @@ impl Device {
         &self.fault
     }
 
-    /// Lets the GPU go, as a driver does that loses it.
+    /// Loses the GPU, as a driver can.
     #[cfg(test)]
     pub fn lose(&self) -> impl Fn() + Send + use<> {
         let device = self.device.clone();
@@ -372,7 +372,7 @@ impl Device {
             *into = [*a, *b, 0.0, 0.0];
         }
         self.queue.write_buffer(&slot.params, 0, bytemuck::bytes_of(&params));
-        // Each write takes memory of its own to copy from, which takes longer than to join the parts.
+        // One write of joined parts is faster than a write for each part, which allocates memory.
         self.joined.clear();
         parts.iter().for_each(|part| self.joined.extend_from_slice(part));
         self.queue.write_buffer(&slot.pulses, 0, bytemuck::cast_slice(&self.joined));
@@ -420,7 +420,7 @@ impl Device {
     }
 }
 
-/// The result of a future that is finished, or soon: those of wgpu need no executor.
+/// The result of a future of wgpu, which needs no executor and is finished soon.
 fn finished<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

@@ -1,8 +1,8 @@
-//! The trees as the kernel reads them.
+//! Layout of the trees on the GPU.
 //!
 //! A node of [`tree`](crate::world::raycast::tree) has 256 bytes here and 96 there: the bounds of its children are
-//! rounded outward to a byte each. A child is in the slot of the octant in which it lies, so that a ray meets children in
-//! the order of their slots, with the bits of its direction's signs turned over.
+//! rounded outward to a byte each. A child is in the slot of the octant in which it lies. A ray therefore meets
+//! children in the order of `slot ^ octant`, where `octant` has a bit for each axis along which the ray runs downwards.
 
 use bytemuck::{Pod, Zeroable};
 use rayon::iter::{
@@ -30,7 +30,7 @@ pub struct PackedNode {
     codes: [u32; 8],
 }
 
-/// A corner with the index in the mesh, one with whether a ray may pass, and one.
+/// The corners, the triangle's index in the mesh, and whether the material has an opacity mask.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct PackedTriangle {
@@ -49,7 +49,7 @@ pub type PackedPose = [f64; 12];
 /// Instance, and bits of the mesh's largest coordinate.
 pub type PackedPlaced = [u32; 2];
 
-/// What the kernel reads of a scene.
+/// Tables of a scene for the kernel.
 pub struct Layout {
     pub nodes: Vec<PackedNode>,
     pub triangles: Vec<PackedTriangle>,
@@ -60,7 +60,7 @@ pub struct Layout {
     pub extent: f32,
 }
 
-/// Numbers of what a layout holds.
+/// Number of items in the tables of a [`Layout`].
 pub struct Sizes {
     pub nodes: usize,
     pub triangles: usize,
@@ -81,7 +81,7 @@ impl Sizes {
         }
     }
 
-    /// Bytes of each table, with what it holds.
+    /// Content of each table, and its size in bytes.
     pub fn bytes(&self) -> [(&'static str, u64); 5] {
         let bytes = |count: usize, size: usize| count as u64 * size as u64;
         [
@@ -141,7 +141,7 @@ impl Layout {
     }
 }
 
-/// Where the nodes of a mesh begin, and by block the first triangle and their number.
+/// Index of a mesh's first node, and the first triangle and the number of triangles of each block.
 struct Below {
     node: u32,
     runs: Vec<(u32, u32)>,
@@ -171,7 +171,7 @@ fn triangle(tree: &MeshTree, mesh: &Mesh, scene: &Scene, slot: u32) -> PackedTri
     PackedTriangle { a, index: tree.triangle(slot), b, is_masked: is_masked.into(), c, pad: 0 }
 }
 
-/// What the codes of a tree are in the kernel.
+/// Converts the codes of a tree to those of the kernel.
 struct Bases<'a> {
     node: u32,
     leaves: &'a (dyn Fn(u32) -> u32 + Sync),
@@ -218,8 +218,8 @@ fn pack(node: &Node, at: &Bases<'_>) -> PackedNode {
     packed
 }
 
-/// The child in each slot: the bits of a slot say on which side of the middle it had better lie, 4 for x, 2 for y, 1 for
-/// z (Ylitie, Karras and Laine, HPG 2017).
+/// The child in each slot. A set bit of the slot prefers children beyond the middle along an axis: 4 along x, 2 along
+/// y, 1 along z (Ylitie, Karras and Laine, HPG 2017).
 fn places(node: &Node, used: &[usize]) -> [Option<usize>; 8] {
     let mean = |axis: usize| {
         used.iter().map(|&slot| node.middle[axis][slot]).sum::<f32>() / used.len() as f32

@@ -1,4 +1,4 @@
-//! Casts rays on a GPU, by Vulkan, with the bits of the processor's caster.
+//! Ray casting on a GPU by Vulkan. Hits equal those of the processor, bit by bit.
 //!
 //! The kernel (`cast.wgsl`) searches the trees of a [`BvhCaster`] in single precision, rounded to the safe side, and
 //! decides about the triangles that it finds as [`super::hit`] defines, in double precision and without contraction
@@ -6,8 +6,8 @@
 //! what the kernel leaves undecided: rays that end at a texture with holes, or that meet triangles smaller than any
 //! scene needs. It also adds material and reflectance.
 //!
-//! Callers block. One thread makes batches of what waits ([`server`]); calls of few pulses go to the processor, for which
-//! a GPU's answer takes too long. If the GPU is lost, the processor casts what was under way and all that follows.
+//! Each call waits for its hits, and one thread combines waiting calls into batches ([`server`]). The processor casts
+//! calls of few pulses. If the GPU is lost, the processor casts the pulses that wait and all later ones.
 
 mod device;
 mod layout;
@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 #[cfg(test)]
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -37,9 +37,9 @@ use crate::time::SimTime;
 /// Environment variable with part of an adapter's name: the GPU to use where there are several.
 pub const ADAPTER_VARIABLE: &str = "MENURA_GPU";
 
-/// Calls of fewer pulses, or of places, are cast by the processor.
+/// The processor casts calls of fewer pulses or places.
 const FEW: usize = 100;
-/// Calls that keep a GPU busy.
+/// Number of simultaneous calls that keeps a GPU busy.
 const IN_FLIGHT: usize = 64;
 /// Largest coordinate of a pulse that the kernel casts, metres.
 const FARTHEST_M: f64 = 1e12;
@@ -53,12 +53,12 @@ pub enum GpuError {
          (Debian: mesa-vulkan-drivers, nvidia-driver)"
     )]
     NoAdapter,
-    /// None has the name that is asked for.
+    /// No GPU has the requested name.
     #[error("no GPU has {name:?} ({ADAPTER_VARIABLE}) in its name; there are: {}", listed(found))]
     NotNamed {
         /// The name.
         name: String,
-        /// Names of those that are there.
+        /// Names of the GPUs that exist.
         found: Vec<String>,
     },
     /// There are only processors that act as a GPU.
@@ -68,15 +68,15 @@ pub enum GpuError {
         found.join(", ")
     )]
     Software {
-        /// Names of those that are there.
+        /// Their names.
         found: Vec<String>,
     },
-    /// It cannot do what the kernel needs.
+    /// The GPU lacks a feature that the kernel needs.
     #[error("{gpu} has no {what}, which exact hits need")]
     Lacks {
         /// Name and driver.
         gpu: String,
-        /// What it lacks.
+        /// The feature.
         what: &'static str,
     },
     /// A part of the scene is larger than a GPU can address at a time.
@@ -84,14 +84,14 @@ pub enum GpuError {
     TooLarge {
         /// Name and driver.
         gpu: String,
-        /// What the part holds.
+        /// Content of the part.
         what: &'static str,
         /// Its size.
         bytes: u64,
         /// Size that the GPU can address.
         most: u64,
     },
-    /// More triangles or entrances than the kernel counts.
+    /// More triangles or entrances than the kernel can address.
     #[error("the scene has {count} {what}; the GPU's trees hold {}", layout::MOST)]
     TooMany {
         /// Triangles or entrances.
@@ -104,7 +104,7 @@ pub enum GpuError {
     NoMemory {
         /// Name and driver.
         gpu: String,
-        /// What the scene takes.
+        /// Size of the scene.
         bytes: u64,
     },
     /// The driver reports an error.
@@ -115,7 +115,7 @@ pub enum GpuError {
         /// Its error.
         reason: String,
     },
-    /// It computes other bits than the processor.
+    /// A hit differs from the processor's.
     #[error(
         "{gpu} computes other hits than the processor, so that its driver must not be used: {ray} \
          gave {gpu_hit} instead of {cpu_hit}"
@@ -125,9 +125,9 @@ pub enum GpuError {
         gpu: String,
         /// The ray.
         ray: String,
-        /// What the GPU found.
+        /// Hit of the GPU.
         gpu_hit: String,
-        /// What the processor found.
+        /// Hit of the processor.
         cpu_hit: String,
     },
 }
@@ -166,18 +166,20 @@ pub struct GpuCaster {
     thread: Option<JoinHandle<()>>,
     fault: Fault,
     is_lost: AtomicBool,
-    /// Lets the GPU go.
+    /// See [`RayCaster::pulses_by_gpu`].
+    pulses: AtomicU64,
+    /// Loses the GPU.
     #[cfg(test)]
     device: Mutex<Box<dyn Fn() + Send>>,
 }
 
 impl GpuCaster {
-    /// Opens the GPU that [`ADAPTER_VARIABLE`] names, or else the first discrete one, or else any; uploads the scene of
-    /// `cpu`, and compares some thousand rays with it. Without a name, a processor that acts as a GPU is taken only if
-    /// there is nothing else and `software` is true.
+    /// Opens the GPU that [`ADAPTER_VARIABLE`] names, otherwise the first discrete one, otherwise any. Uploads the
+    /// scene of `cpu`, and runs the self-test. Without a name, a processor that acts as a GPU is opened only if no GPU
+    /// exists and `software` is true.
     ///
     /// # Errors
-    /// There is none that can cast this scene with the bits of `cpu`.
+    /// No GPU can cast this scene with the bits of `cpu`.
     pub fn new(cpu: Arc<BvhCaster>, software: bool) -> Result<Self, GpuError> {
         let name = std::env::var(ADAPTER_VARIABLE).ok().filter(|name| !name.is_empty());
         let gpu = Gpu::find(name.as_deref(), software)?;
@@ -192,7 +194,7 @@ impl GpuCaster {
         Self::with(cpu, gpu, &layout)
     }
 
-    /// Casts what `layout` holds: the scene of `cpu`.
+    /// A caster on `gpu`; `layout` has the scene of `cpu`.
     fn with(cpu: Arc<BvhCaster>, gpu: Gpu, layout: &Layout) -> Result<Self, GpuError> {
         let identity = gpu.identity.clone();
         // wgpu panics if the driver loses the device meanwhile.
@@ -217,6 +219,7 @@ impl GpuCaster {
             thread: Some(thread),
             fault,
             is_lost: AtomicBool::new(false),
+            pulses: AtomicU64::new(0),
             #[cfg(test)]
             device: lost,
         };
@@ -249,7 +252,7 @@ impl GpuCaster {
         }
     }
 
-    /// What the kernel finds, a batch after the other; `None` if the processor must cast.
+    /// Hits of the kernel, in one or more batches; `None` if the processor must cast.
     fn ask(
         &self,
         stencil: &Stencil,
@@ -280,7 +283,7 @@ impl GpuCaster {
         found
     }
 
-    /// Casts on the GPU, and by the processor what is left undecided; false if the GPU casts nothing.
+    /// Casts on the GPU; the processor casts undecided pulses. Returns false if the GPU gives no answer.
     fn cast_by_gpu(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) -> bool {
         let Some(found) = self.ask(stencil, false, pulses.iter().copied()) else { return false };
         let rays = stencil.len();
@@ -306,7 +309,7 @@ impl GpuCaster {
         true
     }
 
-    /// The hit of a ray for what the kernel found.
+    /// The hit of a ray, from the kernel's result.
     fn hit(&self, pulse: &Pulse, offset: [f32; 2], found: PackedHit) -> Hit {
         let [instance, triangle, range, cosine] = found;
         if instance == NONE {
@@ -369,7 +372,7 @@ impl GpuCaster {
     }
 }
 
-/// The pulse as the kernel reads it; `None` if its numbers are beyond the kernel's.
+/// The pulse as the kernel reads it; `None` if a number is too large for the kernel.
 fn pack(pulse: &Pulse) -> Option<PackedPulse> {
     let vectors = [pulse.origin, pulse.direction, pulse.half_axis_u, pulse.half_axis_v];
     let mut packed = [0.0; 14];
@@ -386,7 +389,7 @@ impl Drop for GpuCaster {
     fn drop(&mut self) {
         drop(self.requests.take());
         if let Some(thread) = self.thread.take() {
-            // A thread that has panicked has said so.
+            // A panic of the thread was reported when it occurred.
             let _ = thread.join();
         }
     }
@@ -395,7 +398,9 @@ impl Drop for GpuCaster {
 impl RayCaster for GpuCaster {
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
         assert_eq!(hits.len(), pulses.len() * stencil.len(), "one hit for every ray");
-        if pulses.len() < FEW || !self.cast_by_gpu(stencil, pulses, hits) {
+        if pulses.len() >= FEW && self.cast_by_gpu(stencil, pulses, hits) {
+            self.pulses.fetch_add(pulses.len() as u64, Ordering::Relaxed);
+        } else {
             self.cpu.cast(stencil, pulses, hits);
         }
     }
@@ -412,6 +417,10 @@ impl RayCaster for GpuCaster {
 
     fn lost(&self) -> Option<String> {
         Self::lost(self)
+    }
+
+    fn pulses_by_gpu(&self) -> u64 {
+        self.pulses.load(Ordering::Relaxed)
     }
 
     fn finishes(&self) -> Option<&dyn Finishes> {

@@ -1,4 +1,4 @@
-//! Rays at the start of a run that show whether the GPU has the processor's bits.
+//! Self-test at the start of a run: hits of the GPU must equal those of the processor, bit by bit.
 
 use glam::DVec3;
 use rand_xoshiro::SplitMix64;
@@ -63,7 +63,7 @@ fn is_empty(caster: &GpuCaster, mesh: u32) -> bool {
     caster.cpu.scene.meshes[mesh as usize].triangles.is_empty()
 }
 
-/// All that a hit says, with ranges and cosines as bits.
+/// All fields of a hit, with numbers as bits.
 pub fn bits(hit: &Hit) -> [u32; 6] {
     let Hit { range_m, cos_incidence, reflectance, instance, triangle, material } = *hit;
     let [range, cosine, reflectance] = [range_m, cos_incidence, reflectance].map(f32::to_bits);
@@ -79,8 +79,8 @@ fn differs(caster: &GpuCaster, ray: String, gpu_hit: String, cpu_hit: String) ->
     GpuError::Differs { gpu: caster.identity(), ray, gpu_hit, cpu_hit }
 }
 
-/// A point of a triangle that is drawn: of its inside with `kind` 0, its corner with 1, of an edge with 2, and somewhat
-/// beside its plane with 3; in World.
+/// A point of a random triangle, in World. With `kind` 0 it is inside the triangle, with 1 a corner, with 2 on an edge,
+/// and with 3 near the triangle's plane.
 fn target(caster: &GpuCaster, rng: &mut SplitMix64, kind: usize) -> DVec3 {
     let scene = &caster.cpu.scene;
     let mut draw = |count: usize| ((uniform(rng, 0.0, 1.0) * count as f64) as usize).min(count - 1);
@@ -102,7 +102,7 @@ fn target(caster: &GpuCaster, rng: &mut SplitMix64, kind: usize) -> DVec3 {
     if kind == 3 { point + DVec3::Z * uniform(rng, -0.1, 2.0) } else { point }
 }
 
-/// A pulse at a triangle, from somewhere.
+/// A pulse towards a random triangle, from a random direction and distance.
 fn pulse(caster: &GpuCaster, rng: &mut SplitMix64, index: usize) -> Pulse {
     let aim = target(caster, rng, index % 4);
     let mut draw = || uniform(rng, -1.0, 1.0);

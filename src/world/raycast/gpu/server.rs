@@ -1,7 +1,7 @@
-//! The thread that makes batches of what callers ask for.
+//! The thread that combines requests into batches.
 //!
-//! There is no timer: when one of the GPU's slots is free, all that waits and is of one kind becomes a batch. A lone
-//! lidar gets small batches soon; many get large ones.
+//! There is no timer. When a slot of the GPU is free, all waiting requests of one kind become a batch. One lidar gets
+//! small batches without delay, and many lidars get large batches.
 
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use super::device::{Device, MOST_PULSES, MOST_RAYS, PackedHit, PackedPulse, SLOTS};
 use crate::world::raycast::Stencil;
 
-/// What is cast together: the rays of a pulse, and whether each ends at the first surface that is found.
+/// Kind of a request: the rays of a pulse, and whether a ray ends at any surface. A batch has requests of one kind.
 #[derive(Clone, PartialEq)]
 pub struct Kind {
     pub stencil: Stencil,
@@ -21,12 +21,12 @@ pub struct Kind {
 pub struct Request {
     pub kind: Kind,
     pub pulses: Vec<PackedPulse>,
-    /// Gets the hits; it is dropped without them if the GPU is lost.
+    /// Receives the hits; dropped without hits if the GPU is lost.
     pub answer: Sender<Vec<PackedHit>>,
 }
 
 impl Kind {
-    /// How many pulses a batch holds.
+    /// Largest number of pulses in a batch.
     pub fn most_pulses(&self) -> usize {
         MOST_PULSES.min(MOST_RAYS / self.stencil.len())
     }
@@ -74,7 +74,7 @@ pub fn serve(device: Device, requests: &Receiver<Request>) {
     }
 }
 
-/// The requests of one kind that wait and that a batch holds, the longest waiting first.
+/// Takes a batch from `waiting`: the first request, and all later ones of its kind for which there is space.
 fn next_batch(waiting: &mut VecDeque<Request>) -> Vec<Request> {
     let mut batch: Vec<Request> = Vec::new();
     let mut pulses = 0;

@@ -1,7 +1,7 @@
 //! The kernel as SPIR-V in which nothing is contracted.
 //!
-//! WGSL allows a driver to contract a product and a sum into one operation, which rounds once instead of twice, and has
-//! no word against it. SPIR-V has: the decoration `NoContraction`, which naga does not write.
+//! A driver may contract a product and a sum into one operation, which rounds once instead of twice. WGSL cannot forbid
+//! it. SPIR-V can, by the decoration `NoContraction`, which naga does not write.
 
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};

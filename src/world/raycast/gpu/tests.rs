@@ -1,4 +1,4 @@
-//! The GPU against the processor, bit for bit. Mesa's driver for processors will do (Debian: mesa-vulkan-drivers).
+//! The GPU against the processor, bit by bit. Mesa's lavapipe is sufficient (Debian: mesa-vulkan-drivers).
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use crate::world::materials;
 use crate::world::moving::{MovingCaster, MovingObject};
 use crate::world::random::{stream, uniform};
 use crate::world::raycast::cast::tests::{fixture, textured_fixture};
-use crate::world::scene::{Instance, Mesh, Scene};
+use crate::world::raycast::draws::{fan, mixed_triangles, repeat_some};
+use crate::world::scene::{Instance, Scene};
 use crate::world::trajectory::Trajectory;
 
 fn casters(scene: Scene) -> (Arc<BvhCaster>, GpuCaster) {
@@ -57,7 +58,7 @@ fn compare(cpu: &dyn RayCaster, gpu: &dyn RayCaster, pulses: &[Pulse], name: &st
     met
 }
 
-/// How many rays of nine to a pulse the kernel leaves to the processor.
+/// Number of rays that the kernel leaves to the processor, with nine rays for each pulse.
 fn undecided(gpu: &GpuCaster, pulses: &[Pulse]) -> usize {
     let found = gpu.ask(&nine(), false, pulses.iter().copied()).expect("a GPU");
     found.iter().flatten().filter(|found| found[0] == UNDECIDED).count()
@@ -80,36 +81,13 @@ fn compare_shadows(cpu: &dyn RayCaster, gpu: &dyn RayCaster, from: &[DVec3]) -> 
     blocked
 }
 
-/// Triangles of one kind: small, thin, large, far off, in one plane, a fan, or without area.
-fn triangles(rng: &mut SplitMix64, kind: usize) -> Mesh {
-    let mut mesh = Mesh { name: "mixed".into(), ..Mesh::default() };
-    let hub = vector(rng);
-    for index in 0..60u32 {
-        let middle = vector(rng) * if kind == 0 { 1.0 } else { 4.0 };
-        let (a, b) = (vector(rng), vector(rng));
-        let corners = match kind {
-            0 => [middle, middle + a * 0.01, middle + b * 0.01],
-            1 => [middle, middle + a * 3.0, middle + a * 1.5 + b * size(rng, -6.0, -2.0)],
-            2 => [middle, middle + a * size(rng, 2.0, 5.0), middle + b * size(rng, 2.0, 5.0)],
-            3 => [a, b, vector(rng)].map(|p| (p + 700.0 * DVec3::Y) * 30.0),
-            4 => [middle, middle + a, middle + b].map(|p| DVec3::new(p.x, p.y, 0.25)),
-            5 => [hub, middle.with_z(-1.0), (middle + a).with_z(-1.0)],
-            _ => [middle, middle + a, middle + a * [0.0, 1.0, 0.5][index as usize % 3]],
-        };
-        mesh.positions.extend(corners.map(|p| p.as_vec3().to_array()));
-        mesh.triangles.push([3 * index, 3 * index + 1, 3 * index + 2]);
-        mesh.triangle_materials.push(0);
-    }
-    // Some twice.
-    let again = mesh.triangles[..10].to_vec();
-    mesh.triangles.extend(again);
-    mesh.triangle_materials.extend([0; 10]);
-    mesh
-}
-
-/// A scene of such triangles, `home` in its middle.
+/// A scene of triangles of two kinds around `home`.
 fn mixed(rng: &mut SplitMix64, round: usize, home: DVec3) -> Scene {
-    let meshes = [round % 7, (round / 7) % 7].map(|kind| triangles(rng, kind)).to_vec();
+    let meshes = [round % 7, (round / 7) % 7].map(|kind| {
+        let mut mesh = mixed_triangles(&mut |low, high| uniform(rng, low, high), kind, 60);
+        repeat_some(&mut mesh);
+        mesh
+    });
     let instances = (0..12u32).map(|k| Instance {
         mesh: k % 2,
         world_from_mesh: if k == 2 {
@@ -124,7 +102,7 @@ fn mixed(rng: &mut SplitMix64, round: usize, home: DVec3) -> Scene {
     // The last ones equal the first.
     instances.extend_from_within(..3);
     let materials = vec![materials::plain("plain", 0.5)];
-    Scene { materials, instances, meshes, ground: vec![] }
+    Scene { materials, instances, meshes: meshes.to_vec(), ground: vec![] }
 }
 
 #[test]
@@ -144,23 +122,11 @@ fn random_scenes() {
             let mesh = &scene.meshes[instance.mesh as usize];
             let [a, b, _] = mesh.corners((7 * line as u32 + round as u32) % 60);
             let aim = instance.world_from_mesh.transform_point3(a.lerp(b, 0.5 * (line % 3) as f64));
-            let ahead = (aim - origin).normalize();
-            let across = ahead.any_orthonormal_vector();
             let step_rad = size(&mut rng, -5.0, -1.8);
             let half = size(&mut rng, -5.0, -1.0);
             let behind_m = if line % 3 == 0 { 14.0 } else { 0.0 };
-            for k in 0..7 {
-                let direction = (ahead + across * (step_rad * f64::from(k))).normalize();
-                let u = direction.any_orthonormal_vector();
-                pulses.push(Pulse {
-                    origin: origin - direction * behind_m,
-                    direction,
-                    half_axis_u: u * half,
-                    half_axis_v: direction.cross(u) * half,
-                    start_m: behind_m as f32,
-                    max_range_m: if line % 6 == 5 { (aim - origin).length() as f32 } else { 2e5 },
-                });
-            }
+            let max_range_m = if line % 6 == 5 { (aim - origin).length() as f32 } else { 2e5 };
+            pulses.extend(fan(origin, aim, [step_rad, half, behind_m], max_range_m));
         }
         met += compare(&*cpu, &gpu, &pulses, &format!("round {round}"));
         left += undecided(&gpu, &pulses);
@@ -188,8 +154,8 @@ fn blades_and_textures_with_holes() {
     }
 }
 
-/// Blades many times: mirrored, sheared, through one another, and far from the origin of World, where single precision is
-/// coarse.
+/// Copies of the blades: mirrored, sheared, through one another, and far from the origin of World, where single
+/// precision is coarse.
 #[test]
 #[ignore = "needs a Vulkan driver"]
 fn sheared_and_overlapping_copies_far_from_the_origin() {
@@ -216,7 +182,7 @@ fn sheared_and_overlapping_copies_far_from_the_origin() {
     assert_eq!(undecided(&gpu, &pulses), 0);
 }
 
-/// A turn of a lidar of 16 lasers.
+/// A rotation of a lidar with 16 lasers.
 fn turn(origin: DVec3) -> Vec<Pulse> {
     let pulse = |k: u32| {
         let (laser, column) = (k / 120, k % 120);
@@ -261,7 +227,7 @@ fn built_in_scenes() {
     }
 }
 
-/// A car that passes the lidar of [`moving_objects_and_an_empty_scene`].
+/// The passing car of [`moving_objects_and_an_empty_scene`].
 fn car() -> MovingObject {
     let line = TrajectoryConfig::Line { start_m: [3.0, -3.0, 0.0], yaw_rad: 0.2, speed_m_s: 9.0 };
     let geo = GeoOrigin::new(Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 });
@@ -325,7 +291,7 @@ fn many_callers_at_once_and_a_lost_gpu() {
     assert!(gpu.lost().is_some());
 }
 
-/// The tests above would notice a GPU that is wrong: here it has a scene that differs by a tenth of a millimetre.
+/// Checks that the tests above would find a wrong hit: the GPU's scene differs by a tenth of a millimetre.
 #[test]
 #[ignore = "needs a Vulkan driver"]
 fn a_difference_is_found() {
