@@ -7,7 +7,8 @@
 - Kangaroo and Husky: no driver can be installed; what kangaroo_x2_driver, a ROS 2 KangarooSystem and
   husky_base say is said by this file, with their checksums computed here.
 
-A client that gives up while Menura is behind real time tries again.
+A client that gives up while Menura is behind real time tries again, and so does one that waits in vain for an answer while
+this machine gives it no processor.
 
 The robot has no slip. Each client steers by what it reads; the robot is then moved again from the host log of
 the run, and the pose that the client has reckoned must be the one that truth.csv ends with. With --self-test the
@@ -38,6 +39,8 @@ SPEED_M_S = 0.3
 WITHIN_M = 0.02
 WITHIN_DEG = 0.5
 SPOILT = 1.02
+# Longest time for an answer.
+ANSWER_S = 10.0
 
 RIG = """
 seed = 5
@@ -60,6 +63,17 @@ baud_rate = {baud}
 counts_per_m = {counts_per_m}
 max_speed_m_s = {max_speed_m_s}
 """
+
+
+class NoAnswer(Exception):
+    """The base has not answered in time."""
+
+
+def read_whole(line, count):
+    data = line.read(count)
+    if len(data) < count:
+        raise NoAnswer(f"{len(data)} of {count} bytes came within {line.timeout} s")
+    return data
 
 
 class Roboclaw:
@@ -162,12 +176,13 @@ class Kangaroo:
     profile, baud, counts_per_m, y_icr_m, most = "dimension-engineering-kangaroo-x2", 38400, 5092.96, 0.45, 0.68
 
     def __init__(self, port):
-        self.line = serial.Serial(port, self.baud, timeout=2.0)
+        self.line = serial.Serial(port, self.baud, timeout=ANSWER_S)
         check("Kangaroo before its start", self.get("1", 1), (True, 1))
         for channel in "12":
             self.send(0x20, channel, 0)
         self.line.write(b"1,gets\r\n")
-        check("its speed in text", self.line.readline(), b"1,S0\r\n")
+        wanted = b"1,S0\r\n"
+        check("its speed in text", read_whole(self.line, len(wanted)), wanted)
 
     @staticmethod
     def crc(data):
@@ -197,8 +212,8 @@ class Kangaroo:
     def get(self, channel, kind):
         """Whether it is an error, and the number."""
         self.send(0x23, channel, 0x20, bytes([kind]))
-        head = self.line.read(3)
-        rest = self.line.read(head[2] + 2)
+        head = read_whole(self.line, 3)
+        rest = read_whole(self.line, head[2] + 2)
         packet = head + rest[:-2]
         if rest[-2:] != self.crc(packet) or packet[:2] != b"\x80\x43" or packet[3] != ord(channel):
             raise RuntimeError(f"Kangaroo's answer is {(head + rest).hex(' ')}")
@@ -227,7 +242,7 @@ class Husky:
     profile, baud, counts_per_m, y_icr_m, most = "clearpath-husky-a200", 115200, 1000.0, 0.535, 1.0
 
     def __init__(self, port):
-        self.line = serial.Serial(port, self.baud, timeout=2.0)
+        self.line = serial.Serial(port, self.baud, timeout=ANSWER_S)
         self.command(0x0211, struct.pack("<hh", 500, 500))
         self.command(0x0210, struct.pack("<hh", 100, 100))
         check("Husky's information", self.request(0x4001), b"\x04A200\x01" + struct.pack("<I", 42))
@@ -250,10 +265,10 @@ class Husky:
         self.line.write(frame + self.crc(frame))
 
     def receive(self):
-        head = self.line.read(3)
-        if len(head) < 3 or head[0] != 0xAA or head[1] ^ head[2] != 0xFF:
+        head = read_whole(self.line, 3)
+        if head[0] != 0xAA or head[1] ^ head[2] != 0xFF:
             raise RuntimeError(f"Husky's frame begins with {head.hex(' ')}")
-        rest = self.line.read(head[1])
+        rest = read_whole(self.line, head[1])
         frame = head + rest
         if self.crc(frame[:-2]) != frame[-2:]:
             raise RuntimeError(f"Husky's checksum is wrong: {frame.hex(' ')}")
@@ -509,12 +524,18 @@ def main():
         faults_show(words.menura)
     else:
         def attempt(make=makers.get(name)):
+            before = len(faults)
             try:
                 with Watch() as watch:
                     is_good = (drives_a_square(words.menura, make, words.self_test) if make
                                else drives_at_speed(words.menura, words.self_test))
-            except Behind as error:
-                return Judged(False, False, f"Menura was behind real time ({error})")
+            except (Behind, NoAnswer) as error:
+                excuse = "Menura was behind real time" if isinstance(error, Behind) else watch.excuse()
+                if excuse is None:
+                    raise
+                # The next attempt checks all of it again.
+                del faults[before:]
+                return Judged(False, False, f"{excuse} ({error})")
             # A client that reads the counters of its two wheels late reckons a wrong pose.
             return Judged(is_good, is_good, None if words.self_test else watch.excuse())
 

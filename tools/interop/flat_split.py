@@ -30,6 +30,8 @@ LONGEST_S = 60.0
 NEAR_M = 0.06
 # Of the first look for the time of a scan whose phase is not known.
 COARSE_S = 0.02
+# Where the lap begins in which the first of such scans is looked for; half a lap after it must be over within LONGEST_S.
+FIRST_LAP_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,11 @@ class Bench:
         time_s = np.arange(0.0, LONGEST_S - 1, COARSE_S if timing.step is None else timing.period_s * timing.step)
         return time_s, self.walls_m(time_s)
 
+    @cached_property
+    def lap_s(self):
+        """How long the robot's circle takes, after which it is where it was."""
+        return 2 * math.pi * np.ptp(self.time_s) / abs(self.heading[-1] - self.heading[0])
+
     def misfit(self, ranges_m, time_s):
         """How badly a scan fits to have begun at each time."""
         return misfit(ranges_m, self.walls_m(time_s))
@@ -121,7 +128,11 @@ class Bench:
             return time_s[np.argmin(total)] + np.arange(len(scans_m)) * timing.step * period
         best = []
         for scan in scans_m:
-            about = time_s[np.argmin(misfit(scan, walls_m))]
+            # A lap is no whole number of periods: of scans found in different laps, some would have another phase. So the
+            # first is looked for in one lap, which one does not matter, and the others within half a lap after it.
+            since = best[0] - COARSE_S if best else FIRST_LAP_S
+            span = slice(*np.searchsorted(time_s, (since, since + self.lap_s / (2 if best else 1))))
+            about = time_s[span][np.argmin(misfit(scan, walls_m[span]))]
             fine = np.arange(max(about - 2 * COARSE_S, 0), about + 2 * COARSE_S, 0.001)
             best.append(fine[np.argmin(self.misfit(scan, fine))])
         # All have one phase: the mean of the angles that their own are, then what fits them together best.

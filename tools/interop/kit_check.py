@@ -116,7 +116,7 @@ ROTATIONS = 2 * len(PAIRS)
 SCRIPTS = HERE / "kit"
 GOOD_DRIVER = SCRIPTS / "good_driver.py"
 
-# Real drivers: suite, cases (none for all), options, command, and the cases that each is known to fail, with the reason.
+# Real drivers: suite, cases, options, command, and the cases that each is known to fail, with the reason.
 REAL = {
     "velodyne-decoder": (
         "lidar", CASES["lidar"] + ["garbage", "field-of-view", "motor-stall", "reordering"], (),
@@ -195,12 +195,12 @@ def check(what, is_so, else_say=""):
         failures.append(what)
 
 
-def verdicts(menura, suite, command, only=(), options=()):
-    """The verdict of each case and its reason."""
+def verdicts(menura, suite, command, only, options=()):
+    """The verdict of each case of `only`, or of the whole suite if it is None, and its reason."""
     with tempfile.TemporaryDirectory() as folder:
         junit = Path(folder) / "verdicts.xml"
         arguments = [menura, "test", suite, "--junit", str(junit), *options]
-        for case in only:
+        for case in () if only is None else only:
             arguments += ["--only", case]
         done = subprocess.run([*arguments, "--", *command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode not in (0, 1) or not junit.read_text():
@@ -229,15 +229,17 @@ def reasons(found, cases):
 
 
 class Trial:
-    """A driver on cases of a suite, which are to fail exactly where `meant`."""
+    """A driver on the cases `only` of a suite, or on all of them if it is None; they are to fail exactly where `meant`."""
 
     def __init__(self, what, suite, command, only, meant, options=(), why=None):
+        if only is not None and not only:
+            raise ValueError(f"{what}: no case to run")
         self.what, self.suite, self.command, self.only, self.meant = what, suite, command, only, meant
         self.options, self.why, self.found, self.took_s = options, why or {}, {}, 0.0
 
     def parts(self):
         """The cases one by one, or, of a whole suite, all of them."""
-        return [(case,) for case in self.only] or [()]
+        return [None] if self.only is None else [(case,) for case in self.only]
 
     def run(self, menura, part):
         begun = time.monotonic()
@@ -282,7 +284,6 @@ def one_of(cases, rotation):
 def fifth_of(cases, rotation, always=()):
     """All cases, or those of `always` and a fifth of the others, at least one."""
     others = [case for case in cases if case not in always]
-    # A trial without cases would run its whole suite.
     every = min(5, len(others))
     return [case for case in cases
             if rotation is None or case in always or others.index(case) % every == rotation % every]
@@ -293,12 +294,12 @@ def trials(options, rotation):
     pair = GOOD if rotation is None else PAIRS[rotation % len(PAIRS)]
     for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
         if "good" in chosen:
-            only = () if options.full else fifth_of(CASES[suite], rotation)
+            only = None if options.full else fifth_of(CASES[suite], rotation)
             yield Trial(f"{suite}: the good driver passes", suite, command, only, set())
     for product, (suite, adapter, told, cases) in GOOD.items():
         if "good" in chosen and not options.driver:
             command = [sys.executable, str(GOOD_DRIVER), product, *told]
-            only = () if options.full else [*(COMMON if product in pair else []), *fifth_of(cases, rotation)]
+            only = None if options.full else [*(COMMON if product in pair else []), *fifth_of(cases, rotation)]
             yield Trial(f"{product}: the good driver passes", suite, command, only, set(), adapter)
     if "real" in chosen:
         for name, (suite, cases, adapter, command, known) in REAL.items():
@@ -311,13 +312,13 @@ def trials(options, rotation):
     for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
         for fault, meant in FAULTS[suite].items() if "faults" in chosen else ():
             tried = one_of(sorted(meant), rotation)
-            only = () if options.full else [*tried, *one_of(BESIDE[suite], rotation)]
+            only = None if options.full else [*tried, *one_of(BESIDE[suite], rotation)]
             what = f"{suite}: the fault {fault} fails {', '.join(tried)} and no other"
             yield Trial(what, suite, [*command, "--fault", fault], only, set(tried))
 
 
 def cases_of(some_trials):
-    return {(*trial.command, *trial.options, case) for trial in some_trials for case in trial.only}
+    return {(*trial.command, *trial.options, case) for trial in some_trials for case in trial.only or ()}
 
 
 def main():

@@ -29,7 +29,7 @@ import numpy as np
 import livox_lag
 import room
 from livox_sdk import HAP, MID360, Sdk, head, kind_of, points_of, sample_of
-from receiving import Judged, Result, Watch, comes, repeated, stop_process
+from receiving import Judged, Result, Watch, clean_up_at_sigterm, comes, repeated, stop_process
 
 RIG = room.SCENE + """\
 [[device]]
@@ -80,6 +80,7 @@ def main():
         # The SDK's threads still run: it crashes now and then when it is told to stop.
         sys.stdout.flush()
         os._exit(code)
+    clean_up_at_sigterm()
     return max(apart(name, arguments) for name in names)
 
 

@@ -29,6 +29,8 @@ import time
 import tomllib
 from pathlib import Path
 
+from receiving import clean_up_at_sigterm
+
 ROOT = Path(__file__).resolve().parents[2]
 # Where the lidars of the default rig and of the rig from `menura new` send to.
 LIDAR = ("127.0.0.1", 2368)
@@ -311,6 +313,7 @@ def main():
     parser.add_argument("--menura", required=True)
     parser.add_argument("--page", action="append", help="check this page; may be repeated (default: all)")
     arguments = parser.parse_args()
+    clean_up_at_sigterm()
     all_pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
     named = {*OTHER_PAGES, *STAGES, *(Path(page).stem for page in SENDS)}
     if stale := named - {Path(page).stem for page in all_pages}:

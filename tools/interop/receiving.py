@@ -11,6 +11,7 @@ went wrong, and a few times at most. Needs only the standard library.
 import itertools
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -76,6 +77,12 @@ def stop_process(process, patience_s=PATIENCE_S):
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def clean_up_at_sigterm():
+    """From now on SIGTERM ends this program by an exception: `finally` and `atexit` then end what runs in other process
+    groups, which the signal to this one's does not reach."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
 def starts(process, pattern, patience_s=2 * PATIENCE_S):

@@ -29,7 +29,7 @@ from pygnssutils import GNSSNTRIPClient
 from pyubx2 import ERR_RAISE, RTCM3_PROTOCOL, UBX_PROTOCOL, UBXReader
 from serial import Serial
 
-from receiving import free_ports
+from receiving import clean_up_at_sigterm, free_ports
 
 LATITUDE, LONGITUDE, ALTITUDE = 47.285233167, 8.565265, 547.6
 HEIGHT = 20.0
@@ -300,6 +300,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--menura", type=os.path.abspath, required=True)
     menura = parser.parse_args().menura
+    clean_up_at_sigterm()
     raw = ["NAV-PVT", "RXM-RAWX", "RXM-SFRBX"]
     with tempfile.TemporaryDirectory(prefix="menura-rtk-") as folder:
         folder = Path(folder)

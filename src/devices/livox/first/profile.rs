@@ -227,7 +227,7 @@ keys! {
             pub broadcast_period_ns as "broadcast_period_s": u64, period();
         }
         start {
-            /// Switch the unit on at the first instant: it starts and tests itself before it sends points.
+            /// Switch the unit on at the first instant: it sends no points until it has started.
             pub starts_cold: bool, TrueOrFalse;
             /// Age of the pattern at the first instant.
             pub pattern_start_s: f64, age();

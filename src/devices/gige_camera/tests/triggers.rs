@@ -1,0 +1,121 @@
+//! Triggers by command and by the lines.
+
+use super::*;
+use crate::gige_camera::features::line;
+use crate::gige_camera::profile::{Pulses, Trigger};
+
+#[test]
+fn a_repeated_trigger_takes_one_frame() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::RATE_ENABLE, 0);
+    bench.write(at::TRIGGER_MODE, 1);
+    bench.write(at::START, 1);
+    let payload = [at::TRIGGER_SOFTWARE, 1].map(u32::to_be_bytes).concat();
+    for _ in 0..3 {
+        assert_eq!(bench.repeat(1, 777, command::WRITE_REGISTER, &payload).0, 0);
+    }
+    bench.run_ms(200);
+    assert_eq!(bench.leaders().len(), 1);
+    // The second comes while the first is exposed.
+    for id in [778, 779] {
+        assert_eq!(bench.repeat(1, id, command::WRITE_REGISTER, &payload).0, 0);
+    }
+    bench.run_ms(200);
+    assert_eq!((bench.leaders().len(), bench.read(at::TRIGGERS_MISSED)), (2, 1));
+    bench.write(at::TRIGGER_SOURCE, 1);
+    bench.write(0x090c, 5);
+    bench.write(0x9800, 6);
+    bench.write(0x9804, 3);
+    let action = |group: u32| [5, group, 1].map(u32::to_be_bytes).concat();
+    assert_eq!(bench.say_as(2, command::ACTION, &action(7)).0, status::ACCESS_DENIED);
+    assert_eq!(bench.say_as(2, command::ACTION, &action(6)).0, 0);
+    bench.run_ms(200);
+    assert_eq!(bench.leaders().len(), 3);
+}
+
+#[test]
+fn pulses_at_the_input_take_frames() {
+    let ms = 1_000_000;
+    let pulses = Pulses { start: SimTime(5 * ms), period_ns: 50 * ms, high_ns: 10 * ms };
+    let mut bench = Bench::with(|settings| {
+        settings.line1 = Some(pulses);
+        settings.trigger = Trigger::Line;
+    });
+    bench.open();
+    assert_eq!((bench.read(at::TRIGGER_MODE), bench.read(at::TRIGGER_SOURCE)), (1, 2));
+    bench.write(at::START, 1);
+    bench.run_ms(120);
+    let trigger_ns = bench.camera.profile.timing.trigger_ns;
+    let starts: Vec<_> = bench.leaders().iter().map(|(_, at)| *at).collect();
+    assert_eq!(starts, [5, 55, 105].map(|at| at * ms + trigger_ns));
+    bench.write(at::TRIGGER_ACTIVATION, 1);
+    bench.sent.clear();
+    bench.run_ms(100);
+    let starts: Vec<_> = bench.leaders().iter().map(|(_, at)| *at).collect();
+    assert_eq!(starts[0] % (50 * ms), 15 * ms + trigger_ns, "{starts:?}");
+    bench.write(at::LINE_SELECTOR, line::INPUT);
+    let status = bench.read(at::LINE_STATUS);
+    bench.write(at::LINE_INVERTER, 1);
+    assert_eq!(bench.read(at::LINE_STATUS), 1 - status);
+    assert_eq!(bench.read(at::LINE_MODE), 0);
+    assert_eq!(bench.write_as(1, at::LINE_SOURCE, 0), status::WRITE_PROTECT);
+}
+
+#[test]
+fn pulses_that_come_too_fast_are_missed() {
+    let us = 1000;
+    let pulses = Pulses { start: SimTime(0), period_ns: 500 * us, high_ns: 100 * us };
+    let mut bench = Bench::with(|settings| {
+        settings.line1 = Some(pulses);
+        settings.trigger = Trigger::Line;
+    });
+    bench.open();
+    bench.write(at::START, 1);
+    bench.run_ms(100);
+    let (frames, missed) = (bench.leaders().len(), bench.read(at::TRIGGERS_MISSED));
+    // A frame takes 1.1 ms: of three pulses one counts.
+    assert!((60..=70).contains(&frames), "{frames}");
+    assert!((125..=140).contains(&missed), "{missed}");
+}
+
+#[test]
+fn a_cable_at_the_input_takes_frames() {
+    let mut bench = Bench::with(|settings| settings.trigger = Trigger::Line);
+    bench.open();
+    bench.write(at::START, 1);
+    for second in 1..=2 {
+        bench.run_ms(200);
+        for is_high in [true, false] {
+            let signal = CableSignal::PulsePerSecond(is_high);
+            bench.camera.handle_cable(SimTime(bench.now), &signal);
+        }
+        bench.run_ms(100);
+        assert_eq!(bench.leaders().len(), second);
+    }
+}
+
+#[test]
+fn a_change_of_the_trigger_loses_no_frame() {
+    let mut bench = Bench::with(|settings| {
+        settings.image_size = [640, 480];
+        // The first frame is not sent before the second one is measured.
+        settings.exposure_us = 50_000.0;
+    });
+    bench.open();
+    bench.write(at::START, 1);
+    // All tiles of a frame, and some of the next one, which has not begun.
+    let horizon = SimTime(120_000_000);
+    let mut requests: Vec<_> = (0..12).filter_map(|_| bench.camera.poll_request(horizon)).collect();
+    assert_ne!(requests[0].start, requests[11].start);
+    bench.now = 2_000_000;
+    bench.write(at::TRIGGER_ACTIVATION, 1);
+    requests.extend((0..12).filter_map(|_| bench.camera.poll_request(horizon)));
+    for request in requests {
+        let Subject::Tile(tile) = &request.subject else { panic!("{request:?}") };
+        let pixels = vec![1000; tile.pixels()];
+        bench.camera.handle_measurement(&Measurement::new(request, Outcome::Pixels(pixels)));
+    }
+    bench.run_ms(170);
+    assert_eq!((bench.leaders().len(), bench.read(at::FRAMES_DROPPED)), (2, 0));
+}
