@@ -205,7 +205,7 @@ async def live(run):
     bad = await asyncio.to_thread(nonsense, run.url)
     other = Ear(run.url, "foxglove.sdk.v1")
     await asyncio.wait_for(other.client.connect(), 60)
-    await other.hear(12)
+    await other.hear(5)
     await other.hear(60, lambda: len(other.messages["/devices/lidar/points"]) > 10)
     after_mb = run.resident_mb()
     await ear.client.unsubscribe("/devices/lidar/points")
