@@ -12,7 +12,7 @@ use crate::toml::reader::Faults;
 const ONE_SOCKET: &str = "limit from Linux, udp(7): a port of an address belongs to one socket";
 
 /// Claims so far.
-pub(crate) struct Claims<'f> {
+pub struct Claims<'f> {
     faults: &'f Faults,
     paths: RefCell<HashMap<(PathKind, PathBuf), Place>>,
     ports: RefCell<HashMap<(Protocol, u16), Port>>,

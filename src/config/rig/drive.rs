@@ -2,95 +2,135 @@
 
 use std::net::SocketAddr;
 
-/// `trajectory = { kind = "drive", … }`: see `menura_world::world::vehicle`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DriveConfig {
+use serde_json::Value as Json;
+
+use super::parts::{position_limit, seed, socket, turn_limit};
+use crate::toml::key_types::{By, Degrees, KeyType, Maybe, Scaled, SuchAs, Table};
+use crate::toml::reader::{Field, Limit, TableReader};
+
+/// Origin of the limits.
+const FORMAT: &str = "the rig format, driven robots";
+const SUSPENSION_EXAMPLE: &str =
+    "{ stroke_m = 0.065, stiffness_n_m = 3976.6, damping_kg_s = 75.76, mass_kg = 41.0 }";
+/// Largest number of materials that a robot drives through.
+const MOST_MATERIALS: usize = 100;
+
+fn length() -> Limit<f64> {
+    Limit::new(0.01..=20.0, "m", FORMAT)
+}
+
+keys! {
+    with (model: Option<DriveModel>);
+    /// `trajectory = { kind = "drive", … }`: see `menura_world::world::vehicle`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct DriveConfig {
+        /// Position east, north and up: of a robot that stands; of a feed until the first pose arrives; of a driven robot
+        /// at the start.
+        pub position_m: [f64; 3] = [0.0; 3], position_limit();
+        /// Heading, counter-clockwise from east; of a feed until the first pose arrives.
+        pub yaw_rad as "yaw_deg": f64 = 0.0, Degrees(turn_limit());
+        /// Highest speed of a track or wheel over ground.
+        pub max_speed_m_s: f64, Limit::new(0.01..=100.0, "m/s", FORMAT);
+        /// Largest acceleration of a track or wheel (default: limited by the time constant only).
+        pub max_acceleration_m_s2: Option<f64> = None, Maybe(Limit::new(0.01..=1000.0, "m/s2", FORMAT));
+        /// Time constant with which a track or wheel follows its set point.
+        pub lag_s as "time_constant_ms": f64 = DriveConfig::USUAL_LAG_S, Scaled(
+            Limit::new(1.0..=10_000.0, "ms", "the vehicle, which is integrated in steps of 1 ms"),
+            1e-3
+        );
+        /// Share of the distance of a track or wheel that is lost to slip; two numbers are left and right.
+        pub slip: [f64; 2] = [0.0; 2], Sides(Limit::new(0.0..=0.95, "", "physics: a share below 1"));
+        /// Body that collides with obstacles.
+        pub body: DriveBody => |table| Some(body(table));
+        /// Springs and dampers between the body and its wheels (default: rigid wheels).
+        pub suspension: Option<Suspension> = None, Maybe(SuchAs(SUSPENSION_EXAMPLE, Table("a suspension")));
+        /// Address that receives twists as datagrams, if no device drives the robot.
+        pub twist: Option<TwistInput> => |table| Some(twist(table));
+    }
+    then {
+        /// Model of the drive.
+        pub model: DriveModel = model?;
+    }
+}
+
+keys! {
+    with (rig_seed: u64);
     /// Model of the drive.
-    pub model: DriveModel,
-    /// Highest ground speed of a tread or wheel, m/s.
-    pub max_speed_m_s: f64,
-    /// Largest acceleration of a track or wheel, m/s²; `None` if only the time constant limits it.
-    pub max_acceleration_m_s2: Option<f64>,
-    /// Time constant of a tread's or wheel's response, seconds, not 0.
-    pub lag_s: f64,
-    /// Share of the way of a tread or wheel that is lost over ground: left, right, 0..1.
-    pub slip: [f64; 2],
-    /// Body that collides with obstacles.
-    pub body: DriveBody,
-    /// Springs between wheels and body; `None` for rigid wheels.
-    pub suspension: Option<Suspension>,
-    /// Position of the robot at the first instant: x, y, z, metres.
-    pub position_m: [f64; 3],
-    /// Heading at the first instant, radians.
-    pub yaw_rad: f64,
-    /// Input of twists, if no device of the rig drives the robot.
-    pub twist: Option<TwistInput>,
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum DriveModel of DriveKind {
+        /// Treads, or wheels that cannot be steered, on both sides.
+        SkidSteer = "skid-steer" {
+            /// Distance from the robot's middle to the instantaneous centre of rotation (ICR) of each side's track; two
+            /// numbers: left, right.
+            y_icr_m: [f64; 2], Sides(length());
+            /// Distance of the instantaneous centres of rotation (ICR) ahead of the robot's middle.
+            x_icr_m: f64 = 0.0, Limit::new(-20.0..=20.0, "m", FORMAT);
+            /// Variation of the centres with the ground; `None` for constant ones.
+            variation: Option<IcrVariation> => |table| Some(variation(table, rig_seed));
+        }
+        /// Two driven wheels and a support that slides or swivels.
+        Differential = "differential" {
+            /// Distance between left and right wheels.
+            track_m: f64, length();
+        }
+        /// Steered front wheels and driven rear wheels, as a car.
+        Ackermann = "ackermann" {
+            /// Distance between the axles.
+            wheelbase_m: f64, length();
+            /// Distance between left and right wheels.
+            track_m: f64, length();
+            /// Largest angle of the wheel in the middle of the front axle, to either side.
+            max_steering_rad as "max_steering_deg": f64,
+                Degrees(Limit::new(1.0..=80.0, "degrees", "geometry: less than a right angle"));
+            /// Highest rate of the steering angle.
+            steering_rate_rad_s as "steering_rate_deg_s": f64 = 180f64.to_radians(),
+                Degrees(Limit::new(1.0..=10_000.0, "degrees/s", FORMAT));
+        }
+    }
 }
 
-/// Model of the drive.
-#[derive(Clone, Debug, PartialEq)]
-pub enum DriveModel {
-    /// Treads, or wheels that cannot be steered, on both sides.
-    SkidSteer {
-        /// Distance from the body's middle to the instantaneous centre of rotation of the left and the right
-        /// track, outward, metres.
-        y_icr_m: [f64; 2],
-        /// Distance of both centres of rotation ahead of the body's middle, metres.
-        x_icr_m: f64,
-        /// Variation of the centres with the ground; `None` for constant ones.
-        variation: Option<IcrVariation>,
-    },
-    /// Two driven wheels and a support that slides or swivels.
-    Differential {
-        /// Distance between the wheels, metres.
-        track_m: f64,
-    },
-    /// Steered front wheels and driven rear wheels, as a car.
-    Ackermann {
-        /// Distance between the axles, metres.
-        wheelbase_m: f64,
-        /// Distance between left and right wheels, metres.
-        track_m: f64,
-        /// Largest angle of the wheel in the middle of the front axle, radians.
-        max_steering_rad: f64,
-        /// Highest steering rate, rad/s.
-        steering_rate_rad_s: f64,
-    },
+keys! {
+    /// Variation of the centres of rotation with the ground.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct IcrVariation {
+        /// Variation of `y_icr_m` with the ground: standard deviation as a share of `y_icr_m`.
+        pub spread as "icr_spread": f64 = 0.0,
+            Limit::new(0.0..=0.5, "", "physics: centres stay on their sides");
+        /// Distance over which the ground changes (default: the ground does not change).
+        pub over_m as "icr_length_m": Option<f64> = None, Maybe(Limit::new(0.1..=10_000.0, "m", FORMAT));
+        /// Seed of the changes of the ground (default: the rig's seed).
+        pub seed as "icr_seed": u64 = 0, By(seed);
+    }
 }
 
-/// Variation of the centres of rotation with the ground.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IcrVariation {
-    /// Standard deviation of their distance, as a share of the distance.
-    pub spread: f64,
-    /// Distance over which the ground changes, metres; `None` for uniform ground.
-    pub over_m: Option<f64>,
-    /// Seed of the random draws.
-    pub seed: u64,
+keys! {
+    /// The box that runs into obstacles, above the footprint.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct DriveBody {
+        /// Height of the body's box, which obstacles stop.
+        pub height_m as "body_height_m": f64 = 0.5, Limit::new(0.02..=20.0, "m", FORMAT);
+        /// Obstacles up to this height are driven over.
+        pub blocks_above_m: f64 = 0.1, Limit::new(0.01..=5.0, "m", FORMAT);
+        /// Materials through which the robot drives, by their names in the scene or in the table of materials.
+        pub drives_through: Vec<String> = ["grass", "leaf"].map(str::to_owned).to_vec(),
+            Materials;
+    }
 }
 
-/// The box that runs into obstacles, above the footprint.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DriveBody {
-    /// Top of the body above the ground, metres.
-    pub height_m: f64,
-    /// Bottom of the body above the ground, metres: lower obstacles are driven over.
-    pub blocks_above_m: f64,
-    /// Materials that the robot drives through, by their names in the scene or in the table of materials.
-    pub drives_through: Vec<String>,
-}
-
-/// Springs and dampers between the body and its four rigid wheels.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Suspension {
-    /// Travel of a wheel from hanging free to its stop, metres.
-    pub stroke_m: f64,
-    /// Stiffness of one wheel, N/m.
-    pub stiffness_n_m: f64,
-    /// Damping of one wheel, kg/s.
-    pub damping_kg_s: f64,
-    /// Mass of the body on its springs, kg.
-    pub mass_kg: f64,
+keys! {
+    /// Springs and dampers between the body and its four rigid wheels.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Suspension {
+        /// Travel of a wheel from hanging free to its stop.
+        pub stroke_m: f64, Limit::new(0.001..=2.0, "m", FORMAT);
+        /// Stiffness of one wheel's spring.
+        pub stiffness_n_m: f64, Limit::new(1.0..=1e7, "N/m", FORMAT);
+        /// Damping of one wheel.
+        pub damping_kg_s: f64, Limit::new(0.0..=1e6, "kg/s", FORMAT);
+        /// Mass that rests on the four springs.
+        pub mass_kg: f64, Limit::new(0.1..=100_000.0, "kg", FORMAT);
+    }
+    check carries_its_mass;
 }
 
 /// Input of twists: see [`crate::wire::drive_order`].
@@ -123,24 +163,6 @@ impl DriveConfig {
     }
 }
 
-impl DriveModel {
-    /// Value of the key in a rig.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::SkidSteer { .. } => "skid-steer",
-            Self::Differential { .. } => "differential",
-            Self::Ackermann { .. } => "ackermann",
-        }
-    }
-}
-
-impl Default for DriveBody {
-    fn default() -> Self {
-        let drives_through = ["grass", "leaf"].map(str::to_owned).to_vec();
-        Self { height_m: 0.5, blocks_above_m: 0.1, drives_through }
-    }
-}
-
 impl Suspension {
     /// The fastest rate of springs and dampers that is integrated, 1/s.
     pub const FASTEST_PER_S: f64 = 1000.0;
@@ -156,4 +178,115 @@ impl Suspension {
         let springs = (4.0 * self.stiffness_n_m / self.mass_kg).sqrt();
         springs.max(4.0 * self.damping_kg_s / self.mass_kg)
     }
+}
+
+/// Reads the keys of `kind = "drive"`. `rig_seed` is the default seed of the ground.
+pub(super) fn drive(table: &mut TableReader<'_>, rig_seed: u64) -> Option<DriveConfig> {
+    let field = table.required("model");
+    let field = field.meaning("Vehicle model: how the wheels of a driven robot move it.");
+    let Some(kind) = field.choice(&DriveKind::WORDS, FORMAT) else {
+        // Which keys there are is not known.
+        table.drop_unknown(|_| true);
+        return None;
+    };
+    table.was_called("lag_ms", "time_constant_ms");
+    let model = kind.read(table, rig_seed);
+    DriveConfig::read_keys(table, model)
+}
+
+/// One number for both sides, or two for left and right.
+struct Sides(Limit<f64>);
+
+impl KeyType<[f64; 2]> for Sides {
+    fn read(&self, field: &Field<'_>) -> Option<[f64; 2]> {
+        match field.is_array() {
+            true => field.numbers(&self.0),
+            false => field.number(&self.0).map(|both| [both; 2]),
+        }
+    }
+
+    fn written(&self, [left, right]: &[f64; 2]) -> Json {
+        if left == right { (*left).into() } else { vec![*left, *right].into() }
+    }
+}
+
+fn variation(table: &mut TableReader<'_>, rig_seed: u64) -> Option<IcrVariation> {
+    let mut all = IcrVariation { seed: rig_seed, ..IcrVariation::default() };
+    all.read_into(table);
+    (all.spread > 0.0).then_some(all)
+}
+
+fn body(table: &mut TableReader<'_>) -> DriveBody {
+    let mut all = DriveBody::default();
+    all.read_into(table);
+    let DriveBody { height_m, blocks_above_m, .. } = all;
+    if blocks_above_m >= height_m
+        && let Some(place) = table.place_of("blocks_above_m").or(table.place_of("body_height_m"))
+    {
+        let label = format!(
+            "allowed: `blocks_above_m` ({blocks_above_m} m) less than `body_height_m` ({height_m} m)"
+        );
+        let fault = place.fault("`blocks_above_m` must be less than `body_height_m`", label);
+        table.fault(fault.note(format!("limit from {FORMAT}")));
+    }
+    all
+}
+
+/// Names of materials.
+struct Materials;
+
+impl KeyType<Vec<String>> for Materials {
+    fn read(&self, field: &Field<'_>) -> Option<Vec<String>> {
+        let place = field.place()?;
+        let expected = "names of materials, as in docs/MATERIALS.md or in the scene";
+        let names = field.strings(expected)?;
+        if names.len() > MOST_MATERIALS {
+            let title = format!("{} materials are too many", names.len());
+            let fault = place.fault(title, format!("allowed: at most {MOST_MATERIALS}"));
+            field.fault(fault.note(format!("limit from {FORMAT}")));
+        }
+        Some(names)
+    }
+
+    fn written(&self, names: &Vec<String>) -> Json {
+        names.clone().into()
+    }
+}
+
+/// Reports springs that give way under their mass or that are too stiff for it.
+fn carries_its_mass(table: &TableReader<'_>, springs: &Suspension) -> bool {
+    let place = table.place();
+    if springs.static_m() >= springs.stroke_m {
+        let label = format!(
+            "at rest it gives by {:.3} m; allowed: less than `stroke_m` ({} m)",
+            springs.static_m(),
+            springs.stroke_m
+        );
+        let fault = place.fault("the suspension does not carry its mass", label);
+        table.fault(fault.note("limit from physics: mass * 9.80665 m/s2 = 4 * stiffness * way"));
+        return false;
+    }
+    if springs.rate_per_s() > Suspension::FASTEST_PER_S {
+        let label = format!(
+            "its fastest rate is {:.0}/s; allowed: up to {:.0}/s",
+            springs.rate_per_s(),
+            Suspension::FASTEST_PER_S
+        );
+        let fault = place.fault("the suspension is too stiff for its mass", label);
+        let note = "limit from the vehicle, which is integrated in steps of 1 ms: the square root of \
+                    4 * stiffness / mass, and 4 * damping / mass";
+        table.fault(fault.note(note).help("leave `suspension` out for rigid wheels"));
+        return false;
+    }
+    true
+}
+
+fn twist(table: &mut TableReader<'_>) -> Option<TwistInput> {
+    let field = table.optional("twist");
+    let listen = if field.is_written() { socket(&field) } else { None };
+    let hold = Limit::new(10.0..=60_000.0, "ms", FORMAT);
+    let hold_field = table.optional("twist_hold_ms");
+    let hold_field = hold_field.meaning("The robot stops if no twist arrives for this long.");
+    let hold_ms = hold_field.number_or(&hold, 500.0);
+    listen.map(|(listen, _)| TwistInput { listen, hold_ns: (hold_ms * 1e6).round() as u64 })
 }

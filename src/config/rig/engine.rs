@@ -2,78 +2,156 @@
 
 use std::net::Ipv4Addr;
 
+use serde_json::Value as Json;
+
+use super::link_read::interface;
+use crate::toml::diagnostic::Place;
+use crate::toml::key_types::{By, KeyType, Maybe, OneOf, Renamed, Table, Time, TrueOrFalse};
+use crate::toml::reader::{Field, Limit, TableReader};
 use crate::wire::ptp::{DelayMechanism, Transport};
 
-/// `[engine]`
-#[derive(Clone, Debug, PartialEq)]
-pub struct EngineConfig {
-    /// Ray caster.
-    pub caster: CasterChoice,
-    /// Threads that cast rays; `None`: one per core.
-    pub workers: Option<usize>,
-    /// Time by which a packet may be rendered before it is due, nanoseconds.
-    pub render_ahead_ns: u64,
-    /// Policy for a packet that is not ready when due.
-    pub late: LatePolicy,
-    /// A packet that leaves later than this counts as a miss, nanoseconds.
-    pub miss_threshold_ns: u64,
-    /// Rate of `truth.csv`, Hz.
-    pub truth_rate_hz: f64,
-    /// Time before each due time for which the sender spins, nanoseconds.
-    pub spin_ns: u64,
-    /// Time before the due time at which a datagram is submitted to the kernel.
-    pub lead: Lead,
-    /// Scheduling of the sending thread by the kernel.
-    pub scheduler: SchedulerChoice,
-    /// Core reserved for the sender; `None`: any core.
-    pub send_core: Option<usize>,
-    /// Core of a standby sender, which sends packets that the first sender missed because it lost its core;
-    /// `None`: no standby.
-    pub standby_core: Option<usize>,
-    /// Submit datagrams to the kernel ahead of time, with launch times.
-    pub launch_time: bool,
-    /// Source of the times at which datagrams left.
-    pub stamps: StampChoice,
-    /// PTP master on this host.
-    pub ptp: Option<PtpMasterConfig>,
+const FORMAT: &str = "the rig format, [engine]";
+const PTP: &str = "IEEE 1588 and 802.1AS";
+
+fn cores() -> Maybe<Limit<i128>> {
+    Maybe(Limit::new(0..=1023, "", FORMAT))
 }
 
-/// `[engine.ptp]`: settings of a PTP master on this host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PtpMasterConfig {
-    /// Address of the master.
-    pub address: Ipv4Addr,
-    /// Network interface of the master; `None`: that of the address.
-    pub interface: Option<String>,
-    /// Domain of the master.
-    pub domain: u8,
-    /// `priority1` of the master: lower is better.
-    pub priority_1: u8,
-    /// Transport of the messages.
-    pub transport: Transport,
-    /// Mechanism that measures the path delay.
-    pub delay: DelayMechanism,
+fn byte() -> Limit<i128> {
+    Limit::new(0..=255, "", "IEEE 1588: one byte")
 }
 
-impl Default for EngineConfig {
-    fn default() -> Self {
-        Self {
-            caster: CasterChoice::Auto,
-            workers: None,
-            render_ahead_ns: 100_000_000,
-            late: LatePolicy::Late,
-            miss_threshold_ns: 1_000_000,
-            truth_rate_hz: 100.0,
-            spin_ns: 100_000,
-            lead: Lead::Fixed { ns: 0 },
-            scheduler: SchedulerChoice::Fifo,
-            send_core: None,
-            standby_core: None,
-            launch_time: false,
-            stamps: StampChoice::Kernel,
-            ptp: None,
-        }
+keys! {
+    with (least_ahead_ms: f64);
+    /// `[engine]`. The default of `render_ahead_ms` is that of a robot that the rig moves.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct EngineConfig {
+        /// Ray tracer: "auto" uses a GPU if one passes the self-test, otherwise Menura's own on the processor ("menura").
+        /// "gpu" refuses a rig if there is no such GPU; "embree" uses Intel's Embree if its library is installed.
+        pub caster: CasterChoice = CasterChoice::Auto, OneOf(&CasterChoice::WORDS, FORMAT);
+        /// Threads that render (default: the number of cores; 64 if a GPU casts the rays).
+        pub workers: Option<usize> = None, Maybe(Limit::new(1..=256, "threads", FORMAT));
+        /// Time by which rendering may run ahead of real time. Default: 5 with a feed, 20 (at least 5) if a host moves the
+        /// robot or a joint.
+        pub render_ahead_ns as "render_ahead_ms": u64 = 100_000_000,
+            Time(Limit::new(least_ahead_ms..=10_000.0, "ms", FORMAT), 1e6);
+        /// Treatment of a packet that is not ready when it is due: send it late, drop it, or reduce its pulses.
+        pub late: LatePolicy = LatePolicy::Late,
+            Renamed("send", LatePolicy::Late.word(), OneOf(&LatePolicy::WORDS, FORMAT));
+        /// A packet that leaves later than this after its due time is a miss.
+        pub miss_threshold_ns as "miss_threshold_us": u64 = 1_000_000,
+            Time(Limit::new(1.0..=1_000_000.0, "us", FORMAT), 1e3);
+        /// Poses per second in the recorded ground truth.
+        pub truth_rate_hz: f64 = 100.0, Limit::new(0.1..=10_000.0, "Hz", FORMAT);
+        /// The sender polls the clock for this long before each due time instead of sleeping.
+        pub spin_ns as "spin_us": u64 = 100_000, Time(Limit::new(0.0..=10_000.0, "us", FORMAT), 1e3);
+        /// Time before the due time at which datagrams are submitted to the kernel; "auto" measures it.
+        pub lead as "lead_us": Lead = Lead::Fixed { ns: 0 }, LeadOrAuto;
+        /// The scheduling class of the sending thread.
+        pub scheduler: SchedulerChoice = SchedulerChoice::Fifo, OneOf(&SchedulerChoice::WORDS, FORMAT);
+        /// The core that the sending thread is bound to.
+        pub send_core: Option<usize> = None, cores();
+        /// Core of a second sending thread, which sends the packets that the first thread has not sent in time.
+        pub standby_core: Option<usize> = None, cores();
+        /// Whether the network card holds each datagram until its time (SO_TXTIME).
+        pub launch_time: bool = false, TrueOrFalse;
+        /// Source of the transmit timestamps in the certificate.
+        pub stamps: StampChoice = StampChoice::Kernel, OneOf(&StampChoice::WORDS, FORMAT);
+        /// Makes this host a PTP grandmaster with the time of the run (`menura run` only).
+        pub ptp: Option<PtpMasterConfig> = None, Maybe(Table("[engine.ptp]"));
     }
+}
+
+keys! {
+    /// `[engine.ptp]`: settings of a PTP master on this host.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PtpMasterConfig {
+        /// IPv4 address of this host at which the master sends and receives PTP messages.
+        pub address as "master": Ipv4Addr, By(own_address);
+        /// Network interface of the master (default: that of the address).
+        pub interface: Option<String> = None, Maybe(By(interface));
+        /// Domain of the master.
+        pub domain: u8 = 0, byte();
+        /// `priority1` of the master: lower is better.
+        pub priority_1: u8 = 128, byte();
+        /// Transport of the master. `ethernet`: IEEE 1588 by layer 2; `802.1as`: gPTP; both need root or CAP_NET_RAW.
+        pub transport: Transport = Transport::Udp, OneOf(&Transport::WORDS, PTP);
+        /// How the path delay is measured: to the master, or to the neighbour (default: to the neighbour with `802.1as`).
+        pub delay: DelayMechanism = delays(transport)[0].1, OneOf(delays(transport), PTP);
+    }
+}
+
+/// Source of the robot's motion.
+#[derive(Clone, Copy)]
+pub(super) enum Mover {
+    /// The rig, from the start.
+    Rig,
+    /// Another simulator, meanwhile.
+    Feed,
+    /// The robot's computer, meanwhile.
+    Computer,
+}
+
+/// The minimum of `render_ahead_ms` for a driven robot: the duration of a series of samples plus the time to
+/// measure it.
+const LEAST_AHEAD_DRIVEN_MS: f64 = 5.0;
+
+/// Reads `[engine]`, in which every key has a default; the default of `render_ahead_ms` is short if the robot is
+/// moved from outside. Also returns where the caster is named.
+pub(super) fn engine(mut table: TableReader<'_>, moved_by: Mover) -> (EngineConfig, Option<Place>) {
+    let mut all = EngineConfig::default();
+    let least_ahead_ms = match moved_by {
+        Mover::Rig => 1.0,
+        Mover::Feed => {
+            all.render_ahead_ns = 5_000_000;
+            1.0
+        }
+        Mover::Computer => {
+            all.render_ahead_ns = 20_000_000;
+            LEAST_AHEAD_DRIVEN_MS
+        }
+    };
+    all.read_into(&mut table, least_ahead_ms);
+    check_cores(&table, &all);
+    let caster = table.place_of("caster");
+    table.finish();
+    (all, caster)
+}
+
+fn check_cores(table: &TableReader<'_>, all: &EngineConfig) {
+    if let Some(place) = table
+        .place_of("standby_core")
+        .filter(|_| all.standby_core == all.send_core || all.send_core.is_none())
+    {
+        let fault =
+            place.fault("`standby_core` is a second core beside `send_core`", "name two cores");
+        table.fault(
+            fault.note("limit from the rig format: `standby_core` must differ from `send_core`"),
+        );
+    }
+    if let (Some(place), SchedulerChoice::Deadline) = (table.place_of("send_core"), all.scheduler) {
+        let label = "leave it out, or take scheduler = \"fifo\"";
+        let fault = place.fault("`send_core` does not go with scheduler = \"deadline\"", label);
+        table
+            .fault(fault.note("limit from sched(7): a deadline thread may not be bound to a core"));
+    }
+}
+
+fn own_address(field: &Field<'_>) -> Option<Ipv4Addr> {
+    let expected = "an IPv4 address of this host such as \"192.168.1.10\"";
+    let text = field.text_like(expected, Some(r"^[0-9]{1,3}(\.[0-9]{1,3}){3}$"))?;
+    let address = text.value.parse().ok();
+    if address.is_none() {
+        let title = format!("\"{}\" is not an IPv4 address", text.value);
+        field.fault(text.place.fault(title, format!("allowed: {expected}")));
+    }
+    address
+}
+
+/// The delay mechanisms of a transport, the default first.
+fn delays(transport: Transport) -> &'static [(&'static str, DelayMechanism)] {
+    const WORDS: &[(&str, DelayMechanism)] = &DelayMechanism::WORDS;
+    if transport == Transport::Gptp { &WORDS[1..] } else { WORDS }
 }
 
 /// Time before the due time at which a datagram is submitted to the kernel, to make up for the kernel's
@@ -98,6 +176,26 @@ impl Lead {
     /// A fixed lead of `us` microseconds.
     pub fn of_us(us: f64) -> Self {
         Self::Fixed { ns: (us * 1e3).round() as u64 }
+    }
+}
+
+/// A lead in microseconds, or the word for [`Lead::Auto`].
+struct LeadOrAuto;
+
+impl KeyType<Lead> for LeadOrAuto {
+    fn read(&self, field: &Field<'_>) -> Option<Lead> {
+        if field.is_text() {
+            let either = format!("{FORMAT}: \"{}\", or 0 to {} us", Lead::AUTO, Lead::MOST_US);
+            return field.choice(&[(Lead::AUTO, Lead::Auto)], &either);
+        }
+        field.number(&Limit::new(0.0..=Lead::MOST_US, "us", FORMAT)).map(Lead::of_us)
+    }
+
+    fn written(&self, lead: &Lead) -> Json {
+        match lead {
+            Lead::Auto => Lead::AUTO.into(),
+            Lead::Fixed { ns } => (*ns as f64 / 1e3).into(),
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 //! Reads `[[fault]]`.
 
-use super::faults::{FORMAT, FaultConfig, FaultKind};
-use super::parts::{device_named, file_name, seed_limit};
+use super::faults::{FORMAT, FaultConfig, FaultKind, WireKind};
+use super::parts::{Names, device_named, file_name, seed_limit};
 use super::schedule::{schedule, schedule_from_now};
-use super::wire_fault_read::{WireKind, details};
+use super::wire_fault_read::details;
 use super::{DeviceConfig, Rig};
 use crate::profile::{Catalogue, DeviceFaultKind, Interface, Profile};
 use crate::toml::diagnostic::{Diagnostics, SourceFile};
 use crate::toml::explore::explore;
-use crate::toml::reader::{Faults, Field, TableReader, Text, parse_toml};
+use crate::toml::reader::{Faults, Field, TableReader, parse_toml};
 use crate::toml::spec::TableSpec;
 
 /// Largest number of faults of a rig; a fault that repeats has a schedule.
@@ -75,7 +75,7 @@ pub fn faults(
     }
     let (items, _) = field.array_up_to(0..=MAX_FAULTS, FORMAT, "up to 1000 of [[fault]]")?;
     let kinds = kinds(catalogue);
-    let mut names: Vec<Text> = Vec::new();
+    let mut names = Names::new("faults", "");
     let faults: Vec<_> = items
         .iter()
         .enumerate()
@@ -84,12 +84,7 @@ pub fn faults(
             let name_field = table.optional("name");
             let name = file_name(&name_field, "a fault's");
             if let Some(name) = &name {
-                if let Some(first) = names.iter().find(|first| first.value == name.value) {
-                    let title = format!("two faults are named \"{}\"", name.value);
-                    let fault = name.place.fault(title, "again here");
-                    field.fault(fault.related(&first.place, "first here"));
-                }
-                names.push(name.clone());
+                names.add(field, &name.value, &name.place);
             }
             let default_name = || format!("fault-{}", index + 1);
             let called = name.map_or_else(default_name, |name| name.value);

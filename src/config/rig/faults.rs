@@ -6,6 +6,8 @@ use crate::profile::FamilyData;
 use crate::rig::schedule::Schedule;
 use crate::time::SimTime;
 use crate::toml::diagnostic::Place;
+use crate::toml::key_types::{Maybe, Time};
+use crate::toml::reader::Limit;
 
 /// Origin of a fault's limits that no device sets.
 pub const FORMAT: &str = "the rig format, [[fault]]";
@@ -40,83 +42,93 @@ pub enum FaultKind {
     Device(Arc<dyn FamilyData>),
 }
 
-/// Faults on the wire. Probabilities and rates are 0..=1; each event has its own random sample.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WireFault {
-    /// Datagrams are lost.
-    PacketLoss {
-        /// Probability for each datagram.
-        probability: f64,
-    },
-    /// Datagrams arrive twice.
-    Duplication {
-        /// Probability for each datagram.
-        probability: f64,
-        /// Delay of the copy, nanoseconds.
-        after_ns: u64,
-    },
-    /// Datagrams are held back and overtaken.
-    Reordering {
-        /// Probability for each datagram.
-        probability: f64,
-        /// Number of packets.
-        by_packets: u32,
-    },
-    /// Datagrams or telegrams are delayed. With jitter, datagrams may overtake each other.
-    Delay {
-        /// Probability for each datagram.
-        probability: f64,
-        /// Delay, nanoseconds.
-        delay_ns: u64,
-        /// Largest deviation from that time, earlier or later, nanoseconds.
-        jitter_ns: u64,
-    },
-    /// Datagrams are cut short.
-    Truncation {
-        /// Probability for each datagram.
-        probability: f64,
-        /// Length after the cut; `None`: any shorter length.
-        to_bytes: Option<usize>,
-    },
-    /// Bits of datagrams are flipped.
-    BitErrors {
-        /// Error rate for each bit.
-        rate: f64,
-    },
-    /// Bits on a serial line are flipped, start and stop bits too.
-    LineNoise {
-        /// Error rate for each bit.
-        rate: f64,
-    },
-    /// Bytes on a serial line are lost.
-    DroppedBytes {
-        /// Probability for each byte.
-        probability: f64,
-    },
-    /// A serial line is held low for a while, in the middle of a byte.
-    FramingBreaks {
-        /// Probability for each byte.
-        probability: f64,
-        /// Number of bits for which the line is held low.
-        length_bits: u32,
-    },
-    /// The link carries nothing in either direction.
-    LinkDown,
-    /// The PPS of a GNSS receiver is missing, on its link and its cables.
-    PpsLoss,
-    /// Neither PPS nor bytes reach a device by its `gps_cable`.
-    GpsCableDown,
-    /// The caster of a base closes every connection.
-    CasterGone,
-    /// The caster of a base sends nothing to connected clients.
-    CasterSilent,
-    /// The caster of a base has no stream of its name any more.
-    CasterUnmounted,
-    /// The caster of a base sends messages late.
-    CasterLate {
-        /// Delay, nanoseconds.
-        delay_ns: u64,
-    },
+keys! {
+    /// Faults on the wire. Probabilities and rates are 0..=1; each event has its own random sample.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum WireFault of WireKind {
+        /// Datagrams are lost.
+        PacketLoss = "packet-loss" {
+            /// Share of datagrams that the fault affects.
+            probability: f64, share();
+        }
+        /// Datagrams arrive twice.
+        Duplication = "duplication" {
+            /// Share of datagrams that the fault affects.
+            probability: f64, share();
+            /// Delay of the copy after the original.
+            after_ns as "after_us": u64 = 0, Time(Limit::new(0.0..=1e6, "us", FORMAT), 1e3);
+        }
+        /// Datagrams are held back and overtaken.
+        Reordering = "reordering" {
+            /// Share of datagrams that the fault affects.
+            probability: f64, share();
+            /// Number of later datagrams that overtake a delayed datagram.
+            by_packets: u32 = 1, Limit::new(1..=1000, "packets", FORMAT);
+        }
+        /// Datagrams or telegrams are delayed. With jitter, datagrams may overtake each other.
+        Delay = "delay" {
+            /// Share of datagrams, telegrams or bytes that the fault affects.
+            probability: f64 = 1.0, share();
+            /// Delay of each datagram, telegram or byte.
+            delay_ns as "delay_ms": u64, Time(Limit::new(0.001..=60_000.0, "ms", FORMAT), 1e6);
+            /// Largest random deviation from the delay, longer or shorter.
+            jitter_ns as "jitter_ms": u64 = 0, Time(Limit::new(0.0..=60_000.0, "ms", FORMAT), 1e6);
+        }
+        /// Datagrams are cut short.
+        Truncation = "truncation" {
+            /// Share of datagrams that the fault affects.
+            probability: f64, share();
+            /// Length to which datagrams are cut (default: any shorter length).
+            to_bytes: Option<usize> = None, Maybe(Limit::new(0..=65_507, "bytes", "UDP over IPv4"));
+        }
+        /// Bits of datagrams are flipped.
+        BitErrors = "bit-errors" {
+            /// Probability with which each bit is flipped.
+            rate: f64, noise();
+        }
+        /// Bits on a serial line are flipped, start and stop bits too.
+        LineNoise = "line-noise" {
+            /// Probability with which each bit is flipped.
+            rate: f64, noise();
+        }
+        /// Bytes on a serial line are lost.
+        DroppedBytes = "dropped-bytes" {
+            /// Share of bytes that the fault affects.
+            probability: f64, share();
+        }
+        /// A serial line is held low for a while, in the middle of a byte.
+        FramingBreaks = "framing-breaks" {
+            /// Share of bytes that the fault affects.
+            probability: f64, share();
+            /// Number of bits for which the line is held low.
+            length_bits: u32 = 12, Limit::new(1..=1000, "bits", FORMAT);
+        }
+        /// The link carries nothing in either direction.
+        LinkDown = "link-down"
+        /// The PPS of a GNSS receiver is missing, on its link and its cables.
+        PpsLoss = "pps-loss"
+        /// Neither PPS nor bytes reach a device by its `gps_cable`.
+        GpsCableDown = "gps-cable-down"
+        /// The caster of a base closes every connection.
+        CasterGone = "caster-gone"
+        /// The caster of a base sends nothing to connected clients.
+        CasterSilent = "caster-silent"
+        /// The caster of a base has no stream of its name any more.
+        CasterUnmounted = "caster-unmounted"
+        /// The caster of a base sends messages late.
+        CasterLate = "caster-late" {
+            /// Delay of the RTCM messages.
+            delay_ns as "delay_s": u64, Time(Limit::new(0.1..=3600.0, "s", FORMAT), 1e9);
+        }
+    }
+}
+
+fn share() -> Limit<f64> {
+    Limit::new(0.0..=1.0, "", "a probability")
+}
+
+fn noise() -> Limit<f64> {
+    Limit::new(1e-12..=0.5, "", "a rate of 0.5 is random bits")
 }
 
 /// A fault within a device.

@@ -6,8 +6,7 @@ use glam::DVec3;
 
 use super::joint_table::JointTable;
 use super::joints::{FORMAT, JointConfig, JointKind, JointMotion};
-use super::parts::{file_name, place_of};
-use crate::frames::{Body, Transform};
+use super::parts::{Names, Pose, file_name, place_of, turn_limit};
 use crate::profile::{JointRole, Product};
 use crate::rig::DeviceConfig;
 use crate::rig::faults::{FaultConfig, FaultKind};
@@ -39,19 +38,13 @@ pub(crate) fn joints(field: &Field<'_>) -> Option<Vec<Arc<JointConfig>>> {
     }
     let expected = "up to 64 of [[joint]]";
     let (items, _) = field.array_up_to(0..=MAX_JOINTS, FORMAT, expected)?;
-    let mut names: Vec<Text> = Vec::new();
+    let mut names = Names::new("joints", "devices name joints");
     let read: Vec<Option<Read>> = items
         .iter()
         .map(|item| {
             let read = joint(item.named("joint").table("[[joint]]")?);
-            if let Some(name) = read.name.clone() {
-                if let Some(first) = names.iter().find(|first| first.value == name.value) {
-                    let title = format!("two joints are named \"{}\"", name.value);
-                    let fault = name.place.fault(title, "again here");
-                    let fault = fault.related(&first.place, "first here");
-                    field.fault(fault.note("limit from the rig format: devices name joints"));
-                }
-                names.push(name);
+            if let Some(name) = &read.name {
+                names.add(field, &name.value, &name.place);
             }
             Some(read)
         })
@@ -184,9 +177,7 @@ fn joint(mut table: TableReader<'_>) -> Read {
     });
     let parent = table.optional("parent").text("\"body\" or the name of another joint");
     let reach = Limit::new(-100.0..=100.0, "m", "the rig format: joints sit on the robot");
-    let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
-    let translation_m = table.optional("translation_m").numbers_or(&reach, [0.0; 3]);
-    let degrees = table.optional("roll_pitch_yaw_deg").numbers_or(&turn, [0.0; 3]);
+    let pose = Pose::read(&mut table, reach);
     let axis = axis(&table.optional("axis"));
     // The keys of its motion depend on the word, too.
     let kind_field = table.optional("kind");
@@ -217,16 +208,10 @@ fn joint(mut table: TableReader<'_>) -> Read {
             }
             _ => start,
         };
-        let [roll, pitch, yaw] = degrees.map(f64::to_radians);
         let joint = JointConfig {
             name: name.value.clone(),
             parent: None,
-            parent_from_joint: Transform::<Body, Body>::from_rpy(
-                DVec3::from_array(translation_m),
-                roll,
-                pitch,
-                yaw,
-            ),
+            parent_from_joint: pose.transform(),
             axis: axis?,
             kind,
             limits: limits.as_ref()?.as_ref().map(|(limits, _)| *limits),
@@ -338,8 +323,7 @@ fn motion(mut table: TableReader<'_>, units: &Units) -> Option<(JointMotion, Pla
             let amplitude = table.required(units.amplitude).number(&units.position());
             let period = Limit::new(0.01..=LONGEST_S, "s", FORMAT);
             let period_s = table.required("period_s").number(&period);
-            let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
-            let phase_deg = table.optional("phase_deg").number_or(&turn, 0.0);
+            let phase_deg = table.optional("phase_deg").number_or(&turn_limit(), 0.0);
             amplitude.zip(period_s).map(|(amplitude, period_s)| JointMotion::Sine {
                 amplitude: amplitude * units.scale,
                 period_s,

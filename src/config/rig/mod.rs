@@ -3,7 +3,6 @@
 mod cable_read;
 mod claims;
 pub mod drive;
-mod drive_read;
 mod driver_read;
 mod engine;
 pub mod fault_read;
@@ -26,9 +25,8 @@ pub mod scenes;
 pub mod schedule;
 pub mod short_forms;
 pub mod short_link;
-mod trajectory_read;
+mod trajectory;
 pub mod weather;
-mod weather_read;
 mod wire_fault_read;
 mod world_read;
 
@@ -58,6 +56,7 @@ pub use scene_parameters::{
     MeadowWallParameters, PuddleChoice, RodsParameters, RoomParameters, RootStepParameters,
     ShrubParameters, StreetParameters,
 };
+pub use trajectory::{FeedConfig, TrajectoryConfig};
 
 /// A checked rig.
 #[derive(Clone, Debug)]
@@ -266,88 +265,6 @@ impl RobotConfig {
     pub fn new(trajectory: TrajectoryConfig, follow_ground: bool) -> Self {
         Self { trajectory, follow_ground, footprint_m: Self::USUAL_FOOTPRINT_M }
     }
-}
-
-/// Trajectory of the robot or of an object. Angles in radians, World frame; motion starts at the first
-/// instant.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TrajectoryConfig {
-    /// Does not move.
-    Still {
-        /// x, y, z, metres.
-        position_m: [f64; 3],
-        /// Heading, counter-clockwise from east, radians.
-        yaw_rad: f64,
-    },
-    /// Straight on for ever.
-    Line {
-        /// Position at the start of the run, metres.
-        start_m: [f64; 3],
-        /// Heading, radians.
-        yaw_rad: f64,
-        /// Speed, m/s.
-        speed_m_s: f64,
-    },
-    /// Round and round.
-    Circle {
-        /// Centre, metres.
-        center_m: [f64; 3],
-        /// Radius, metres.
-        radius_m: f64,
-        /// Speed, m/s; negative runs clockwise.
-        speed_m_s: f64,
-        /// Start position on the circle, radians from east.
-        start_angle_rad: f64,
-    },
-    /// Along a sine's half wave and back to the line, for ever: y = amplitude * sin(pi x / length).
-    HalfSine {
-        /// Position at the start of the run, metres.
-        start_m: [f64; 3],
-        /// Heading of the sine's axis, radians.
-        yaw_rad: f64,
-        /// Length of the half wave, metres.
-        length_m: f64,
-        /// Height of the half wave, metres.
-        amplitude_m: f64,
-        /// Speed along the path, m/s.
-        speed_m_s: f64,
-    },
-    /// Through points at a speed.
-    Waypoints {
-        /// x, y (z = 0) or x, y, z, metres.
-        points_m: Vec<[f64; 3]>,
-        /// Speed along the path, m/s.
-        speed_m_s: f64,
-        /// Whether the path leads back to its first point and repeats; otherwise the motion stops at the last
-        /// point.
-        closed: bool,
-    },
-    /// A recorded trajectory.
-    File {
-        /// TUM `.txt`/`.tum`, `.csv`, `.gpx`, `.vprp`; relative to the rig file's folder.
-        path: PathBuf,
-        /// Speed for files without reliable times.
-        speed_m_s: Option<f64>,
-        /// Whether the trajectory restarts at its end.
-        closed: bool,
-    },
-    /// Poses that another simulator sends during the run.
-    Feed(FeedConfig),
-    /// The robot's computer drives.
-    Drive(drive::DriveConfig),
-}
-
-/// `trajectory = { kind = "feed", … }`: see [`crate::wire::feed`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct FeedConfig {
-    /// Address that receives datagrams.
-    pub listen: SocketAddr,
-    /// After this time without a pose the body is held, nanoseconds.
-    pub hold_after_ns: u64,
-    /// Position before the first pose: x, y, z, metres.
-    pub position_m: [f64; 3],
-    /// Heading before the first pose, radians.
-    pub yaw_rad: f64,
 }
 
 /// Index of a device in its rig.

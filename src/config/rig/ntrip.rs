@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use super::claims::Claims;
 use super::parts::socket;
+use crate::toml::key_types::By;
 use crate::toml::reader::{Field, Limit, TableReader};
 
 const FORMAT: &str = "NTRIP 2.0";
@@ -19,15 +20,18 @@ pub struct Login {
     pub password: String,
 }
 
-/// A caster that serves the corrections of a base.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CasterConfig {
-    /// Address of the caster.
-    pub listen: SocketAddr,
-    /// The name of the stream.
-    pub mount_point: String,
-    /// Login that clients need, if any.
-    pub login: Option<Login>,
+keys! {
+    with (claims: &Claims<'_>);
+    /// A caster that serves the corrections of a base.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct CasterConfig {
+        /// The address and TCP port at which the caster listens.
+        pub listen: SocketAddr, By(|field: &Field<'_>| claimed(field, claims));
+        /// The name of the stream (default: the name of the device).
+        pub mount_point: String = String::new(), By(word);
+        /// Login that clients need, if any.
+        pub login: Option<Login> => login;
+    }
 }
 
 /// A caster from which a rover receives its corrections.
@@ -48,16 +52,15 @@ pub struct NtripConfig {
 /// Reads `caster`; without `mount_point`, the name is empty.
 pub(super) fn caster(field: &Field<'_>, claims: &Claims<'_>) -> Option<CasterConfig> {
     let mut table = field.table("a caster")?;
-    let listen = socket(&table.required("listen").such_as("\"127.0.0.1:2101\""));
-    if let Some((address, place)) = &listen {
-        claims.tcp(*address, place);
-    }
-    let mount_field = table.optional("mount_point");
-    let mount_point =
-        if mount_field.is_written() { word(&mount_field) } else { Some(String::new()) };
-    let login = login(&mut table);
+    let all = CasterConfig::read_keys(&mut table, claims);
     table.finish();
-    Some(CasterConfig { listen: listen?.0, mount_point: mount_point?, login: login? })
+    all
+}
+
+fn claimed(field: &Field<'_>, claims: &Claims<'_>) -> Option<SocketAddr> {
+    let (address, place) = socket(field)?;
+    claims.tcp(address, &place);
+    Some(address)
 }
 
 /// Reads `ntrip`.

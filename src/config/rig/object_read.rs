@@ -1,11 +1,11 @@
 //! Reads `[[world.object]]`: moving objects.
 
-use super::parts::file_name;
+use super::parts::{Names, Pose, file_name};
 use glam::{DAffine3, DMat3, DVec3};
 
 use super::parts::{dotted, extension_pattern, has_extension};
 use super::short_forms::{self, repeat_object, repeated};
-use super::trajectory_read::{Whose, stance, trajectory};
+use super::trajectory::{Whose, stance, trajectory};
 use crate::frames::quat_from_rpy;
 use crate::rig::RobotConfig;
 use crate::rig::objects::{ObjectBody, ObjectConfig, ObjectShape};
@@ -37,20 +37,14 @@ pub fn objects(field: &Field<'_>) -> Option<Vec<ObjectConfig>> {
             return None;
         }
     }
-    let mut names: Vec<Text> = Vec::new();
+    let mut names = Names::new("objects", "names become file names");
     let objects: Vec<_> = items
         .iter()
         .map(|item| {
             let table = item.named("world.object").table("[[world.object]]")?;
             let (name, object) = object(table);
             if let Some(name) = name {
-                if let Some(first) = names.iter().find(|first| first.value == name.value) {
-                    let title = format!("two objects are named \"{}\"", name.value);
-                    let fault = name.place.fault(title, "again here");
-                    let fault = fault.related(&first.place, "first here");
-                    field.fault(fault.note("limit from the rig format: names become file names"));
-                }
-                names.push(name);
+                names.add(&field, &name.value, &name.place);
             }
             object
         })
@@ -147,11 +141,9 @@ fn refuse(table: &mut TableReader<'_>, keys: [&'static str; 2], why: &str) {
 /// Pose of a mesh on the body, in the form of a mount on the robot.
 fn mesh_pose(mut table: TableReader<'_>) -> DAffine3 {
     let reach = Limit::new(-1000.0..=1000.0, "m", FORMAT);
-    let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
-    let translation_m = table.optional("translation_m").numbers_or(&reach, [0.0; 3]);
-    let degrees = table.optional("roll_pitch_yaw_deg").numbers_or(&turn, [0.0; 3]);
+    let pose = Pose::read(&mut table, reach);
     table.finish();
-    let [roll, pitch, yaw] = degrees.map(f64::to_radians);
+    let [roll, pitch, yaw] = pose.roll_pitch_yaw_rad;
     let rotation = DMat3::from_quat(quat_from_rpy(roll, pitch, yaw));
-    DAffine3::from_mat3_translation(rotation, DVec3::from_array(translation_m))
+    DAffine3::from_mat3_translation(rotation, DVec3::from_array(pose.translation_m))
 }

@@ -3,9 +3,13 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use glam::DVec3;
+
 use super::DeviceConfig;
+use crate::frames::Transform;
 use crate::toml::diagnostic::Place;
-use crate::toml::reader::{Field, Limit, Text, nearest};
+use crate::toml::key_types::Degrees;
+use crate::toml::reader::{Field, Limit, TableReader, Text, nearest};
 
 /// Origin of a rig's limits where no product sets them.
 pub(crate) const FORMAT: &str = "the rig format";
@@ -25,6 +29,37 @@ pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
         return None;
     }
     Some(name)
+}
+
+/// Names of the tables of one array, which must differ.
+pub(crate) struct Names {
+    known: Vec<Text>,
+    tables: &'static str,
+    reason: &'static str,
+}
+
+impl Names {
+    /// No names yet. Messages call the tables `tables`, such as "devices", and state the reason, which may be empty.
+    pub(crate) fn new(tables: &'static str, reason: &'static str) -> Self {
+        Self { known: Vec::new(), tables, reason }
+    }
+
+    /// Adds the name of the next table, or reports that an earlier one has it.
+    pub(crate) fn add(&mut self, field: &Field<'_>, name: &str, place: &Place) {
+        if name.is_empty() {
+            return;
+        }
+        if let Some(first) = self.known.iter().find(|first| first.value == name) {
+            let fault =
+                place.fault(format!("two {} are named \"{name}\"", self.tables), "again here");
+            let reason = match self.reason {
+                "" => String::new(),
+                reason => format!("limit from {FORMAT}: {reason}"),
+            };
+            field.fault(fault.related(&first.place, "first here").note(reason));
+        }
+        self.known.push(Text { value: name.to_owned(), place: place.clone() });
+    }
 }
 
 /// `.a, .b`
@@ -51,6 +86,49 @@ pub(crate) fn has_extension(path: &str, allowed: &[&str]) -> bool {
 /// Any 64-bit number.
 pub fn seed_limit() -> Limit<i128> {
     Limit::new(0..=i128::from(u64::MAX), "", "the random generator: 64 bits")
+}
+
+/// Reads a seed.
+pub(crate) fn seed(field: &Field<'_>) -> Option<u64> {
+    field.integer(&seed_limit())
+}
+
+/// A position in the World frame.
+pub(crate) fn position_limit() -> Limit<f64> {
+    Limit::new(-100_000.0..=100_000.0, "m", "the World frame: flat, so near its origin")
+}
+
+/// An angle of up to one turn.
+pub(crate) fn turn_limit() -> Limit<f64> {
+    Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way")
+}
+
+keys! {
+    with (reach: Limit<f64>);
+    /// Pose of a part on the part that carries it.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Pose {
+        /// Position on the part that carries it: forward, left and up.
+        pub translation_m: [f64; 3] = [0.0; 3], reach;
+        /// Rotation about the axes forward, left and up: roll, pitch, yaw, in this order from the mounted frame to that of
+        /// the part that carries it.
+        pub roll_pitch_yaw_rad as "roll_pitch_yaw_deg": [f64; 3] = [0.0; 3], Degrees(turn_limit());
+    }
+}
+
+impl Pose {
+    /// Reads the keys of a table, of which every one has a default.
+    pub(crate) fn read(table: &mut TableReader<'_>, reach: Limit<f64>) -> Self {
+        let mut all = Self::default();
+        all.read_into(table, reach);
+        all
+    }
+
+    /// Takes coordinates of the part to those of its carrier.
+    pub(crate) fn transform<To, From>(&self) -> Transform<To, From> {
+        let [roll, pitch, yaw] = self.roll_pitch_yaw_rad;
+        Transform::from_rpy(DVec3::from_array(self.translation_m), roll, pitch, yaw)
+    }
 }
 
 /// Regular expression of an address with its port.

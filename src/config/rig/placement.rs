@@ -4,8 +4,10 @@ use std::path::Path;
 
 use glam::{DAffine3, DMat3, DVec3};
 
-use super::parts::has_extension;
+use super::parts::{has_extension, turn_limit};
 use crate::frames::quat_from_rpy;
+use crate::toml::key_types::{Degrees, Maybe, OneOf};
+use crate::toml::reader::Limit;
 
 words!(UpAxis: "x" => X, "y" => Y, "z" => Z);
 /// The axis of a file that points up.
@@ -37,22 +39,21 @@ impl UpAxis {
     }
 }
 
-/// Placement of a scene file, in this order: turn the axis up, scale, rotate, move.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ScenePlacement {
-    /// Axis of the file that points up; `None`: default of the format.
-    pub up_axis: Option<UpAxis>,
-    /// Metres for each unit of the file.
-    pub scale: f64,
-    /// Roll, pitch and yaw about the scene's origin, radians, as in [`quat_from_rpy`].
-    pub roll_pitch_yaw_rad: [f64; 3],
-    /// Position of the scene's origin, World, metres.
-    pub offset_m: [f64; 3],
-}
+const FORMAT: &str = "the rig format, [world]";
 
-impl Default for ScenePlacement {
-    fn default() -> Self {
-        Self { up_axis: None, scale: 1.0, roll_pitch_yaw_rad: [0.0; 3], offset_m: [0.0; 3] }
+keys! {
+    /// Placement of a scene file, in this order: turn the axis up, scale, rotate, move.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ScenePlacement {
+        /// Axis of a scene file that points up (default: what the format says, else z).
+        pub up_axis: Option<UpAxis> = None, Maybe(OneOf(&UpAxis::WORDS, FORMAT));
+        /// Metres for each unit of a scene file.
+        pub scale: f64 = 1.0, Limit::new(1e-6..=1e6, "metres a unit", FORMAT);
+        /// Roll, pitch and yaw by which a scene file is turned.
+        pub roll_pitch_yaw_rad as "rotate_deg": [f64; 3] = [0.0; 3], Degrees(turn_limit());
+        /// Where the origin of a scene file lies in the world, east, north and up.
+        pub offset_m: [f64; 3] = [0.0; 3],
+            Limit::new(-1e7..=1e7, "m", "the scene: f32 has metres beyond");
     }
 }
 

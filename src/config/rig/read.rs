@@ -1,13 +1,13 @@
 //! Reads a rig: the file, the overrides, the profiles and the calibrations it names.
 
-use super::parts::{FORMAT, file_name, seed_limit};
+use super::engine::{Mover, engine};
+use super::parts::{FORMAT, Names, Pose, file_name, seed_limit};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use glam::DVec3;
 use serde_json::json;
 
-use super::trajectory_read::robot;
+use super::trajectory::robot;
 use super::world_read::world;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::profile::{Catalogue, FamilyData, Interface, Profile};
@@ -16,14 +16,13 @@ use crate::rig::claims::Claims;
 use crate::rig::fault_read::faults;
 use crate::rig::joint_read;
 use crate::rig::joints::JointConfig;
-use crate::rig::link_read::{self, kinds_of, link};
+use crate::rig::link_read::{kinds_of, link};
 use crate::rig::ntrip::{self, CasterConfig};
 use crate::rig::response_read::{Named, responses, stimuli};
 use crate::rig::short_forms::{self, Defaults, repeat_device, repeated};
 use crate::rig::short_link::{self, Address, KINDS, Taken, written_out};
 use crate::rig::{
-    CableKind, CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, PtpMasterConfig, Rig,
-    RigPlaces, RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig, WorldConfig,
+    CableKind, DeviceConfig, Rig, RigPlaces, RobotConfig, TrajectoryConfig, WorldConfig,
 };
 use crate::toml::diagnostic::{Diagnostics, Place, SourceFile};
 use crate::toml::explore::explore;
@@ -32,7 +31,6 @@ use crate::toml::overrides::Override;
 use crate::toml::reader::{Faults, Field, Limit, Node, TableReader, Text, parse_toml};
 use crate::toml::spec::TableSpec;
 use crate::toml::write::written;
-use crate::wire::ptp::{DelayMechanism, Transport};
 
 const ORIGIN_EXAMPLE: &str =
     "{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }";
@@ -131,12 +129,8 @@ fn rig(
         Some((RobotConfig { trajectory: TrajectoryConfig::Drive(_), .. }, _)) => Mover::Computer,
         _ => Mover::Rig,
     };
-    let engine_field = root.optional("engine").or_empty_if_noted(root.place());
-    let engine = if engine_field.is_written() {
-        engine_field.table("[engine]").map(|table| engine(Some(table), moved_by))
-    } else {
-        Some(engine(None, moved_by))
-    };
+    let engine_field = root.optional("engine").or_empty(root.place());
+    let engine = engine_field.table("[engine]").map(|table| engine(table, moved_by));
     claim_feeds(robot.as_ref(), world.as_ref(), claims);
     let defaults = Defaults::read(&root.optional("defaults"));
     root.is_written_out("defaults");
@@ -241,138 +235,6 @@ fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
     })
 }
 
-/// Source of the robot's motion.
-#[derive(Clone, Copy)]
-enum Mover {
-    /// The rig, from the start.
-    Rig,
-    /// Another simulator, meanwhile.
-    Feed,
-    /// The robot's computer, meanwhile.
-    Computer,
-}
-
-/// The minimum of `render_ahead_ms` for a driven robot: the duration of a series of samples plus the time to
-/// measure it.
-const LEAST_AHEAD_DRIVEN_MS: f64 = 5.0;
-
-/// Reads `[engine]`, in which every key has a default; the default of the lead is short if the robot is moved
-/// from outside. Also returns where the caster is named.
-fn engine(table: Option<TableReader<'_>>, moved_by: Mover) -> (EngineConfig, Option<Place>) {
-    let mut all = EngineConfig::default();
-    let least_ahead_ms = match moved_by {
-        Mover::Rig => 1.0,
-        Mover::Feed => {
-            all.render_ahead_ns = 5_000_000;
-            1.0
-        }
-        Mover::Computer => {
-            all.render_ahead_ns = 20_000_000;
-            LEAST_AHEAD_DRIVEN_MS
-        }
-    };
-    let Some(mut table) = table else { return (all, None) };
-    let origin = "the rig format, [engine]";
-    let caster = table.optional("caster");
-    all.caster = caster.choice_or(&CasterChoice::WORDS, origin, all.caster);
-    all.workers = table.optional("workers").integer(&Limit::new(1..=256, "threads", origin));
-    let ahead = Limit::new(least_ahead_ms..=10_000.0, "ms", origin);
-    let ahead_ms = table.optional("render_ahead_ms");
-    let ahead_ms = ahead_ms.number_or(&ahead, all.render_ahead_ns as f64 / 1e6);
-    all.render_ahead_ns = (ahead_ms * 1e6).round() as u64;
-    let late = table.optional("late");
-    if !late.refuse_old_word("send", LatePolicy::Late.word()) {
-        all.late = late.choice_or(&LatePolicy::WORDS, origin, all.late);
-    }
-    let miss = Limit::new(1.0..=1_000_000.0, "us", origin);
-    let miss_us = table.optional("miss_threshold_us");
-    let miss_us = miss_us.number_or(&miss, all.miss_threshold_ns as f64 / 1e3);
-    all.miss_threshold_ns = (miss_us * 1e3).round() as u64;
-    let rate = Limit::new(0.1..=10_000.0, "Hz", origin);
-    all.truth_rate_hz = table.optional("truth_rate_hz").number_or(&rate, all.truth_rate_hz);
-    sending(&mut table, &mut all, origin);
-    let ptp = table.optional("ptp");
-    if ptp.is_written() {
-        all.ptp = ptp.table("[engine.ptp]").and_then(ptp_master);
-    }
-    table.finish();
-    (all, caster.place())
-}
-
-/// `[engine.ptp]`.
-fn ptp_master(mut table: TableReader<'_>) -> Option<PtpMasterConfig> {
-    let expected = "an IPv4 address of this host such as \"192.168.1.10\"";
-    let master = table.required("master");
-    let text = master.text_like(expected, Some(r"^[0-9]{1,3}(\.[0-9]{1,3}){3}$"));
-    let address = text.and_then(|text| match text.value.parse() {
-        Ok(address) => Some(address),
-        Err(_) => {
-            let title = format!("\"{}\" is not an IPv4 address", text.value);
-            master.fault(text.place.fault(title, format!("allowed: {expected}")));
-            None
-        }
-    });
-    let interface = link_read::interface(&table.optional("interface"));
-    let byte = Limit::new(0..=255, "", "IEEE 1588: one byte");
-    let domain = table.optional("domain").integer_or(&byte, 0);
-    let priority_1 = table.optional("priority_1").integer_or(&byte, 128);
-    let origin = "IEEE 1588 and 802.1AS";
-    let transport = table.optional("transport");
-    let transport = transport.choice_or(&Transport::WORDS, origin, Transport::Udp);
-    let delay = table.optional("delay");
-    let usual = match transport {
-        Transport::Gptp => DelayMechanism::PeerToPeer,
-        Transport::Udp | Transport::Ethernet => DelayMechanism::EndToEnd,
-    };
-    let words = DelayMechanism::WORDS;
-    let allowed = if transport == Transport::Gptp { &words[1..] } else { &words[..] };
-    let delay = delay.choice_or(allowed, origin, usual);
-    table.finish();
-    Some(PtpMasterConfig { address: address?, interface, domain, priority_1, transport, delay })
-}
-
-/// Reads the keys for punctual sending.
-fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static str) {
-    let spin = Limit::new(0.0..=10_000.0, "us", origin);
-    let spin_us = table.optional("spin_us").number_or(&spin, all.spin_ns as f64 / 1e3);
-    all.spin_ns = (spin_us * 1e3).round() as u64;
-    let lead = table.optional("lead_us");
-    match all.lead {
-        Lead::Auto => lead.defaults_to(Lead::AUTO),
-        Lead::Fixed { ns } => lead.defaults_to(ns as f64 / 1e3),
-    }
-    let found = if lead.is_text() {
-        let either = format!("{origin}: \"{}\", or 0 to {} us", Lead::AUTO, Lead::MOST_US);
-        lead.choice(&[(Lead::AUTO, Lead::Auto)], &either)
-    } else {
-        lead.number(&Limit::new(0.0..=Lead::MOST_US, "us", origin)).map(Lead::of_us)
-    };
-    all.lead = found.unwrap_or(all.lead);
-    let scheduler = table.optional("scheduler");
-    all.scheduler = scheduler.choice_or(&SchedulerChoice::WORDS, origin, all.scheduler);
-    let core = table.optional("send_core");
-    let cores = Limit::new(0..=1023, "", origin);
-    all.send_core = core.integer(&cores);
-    let standby = table.optional("standby_core");
-    all.standby_core = standby.integer(&cores);
-    if let Some(place) =
-        standby.place().filter(|_| all.standby_core == all.send_core || all.send_core.is_none())
-    {
-        let fault =
-            place.fault("`standby_core` is a second core beside `send_core`", "name two cores");
-        standby.fault(
-            fault.note("limit from the rig format: `standby_core` must differ from `send_core`"),
-        );
-    }
-    if let (Some(place), SchedulerChoice::Deadline) = (core.place(), all.scheduler) {
-        let label = "leave it out, or take scheduler = \"fifo\"";
-        let fault = place.fault("`send_core` does not go with scheduler = \"deadline\"", label);
-        core.fault(fault.note("limit from sched(7): a deadline thread may not be bound to a core"));
-    }
-    all.launch_time = table.optional("launch_time").boolean_or(all.launch_time);
-    all.stamps = table.optional("stamps").choice_or(&StampChoice::WORDS, origin, all.stamps);
-}
-
 /// Parts of the rig that the reader of a device needs.
 struct Shared<'a, 'f> {
     defaults: &'a Defaults,
@@ -406,6 +268,7 @@ fn devices(
         items = field.items_of(nodes);
     }
     let mut names: Vec<Text> = Vec::new();
+    let mut unique = Names::new("devices", "names become file names");
     let mut profiles = Profiles { catalogue: shared.catalogue, loaded: Vec::new() };
     let devices: Vec<_> = items
         .iter()
@@ -433,12 +296,7 @@ fn devices(
                 Some(DeviceConfig { caster, ntrip, ..device })
             });
             if let Some(name) = name.clone() {
-                if let Some(first) = names.iter().find(|first| first.value == name.value) {
-                    let title = format!("two devices are named \"{}\"", name.value);
-                    let fault = name.place.fault(title, "again here");
-                    let fault = fault.related(&first.place, "first here");
-                    field.fault(fault.note("limit from the rig format: names become file names"));
-                }
+                unique.add(field, &name.value, &name.place);
                 names.push(name);
             }
             Some(Cabled { name, device: device?, cable, corrections, line, settings })
@@ -630,11 +488,7 @@ fn mount(mut table: TableReader<'_>, joints: Option<&[Arc<JointConfig>]>) -> Opt
     table.was_called("on", "parent");
     let on = joint_read::carrier(&table.optional("parent"), joints);
     let reach = Limit::new(-100.0..=100.0, "m", "the rig format: devices sit on the robot");
-    let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
-    let translation_m = table.optional("translation_m").numbers_or(&reach, [0.0; 3]);
-    let degrees = table.optional("roll_pitch_yaw_deg").numbers_or(&turn, [0.0; 3]);
+    let pose = Pose::read(&mut table, reach);
     table.finish();
-    let [roll, pitch, yaw] = degrees.map(f64::to_radians);
-    let place = Transform::from_rpy(DVec3::from_array(translation_m), roll, pitch, yaw);
-    Some((place, on?))
+    Some((pose.transform(), on?))
 }

@@ -1,6 +1,6 @@
 //! Reads `[[stimulus]]` and `[[response]]`.
 
-use super::parts::{device_named, file_name, place_of, socket};
+use super::parts::{Names, device_named, file_name, place_of, socket};
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::profile::Interface;
@@ -10,7 +10,7 @@ use crate::rig::faults::FaultConfig;
 use crate::rig::objects::ObjectConfig;
 use crate::rig::responses::{ResponseConfig, ResponseSource, StimulusCause, StimulusConfig};
 use crate::rig::schedule::schedule;
-use crate::toml::reader::{Field, Limit, TableReader, Text};
+use crate::toml::reader::{Field, Limit, TableReader};
 
 const STIMULUS: &str = "the rig format, [[stimulus]]";
 const RESPONSE: &str = "the rig format, [[response]]";
@@ -34,7 +34,7 @@ pub struct Named<'a> {
 
 /// Reads all stimuli; none if the key is missing.
 pub fn stimuli(field: &Field<'_>, named: Named<'_>) -> Option<Vec<StimulusConfig>> {
-    let stimuli = tables(field, "stimulus", "a stimulus's", |table, name| {
+    let stimuli = tables(field, ["stimulus", "stimuli"], "a stimulus's", |table, name| {
         Some(StimulusConfig { name: name?, cause: cause(table, named)? })
     })?;
     if let (true, Some(place)) = (stimuli.len() > MAX_STIMULI, field.place()) {
@@ -51,7 +51,7 @@ pub fn responses(
     named: Named<'_>,
     claims: &Claims<'_>,
 ) -> Option<Vec<ResponseConfig>> {
-    tables(field, "response", "a response's", |table, name| {
+    tables(field, ["response", "responses"], "a response's", |table, name| {
         table.was_called("to", "stimulus");
         let to = table.required("stimulus");
         let to_name = to.text("the name of a [[stimulus]]");
@@ -75,7 +75,7 @@ pub fn responses(
 /// Reads each table of an array with `read`, which gets its name if the name is valid.
 fn tables<T>(
     field: &Field<'_>,
-    what: &str,
+    [what, plural]: [&'static str; 2],
     whose: &str,
     mut read: impl FnMut(&mut TableReader<'_>, Option<String>) -> Option<T>,
 ) -> Option<Vec<T>> {
@@ -84,19 +84,14 @@ fn tables<T>(
     }
     let expected = format!("up to {MAX_RESPONSES} of [[{what}]]");
     let (items, _) = field.array_up_to(0..=MAX_RESPONSES, RESPONSE, &expected)?;
-    let mut names: Vec<Text> = Vec::new();
+    let mut names = Names::new(plural, "");
     let read: Vec<_> = items
         .iter()
         .map(|item| {
             let mut table = item.named(what).table(&format!("[[{what}]]"))?;
             let name = file_name(&table.required("name"), whose);
             if let Some(name) = &name {
-                if let Some(first) = names.iter().find(|first| first.value == name.value) {
-                    let title = format!("\"{}\" is named twice", name.value);
-                    let fault = name.place.fault(title, "again here");
-                    field.fault(fault.related(&first.place, "first here"));
-                }
-                names.push(name.clone());
+                names.add(field, &name.value, &name.place);
             }
             let made = read(&mut table, name.map(|name| name.value));
             table.finish();

@@ -1,8 +1,8 @@
 //! The parameters of the built-in scenes: the keys of `world.parameters`.
 
-use super::parts::seed_limit;
+use super::parts::seed;
 use crate::toml::key_types::{By, OneOf};
-use crate::toml::reader::{Field, Limit};
+use crate::toml::reader::Limit;
 
 /// Origin of the limits.
 const SCENE: &str = "the scene, see `menura scenes`";
@@ -25,11 +25,6 @@ fn thickness() -> Limit<f64> {
 
 fn length() -> Limit<f64> {
     number(0.1, 200.0, "m")
-}
-
-/// Reads a seed (default: the rig's seed).
-fn seed(field: &Field<'_>) -> Option<u64> {
-    field.integer(&seed_limit())
 }
 
 keys! {

@@ -1,44 +1,131 @@
 //! `[world.weather]`: the air between a lidar and its targets.
 
-/// The weather of a world. Without any of it the air is clear.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WeatherConfig {
-    /// Falling drops.
-    pub rain: Option<RainConfig>,
-    /// Fog: droplets that are too small to be seen singly.
-    pub fog: Option<FogConfig>,
-    /// Falling flakes.
-    pub snow: Option<SnowConfig>,
-    /// Sources of dust, in the rig's order.
-    pub dust: Vec<DustConfig>,
-    /// Law for a pulse in dust.
-    pub dust_law: DustLaw,
-    /// Velocity of the air, east, north and up, m/s. Wind carries dust.
-    pub wind_m_s: [f64; 3],
-    /// Distances at which a detector begins to see the beam and at which it sees the whole beam, metres.
-    pub overlap_m: [f64; 2],
-}
+use super::TrajectoryConfig;
+use super::objects::ObjectConfig;
+use super::parts::{Names, file_name, place_of};
+use crate::toml::key_types::{By, Maybe, OneOf, SuchAs, Table, TrueOrFalse};
+use crate::toml::reader::{Field, Limit, TableReader};
 
-impl Default for WeatherConfig {
-    /// Clear air.
-    fn default() -> Self {
-        Self {
-            rain: None,
-            fog: None,
-            snow: None,
-            dust: Vec::new(),
-            dust_law: DustLaw::Spheres,
-            wind_m_s: [0.0; 3],
-            // Hahner et al. 2021 and 2022, for the HDL-64E.
-            overlap_m: [0.9, 1.0],
-        }
+const FORMAT: &str = "the rig format, [world.weather]";
+const DUST_FORMAT: &str = "the rig format, [[world.weather.dust]]";
+
+/// Largest number of places where dust rises.
+const MAX_SOURCES: usize = 16;
+/// Largest number of spheres of a source at a time; each is tested for every pulse.
+const MAX_SPHERES: f64 = 2000.0;
+
+keys! {
+    with (objects: Option<&[ObjectConfig]>);
+    /// The weather of a world. Without any of it the air is clear.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct WeatherConfig {
+        /// Falling drops.
+        pub rain: Option<RainConfig> = None, part("{ rate_mm_h = 10.0 }", "[world.weather.rain]");
+        /// Droplets too small for echoes of their own: they dim light and return a soft echo.
+        pub fog: Option<FogConfig> = None, part("{ visibility_m = 100.0 }", "[world.weather.fog]");
+        /// Falling flakes.
+        pub snow: Option<SnowConfig> = None, part("{ rate_mm_h = 1.0 }", "[world.weather.snow]");
+        /// A place where dust rises; one table for each.
+        pub dust: Vec<DustConfig> = Vec::new(), By(|field: &Field<'_>| dust(field, objects));
+        /// Effect of dust on a pulse: spheres of a medium that dims light and returns an echo, or, for comparison, random
+        /// returns as in MAVS.
+        pub dust_law: DustLaw = DustLaw::Spheres, OneOf(&DustLaw::WORDS, FORMAT);
+        /// Velocity of the air, east, north and up; wind carries dust.
+        pub wind_m_s: [f64; 3] = [0.0; 3], Limit::new(-50.0..=50.0, "m/s", FORMAT);
+        /// Two distances from a lidar: where its detector begins to see the beam, and where it sees the whole beam.
+        // Hahner et al. 2021 and 2022, for the HDL-64E.
+        pub overlap_m: [f64; 2] = [0.9, 1.0], Limit::new(0.0..=100.0, "m", FORMAT);
     }
 }
 
-impl WeatherConfig {
-    /// Whether the air is clear.
-    pub fn is_clear(&self) -> bool {
-        self.rain.is_none() && self.fog.is_none() && self.snow.is_none() && self.dust.is_empty()
+keys! {
+    /// `[world.weather.rain]`
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RainConfig {
+        /// Rain rate.
+        pub rate_mm_h: f64, Limit::new(0.1..=300.0, "mm/h", "the law: drizzle to a cloudburst");
+        /// Effect on light: the extinction of Marshall and Palmer's drops, or extinction and range error as in Goodin et
+        /// al. 2019.
+        pub law: RainLaw = RainLaw::default(), OneOf(&RainLaw::WORDS, FORMAT);
+        /// Whether single drops near the sensor return light (default: yes with "marshall_palmer", no with "goodin_2019").
+        pub drops: bool = law == RainLaw::MarshallPalmer, TrueOrFalse;
+        /// Depth of the water on all surfaces (default: follows from the rate).
+        pub film_mm: Option<f64> = None, Maybe(Limit::new(0.0..=10.0, "mm", FORMAT));
+    }
+}
+
+keys! {
+    /// `[world.weather.fog]`
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct FogConfig {
+        /// The distance at which the contrast of a black object with the sky has fallen to `contrast`.
+        pub visibility_m: f64,
+            Limit::new(5.0..=50_000.0, "m", "the model: in denser fog light is scattered more than once");
+        /// The contrast that defines the visibility: 0.05 for the meteorological optical range, 0.02 for Koschmieder's.
+        pub contrast: f64 = 0.05,
+            Limit::new(0.01..=0.1, "", "the contrast that eyes resolve: 0.05 (WMO), 0.02 (Koschmieder)");
+        /// Extinction over backscatter.
+        pub lidar_ratio_sr: f64 = 65.0, lidar_ratio();
+    }
+}
+
+keys! {
+    /// `[world.weather.snow]`
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct SnowConfig {
+        /// Snowfall rate, as water.
+        pub rate_mm_h: f64,
+            Limit::new(0.05..=50.0, "mm/h", "the law: the water in light to heaviest snow");
+        /// Dry or wet flakes; sets the defaults of `density_g_cm3` and `reflectance`.
+        pub kind: SnowKind = SnowKind::default(), OneOf(&SnowKind::WORDS, FORMAT);
+        /// Whether single flakes near the sensor return light.
+        pub flakes: bool = true, TrueOrFalse;
+        /// Mass of a flake divided by the volume of the sphere around it. Lighter flakes are larger.
+        pub density_g_cm3: f64 = kind.density_g_cm3(),
+            Limit::new(0.01..=0.917, "g/cm3", "physics: the density of ice");
+        /// Diffuse reflectance of a flake.
+        pub reflectance: f64 = kind.reflectance(), share();
+    }
+}
+
+keys! {
+    with (objects: Option<&[ObjectConfig]>);
+    /// `[[world.weather.dust]]`: a source of dust spheres. The defaults are those of MAVS's `Dust`, except for the growth,
+    /// which is 4 m/s there, and the fall.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct DustConfig {
+        /// The place's name; its random draws depend on it.
+        pub name as required: String = String::new(), By(source_name);
+        /// Where dust rises, east, north and up, or in the frame of the object that carries the place.
+        pub position_m as required: [f64; 3] = [0.0; 3],
+            Limit::new(-100_000.0..=100_000.0, "m", DUST_FORMAT);
+        /// The name of the moving object that raises the dust.
+        pub object: Option<usize> = None, Maybe(By(|field: &Field<'_>| carrier(field, objects)));
+        /// Half the edge length of the cube in which spheres of dust rise; the cube's centre is the place.
+        pub source_radius_m: f64 = 0.5, Limit::new(0.0..=100.0, "m", DUST_FORMAT);
+        /// Spheres of dust that rise per second.
+        pub rate_per_s: f64 = 50.0, Limit::new(0.1..=1000.0, "spheres a second", DUST_FORMAT);
+        /// Lifetime of a sphere.
+        pub life_s: f64 = 9.0, Limit::new(0.1..=600.0, "s", DUST_FORMAT);
+        /// Radius of a new sphere.
+        pub radius_m: f64 = 0.5, Limit::new(0.01..=100.0, "m", DUST_FORMAT);
+        /// Growth of a sphere's radius per second.
+        pub growth_m_s: f64 = 0.5, Limit::new(0.0..=20.0, "m/s", DUST_FORMAT);
+        /// Share of light that passes through the middle of a new sphere, one way.
+        pub transmission: f64 = 0.95,
+            Limit::new(0.001..=0.999, "", "the share of light that passes through a sphere");
+        /// Velocity of a new sphere in the air, east, north and up; the wind is added.
+        pub velocity_m_s: [f64; 3] = [0.0, 0.0, 0.5], Limit::new(-50.0..=50.0, "m/s", DUST_FORMAT);
+        /// Random velocities of up to this much are added along each axis.
+        pub spread_m_s: f64 = 0.5, Limit::new(0.0..=20.0, "m/s", DUST_FORMAT);
+        /// Share of gravity with which spheres fall; 0 for fine dust.
+        pub gravity: f64 = 0.0, share();
+        /// Extinction over backscatter.
+        pub lidar_ratio_sr: f64 = 40.0, lidar_ratio();
+        /// Time at which the first sphere rises; a negative time is before the run.
+        pub start_s: f64 = 0.0, Limit::new(-600.0..=1e7, "s", DUST_FORMAT);
+        /// Time during which dust rises (default: to the end of the run).
+        pub duration_s: Option<f64> = None, Maybe(Limit::new(1e-3..=1e7, "s", DUST_FORMAT));
     }
 }
 
@@ -51,31 +138,6 @@ pub enum RainLaw {
     MarshallPalmer,
     /// Extinction and range error as Goodin et al. 2019 print them.
     Goodin2019,
-}
-
-/// `[world.weather.rain]`
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RainConfig {
-    /// Water that falls, mm/h.
-    pub rate_mm_h: f64,
-    /// Law of extinction in this rain.
-    pub law: RainLaw,
-    /// Whether single drops send light back.
-    pub drops: bool,
-    /// Depth of water on all surfaces, mm; `None`: follows from the rate.
-    pub film_mm: Option<f64>,
-}
-
-/// `[world.weather.fog]`
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FogConfig {
-    /// Distance at which a black object's contrast with the sky has fallen to `contrast`, metres.
-    pub visibility_m: f64,
-    /// The contrast that defines the visibility: 0.05 for the meteorological optical range (WMO), 0.02
-    /// for Koschmieder's.
-    pub contrast: f64,
-    /// Extinction over backscatter, sr.
-    pub lidar_ratio_sr: f64,
 }
 
 words!(SnowKind: "dry" => Dry, "wet" => Wet);
@@ -107,21 +169,6 @@ impl SnowKind {
     }
 }
 
-/// `[world.weather.snow]`
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SnowConfig {
-    /// Snowfall rate as water, mm/h.
-    pub rate_mm_h: f64,
-    /// Wetness of the flakes.
-    pub kind: SnowKind,
-    /// Whether single flakes send light back.
-    pub flakes: bool,
-    /// Mass of a flake divided by the volume of the sphere around it, g/cm³.
-    pub density_g_cm3: f64,
-    /// Diffuse reflectance of a flake, 0..=1.
-    pub reflectance: f64,
-}
-
 words!(DustLaw: "spheres" => Spheres, "mavs" => Mavs);
 /// Law for a pulse in dust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,61 +181,117 @@ pub enum DustLaw {
     Mavs,
 }
 
-/// `[[world.weather.dust]]`: a source of dust spheres.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DustConfig {
-    /// Unique in the rig; random draws depend on it.
-    pub name: String,
-    /// Position, metres: east, north and up, or in the frame of the object that carries the source.
-    pub position_m: [f64; 3],
-    /// Index of the object that carries the source.
-    pub object: Option<usize>,
-    /// Half the edge of the cube in which spheres rise, metres.
-    pub source_radius_m: f64,
-    /// Spheres a second.
-    pub rate_per_s: f64,
-    /// Lifetime of a sphere, seconds.
-    pub life_s: f64,
-    /// A new sphere's radius, metres.
-    pub radius_m: f64,
-    /// Growth of the radius, m/s.
-    pub growth_m_s: f64,
-    /// Share of light that passes through the middle of a new sphere, one way.
-    pub transmission: f64,
-    /// Velocity of a new sphere in the air, east, north and up, m/s.
-    pub velocity_m_s: [f64; 3],
-    /// Largest random velocity along each axis, m/s.
-    pub spread_m_s: f64,
-    /// Share of gravity with which spheres fall.
-    pub gravity: f64,
-    /// Extinction over backscatter, sr.
-    pub lidar_ratio_sr: f64,
-    /// Time when the first sphere rises, seconds; negative before the run.
-    pub start_s: f64,
-    /// Time for which spheres rise, seconds; `None`: without end.
-    pub duration_s: Option<f64>,
+impl WeatherConfig {
+    /// Whether the air is clear.
+    pub fn is_clear(&self) -> bool {
+        self.rain.is_none() && self.fog.is_none() && self.snow.is_none() && self.dust.is_empty()
+    }
 }
 
 impl DustConfig {
-    /// The values of keys that a rig leaves out, of a place called `name`.
+    /// A source called `name` with the default of every other key.
     pub fn named(name: String) -> Self {
-        Self {
-            name,
-            position_m: [0.0; 3],
-            object: None,
-            // MAVS's `Dust`, but for the growth, which it has as 4 m/s, and the fall.
-            source_radius_m: 0.5,
-            rate_per_s: 50.0,
-            life_s: 9.0,
-            radius_m: 0.5,
-            growth_m_s: 0.5,
-            transmission: 0.95,
-            velocity_m_s: [0.0, 0.0, 0.5],
-            spread_m_s: 0.5,
-            gravity: 0.0,
-            lidar_ratio_sr: 40.0,
-            start_s: 0.0,
-            duration_s: None,
-        }
+        Self { name, ..Self::default() }
     }
+}
+
+fn share() -> Limit<f64> {
+    Limit::new(0.0..=1.0, "", "physics: a share")
+}
+
+fn lidar_ratio() -> Limit<f64> {
+    Limit::new(5.0..=500.0, "sr", "aerosols: 10 to 100 sr are measured")
+}
+
+/// An optional table.
+fn part(example: &'static str, what: &'static str) -> Maybe<SuchAs<Table>> {
+    Maybe(SuchAs(example, Table(what)))
+}
+
+/// Reads `[world.weather]`, of a world with `objects`. Without the key the air is clear.
+pub(super) fn weather(
+    field: &Field<'_>,
+    objects: Option<&[ObjectConfig]>,
+) -> Option<WeatherConfig> {
+    let mut all = WeatherConfig::default();
+    if !field.is_written() {
+        return Some(all);
+    }
+    let mut table = field.table("[world.weather]")?;
+    all.read_into(&mut table, objects);
+    if let ([begins, complete], Some(place)) = (all.overlap_m, table.place_of("overlap_m"))
+        && begins > complete
+    {
+        let label = format!("{begins} m is more than {complete} m");
+        table.fault(
+            place.fault("the first distance of `overlap_m` must be less than the second", label),
+        );
+    }
+    table.finish();
+    Some(all)
+}
+
+fn dust(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<Vec<DustConfig>> {
+    if !field.is_written() {
+        return None;
+    }
+    let field = field.named("world.weather.dust");
+    let expected = "up to 16 of [[world.weather.dust]]";
+    let (items, _) = field.array_up_to(0..=MAX_SOURCES, DUST_FORMAT, expected)?;
+    let mut names = Names::new("dust sources", "random draws depend on it");
+    let sources: Vec<_> = items
+        .iter()
+        .map(|item| {
+            let mut table = item.named("world.weather.dust").table("[[world.weather.dust]]")?;
+            let mut source = DustConfig::default();
+            source.read_into(&mut table, objects);
+            check_source(&table, &source);
+            if let Some(place) = table.place_of("name") {
+                names.add(&field, &source.name, &place);
+            }
+            table.finish();
+            Some(source)
+        })
+        .collect();
+    sources.into_iter().collect()
+}
+
+fn check_source(table: &TableReader<'_>, source: &DustConfig) {
+    let count = source.rate_per_s * source.life_s;
+    if let Some(place) = table.place_of("rate_per_s").or(table.place_of("life_s"))
+        && count > MAX_SPHERES
+    {
+        let title = format!("{count} spheres at a time are too many");
+        let label = format!("allowed: `rate_per_s` times `life_s` is at most {MAX_SPHERES}");
+        table.fault(place.fault(title, label));
+    }
+    if let (Some(place), Some(_)) = (table.place_of("start_s"), table.place_of("object"))
+        && source.start_s < 0.0
+    {
+        let label = "allowed: 0 or later, as nothing moves before the run";
+        table.fault(place.fault("an object cannot raise dust before the run", label));
+    }
+}
+
+fn source_name(field: &Field<'_>) -> Option<String> {
+    file_name(field, "a dust source's").map(|name| name.value)
+}
+
+/// The object that a field names. Its trajectory must be known from the start, because dust rose from its
+/// earlier positions.
+fn carrier(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<usize> {
+    let text = field.text("the name of a [[world.object]]")?;
+    let objects = objects?;
+    let names: Vec<_> = objects.iter().map(|object| object.name.as_str()).collect();
+    let index = place_of(field, &text, "object", &names)?;
+    if let TrajectoryConfig::Feed(_) = objects[index].motion.trajectory {
+        let title = format!(
+            "object \"{}\" has a feed as its trajectory, so it cannot raise dust",
+            text.value
+        );
+        let label = "allowed: an object with a trajectory that is known from the start";
+        field.fault(text.place.fault(title, label));
+        return None;
+    }
+    Some(index)
 }

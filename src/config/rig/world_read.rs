@@ -3,13 +3,13 @@
 use super::parts::{dotted, extension_pattern, has_extension, seed_limit};
 
 use crate::rig::object_read::objects;
-use crate::rig::placement::{ScenePlacement, UpAxis};
+use crate::rig::placement::ScenePlacement;
 use crate::rig::scene_read::finish_parameters;
 use crate::rig::scenes::{BUILTIN, built_in};
-use crate::rig::weather_read::weather;
+use crate::rig::weather::weather;
 use crate::rig::{LabelRule, SceneSource, WorldConfig};
 use crate::toml::diagnostic::Place;
-use crate::toml::reader::{Field, Limit, TableReader, Text, Value, nearest};
+use crate::toml::reader::{Field, TableReader, Text, Value, nearest};
 
 /// Scenes that are part of the program.
 const BUILT_IN: [&str; BUILTIN.len()] = {
@@ -39,16 +39,18 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     let objects = objects(&table.optional("object"));
     let weather = weather(&table.optional("weather"), objects.as_deref());
     let labels = labels(&table.optional("labels").such_as("{ \"tree*\" = \"vegetation\" }"));
-    let written = Placed::of(&mut table);
+    let is_file = |scene: &&Text| !BUILT_IN.contains(&scene.value.as_str());
+    let mut placement = ScenePlacement::default();
+    match scene.as_ref().filter(is_file) {
+        Some(_) => placement.read_into(&mut table),
+        None => refuse_placement(&mut table, scene.as_ref()),
+    }
     table.finish();
     let scene = scene?;
-    if BUILT_IN.contains(&scene.value.as_str()) {
-        written.refuse(&scene);
-    }
-    let source = if BUILT_IN.contains(&scene.value.as_str()) {
-        built_in(&scene, &parameters, rig_seed)?
+    let source = if is_file(&&scene) {
+        scene_file(&scene, &parameters, placement, rig_seed, &expected)?
     } else {
-        scene_file(&scene, &parameters, &written, rig_seed, &expected)?
+        built_in(&scene, &parameters, rig_seed)?
     };
     let world =
         WorldConfig { scene: source, objects: objects?, weather: weather?, labels: labels? };
@@ -112,11 +114,10 @@ fn labels(field: &Field<'_>) -> Option<Vec<LabelRule>> {
 fn scene_file(
     scene: &Text,
     parameters: &Field<'_>,
-    written: &Placed<'_>,
+    placement: ScenePlacement,
     rig_seed: u64,
     expected: &str,
 ) -> Option<SceneSource> {
-    let placement = written.read();
     if !has_extension(&scene.value, &SCENE_EXTENSIONS) {
         let title = format!("`{}` is not a scene", scene.value);
         let mut fault = scene.place.fault(title, format!("allowed: {expected}"));
@@ -136,56 +137,15 @@ fn scene_file(
     Some(SceneSource::File { path, seed, placement })
 }
 
-/// Keys of `[world]` about the placement of a scene file.
-struct Placed<'f> {
-    up_axis: Field<'f>,
-    scale: Field<'f>,
-    rotate_deg: Field<'f>,
-    offset_m: Field<'f>,
-}
-
-impl<'f> Placed<'f> {
-    fn of(table: &mut TableReader<'f>) -> Self {
-        Self {
-            up_axis: table.optional("up_axis"),
-            scale: table.optional("scale"),
-            rotate_deg: table.optional("rotate_deg"),
-            offset_m: table.optional("offset_m"),
+/// Rejects the keys of [`ScenePlacement`] for a built-in scene, which needs no placement. If `--set` chose the scene,
+/// keys of the file for another scene are ignored.
+fn refuse_placement(table: &mut TableReader<'_>, scene: Option<&Text>) {
+    for key in ["up_axis", "scale", "rotate_deg", "offset_m"] {
+        let (Some(place), Some(scene)) = (table.optional(key).place(), scene) else { continue };
+        if scene.place.is_override() && !place.is_override() {
+            continue;
         }
-    }
-
-    /// Reads the placement of a scene; a faulty value is reported, and its default is then never used.
-    fn read(&self) -> ScenePlacement {
-        let format = "the rig format, [world]";
-        let usual = ScenePlacement::default();
-        let scale = Limit::new(1e-6..=1e6, "metres a unit", format);
-        let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
-        let reach = Limit::new(-1e7..=1e7, "m", "the scene: f32 has metres beyond");
-        let degrees = self.rotate_deg.numbers_or(&turn, [0.0; 3]);
-        ScenePlacement {
-            up_axis: self.up_axis.choice(&UpAxis::WORDS, format),
-            scale: self.scale.number_or(&scale, usual.scale),
-            roll_pitch_yaw_rad: degrees.map(f64::to_radians),
-            offset_m: self.offset_m.numbers_or(&reach, [0.0; 3]),
-        }
-    }
-
-    /// Rejects these keys for a built-in scene, which needs no placement. If `--set` chose the scene, keys of
-    /// the file for another scene are ignored.
-    fn refuse(&self, scene: &Text) {
-        let keys = [
-            ("up_axis", &self.up_axis),
-            ("scale", &self.scale),
-            ("rotate_deg", &self.rotate_deg),
-            ("offset_m", &self.offset_m),
-        ];
-        for (key, field) in keys {
-            let Some(place) = field.place() else { continue };
-            if scene.place.is_override() && !place.is_override() {
-                continue;
-            }
-            let label = format!("allowed: with a scene file, and \"{}\" is built in", scene.value);
-            field.fault(place.fault(format!("`{key}` is for scene files"), label));
-        }
+        let label = format!("allowed: with a scene file, and \"{}\" is built in", scene.value);
+        table.fault(place.fault(format!("`{key}` is for scene files"), label));
     }
 }

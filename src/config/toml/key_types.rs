@@ -103,6 +103,16 @@ impl KeyType<f64> for Degrees {
     }
 }
 
+impl<const N: usize> KeyType<[f64; N]> for Degrees {
+    fn read(&self, field: &Field<'_>) -> Option<[f64; N]> {
+        field.numbers(&self.0).map(|degrees| degrees.map(f64::to_radians))
+    }
+
+    fn written(&self, values: &[f64; N]) -> Json {
+        values.iter().map(|value| shortest(value.to_degrees())).collect()
+    }
+}
+
 /// A time that is stored in whole nanoseconds, multiplied by the factor: 1e6 for milliseconds.
 #[derive(Debug)]
 pub struct Time(pub Limit<f64>, pub f64);
@@ -268,6 +278,44 @@ impl<F: Fn(&Field<'_>) -> Option<String>> KeyType<String> for Text<F> {
     }
 }
 
+/// A value that may be left out and has no default.
+#[derive(Debug)]
+pub struct Maybe<K>(pub K);
+
+impl<T, K: KeyType<T>> KeyType<Option<T>> for Maybe<K> {
+    fn read(&self, field: &Field<'_>) -> Option<Option<T>> {
+        self.0.read(field).map(Some)
+    }
+
+    fn written(&self, value: &Option<T>) -> Json {
+        value.as_ref().map_or(Json::Null, |value| self.0.written(value))
+    }
+}
+
+/// A value of which one word has a new name: the old word, the new one, and the type.
+#[derive(Debug)]
+pub struct Renamed<K>(pub &'static str, pub &'static str, pub K);
+
+impl<T, K: KeyType<T>> KeyType<T> for Renamed<K> {
+    fn read(&self, field: &Field<'_>) -> Option<T> {
+        if field.refuse_old_word(self.0, self.1) { None } else { self.2.read(field) }
+    }
+
+    fn written(&self, value: &T) -> Json {
+        self.2.written(value)
+    }
+}
+
+/// A table with an example for messages.
+#[derive(Debug)]
+pub struct SuchAs<K>(pub &'static str, pub K);
+
+impl<T, K: KeyType<T>> KeyType<T> for SuchAs<K> {
+    fn read(&self, field: &Field<'_>) -> Option<T> {
+        self.1.read(&field.clone().such_as(self.0))
+    }
+}
+
 /// A table of keys, with its name in messages.
 #[derive(Debug)]
 pub struct Table(pub &'static str);
@@ -278,7 +326,7 @@ impl<T: RequiredKeys> KeyType<T> for Table {
     }
 }
 
-/// A table whose keys are all required, as in a profile.
+/// A table with required keys, as in a profile.
 pub trait RequiredKeys: Sized {
     /// Reads the keys; the table may have others.
     fn read_keys(table: &mut TableReader<'_>) -> Option<Self>;

@@ -7,8 +7,10 @@
 /// - Without more, all keys must be written: [`RequiredKeys`](crate::toml::key_types::RequiredKeys). A block
 ///   `then` behind the list has fields that are made of those read and of `name => reader;` before the block.
 ///   `check` names a function that refuses combinations of values.
-/// - With `= value` behind the type of each field, keys may be left out:
-///   [`OptionalKeys`](crate::toml::key_types::OptionalKeys).
+/// - With `= value` behind the type of a field, its key may be left out. The value may depend on fields above it.
+/// - With `= value` behind the type of each field, the struct also has these values as its `Default`, and a reader
+///   that overwrites them: [`OptionalKeys`](crate::toml::key_types::OptionalKeys). Here a value depends on no other
+///   field, and `as required` behind a field's name says that its key must be written.
 /// - With `in profile and rig;` at the start, a profile must have the keys and a rig may override them:
 ///   [`SharedKeys`](crate::toml::keys::SharedKeys). With `for Type as fn name();` behind it, the list makes a
 ///   reader of a struct that is declared elsewhere.
@@ -16,7 +18,10 @@
 ///   depend on other keys, or a profile has in several tables what a rig has in one. Fields without a key follow the
 ///   groups.
 /// - With `with (name: Type);` at the start, key types may use these arguments of the reader, which is then a
-///   function of the struct alone, `read_keys`.
+///   function of the struct alone, `read_keys` or `read_into`.
+/// - `pub enum Name of Kind` has a word for each variant, and the variant's keys like those of a struct, or a tuple
+///   with its reader: `Variant = "word" (Type) => reader;`. `Kind` is the same enum without content, whose `read` reads
+///   the keys.
 ///
 /// In place of a key type, `=> reader` names a function that reads from the table. For shared keys it reads from
 /// [`Keys`](crate::toml::keys::Keys) into the whole struct, and a field with neither is read by another's reader.
@@ -84,11 +89,57 @@ macro_rules! keys {
             }
         }
     };
-    (with $args:tt; $($rest:tt)+) => {
-        $crate::keys!(@required_struct $args $($rest)+);
+    ($(with ($($arg:ident: $Arg:ty),*);)? $(#[$meta:meta])* pub enum $Name:ident of $Kind:ident {
+        $($(#[doc = $variant_doc:literal])+ $Variant:ident = $word:literal $({
+            $($(#[doc = $doc:literal])+ $field:ident $(as $key:literal)?: $T:ty $(= $value:expr)?
+                $(, $key_type:expr)? $(=> $reader:expr)?;)+
+        })? $(($Inner:ty) => $inner:expr;)?)+
+    }) => {
+        $(#[$meta])*
+        pub enum $Name {
+            $($(#[doc = $variant_doc])+ $Variant $({ $($(#[doc = $doc])+ $field: $T,)+ })? $(($Inner))?,)+
+        }
+
+        impl $Name {
+            /// Name of the kind in TOML.
+            pub fn word(&self) -> &'static str {
+                match self {
+                    $(Self::$Variant { .. } => $word,)+
+                }
+            }
+        }
+
+        words!($Kind: $($word => $Variant),+);
+        #[doc = concat!("Kind of a [`", stringify!($Name), "`], before its keys are read.")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $Kind {
+            $($(#[doc = $variant_doc])+ $Variant,)+
+        }
+
+        impl $Kind {
+            /// Reads the keys of this kind; the table may have others.
+            pub fn read(
+                self,
+                table: &mut $crate::toml::reader::TableReader<'_>,
+                $($($arg: $Arg),*)?
+            ) -> Option<$Name> {
+                match self {
+                    $(Self::$Variant => {
+                        $($($crate::keys!(
+                            @let $field: $T $(= $value)?; table, $crate::keys!(@name $field $($key)?),
+                            concat!($($doc),+), $($key_type)? $(=> $reader)?
+                        );)+)?
+                        $crate::keys!(
+                            @variant $Name $Variant, table $(, { $($field $(= $value)?,)+ })? $(, ($inner))?
+                        )
+                    })+
+                }
+            }
+        }
     };
-    ($(#[$meta:meta])* pub struct $Name:ident {
-        $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty = $value:expr, $key_type:expr;)+
+    ($(with ($($arg:ident: $Arg:ty),*);)? $(#[$meta:meta])* pub struct $Name:ident {
+        $($(#[doc = $doc:literal])+ pub $field:ident $(as $required:ident)? $(as $key:literal)?: $T:ty = $value:expr,
+            $key_type:expr;)+
     }) => {
         $(#[$meta])*
         pub struct $Name {
@@ -101,17 +152,24 @@ macro_rules! keys {
             }
         }
 
-        impl $crate::toml::key_types::OptionalKeys for $Name {
-            fn read_into(&mut self, table: &mut $crate::toml::reader::TableReader<'_>) {
-                $($crate::toml::key_types::optional(
-                    table,
-                    $crate::keys!(@name $field $($key)?),
-                    concat!($($doc),+),
-                    &$key_type,
-                    &mut self.$field,
+        impl $Name {
+            /// Reads the written keys; the others keep their values.
+            pub fn read_into(
+                &mut self,
+                table: &mut $crate::toml::reader::TableReader<'_>,
+                $($($arg: $Arg),*)?
+            ) {
+                $($crate::keys!(
+                    @into table, self.$field, $crate::keys!(@name $field $($key)?), concat!($($doc),+),
+                    $key_type $(, $required)?
                 );)+
             }
         }
+
+        $crate::keys!(@optional_keys $Name $(with ($($arg),*))?);
+    };
+    (with $args:tt; $($rest:tt)+) => {
+        $crate::keys!(@required_struct $args $($rest)+);
     };
     ($(#[$meta:meta])* pub struct $Name:ident $($rest:tt)+) => {
         $crate::keys!(@required_struct () $(#[$meta])* pub struct $Name $($rest)+);
@@ -123,10 +181,10 @@ macro_rules! keys {
         }
     };
     (@required_struct ($($arg:ident: $Arg:ty),*) $(#[$meta:meta])* pub struct $Name:ident {
-        $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty
+        $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty $(= $value:expr)?
             $(, $key_type:expr)? $(=> $reader:expr)?;)+
     } $(then $($local:ident => $local_reader:expr;)* {
-        $($(#[doc = $more:literal])+ pub $made:ident: $M:ty = $value:expr;)+
+        $($(#[doc = $more:literal])+ pub $made:ident: $M:ty = $made_of:expr;)+
     })? $(check $check:path;)?) => {
         $(#[$meta])*
         pub struct $Name {
@@ -135,19 +193,19 @@ macro_rules! keys {
         }
 
         impl $Name {
-            /// Reads the keys, which are all required; the table may have others.
+            /// Reads the keys; the table may have others.
             pub fn read_keys(
                 table: &mut $crate::toml::reader::TableReader<'_>,
                 $($arg: $Arg),*
             ) -> Option<Self> {
-                $(let $field: Option<$T> = $crate::keys!(
-                    @required table, $crate::keys!(@name $field $($key)?), concat!($($doc),+),
-                    $($key_type)? $(=> $reader)?
+                $($crate::keys!(
+                    @let $field: $T $(= $value)?; table, $crate::keys!(@name $field $($key)?),
+                    concat!($($doc),+), $($key_type)? $(=> $reader)?
                 );)+
                 $($(let $local = $crate::keys!(@required table, "", "", => $local_reader);)*)?
                 let all = (|| {
-                    $(let $field = $field?;)+
-                    $($(let $local = $local?;)* $(let $made: $M = $value;)+)?
+                    $(let $field = $crate::keys!(@got $field $(= $value)?);)+
+                    $($(let $local = $local?;)* $(let $made: $M = $made_of;)+)?
                     Some(Self { $($field,)+ $($($made),+)? })
                 })();
                 $(let all = all.filter(|all| $check(table, all));)?
@@ -175,6 +233,41 @@ macro_rules! keys {
                     @shared keys, self, $field, $crate::keys!(@name $field $($key)?), concat!($($doc),+),
                     $($key_type)? $(=> $reader)?
                 );)+
+            }
+        }
+    };
+    (@let $field:ident: $T:ty; $($key:tt)+) => {
+        let $field: Option<$T> = $crate::keys!(@required $($key)+);
+    };
+    (@let $field:ident: $T:ty = $value:expr; $table:ident, $key:expr, $doc:expr, $key_type:expr) => {
+        let $field: $T = {
+            let mut value = $value;
+            $crate::toml::key_types::optional($table, $key, $doc, &$key_type, &mut value);
+            value
+        };
+    };
+    (@variant $Name:ident $Variant:ident, $table:ident) => { Some($Name::$Variant) };
+    (@variant $Name:ident $Variant:ident, $table:ident, { $($field:ident $(= $value:expr)?,)+ }) => {
+        Some($Name::$Variant { $($field: $crate::keys!(@got $field $(= $value)?)),+ })
+    };
+    (@variant $Name:ident $Variant:ident, $table:ident, ($inner:expr)) => {
+        $crate::toml::key_types::read_by($table, "", "", $inner).map($Name::$Variant)
+    };
+    (@got $field:ident) => { $field? };
+    (@got $field:ident = $value:expr) => { $field };
+    (@into $table:ident, $all:ident.$field:ident, $key:expr, $doc:expr, $key_type:expr) => {
+        $crate::toml::key_types::optional($table, $key, $doc, &$key_type, &mut $all.$field)
+    };
+    (@into $table:ident, $all:ident.$field:ident, $key:expr, $doc:expr, $key_type:expr, required) => {
+        if let Some(read) = $crate::toml::key_types::required($table, $key, $doc, &$key_type) {
+            $all.$field = read;
+        }
+    };
+    (@optional_keys $Name:ident with $args:tt) => {};
+    (@optional_keys $Name:ident) => {
+        impl $crate::toml::key_types::OptionalKeys for $Name {
+            fn read_into(&mut self, table: &mut $crate::toml::reader::TableReader<'_>) {
+                self.read_into(table);
             }
         }
     };
