@@ -116,6 +116,9 @@ pub enum Output {
     Host(HostAddress),
     /// Sets whether datagrams that are due from now on may be fragmented.
     Fragments(bool),
+    /// The device asks for this address for its datagrams, out and in. [`Device::handle_address`] has the answer.
+    /// Datagrams that are due from this instant on leave from there if it is granted.
+    Address(Ipv4Addr),
     /// A command to the robot's drive or joints. Nothing leaves by the device's link.
     Actuate(Actuation),
 }
@@ -134,6 +137,7 @@ impl Output {
             | Self::Revoke(_)
             | Self::Host(_)
             | Self::Fragments(_)
+            | Self::Address(_)
             | Self::Actuate(_) => None,
         }
     }
@@ -165,6 +169,7 @@ impl Output {
             | Self::Revoke(_)
             | Self::Host(_)
             | Self::Fragments(_)
+            | Self::Address(_)
             | Self::Actuate(_) => None,
         }
     }
@@ -272,6 +277,9 @@ pub trait Device: Send {
     fn poll_ptp(&mut self) -> Option<PtpSend> {
         self.ptp_slave()?.poll_send()
     }
+
+    /// Answer to [`Output::Address`]: whether the device `moves` to the address `ip`. Without one, it stays.
+    fn handle_address(&mut self, _now: SimTime, _ip: Ipv4Addr, _moves: bool) {}
 
     /// A signal arrived at `now` from the device that is wired to this one.
     fn handle_cable(&mut self, _now: SimTime, _signal: &CableSignal) {}

@@ -1,8 +1,8 @@
 //! Opens the connections of a device to its hosts: its link and its controls.
 
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
 
 use super::refusal::Refusal;
 use super::{SetupError, launch};
@@ -18,7 +18,7 @@ use crate::links::serial::SerialLink;
 use crate::links::tcp::TcpLink;
 use crate::links::tcp_server::TcpServer;
 use crate::links::udp::UdpLink;
-use crate::links::udp_server::UdpServer;
+use crate::links::udp_server::{Bound, UdpServer};
 use crate::links::{ByteLink, interface};
 use crate::wire::line::LineSettings;
 use crate::wire::port::{Peer, UdpOptions};
@@ -33,6 +33,14 @@ pub struct Connections {
     pub controls: Vec<ControlLink>,
     /// Link for PTP; only for a device that supports PTP.
     pub ptp: Option<PtpLink>,
+    /// Sockets at another address, which the sender takes over.
+    pub(super) opened: Mutex<Option<Opened>>,
+}
+
+/// Sockets at another address: the links, by [`PortIndex`], and for each control its socket if it moves.
+pub(super) struct Opened {
+    links: Vec<UdpLink>,
+    controls: Vec<Option<Bound>>,
 }
 
 /// An open link.
@@ -84,7 +92,49 @@ impl Connections {
             link.open_carrier().map(|()| link)
         });
         let ptp = ptp.transpose().map_err(|error| SetupError::Link { device: name(), error })?;
-        Ok(Self { device: name(), link, controls, ptp })
+        Ok(Self { device: name(), link, controls, ptp, opened: Mutex::default() })
+    }
+
+    /// Opens sockets for the device's datagrams at the address `ip`, for [`Connections::take_over`]. Controls that
+    /// are bound to all addresses stay, as do PTP and what is no datagram.
+    ///
+    /// # Errors
+    /// This machine does not have the address, or others have its ports.
+    pub fn open_at(&self, ip: Ipv4Addr) -> io::Result<()> {
+        let ip = IpAddr::V4(ip);
+        let mut links: Vec<UdpLink> = Vec::new();
+        for link in self.sockets() {
+            let opened = link.opened_at(ip, links.first())?;
+            links.push(opened);
+        }
+        let controls = self.controls.iter().map(|control| match control {
+            ControlLink::Datagrams(server) if !server.address().ip().is_unspecified() => {
+                server.opened_at(ip, &links).map(Some)
+            }
+            _ => Ok(None),
+        });
+        let controls = controls.collect::<io::Result<_>>()?;
+        *self.opened.lock().expect("no holder panics") = Some(Opened { links, controls });
+        Ok(())
+    }
+
+    /// Closes what [`Connections::open_at`] has opened.
+    pub fn give_up_opened(&self) {
+        *self.opened.lock().expect("no holder panics") = None;
+    }
+
+    /// Moves the device to the sockets that [`Connections::open_at`] has opened. Called by the sender, which sends
+    /// nothing meanwhile.
+    pub fn take_over(&self) {
+        let Some(opened) = self.opened.lock().expect("no holder panics").take() else { return };
+        for (link, other) in self.sockets().iter().zip(opened.links) {
+            link.take_over(other);
+        }
+        for (control, other) in self.controls.iter().zip(opened.controls) {
+            if let (ControlLink::Datagrams(server), Some(other)) = (control, other) {
+                server.take_over(other);
+            }
+        }
     }
 
     /// Message for a packet that did not leave by `port`: the device, the reason, and the remedy.
@@ -151,7 +201,13 @@ impl Connections {
 impl From<Link> for Connections {
     /// A link without controls, of no device in particular.
     fn from(link: Link) -> Self {
-        Self { device: String::new(), link, controls: Vec::new(), ptp: None }
+        Self {
+            device: String::new(),
+            link,
+            controls: Vec::new(),
+            ptp: None,
+            opened: Mutex::default(),
+        }
     }
 }
 

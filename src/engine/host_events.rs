@@ -68,6 +68,13 @@ pub enum Words {
         /// The kernel's stamp.
         at: SimTime,
     },
+    /// Answer to the device's wish for another address.
+    Address {
+        /// The address.
+        ip: Ipv4Addr,
+        /// Whether the device has it from now on.
+        moves: bool,
+    },
     /// An order to the robot.
     Order(DriveOrder),
 }
@@ -143,6 +150,9 @@ impl Renderer<'_> {
             }
             Words::PtpLeft { key, at } => {
                 (tell(&mut |device, now| device.handle_ptp_departure(now, *key, *at)), None)
+            }
+            Words::Address { ip, moves } => {
+                (tell(&mut |device, now| device.handle_address(now, *ip, *moves)), None)
             }
             Words::Order(_) => (*at, None),
         }

@@ -52,6 +52,8 @@ struct Line {
     ptp: Option<PtpLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ptp_left: Option<PtpLeftLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<AddressLine>,
     /// The datagram of an order to the robot.
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<String>,
@@ -88,6 +90,14 @@ struct PtpLine {
 struct PtpLeftLine {
     key: u32,
     at_ns: u64,
+}
+
+/// An address that the device asked for, and whether it has it from then on.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AddressLine {
+    ip: Ipv4Addr,
+    moves: bool,
 }
 
 fn this_machine() -> IpAddr {
@@ -146,6 +156,9 @@ impl Line {
             }
             Words::PtpLeft { key, at } => {
                 line.ptp_left = Some(PtpLeftLine { key: *key, at_ns: at.0 });
+            }
+            Words::Address { ip, moves } => {
+                line.address = Some(AddressLine { ip: *ip, moves: *moves });
             }
             Words::Order(order) => line.order = Some(hex(&order.encode())),
         }
@@ -274,14 +287,15 @@ impl Line {
         if let (HostTarget::Device(_), None, None, None, None, None) =
             (to, peer, self.connected, &self.bytes, &self.request, &self.order)
         {
-            let words = match (self.ptp, self.ptp_left) {
-                (Some(PtpLine { stamped_ns, from, bytes }), None) => {
+            let words = match (self.ptp, self.ptp_left, self.address) {
+                (Some(PtpLine { stamped_ns, from, bytes }), None, None) => {
                     let (stamped, bytes) = (SimTime(stamped_ns), unhex(&bytes)?);
                     Some(Words::Ptp { stamped, from, bytes })
                 }
-                (None, Some(PtpLeftLine { key, at_ns })) => {
+                (None, Some(PtpLeftLine { key, at_ns }), None) => {
                     Some(Words::PtpLeft { key, at: SimTime(at_ns) })
                 }
+                (None, None, Some(AddressLine { ip, moves })) => Some(Words::Address { ip, moves }),
                 _ => None,
             };
             if let Some(words) = words {

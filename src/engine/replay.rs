@@ -85,8 +85,8 @@ impl<'a> ReplayRun<'a> {
             let opened = UdpLink::open(&options).and_then(|link| {
                 let mut ports = vec![link];
                 prepare_sending(&mut ports, None, engine)?;
-                let link = Link::Datagrams(ports);
-                Ok(Connections { device: name.clone(), link, controls: Vec::new(), ptp: None })
+                let connections = Connections::from(Link::Datagrams(ports));
+                Ok(Connections { device: name.clone(), ..connections })
             });
             opened.map_err(|error| SetupError::Link { device: name.clone(), error })
         };

@@ -8,11 +8,13 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use rustix::cmsg_space;
-use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover, set_txtime};
+use rustix::net::sockopt::{
+    Ipv4PathMtuDiscovery, ip_mtu_discover, set_ip_mtu_discover, set_txtime,
+};
 use rustix::net::{
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags, TxTimeFlags, sendmsg_addr,
 };
@@ -30,7 +32,9 @@ const SEND_BUFFER_BYTES: usize = 1 << 20;
 /// An open socket with its destination.
 #[derive(Debug)]
 pub struct UdpLink {
-    socket: Socket,
+    /// Only [`UdpLink::take_over`] writes.
+    bound: RwLock<Bound>,
+    options: UdpOptions,
     /// Socket that never sends. It is separate, because a datagram that is kept in it could be sent by
     /// mistake.
     rehearsal: Socket,
@@ -40,7 +44,16 @@ pub struct UdpLink {
     sent: AtomicU32,
     launch_clock: Option<LaunchClock>,
     card_clock: Option<Arc<CardClock>>,
+    stamps_departures: AtomicBool,
+}
+
+/// The socket at the link's address.
+#[derive(Debug)]
+struct Bound {
+    socket: Socket,
     siblings: Siblings,
+    /// Key of the first datagram of this socket: the kernel counts from 0 in each socket.
+    first_key: u32,
 }
 
 /// The sockets at one address and port, which a product may send several kinds of datagrams from.
@@ -99,7 +112,7 @@ impl UdpLink {
     /// Like [`UdpLink::open`], with the address and port of `first`, which keeps them: a product may send
     /// several kinds of datagrams from one port. No other socket can get the port.
     pub fn open_beside(first: &UdpLink, options: &UdpOptions) -> io::Result<Self> {
-        Self::opened(options, first.siblings.clone())
+        Self::opened(options, first.bound().siblings.clone())
     }
 
     /// Runs `open`, which may bind another socket to this socket's address and port. No other socket can get
@@ -108,7 +121,47 @@ impl UdpLink {
     /// # Errors
     /// Errors of `open` and of the system.
     pub fn shared<T>(&self, open: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        self.siblings.shared(open)
+        self.bound().siblings.shared(open)
+    }
+
+    /// Opens this link a second time at the address `ip`, with its port, destination and settings, for
+    /// [`UdpLink::take_over`]. `first` is a link of the same device at that address, if there is one.
+    ///
+    /// # Errors
+    /// Like [`UdpLink::open`].
+    pub fn opened_at(&self, ip: IpAddr, first: Option<&UdpLink>) -> io::Result<Self> {
+        let from = SocketAddr::new(ip, self.local_addr()?.port());
+        let options = UdpOptions { to: self.to(), from: Some(from), ..self.options.clone() };
+        let is_shared = |first: &&UdpLink| first.local_addr().is_ok_and(|at| at == from);
+        let mut link = match first.filter(is_shared) {
+            Some(first) => Self::open_beside(first, &options)?,
+            None => Self::open(&options)?,
+        };
+        if from.is_ipv4() {
+            // A host may have changed it.
+            let discovery = ip_mtu_discover(&self.bound().socket)?;
+            set_ip_mtu_discover(&link.bound().socket, discovery)?;
+        }
+        if let Some(clock) = self.launch_clock {
+            link.set_launch_clock(clock)?;
+        }
+        link.card_clock.clone_from(&self.card_clock);
+        if self.stamps_departures.load(Ordering::Relaxed) {
+            link.stamp_departures()?;
+        }
+        Ok(link)
+    }
+
+    /// Sends by the socket of `other` from now on; the own socket is closed. No datagram may be prepared.
+    pub fn take_over(&self, other: UdpLink) {
+        let bound = other.bound.into_inner().expect("no holder panics");
+        let first_key = self.sent.load(Ordering::Relaxed);
+        *self.bound.write().expect("no holder panics") = Bound { first_key, ..bound };
+    }
+
+    /// Costs nanoseconds: nobody else writes while a sender reads.
+    fn bound(&self) -> RwLockReadGuard<'_, Bound> {
+        self.bound.read().expect("no holder panics")
     }
 
     fn opened(options: &UdpOptions, siblings: Siblings) -> io::Result<Self> {
@@ -161,14 +214,15 @@ impl UdpLink {
         let to = Mutex::new(*to);
         let broadcast = AtomicBool::new(broadcast);
         Ok(Self {
-            socket,
+            bound: RwLock::new(Bound { socket, siblings, first_key: 0 }),
+            options: options.clone(),
             rehearsal,
             to,
             broadcast,
             sent: AtomicU32::new(0),
             launch_clock: None,
             card_clock: None,
-            siblings,
+            stamps_departures: AtomicBool::new(false),
         })
     }
 
@@ -184,7 +238,7 @@ impl UdpLink {
     /// Like [`UdpLink::send`], but to `to`, which avoids the lock of the link's own address.
     pub fn send_to(&self, payload: &[u8], to: SocketAddr) -> io::Result<u32> {
         let to = SockAddr::from(to);
-        self.counted(self.socket.send_to(payload, &to))
+        self.counted(self.bound().socket.send_to(payload, &to))
     }
 
     /// Like [`UdpLink::send_to`], but the packet scheduler holds the datagram until `launch_ns` on the clock
@@ -194,7 +248,7 @@ impl UdpLink {
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::TxTime(launch_ns));
         let (payload, flags) = ([IoSlice::new(payload)], SendFlags::empty());
-        let sent = sendmsg_addr(&self.socket, &to, &payload, &mut control, flags);
+        let sent = sendmsg_addr(&self.bound().socket, &to, &payload, &mut control, flags);
         self.counted(sent.map_err(io::Error::from))
     }
 
@@ -206,14 +260,14 @@ impl UdpLink {
     /// Like [`UdpLink::send_to`]; after an error nothing is kept.
     pub fn prepare(&self, payload: &[u8], to: SocketAddr) -> io::Result<u32> {
         let to = SockAddr::from(to);
-        self.counted(self.socket.send_to_with_flags(payload, &to, MSG_MORE))
+        self.counted(self.bound().socket.send_to_with_flags(payload, &to, MSG_MORE))
     }
 
     /// Sends the prepared datagram; afterwards nothing is kept, even after an error.
     pub fn release(&self) -> io::Result<()> {
         // A probe adds nothing to what is kept, so that it takes no key, and without `MSG_MORE` what
         // is kept goes.
-        self.socket.send_with_flags(&[], MSG_PROBE).map(drop)
+        self.bound().socket.send_with_flags(&[], MSG_PROBE).map(drop)
     }
 
     /// Follows the path of [`UdpLink::send_to`] through the kernel without sending, so that code and route
@@ -234,7 +288,7 @@ impl UdpLink {
             LaunchClock::Monotonic => ClockId::Monotonic,
             LaunchClock::Tai => ClockId::Tai,
         };
-        set_txtime(&self.socket, clock_id, TxTimeFlags::empty()).map_err(|error| {
+        set_txtime(&self.bound().socket, clock_id, TxTimeFlags::empty()).map_err(|error| {
             let hint = match clock {
                 LaunchClock::Tai => ": on the clock TAI they need CAP_NET_ADMIN",
                 LaunchClock::Monotonic => "",
@@ -262,9 +316,11 @@ impl UdpLink {
 
     /// Enables transmit timestamps of all datagrams; must be called before the first is sent.
     pub fn stamp_departures(&self) -> io::Result<()> {
-        timestamps::enlarge_receive_buffer(&self.socket, STAMP_BUFFER_BYTES);
+        self.stamps_departures.store(true, Ordering::Relaxed);
+        let bound = self.bound();
+        timestamps::enlarge_receive_buffer(&bound.socket, STAMP_BUFFER_BYTES);
         let by = if self.card_clock.is_some() { Stamper::Card } else { Stamper::Kernel };
-        timestamps::stamp_departures(&self.socket, by)
+        timestamps::stamp_departures(&bound.socket, by)
     }
 
     /// Adds the waiting timestamps to `stamps`.
@@ -273,7 +329,12 @@ impl UdpLink {
         reader: &mut StampReader,
         stamps: &mut Vec<DepartureStamp>,
     ) -> io::Result<()> {
-        reader.departures(&self.socket, stamps)
+        let (bound, known) = (self.bound(), stamps.len());
+        let outcome = reader.departures(&bound.socket, stamps);
+        for stamp in &mut stamps[known..] {
+            stamp.key = stamp.key.wrapping_add(bound.first_key);
+        }
+        outcome
     }
 
     /// Text of an error of [`UdpLink::send`], with the remedy.
@@ -304,7 +365,7 @@ impl UdpLink {
             return Err(invalid(text));
         }
         if to.is_ipv4() && looks_like_broadcast(to.ip()) {
-            self.socket.set_broadcast(true)?;
+            self.bound().socket.set_broadcast(true)?;
             self.broadcast.store(true, Ordering::Relaxed);
         }
         *self.target() = to;
@@ -316,7 +377,10 @@ impl UdpLink {
     /// # Errors
     /// The system's error.
     pub fn set_dont_fragment(&self, dont_fragment: bool) -> io::Result<()> {
-        if self.to().is_ipv4() { set_dont_fragment(&self.socket, dont_fragment) } else { Ok(()) }
+        if !self.to().is_ipv4() {
+            return Ok(());
+        }
+        set_dont_fragment(&self.bound().socket, dont_fragment)
     }
 
     fn target(&self) -> MutexGuard<'_, SocketAddr> {
@@ -330,10 +394,9 @@ impl UdpLink {
 
     /// Source address of the socket; port 0 before the first datagram if none was requested.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket
-            .local_addr()?
-            .as_socket()
-            .ok_or_else(|| io::Error::other("the socket has no internet address"))
+        let bound = self.bound();
+        let address = bound.socket.local_addr()?;
+        address.as_socket().ok_or_else(|| io::Error::other("the socket has no internet address"))
     }
 }
 
@@ -461,8 +524,8 @@ mod tests {
         let (len, from) = listener.recv_from(&mut buffer).unwrap();
         assert_eq!((len, from), (1206, spare));
         assert_eq!(buffer[..len], [7; 1206]);
-        assert_eq!(link.socket.ttl_v4().unwrap(), 64);
-        let discovery = rustix::net::sockopt::ip_mtu_discover(&link.socket).unwrap();
+        assert_eq!(link.bound().socket.ttl_v4().unwrap(), 64);
+        let discovery = rustix::net::sockopt::ip_mtu_discover(&link.bound().socket).unwrap();
         assert_eq!(discovery, Ipv4PathMtuDiscovery::DO);
     }
 
@@ -548,7 +611,7 @@ mod tests {
     fn what_no_card_stamps_the_kernel_does() {
         let listener = listener();
         let link = UdpLink::open(&listener.local_addr().unwrap().into()).unwrap();
-        timestamps::stamp_departures(&link.socket, Stamper::Card).unwrap();
+        timestamps::stamp_departures(&link.bound().socket, Stamper::Card).unwrap();
         link.send(b"x").unwrap();
         let (mut reader, mut stamps) = (StampReader::default(), Vec::new());
         link.departures(&mut reader, &mut stamps).unwrap();
@@ -582,7 +645,7 @@ mod tests {
         let allowed = |to: &str, broadcast| {
             let to: SocketAddr = to.parse().unwrap();
             let link = UdpLink::open(&UdpOptions { broadcast, ..to.into() }).unwrap();
-            link.socket.broadcast().unwrap()
+            link.bound().socket.broadcast().unwrap()
         };
         assert!(allowed("255.255.255.255:2368", false));
         assert!(allowed("192.168.3.255:2368", false));
@@ -632,7 +695,50 @@ mod tests {
         }
         assert!(link.set_to("[::1]:2368".parse().unwrap()).is_err());
         link.set_to("255.255.255.255:2368".parse().unwrap()).unwrap();
-        assert!(link.socket.broadcast().unwrap());
+        assert!(link.bound().socket.broadcast().unwrap());
+    }
+
+    #[test]
+    fn a_link_moves_to_another_address_with_what_was_set() {
+        let listener = listener();
+        listener.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let options = UdpOptions {
+            from: Some("127.0.0.11:0".parse().unwrap()),
+            dont_fragment: Some(true),
+            ..listener.local_addr().unwrap().into()
+        };
+        let link = UdpLink::open(&options).unwrap();
+        let second = UdpOptions { from: Some(link.local_addr().unwrap()), ..options };
+        let second = UdpLink::open_beside(&link, &second).unwrap();
+        link.stamp_departures().unwrap();
+        link.set_dont_fragment(false).unwrap();
+        let before = link.local_addr().unwrap();
+        assert_eq!(link.send(b"a").unwrap(), 0);
+        let ip = IpAddr::from([127, 0, 0, 12]);
+        let other = link.opened_at(ip, None).unwrap();
+        let other_second = second.opened_at(ip, Some(&other)).unwrap();
+        assert!(link.opened_at(ip, None).is_err(), "nobody else gets the address");
+        assert_eq!(link.local_addr().unwrap(), before, "it stays until it is taken over");
+        link.take_over(other);
+        second.take_over(other_second);
+        assert_eq!(link.send(b"b").unwrap(), 1, "keys count on");
+        second.send(b"c").unwrap();
+        let at = SocketAddr::new(ip, before.port());
+        for (byte, from) in [(b"a", before), (b"b", at), (b"c", at)] {
+            let mut buffer = [0; 9];
+            assert_eq!(listener.recv_from(&mut buffer).unwrap(), (1, from));
+            assert_eq!(buffer[..1], byte[..]);
+        }
+        let discovery = rustix::net::sockopt::ip_mtu_discover(&link.bound().socket).unwrap();
+        assert_eq!(discovery, Ipv4PathMtuDiscovery::DONT);
+        let (mut reader, mut stamps) = (StampReader::default(), Vec::new());
+        link.departures(&mut reader, &mut stamps).unwrap();
+        assert_eq!(stamps.iter().map(|stamp| stamp.key).collect::<Vec<_>>(), [1]);
+        UdpSocket::bind(before).expect("the old address is free");
+        let error = link.opened_at([203, 0, 113, 9].into(), None).unwrap_err();
+        assert!(error.to_string().contains("no network interface has this address"), "{error}");
+        assert_eq!(link.send(b"d").unwrap(), 2);
+        assert_eq!(listener.recv_from(&mut [0; 9]).unwrap(), (1, at));
     }
 
     #[test]

@@ -4,13 +4,13 @@
 //! the host with the longest silence is dropped first.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::told;
 use super::udp::UdpLink;
@@ -22,13 +22,37 @@ const MAX_HOSTS: usize = 64;
 /// The sockets, and the hosts that spoke last. Used from two threads: one sends, one receives.
 #[derive(Debug)]
 pub struct UdpServer {
-    socket: UdpSocket,
+    /// Only [`UdpServer::take_over`] writes.
+    bound: RwLock<Arc<Bound>>,
     /// Socket for broadcasts.
     broadcasts: Option<UdpSocket>,
-    address: SocketAddr,
     port: u8,
     answers_all: bool,
     hosts: Mutex<Hosts>,
+}
+
+/// The socket at the server's address.
+#[derive(Debug)]
+pub struct Bound {
+    socket: UdpSocket,
+    address: SocketAddr,
+}
+
+impl Bound {
+    /// Binds a socket; `bind` does it.
+    fn open(
+        address: SocketAddr,
+        hears_broadcasts: bool,
+        bind: impl FnOnce(SocketAddr) -> io::Result<UdpSocket>,
+    ) -> io::Result<Self> {
+        let opened = || -> io::Result<Self> {
+            let socket = bind(address)?;
+            socket.set_broadcast(hears_broadcasts)?;
+            socket.set_nonblocking(true)?;
+            Ok(Self { address: socket.local_addr()?, socket })
+        };
+        opened().map_err(|error| told(&error, &format!("cannot listen at udp {address}")))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -74,15 +98,7 @@ impl UdpServer {
         address: SocketAddr,
         hears_broadcasts: bool,
     ) -> io::Result<Self> {
-        let bind = |address: SocketAddr| {
-            let domain = Domain::for_address(address);
-            let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
-            socket.set_reuse_address(true)?;
-            // Of sockets at one address, Linux hands datagrams to that which was bound last.
-            link.shared(|| socket.bind(&address.into()))?;
-            socket.set_reuse_address(false)?;
-            Ok(UdpSocket::from(socket))
-        };
+        let bind = |address| bind_beside(link, address);
         Self::listening(port, address, hears_broadcasts, bind)
     }
 
@@ -92,22 +108,46 @@ impl UdpServer {
         hears_broadcasts: bool,
         bind: impl FnOnce(SocketAddr) -> io::Result<UdpSocket>,
     ) -> io::Result<Self> {
-        let failed = |error| told(&error, &format!("cannot listen at udp {address}"));
-        let socket = bind(address).map_err(failed)?;
-        let address = socket.local_addr()?;
+        let bound = Bound::open(address, hears_broadcasts, bind)?;
         let broadcasts = hears_broadcasts.then(|| {
-            socket.set_broadcast(true)?;
             // Every unit hears the search of a host, and so does the host itself.
             let all = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
             all.set_reuse_address(true)?;
-            all.bind(&SocketAddr::from((Ipv4Addr::BROADCAST, address.port())).into())?;
+            all.bind(&SocketAddr::from((Ipv4Addr::BROADCAST, bound.address.port())).into())?;
+            all.set_nonblocking(true)?;
             Ok(UdpSocket::from(all))
         });
-        let broadcasts = broadcasts.transpose().map_err(failed)?;
-        for socket in broadcasts.iter().chain([&socket]) {
-            socket.set_nonblocking(true)?;
-        }
-        Ok(Self { socket, broadcasts, address, port, answers_all: true, hosts: Mutex::default() })
+        let broadcasts = broadcasts.transpose().map_err(|error: io::Error| {
+            told(&error, &format!("cannot listen at udp {}", bound.address))
+        })?;
+        let bound = RwLock::new(Arc::new(bound));
+        Ok(Self { bound, broadcasts, port, answers_all: true, hosts: Mutex::default() })
+    }
+
+    /// Opens a socket at the address `ip` with the server's port, for [`UdpServer::take_over`]; `links` are those
+    /// of the device there.
+    ///
+    /// # Errors
+    /// Like [`UdpServer::listen_as`].
+    pub fn opened_at(&self, ip: IpAddr, links: &[UdpLink]) -> io::Result<Bound> {
+        let address = SocketAddr::new(ip, self.address().port());
+        let own = links.iter().find(|link| link.local_addr().is_ok_and(|at| at == address));
+        Bound::open(address, self.broadcasts.is_some(), |address| match own {
+            Some(link) => bind_beside(link, address),
+            None => UdpSocket::bind(address),
+        })
+    }
+
+    /// Receives and answers at `other` from now on. Broadcasts that have arrived are not lost.
+    pub fn take_over(&self, other: Bound) {
+        let mut bound = self.bound.write().expect("no holder panics");
+        let old = std::mem::replace(&mut *bound, Arc::new(other));
+        // Wakes the thread that waits for datagrams: it keeps the old address until then.
+        let _ = SockRef::from(&old.socket).shutdown(Shutdown::Both);
+    }
+
+    fn bound(&self) -> Arc<Bound> {
+        Arc::clone(&self.bound.read().expect("no holder panics"))
     }
 
     /// Whether broadcasts are answered by broadcast instead of unicast.
@@ -118,7 +158,7 @@ impl UdpServer {
 
     /// Address of the server.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.bound().address
     }
 
     /// Whether `port` is the [`Peer::port`] of this server's hosts.
@@ -128,7 +168,7 @@ impl UdpServer {
 
     /// The link in the status view and in messages.
     pub fn describe(&self) -> String {
-        format!("udp {}", self.address)
+        format!("udp {}", self.address())
     }
 
     /// Sends a datagram to a host that has spoken. One that is forgotten is no failure.
@@ -137,8 +177,9 @@ impl UdpServer {
         let known = hosts.known.iter().find(|(known, _)| *known == peer).map(|(_, to)| *to);
         drop(hosts);
         let Some(to) = known else { return };
-        if let Err(error) = self.socket.send_to(bytes, to) {
-            tracing::debug!("cannot answer {to} from {}: {error}", self.address);
+        let bound = self.bound();
+        if let Err(error) = bound.socket.send_to(bytes, to) {
+            tracing::debug!("cannot answer {to} from {}: {error}", bound.address);
         }
     }
 
@@ -153,7 +194,8 @@ impl UdpServer {
         timeout: Duration,
         heard: &mut dyn FnMut(Peer, &[u8]),
     ) -> io::Result<()> {
-        let sockets = || self.broadcasts.iter().chain([&self.socket]);
+        let bound = self.bound();
+        let sockets = || self.broadcasts.iter().chain([&bound.socket]);
         let mut waits: Vec<_> =
             sockets().map(|s| PollFd::from_borrowed_fd(s.as_fd(), PollFlags::IN)).collect();
         let timeout =
@@ -161,6 +203,9 @@ impl UdpServer {
         match poll(&mut waits, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
+        }
+        if !Arc::ptr_eq(&bound, &self.bound()) {
+            return Ok(()); // it has moved
         }
         for socket in sockets() {
             let (count, from) = match socket.recv_from(buffer) {
@@ -170,10 +215,10 @@ impl UdpServer {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error),
             };
-            if from == self.address {
+            if from == bound.address {
                 continue; // its own broadcast
             }
-            let is_broadcast = !std::ptr::eq(socket, &raw const self.socket);
+            let is_broadcast = !std::ptr::eq(socket, &raw const bound.socket);
             let to = match is_broadcast && self.answers_all {
                 true => SocketAddr::from((Ipv4Addr::BROADCAST, from.port())),
                 false => from,
@@ -185,6 +230,17 @@ impl UdpServer {
         }
         Ok(())
     }
+}
+
+/// Binds a socket at the address and port of `link`, which can then have no other.
+fn bind_beside(link: &UdpLink, address: SocketAddr) -> io::Result<UdpSocket> {
+    let domain = Domain::for_address(address);
+    let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_reuse_address(true)?;
+    // Of sockets at one address, Linux hands datagrams to that which was bound last.
+    link.shared(|| socket.bind(&address.into()))?;
+    socket.set_reuse_address(false)?;
+    Ok(UdpSocket::from(socket))
 }
 
 #[cfg(test)]
@@ -222,6 +278,31 @@ mod tests {
         let host = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         host.set_read_timeout(Some(PATIENCE)).unwrap();
         host
+    }
+
+    #[test]
+    fn a_server_moves_while_a_thread_waits() {
+        let server = UdpServer::listen_as(0, ([127, 0, 0, 13], 0).into(), true).unwrap();
+        let (old, host) = (server.address(), host());
+        let moved = server.opened_at([127, 0, 0, 14].into(), &[]).unwrap();
+        assert!(server.opened_at([127, 0, 0, 14].into(), &[]).is_err(), "it is taken");
+        assert!(server.opened_at([203, 0, 113, 9].into(), &[]).is_err(), "nobody has it");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut peers = Vec::new();
+                while peers.is_empty() {
+                    let mut heard = |peer, _: &[u8]| peers.push(peer);
+                    server.receive(&mut [0; 64], 9 * PATIENCE, &mut heard).unwrap();
+                }
+                server.send_to(peers[0], b"answer");
+            });
+            server.take_over(moved);
+            assert_eq!(server.address(), ([127, 0, 0, 14], old.port()).into());
+            host.send_to(b"hello", server.address()).unwrap();
+            // Its patience is shorter than that of the thread, which was woken.
+            assert_eq!(host.recv_from(&mut [0; 16]).unwrap(), (6, server.address()));
+        });
+        UdpSocket::bind(old).expect("the old address is free");
     }
 
     #[test]

@@ -8,14 +8,18 @@ requirements.txt. Aravis searches every interface: `tools/test` gives it a netwo
 (camera_aravis.py): features, six pixel formats byte for byte, rates, single frames, triggers, chunks, user sets, a second
 host. `loss`: the second camera's link loses one datagram of twenty, and resending makes every image whole. `scene`: images
 of the world are those of a recording of the same rig, byte for byte. `arv-camera-test`: Aravis' own program
-finds nothing wrong. `clients`: clients that are independent of Aravis (camera_clients.py).
+finds nothing wrong. `clients`: clients that are independent of Aravis (camera_clients.py). `address`: a broadcast FORCEIP
+gives a camera another address, and only that camera; Aravis finds, sets and streams it there. A persistent address holds
+after DeviceReset.
 
 Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not run.
 """
 
 import argparse
 import atexit
+import itertools
 import re
+import socket
 import struct
 import subprocess
 import sys
@@ -88,6 +92,7 @@ probability = 0.05
 start_s = 0.0
 """
 failures = []
+ids = itertools.count(1)
 
 
 def check(what, is_so, found=""):
@@ -156,6 +161,57 @@ def aravis_programs(folder):
     check("arv-camera-test: frames, no failure", bool(is_sound), said[-1500:])
 
 
+def forced(mac, address, waits_s=PATIENCE_S):
+    """The sender and the status of the answer to a broadcast FORCEIP; None if nobody answers."""
+    payload = bytes(2) + mac + bytes(12) + socket.inet_aton(address) + bytes(12) + bytes([255, 0, 0, 0]) + bytes(16)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as host:
+        host.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        host.bind(("127.0.0.1", 0))
+        host.settimeout(waits_s)
+        host.sendto(struct.pack(">BBHHH", 0x42, 0x11, 4, len(payload), next(ids)) + payload, ("255.255.255.255", 3956))
+        try:
+            answer, sender = host.recvfrom(100)
+        except TimeoutError:
+            return None
+        return sender[0], struct.unpack(">H", answer[:2])[0]
+
+
+def found_within_patience(name):
+    ends, found = time.monotonic() + PATIENCE_S, ""
+    while name not in found and time.monotonic() < ends:
+        found = tool("arv-tool-0.8")[1]
+    return found
+
+
+def address():
+    """Moves the second camera."""
+    _, said = tool("arv-tool-0.8", "-n", "Menura-0002", "control", "GevMACAddress")
+    number = re.search(r"GevMACAddress = (\d+)", said)
+    if not number:
+        return check("address: the MAC address is read", False, said)
+    mac = int(number[1]).to_bytes(8, "big")[2:]
+    # A second is long enough for any answer of this machine's, and no answer can come later than one of the next lines.
+    check("address: nobody has another MAC address", forced(bytes(6), "127.0.0.9", 1) is None)
+    check("address: multicast and broadcast addresses are refused",
+          [forced(mac, wrong) for wrong in ("224.0.0.1", "127.255.255.255")] == [("127.0.0.3", 0x8002)] * 2)
+    check("address: that of another camera is refused", forced(mac, "127.0.0.4") == ("127.0.0.3", 0x8002))
+    check("address: it is answered from the new address", forced(mac, "127.0.0.9") == ("127.0.0.9", 0))
+    found = tool("arv-tool-0.8")[1]
+    others = ("0001 (127.0.0.1)", "0002 (127.0.0.9)", "0003 (127.0.0.4)")
+    check("address: Aravis finds the camera there, and the others where they were",
+          all(name in found for name in others) and "127.0.0.3" not in found, found)
+    _, said = tool("timeout", "--signal=INT", "--kill-after=10", "20", "arv-camera-test-0.8", "-n", "Menura-0002",
+                   "--duration=4", "-w", "160", "-h", "120", "-f", "20")
+    counts = dict(re.findall(r"(n_\w+)\s*[:=]\s*(\d+)", said))
+    check("address: Aravis streams from there", int(counts.get("n_completed_buffers", 0)) > 20, said[-1500:])
+    ip = int.from_bytes(socket.inet_aton("127.0.0.10"), "big")
+    _, said = tool("arv-tool-0.8", "-n", "Menura-0002", "control", f"GevPersistentIPAddress={ip}", "GevPersistentIPAddress",
+                   "GevCurrentIPConfigurationPersistentIP", "DeviceReset")
+    check("address: the persistent address is read back", f"GevPersistentIPAddress = {ip}" in said, said)
+    found = found_within_patience("0002 (127.0.0.10)")
+    check("address: the persistent address holds after DeviceReset", "0002 (127.0.0.10)" in found, found)
+
+
 def checked(menura, rig, folder, sender):
     ends = time.monotonic() + PATIENCE_S
     names = ("0001 (127.0.0.1)", "0002 (127.0.0.3)", "0003 (127.0.0.4)")
@@ -176,6 +232,7 @@ def checked(menura, rig, folder, sender):
     part("loss", "/usr/bin/python3", str(HERE / "camera_aravis.py"), "loss")
     part("clients", sys.executable, str(HERE / "camera_clients.py"))
     aravis_programs(folder)
+    address()
     return 1 if failures else 0
 
 

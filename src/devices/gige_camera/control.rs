@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::GigeCamera;
 use super::features::{Access, Feature, Kind, Values, at, line, source};
+use super::network;
 use super::profile::{CameraSettings, PtpState};
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::sensors::camera::faults::CameraFault;
@@ -19,8 +20,6 @@ const REMEMBERED: usize = 16;
 /// What the unit can do of GVCP: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION, scheduled actions,
 /// PTP, unconditional actions, link speed, switching the heartbeat off, serial number, user name.
 const CAPABILITY: u32 = 0xf01a_0067;
-/// How it gets its address: a persistent one, or a link-local one.
-const IP_CONFIGURATION: u32 = 0b101;
 /// Bit of the configuration that switches PTP on.
 const PTP_ON: u32 = 1 << 19;
 /// Bit of the packet size's register.
@@ -90,6 +89,10 @@ impl Control {
         self.port = port;
     }
 
+    pub fn is_controlled(&self) -> bool {
+        self.owner.is_some()
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -126,7 +129,7 @@ impl GigeCamera {
 
     /// Takes a datagram of a host.
     pub(super) fn hear(&mut self, peer: Peer, bytes: &[u8]) {
-        if self.now < self.up_at {
+        if self.now < self.up_at || self.network.is_restarting() {
             return;
         }
         let Ok(command) = Command::parse(bytes) else { return };
@@ -156,7 +159,12 @@ impl GigeCamera {
             }
             return;
         }
-        let (status, payload) = match self.answer(peer, &command) {
+        let answered = match command.code {
+            command::FORCE_IP => self.force_ip(peer, &command),
+            _ => Some(self.answer(peer, &command)),
+        };
+        let Some(answered) = answered else { return };
+        let (status, payload) = match answered {
             Ok(payload) => (status::SUCCESS, payload),
             Err(status) => (status, Vec::new()),
         };
@@ -173,8 +181,13 @@ impl GigeCamera {
             self.ready.push_back(Transmit::new(due, Output::BytesTo(peer, wait)));
             due = SimTime(due.0 + u64::from(STORING_MS) * 500_000);
         }
+        self.reply(peer, command.id, due, answer);
+    }
+
+    /// Answers the command `id` of a host, and once more when it is repeated.
+    pub(super) fn reply(&mut self, peer: Peer, id: u16, due: SimTime, answer: Vec<u8>) {
         self.ready.push_back(Transmit::new(due, Output::BytesTo(peer, answer.clone())));
-        self.control.answers.push_back((peer, command.id, answer));
+        self.control.answers.push_back((peer, id, answer));
         if self.control.answers.len() > REMEMBERED {
             self.control.answers.pop_front();
         }
@@ -184,7 +197,6 @@ impl GigeCamera {
         let payload = command.payload;
         match command.code {
             command::DISCOVERY => self.read(0, 0xf8),
-            command::FORCE_IP => self.force_ip(payload),
             command::READ_REGISTER => {
                 self.may_read(peer)?;
                 if payload.is_empty() || !payload.len().is_multiple_of(4) {
@@ -245,25 +257,6 @@ impl GigeCamera {
     fn may_read(&self, peer: Peer) -> Result<(), u16> {
         let is_shut = self.control.privilege & 1 != 0 && self.control.owner != Some(peer);
         if is_shut { Err(status::ACCESS_DENIED) } else { Ok(()) }
-    }
-
-    /// Sockets stay where they are: only the unit's own address can be forced on it.
-    fn force_ip(&mut self, payload: &[u8]) -> Result<Vec<u8>, u16> {
-        if payload.len() != 56 {
-            return Err(status::INVALID_HEADER);
-        }
-        if payload[2..8] != self.mac {
-            return Err(status::INVALID_PARAMETER);
-        }
-        let ip = Ipv4Addr::new(payload[20], payload[21], payload[22], payload[23]);
-        if self.control.owner.is_some() {
-            return Err(status::ACCESS_DENIED);
-        }
-        if ip != self.address {
-            tracing::debug!("FORCEIP to {ip} is refused: the camera stays at {}", self.address);
-            return Err(status::INVALID_PARAMETER);
-        }
-        Ok(Vec::new())
     }
 
     fn action(&mut self, command: &Command<'_>) -> Result<Vec<u8>, u16> {
@@ -364,18 +357,17 @@ impl GigeCamera {
             0x0004 => 0x8000_0001,
             0x0008 => u32::from_be_bytes([0, 0, a, b]),
             0x000c => u32::from_be_bytes([c, d, e, f]),
-            0x0010 | 0x0014 => IP_CONFIGURATION,
-            0x0024 | 0x064c => self.address.to_bits(),
-            0x0034 | 0x065c => {
-                if self.address.is_loopback() {
-                    0xff00_0000
-                } else {
-                    0xffff_ff00
-                }
-            }
+            0x0010 => network::SUPPORTED,
+            0x0014 => self.network.ways,
+            0x0024 => self.network.now.ip.to_bits(),
+            0x0034 => self.network.now.mask.to_bits(),
+            0x0044 => self.network.now.gateway.to_bits(),
+            0x064c => self.network.persistent.ip.to_bits(),
+            0x065c => self.network.persistent.mask.to_bits(),
+            0x066c => self.network.persistent.gateway.to_bits(),
             0x0001..0x00f8 => 0,
             0x0600 | 0x0904 | 0x0908 | 0x0910 => 1,
-            0x066c | 0x0900 => 0,
+            0x0900 => 0,
             0x0670 => 1000,
             0x092c => 0xc000_0000,
             0x0930 => 0,
@@ -529,6 +521,7 @@ impl GigeCamera {
                 }
                 self.control = Control::new(&self.settings);
                 self.up_at = SimTime(self.now.0 + self.profile.timing.boot_ns);
+                self.network.restart(self.up_at);
                 self.clock.restart(self.up_at);
                 self.clock.switch(self.up_at, self.settings.ptp != PtpState::None);
             }
@@ -542,11 +535,7 @@ impl GigeCamera {
         let before = self.register(address);
         let control = &mut self.control;
         match address {
-            // The rig decides the address. What would change it at the next restart is refused.
-            0x0014 | 0x064c | 0x065c | 0x066c if before != Ok(value) => {
-                return Err(status::INVALID_PARAMETER);
-            }
-            0x0014 | 0x064c | 0x065c | 0x066c => {}
+            0x0014 | 0x064c | 0x065c | 0x066c => self.network.set(address, value)?,
             0x0938 => control.heartbeat_ms = value.max(HEARTBEAT_MS[0]),
             0x090c => control.device_key = value,
             0x0944 => {

@@ -2,7 +2,7 @@
 //!
 //! [`control`] answers hosts (GVCP). [`features`] is the table of features, and [`xml`] makes the GenICam description of it.
 //! [`stream`] takes frames and sends them (GVSP), [`image`] makes images of the converter's counts, [`lines`] has the
-//! electrical lines, and [`clock`] stamps frames.
+//! electrical lines, [`clock`] stamps frames, and [`network`] has the addresses.
 //!
 //! Sources: Aravis 0.8.26 and conversations with it; Wireshark's dissectors; the GigE Vision register table of d3cam.
 
@@ -17,6 +17,7 @@ mod faults;
 mod features;
 mod image;
 mod lines;
+mod network;
 pub mod profile;
 mod profile_read;
 mod stream;
@@ -42,6 +43,7 @@ use crate::wire::ptp::identity_of;
 use clock::CameraClock;
 use control::Control;
 use features::{Features, Values, at};
+use network::Network;
 use profile::{CameraProfile, CameraSettings};
 use stream::Stream;
 
@@ -60,7 +62,7 @@ pub struct GigeCamera {
     /// The level of a cable at `Line1`.
     line_is_high: bool,
     noise: NoiseSource,
-    address: Ipv4Addr,
+    network: Network,
     mac: [u8; 6],
     user_name: String,
     faults: Vec<Timed<CameraFault>>,
@@ -96,7 +98,7 @@ impl GigeCamera {
             line_is_high: false,
             faults: Vec::new(),
             noise,
-            address: profile.network.source_ip,
+            network: Network::of(profile.network.source_ip),
             mac: profile.network.source_mac,
             user_name: settings.user_name.clone(),
             now: SimTime::ZERO,
@@ -120,7 +122,7 @@ impl GigeCamera {
 
     /// The address that only this unit has. Its MAC address ends like it, as `tools/bench-network` has it.
     pub fn set_address(&mut self, address: Ipv4Addr) {
-        self.address = address;
+        self.network = Network::of(address);
         let ([a, b, c, ..], [_, d, e, f]) = (self.mac, address.octets());
         if let Some(slave) = &mut self.clock.slave {
             slave.set_address(self.mac, address);
@@ -205,6 +207,12 @@ impl Device for GigeCamera {
         self.release();
     }
 
+    fn handle_address(&mut self, now: SimTime, ip: Ipv4Addr, moves: bool) {
+        self.advance(now);
+        self.take_address(ip, moves);
+        self.release();
+    }
+
     fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
         self.advance(now);
         if let CableSignal::PulsePerSecond(is_high) = signal {
@@ -230,6 +238,7 @@ impl Device for GigeCamera {
             slave.advance(self.now);
         }
         self.watch_heartbeat();
+        self.watch_network();
         self.release();
     }
 

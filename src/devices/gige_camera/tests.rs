@@ -2,6 +2,7 @@
 
 mod clock;
 mod features;
+mod network;
 mod stream;
 mod triggers;
 
@@ -24,6 +25,8 @@ struct Bench {
     sent: Vec<(SimTime, Vec<u8>)>,
     hosts: Vec<HostAddress>,
     lenses: Vec<Lens>,
+    /// Addresses that it asked for.
+    asked: Vec<Ipv4Addr>,
 }
 
 fn peer(connection: u64) -> Peer {
@@ -50,7 +53,7 @@ impl Bench {
             Epoch::new(jiff::Timestamp::UNIX_EPOCH),
         );
         let (sent, hosts, lenses) = (Vec::new(), Vec::new(), Vec::new());
-        Self { camera, now: 1_000_000, id: 1, sent, hosts, lenses }
+        Self { camera, now: 1_000_000, id: 1, sent, hosts, lenses, asked: Vec::new() }
     }
 
     fn say_as(&mut self, who: u64, code: u16, payload: &[u8]) -> (u16, Vec<u8>) {
@@ -59,14 +62,18 @@ impl Bench {
     }
 
     fn repeat(&mut self, who: u64, id: u16, code: u16, payload: &[u8]) -> (u16, Vec<u8>) {
+        let answer = self.tell(who, id, code, payload).expect("a command is answered");
+        assert_eq!(answer[2..4], code.wrapping_add(1).to_be_bytes());
+        assert_eq!(answer[6..8], id.to_be_bytes());
+        (u16::from_be_bytes([answer[0], answer[1]]), answer[8..].to_vec())
+    }
+
+    fn tell(&mut self, who: u64, id: u16, code: u16, payload: &[u8]) -> Option<Vec<u8>> {
         let bytes = Command { flags: 1, code, id, payload }.to_bytes();
         self.camera.handle_peer_input(SimTime(self.now), peer(who), &bytes);
         let mut answer = None;
         self.drain(&mut answer);
-        let answer = answer.expect("a command is answered");
-        assert_eq!(answer[2..4], code.wrapping_add(1).to_be_bytes());
-        assert_eq!(answer[6..8], id.to_be_bytes());
-        (u16::from_be_bytes([answer[0], answer[1]]), answer[8..].to_vec())
+        answer
     }
 
     fn drain(&mut self, answer: &mut Option<Vec<u8>>) {
@@ -76,6 +83,7 @@ impl Bench {
                 Output::BytesTo(_, bytes) => *answer = Some(bytes),
                 Output::Datagram { bytes, .. } => self.sent.push((transmit.due, bytes)),
                 Output::Host(host) => self.hosts.push(host),
+                Output::Address(ip) => self.asked.push(ip),
                 Output::Revoke(_) | Output::Fragments(_) => {}
                 other => panic!("{other:?}"),
             }
@@ -190,36 +198,6 @@ fn packet_sizes_are_clamped_and_tested() {
     bench.write(0x0d04, 20_000);
     assert_eq!(bench.read(0x0d04), 9000);
     assert_eq!(bench.hosts.last().unwrap().ports, [5000]);
-}
-
-#[test]
-fn the_rig_decides_the_address() {
-    let mut bench = Bench::new();
-    bench.camera.set_address(Ipv4Addr::new(127, 0, 0, 2));
-    bench.open();
-    // Current configuration, and the persistent address, mask and gateway.
-    for (address, now, other) in [
-        (0x0014, 5, 6),
-        (0x064c, 0x7f00_0002, 0x7f00_0003),
-        (0x065c, 0xff00_0000, 0xffff_ff00),
-        (0x066c, 0, 0x7f00_0001),
-    ] {
-        assert_eq!(bench.read(address), now, "{address:#x}");
-        bench.write(address, now);
-        assert_eq!(bench.write_as(1, address, other), status::INVALID_PARAMETER);
-        assert_eq!(bench.read(address), now, "{address:#x}");
-    }
-    let force = |bench: &mut Bench, ip: [u8; 4]| {
-        let mut payload = [0; 56];
-        payload[2..8].copy_from_slice(&bench.camera.mac);
-        payload[20..24].copy_from_slice(&ip);
-        bench.say_as(2, command::FORCE_IP, &payload).0
-    };
-    assert_eq!(force(&mut bench, [127, 0, 0, 2]), status::ACCESS_DENIED, "a host controls it");
-    bench.write(0x0a00, 0);
-    assert_eq!(force(&mut bench, [127, 0, 0, 2]), status::SUCCESS);
-    assert_eq!(force(&mut bench, [127, 0, 0, 3]), status::INVALID_PARAMETER);
-    assert_eq!(bench.read(0x0024), 0x7f00_0002);
 }
 
 #[test]

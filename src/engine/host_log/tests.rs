@@ -63,6 +63,7 @@ fn everything() -> Vec<Said> {
             },
         ),
         (lidar, Words::PtpLeft { key: 5, at: SimTime(9) }),
+        (lidar, Words::Address { ip: [192, 168, 1, 9].into(), moves: true }),
         (lidar, Words::Connected(peer, false)),
     ];
     let at = |place: usize| SimTime(1_000_000 * (place as u64 / 2));

@@ -1,5 +1,7 @@
 //! Output of devices on its way through the faults of links into the send queue.
 
+use std::net::Ipv4Addr;
+
 use super::RealTimeRun;
 use super::answers::Carried;
 use super::send_queue::SendQueueWriter;
@@ -7,9 +9,10 @@ use super::tap::Tap;
 use crate::config::rig::DeviceId;
 use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::schedule::Schedule;
-use crate::devices::Transmit;
+use crate::devices::{Output, Transmit};
 use crate::engine::faults::log::FaultLog;
 use crate::engine::faults::{Effect, Row, WireFaults};
+use crate::engine::host_events::{HostTarget, Said, Words};
 use crate::engine::log_failures::LogFailures;
 use crate::engine::packet::{Marks, Packet};
 use crate::engine::render::Rendered;
@@ -152,6 +155,11 @@ impl<'a> Outgoing<'a> {
     }
 
     fn queue(&mut self, device: DeviceId, mut transmit: Transmit, marks: Marks) {
+        if let Output::Address(ip) = transmit.output
+            && !self.open_at(device, ip)
+        {
+            return;
+        }
         // Who looks on may want it too.
         let is_watched = self.run.tap().is_some_and(Tap::is_watched);
         let shown = match is_watched {
@@ -165,6 +173,24 @@ impl<'a> Outgoing<'a> {
         }
         // Fails only when the sender has stopped, and then so does the scheduler.
         self.packets.send(Packet { device, transmit, marks });
+    }
+
+    /// Opens a device's sockets at `ip`, because this takes longer than a sender has, and reports to the device
+    /// whether it moves there.
+    fn open_at(&self, device: DeviceId, ip: Ipv4Addr) -> bool {
+        let connections = &self.run.connections[device.0];
+        let opened = connections.open_at(ip);
+        if let Err(error) = &opened {
+            tracing::warn!("{}: keeps its address: {error}", connections.device);
+        }
+        let words = Words::Address { ip, moves: opened.is_ok() };
+        let said = Said { at: self.run.clock.now(), to: HostTarget::Device(device), words };
+        // The caller empties this queue. A device that is not told stays where it is.
+        let is_told = self.run.host_events.0.try_send(said.into()).is_ok();
+        if !is_told {
+            connections.give_up_opened();
+        }
+        is_told && opened.is_ok()
     }
 
     /// Queues packets that faults hold back, and completes the fault log of a run that ended at `end`.

@@ -229,6 +229,7 @@ impl<'a> Transmission<'a> {
                     }
                 }
             }
+            Output::Address(_) => connections.take_over(),
             Output::Revoke(_) | Output::Actuate(_) | Output::Aside { .. } => {}
         }
         self.give_back(scheduled);
