@@ -181,7 +181,12 @@ fn masks_objects_and_ranks_have_the_same_bytes() {
     own.keeps_truth = true;
     let (shared, _) = common::ranks::with_others(&text, &sets, &rig, &own, 2, |lead| {
         assert!(lead.figures().iter().all(|rank| rank.caster.starts_with("GPU ")));
-        recorded(&rig, CasterChoice::Menura, duration, Some(lead))
+        let recorded = recorded(&rig, CasterChoice::Menura, duration, Some(lead));
+        // Both ranks have the same GPU, and have cast by it.
+        let caster = lead.caster();
+        assert!(caster.starts_with("GPU ") && !caster.contains(';'), "{caster}");
+        assert!(!caster.contains("no pulses"), "{caster}");
+        recorded
     });
     assert_equal("two ranks with GPUs", &alone, &shared);
 }
@@ -269,5 +274,8 @@ fn auto_takes_a_gpu_that_is_named_and_reports_it() {
     assert_eq!(read(&report)["caster"], gpu);
     assert_eq!(read(&certificate)["sending"]["caster"], gpu);
     let doctor = common::printed(&["doctor", "--measure", "10ms"]);
-    assert!(doctor.contains(&format!("by {gpu}, which has passed the self-test")), "{doctor}");
+    let casting = format!(
+        "by {gpu}, which has passed the self-test; million pulses per second in a courtyard of 0."
+    );
+    assert!(doctor.contains(&casting), "{doctor}");
 }

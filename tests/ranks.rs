@@ -19,7 +19,7 @@ use menura::engine::host_log::Conversation;
 use menura::engine::ranks::lead::Lead;
 use menura::engine::record::{Stretch, own_threads, record_by};
 use menura::engine::run::RealTimeRun;
-use menura::engine::workers::Casters;
+use menura::engine::workers::{Casters, RemoteWorkers};
 use menura::time::SimTime;
 use menura::wire::drive_order::DriveOrder;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
@@ -192,6 +192,7 @@ fn recordings_are_those_of_one_process_with_the_truth() {
                 assert!(figures.answer_bytes > figures.order_bytes / 2, "{figures:?}");
                 assert!(figures.away_ns > figures.busy_ns, "{figures:?}");
             }
+            assert_eq!(lead.caster(), "processor");
             // Once more: nothing of the first recording is left.
             let again = recorded(&rig, &world, duration, None, Some(lead));
             assert_same(&files, &again, "a second time");

@@ -58,7 +58,7 @@ impl Cmd {
             Err(why) => findings.push(findings::without_gpu(why)),
         }
         if gpus.is_ok() {
-            findings.push(findings::of_casting(caster::probe_gpu()));
+            findings.push(findings::of_casting(caster::measure_gpu()));
         }
         findings.push(findings::of_wake_ups(&wake_ups));
         let printed = if self.json {

@@ -8,6 +8,7 @@ use super::{CliError, console, stop};
 use crate::config::rig::Rig;
 use crate::config::toml::read_files::noting_files;
 use crate::engine::LiveWorld;
+use crate::engine::caster::{for_few_rays, has_cameras};
 use crate::engine::ranks::launcher;
 use crate::engine::ranks::lead::{Lead, RankFigures};
 use crate::engine::ranks::pack::Load;
@@ -106,6 +107,15 @@ impl Ranks {
         Ok(rig)
     }
 
+    /// A copy of `rig` for the world of this process. If there are others, they cast the rays of lidars, and this one
+    /// opens a GPU for the images of cameras only.
+    pub fn for_own_rays(&self, rig: &Rig) -> Rig {
+        match self.lead() {
+            Some(_) if !has_cameras(rig) => for_few_rays(rig),
+            _ => rig.clone(),
+        }
+    }
+
     /// Waits until the other processes have loaded the same data as this process; returns a line about them.
     pub fn gather(&self, rig: &Rig, world: &LiveWorld) -> Result<(), CliError> {
         let Some(job) = &self.job else { return Ok(()) };
@@ -165,12 +175,12 @@ impl Drop for Ranks {
 }
 
 fn line(figures: &RankFigures) -> String {
-    let RankFigures { rank, host, workers, answers, .. } = figures;
+    let RankFigures { rank, host, workers, answers, caster, .. } = figures;
     let RankFigures { order_bytes, answer_bytes, away_ns, busy_ns, .. } = figures;
     let each = |all: u64| all as f64 / (*answers).max(1) as f64;
     format!(
         "rank {rank} on {host}: {answers} requests by {workers} threads; each {:.0} bytes there and \
-         {:.0} back, {:.0} us away, {:.0} us of them measured\n",
+         {:.0} back, {:.0} us away, {:.0} us of them measured; rays were cast by: {caster}\n",
         each(*order_bytes),
         each(*answer_bytes),
         each(*away_ns) / 1e3,

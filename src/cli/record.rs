@@ -70,7 +70,7 @@ impl Cmd {
             setup::start_streams(&mut rig);
         }
         self.refuse_what_is_there(&rig)?;
-        let mut world = setup::load_world(&rig)?;
+        let mut world = setup::load_world(&ranks.for_own_rays(&rig))?;
         spare_with("--out", self.files(&rig))?;
         world.keeps_truth = self.truth;
         setup::warn_of_hidden_sky(&rig, &world);

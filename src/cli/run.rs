@@ -25,6 +25,7 @@ use crate::engine::session::{
 };
 use crate::engine::stats::DeviceFigures;
 use crate::engine::truth::log::TruthFigures;
+use crate::engine::workers::RemoteWorkers;
 use crate::links::part_file::OutPath;
 use crate::time::duration::parse_duration;
 use crate::world::trajectory::feed::FeedCounts;
@@ -177,7 +178,7 @@ impl Cmd {
         let logs = RunLogs::open(&rig, &options).map_err(|error| explain(&rig, error))?;
         let onlookers = self.onlookers.open(&mut rig)?;
         let mut scene_sha256 = String::new();
-        let mut world = setup::load_world_with(&rig, |scene| {
+        let mut world = setup::load_world_with(&ranks.for_own_rays(&rig), |scene| {
             if certifier.is_wanted() {
                 scene_sha256 = digest::of_scene(scene);
             }
@@ -189,7 +190,7 @@ impl Cmd {
         };
         let stop = ranks.stop()?;
         ranks.gather(&rig, &world)?;
-        print_start(&rig, &world.summary);
+        print_start(&rig, &world.summary, ranks.workers());
         setup::warn_of_hidden_sky(&rig, &world);
 
         options.keeps_timing = certifier.is_wanted();
@@ -316,7 +317,7 @@ fn summary_of(outcome: &RunOutcome, rig: &Rig) -> String {
     text
 }
 
-fn print_start(rig: &Rig, summary: &WorldSummary) {
+fn print_start(rig: &Rig, summary: &WorldSummary, others: Option<&dyn RemoteWorkers>) {
     console::say(format_args!(
         "{}: {} with {} triangles ({} instances, {} moving objects, {} MB of trees); rays are cast by: {}",
         rig.name,
@@ -325,7 +326,7 @@ fn print_start(rig: &Rig, summary: &WorldSummary) {
         summary.instances,
         summary.moving_objects,
         summary.tracer_bytes / 1_000_000,
-        summary.caster,
+        others.map_or_else(|| summary.caster.clone(), |others| others.caster()),
     ));
 }
 

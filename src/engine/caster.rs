@@ -1,5 +1,8 @@
 //! The ray caster that a rig asks for, and its description for reports.
 
+#[cfg(feature = "gpu")]
+mod speed;
+
 use std::sync::Arc;
 
 use super::{SetupError, default_workers};
@@ -23,6 +26,19 @@ pub enum GpuProblem {
     /// No device file of a GPU exists.
     #[error("no device file of a GPU: /dev/dri/renderD*, /dev/nvidiactl or /dev/dxg")]
     NoDevice,
+    /// The processor is faster.
+    #[error(
+        "{gpu} casts {:.2} million pulses per second in this scene, the processor {:.2}", gpu_hz / 1e6,
+        processor_hz / 1e6
+    )]
+    Slower {
+        /// Name and driver.
+        gpu: String,
+        /// Pulses of nine rays per second by the GPU.
+        gpu_hz: f64,
+        /// The same by the processor.
+        processor_hz: f64,
+    },
     /// No GPU can be opened, or it is too small for the scene or computes other bits.
     #[cfg(feature = "gpu")]
     #[error(transparent)]
@@ -54,12 +70,16 @@ pub fn choose(rig: &Rig, scene: &Arc<Scene>) -> Result<Chosen, SetupError> {
         CasterChoice::Auto => {
             let own = own()?;
             let opened = match casts_much(rig) {
-                true => may_have_gpu().and_then(|()| of_gpu(own.clone())),
+                true => may_have_gpu().and_then(|()| of_faster_gpu(rig, own.clone())),
                 false => return Ok(of_processor(own)),
             };
             opened.unwrap_or_else(|problem| {
                 note(&problem);
-                of_processor(own)
+                let mut chosen = of_processor(own);
+                if let GpuProblem::Slower { .. } = problem {
+                    chosen.identity = format!("{PROCESSOR}; {problem}");
+                }
+                chosen
             })
         }
         CasterChoice::Embree => {
@@ -81,6 +101,11 @@ pub fn for_few_rays(rig: &Rig) -> Rig {
     rig
 }
 
+/// Whether `rig` has cameras.
+pub fn has_cameras(rig: &Rig) -> bool {
+    rig.devices.iter().any(|device| device.profile.product.sees_colours)
+}
+
 /// Checks before a scene is loaded that this program can cast with `choice`.
 ///
 /// # Errors
@@ -97,7 +122,7 @@ pub fn look_for(choice: CasterChoice) -> Result<(), SetupError> {
     Ok(())
 }
 
-/// Opens the GPU that a rig would get, and casts some rays through a small scene with it; returns its name.
+/// Opens the GPU that a rig would get, and casts some rays through a room with it; returns its name.
 ///
 /// # Errors
 /// There is none, or it is refused.
@@ -105,6 +130,35 @@ pub fn probe_gpu() -> Result<String, GpuProblem> {
     let room = builtin::room::build(&RoomParameters::default());
     let own = BvhCaster::new(Arc::new(room)).expect("a room is small");
     Ok(of_gpu(Arc::new(own))?.identity)
+}
+
+/// A GPU that has passed the self-test, and its speed.
+#[derive(Clone, Debug)]
+pub struct Probed {
+    /// Name and driver.
+    pub identity: String,
+    /// The scene in which the speeds were measured.
+    pub scene: String,
+    /// Pulses of nine rays per second by the GPU and by the processor.
+    pub speeds_hz: [f64; 2],
+}
+
+/// Opens the GPU that a rig would get, and measures its speed in a small courtyard.
+///
+/// # Errors
+/// There is none, or it is refused.
+#[cfg(feature = "gpu")]
+pub fn measure_gpu() -> Result<Probed, GpuProblem> {
+    speed::measure()
+}
+
+/// Opens the GPU that a rig would get, and measures its speed.
+///
+/// # Errors
+/// This program has no code for GPUs.
+#[cfg(not(feature = "gpu"))]
+pub fn measure_gpu() -> Result<Probed, GpuProblem> {
+    Err(GpuProblem::NotBuilt)
 }
 
 /// The GPUs of this machine that Vulkan finds.
@@ -141,18 +195,36 @@ fn of_processor(own: Arc<BvhCaster>) -> Chosen {
 /// Whether `rig` has a lidar or a camera. Other devices cast too few rays for a GPU.
 fn casts_much(rig: &Rig) -> bool {
     let mut products = rig.devices.iter().map(|device| &device.profile.product);
-    products.any(|product| product.lidar.is_some() || product.sees_colours)
+    has_cameras(rig) || products.any(|product| product.lidar.is_some())
+}
+
+/// As [`of_gpu`], but only if the GPU is faster or the environment names it.
+#[cfg(feature = "gpu")]
+fn of_faster_gpu(rig: &Rig, own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
+    let gpu = open(own.clone())?;
+    if !is_named() {
+        speed::admit(gpu.identity(), speed::speeds(&gpu, &own, rig.engine.workers))?;
+    }
+    Ok(chosen(&own, gpu))
 }
 
 /// Opens a GPU for the scene of `own`. A processor that acts as a GPU is taken only if the environment names it.
 #[cfg(feature = "gpu")]
+fn open(own: Arc<BvhCaster>) -> Result<GpuCaster, GpuProblem> {
+    Ok(GpuCaster::new(own, false)?)
+}
+
+#[cfg(feature = "gpu")]
 fn of_gpu(own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
-    let trees = own.memory_bytes();
-    let caster = GpuCaster::new(own, false)?;
+    Ok(chosen(&own, open(own.clone())?))
+}
+
+#[cfg(feature = "gpu")]
+fn chosen(own: &BvhCaster, caster: GpuCaster) -> Chosen {
     let identity = format!("GPU {}", caster.identity());
     tracing::info!("{identity} casts the rays");
-    let tracer_bytes = trees + caster.memory_bytes();
-    Ok(Chosen { caster: Box::new(caster), tracer_bytes, identity })
+    let tracer_bytes = own.memory_bytes() + caster.memory_bytes();
+    Chosen { caster: Box::new(caster), tracer_bytes, identity }
 }
 
 /// Whether the environment names the GPU to use.
@@ -177,6 +249,11 @@ fn may_have_gpu() -> Result<(), GpuProblem> {
 #[cfg(not(feature = "gpu"))]
 fn of_gpu(_own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
     Err(GpuProblem::NotBuilt)
+}
+
+#[cfg(not(feature = "gpu"))]
+fn of_faster_gpu(_rig: &Rig, own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
+    of_gpu(own)
 }
 
 #[cfg(not(feature = "gpu"))]

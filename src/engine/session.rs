@@ -179,7 +179,7 @@ pub struct RunOutcome {
     pub grants: Vec<Grant>,
     /// Threads that cast rays.
     pub workers: usize,
-    /// Identity of the ray caster; also why a GPU was lost, if one was.
+    /// See [`RealTimeRun::caster`].
     pub caster: String,
     /// See [`RealTimeRun::has_gpu`].
     pub has_gpu: bool,
@@ -289,7 +289,7 @@ impl<'a> RunSession<'a> {
             truth: run.truth().cloned(),
             grants,
             workers: run.workers(),
-            caster: run.world().caster_report(),
+            caster: run.caster(),
             has_gpu: run.has_gpu(),
             pulses: run.pulses(),
             real_time_factor: run.real_time_factor(),

@@ -77,6 +77,9 @@ pub trait RemoteWorkers: Sync {
     /// Number of measurements that run at the same time, at least one.
     fn count(&self) -> usize;
 
+    /// Identities of the ray casters, as [`LiveWorld::caster_report`].
+    fn caster(&self) -> String;
+
     /// Starts a run with the first instant `epoch`.
     fn begin(&self, epoch: Epoch);
 

@@ -85,7 +85,7 @@ pub struct LoadedWorld {
 /// Loads the scene of `rig`, its objects and all motions.
 pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
     caster::look_for(rig.engine.caster)?;
-    let colours = rig.devices.iter().any(|device| device.profile.product.sees_colours);
+    let colours = caster::has_cameras(rig);
     let scene = loaders::load(&rig.world.scene, &Disk { colours })?;
     let origin = GeoOrigin::new(rig.origin);
     let motions = rig.world.objects.iter().map(|object| &object.motion);

@@ -191,7 +191,9 @@ def check_driven(menura, scratch):
         over.set()
         driver.join()
     require(len(log.read_text().splitlines()) > 20, "the host log has no orders")
-    require(json.loads(report.read_text())["workers"] == 2, "two ranks measure with a thread each")
+    figures = json.loads(report.read_text())
+    require(figures["workers"] == 2, "two ranks measure with a thread each")
+    require(figures["caster"] == "processor", f"the other ranks cast by {figures['caster']}")
     folder = recordings(menura, scratch, "driven", EXAMPLES / "twist.toml", *sets, "--duration", "2s",
                         "--host-log", log)
     rows = (folder / "truth.csv").read_text().splitlines()

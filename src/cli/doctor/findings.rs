@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use crate::cli::percentiles;
-use crate::engine::caster::GpuProblem;
+use crate::engine::caster::{GpuProblem, Probed};
 use crate::engine::host::{AdapterFacts, HostFacts, InterfaceFacts};
 use crate::engine::launch;
 use crate::engine::wakeups::WakeUps;
@@ -369,11 +369,20 @@ pub fn without_gpu(why: &GpuProblem) -> Finding {
 }
 
 /// Finding about the ray casting of a rig with `engine.caster = "auto"`, from the result of
-/// [`caster::probe_gpu`](crate::engine::caster::probe_gpu).
-pub fn of_casting(probed: Result<String, GpuProblem>) -> Finding {
+/// [`caster::measure_gpu`](crate::engine::caster::measure_gpu).
+pub fn of_casting(probed: Result<Probed, GpuProblem>) -> Finding {
     let topic = "ray casting";
     match probed {
-        Ok(name) => good(topic, format!("by {name}, which has passed the self-test")),
+        Ok(Probed { identity, scene, speeds_hz }) => {
+            let [gpu, processor] = speeds_hz.map(|hz| hz / 1e6);
+            good(
+                topic,
+                format!(
+                    "by {identity}, which has passed the self-test; million pulses per second in {scene}: {gpu:.2}, by \
+                     the processor {processor:.2}"
+                ),
+            )
+        }
         Err(why) => note(topic, "by the processor", &format!("no GPU: {why}").replace('\n', "; ")),
     }
 }
@@ -493,6 +502,11 @@ mod tests {
         assert!(software.advice.is_some_and(|advice| advice.contains("MENURA_GPU")));
         assert_eq!(without_gpu(&GpuProblem::NoDevice).found, "none");
         assert_eq!(without_gpu(&GpuProblem::NotBuilt).found, "not searched for");
+        let (identity, scene) = ("GPU A".to_owned(), "a courtyard".to_owned());
+        let casting = of_casting(Ok(Probed { identity, scene, speeds_hz: [1.234e6, 0.5e6] }));
+        let wanted = "by GPU A, which has passed the self-test; million pulses per second in a courtyard: 1.23, by the \
+                      processor 0.50";
+        assert_eq!((casting.state, casting.found.as_str()), (State::Good, wanted));
         let refused = of_casting(Err(GpuProblem::NotBuilt));
         assert_eq!((refused.state, refused.found.as_str()), (State::Note, "by the processor"));
         assert!(refused.advice.is_some_and(|advice| advice.contains("; build it with")));

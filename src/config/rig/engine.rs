@@ -26,8 +26,9 @@ keys! {
     /// `[engine]`. The default of `render_ahead_ms` is that of a robot that the rig moves.
     #[derive(Clone, Debug, PartialEq)]
     pub struct EngineConfig {
-        /// Ray tracer: "auto" uses a GPU if one passes the self-test, otherwise Menura's own on the processor ("menura").
-        /// "gpu" refuses a rig if there is no such GPU; "embree" uses Intel's Embree if its library is installed.
+        /// Ray tracer: "auto" uses a GPU if one passes the self-test and is faster than the processor, otherwise Menura's own
+        /// on the processor ("menura"). "gpu" refuses a rig if there is no such GPU; "embree" uses Intel's Embree if its
+        /// library is installed.
         pub caster: CasterChoice = CasterChoice::Auto, OneOf(&CasterChoice::WORDS, FORMAT);
         /// Threads that render (default: the number of cores; 64 if a GPU casts the rays).
         pub workers: Option<usize> = None, Maybe(Limit::new(1..=256, "threads", FORMAT));

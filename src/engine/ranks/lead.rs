@@ -57,7 +57,7 @@ pub struct RankFigures {
     pub host: String,
     /// Threads that measure.
     pub workers: usize,
-    /// Identity of the rank's ray caster.
+    /// Identity of the rank's ray caster; also that a GPU has cast no pulses, or why it was lost.
     pub caster: String,
     /// Requests that were answered.
     pub answers: u64,
@@ -165,7 +165,7 @@ impl Lead {
                 Ok(Some((rank, Reply::Unable(why, is_input), _))) => {
                     return Err(Unable { text: format!("{}: {why}", self.name(rank)), is_input });
                 }
-                Ok(Some((_, Reply::Answer(_) | Reply::Beat, _))) => {}
+                Ok(Some((_, Reply::Answer(_) | Reply::Beat | Reply::Caster(_), _))) => {}
                 Err(text) => return Err(Unable { text, is_input: false }),
             }
         }
@@ -299,8 +299,16 @@ impl Lead {
         match Reply::decode(&bytes) {
             Err(garbled) => Err(format!("{}: {garbled}", self.name(rank))),
             Ok(reply) => {
-                if let Reply::Farewell(_) | Reply::Unable(..) = reply {
-                    lock(&self.state).farewells.push(rank);
+                match &reply {
+                    Reply::Farewell(_) | Reply::Unable(..) => {
+                        lock(&self.state).farewells.push(rank);
+                    }
+                    Reply::Caster(caster) => {
+                        if let Some(other) = self.others.get(rank.wrapping_sub(1)) {
+                            lock(&other.figures).caster.clone_from(caster);
+                        }
+                    }
+                    Reply::Loaded(_) | Reply::Answer(_) | Reply::Beat => {}
                 }
                 Ok(Some((rank, reply, bytes.len() as u64)))
             }
@@ -441,6 +449,16 @@ impl RemoteWorkers for Lead {
     fn count(&self) -> usize {
         let workers = self.others.iter().filter_map(|other| Some(other.loaded.get()?.workers));
         workers.sum::<usize>().max(1)
+    }
+
+    fn caster(&self) -> String {
+        let figures = self.figures();
+        let first = figures.first().map(|one| one.caster.clone()).unwrap_or_default();
+        if figures.iter().all(|one| one.caster == first) {
+            return first;
+        }
+        let each = figures.iter().map(|one| format!("rank {}: {}", one.rank, one.caster));
+        each.collect::<Vec<_>>().join("; ")
     }
 
     fn begin(&self, epoch: Epoch) {

@@ -105,6 +105,8 @@ pub enum Reply {
     Answer(Box<Reading>),
     /// Sign of life.
     Beat,
+    /// The ray caster's identity has a new note: the GPU has cast no pulses, or it was lost.
+    Caster(String),
     /// Last message: the reason, or empty after a request to end.
     Farewell(String),
 }
@@ -400,6 +402,7 @@ impl Reply {
             Self::Answer(reading) => put(2, &reading_fields(reading)),
             Self::Beat => vec![3],
             Self::Farewell(why) => put(4, why),
+            Self::Caster(caster) => put(5, caster),
         }
     }
 
@@ -422,6 +425,7 @@ impl Reply {
             2 => Self::Answer(Box::new(reading_of(get(rest)?)?)),
             3 if rest.is_empty() => Self::Beat,
             4 => Self::Farewell(get(rest)?),
+            5 => Self::Caster(get(rest)?),
             _ => return Err(Garbled),
         })
     }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
@@ -109,11 +109,12 @@ fn attend(line: &Line, host: &str, stop: &AtomicBool) -> Option<Reply> {
     let _ = line.post.send((0, Reply::Loaded(ready).encode()));
     let (give, tasks) = unbounded();
     let (fail, failures) = unbounded();
+    let told = Mutex::new(world.summary.caster.clone());
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            let (tasks, fail, world) = (tasks.clone(), fail.clone(), &world);
+            let (tasks, fail, world, told) = (tasks.clone(), fail.clone(), &world, &told);
             scope.spawn(move || {
-                let worked = catch_unwind(AssertUnwindSafe(|| work(world, &tasks, line)));
+                let worked = catch_unwind(AssertUnwindSafe(|| work(world, &tasks, line, told)));
                 if let Err(panic) = worked {
                     let _ = fail.send(words_of(&*panic));
                 }
@@ -267,8 +268,18 @@ fn task(
     Some(Task { ticket, job, thinning, wants_truth })
 }
 
-/// Measures until no more tasks arrive.
-fn work(world: &LiveWorld, tasks: &Receiver<Task>, line: &Line) {
+/// Reports the ray caster to rank 0 if it is no longer `told`.
+fn tell_caster(world: &LiveWorld, line: &Line, told: &Mutex<String>) {
+    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+    let caster = world.caster_report();
+    if *told != caster {
+        let _ = line.post.send((0, Reply::Caster(caster.clone()).encode()));
+        *told = caster;
+    }
+}
+
+/// Measures until no more tasks arrive. `told` is the caster that rank 0 knows.
+fn work(world: &LiveWorld, tasks: &Receiver<Task>, line: &Line, told: &Mutex<String>) {
     let mut scratch = Scratch::default();
     scratch.set_watch(world.watch);
     let feeds = motion::feeds(world);
@@ -292,6 +303,7 @@ fn work(world: &LiveWorld, tasks: &Receiver<Task>, line: &Line) {
             truth: truth.map(Arc::unwrap_or_clone),
             shown: shown.collect(),
         };
+        tell_caster(world, line, told);
         let reply = Reply::Answer(Box::new(reading)).encode();
         if line.post.send((0, reply)).is_err() {
             break;

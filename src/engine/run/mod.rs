@@ -270,6 +270,18 @@ impl<'a> RealTimeRun<'a> {
         self.casters.count()
     }
 
+    /// Identities of the ray casters of all processes; also that a GPU has cast no pulses, or why it was lost.
+    pub fn caster(&self) -> String {
+        let own = self.world.caster_report();
+        match self.casters {
+            Casters::Threads(_) => own,
+            Casters::Elsewhere(remote) if caster::has_cameras(self.rig) => {
+                format!("{}; images, by rank 0: {own}", remote.caster())
+            }
+            Casters::Elsewhere(remote) => remote.caster(),
+        }
+    }
+
     /// UTC of the first instant, as the devices have it.
     pub fn epoch(&self) -> Epoch {
         self.epoch

@@ -130,6 +130,7 @@ fn replies_come_as_they_were_given() {
         Reply::Answer(Box::new(reading(Outcome::Echoes(vec![several, Echoes::default()])))),
         Reply::Beat,
         Reply::Farewell("a signal".into()),
+        Reply::Caster("GPU A, lost".into()),
     ];
     for reply in &replies {
         assert_eq!(round_trip(reply), format!("{reply:?}"));

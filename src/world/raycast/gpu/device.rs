@@ -20,8 +20,13 @@ pub const SLOTS: usize = 3;
 /// Largest number of rays and of pulses in a batch.
 pub const MOST_RAYS: usize = 9 * MOST_PULSES;
 pub const MOST_PULSES: usize = 98_304;
-/// A GPU that needs longer for a batch counts as lost.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Unit in which waits for the GPU are counted.
+const STEP: Duration = Duration::from_millis(10);
+/// A GPU counts as lost after so many steps without an answer: at most, and at least.
+const MOST_STEPS: u32 = 12_000;
+const LEAST_STEPS: u32 = 1000;
+/// A GPU may become slower by this factor: other programs use it, and rays that meet many triangles take longer.
+const SLOWER: f64 = 10.0;
 // Every GPU accepts 65,535 workgroups.
 const _: () = assert!(MOST_RAYS <= 65_535 * spirv::GROUP as usize);
 /// Size of one upload, bytes.
@@ -191,7 +196,10 @@ impl Gpu {
             for (k, part) in bytes.chunks(UPLOAD).enumerate() {
                 queue.write_buffer(buffer, (k * UPLOAD) as u64, part);
                 queue.submit([]);
-                let wait = wgpu::PollType::Wait { submission_index: None, timeout: Some(PATIENCE) };
+                let wait = wgpu::PollType::Wait {
+                    submission_index: None,
+                    timeout: Some(STEP * MOST_STEPS),
+                };
                 if let Err(error) = device.poll(wait) {
                     // Closing the queue would wait for the GPU without limit.
                     std::mem::forget(queue);
@@ -201,7 +209,10 @@ impl Gpu {
         }
         match fault.get() {
             Some(reason) => Err(failed(reason)),
-            None => Ok(Device { device, queue, pipeline, slots, fault, joined: Vec::new() }),
+            None => {
+                let joined = Vec::new();
+                Ok(Device { device, queue, pipeline, slots, fault, joined, steps_per_ray: None })
+            }
         }
     }
 }
@@ -215,6 +226,8 @@ pub struct Device {
     fault: Fault,
     /// The pulses of a batch while they are uploaded.
     joined: Vec<PackedPulse>,
+    /// [`STEP`]s that a ray of the slowest batch took; `None` before the first batch.
+    steps_per_ray: Option<f64>,
 }
 
 /// Buffers of a batch.
@@ -400,10 +413,27 @@ impl Device {
         let Some(Pending { submission, bytes, is_mapped }) = slot.pending.take() else {
             return Err("no batch is under way".into());
         };
-        let wait =
-            wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
-        if let Err(error) = self.device.poll(wait) {
-            self.fault.set(format!("it does not answer: {error}"));
+        let rays = bytes as f64 / size_of::<PackedHit>() as f64;
+        let most = patience(self.steps_per_ray, rays);
+        let mut steps = 0;
+        let is_answered = loop {
+            let submission_index = Some(submission.clone());
+            let wait = wgpu::PollType::Wait { submission_index, timeout: Some(STEP) };
+            match self.device.poll(wait) {
+                Ok(_) => break Ok(()),
+                Err(wgpu::PollError::Timeout) if steps < most => steps += 1,
+                Err(error) => break Err(error),
+            }
+        };
+        match is_answered {
+            Ok(()) => {
+                let pace = f64::from(steps) / rays;
+                self.steps_per_ray = Some(self.steps_per_ray.unwrap_or(0.0).max(pace));
+            }
+            Err(error) => {
+                let waited_s = (STEP * steps).as_secs();
+                self.fault.set(format!("it does not answer for {waited_s} s: {error}"));
+            }
         }
         if let Some(reason) = self.fault.get() {
             return Err(reason);
@@ -420,6 +450,13 @@ impl Device {
     }
 }
 
+/// The largest number of steps to wait for a batch of `rays`, when those of the slowest batch took `steps_per_ray`. The
+/// first batch may include the driver's work on the kernel.
+fn patience(steps_per_ray: Option<f64>, rays: f64) -> u32 {
+    let expected = steps_per_ray.map_or(f64::INFINITY, |steps| SLOWER * steps * rays);
+    expected.clamp(LEAST_STEPS.into(), MOST_STEPS.into()) as u32
+}
+
 /// The result of a future of wgpu, which needs no executor and is finished soon.
 fn finished<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
@@ -429,5 +466,22 @@ fn finished<F: Future>(future: F) -> F::Output {
             return value;
         }
         std::hint::spin_loop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silent_gpu_is_lost_soon_if_it_was_fast_before() {
+        let seconds = |steps_per_ray, rays| (STEP * patience(steps_per_ray, rays)).as_secs();
+        assert_eq!(seconds(None, 600.0), 120);
+        // No batch took a step.
+        assert_eq!(seconds(Some(0.0), MOST_RAYS as f64), 10);
+        // As lavapipe may: 3600 rays in 0.14 s.
+        assert_eq!(seconds(Some(1.0 / 256.0), 3600.0), 10);
+        assert_eq!(seconds(Some(1.0 / 256.0), 51_200.0), 20);
+        assert_eq!(seconds(Some(1.0 / 256.0), MOST_RAYS as f64), 120);
     }
 }

@@ -11,10 +11,13 @@ use crate::world::raycast::{Beams, Hit, Pulse, RayCaster, Stencil};
 /// Pulses of nine rays, and places in light and shadow.
 const PULSES: usize = 400;
 const PLACES: usize = 400;
+/// Groups of pulses for [`sample`], and pulses of a group.
+const GROUPS: usize = 64;
+const PER_GROUP: u32 = 384;
 
 /// Compares hits of rays at corners, edges and middles of the scene's triangles, where rounding decides.
 pub fn run(caster: &GpuCaster) -> Result<(), GpuError> {
-    if caster.cpu.scene.instances.iter().all(|i| is_empty(caster, i.mesh)) {
+    if is_without_triangles(caster) {
         return Ok(());
     }
     let mut rng = stream(40, 0, 0);
@@ -53,10 +56,33 @@ pub fn run(caster: &GpuCaster) -> Result<(), GpuError> {
     }
 }
 
+/// Pulses of nine rays as a lidar's, in groups around random rays to the scene's triangles; none if it has none.
+pub fn sample(caster: &GpuCaster) -> (Stencil, Vec<Pulse>) {
+    if is_without_triangles(caster) {
+        return (nine(), Vec::new());
+    }
+    let mut rng = stream(41, 0, 0);
+    let group = |index| {
+        let middle = Pulse { max_range_m: 120.0, start_m: 0.0, ..pulse(caster, &mut rng, index) };
+        let (left, up) = (middle.half_axis_u.normalize(), middle.half_axis_v.normalize());
+        // Eight lasers, a degree apart, in 48 directions.
+        (0..PER_GROUP).map(move |k| {
+            let (laser, column) = (f64::from(k / 48) - 3.5, f64::from(k % 48) - 23.5);
+            let aside = left * (column * 3e-3) + up * (laser * 0.0175);
+            Pulse { direction: (middle.direction + aside).normalize(), ..middle }
+        })
+    };
+    (nine(), (0..GROUPS).flat_map(group).collect())
+}
+
 /// Nine rays of a pulse.
 pub fn nine() -> Stencil {
     let across = [-1.0, 0.0, 1.0];
     Stencil::new(across.iter().flat_map(|&a| across.map(|b| [a, b])).collect()).expect("nine rays")
+}
+
+fn is_without_triangles(caster: &GpuCaster) -> bool {
+    caster.cpu.scene.instances.iter().all(|instance| is_empty(caster, instance.mesh))
 }
 
 fn is_empty(caster: &GpuCaster, mesh: u32) -> bool {

@@ -1,0 +1,143 @@
+//! Measures whether the GPU or the processor casts faster.
+//!
+//! The result only decides who casts: the hits are the same.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+use super::{GpuProblem, Probed, open};
+use crate::config::rig::CourtyardParameters;
+use crate::engine::default_workers;
+use crate::timing::clock::Stopwatch;
+use crate::world::builtin::courtyard;
+use crate::world::raycast::gpu::GpuCaster;
+use crate::world::raycast::{BvhCaster, Hit, Pulse, RayCaster};
+
+/// Pulses of a call: those of a packet of a lidar.
+const PULSES_PER_CALL: usize = 384;
+/// Times that each caster casts all pulses; the fastest counts. The first one also fills caches.
+const ROUNDS: usize = 2;
+
+/// Refuses a GPU that is slower than the processor.
+pub fn admit(gpu: String, [gpu_hz, processor_hz]: [f64; 2]) -> Result<(), GpuProblem> {
+    if gpu_hz < processor_hz {
+        return Err(GpuProblem::Slower { gpu, gpu_hz, processor_hz });
+    }
+    let million = |hz: f64| hz / 1e6;
+    tracing::info!(
+        "million pulses per second in this scene: {:.2} by the GPU, {:.2} by the processor",
+        million(gpu_hz),
+        million(processor_hz)
+    );
+    Ok(())
+}
+
+/// Pulses per second that GPU and processor cast in the scene of `own`, with `workers` callers or by default with as
+/// many as a rig has.
+pub fn speeds(gpu: &GpuCaster, own: &BvhCaster, workers: Option<usize>) -> [f64; 2] {
+    let (stencil, pulses) = gpu.sample();
+    let by_gpu = |pulses: &[Pulse], hits: &mut [Hit]| {
+        if !gpu.cast_by_gpu(&stencil, pulses, hits) {
+            own.cast(&stencil, pulses, hits);
+        }
+    };
+    let by_processor = |pulses: &[Pulse], hits: &mut [Hit]| own.cast(&stencil, pulses, hits);
+    let casts: [(&Cast<'_>, usize); 2] = [(&by_gpu, gpu.in_flight()), (&by_processor, 1)];
+    let mut best = [0.0_f64; 2];
+    for _ in 0..ROUNDS {
+        for ((cast, in_flight), best) in casts.into_iter().zip(&mut best) {
+            let callers = workers.unwrap_or_else(|| default_workers().max(in_flight));
+            let took = time_of(cast, callers, &pulses, stencil.len());
+            *best = best.max(pulses.len() as f64 / took.as_secs_f64().max(1e-9));
+        }
+    }
+    best
+}
+
+/// Casts pulses into hits.
+type Cast<'a> = dyn Fn(&[Pulse], &mut [Hit]) + Sync + 'a;
+
+/// Time in which `callers` threads cast all pulses.
+fn time_of(cast: &Cast<'_>, callers: usize, pulses: &[Pulse], rays: usize) -> Duration {
+    let next = AtomicUsize::new(0);
+    let begin = Barrier::new(callers + 1);
+    let work = || {
+        let mut hits = vec![Hit::MISS; PULSES_PER_CALL * rays];
+        begin.wait();
+        let call = || pulses.chunks(PULSES_PER_CALL).nth(next.fetch_add(1, Ordering::Relaxed));
+        while let Some(pulses) = call() {
+            cast(pulses, &mut hits[..pulses.len() * rays]);
+        }
+    };
+    let watch = std::thread::scope(|scope| {
+        for _ in 0..callers {
+            scope.spawn(work);
+        }
+        let watch = Stopwatch::start();
+        begin.wait();
+        watch
+    });
+    watch.elapsed()
+}
+
+/// See [`super::measure_gpu`].
+pub fn measure() -> Result<Probed, GpuProblem> {
+    let parameters = CourtyardParameters {
+        seed: 7,
+        grass_blades: 20_000,
+        trees: 10,
+        tree_triangles: 20_000,
+        ground_relief_m: 1.5,
+    };
+    let scene = courtyard::build(&parameters);
+    let millions = scene.instanced_triangles() as f64 / 1e6;
+    let own = Arc::new(BvhCaster::new(Arc::new(scene)).expect("a small scene"));
+    let gpu = open(own.clone())?;
+    Ok(Probed {
+        identity: format!("GPU {}", gpu.identity()),
+        scene: format!("a courtyard of {millions:.1} million triangles"),
+        speeds_hz: speeds(&gpu, &own, None),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Mutex;
+
+    use glam::DVec3;
+
+    use super::*;
+
+    #[test]
+    fn a_gpu_is_taken_unless_the_processor_is_faster() {
+        assert!(admit("card".into(), [2e6, 1e6]).is_ok());
+        // A scene without triangles has no pulses.
+        assert!(admit("card".into(), [0.0, 0.0]).is_ok());
+        let refused = admit("card".into(), [1_234_000.0, 20e6]).unwrap_err();
+        let wanted = "card casts 1.23 million pulses per second in this scene, the processor 20.00";
+        assert_eq!(refused.to_string(), wanted);
+    }
+
+    #[test]
+    fn the_callers_cast_each_pulse_once() {
+        let pulse = |k: u32| Pulse {
+            origin: DVec3::X * f64::from(k),
+            direction: DVec3::X,
+            half_axis_u: DVec3::ZERO,
+            half_axis_v: DVec3::ZERO,
+            start_m: 0.0,
+            max_range_m: 1.0,
+        };
+        let pulses: Vec<Pulse> = (0..3000).map(pulse).collect();
+        let noted = Mutex::new(BTreeSet::new());
+        let cast = |pulses: &[Pulse], hits: &mut [Hit]| {
+            assert_eq!(hits.len(), 9 * pulses.len());
+            let mut noted = noted.lock().unwrap();
+            assert!(pulses.iter().all(|pulse| noted.insert(pulse.origin.x.to_bits())));
+        };
+        assert!(time_of(&cast, 7, &pulses, 9) > Duration::ZERO);
+        assert_eq!(noted.lock().unwrap().len(), 3000);
+    }
+}
