@@ -124,22 +124,22 @@ impl LivoxClock {
         true
     }
 
-    /// The unit goes down for a restart at `down_at`, and knows no master or receiver when it is up again at `up_at`.
+    /// Plans a restart: the unit stops at `down_at` and starts at `up_at`, without a PTP master or GNSS receiver.
     pub fn plan_restart(&mut self, down_at: SimTime, up_at: SimTime) {
         self.restart = Some((down_at, up_at));
     }
 
-    /// When the unit goes down for the restart that is to come, if one is.
+    /// Instant at which the unit stops for the planned restart; `None` without one.
     pub fn goes_down_at(&self) -> Option<SimTime> {
         self.restart.map(|(down_at, _)| down_at)
     }
 
-    /// The earlier one of `at` and the restart that is to come: what the unit was to do later is forgotten then.
+    /// The earlier of `at` and the planned restart, because a restart cancels everything that is planned after it.
     pub fn goes_down_by(&self, at: SimTime) -> SimTime {
         self.goes_down_at().map_or(at, |down_at| down_at.min(at))
     }
 
-    /// Restarts if the unit has gone down by `now`; whether it has. What was sampled before must have been stamped.
+    /// Restarts if the unit has stopped by `now`. Returns whether it has. Timestamp earlier samples before this call.
     pub fn restart_by(&mut self, now: SimTime) -> bool {
         let Some((_, up_at)) = self.restart.take_if(|(down_at, _)| *down_at <= now) else {
             return false;

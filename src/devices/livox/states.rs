@@ -1,4 +1,4 @@
-//! Which state the unit is in when.
+//! The states of a unit of SDK 2 over time.
 
 use super::faults::Hms;
 use super::profile::InterfaceProfile;
@@ -10,12 +10,12 @@ use crate::wire::livox::key::state;
 /// The states of a unit.
 pub type States = UnitStates<Hms, Motor>;
 
-/// How long changes take, and when the latest began.
+/// Durations of the motor's state changes, and the start of the latest change.
 #[derive(Clone, Debug)]
 pub struct Motor {
-    /// When the self-check of each power-up is over. A restart that is to come has its own.
+    /// End of the self-check after each power-up; a planned restart adds one.
     checked_at: Timeline<SimTime>,
-    /// When the motor started.
+    /// Latest start of the motor.
     started_at: Timeline<SimTime>,
     boot_ns: u64,
     self_check_ns: u64,
@@ -24,7 +24,7 @@ pub struct Motor {
 }
 
 impl States {
-    /// A unit that has been in the state `target` since before the first instant.
+    /// A unit that has been in the state `target` since before the run.
     pub fn new(profile: &InterfaceProfile, target: u8) -> Self {
         let &InterfaceProfile { boot_ns, self_check_ns, motor_start_ns, motor_stop_ns, .. } =
             profile;
@@ -39,7 +39,8 @@ impl States {
         Self::in_state(target, motor)
     }
 
-    /// The unit loses its power at `at` and starts again, to be in the state `target`; when it answers.
+    /// The unit loses power at `at`, starts again and then changes to `target`. Returns the instant from which it
+    /// answers.
     pub fn restart(&mut self, at: SimTime, target: u8) -> SimTime {
         let up_at = SimTime(at.0 + self.motor.boot_ns);
         let checked_at = SimTime(up_at.0 + self.motor.self_check_ns);
@@ -50,12 +51,12 @@ impl States {
         up_at
     }
 
-    /// From `at` on the unit is to be in the state `target`. This cancels a restart that is to come.
+    /// The unit starts to change to the state `target` at `at`. This cancels a planned restart.
     pub fn drive(&mut self, at: SimTime, target: u8) {
         let checked_at = *self.motor.checked_at.at(at);
         self.motor.checked_at.forget(at);
         self.motor.started_at.forget(at);
-        // What has checked itself is at rest.
+        // The motor is at rest when the self-check ends.
         match at < checked_at {
             true => self.change(checked_at, state::IDLE, target),
             false => self.change(at, *self.line.at(at), target),

@@ -38,7 +38,7 @@ impl<T: PartialEq> Timeline<T> {
         is_other || self.0.len() != before
     }
 
-    /// Adds what comes after all that is known.
+    /// Adds a value that starts after all known changes.
     pub fn push(&mut self, from: SimTime, value: T) {
         self.0.push_back((from, value));
     }
@@ -48,7 +48,7 @@ impl<T: PartialEq> Timeline<T> {
         self.0.iter().map(|(since, _)| *since).find(|since| *since > after)
     }
 
-    /// Nobody asks for what was before `before` any more.
+    /// Drops the values that ended by `before`.
     pub fn forget(&mut self, before: SimTime) {
         while self.0.get(1).is_some_and(|(since, _)| *since <= before) {
             self.0.pop_front();

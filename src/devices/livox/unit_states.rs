@@ -1,53 +1,53 @@
-//! Which state a unit is in when, and the faults that stop it, alike for both protocols.
+//! The states of a unit over time, and the faults that stop it. Both Livox protocols use them.
 
 use super::timeline::Timeline;
 use crate::config::rig::faults::Timed;
 use crate::time::SimTime;
 
-/// Without power, or starting so early that nobody is answered: no number of a protocol.
+/// The unit has no power, or has started so recently that it does not answer yet. No protocol sends this number.
 pub const OFF: u8 = 255;
 
-/// Something wrong that a unit reports.
+/// A fault that a unit reports.
 pub trait Alert {
-    /// The state of a unit that has stopped.
+    /// State that a stopped unit reports.
     const ERROR: u8;
 
-    /// Whether the unit stops.
+    /// Whether the fault stops the unit.
     fn is_stop(&self) -> bool;
 }
 
-/// Those that are on at `at`.
+/// The faults in effect at `at`.
 pub fn on<K>(faults: &[Timed<K>], at: SimTime) -> impl Iterator<Item = &K> {
     faults.iter().filter(move |fault| fault.is_on(at)).map(|fault| &fault.kind)
 }
 
-/// Whether the unit has stopped because of one.
+/// Whether a fault has stopped the unit at `at`.
 pub fn is_stopped<K: Alert>(faults: &[Timed<K>], at: SimTime) -> bool {
     on(faults, at).any(|fault| fault.is_stop())
 }
 
-/// The states of a unit whose faults are `K`. How they change is the protocol's own.
+/// The states of a unit with faults of type `K`. Each protocol determines how the states change.
 #[derive(Clone, Debug)]
 pub struct UnitStates<K, M> {
-    /// The states, faults left aside.
+    /// The states without faults.
     pub line: Timeline<u8>,
-    /// How long changes take, and when the latest began.
+    /// Durations of state changes, and the start of the latest change.
     pub motor: M,
     faults: Vec<Timed<K>>,
 }
 
 impl<K: Alert, M> UnitStates<K, M> {
-    /// A unit that has been in the state `state` since before the first instant.
+    /// A unit that has been in `state` since before the run.
     pub fn in_state(state: u8, motor: M) -> Self {
         Self { line: Timeline::new(state), motor, faults: Vec::new() }
     }
 
-    /// What stops it from now on.
+    /// Replaces the faults of the unit.
     pub fn set_faults(&mut self, faults: Vec<Timed<K>>) {
         self.faults = faults;
     }
 
-    /// What is wrong with it.
+    /// The faults of the unit, in effect or not.
     pub fn faults(&self) -> &[Timed<K>] {
         &self.faults
     }
@@ -63,18 +63,18 @@ impl<K: Alert, M> UnitStates<K, M> {
         is_stopped(&self.faults, at)
     }
 
-    /// Whether the unit is without power or answers nobody yet.
+    /// Whether the unit has no power or does not answer yet.
     pub fn is_off(&self, at: SimTime) -> bool {
         *self.line.at(at) == OFF
     }
 
-    /// The states from `from` on, faults left aside: since when, and which.
+    /// The states from `from` on without faults, each with its start.
     pub fn from(&self, from: SimTime) -> Vec<(SimTime, u8)> {
         let changes = std::iter::successors(Some(from), |at| self.line.next_change(*at));
         changes.map(|at| (at, *self.line.at(at))).collect()
     }
 
-    /// Nobody asks for what was before `before` any more.
+    /// Drops the states that ended by `before`.
     pub fn forget(&mut self, before: SimTime) {
         self.line.forget(before);
     }

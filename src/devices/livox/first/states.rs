@@ -1,4 +1,4 @@
-//! Which state the unit is in when.
+//! The states of a unit of SDK 1 over time.
 
 use super::super::timeline::Timeline;
 use super::super::unit_states::{OFF, UnitStates};
@@ -10,17 +10,17 @@ use crate::wire::livox::first::command::state;
 /// The states of a unit.
 pub type States = UnitStates<Abnormal, Motor>;
 
-/// How long changes take, and when the latest began.
+/// Duration of the motor's start, and the latest start.
 #[derive(Clone, Debug)]
 pub struct Motor {
-    /// When the motor started. A restart that is to come has its own start.
+    /// Latest start of the motor; a planned restart adds one.
     started_at: Timeline<SimTime>,
     boot_ns: u64,
     start_ns: u64,
 }
 
 impl States {
-    /// A unit that has been working since before the first instant.
+    /// A unit that has been working since before the run.
     pub fn new(profile: &InterfaceProfile) -> Self {
         let &InterfaceProfile { boot_ns, motor_start_ns, .. } = profile;
         let started_at = Timeline::new(SimTime::ZERO);
@@ -28,14 +28,14 @@ impl States {
         Self::in_state(state::NORMAL, motor)
     }
 
-    /// The part of the start that is over at an instant, per cent.
+    /// Progress of the motor's start at an instant, percent.
     pub fn progress(&self, at: SimTime) -> u32 {
         let Motor { started_at, start_ns, .. } = &self.motor;
         let passed = u128::from(at.0.saturating_sub(started_at.at(at).0)) * 100;
         passed.checked_div((*start_ns).into()).map_or(100, |percent| percent.min(100)) as u32
     }
 
-    /// The unit loses its power at `at` and starts again, to work; when it answers.
+    /// The unit loses power at `at` and starts to work again. Returns the instant from which it answers.
     pub fn restart(&mut self, at: SimTime) -> SimTime {
         let up_at = SimTime(at.0 + self.motor.boot_ns);
         self.line.set(at, OFF);
@@ -49,7 +49,7 @@ impl States {
         self.line.push(SimTime(at.0 + self.motor.start_ns), state::NORMAL);
     }
 
-    /// From `at` on the unit is to be in the state `target`; whether that takes a while.
+    /// The unit starts to change to the state `target` at `at`. Returns whether the change takes time.
     pub fn drive(&mut self, at: SimTime, target: u8) -> bool {
         self.motor.started_at.forget(at);
         match (*self.line.at(at), target) {
@@ -65,7 +65,7 @@ impl States {
         }
     }
 
-    /// From `at` on the prisms have other speeds, if they turn: they start again.
+    /// The speeds of the prisms change at `at`. Prisms that turn start again.
     pub fn change_pattern(&mut self, at: SimTime) {
         self.motor.started_at.forget(at);
         if *self.line.at(at) == state::NORMAL {
