@@ -371,7 +371,7 @@ fn by_gpu(menura: &Arc<BvhCaster>, options: &Options) -> Option<Box<dyn RayCaste
         return None;
     }
     let building = Building::start();
-    match GpuCaster::new(menura.clone(), false) {
+    match GpuCaster::new(menura.clone(), &[], false) {
         Ok(gpu) => {
             let (name, mb) = (gpu.identity(), gpu.memory_bytes() / 1_000_000);
             println!("  GPU {name}: {mb} MB on it, opened in {}", building.end());

@@ -11,12 +11,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::ranks::{load_of, loaded, with_others, with_serving};
+use crossbeam_channel::unbounded;
 use menura::config::rig::Rig;
 use menura::engine::LiveWorld;
 use menura::engine::feed_log::FeedLog;
 use menura::engine::host_events::{HostTarget, Said, Words};
 use menura::engine::host_log::Conversation;
 use menura::engine::ranks::lead::Lead;
+use menura::engine::ranks::line::Line;
+use menura::engine::ranks::pack::{Loaded, Reply};
 use menura::engine::record::{Stretch, own_threads, record_by};
 use menura::engine::run::RealTimeRun;
 use menura::engine::workers::{Casters, RemoteWorkers};
@@ -291,8 +294,7 @@ fn a_rank_with_other_data_or_another_program_is_named() {
     let rig = common::rig(RIG, &[]);
     let world = common::world(&rig);
     let never = AtomicBool::new(false);
-    let told = |change: &dyn Fn(&mut menura::engine::ranks::pack::Loaded),
-                sets: &[(&str, &str)]| {
+    let told = |change: &dyn Fn(&mut Loaded), sets: &[(&str, &str)]| {
         with_serving(1, |serving| {
             serving.lead.load(&load_of(RIG, sets));
             let mut own = loaded(&rig, &world);
@@ -311,6 +313,24 @@ fn a_rank_with_other_data_or_another_program_is_named() {
     assert!(text.contains("another program") && text.contains("z80"), "{text}");
     let text = told(&|_| (), &[("world.scene", "nowhere.obj")]);
     assert!(text.contains("rank 1") && text.contains("nowhere.obj"), "{text}");
+}
+
+#[test]
+fn the_casters_of_the_ranks_are_reported_with_later_notes() {
+    let (post, _posted) = unbounded();
+    let (give, mail) = unbounded();
+    let lead = Lead::new(Line { post, mail }, 3);
+    let [gpu, processor] =
+        ["GPU A", "processor"].map(|caster| Loaded { caster: caster.into(), ..Loaded::default() });
+    for (rank, reply) in [
+        (1, Reply::Loaded(gpu.clone())),
+        (1, Reply::Caster("GPU A; lost".into())),
+        (2, Reply::Loaded(processor)),
+    ] {
+        give.send((rank, reply.encode())).unwrap();
+    }
+    lead.gather(&gpu, &AtomicBool::new(false)).unwrap();
+    assert_eq!(lead.caster(), "rank 1: GPU A; lost; rank 2: processor");
 }
 
 #[test]

@@ -58,19 +58,24 @@ pub struct Chosen {
 /// Identity of the processor's ray caster.
 const PROCESSOR: &str = "processor";
 
-/// Builds the ray caster that `rig` asks for.
+/// Builds the ray caster of a scene that `rig` asks for; `bodies` are those of moving objects, into which a GPU casts as
+/// well.
 ///
 /// # Errors
 /// The scene has too many triangles, or what the rig names is not available.
-pub fn choose(rig: &Rig, scene: &Arc<Scene>) -> Result<Chosen, SetupError> {
+pub fn choose(
+    rig: &Rig,
+    scene: &Arc<Scene>,
+    bodies: &[Arc<BvhCaster>],
+) -> Result<Chosen, SetupError> {
     let own = || BvhCaster::new(scene.clone()).map(Arc::new);
     Ok(match rig.engine.caster {
         CasterChoice::Menura => of_processor(own()?),
-        CasterChoice::Gpu => of_gpu(own()?)?,
+        CasterChoice::Gpu => of_gpu(own()?, bodies)?,
         CasterChoice::Auto => {
             let own = own()?;
             let opened = match casts_much(rig) {
-                true => may_have_gpu().and_then(|()| of_faster_gpu(rig, own.clone())),
+                true => may_have_gpu().and_then(|()| of_faster_gpu(rig, own.clone(), bodies)),
                 false => return Ok(of_processor(own)),
             };
             opened.unwrap_or_else(|problem| {
@@ -129,7 +134,7 @@ pub fn look_for(choice: CasterChoice) -> Result<(), SetupError> {
 pub fn probe_gpu() -> Result<String, GpuProblem> {
     let room = builtin::room::build(&RoomParameters::default());
     let own = BvhCaster::new(Arc::new(room)).expect("a room is small");
-    Ok(of_gpu(Arc::new(own))?.identity)
+    Ok(of_gpu(Arc::new(own), &[])?.identity)
 }
 
 /// A GPU that has passed the self-test, and its speed.
@@ -200,8 +205,12 @@ fn casts_much(rig: &Rig) -> bool {
 
 /// As [`of_gpu`], but only if the GPU is faster or the environment names it.
 #[cfg(feature = "gpu")]
-fn of_faster_gpu(rig: &Rig, own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
-    let gpu = open(own.clone())?;
+fn of_faster_gpu(
+    rig: &Rig,
+    own: Arc<BvhCaster>,
+    bodies: &[Arc<BvhCaster>],
+) -> Result<Chosen, GpuProblem> {
+    let gpu = open(own.clone(), bodies)?;
     if !is_named() {
         speed::admit(gpu.identity(), speed::speeds(&gpu, &own, rig.engine.workers))?;
     }
@@ -210,13 +219,13 @@ fn of_faster_gpu(rig: &Rig, own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
 
 /// Opens a GPU for the scene of `own`. A processor that acts as a GPU is taken only if the environment names it.
 #[cfg(feature = "gpu")]
-fn open(own: Arc<BvhCaster>) -> Result<GpuCaster, GpuProblem> {
-    Ok(GpuCaster::new(own, false)?)
+fn open(own: Arc<BvhCaster>, bodies: &[Arc<BvhCaster>]) -> Result<GpuCaster, GpuProblem> {
+    Ok(GpuCaster::new(own, bodies, false)?)
 }
 
 #[cfg(feature = "gpu")]
-fn of_gpu(own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
-    Ok(chosen(&own, open(own.clone())?))
+fn of_gpu(own: Arc<BvhCaster>, bodies: &[Arc<BvhCaster>]) -> Result<Chosen, GpuProblem> {
+    Ok(chosen(&own, open(own.clone(), bodies)?))
 }
 
 #[cfg(feature = "gpu")]
@@ -247,13 +256,17 @@ fn may_have_gpu() -> Result<(), GpuProblem> {
 }
 
 #[cfg(not(feature = "gpu"))]
-fn of_gpu(_own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
+fn of_gpu(_own: Arc<BvhCaster>, _bodies: &[Arc<BvhCaster>]) -> Result<Chosen, GpuProblem> {
     Err(GpuProblem::NotBuilt)
 }
 
 #[cfg(not(feature = "gpu"))]
-fn of_faster_gpu(_rig: &Rig, own: Arc<BvhCaster>) -> Result<Chosen, GpuProblem> {
-    of_gpu(own)
+fn of_faster_gpu(
+    _rig: &Rig,
+    own: Arc<BvhCaster>,
+    bodies: &[Arc<BvhCaster>],
+) -> Result<Chosen, GpuProblem> {
+    of_gpu(own, bodies)
 }
 
 #[cfg(not(feature = "gpu"))]

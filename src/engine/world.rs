@@ -140,7 +140,8 @@ impl LiveWorld {
     pub fn build(rig: &Rig, loaded: LoadedWorld) -> Result<Self, SetupError> {
         let LoadedWorld { scene, trajectory, joints, objects, origin } = loaded;
         let scene = Arc::new(scene);
-        let Chosen { mut caster, tracer_bytes, identity } = caster::choose(rig, &scene)?;
+        let bodies: Vec<_> = objects.iter().map(|object| object.caster().clone()).collect();
+        let Chosen { mut caster, tracer_bytes, identity } = caster::choose(rig, &scene, &bodies)?;
         let summary = WorldSummary {
             scene: scene_name(&rig.world.scene),
             instanced_triangles: scene.instanced_triangles(),

@@ -93,7 +93,7 @@ pub fn measure() -> Result<Probed, GpuProblem> {
     let scene = courtyard::build(&parameters);
     let millions = scene.instanced_triangles() as f64 / 1e6;
     let own = Arc::new(BvhCaster::new(Arc::new(scene)).expect("a small scene"));
-    let gpu = open(own.clone())?;
+    let gpu = open(own.clone(), &[])?;
     Ok(Probed {
         identity: format!("GPU {}", gpu.identity()),
         scene: format!("a courtyard of {millions:.1} million triangles"),

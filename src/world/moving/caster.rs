@@ -12,6 +12,9 @@
 //! call. For other objects, each pulse is compared with the object's bounding ball, and only pulses
 //! that may hit it are transformed and traced (measured in `benches/RESULTS.md`).
 //!
+//! A GPU casts into scene and bodies in one batch; the processor casts into one object after the other, no farther than
+//! the nearest hit so far. The hits are the same.
+//!
 //! If a still and a moving surface have the same range, the still one is hit; of two moving ones, the first
 //! in the rig.
 
@@ -23,7 +26,7 @@ use super::MovingObject;
 use crate::frames::{Body, Transform, World};
 use crate::time::SimTime;
 use crate::world::colours::TextureSpot;
-use crate::world::raycast::{Beams, Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
+use crate::world::raycast::{Beams, BodyCast, Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
 use crate::world::scene::Material;
 
 /// Interval between the poses that are interpolated, nanoseconds.
@@ -54,8 +57,11 @@ impl RayCaster for MovingCaster {
 
     fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], fired: &[SimTime], hits: &mut [Hit]) {
         assert_eq!(fired.len(), pulses.len(), "one firing time for every pulse");
-        self.still.cast(stencil, pulses, hits);
         let Some(call) = Call::new(stencil, pulses, fired) else { return };
+        if self.still.casts_bodies() && self.cast_together(&call, hits) {
+            return;
+        }
+        self.still.cast(stencil, pulses, hits);
         for (index, object) in (0..).zip(self.objects.iter()) {
             call.cast_into(object, self.first_instance + index, hits);
         }
@@ -102,6 +108,28 @@ impl RayCaster for MovingCaster {
 }
 
 impl MovingCaster {
+    /// Casts into scene and objects at the same time; returns false if they are left to the caller.
+    fn cast_together(&self, call: &Call<'_>, hits: &mut [Hit]) -> bool {
+        let rays = call.stencil.len();
+        let mut met = Vec::new();
+        let mut casts = Vec::new();
+        for (index, object) in (0..).zip(self.objects.iter()) {
+            let (chosen, pulses) = call.meeting(object, |_| f32::INFINITY);
+            if !chosen.is_empty() {
+                let hits = vec![Hit::MISS; pulses.len() * rays];
+                casts.push(BodyCast { body: object.caster.clone(), pulses, hits });
+                met.push((self.first_instance + index, chosen));
+            }
+        }
+        let is_cast = self.still.cast_with_bodies(call.stencil, call.pulses, hits, &mut casts);
+        if is_cast {
+            for ((instance, chosen), cast) in met.iter().zip(&casts) {
+                keep_nearer(hits, rays, *instance, chosen, &cast.hits);
+            }
+        }
+        is_cast
+    }
+
     /// The object that was hit; `None` for a hit on the static scene.
     fn object(&self, hit: &Hit) -> Option<&MovingObject> {
         self.objects.get(hit.instance.checked_sub(self.first_instance)? as usize)
@@ -218,16 +246,34 @@ impl<'a> Call<'a> {
         })
     }
 
+    /// Casts into an object on the processor.
     fn cast_into(&self, object: &MovingObject, instance: u32, hits: &mut [Hit]) {
+        let rays = self.stencil.len();
+        let (chosen, pulses) = self.meeting(object, |index| {
+            hits[index * rays..][..rays].iter().map(|hit| hit.range_m).fold(0.0, f32::max)
+        });
+        if chosen.is_empty() {
+            return;
+        }
+        let mut found = vec![Hit::MISS; chosen.len() * rays];
+        object.caster.cast(self.stencil, &pulses, &mut found);
+        keep_nearer(hits, rays, instance, &chosen, &found);
+    }
+
+    /// Indices of the pulses that may meet an object, and these pulses in its frame, with rays of `farthest_m` at most.
+    fn meeting(
+        &self,
+        object: &MovingObject,
+        farthest_m: impl Fn(usize) -> f32,
+    ) -> (Vec<usize>, Vec<Pulse>) {
+        let mut chosen = Vec::new();
+        let mut pulses = Vec::new();
         let [first, last] = self.slices;
         let poses: Vec<_> =
             (first..=last).map(|slice| object.pose(SimTime(slice * SLICE_NS))).collect();
         if !self.may_meet(object, &poses) {
-            return;
+            return (chosen, pulses);
         }
-        let rays = self.stencil.len();
-        let mut chosen = Vec::new();
-        let mut pulses = Vec::new();
         for (index, (pulse, fired)) in self.pulses.iter().zip(self.fired).enumerate() {
             if !object.is_there(*fired) {
                 continue;
@@ -241,23 +287,11 @@ impl<'a> Call<'a> {
             let bend = 0.5 * (to - from).length();
             if self.pulse_meets(pulse, centre, object.radius_m + bend + MARGIN_M) {
                 chosen.push(index);
-                let seen = &hits[index * rays..][..rays];
-                let farthest = seen.iter().map(|hit| hit.range_m).fold(0.0, f32::max);
-                pulses.push(in_body(pulse, &before.interpolate(after, share), farthest));
+                let pose = before.interpolate(after, share);
+                pulses.push(in_body(pulse, &pose, farthest_m(index)));
             }
         }
-        if chosen.is_empty() {
-            return;
-        }
-        let mut found = vec![Hit::MISS; chosen.len() * rays];
-        object.caster.cast(self.stencil, &pulses, &mut found);
-        for (index, found) in chosen.into_iter().zip(found.chunks(rays)) {
-            for (hit, found) in hits[index * rays..][..rays].iter_mut().zip(found) {
-                if found.range_m < hit.range_m {
-                    *hit = Hit { instance, ..*found };
-                }
-            }
-        }
+        (chosen, pulses)
     }
 
     /// Whether the cone meets the object's ball as it moves from pose to pose.
@@ -289,6 +323,17 @@ impl<'a> Call<'a> {
         let aside = away.length_squared() - along * along;
         let reach = radius + self.spot_m * (along.max(0.0) + radius);
         aside <= reach * reach
+    }
+}
+
+/// Replaces hits by those of an object that are nearer: `found`, of the pulses `chosen`.
+fn keep_nearer(hits: &mut [Hit], rays: usize, instance: u32, chosen: &[usize], found: &[Hit]) {
+    for (index, found) in chosen.iter().zip(found.chunks(rays)) {
+        for (hit, found) in hits[index * rays..][..rays].iter_mut().zip(found) {
+            if found.range_m < hit.range_m {
+                *hit = Hit { instance, ..*found };
+            }
+        }
     }
 }
 

@@ -166,6 +166,11 @@ impl MovingObject {
         self.caster.scene()
     }
 
+    /// Ray caster of the body, in its own frame. Objects with equal bodies share it.
+    pub fn caster(&self) -> &Arc<BvhCaster> {
+        &self.caster
+    }
+
     /// Size of the body's trees, bytes.
     pub fn memory_bytes(&self) -> usize {
         self.caster.memory_bytes()

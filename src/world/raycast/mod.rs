@@ -167,6 +167,24 @@ pub trait RayCaster: Send + Sync {
         self.cast(stencil, pulses, hits);
     }
 
+    /// Whether [`RayCaster::cast_with_bodies`] may cast.
+    fn casts_bodies(&self) -> bool {
+        false
+    }
+
+    /// Casts pulses into the scene, and at the same time others into the bodies of moving objects. Returns false, and
+    /// leaves it to the caller, if few rays are to be cast, or if a GPU was lost.
+    fn cast_with_bodies(
+        &self,
+        stencil: &Stencil,
+        pulses: &[Pulse],
+        hits: &mut [Hit],
+        bodies: &mut [BodyCast],
+    ) -> bool {
+        let _ = (stencil, pulses, hits, bodies);
+        false
+    }
+
     /// Writes for each place of `from` whether anything stands between it and the light of `beams`, with moving objects
     /// where they are at `fired`, one entry a place. Places near one another should follow one another.
     fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {
@@ -206,6 +224,16 @@ pub trait RayCaster: Send + Sync {
     }
 }
 
+/// Pulses into the body of a moving object, in its frame.
+pub struct BodyCast {
+    /// The body.
+    pub body: Arc<BvhCaster>,
+    /// The pulses.
+    pub pulses: Vec<Pulse>,
+    /// Their hits, with the rays of a pulse next to each other.
+    pub hits: Vec<Hit>,
+}
+
 /// A caster that several owners share.
 impl<C: RayCaster> RayCaster for Arc<C> {
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
@@ -214,6 +242,20 @@ impl<C: RayCaster> RayCaster for Arc<C> {
 
     fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], fired: &[SimTime], hits: &mut [Hit]) {
         C::cast_at(self, stencil, pulses, fired, hits);
+    }
+
+    fn casts_bodies(&self) -> bool {
+        C::casts_bodies(self)
+    }
+
+    fn cast_with_bodies(
+        &self,
+        stencil: &Stencil,
+        pulses: &[Pulse],
+        hits: &mut [Hit],
+        bodies: &mut [BodyCast],
+    ) -> bool {
+        C::cast_with_bodies(self, stencil, pulses, hits, bodies)
     }
 
     fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {

@@ -17,14 +17,12 @@ struct Params {
   count: u32,
   rays: u32,
   any: u32,
-  // The largest coordinate of the scene.
-  extent: f32,
   // Places of a pulse's rays in its spot.
   offsets: array<vec4<f32>, 16>,
 }
 
 // Six each: the lower corner and the steps' exponents; lower and upper bounds by axis and slot in steps; codes of the
-// children.
+// children. The first ones are the roots of the scenes.
 @group(0) @binding(0) var<storage, read> nodes: array<vec4<u32>>;
 // Three each: the corners, with the index in the mesh and whether it is masked.
 @group(0) @binding(1) var<storage, read> triangles: array<vec4<u32>>;
@@ -35,7 +33,7 @@ struct Params {
 // Index of the instance, and the largest coordinate of its mesh.
 @group(0) @binding(4) var<storage, read> placed: array<vec2<u32>>;
 @group(0) @binding(5) var<uniform> params: Params;
-// Origin, direction, half-axes, start and range.
+// Origin, direction, half-axes, start and range; the scene, and its largest coordinate.
 @group(0) @binding(6) var<storage, read> pulses: array<f64>;
 // Instance, triangle, range and cosine.
 @group(0) @binding(7) var<storage, read_write> hits: array<vec4<u32>>;
@@ -63,7 +61,7 @@ fn inner(a: vec3<f64>, b: vec3<f64>) -> f64 {
 }
 
 fn pulse_vector(pulse: u32, index: u32) -> vec3<f64> {
-  let at = 14u * pulse + 3u * index;
+  let at = 16u * pulse + 3u * index;
   return vec3<f64>(pulses[at], pulses[at + 1u], pulses[at + 2u]);
 }
 
@@ -160,9 +158,9 @@ fn strike(pulse: u32, offset: vec2<f32>, place: u32, v0: vec3<f32>, v1: vec3<f32
   let is_plain = size > 1e-30 && size < 1e30 && abs(along) > 1e-25 && abs(along) < 1e25
     && (far == 0.0 || (abs(far) > 1e-25 && abs(far) < 1e25 && abs(distance) > 1e-25 && abs(distance) < 1e25));
   if (!is_plain) { return Struck(BEYOND, 0.0, 0.0); }
-  let range = distance - f32(pulses[14u * pulse + 12u]);
+  let range = distance - f32(pulses[16u * pulse + 12u]);
   let cosine = abs(along) * (root * inverse_root(size));
-  let counts = range > 0.0 && range <= f32(pulses[14u * pulse + 13u]) && cosine >= 1e-9;
+  let counts = range > 0.0 && range <= f32(pulses[16u * pulse + 13u]) && cosine >= 1e-9;
   return Struck(select(MISSED, MET, counts), range, select(1.0, cosine, cosine < 1.0));
 }
 
@@ -264,7 +262,7 @@ fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
   let undecided = vec4<u32>(UNDECIDED, 0u, 0u, 0u);
   let origin = pulse_vector(pulse, 0u);
   let direction = direction_of(pulse, offset);
-  let start_m = f32(pulses[14u * pulse + 12u]);
+  let start_m = f32(pulses[16u * pulse + 12u]);
   let half_axis_u = pulse_vector(pulse, 2u);
   let half_axis_v = pulse_vector(pulse, 3u);
   let squared = 1.0 + ((offset.x * offset.x) * f32(inner(half_axis_u, half_axis_u))
@@ -272,9 +270,9 @@ fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
   // Depths are in units of the ray's direction. The end is a little farther than computed, because of rounding.
   let depth_per_m = inverse_root(squared);
   let start = start_m * depth_per_m * 0.99999;
-  var end = min((start_m + min(f32(pulses[14u * pulse + 13u]), 1e30)) * depth_per_m * 1.00001, 1e30);
+  var end = min((start_m + min(f32(pulses[16u * pulse + 13u]), 1e30)) * depth_per_m * 1.00001, 1e30);
 
-  let whole = sight(origin, direction, params.extent);
+  let whole = sight(origin, direction, f32(pulses[16u * pulse + 15u]));
   var s = whole;
   var stack: array<vec2<u32>, DEPTH>;
   var stacked = 0u;
@@ -287,7 +285,8 @@ fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
   var masked_range = FARTHEST;
   // A node, and which of its children remain.
   var group = vec2<u32>(0u, 0u);
-  var code = 0u;
+  // The scene's index is in the lower bits of a float, 2^23 or more, which every GPU leaves as it is.
+  var code = bitcast<u32>(f32(pulses[16u * pulse + 14u])) & 0x7fffffu;
   loop {
     if ((code & LEAF) == 0u) {
       if (group.y != 0u) {

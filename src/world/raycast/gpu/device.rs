@@ -32,10 +32,16 @@ const _: () = assert!(MOST_RAYS <= 65_535 * spirv::GROUP as usize);
 /// Size of one upload, bytes.
 const UPLOAD: usize = 64 << 20;
 
-/// A pulse as the kernel reads it: origin, direction, half-axes, start and range.
-pub type PackedPulse = [f64; 14];
+/// A pulse as the kernel reads it: origin, direction, half-axes, start and range; [`scene_word`], and the scene's
+/// largest coordinate.
+pub type PackedPulse = [f64; 16];
 /// A hit as the kernel writes it: instance or one of the words below, triangle, bits of range and cosine.
 pub type PackedHit = [u32; 4];
+/// The index of a scene as the kernel reads it: the lower bits of an `f32` that has no other use.
+pub fn scene_word(scene: usize) -> f64 {
+    f64::from(f32::from_bits(2.0_f32.powi(23).to_bits() | scene as u32))
+}
+
 /// No hit.
 pub const NONE: u32 = u32::MAX;
 /// The processor must cast the ray.
@@ -53,7 +59,7 @@ struct Params {
     count: u32,
     rays: u32,
     any: u32,
-    extent: f32,
+    pad: u32,
     offsets: [[f32; 4]; MAX_RAYS],
 }
 
@@ -187,7 +193,7 @@ impl Gpu {
             buffer(&device, size, BufferUsages::STORAGE | BufferUsages::COPY_DST)
         });
         let (pipeline, bindings) = pipeline(&device).map_err(&failed)?;
-        let slots = std::array::from_fn(|_| Slot::new(&device, &bindings, &buffers, layout.extent));
+        let slots = std::array::from_fn(|_| Slot::new(&device, &bindings, &buffers));
         if finished(memory.pop()).is_some() {
             let bytes = tables.iter().map(|bytes| bytes.len() as u64).sum();
             return Err(GpuError::NoMemory { gpu: identity, bytes });
@@ -238,7 +244,6 @@ struct Slot {
     /// The hits where the processor reads them.
     read: wgpu::Buffer,
     group: wgpu::BindGroup,
-    extent: f32,
     pending: Option<Pending>,
 }
 
@@ -325,7 +330,6 @@ impl Slot {
         device: &wgpu::Device,
         bindings: &wgpu::BindGroupLayout,
         tables: &[wgpu::Buffer; TABLES as usize],
-        extent: f32,
     ) -> Self {
         let bytes = |count: usize, size: usize| (count * size) as u64;
         let params = buffer(
@@ -355,7 +359,7 @@ impl Slot {
             entries: &entries,
         });
         drop(entries);
-        Self { params, pulses, hits, read, group, extent, pending: None }
+        Self { params, pulses, hits, read, group, pending: None }
     }
 }
 
@@ -380,7 +384,6 @@ impl Device {
         params.rays = stencil.len() as u32;
         params.count = (pulses * stencil.len()) as u32;
         params.any = any.into();
-        params.extent = slot.extent;
         for (into, [a, b]) in params.offsets.iter_mut().zip(stencil.offsets()) {
             *into = [*a, *b, 0.0, 0.0];
         }

@@ -4,12 +4,12 @@
 //! rounded outward to a byte each. A child is in the slot of the octant in which it lies. A ray therefore meets
 //! children in the order of `slot ^ octant`, where `octant` has a bit for each axis along which the ray runs downwards.
 
-use bytemuck::{Pod, Zeroable};
-use rayon::iter::{
-    IndexedParallelIterator, IntoParallelRefIterator, ParallelExtend, ParallelIterator,
-};
+use std::sync::Arc;
 
-use crate::world::raycast::bvh::{BvhCaster, Entrance, MeshTree};
+use bytemuck::{Pod, Zeroable};
+use rayon::iter::{IntoParallelRefIterator, ParallelExtend, ParallelIterator};
+
+use crate::world::raycast::bvh::{BvhCaster, MeshTree, Placed};
 use crate::world::raycast::tree::{Node, leaf};
 use crate::world::scene::{Mesh, Scene};
 
@@ -49,15 +49,13 @@ pub type PackedPose = [f64; 12];
 /// Instance, and bits of the mesh's largest coordinate.
 pub type PackedPlaced = [u32; 2];
 
-/// Tables of a scene for the kernel.
+/// Tables of scenes for the kernel. The first nodes are the roots of the scenes.
 pub struct Layout {
     pub nodes: Vec<PackedNode>,
     pub triangles: Vec<PackedTriangle>,
     pub entrances: Vec<PackedEntrance>,
     pub poses: Vec<PackedPose>,
     pub placed: Vec<PackedPlaced>,
-    /// The scene's largest coordinate, metres.
-    pub extent: f32,
 }
 
 /// Number of items in the tables of a [`Layout`].
@@ -69,12 +67,24 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    pub fn of(caster: &BvhCaster) -> Self {
+    pub fn of(scenes: &[Arc<BvhCaster>]) -> Self {
+        let sizes = scenes.iter().map(|scene| Self::of_one(scene));
+        let none = Self { nodes: 0, triangles: 0, entrances: 0, placed: 0 };
+        sizes.fold(none, |sum, one| Self {
+            nodes: sum.nodes + one.nodes,
+            triangles: sum.triangles + one.triangles,
+            entrances: sum.entrances + one.entrances,
+            placed: sum.placed + one.placed,
+        })
+    }
+
+    fn of_one(caster: &BvhCaster) -> Self {
         let in_use = || caster.meshes.iter().zip(&caster.scene.meshes);
         let in_use = || in_use().filter(|(tree, _)| !tree.nodes.is_empty());
         Self {
             nodes: in_use().map(|(tree, _)| tree.nodes.len()).sum::<usize>()
-                + caster.top.nodes.len().max(1),
+                + caster.top.nodes.len()
+                + 1,
             triangles: in_use().map(|(_, mesh)| mesh.triangles.len()).sum(),
             entrances: caster.entrances.len(),
             placed: caster.placed.len(),
@@ -95,14 +105,30 @@ impl Sizes {
 }
 
 impl Layout {
-    pub fn new(caster: &BvhCaster) -> Self {
-        let sizes = Sizes::of(caster);
-        let mut nodes = Vec::with_capacity(sizes.nodes);
-        let mut triangles = Vec::with_capacity(sizes.triangles);
-        let at = Bases { node: 0, leaves: &|entrance| entrance };
-        caster.top.nodes.par_iter().map(|node| pack(node, &at)).collect_into_vec(&mut nodes);
-        if nodes.is_empty() {
-            nodes.push(PackedNode::zeroed());
+    pub fn new(scenes: &[Arc<BvhCaster>]) -> Self {
+        let sizes = Sizes::of(scenes);
+        let mut layout = Self {
+            nodes: Vec::with_capacity(sizes.nodes),
+            triangles: Vec::with_capacity(sizes.triangles),
+            entrances: Vec::with_capacity(sizes.entrances),
+            poses: Vec::with_capacity(sizes.placed),
+            placed: Vec::with_capacity(sizes.placed),
+        };
+        layout.nodes.resize(scenes.len(), PackedNode::zeroed());
+        for (index, scene) in scenes.iter().enumerate() {
+            layout.add(index, scene);
+        }
+        layout
+    }
+
+    fn add(&mut self, index: usize, caster: &BvhCaster) {
+        let Self { nodes, triangles, entrances, poses, placed } = self;
+        let first_entrance = entrances.len() as u32;
+        let first_place = placed.len() as u32;
+        let at = Bases { node: nodes.len() as u32, leaves: &|entrance| first_entrance + entrance };
+        nodes.par_extend(caster.top.nodes.par_iter().map(|node| pack(node, &at)));
+        if let Some(root) = caster.top.nodes.first() {
+            nodes[index] = pack(root, &at);
         }
         let mut meshes = Vec::with_capacity(caster.meshes.len());
         for (tree, mesh) in caster.meshes.iter().zip(&caster.scene.meshes) {
@@ -117,27 +143,18 @@ impl Layout {
             triangles.par_extend(slots.par_iter().map(of_slot));
             meshes.push(below);
         }
-        let entrance = |entrance: &Entrance| {
+        entrances.extend(caster.entrances.iter().map(|entrance| {
             let below = &meshes[caster.placed[entrance.place as usize].mesh as usize];
             let at = Bases { node: below.node, leaves: &|block| below.runs[block as usize].0 };
-            [entrance.place, at.code(entrance.code)]
-        };
-        let placed = &caster.placed;
-        Self {
-            entrances: caster.entrances.iter().map(entrance).collect(),
-            poses: placed
-                .iter()
-                .map(|placed| {
-                    let (place, m) = (placed.pose.place, placed.pose.mesh_from_world);
-                    let vectors = [place, m.x_axis, m.y_axis, m.z_axis].map(|v| v.to_array());
-                    bytemuck::cast(vectors)
-                })
-                .collect(),
-            placed: placed.iter().map(|p| [p.instance, p.frame.extent.to_bits()]).collect(),
-            extent: caster.frame.extent,
-            nodes,
-            triangles,
-        }
+            [first_place + entrance.place, at.code(entrance.code)]
+        }));
+        poses.extend(caster.placed.iter().map(|placed| {
+            let (place, m) = (placed.pose.place, placed.pose.mesh_from_world);
+            let vectors = [place, m.x_axis, m.y_axis, m.z_axis].map(|v| v.to_array());
+            bytemuck::cast::<_, PackedPose>(vectors)
+        }));
+        let of_placed = |p: &Placed| [p.instance, p.frame.extent.to_bits()];
+        placed.extend(caster.placed.iter().map(of_placed));
     }
 }
 

@@ -6,6 +6,9 @@
 //! what the kernel leaves undecided: rays that end at a texture with holes, or that meet triangles smaller than any
 //! scene needs. It also adds material and reflectance.
 //!
+//! The tables also hold the bodies of moving objects, as scenes of their own. A pulse names its scene, so that a batch
+//! may have pulses into several.
+//!
 //! Each call waits for its hits, and one thread combines waiting calls into batches ([`server`]). The processor casts
 //! calls of few rays. If the GPU is lost, the processor casts the pulses that wait and all later ones.
 
@@ -27,11 +30,11 @@ use std::thread::JoinHandle;
 
 use glam::DVec3;
 
-use self::device::{Fault, Gpu, NONE, PackedHit, PackedPulse, UNDECIDED};
+use self::device::{Fault, Gpu, NONE, PackedHit, PackedPulse, UNDECIDED, scene_word};
 use self::layout::{Layout, Sizes};
 use self::server::{Kind, Request};
 use super::surface::texture_coordinates;
-use super::{Beams, BvhCaster, Finishes, GpuFacts, Hit, Pulse, RayCaster, Stencil, hit};
+use super::{Beams, BodyCast, BvhCaster, Finishes, GpuFacts, Hit, Pulse, RayCaster, Stencil, hit};
 use crate::time::SimTime;
 
 /// Environment variable with part of an adapter's name: the GPU to use where there are several.
@@ -161,9 +164,11 @@ fn mb(bytes: u64) -> u64 {
     bytes.div_ceil(1_000_000)
 }
 
-/// Casts pulses through the scene of a [`BvhCaster`] on a GPU, with the same bits.
+/// Casts pulses through the scenes of [`BvhCaster`]s on a GPU, with the same bits.
 pub struct GpuCaster {
     cpu: Arc<BvhCaster>,
+    /// The static scene's caster, and those of bodies.
+    scenes: Vec<Arc<BvhCaster>>,
     identity: String,
     bytes: u64,
     /// `None` once the thread is to end.
@@ -180,27 +185,37 @@ pub struct GpuCaster {
 
 impl GpuCaster {
     /// Opens the GPU that [`ADAPTER_VARIABLE`] names, otherwise the first discrete one, otherwise any. Uploads the
-    /// scene of `cpu`, and runs the self-test. Without a name, a processor that acts as a GPU is opened only if no GPU
-    /// exists and `software` is true.
+    /// scene of `cpu` and those of `bodies`, and runs the self-test. Without a name, a processor that acts as a GPU is
+    /// opened only if no GPU exists and `software` is true.
     ///
     /// # Errors
-    /// No GPU can cast this scene with the bits of `cpu`.
-    pub fn new(cpu: Arc<BvhCaster>, software: bool) -> Result<Self, GpuError> {
+    /// No GPU can cast these scenes with the bits of `cpu`.
+    pub fn new(
+        cpu: Arc<BvhCaster>,
+        bodies: &[Arc<BvhCaster>],
+        software: bool,
+    ) -> Result<Self, GpuError> {
         let name = std::env::var(ADAPTER_VARIABLE).ok().filter(|name| !name.is_empty());
         let gpu = Gpu::find(name.as_deref(), software)?;
-        let sizes = Sizes::of(&cpu);
+        let mut scenes = vec![cpu];
+        for body in bodies {
+            if !scenes.iter().any(|scene| Arc::ptr_eq(scene, body)) {
+                scenes.push(body.clone());
+            }
+        }
+        let sizes = Sizes::of(&scenes);
         for (what, count) in [("triangles", sizes.triangles), ("entrances", sizes.entrances)] {
             if count > layout::MOST {
                 return Err(GpuError::TooMany { what, count });
             }
         }
         gpu.admit(&sizes)?;
-        let layout = Layout::new(&cpu);
-        Self::with(cpu, gpu, &layout)
+        let layout = Layout::new(&scenes);
+        Self::with(scenes, gpu, &layout)
     }
 
-    /// A caster on `gpu`; `layout` has the scene of `cpu`.
-    fn with(cpu: Arc<BvhCaster>, gpu: Gpu, layout: &Layout) -> Result<Self, GpuError> {
+    /// A caster on `gpu`; `layout` has `scenes`, at least one.
+    fn with(scenes: Vec<Arc<BvhCaster>>, gpu: Gpu, layout: &Layout) -> Result<Self, GpuError> {
         let identity = gpu.identity.clone();
         // wgpu panics if the driver loses the device meanwhile.
         let opened = catch_unwind(AssertUnwindSafe(|| gpu.open(layout)));
@@ -218,8 +233,9 @@ impl GpuCaster {
             .map_err(|e| GpuError::Failed { gpu: identity.clone(), reason: e.to_string() })?;
         let caster = Self {
             identity,
-            bytes: Sizes::of(&cpu).bytes().iter().map(|(_, bytes)| bytes).sum(),
-            cpu,
+            bytes: Sizes::of(&scenes).bytes().iter().map(|(_, bytes)| bytes).sum(),
+            cpu: scenes[0].clone(),
+            scenes,
             requests: Some(requests),
             thread: Some(thread),
             fault,
@@ -262,17 +278,17 @@ impl GpuCaster {
         }
     }
 
-    /// Hits of the kernel, in one or more batches; `None` if the processor must cast.
+    /// Hits of the kernel for pulses into scenes, in one or more batches; `None` if the processor must cast.
     fn ask(
         &self,
         stencil: &Stencil,
         any: bool,
-        pulses: impl ExactSizeIterator<Item = Pulse>,
+        pulses: impl Iterator<Item = (usize, Pulse)>,
     ) -> Option<Vec<Vec<PackedHit>>> {
         let requests = self.requests.as_ref().filter(|_| !self.is_lost.load(Ordering::Acquire))?;
-        let mut packed = Vec::with_capacity(pulses.len());
-        for pulse in pulses {
-            packed.push(pack(&pulse)?);
+        let mut packed = Vec::with_capacity(pulses.size_hint().0);
+        for (scene, pulse) in pulses {
+            packed.push(pack(&pulse, scene, self.scenes[scene].frame.extent)?);
         }
         let kind = Kind { stencil: stencil.clone(), any };
         let most = kind.most_pulses();
@@ -293,40 +309,51 @@ impl GpuCaster {
         found
     }
 
-    /// Casts on the GPU, and does not count the pulses; the processor casts undecided ones. Returns false if the GPU gives
-    /// no answer.
+    /// Casts on the GPU, and does not count the pulses; the processor casts undecided ones. Returns false if the GPU
+    /// gives no answer.
     pub fn cast_by_gpu(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) -> bool {
-        let Some(found) = self.ask(stencil, false, pulses.iter().copied()) else { return false };
+        self.cast_parts(stencil, &mut [Part { scene: 0, pulses, hits }])
+    }
+
+    /// As [`GpuCaster::cast_by_gpu`], for pulses into several scenes.
+    fn cast_parts(&self, stencil: &Stencil, parts: &mut [Part<'_>]) -> bool {
+        let pulses = parts.iter().flat_map(|part| {
+            let (scene, pulses) = (part.scene, part.pulses);
+            pulses.iter().map(move |pulse| (scene, *pulse))
+        });
+        let Some(found) = self.ask(stencil, false, pulses) else { return false };
         let rays = stencil.len();
-        let mut undecided = Vec::new();
-        let found = found.iter().flat_map(|part| part.chunks_exact(rays));
-        for (index, (found, hits)) in found.zip(hits.chunks_exact_mut(rays)).enumerate() {
-            if found.iter().any(|found| found[0] == UNDECIDED) {
-                undecided.push(index);
-                continue;
+        let mut found = found.iter().flat_map(|batch| batch.chunks_exact(rays));
+        for Part { scene, pulses, hits } in parts {
+            let mut undecided = Vec::new();
+            for (index, (hits, found)) in hits.chunks_exact_mut(rays).zip(&mut found).enumerate() {
+                if found.iter().any(|found| found[0] == UNDECIDED) {
+                    undecided.push(index);
+                    continue;
+                }
+                for ((hit, found), &offset) in hits.iter_mut().zip(found).zip(stencil.offsets()) {
+                    *hit = self.hit(*scene, &pulses[index], offset, *found);
+                }
             }
-            for ((hit, found), &offset) in hits.iter_mut().zip(found).zip(stencil.offsets()) {
-                *hit = self.hit(&pulses[index], offset, *found);
-            }
-        }
-        if !undecided.is_empty() {
-            let again: Vec<Pulse> = undecided.iter().map(|&index| pulses[index]).collect();
-            let mut found = vec![Hit::MISS; again.len() * rays];
-            self.cpu.cast(stencil, &again, &mut found);
-            for (index, found) in undecided.into_iter().zip(found.chunks_exact(rays)) {
-                hits[index * rays..][..rays].copy_from_slice(found);
+            if !undecided.is_empty() {
+                let again: Vec<Pulse> = undecided.iter().map(|&index| pulses[index]).collect();
+                let mut found = vec![Hit::MISS; again.len() * rays];
+                self.scenes[*scene].cast(stencil, &again, &mut found);
+                for (index, found) in undecided.into_iter().zip(found.chunks_exact(rays)) {
+                    hits[index * rays..][..rays].copy_from_slice(found);
+                }
             }
         }
         true
     }
 
-    /// The hit of a ray, from the kernel's result.
-    fn hit(&self, pulse: &Pulse, offset: [f32; 2], found: PackedHit) -> Hit {
+    /// The hit of a ray into `scene`, from the kernel's result.
+    fn hit(&self, scene: usize, pulse: &Pulse, offset: [f32; 2], found: PackedHit) -> Hit {
         let [instance, triangle, range, cosine] = found;
         if instance == NONE {
             return Hit::MISS;
         }
-        let scene = &*self.cpu.scene;
+        let scene = &*self.scenes[scene].scene;
         let placed = &scene.instances[instance as usize];
         let mesh = &scene.meshes[placed.mesh as usize];
         let material = mesh.triangle_materials[triangle as usize];
@@ -361,6 +388,7 @@ impl GpuCaster {
         blocked: &mut [bool],
     ) -> bool {
         let rays = from.iter().map(|place| beams.ray(*place));
+        let rays = rays.map(|ray| (0, ray));
         let Some(found) = self.ask(&Stencil::single(), true, rays) else { return false };
         let mut undecided = Vec::new();
         let found = found.iter().flatten().enumerate();
@@ -383,16 +411,25 @@ impl GpuCaster {
     }
 }
 
+/// Pulses into one scene, and their hits.
+struct Part<'a> {
+    scene: usize,
+    pulses: &'a [Pulse],
+    hits: &'a mut [Hit],
+}
+
 /// The pulse as the kernel reads it; `None` if a number is too large for the kernel.
-fn pack(pulse: &Pulse) -> Option<PackedPulse> {
+fn pack(pulse: &Pulse, scene: usize, extent: f32) -> Option<PackedPulse> {
     let vectors = [pulse.origin, pulse.direction, pulse.half_axis_u, pulse.half_axis_v];
-    let mut packed = [0.0; 14];
-    for (into, vector) in packed.chunks_exact_mut(3).zip(vectors) {
+    let mut packed = [0.0; 16];
+    for (into, vector) in packed[..12].chunks_exact_mut(3).zip(vectors) {
         into.copy_from_slice(&vector.to_array());
     }
     packed[12] = pulse.start_m.into();
     // A range that is a number is no greater than the largest.
     packed[13] = pulse.max_range_m.min(f32::MAX).into();
+    packed[14] = scene_word(scene);
+    packed[15] = extent.into();
     packed[..13].iter().all(|value| value.abs() <= FARTHEST_M).then_some(packed)
 }
 
@@ -420,6 +457,31 @@ impl RayCaster for GpuCaster {
         if from.len() < FEW_RAYS || !self.blocked_by_gpu(beams, from, fired, blocked) {
             self.cpu.blocked_at(beams, from, fired, blocked);
         }
+    }
+
+    fn casts_bodies(&self) -> bool {
+        !self.is_lost.load(Ordering::Acquire)
+    }
+
+    fn cast_with_bodies(
+        &self,
+        stencil: &Stencil,
+        pulses: &[Pulse],
+        hits: &mut [Hit],
+        bodies: &mut [BodyCast],
+    ) -> bool {
+        let mut parts = vec![Part { scene: 0, pulses, hits }];
+        for BodyCast { body, pulses, hits } in bodies {
+            let scene = self.scenes.iter().position(|scene| Arc::ptr_eq(scene, body));
+            let Some(scene) = scene else { return false };
+            parts.push(Part { scene, pulses, hits });
+        }
+        let rays: usize = parts.iter().map(|part| part.hits.len()).sum();
+        let is_cast = rays >= FEW_RAYS && self.cast_parts(stencil, &mut parts);
+        if is_cast {
+            self.pulses.fetch_add(pulses.len() as u64, Ordering::Relaxed);
+        }
+        is_cast
     }
 
     fn in_flight(&self) -> usize {

@@ -3,13 +3,15 @@
 use glam::DVec3;
 use rand_xoshiro::SplitMix64;
 
-use super::{GpuCaster, GpuError};
+use super::{GpuCaster, GpuError, Part};
 use crate::time::SimTime;
 use crate::world::random::{stream, uniform};
 use crate::world::raycast::{Beams, Hit, Pulse, RayCaster, Stencil};
+use crate::world::scene::Scene;
 
-/// Pulses of nine rays, and places in light and shadow.
+/// Pulses of nine rays into the static scene and into each body, and places in light and shadow.
 const PULSES: usize = 400;
+const PULSES_PER_BODY: usize = 40;
 const PLACES: usize = 400;
 /// Groups of pulses for [`sample`], and pulses of a group.
 const GROUPS: usize = 64;
@@ -17,16 +19,23 @@ const PER_GROUP: u32 = 384;
 
 /// Compares hits of rays at corners, edges and middles of the scene's triangles, where rounding decides.
 pub fn run(caster: &GpuCaster) -> Result<(), GpuError> {
-    if is_without_triangles(caster) {
-        return Ok(());
-    }
     let mut rng = stream(40, 0, 0);
-    let pulses: Vec<Pulse> = (0..PULSES).map(|index| pulse(caster, &mut rng, index)).collect();
+    for (index, own) in caster.scenes.iter().enumerate() {
+        if !is_without_triangles(&own.scene) {
+            let count = if index == 0 { PULSES } else { PULSES_PER_BODY };
+            let pulses = (0..count).map(|index| pulse(&own.scene, &mut rng, index));
+            compare_hits(caster, index, &pulses.collect::<Vec<_>>())?;
+        }
+    }
+    if is_without_triangles(&caster.cpu.scene) { Ok(()) } else { compare_shadows(caster, &mut rng) }
+}
+
+fn compare_hits(caster: &GpuCaster, scene: usize, pulses: &[Pulse]) -> Result<(), GpuError> {
     for stencil in [&nine(), &Stencil::single()] {
         let mut expected = vec![Hit::MISS; pulses.len() * stencil.len()];
         let mut found = expected.clone();
-        caster.cpu.cast(stencil, &pulses, &mut expected);
-        if !caster.cast_by_gpu(stencil, &pulses, &mut found) {
+        caster.scenes[scene].cast(stencil, pulses, &mut expected);
+        if !caster.cast_parts(stencil, &mut [Part { scene, pulses, hits: &mut found }]) {
             return Err(unanswered(caster));
         }
         for (ray, (found, expected)) in found.iter().zip(&expected).enumerate() {
@@ -37,8 +46,12 @@ pub fn run(caster: &GpuCaster) -> Result<(), GpuError> {
             }
         }
     }
+    Ok(())
+}
+
+fn compare_shadows(caster: &GpuCaster, rng: &mut SplitMix64) -> Result<(), GpuError> {
     let beams = Beams { toward: DVec3::new(0.48, 0.36, 0.8), reach_m: 1e4 };
-    let from: Vec<DVec3> = (0..PLACES).map(|_| target(caster, &mut rng, 3)).collect();
+    let from: Vec<DVec3> = (0..PLACES).map(|_| target(&caster.cpu.scene, rng, 3)).collect();
     let fired = vec![SimTime::ZERO; from.len()];
     let mut expected = vec![false; from.len()];
     let mut found = expected.clone();
@@ -58,12 +71,13 @@ pub fn run(caster: &GpuCaster) -> Result<(), GpuError> {
 
 /// Pulses of nine rays as a lidar's, in groups around random rays to the scene's triangles; none if it has none.
 pub fn sample(caster: &GpuCaster) -> (Stencil, Vec<Pulse>) {
-    if is_without_triangles(caster) {
+    let scene = &caster.cpu.scene;
+    if is_without_triangles(scene) {
         return (nine(), Vec::new());
     }
     let mut rng = stream(41, 0, 0);
     let group = |index| {
-        let middle = Pulse { max_range_m: 120.0, start_m: 0.0, ..pulse(caster, &mut rng, index) };
+        let middle = Pulse { max_range_m: 120.0, start_m: 0.0, ..pulse(scene, &mut rng, index) };
         let (left, up) = (middle.half_axis_u.normalize(), middle.half_axis_v.normalize());
         // Eight lasers, a degree apart, in 48 directions.
         (0..PER_GROUP).map(move |k| {
@@ -81,12 +95,12 @@ pub fn nine() -> Stencil {
     Stencil::new(across.iter().flat_map(|&a| across.map(|b| [a, b])).collect()).expect("nine rays")
 }
 
-fn is_without_triangles(caster: &GpuCaster) -> bool {
-    caster.cpu.scene.instances.iter().all(|instance| is_empty(caster, instance.mesh))
+fn is_without_triangles(scene: &Scene) -> bool {
+    scene.instances.iter().all(|instance| is_empty(scene, instance.mesh))
 }
 
-fn is_empty(caster: &GpuCaster, mesh: u32) -> bool {
-    caster.cpu.scene.meshes[mesh as usize].triangles.is_empty()
+fn is_empty(scene: &Scene, mesh: u32) -> bool {
+    scene.meshes[mesh as usize].triangles.is_empty()
 }
 
 /// All fields of a hit, with numbers as bits.
@@ -107,12 +121,11 @@ fn differs(caster: &GpuCaster, ray: String, gpu_hit: String, cpu_hit: String) ->
 
 /// A point of a random triangle, in World. With `kind` 0 it is inside the triangle, with 1 a corner, with 2 on an edge,
 /// and with 3 near the triangle's plane.
-fn target(caster: &GpuCaster, rng: &mut SplitMix64, kind: usize) -> DVec3 {
-    let scene = &caster.cpu.scene;
+fn target(scene: &Scene, rng: &mut SplitMix64, kind: usize) -> DVec3 {
     let mut draw = |count: usize| ((uniform(rng, 0.0, 1.0) * count as f64) as usize).min(count - 1);
     let instance = loop {
         let instance = &scene.instances[draw(scene.instances.len())];
-        if !is_empty(caster, instance.mesh) {
+        if !is_empty(scene, instance.mesh) {
             break instance;
         }
     };
@@ -129,8 +142,8 @@ fn target(caster: &GpuCaster, rng: &mut SplitMix64, kind: usize) -> DVec3 {
 }
 
 /// A pulse towards a random triangle, from a random direction and distance.
-fn pulse(caster: &GpuCaster, rng: &mut SplitMix64, index: usize) -> Pulse {
-    let aim = target(caster, rng, index % 4);
+fn pulse(scene: &Scene, rng: &mut SplitMix64, index: usize) -> Pulse {
+    let aim = target(scene, rng, index % 4);
     let mut draw = || uniform(rng, -1.0, 1.0);
     let from = DVec3::new(draw(), draw(), draw()).normalize_or(DVec3::Z);
     let distance_m = libm::pow(10.0, 0.75 + 1.25 * draw());

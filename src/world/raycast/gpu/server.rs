@@ -102,7 +102,7 @@ mod tests {
     fn a_batch_holds_what_waits_of_one_kind_and_starts_with_the_first() {
         let request = |any, pulses: usize| Request {
             kind: Kind { stencil: Stencil::single(), any },
-            pulses: vec![[0.0; 14]; pulses],
+            pulses: vec![[0.0; 16]; pulses],
             answer: channel().0,
         };
         let most = Kind { stencil: Stencil::single(), any: false }.most_pulses();

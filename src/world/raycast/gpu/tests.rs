@@ -27,7 +27,7 @@ fn casters(scene: Scene) -> (Arc<BvhCaster>, GpuCaster) {
 
 fn on(cpu: BvhCaster) -> (Arc<BvhCaster>, GpuCaster) {
     let cpu = Arc::new(cpu);
-    let gpu = GpuCaster::new(cpu.clone(), true).unwrap_or_else(|error| panic!("{error}"));
+    let gpu = GpuCaster::new(cpu.clone(), &[], true).unwrap_or_else(|error| panic!("{error}"));
     (cpu, gpu)
 }
 
@@ -60,7 +60,7 @@ fn compare(cpu: &dyn RayCaster, gpu: &dyn RayCaster, pulses: &[Pulse], name: &st
 
 /// Number of rays that the kernel leaves to the processor, with nine rays for each pulse.
 fn undecided(gpu: &GpuCaster, pulses: &[Pulse]) -> usize {
-    let found = gpu.ask(&nine(), false, pulses.iter().copied()).expect("a GPU");
+    let found = gpu.ask(&nine(), false, pulses.iter().map(|pulse| (0, *pulse))).expect("a GPU");
     found.iter().flatten().filter(|found| found[0] == UNDECIDED).count()
 }
 
@@ -227,13 +227,13 @@ fn built_in_scenes() {
     }
 }
 
-/// The passing car of [`moving_objects_and_an_empty_scene`].
-fn car() -> MovingObject {
-    let line = TrajectoryConfig::Line { start_m: [3.0, -3.0, 0.0], yaw_rad: 0.2, speed_m_s: 9.0 };
+/// A passing object of [`moving_objects_and_an_empty_scene`].
+fn moving(body: Scene, start_m: f64) -> MovingObject {
+    let start_m = [start_m, -3.0, 0.0];
+    let line = TrajectoryConfig::Line { start_m, yaw_rad: 0.2, speed_m_s: 9.0 };
     let geo = GeoOrigin::new(Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 });
     let motion = Trajectory::new(&RobotConfig::new(line, false), &geo, None).unwrap();
-    let body = bodies::build(ObjectShape::Car, [4.0, 1.8, 1.5], 0.5);
-    MovingObject::of("car", body, motion).unwrap()
+    MovingObject::of("object", body, motion).unwrap()
 }
 
 #[test]
@@ -242,14 +242,25 @@ fn moving_objects_and_an_empty_scene() {
     let scene = Arc::new(room::build(&RoomParameters::default()));
     for (scene, name) in [(scene, "room"), (Arc::new(Scene::default()), "empty")] {
         let cpu = Arc::new(BvhCaster::new(scene.clone()).unwrap());
-        let still = GpuCaster::new(cpu, true).unwrap_or_else(|error| panic!("{error}"));
-        let objects: Arc<[MovingObject]> = [car()].into();
+        // Two of equal bodies at the same place, one with holes, and one that another hides in part.
+        let (holes, ..) = textured_fixture();
+        let objects: Arc<[MovingObject]> = [
+            moving(bodies::build(ObjectShape::Car, [4.0, 1.8, 1.5], 0.5), 3.0),
+            moving(bodies::build(ObjectShape::Car, [4.0, 1.8, 1.5], 0.9), 3.0),
+            moving(holes.scene().as_ref().clone(), 7.0),
+            moving(bodies::build(ObjectShape::Cylinder, [1.0, 1.0, 2.0], 0.2), 1.0),
+        ]
+        .into();
+        let bodies: Vec<_> = objects.iter().map(|object| object.caster().clone()).collect();
+        let still = GpuCaster::new(cpu, &bodies, true).unwrap_or_else(|error| panic!("{error}"));
         let instances = scene.instances.len();
+        let cast_before = still.pulses_by_gpu();
         let gpu = MovingCaster::new(Box::new(still), instances, objects.clone());
         let cpu = MovingCaster::new(Box::new(BvhCaster::new(scene).unwrap()), instances, objects);
         assert_eq!((cpu.in_flight(), gpu.in_flight()), (1, IN_FLIGHT));
         let met = compare(&cpu, &gpu, &turn(DVec3::new(3.3, -7.1, 2.0)), name);
         assert!(met > 100, "{name}: {met}");
+        assert!(gpu.pulses_by_gpu() > cast_before, "{name}");
     }
 }
 
@@ -301,7 +312,7 @@ fn a_difference_is_found() {
         Arc::new(BvhCaster::new(Arc::new(room::build(&scene))).unwrap())
     });
     let gpu = Gpu::find(None, true).unwrap_or_else(|error| panic!("{error}"));
-    let refused = GpuCaster::with(small, gpu, &Layout::new(&large)).map(drop);
+    let refused = GpuCaster::with(vec![small], gpu, &Layout::new(&[large])).map(drop);
     let Err(error @ GpuError::Differs { .. }) = refused else { panic!("{refused:?}") };
     assert!(error.to_string().contains("instead of"), "{error}");
 }
@@ -317,7 +328,7 @@ fn what_it_cannot_address_is_refused_with_the_figure() {
     let wanted =
         "the scene's triangles take 3001 MB on the GPU; a card, a driver 1.2 can address 2148 MB";
     assert_eq!(error.to_string(), wanted);
-    let (cpu, ..) = fixture();
+    let cpu = [Arc::new(fixture().0), Arc::new(BvhCaster::new(Arc::default()).unwrap())];
     let [(_, nodes), (_, triangles), .., (_, placed)] = Sizes::of(&cpu).bytes();
     let layout = Layout::new(&cpu);
     assert_eq!(nodes as usize, size_of_val(layout.nodes.as_slice()));
