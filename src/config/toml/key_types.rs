@@ -240,6 +240,20 @@ impl<T, F: Fn(&Field<'_>) -> Option<T>> KeyType<T> for By<F> {
     }
 }
 
+/// A value that may be missing, without a default in the file.
+#[derive(Debug)]
+pub struct Maybe<K>(pub K);
+
+impl<T, K: KeyType<T>> KeyType<Option<T>> for Maybe<K> {
+    fn read(&self, field: &Field<'_>) -> Option<Option<T>> {
+        self.0.read(field).map(Some)
+    }
+
+    fn written(&self, value: &Option<T>) -> Json {
+        value.as_ref().map_or(Json::Null, |value| self.0.written(value))
+    }
+}
+
 /// A number, or a word for none; and the origin of the word.
 #[derive(Debug)]
 pub struct NumberOr<'w>(pub Limit<f64>, pub &'w str, pub &'w str);
@@ -311,6 +325,20 @@ pub fn required<'f, T>(
     key_type: &impl KeyType<T>,
 ) -> Option<T> {
     key_type.read(&table.required(key).meaning(doc.trim()))
+}
+
+/// Reads an optional key of a table that has required ones. `doc` is its sentence.
+pub fn with_default<T>(
+    table: &mut TableReader<'_>,
+    key: &'static str,
+    doc: &str,
+    key_type: &impl KeyType<T>,
+    default: T,
+) -> Option<T> {
+    let field = table.optional(key).meaning(doc.trim());
+    field.defaults_to(key_type.written(&default));
+    let read = key_type.read(&field);
+    if field.is_written() { read } else { Some(default) }
 }
 
 /// Reads with a function of the caller; `doc` is the sentence of `key`, if `read` reads it.

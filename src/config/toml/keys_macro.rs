@@ -8,7 +8,8 @@
 ///   `then` behind the list has fields that are made of those read and of `name => reader;` before the block.
 ///   `check` names a function that refuses combinations of values.
 /// - With `= value` behind the type of each field, keys may be left out:
-///   [`OptionalKeys`](crate::toml::key_types::OptionalKeys).
+///   [`OptionalKeys`](crate::toml::key_types::OptionalKeys). With it behind some types, those keys are optional and the
+///   others required.
 /// - With `in profile and rig;` at the start, a profile must have the keys and a rig may override them:
 ///   [`SharedKeys`](crate::toml::keys::SharedKeys). With `for Type as fn name();` behind it, the list makes a
 ///   reader of a struct that is declared elsewhere.
@@ -123,7 +124,7 @@ macro_rules! keys {
         }
     };
     (@required_struct ($($arg:ident: $Arg:ty),*) $(#[$meta:meta])* pub struct $Name:ident {
-        $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty
+        $($(#[doc = $doc:literal])+ pub $field:ident $(as $key:literal)?: $T:ty $(= $default:expr)?
             $(, $key_type:expr)? $(=> $reader:expr)?;)+
     } $(then $($local:ident => $local_reader:expr;)* {
         $($(#[doc = $more:literal])+ pub $made:ident: $M:ty = $value:expr;)+
@@ -135,14 +136,14 @@ macro_rules! keys {
         }
 
         impl $Name {
-            /// Reads the keys, which are all required; the table may have others.
+            /// Reads the keys; the table may have others.
             pub fn read_keys(
                 table: &mut $crate::toml::reader::TableReader<'_>,
                 $($arg: $Arg),*
             ) -> Option<Self> {
                 $(let $field: Option<$T> = $crate::keys!(
                     @required table, $crate::keys!(@name $field $($key)?), concat!($($doc),+),
-                    $($key_type)? $(=> $reader)?
+                    $(= $default,)? $($key_type)? $(=> $reader)?
                 );)+
                 $($(let $local = $crate::keys!(@required table, "", "", => $local_reader);)*)?
                 let all = (|| {
@@ -180,6 +181,9 @@ macro_rules! keys {
     };
     (@required $table:ident, $key:expr, $doc:expr, => $reader:expr) => {
         $crate::toml::key_types::read_by($table, $key, $doc, $reader)
+    };
+    (@required $table:ident, $key:expr, $doc:expr, = $default:expr, $key_type:expr) => {
+        $crate::toml::key_types::with_default($table, $key, $doc, &$key_type, $default)
     };
     (@required $table:ident, $key:expr, $doc:expr, $key_type:expr) => {
         $crate::toml::key_types::required($table, $key, $doc, &$key_type)
