@@ -9,7 +9,8 @@
 ///   `check` names a function that refuses combinations of values.
 /// - With `= value` behind the type of each field, keys may be left out:
 ///   [`OptionalKeys`](crate::toml::key_types::OptionalKeys). With it behind some types, those keys are optional and the
-///   others required.
+///   others required. In a table that a rig may leave out, read such a key with `By`, whose default no
+///   description shows: `menura new` would write it without the required keys.
 /// - With `in profile and rig;` at the start, a profile must have the keys and a rig may override them:
 ///   [`SharedKeys`](crate::toml::keys::SharedKeys). With `for Type as fn name();` behind it, the list makes a
 ///   reader of a struct that is declared elsewhere.

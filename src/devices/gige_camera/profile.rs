@@ -234,8 +234,9 @@ keys! {
         /// Time from a rising edge to the falling edge (default: half of `period_s`).
         pub high_ns as "high_s": u64 = period_ns.unwrap_or_default().div_ceil(2),
             By(|field: &Field<'_>| seconds(1e-6..=3600.0).read(field));
-        /// Time of the first rising edge.
-        pub start_ns as "start_s": u64 = 0, seconds(0.0..=1e7);
+        /// Time of the first rising edge (default: 0).
+        pub start_ns as "start_s": u64 = 0,
+            By(|field: &Field<'_>| seconds(0.0..=1e7).read(field));
     } check pulses_fall;
 }
 

@@ -243,8 +243,10 @@ keys! {
     /// Rate and output of a port at power-on.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct PortOutput {
-        /// Baud rate of the second UART after power-on.
-        pub baud as "baud_rate": u32 = UART2_BAUD, Among(&plain(BAUD_RATES), "baud", "UARTs");
+        /// Baud rate of the second UART after power-on (default: 38400).
+        pub baud as "baud_rate": u32 = UART2_BAUD, By(|field: &Field<'_>| {
+            field.integer_among(&plain(BAUD_RATES), "baud", "UARTs")
+        });
         /// NMEA sentences that the second UART sends every epoch.
         pub sentences: Vec<SentenceKind> = Vec::new(),
             By(|field: &Field<'_>| sentences(field, scope.nmea));
