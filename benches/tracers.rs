@@ -241,12 +241,10 @@ impl Sensor {
 
     /// Nine rays a pulse in a spot that is lit evenly.
     fn beam(&self) -> BeamSettings {
-        let [divergence_horizontal_rad, divergence_vertical_rad] = self.divergence_rad;
         BeamSettings {
             shape: self.shape,
             rays: 9,
-            divergence_horizontal_rad,
-            divergence_vertical_rad,
+            divergence_rad: self.divergence_rad,
             exit_width_m: self.exit_width_m,
             ..BeamSettings::default()
         }

@@ -30,9 +30,8 @@ fn say(text: &str) {
 
 /// Nine rays in a round spot of the HDL-64E's divergence, about: 2 mrad.
 fn spot() -> (Stencil, f64) {
-    let (shape, divergence_horizontal_rad) = (BeamShape::Circular, 2e-3);
-    let settings =
-        BeamSettings { shape, rays: 9, divergence_horizontal_rad, ..BeamSettings::default() };
+    let (shape, divergence_rad) = (BeamShape::Circular, [2e-3; 2]);
+    let settings = BeamSettings { shape, rays: 9, divergence_rad, ..BeamSettings::default() };
     (beam::Spot::new(&settings, 9).stencil, beam::half_axes_m(&settings)[0])
 }
 

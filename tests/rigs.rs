@@ -161,8 +161,7 @@ noise = { azimuth_std_deg = 0.01 }
     assert_eq!((settings.s1_start_phase, settings.s1_grouping), (3, S1Grouping::Datagram));
     assert_eq!(settings.lag_ns, 1_500_000);
     assert_eq!(settings.beam.shape, BeamShape::Elliptical);
-    assert_eq!(settings.beam.divergence_horizontal_rad, 0.003);
-    assert_eq!((settings.beam.divergence_vertical_rad, settings.beam.max_range_m), (0.0015, 60.0));
+    assert_eq!((settings.beam.divergence_rad, settings.beam.max_range_m), ([0.003, 0.0015], 60.0));
     // What the rig does not say stays the profile's.
     assert_eq!((settings.beam.min_range_m, settings.noise.range_std_m), (0.9, 0.015));
     assert_eq!(settings.noise.azimuth_std_rad, 0.01_f64.to_radians());
@@ -206,7 +205,7 @@ fn overrides_replace_add_and_reach_devices_by_name_and_index() {
     assert_eq!(rig.devices[0].name, "front");
     assert_eq!(rig.devices[0].body_from_sensor.translation.to_array(), [1.0, 2.0, 4.0]);
     assert_eq!(settings(&rig, 0).rotation_rate_rpm, 300);
-    assert_eq!(settings(&rig, 0).beam.divergence_vertical_rad, 0.001);
+    assert_eq!(settings(&rig, 0).beam.divergence_rad[1], 0.001);
 }
 
 #[test]

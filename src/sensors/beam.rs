@@ -103,12 +103,12 @@ fn grid([reach, centre, corner]: [f64; 3]) -> Vec<([f64; 2], f64)> {
 /// 2)`. A circular footprint uses the horizontal divergence for both.
 pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
     let half_axis = |divergence: f64| libm::tan(divergence / 2.0);
-    let horizontal = half_axis(beam.divergence_horizontal_rad);
+    let horizontal = half_axis(beam.divergence_rad[0]);
     match beam.shape {
         BeamShape::Ray => [0.0, 0.0],
         BeamShape::Circular => [horizontal, horizontal],
         BeamShape::Elliptical | BeamShape::Rectangular => {
-            [horizontal, half_axis(beam.divergence_vertical_rad)]
+            [horizontal, half_axis(beam.divergence_rad[1])]
         }
     }
 }
@@ -125,14 +125,7 @@ mod tests {
     use super::*;
 
     fn settings(shape: BeamShape, spot: SpotRule, rays: u8) -> BeamSettings {
-        BeamSettings {
-            shape,
-            spot,
-            rays,
-            divergence_horizontal_rad: 2e-3,
-            divergence_vertical_rad: 1e-3,
-            ..BeamSettings::default()
-        }
+        BeamSettings { shape, spot, rays, divergence_rad: [2e-3, 1e-3], ..BeamSettings::default() }
     }
 
     /// The mean over the rays of `x^m y^n`.
@@ -199,7 +192,7 @@ mod tests {
         assert_eq!(half_axes_m(&circular), [h, h]);
         // SICK prints 15 mrad and 8 mm for the LMS1xx: an apex 0.53 m behind the window.
         let lms1xx = BeamSettings {
-            divergence_horizontal_rad: 15e-3,
+            divergence_rad: [15e-3, 1e-3],
             exit_width_m: 8e-3,
             ..settings(BeamShape::Circular, SpotRule::Even, 9)
         };

@@ -13,7 +13,7 @@ pub fn read(keys: &mut Keys<'_>, drift_s_per_day: &mut f64) {
     keys.table.was_called_in("drift_s_per_day", "drift_ppm", how);
     let limit = Limit::new(-40_000.0..=40_000.0, "ppm", "Menura: 4 % of the rate");
     let default = (*drift_s_per_day / S_PER_DAY * 1e8).round() / 1e8;
-    keys.with_default("drift_ppm", default, drift_s_per_day, |field| {
-        field.number(&limit).map(|ppm| (ppm * S_PER_DAY * 1e9).round() / 1e9)
-    });
+    let says = "Drift of the oscillator: positive is fast, negative is slow.";
+    let ppm = keys.field_or("drift_ppm", default).meaning(says).number(&limit);
+    keys.put(ppm.map(|ppm| (ppm * S_PER_DAY * 1e9).round() / 1e9), drift_s_per_day);
 }

@@ -7,13 +7,7 @@
 //! delayed.
 
 use crate::toml::key_types::Time;
-use crate::toml::keys::Keys;
 use crate::toml::reader::Limit;
-
-/// Reads `lag_ms` of a rig.
-pub fn read(keys: &mut Keys<'_>, lag_ns: &mut u64) {
-    keys.typed("lag_ms", &key(), lag_ns);
-}
 
 /// Type of the key, in profiles and in rigs.
 pub fn key() -> Time {

@@ -2,8 +2,9 @@
 
 use serde_json::Value as Json;
 
+use super::errors;
 use crate::toml::diagnostic::{Diagnostic, Place};
-use crate::toml::key_types::{Degrees, OneOf, Scaled, plain, shortest};
+use crate::toml::key_types::{Among, Degrees, KeyType, OneOf, Scaled, plain, shortest};
 use crate::toml::keys::{Keys, SharedKeys};
 use crate::toml::reader::{Field, Limit, TableReader};
 
@@ -57,41 +58,57 @@ pub enum EchoRule {
 const MODELS: &str = "Menura's beam models";
 
 keys! {
-    in profile and rig;
-    /// Optics of a lidar.
+    in profile and rig with (reach: &Limit<f64>);
+    /// Optics of a lidar; `reach` limits the beam's ranges.
     #[derive(Clone, Debug, PartialEq)]
     pub struct BeamSettings {
-        spot {
-            /// Positions of the rays in the beam footprint: equal light for each, or those of MAVS or of Goodin et al.
-            /// 2018.
-            pub spot: SpotRule, OneOf(&SpotRule::WORDS, MODELS);
-        }
-        receiver {
-            /// Width of the beam where it leaves the device.
-            pub exit_width_m as "exit_width_mm": f64,
-                Scaled(Limit::new(0.0..=100.0, "mm", "Menura: wider windows are not a lidar's"), 1e-3);
-            /// How echoes are formed: from the sum of pulses, or as in Goodin et al. 2018.
-            pub echoes: EchoRule, OneOf(&EchoRule::WORDS, "Menura's receiver models");
-            /// Echoes closer together than this merge into one.
-            pub signal_cutoff_m: f64,
-                Limit::new(0.0..=100.0, "m", "Menura: echoes farther apart are never one");
-        }
-        /// Spot shape.
-        pub shape: BeamShape,
-        /// Rays of a pulse: 1, 5, 9 or 16.
-        pub rays: u8,
-        /// Full divergence angle across (horizontal), radians.
-        pub divergence_horizontal_rad: f64,
-        /// Full divergence angle along (vertical), radians.
-        pub divergence_vertical_rad: f64,
-        /// Smallest reported range, metres.
-        pub min_range_m: f64,
-        /// Largest reported range, metres.
-        pub max_range_m: f64,
-        /// A target of the data sheet that is just detected.
-        pub sees: Target,
+        /// Rays of a pulse: one, or nine over the beam footprint.
+        pub shape: BeamShape, OneOf(&BeamShape::WORDS, MODELS);
+        /// Positions of the rays in the beam footprint: equal light for each, or those of MAVS or of Goodin et al.
+        /// 2018.
+        pub spot: SpotRule, OneOf(&SpotRule::WORDS, MODELS);
+        /// Rays of a pulse: 1, 5, 9 or 16. 5 and 16 need an evenly lit footprint.
+        pub rays: u8, Among(&plain(RAYS), "rays", MODELS);
+        /// Full angle by which the beam widens: one number, or horizontal and vertical.
+        pub divergence_rad as "divergence_mrad": [f64; 2], Divergence;
+        /// Width of the beam where it leaves the device.
+        pub exit_width_m as "exit_width_mm": f64,
+            Scaled(Limit::new(0.0..=100.0, "mm", "Menura: wider windows are not a lidar's"), 1e-3);
+        /// How echoes are formed: from the sum of pulses, or as in Goodin et al. 2018.
+        pub echoes: EchoRule, OneOf(&EchoRule::WORDS, "Menura's receiver models");
+        /// Echoes closer together than this merge into one.
+        pub signal_cutoff_m: f64,
+            Limit::new(0.0..=100.0, "m", "Menura: echoes farther apart are never one");
+        /// Nearer surfaces are not reported.
+        pub min_range_m: f64, *reach;
+        /// Farther surfaces are not reported.
+        pub max_range_m: f64, *reach;
+        /// Detection limit: a target of the data sheet that half of the pulses detect.
+        pub sees: Target =>
+            |all, keys| keys.table("sees", "a target of the data sheet", &mut all.sees, SharedKeys::read);
         /// Parameter sets of papers, by name.
-        pub papers: Vec<(String, BeamSettings)>,
+        pub papers: Vec<(String, BeamSettings)>;
+    }
+}
+
+/// One number, or `[horizontal, vertical]`, in milliradians; stored in radians.
+#[derive(Debug)]
+struct Divergence;
+
+impl KeyType<[f64; 2]> for Divergence {
+    fn read(&self, field: &Field<'_>) -> Option<[f64; 2]> {
+        let limit = Limit::new(0.0..=100.0, "mrad", MODELS);
+        let mrad = if field.is_array() {
+            field.numbers::<2>(&limit)
+        } else {
+            field.number(&limit).map(|both| [both; 2])
+        };
+        mrad.map(|axes| axes.map(|x| x / 1000.0))
+    }
+
+    fn written(&self, axes_rad: &[f64; 2]) -> Json {
+        let [across, along] = axes_rad.map(|rad| shortest(rad * 1e3));
+        if across == along { across.into() } else { vec![across, along].into() }
     }
 }
 
@@ -127,8 +144,7 @@ impl Default for BeamSettings {
             shape: BeamShape::Ray,
             spot: SpotRule::Even,
             rays: 1,
-            divergence_horizontal_rad: 0.0,
-            divergence_vertical_rad: 0.0,
+            divergence_rad: [0.0; 2],
             exit_width_m: 0.0,
             echoes: EchoRule::Waveform,
             signal_cutoff_m: 0.0,
@@ -199,16 +215,19 @@ keys! {
     }
 }
 
+const BEAM: &str = "Optics of the laser beam.";
+const NOISE: &str = "Random errors, as standard deviations.";
+
 /// Reads `[beam]` and `[noise]` of a profile; `reach` limits the beam's ranges, metres.
 pub fn profile_optics(
     root: &mut TableReader<'_>,
     reach: &Limit<f64>,
 ) -> Option<(BeamSettings, NoiseSettings)> {
     let mut optics = (BeamSettings::default(), NoiseSettings::default());
-    let table = root.required("beam").table("[beam]");
+    let table = root.required("beam").meaning(BEAM).table("[beam]");
     let has_beam = table.and_then(|table| beam(Keys::of_profile(table), reach, &mut optics.0));
     papers(root, reach, &mut optics.0);
-    let table = root.required("noise").table("[noise]");
+    let table = root.required("noise").meaning(NOISE).table("[noise]");
     let has_noise =
         table.and_then(|table| NoiseSettings::read(Keys::of_profile(table), &mut optics.1));
     has_beam.and(has_noise).map(|()| optics)
@@ -221,7 +240,7 @@ pub fn rig_beam(
     reach: &Limit<f64>,
     all: &mut BeamSettings,
 ) {
-    let field = keys.field("beam").such_as(example);
+    let field = keys.field("beam").meaning(BEAM).such_as(example);
     keys.table_in(&field, "a beam", all, |mut keys, all| {
         paper(&mut keys, all);
         beam(keys, reach, all)
@@ -230,11 +249,10 @@ pub fn rig_beam(
 
 /// Reads `errors` and `noise` of a rig's settings.
 pub fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSettings) {
-    let words = [("profile", false), ("none", true)];
-    if keys.table.optional("errors").choice_or(&words, "Menura's lidars", false) {
+    if errors::are_none(&mut keys.table, "Menura's lidars") {
         *all = NoiseSettings { weak_range_power: all.weak_range_power, ..Default::default() };
     }
-    let field = keys.field("noise").such_as(example);
+    let field = keys.field("noise").meaning(NOISE).such_as(example);
     keys.table_in(&field, "noise", all, |mut keys, all| {
         let how = "write errors = \"none\" among the settings";
         keys.table.was_called_in("none", "errors", how);
@@ -245,24 +263,25 @@ pub fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSett
 /// Allowed numbers of rays per pulse.
 const RAYS: [u8; 4] = [1, 5, 9, 16];
 
-/// The papers whose beams are in `[papers.NAME.beam]` of a profile.
-const PAPERS: [&str; 2] = ["goodin-2018", "mavs"];
+/// The papers whose beams are in `[papers.NAME.beam]` of a profile, each with its sentence.
+const PAPERS: [(&str, &str); 2] =
+    [("goodin-2018", "Beam in Goodin et al. 2018."), ("mavs", "Beam in the source of MAVS.")];
 
 /// Reads `[papers]`: values that a paper lacks are the product's.
 fn papers(root: &mut TableReader<'_>, reach: &Limit<f64>, all: &mut BeamSettings) {
-    let field = root.optional("papers");
+    let field = root.optional("papers").meaning("Beams of the product as papers give them.");
     if !field.is_written() {
         return;
     }
     let Some(mut table) = field.table("[papers]") else { return };
-    for name in PAPERS {
-        let field = table.optional(name);
+    for (name, says) in PAPERS {
+        let field = table.optional(name).meaning(says);
         if !field.is_written() {
             continue;
         }
         let Some(mut paper) = field.table("what a paper has") else { continue };
         let mut set = all.clone();
-        let table = paper.required("beam").table("a paper's beam");
+        let table = paper.required("beam").meaning(BEAM).table("a paper's beam");
         if table.and_then(|table| beam(Keys::of_rig(table), reach, &mut set)).is_some() {
             all.papers.push((name.to_owned(), set));
         }
@@ -277,7 +296,8 @@ fn paper(keys: &mut Keys<'_>, all: &mut BeamSettings) {
     let product = ("product", &*all);
     let named = papers.iter().map(|(name, set)| (name.as_str(), set));
     let sets: Vec<_> = std::iter::once(product).chain(named).collect();
-    let field = keys.table.optional("paper");
+    let says = "Beam that sets the defaults of the other keys: the product's, or that of a paper.";
+    let field = keys.table.optional("paper").meaning(says);
     field.defaults_to("product");
     let chosen =
         if field.is_written() { field.choice(&sets, "[papers] of the profile") } else { None };
@@ -294,42 +314,24 @@ fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Optio
         let fault = place.fault("`detection_threshold` is now called `sees`", label);
         keys.table.fault(fault.help("write such as sees = { reflectance = 0.1, at_m = 50.0 }"));
     }
-    let shape = keys.field_or("shape", all.shape.word());
-    keys.put(shape.choice(&BeamShape::WORDS, MODELS), &mut all.shape);
-    all.spot(&mut keys);
-    let rays = keys.field_or("rays", all.rays);
-    keys.put(rays.integer_among(&plain(RAYS), "rays", MODELS), &mut all.rays);
-    let mut axes_rad = [all.divergence_horizontal_rad, all.divergence_vertical_rad];
-    let [across, along] = axes_rad.map(|rad| shortest(rad * 1e3));
-    let divergence = keys.field_or(
-        "divergence_mrad",
-        if across == along { Json::from(across) } else { vec![across, along].into() },
-    );
-    keys.put(divergence_rad(&divergence), &mut axes_rad);
-    [all.divergence_horizontal_rad, all.divergence_vertical_rad] = axes_rad;
-    all.receiver(&mut keys);
-    let min = keys.field_or("min_range_m", all.min_range_m);
-    keys.put(min.number(reach), &mut all.min_range_m);
-    let max = keys.field_or("max_range_m", all.max_range_m);
-    keys.put(max.number(reach), &mut all.max_range_m);
-    keys.table("sees", "a target of the data sheet", &mut all.sees, SharedKeys::read);
-
+    all.read_keys(&mut keys, reach);
+    let place = |key: &str| keys.table.place_of(key);
     if all.min_range_m >= all.max_range_m
-        && let Some(place) = max.place().or(min.place())
+        && let Some(place) = place("max_range_m").or(place("min_range_m"))
     {
         let label =
             format!("min_range_m is {} m, max_range_m is {} m", all.min_range_m, all.max_range_m);
         keys.table.fault(place.fault("`max_range_m` must be more than `min_range_m`", label));
     }
     if all.shape == BeamShape::Circular
-        && axes_rad[0] != axes_rad[1]
-        && let Some(place) = divergence.place().or(shape.place())
+        && all.divergence_rad[0] != all.divergence_rad[1]
+        && let Some(place) = place("divergence_mrad").or(place("shape"))
     {
         keys.table.fault(two_divergences(&place));
     }
     if all.spot != SpotRule::Even
         && matches!(all.rays, 5 | 16)
-        && let Some(place) = rays.place()
+        && let Some(place) = place("rays")
     {
         let title = format!("the spot \"{}\" has 1 or 9 rays", all.spot.word());
         keys.table.fault(place.fault(title, "5 and 16 go with spot = \"even\""));
@@ -341,15 +343,4 @@ fn two_divergences(place: &Place) -> Diagnostic {
     place
         .fault("a circular spot has one divergence", "these differ across and along")
         .help("write one number, divergence_mrad = 2.0, or shape = \"elliptical\"")
-}
-
-/// One number, or `[horizontal, vertical]`; milliradians in, radians out.
-fn divergence_rad(field: &Field<'_>) -> Option<[f64; 2]> {
-    let limit = Limit::new(0.0..=100.0, "mrad", MODELS);
-    let mrad = if field.is_array() {
-        field.numbers::<2>(&limit)
-    } else {
-        field.number(&limit).map(|both| [both; 2])
-    };
-    mrad.map(|axes| axes.map(|x| x / 1000.0))
 }

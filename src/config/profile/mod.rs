@@ -5,6 +5,7 @@
 
 mod catalogue;
 pub mod drift;
+pub mod errors;
 mod family;
 pub mod lag;
 pub mod lidar;

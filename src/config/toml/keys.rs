@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::key_types::{Degrees, KeyType, OneOf, RequiredKeys, Time, TrueOrFalse};
+use super::key_types::{KeyType, OneOf, RequiredKeys, Time, TrueOrFalse};
 use super::reader::{Field, Limit, TableReader};
 
 /// Reads the keys of a table into a value.
@@ -116,11 +116,6 @@ impl<'f> Keys<'f> {
     /// A number within `limit`.
     pub fn number(&mut self, key: &'static str, limit: &Limit<f64>, into: &mut f64) {
         self.typed(key, limit, into);
-    }
-
-    /// An angle in degrees, stored in radians.
-    pub fn degrees(&mut self, key: &'static str, limit: &Limit<f64>, into: &mut f64) {
-        self.typed(key, &Degrees(limit.clone()), into);
     }
 
     /// A time, stored in whole nanoseconds; `unit_ns` is the written unit in nanoseconds.

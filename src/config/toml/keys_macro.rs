@@ -7,7 +7,9 @@
 /// - Without more, all keys must be written: [`RequiredKeys`](crate::toml::key_types::RequiredKeys). A block
 ///   `then` behind the list has fields that are made of those read and of `name => reader;` before the block.
 ///   `check` names a function that refuses combinations of values.
-/// - With `= value` behind the type of a field, its key may be left out. The value may depend on fields above it.
+/// - With `= value` behind the type of a field, its key may be left out. The value may depend on fields above it. In a
+///   table that a rig may leave out, read such a key with `By`, whose default no description shows: `menura new` would
+///   write it without the required keys.
 /// - With `= value` behind the type of each field, the struct also has these values as its `Default`, and a reader
 ///   that overwrites them: [`OptionalKeys`](crate::toml::key_types::OptionalKeys). Here a value depends on no other
 ///   field, and `as required` behind a field's name says that its key must be written.

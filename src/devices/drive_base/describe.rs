@@ -10,10 +10,9 @@ pub(super) fn sections(driver: &BaseProfile) -> Vec<Section> {
 
 fn device(driver: &BaseProfile) -> Rows {
     let identity = &driver.identity;
-    let bauds: Vec<String> = driver.line.baud_rates.iter().map(u32::to_string).collect();
     vec![
         ("model", format!("{}, serial number {}", identity.model, identity.serial)),
         ("firmware", identity.firmware.clone()),
-        ("line", format!("8N1, {} baud", bauds.join(", "))),
+        ("line", driver.line.words()),
     ]
 }

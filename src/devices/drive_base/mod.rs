@@ -233,7 +233,7 @@ impl Device for DriveBase {
     fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
         self.advance(now);
         let byte_ns =
-            if self.unit.settings.is_input_paced { self.unit.port.duration_ns(1) } else { 0 };
+            if self.unit.settings.times.is_input_paced { self.unit.port.duration_ns(1) } else { 0 };
         for byte in bytes.iter().take(INPUT_BYTES.saturating_sub(self.input.len())) {
             self.input_until = SimTime(self.input_until.max(now).0 + byte_ns);
             self.input.push_back((self.input_until, *byte));

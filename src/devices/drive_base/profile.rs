@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{BaseFamily, Dialect};
 use crate::config::profile::Profile;
-use crate::config::toml::key_types::{Among, By, Time, TrueOrFalse, plain};
+use crate::config::toml::key_types::{Among, By, TrueOrFalse, plain};
 use crate::config::toml::keys::SharedKeys;
 use crate::config::toml::reader::{Field, Limit};
-use crate::serial::line_read;
+use crate::serial::line_read::{self, SerialLine};
 
 /// Origin of limits that no product sets.
 pub(crate) const PROFILES: &str =
@@ -18,11 +18,6 @@ pub(crate) fn limit(least: f64, most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(least..=most, unit, PROFILES)
 }
 
-/// A delay in milliseconds.
-pub(crate) fn delay() -> Time {
-    Time(limit(0.0, 10_000.0, "ms"), 1e6)
-}
-
 /// One firmware of a drive base or motor controller.
 #[derive(Clone, Debug)]
 pub struct BaseProfile {
@@ -31,7 +26,7 @@ pub struct BaseProfile {
     /// Identity that the base reports.
     pub identity: BaseIdentity,
     /// Serial line.
-    pub line: BaseLine,
+    pub line: SerialLine,
     /// Defaults that a rig may override.
     pub defaults: BaseSettings,
 }
@@ -55,17 +50,12 @@ keys! {
 }
 
 keys! {
-    /// Serial line, and times of the unit's answers.
-    #[derive(Clone, Debug)]
-    pub struct BaseLine {
-        /// The rates that the unit can run at; the first is the factory setting.
-        pub baud_rates: Vec<u32>, By(line_read::baud_rates);
-        /// Size of the transmit buffer; a message that does not fit is lost.
-        pub transmit_buffer_bytes: usize, Limit::new(64..=1_000_000, "bytes", PROFILES);
+    in profile and rig;
+    /// Times on the line.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct LineTimes {
         /// Time from a command's last byte to the first byte of the answer.
-        pub reply_delay_ns as "reply_delay_ms": u64, delay();
-        /// Silence of the unit after a reset.
-        pub boot_ns as "boot_ms": u64, delay();
+        pub reply_delay_ns as "reply_delay_ms": u64, line_read::delay(PROFILES);
         /// Whether the host's bytes take the time that the line's rate requires. On a pseudo-terminal they arrive at
         /// once.
         pub is_input_paced as "paced_input": bool, TrueOrFalse;
@@ -82,11 +72,8 @@ keys! {
             &plain(driver.line.baud_rates.iter().copied()), "baud",
             &format!("{}, [line]", profile.file),
         );
-        /// Time from a command's last byte to the first byte of the answer.
-        pub reply_delay_ns as "reply_delay_ms": u64, delay();
-        /// Whether the host's bytes take the time that the line's rate requires. On a pseudo-terminal they arrive at
-        /// once.
-        pub is_input_paced as "paced_input": bool, TrueOrFalse;
+        /// Times on the line.
+        pub times: LineTimes => |all, keys| all.times.read_keys(keys);
         /// Motors and encoders on the robot.
         pub wheels: WheelSettings =>
             |all, keys| keys.table("wheels", "[wheels]", &mut all.wheels, SharedKeys::read);

@@ -42,7 +42,7 @@ impl Bench {
         let profile = catalogue().profile(profile).unwrap_or_else(|faults| panic!("{faults}"));
         let driver = profile.data::<BaseProfile>().unwrap();
         let mut settings = driver.defaults.clone();
-        settings.is_input_paced = false;
+        settings.times.is_input_paced = false;
         change(&mut settings);
         let mut bench = Self {
             base: DriveBase::new(driver, &settings, faults),
@@ -178,8 +178,8 @@ fn motors_are_wired_as_the_rig_says() {
 fn answers_take_their_time_on_the_line() {
     let mut bench = Bench::new(ROBOCLAW, |s| {
         s.baud_rate = 9600;
-        s.is_input_paced = true;
-        s.reply_delay_ns = 3 * MS;
+        s.times.is_input_paced = true;
+        s.times.reply_delay_ns = 3 * MS;
     });
     bench.wait(10);
     let said_at = bench.now;
@@ -196,7 +196,7 @@ fn what_is_said_does_not_depend_on_how_time_passes() {
         let mut bench = Bench::new(ROBOCLAW, |s| {
             s.wheels.counts_per_m = 1000.0;
             s.baud_rate = 19_200;
-            s.is_input_paced = true;
+            s.times.is_input_paced = true;
         });
         bench.say(&hex("80 25 00 00 05 DC FF FF FA 24 D7 E0"));
         // The wheels are known late.
@@ -362,7 +362,7 @@ proptest! {
             timed(BaseFault::PowerCycle, 400, 50),
             timed(BaseFault::EncodersSwapped, 300, 500),
         ];
-        let mut bench = Bench::with_faults(profile, faults, |s| s.is_input_paced = is_paced);
+        let mut bench = Bench::with_faults(profile, faults, |s| s.times.is_input_paced = is_paced);
         let most = bench.base.unit.settings.wheels.max_speed_m_s;
         for (bytes, wait_ms) in said {
             bench.say(&bytes);

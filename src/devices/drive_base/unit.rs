@@ -74,7 +74,7 @@ impl Unit {
 
     /// Sends an answer to a command that was whole at `at`.
     pub fn reply(&mut self, at: SimTime, bytes: Vec<u8>) {
-        self.report(SimTime(at.0 + self.settings.reply_delay_ns), bytes);
+        self.report(SimTime(at.0 + self.settings.times.reply_delay_ns), bytes);
     }
 
     /// Sends a message at `at`.

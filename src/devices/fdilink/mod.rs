@@ -149,7 +149,7 @@ impl Protocol for FdiLinkUnit {
                 Some(Reaction::Restart(rates)) => {
                     self.streams = streams(rates, unit);
                     self.sequence = 0;
-                    self.silent_until = SimTime(now.0 + unit.profile.line.boot_ns);
+                    self.silent_until = SimTime(now.0 + unit.profile.line.serial.boot_ns);
                     unit.restart(self.silent_until);
                 }
             }

@@ -14,11 +14,11 @@ const SAMPLES: usize = 200;
 /// The calibration of a unit with `settings`. `baseline_m` is its distance to the right of the left camera of a stereo
 /// pair, metres; 0 of a single camera.
 pub(super) fn yaml(profile: &CameraProfile, settings: &CameraSettings, baseline_m: f64) -> String {
-    let lens = settings.optics(profile.size).lens;
+    let lens = settings.optics(profile.size()).lens;
     let ([fx, fy], model, coefficients) = described(&lens, settings);
     let [cx, cy] = lens.centre_px;
     let mut text = String::new();
-    let [width, height] = profile.size;
+    let [width, height] = profile.size();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "image_width: {width}\nimage_height: {height}");
     let _ = writeln!(text, "camera_name: \"{}\"", settings.serial);
@@ -39,10 +39,12 @@ pub(super) fn yaml(profile: &CameraProfile, settings: &CameraSettings, baseline_
 
 /// Focal lengths, ROS' name of the distortion, and its coefficients.
 fn described(lens: &Lens, settings: &CameraSettings) -> ([f64; 2], &'static str, Vec<f64>) {
-    let name = settings.lens.word();
+    let name = settings.lens.model.word();
     match lens.model {
         // k1 k2 p1 p2 k3, and k4 k5 k6 if the model has them.
-        Model::Rational(k) => (lens.focal_px, name, k[..settings.lens.coefficients()].to_vec()),
+        Model::Rational(k) => {
+            (lens.focal_px, name, k[..settings.lens.model.coefficients()].to_vec())
+        }
         Model::Fisheye(k) => (lens.focal_px, name, k.to_vec()),
         Model::FieldOfView(half_rad) => as_fisheye(lens, half_rad),
     }
@@ -96,7 +98,7 @@ fn solved(mut rows: [[f64; 5]; 4]) -> [f64; 4] {
 mod tests {
     use super::*;
     use crate::families::catalogue;
-    use crate::gige_camera::profile::LensModel;
+    use crate::gige_camera::profile::{LensModel, LensSettings};
 
     fn profile() -> CameraProfile {
         let profile = catalogue().profile("menura-gv231c").unwrap();
@@ -107,11 +109,14 @@ mod tests {
     fn the_papers_lens_is_described_as_a_fisheye() {
         let profile = profile();
         let settings = CameraSettings {
-            lens: LensModel::FieldOfView,
-            hfov_rad: 80f64.to_radians(),
+            lens: LensSettings {
+                model: LensModel::FieldOfView,
+                hfov_rad: 80f64.to_radians(),
+                ..profile.defaults.lens.clone()
+            },
             ..profile.defaults.clone()
         };
-        let lens = settings.optics(profile.size).lens;
+        let lens = settings.optics(profile.size()).lens;
         let (focal_px, model, k) = described(&lens, &settings);
         assert_eq!(model, "equidistant");
         let fisheye = Lens { focal_px, model: Model::Fisheye(k.try_into().unwrap()), ..lens };

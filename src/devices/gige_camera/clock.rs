@@ -9,7 +9,7 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::ClockIdentity;
 
-/// What is latched at power-up.
+/// State and offset that are latched at power-up.
 const NOTHING_LATCHED: (PortState, i64) = (PortState::Disabled, 0);
 
 /// A unit's clock.
@@ -20,7 +20,7 @@ pub(super) struct CameraClock {
     own: PtpClock,
     /// Whether PTP is switched on.
     is_on: bool,
-    /// What follows a master by PTP, if the rig has one.
+    /// The PTP slave, if the rig has a master.
     pub slave: Option<PtpSlave>,
     faults: Vec<Timed<PtpFault>>,
     /// State and offset that were latched last.

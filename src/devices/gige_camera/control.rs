@@ -1,4 +1,4 @@
-//! What a unit answers to hosts (GVCP), and its bootstrap registers.
+//! Answers of a unit to its hosts (GVCP), and its bootstrap registers.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,10 +15,10 @@ use crate::wire::gige::{Action, Command, MAX_READ, Resend, ack, command, pending
 use crate::wire::port::Peer;
 use crate::{Output, Transmit};
 
-/// Acknowledgements that are repeated when their command is.
+/// Number of acknowledgements that are stored, to repeat them if their command is repeated.
 const REMEMBERED: usize = 16;
-/// What the unit can do of GVCP: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION, scheduled actions,
-/// PTP, unconditional actions, link speed, switching the heartbeat off, serial number, user name.
+/// Optional parts of GVCP that the unit supports: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION,
+/// scheduled actions, PTP, unconditional actions, link speed, switching the heartbeat off, serial number, user name.
 const CAPABILITY: u32 = 0xf01a_0067;
 /// Bit of the configuration that switches PTP on.
 const PTP_ON: u32 = 1 << 19;
@@ -26,12 +26,12 @@ const PTP_ON: u32 = 1 << 19;
 const DONT_FRAGMENT: u32 = 1 << 30;
 /// Packet sizes: least, greatest.
 const PACKET_BYTES: [u32; 2] = [220, 9000];
-/// Least and first time without a word of its host, milliseconds.
+/// Heartbeat timeout, milliseconds: the least, and that at power-on.
 const HEARTBEAT_MS: [u32; 2] = [500, 3000];
 /// Answer to commands that store, milliseconds.
 const STORING_MS: u16 = 200;
 
-/// Features on which it depends when frames begin.
+/// Features that determine when frames begin.
 const TRIGGERS: [u32; 5] = [
     at::TRIGGER_MODE,
     at::TRIGGER_SOURCE,
@@ -71,7 +71,7 @@ impl Control {
             heartbeat_ms: HEARTBEAT_MS[1],
             port: 0,
             host: 0,
-            scps: (settings.packet_bytes / 4 * 4) | DONT_FRAGMENT,
+            scps: (settings.start.packet_bytes / 4 * 4) | DONT_FRAGMENT,
             packet_delay: 0,
             stream_config: 0,
             gvcp_config: if settings.ptp == PtpState::None { 0 } else { PTP_ON },
@@ -313,12 +313,12 @@ impl GigeCamera {
             };
             Ok([at(0), at(1), at(2), at(3)])
         };
-        let identity = &self.profile.identity.texts;
+        let identity = &self.profile.identity;
         match address {
-            0x48..0x68 => return text(&identity[0], 0x48),
-            0x68..0x88 => return text(&identity[1], 0x68),
-            0x88..0xa8 => return text(&identity[2], 0x88),
-            0xa8..0xd8 => return text(&identity[3], 0xa8),
+            0x48..0x68 => return text(&identity.vendor, 0x48),
+            0x68..0x88 => return text(&identity.model_name, 0x68),
+            0x88..0xa8 => return text(&identity.device_version, 0x88),
+            0xa8..0xd8 => return text(&identity.information, 0xa8),
             0xd8..0xe8 => return text(&self.settings.serial, 0xd8),
             0xe8..0xf8 => return text(&self.user_name, 0xe8),
             0x200..0x400 => {

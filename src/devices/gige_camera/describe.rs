@@ -1,6 +1,6 @@
 //! What `menura profiles` shows of a camera.
 
-use super::profile::CameraProfile;
+use super::profile::{CameraProfile, Identity};
 use crate::describe::{Rows, Section, network_rows, shortest};
 use crate::wire::gige::PORT;
 
@@ -10,11 +10,11 @@ pub(super) fn sections(driver: &CameraProfile) -> Vec<Section> {
 }
 
 fn device_rows(driver: &CameraProfile) -> Rows {
-    let ([width, height], chip, timing) = (driver.size, &driver.chip, &driver.timing);
-    let [vendor, model, version, _] = &driver.identity.texts;
+    let ([width, height], chip, timing) = (driver.size(), &driver.sensor.chip, &driver.timing);
+    let Identity { vendor, model_name, device_version, .. } = &driver.identity;
     let formats: Vec<_> = driver.formats().iter().map(|format| format.word()).collect();
     vec![
-        ("model", format!("{vendor} {model}, version {version}")),
+        ("model", format!("{vendor} {model_name}, version {device_version}")),
         ("pixels", format!("{width} x {height} of {} um", shortest(chip.pixel_um))),
         ("shutter", if timing.is_rolling { "rolling" } else { "global" }.to_string()),
         ("row", format!("{} us", shortest(timing.line_ns as f64 / 1e3))),

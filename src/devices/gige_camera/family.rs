@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use super::faults::KINDS;
-use super::profile::{CameraProfile, CameraSettings, PtpState};
-use super::{GigeCamera, calibration, decoder, describe, profile_read};
+use super::profile::{CameraProfile, CameraSettings, ImageSize, PtpState};
+use super::{GigeCamera, calibration, decoder, describe};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::{
     Control, ControlKind, DeviceFaultKind, GpsInputRefusal, Product, Profile,
 };
 use crate::config::toml::diagnostic::Diagnostics;
+use crate::config::toml::key_types::RequiredKeys;
+use crate::config::toml::keys::Keys;
 use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
 use crate::family::{Family, Readers, Unit};
@@ -25,9 +27,11 @@ impl Family for GigeCameraFamily {
     type Profile = CameraProfile;
     type Settings = CameraSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |_, root| profile_read::profile(root),
+        profile: |_, root| RequiredKeys::read(root),
         defaults: |profile| &profile.defaults,
-        settings: |table, _, profile| profile_read::settings(table, profile),
+        settings: |table, _, profile| {
+            Keys::over(table, &profile.defaults, |all, keys| all.read_keys(keys, profile))
+        },
         describe: describe::sections,
     };
 
@@ -97,11 +101,11 @@ impl Family for GigeCameraFamily {
     }
 
     fn summary(&self, _profile: &CameraProfile, settings: &CameraSettings) -> String {
-        let [width, height] = settings.image_size;
+        let ImageSize { width, height } = settings.image_size;
         format!(
             "{width} x {height} {}, {} Hz",
-            settings.pixel_format.word(),
-            settings.frame_rate_hz
+            settings.start.pixel_format.word(),
+            settings.start.frame_rate_hz
         )
     }
 

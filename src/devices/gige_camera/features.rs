@@ -166,8 +166,8 @@ impl Features {
         use Access::{Idle, Read, Write};
         use Kind::{Choice, Command, Float, Integer, Switch};
         let settings = &profile.defaults;
-        let [width, height] = profile.size;
-        let us = profile.timing.exposure_ns.map(|ns| ns as f64 / 1e3);
+        let [width, height] = profile.size();
+        let us = profile.exposure_ns().map(|ns| ns as f64 / 1e3);
         let formats = profile.formats().iter().map(|f| (f.word(), f.code())).collect();
         let whole = |greatest: u32| Integer(0, greatest, 1, None);
         let choice = |words: &[&'static str]| Choice(words.iter().copied().zip(0..).collect());
@@ -187,7 +187,7 @@ impl Features {
                 IMAGE,
                 Integer(16, width, 4, Some(at::WIDTH_MAX)),
                 Idle,
-                settings.image_size[0].into(),
+                settings.image_size.width.into(),
             ),
             (
                 at::HEIGHT,
@@ -195,7 +195,7 @@ impl Features {
                 IMAGE,
                 Integer(16, height, 2, Some(at::HEIGHT_MAX)),
                 Idle,
-                settings.image_size[1].into(),
+                settings.image_size.height.into(),
             ),
             (at::OFFSET_X, "OffsetX", IMAGE, Integer(0, width, 4, None), Idle, 0.0),
             (at::OFFSET_Y, "OffsetY", IMAGE, Integer(0, height, 2, None), Idle, 0.0),
@@ -209,7 +209,7 @@ impl Features {
                 IMAGE,
                 Choice(formats),
                 Idle,
-                settings.pixel_format.code().into(),
+                settings.start.pixel_format.code().into(),
             ),
             (
                 at::BINNING_X,
@@ -262,7 +262,7 @@ impl Features {
                 ACQUISITION,
                 Float(0.1, 1000.0, "Hz"),
                 Write,
-                settings.frame_rate_hz,
+                settings.start.frame_rate_hz,
             ),
             (
                 at::RESULTING_RATE,
@@ -278,7 +278,7 @@ impl Features {
                 ACQUISITION,
                 Float(us[0], us[1], "us"),
                 Write,
-                settings.exposure_us,
+                settings.start.exposure_us,
             ),
             (at::EXPOSURE_AUTO, "ExposureAuto", ACQUISITION, auto(), Write, 0.0),
             (
@@ -332,7 +332,7 @@ impl Features {
             (at::TRIGGER_SOFTWARE, "TriggerSoftware", ACQUISITION, Command, Write, 0.0),
             (at::TRIGGER_DELAY, "TriggerDelay", ACQUISITION, Float(0.0, 1e6, "us"), Write, 0.0),
             (at::TRIGGERS_MISSED, "MissedTriggerCount", ACQUISITION, whole(u32::MAX), Read, 0.0),
-            (at::GAIN, "Gain", ANALOG, Float(0.0, 48.0, "dB"), Write, settings.gain_db),
+            (at::GAIN, "Gain", ANALOG, Float(0.0, 48.0, "dB"), Write, settings.start.gain_db),
             (at::GAIN_AUTO, "GainAuto", ANALOG, auto(), Write, 0.0),
             (at::BLACK, "BlackLevel", ANALOG, Float(0.0, 255.0, "DN"), Write, 0.0),
             (at::GAMMA, "Gamma", ANALOG, Float(0.1, 4.0, ""), Write, 1.0),

@@ -8,13 +8,13 @@ use crate::time::SimTime;
 impl Pulses {
     /// Whether the line is high.
     pub(super) fn is_high(&self, at: SimTime) -> bool {
-        at >= self.start && (at.0 - self.start.0) % self.period_ns < self.high_ns
+        at.0 >= self.start_ns && (at.0 - self.start_ns) % self.period_ns < self.high_ns
     }
 
     /// The first edge at `from` or later of those that are wanted: rising, falling.
     pub(super) fn next_edge(&self, from: SimTime, [rising, falling]: [bool; 2]) -> Option<SimTime> {
         let after = |offset_ns: u64| {
-            let first = self.start.0 + offset_ns;
+            let first = self.start_ns + offset_ns;
             let passed = from.0.saturating_sub(first).div_ceil(self.period_ns);
             SimTime(first + passed * self.period_ns)
         };

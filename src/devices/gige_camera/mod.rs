@@ -19,7 +19,6 @@ mod image;
 mod lines;
 mod network;
 pub mod profile;
-mod profile_read;
 mod stream;
 mod xml;
 
@@ -138,15 +137,15 @@ impl GigeCamera {
 
     /// What measures for this unit.
     pub fn sensor(&self, epoch: Epoch) -> Arc<dyn Sensor> {
-        let optics = self.settings.optics(self.profile.size);
+        let optics = self.settings.optics(self.profile.size());
         let light = self.settings.light();
-        let camera = CameraSensor::new(self.profile.chip, optics, light, self.noise, epoch);
+        let camera = CameraSensor::new(self.profile.sensor.chip, optics, light, self.noise, epoch);
         Arc::new(camera.telling(self.settings.truth_images).with_faults(&self.faults))
     }
 
     /// Computes the values that follow from others.
     fn refresh(&mut self) {
-        let [width, height] = self.profile.size;
+        let [width, height] = self.profile.size();
         let binning =
             [at::BINNING_X, at::BINNING_Y].map(|address| self.values.whole(address).max(1));
         let largest = [width / binning[0] / 4 * 4, height / binning[1] / 2 * 2];

@@ -287,7 +287,7 @@ impl GigeCamera {
         if factor == 1.0 {
             return self.exposure_ns();
         }
-        let [shortest, longest] = self.profile.timing.exposure_ns;
+        let [shortest, longest] = self.profile.exposure_ns();
         let longest = longest.min(self.period_ns()).max(shortest);
         ((self.exposure_ns() as f64 * factor) as u64).clamp(shortest, longest)
     }
@@ -319,7 +319,7 @@ impl GigeCamera {
             format: self.values.format(),
             width,
             height,
-            is_colour: self.profile.chip.is_colour,
+            is_colour: self.profile.sensor.chip.is_colour,
             gamma: self.values.get(at::GAMMA),
             reverse: [at::REVERSE_X, at::REVERSE_Y].map(|address| self.values.get(address) != 0.0),
         };
@@ -482,7 +482,7 @@ impl GigeCamera {
 
     /// The instant of a frame's stamp.
     fn stamped(&self, frame: &Frame) -> SimTime {
-        match self.settings.stamped {
+        match self.settings.start.stamped {
             Stamped::ExposureStart => frame.start,
             Stamped::ExposureEnd => SimTime(frame.start.0 + frame.shot.exposure_ns),
         }
@@ -530,7 +530,7 @@ impl GigeCamera {
         let shape = self.control.shape();
         let packets = shape.packets(image.len());
         let packet_ns = self.packet_ns();
-        let lens = self.settings.optics(self.profile.size).lens;
+        let lens = self.settings.optics(self.profile.size()).lens;
         let lens = lens.of_image(frame.shot.region, frame.shot.binning, frame.making.reverse);
         let mut due = frame.ready_at.max(self.now).max(self.stream.free_at);
         self.stream.told.push_back(FrameTruth {

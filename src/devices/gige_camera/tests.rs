@@ -11,6 +11,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::*;
 use crate::Output;
 use crate::families::catalogue;
+use crate::gige_camera::profile::ImageSize;
 use crate::sensors::Subject;
 use crate::sensors::camera::lens::Lens;
 use crate::wire::gige::gvsp::{Part, parse};
@@ -42,7 +43,7 @@ impl Bench {
         let profile = catalogue().profile("menura-gv121m").expect("it is embedded");
         let profile: &CameraProfile = profile.data().unwrap();
         let mut settings = profile.defaults.clone();
-        settings.image_size = [64, 32];
+        settings.image_size = ImageSize { width: 64, height: 32 };
         set(&mut settings);
         let noise = NoiseSource::new(1, "camera");
         let camera = GigeCamera::new(

@@ -151,9 +151,10 @@ const CHUNK_CATEGORY: &str = "ChunkDataControl";
 impl Features {
     /// The description of the camera.
     pub fn xml(&self, profile: &CameraProfile) -> String {
-        let [vendor, model] =
-            [0, 1].map(|text| profile.identity.texts[text].replace(['&', '<', '>', '"'], "_"));
-        let minor = profile.identity.schema_minor;
+        let identity = &profile.identity;
+        let [vendor, model] = [&identity.vendor, &identity.model_name]
+            .map(|text| text.replace(['&', '<', '>', '"'], "_"));
+        let minor = identity.schema_minor;
         let mut xml = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<RegisterDescription ModelName=\"{}\" VendorName=\"{vendor}\" ToolTip=\"{model}\" StandardNameSpace=\"GEV\" SchemaMajorVersion=\"1\" SchemaMinorVersion=\"{minor}\" SchemaSubMinorVersion=\"0\" MajorVersion=\"1\" MinorVersion=\"0\" SubMinorVersion=\"0\" ProductGuid=\"6d656e75-7261-4000-8000-000000000001\" VersionGuid=\"6d656e75-7261-4000-8000-000000000002\" xmlns=\"http://www.genicam.org/GenApi/Version_1_{minor}\">\n",
             model.replace(' ', "_"),

@@ -6,7 +6,7 @@ use super::settings_read::{PROFILES, RECEIVER, accuracy, acquisition, sky, up_to
 use super::ubx_outputs::UBX_OUTPUTS;
 use crate::config::profile::lag;
 use crate::config::toml::key_types::{
-    Among, By, Degrees, NumberOr, OneOf, Table, Time, TrueOrFalse, Whole, plain, shortest,
+    Among, By, Degrees, Maybe, NumberOr, OneOf, Table, Time, TrueOrFalse, Whole, plain, shortest,
 };
 use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::{Field, Limit, TableReader};
@@ -233,20 +233,27 @@ keys! {
         /// Settings of reception: the physics.
         pub receiver: ReceiverSettings => |all, keys| {
             reception(&mut all.receiver, keys, scope);
-            accuracy(keys, &mut all.receiver);
+            accuracy(&mut all.receiver, keys);
         };
     }
 }
 
-/// Rate and output of a port at power-on.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PortOutput {
-    /// Bit rate, 8N1.
-    pub baud: u32,
-    /// Sentences sent, of the profile's order.
-    pub sentences: Vec<SentenceKind>,
-    /// UBX and RTCM messages sent every epoch, by name.
-    pub messages: Vec<String>,
+keys! {
+    with (scope: &Scope<'_>);
+    /// Rate and output of a port at power-on.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct PortOutput {
+        /// Baud rate of the second UART after power-on (default: 38400).
+        pub baud as "baud_rate": u32 = UART2_BAUD, By(|field: &Field<'_>| {
+            field.integer_among(&plain(BAUD_RATES), "baud", "UARTs")
+        });
+        /// NMEA sentences that the second UART sends every epoch.
+        pub sentences: Vec<SentenceKind> = Vec::new(),
+            By(|field: &Field<'_>| sentences(field, scope.nmea));
+        /// UBX and RTCM messages that the second UART sends every epoch.
+        pub messages: Vec<String> = Vec::new(),
+            By(|field: &Field<'_>| messages(field, scope));
+    }
 }
 
 /// Source of a base station's position.
@@ -261,6 +268,24 @@ pub enum BaseStation {
     },
     /// A given position.
     Fixed(Geodetic),
+}
+
+keys! {
+    /// Keys of `base_station`: those of a survey, or those of a position.
+    #[derive(Debug)]
+    pub struct BaseStationKeys {
+        /// Least duration of the survey.
+        pub survey_s: Option<u32> = None, Maybe(Limit::new(1..=86_400, "s", RECEIVER));
+        /// Largest error at which the survey ends, after `survey_s` (default: 2 m).
+        pub accuracy_m: Option<f64> = None, Maybe(Limit::new(0.001..=1000.0, "m", RECEIVER));
+        /// Latitude of the antenna.
+        pub latitude_deg: Option<f64> = None, Maybe(Limit::new(-90.0..=90.0, "degrees", "geometry"));
+        /// Longitude of the antenna.
+        pub longitude_deg: Option<f64> = None,
+            Maybe(Limit::new(-180.0..=180.0, "degrees", "geometry"));
+        /// Height of the antenna above the ellipsoid.
+        pub altitude_m: Option<f64> = None, Maybe(Limit::new(-1000.0..=10_000.0, "m", RECEIVER));
+    }
 }
 
 keys! {
@@ -451,8 +476,11 @@ fn lines(field: &Field<'_>) -> Option<Vec<String>> {
 /// `{ gps = ["1", "6"] }`: the receiver's systems, each with one or two signals.
 fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>> {
     let mut all = Vec::new();
-    for (word, system) in GnssSystem::WORDS {
-        let field = table.optional(word);
+    for ((word, system), name) in
+        GnssSystem::WORDS.into_iter().zip(["GPS", "GLONASS", "Galileo", "BeiDou"])
+    {
+        let says = format!("NMEA numbers of the {name} signals; \"\" is an empty field.");
+        let field = table.optional(word).meaning(&says);
         if !field.is_written() {
             continue;
         }
@@ -525,55 +553,33 @@ fn uart2(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
         field.fault(place.fault(title, label));
     }
     let Some(mut table) = field.table("`uart2`") else { return };
-    let mut output = PortOutput { baud: UART2_BAUD, ..PortOutput::default() };
-    let rate = table.optional("baud_rate");
-    let rates = plain(BAUD_RATES);
-    output.baud = rate.integer_among(&rates, "baud", "UARTs").unwrap_or(UART2_BAUD);
-    let chosen = table.optional("sentences");
-    output.sentences = sentences(&chosen, scope.nmea).unwrap_or_default();
-    output.messages = messages(&table.optional("messages"), scope).unwrap_or_default();
+    let mut output = PortOutput::default();
+    output.read_into(&mut table, scope);
     table.finish();
     all.uart2 = Some(output);
 }
 
 /// Reads `base_station`: a survey, or a position.
 fn base_station(field: &Field<'_>) -> Option<BaseStation> {
-    let place = field.place();
     let mut table = field.table("`base_station`")?;
-    let survey_field = table.optional("survey_s");
-    let least_s = survey_field.integer(&Limit::new(1..=86_400, "s", RECEIVER));
-    let accuracy = Limit::new(0.001..=1000.0, "m", RECEIVER);
-    let accuracy_field = table.optional("accuracy_m");
-    let accuracy_m = accuracy_field.number(&accuracy).unwrap_or(2.0);
-    let degrees = |most: f64| Limit::new(-most..=most, "degrees", "geometry");
-    let height = Limit::new(-1000.0..=10_000.0, "m", RECEIVER);
-    let numbers = [
-        ("latitude_deg", degrees(90.0)),
-        ("longitude_deg", degrees(180.0)),
-        ("altitude_m", height),
-    ]
-    .map(|(key, limit)| {
-        let field = table.optional(key);
-        (field.is_written(), field.number(&limit))
-    });
-    let written = numbers.iter().filter(|(is_written, _)| *is_written).count();
-    let is_survey = survey_field.is_written() && written == 0;
-    let is_place = !survey_field.is_written() && !accuracy_field.is_written() && written == 3;
-    if !is_survey && !is_place {
-        let label = "allowed: `survey_s` with or without `accuracy_m`, or `latitude_deg`, `longitude_deg` and `altitude_m`";
-        table.fault(place?.fault("`base_station` needs a survey or a place, not both", label));
-        return None;
-    }
+    let mut keys = BaseStationKeys::default();
+    keys.read_into(&mut table);
     table.finish();
-    if survey_field.is_written() {
-        return Some(BaseStation::Survey { least_s: least_s?, accuracy_m });
+    let BaseStationKeys { survey_s, accuracy_m, latitude_deg, longitude_deg, altitude_m } = keys;
+    match (survey_s, accuracy_m, [latitude_deg, longitude_deg, altitude_m]) {
+        (Some(least_s), _, [None, None, None]) => {
+            Some(BaseStation::Survey { least_s, accuracy_m: accuracy_m.unwrap_or(2.0) })
+        }
+        (None, None, [Some(latitude_deg), Some(longitude_deg), Some(altitude_m)]) => {
+            Some(BaseStation::Fixed(Geodetic { latitude_deg, longitude_deg, altitude_m }))
+        }
+        _ => {
+            let label = "allowed: `survey_s` with or without `accuracy_m`, or `latitude_deg`, `longitude_deg` and `altitude_m`";
+            let title = "`base_station` needs a survey or a place, not both";
+            field.fault(field.place()?.fault(title, label));
+            None
+        }
     }
-    let [(_, latitude_deg), (_, longitude_deg), (_, altitude_m)] = numbers;
-    Some(BaseStation::Fixed(Geodetic {
-        latitude_deg: latitude_deg?,
-        longitude_deg: longitude_deg?,
-        altitude_m: altitude_m?,
-    }))
 }
 
 /// Receivers count in milliseconds.

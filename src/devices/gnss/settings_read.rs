@@ -1,6 +1,6 @@
 //! Reads the settings of a GNSS receiver's physics from profiles and rigs.
 
-use crate::config::toml::key_types::{Degrees, NumberOr, OneOf, Time, TrueOrFalse};
+use crate::config::toml::key_types::{By, Degrees, Maybe, NumberOr, OneOf, Time, TrueOrFalse};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::gnss::settings::{
@@ -85,29 +85,45 @@ keys! {
     cno_std_db, up_to(10.0, "dB");
 }
 
+/// Kinds of fix in the order of [`BestFix`], each with the sentence of its errors.
+const GRADES: [&str; 4] = [
+    "Errors and accuracy of a fix without corrections.",
+    "Errors and accuracy of a differential fix.",
+    "Errors and accuracy of an RTK fix with float ambiguities.",
+    "Errors and accuracy of an RTK fix with fixed ambiguities.",
+];
+
 /// Reads the errors: a profile has `accuracy` for each kind of fix, and a rig replaces parts of it for all
 /// kinds.
-pub fn accuracy(keys: &mut Keys<'_>, all: &mut ReceiverSettings) {
+pub fn accuracy(all: &mut ReceiverSettings, keys: &mut Keys<'_>) {
     if keys.is_profile() {
-        let read = keys.table.required("accuracy").table("`accuracy`").and_then(grades);
-        keys.put(read, &mut all.grades);
+        let says = "Errors and stated accuracy of each kind of fix.";
+        let field = keys.field("accuracy").meaning(says);
+        keys.table_in(&field, "`accuracy`", &mut all.grades, |mut keys, grades| {
+            for (((word, _), says), all) in BestFix::WORDS.iter().zip(GRADES).zip(grades) {
+                let field = keys.field(word).meaning(says);
+                keys.table_in(&field, &format!("`{word}`"), all, |mut keys, all| {
+                    grade(all, &mut keys);
+                    keys.finish()
+                });
+            }
+            keys.finish()
+        });
         return;
     }
-    match errors(&keys.table.optional("errors")) {
+    let mut rig = RigErrors { states_zero: all.states_zero, ..RigErrors::default() };
+    rig.read_into(&mut keys.table);
+    match rig.errors {
         Some(Errors::Preset(preset)) => all.apply(preset),
         Some(Errors::Models(models)) => {
             all.grades.iter_mut().for_each(|grade| grade.errors.clone_from(&models));
         }
         None => {}
     }
-    let words = [("model", false), ("zero", true)];
-    let stated = keys.table.optional("stated");
-    all.states_zero = stated.choice_or(&words, ERRORS, all.states_zero);
-    let uere_m = keys.table.optional("uere_m").number(&uere_limit());
-    let velocity = keys.table.optional("velocity_std_m_s").number(&velocity_limit());
+    all.states_zero = rig.states_zero;
     for grade in &mut all.grades {
-        grade.uere_m = uere_m.unwrap_or(grade.uere_m);
-        grade.velocity_std_m_s = velocity.unwrap_or(grade.velocity_std_m_s);
+        grade.uere_m = rig.uere_m.unwrap_or(grade.uere_m);
+        grade.velocity_std_m_s = rig.velocity_std_m_s.unwrap_or(grade.velocity_std_m_s);
     }
 }
 
@@ -121,23 +137,36 @@ fn velocity_limit() -> Limit<f64> {
     Limit::new(0.0..=10.0, "m/s", ERRORS)
 }
 
-/// Reads a profile's errors for each kind of fix.
-fn grades(mut table: TableReader<'_>) -> Option<[FixGrade; 4]> {
-    let grades = BestFix::WORDS.map(|(word, _)| {
-        let mut table = table.required(word).table(&format!("`{word}`"))?;
-        let uere_m = table.required("uere_m").number(&uere_limit());
-        let velocity_std_m_s = table.required("velocity_std_m_s").number(&velocity_limit());
-        let errors = models(&table.required("errors"));
-        table.finish();
-        Some(FixGrade { errors: errors?, uere_m: uere_m?, velocity_std_m_s: velocity_std_m_s? })
-    });
-    table.finish();
-    let grades: Option<Vec<FixGrade>> = grades.into_iter().collect();
-    grades?.try_into().ok()
+keys! {
+    in profile and rig; for FixGrade as fn grade();
+    /// The range error that the receiver states.
+    uere_m, uere_limit();
+    /// Standard deviation of velocities.
+    velocity_std_m_s, velocity_limit();
+    /// Models of errors, which add up.
+    errors, By(models);
+}
+
+keys! {
+    /// A rig's errors of a receiver, for all kinds of fix.
+    #[derive(Debug)]
+    pub struct RigErrors {
+        /// Errors of the receiver: the name of a combination of error models, or an array of models.
+        pub errors: Option<Errors> = None, Maybe(By(errors));
+        /// Accuracy that the receiver reports: that of its error model, or zero, as simulators without a covariance
+        /// report it.
+        pub states_zero as "stated": bool = false,
+            OneOf(&[("model", false), ("zero", true)], ERRORS);
+        /// The range error that the receiver states, for all kinds of fix.
+        pub uere_m: Option<f64> = None, Maybe(uere_limit());
+        /// Standard deviation of velocities, for all kinds of fix.
+        pub velocity_std_m_s: Option<f64> = None, Maybe(velocity_limit());
+    }
 }
 
 /// A rig's errors of a receiver.
-enum Errors {
+#[derive(Debug)]
+pub enum Errors {
     /// The name of a combination.
     Preset(ErrorPreset),
     /// A list of models.
@@ -167,53 +196,95 @@ fn models(field: &Field<'_>) -> Option<Vec<ErrorModel>> {
     models.into_iter().collect()
 }
 
-#[derive(Clone, Copy)]
-enum Model {
+/// The kind of an error model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Independent errors.
     Gaussian,
+    /// A random walk with a restoring acceleration.
     RandomWalk,
+    /// A first-order Gauss-Markov process.
     GaussMarkov,
 }
 
+words!(Model:
+    "gaussian" => Gaussian, "random-walk" => RandomWalk, "gauss-markov" => GaussMarkov);
+
+fn std_limit() -> Limit<f64> {
+    Limit::new(0.0..=1000.0, "m", ERRORS)
+}
+
+fn positive(unit: &'static str) -> Limit<f64> {
+    Limit::new(1e-6..=1e6, unit, ERRORS)
+}
+
+keys! {
+    /// Keys of all error models.
+    #[derive(Debug)]
+    pub struct AnyModel {
+        /// The kind of error.
+        pub model: Model, OneOf(&Model::WORDS, ERRORS);
+        /// Whether the error is a range error, which is multiplied by the DOP of each axis.
+        pub times_dop: bool = false, TrueOrFalse;
+    }
+}
+
+keys! {
+    /// Keys of [`ErrorKind::Gaussian`].
+    #[derive(Debug)]
+    pub struct Gaussian {
+        /// The mean error east, north and up.
+        pub mean_m: [f64; 3] = [0.0; 3], Limit::new(-1000.0..=1000.0, "m", ERRORS);
+        /// Standard deviation east, north and up.
+        pub std_m: [f64; 3], std_limit();
+    }
+}
+
+keys! {
+    /// Keys of [`ErrorKind::GaussMarkov`].
+    #[derive(Debug)]
+    pub struct GaussMarkov {
+        /// Standard deviation east, north and up.
+        pub std_m: [f64; 3], std_limit();
+        /// Time constant of the error.
+        pub time_constant_s: f64, positive("s");
+    }
+}
+
+keys! {
+    /// Keys of [`ErrorKind::RandomWalk`].
+    #[derive(Debug)]
+    pub struct RandomWalk {
+        /// Standard deviation of the random accelerations.
+        pub std_m_s2: f64, positive("m/s2");
+        /// Steps of the random walk per second.
+        pub update_hz: f64, Limit::new(1.0..=1000.0, "Hz", ERRORS);
+        /// The largest speed of the random walk.
+        pub max_speed_m_s: f64, positive("m/s");
+        /// The largest acceleration of the random walk.
+        pub max_acceleration_m_s2: f64, positive("m/s2");
+        /// Distance at which the random walk is pulled back.
+        pub radius_m: f64 = 1.0, positive("m");
+    }
+}
+
 fn model(mut table: TableReader<'_>) -> Option<ErrorModel> {
-    let words = [
-        ("gaussian", Model::Gaussian),
-        ("random-walk", Model::RandomWalk),
-        ("gauss-markov", Model::GaussMarkov),
-    ];
-    let model = table.required("model").choice(&words, ERRORS)?;
-    let times_dop = table.optional("times_dop").boolean_or(false);
-    let metres = Limit::new(-1000.0..=1000.0, "m", ERRORS);
-    let std = Limit::new(0.0..=1000.0, "m", ERRORS);
-    let positive = |unit| Limit::new(1e-6..=1e6, unit, ERRORS);
+    let AnyModel { model, times_dop } = AnyModel::read_keys(&mut table)?;
     let kind = match model {
-        Model::Gaussian => {
-            let mean_m = table.optional("mean_m").numbers_or(&metres, [0.0; 3]);
-            let std_m = table.required("std_m").numbers::<3>(&std);
-            std_m.map(|std_m| ErrorKind::Gaussian { mean_m, std_m })
-        }
+        Model::Gaussian => Gaussian::read_keys(&mut table)
+            .map(|Gaussian { mean_m, std_m }| ErrorKind::Gaussian { mean_m, std_m }),
         Model::GaussMarkov => {
-            let std_m = table.required("std_m").numbers::<3>(&std);
-            let time_constant_s = table.required("time_constant_s").number(&positive("s"));
-            let both = std_m.zip(time_constant_s);
-            both.map(|(std_m, time_constant_s)| ErrorKind::GaussMarkov { std_m, time_constant_s })
+            GaussMarkov::read_keys(&mut table).map(|GaussMarkov { std_m, time_constant_s }| {
+                ErrorKind::GaussMarkov { std_m, time_constant_s }
+            })
         }
-        Model::RandomWalk => {
-            let std_m_s2 = table.required("std_m_s2").number(&positive("m/s2"));
-            let update = Limit::new(1.0..=1000.0, "Hz", ERRORS);
-            let update_hz = table.required("update_hz").number(&update);
-            let max_speed_m_s = table.required("max_speed_m_s").number(&positive("m/s"));
-            let acceleration = table.required("max_acceleration_m_s2").number(&positive("m/s2"));
-            let radius_m = table.optional("radius_m").number_or(&positive("m"), 1.0);
-            (|| {
-                Some(ErrorKind::RandomWalk {
-                    std_m_s2: std_m_s2?,
-                    update_hz: update_hz?,
-                    max_speed_m_s: max_speed_m_s?,
-                    max_acceleration_m_s2: acceleration?,
-                    radius_m,
-                })
-            })()
-        }
+        Model::RandomWalk => RandomWalk::read_keys(&mut table).map(|all| ErrorKind::RandomWalk {
+            std_m_s2: all.std_m_s2,
+            update_hz: all.update_hz,
+            max_speed_m_s: all.max_speed_m_s,
+            max_acceleration_m_s2: all.max_acceleration_m_s2,
+            radius_m: all.radius_m,
+        }),
     };
     table.finish();
     kind.map(|kind| ErrorModel { kind, times_dop })

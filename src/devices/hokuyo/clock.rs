@@ -20,7 +20,11 @@ impl Clock {
     pub fn new(settings: &HokuyoSettings) -> Self {
         let is_running = settings.start_up_ns == 0;
         let offset_ns = if is_running { settings.uptime_ns } else { 0 };
-        Self { origin: SimTime::ZERO, offset_ns, drift_ppb: settings.drift_ppb }
+        Self {
+            origin: SimTime::ZERO,
+            offset_ns,
+            drift_ppb: (settings.clock.drift_ppm * 1e3).round() as i64,
+        }
     }
 
     /// Restarts the clock.

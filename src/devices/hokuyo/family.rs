@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::profile::{HokuyoProfile, HokuyoSettings, HostInterface};
-use super::{Hokuyo, decoder, describe, profile_read};
+use super::{Hokuyo, decoder, describe};
 use crate::Built;
 use crate::commands::{CommandTable, Conduct};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, Interface, LidarTraits, Product};
+use crate::config::toml::key_types::RequiredKeys;
+use crate::config::toml::keys::Keys;
 use crate::decoder::StreamDecoder;
 use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
@@ -23,9 +25,11 @@ impl Family for HokuyoFamily {
     type Profile = HokuyoProfile;
     type Settings = HokuyoSettings;
     const READERS: Readers<Self> = Readers {
-        profile: |_, root| profile_read::profile(root),
+        profile: |_, root| RequiredKeys::read(root),
         defaults: |profile| &profile.defaults,
-        settings: profile_read::settings,
+        settings: |table, profile, driver| {
+            Keys::over(table, &driver.defaults, |all, keys| all.read_keys(keys, profile, driver))
+        },
         describe: describe::sections,
     };
 

@@ -25,7 +25,6 @@ mod family;
 mod hosts;
 mod power;
 pub mod profile;
-mod profile_read;
 mod profile_texts;
 mod scanning;
 mod stream;

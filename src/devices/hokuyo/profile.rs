@@ -4,11 +4,14 @@
 
 pub use super::profile_texts::Code;
 use super::profile_texts::{MODES, codes, state_lines, state_modes, status, text};
-use crate::config::profile::lag;
-use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
+use crate::config::profile::lidar::{self, BeamSettings, NoiseSettings};
 use crate::config::profile::read::PROFILES;
-use crate::config::toml::key_types::{By, OneOf, Time, TrueOrFalse};
-use crate::config::toml::reader::{Field, Limit};
+use crate::config::profile::{Profile, lag};
+use crate::config::toml::key_types::{
+    Among, By, Listed, OneOf, Table, Text, Time, TrueOrFalse, plain,
+};
+use crate::config::toml::keys::{Keys, SharedKeys};
+use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::scip::coding::largest;
 use crate::wire::scip::request::{NAMES, Name};
 
@@ -103,12 +106,11 @@ pub enum AnotherStream {
 /// Origin of limits.
 pub(super) const PROTOCOL: &str = "SCIP";
 
-pub(super) fn seconds_limit() -> Limit<f64> {
-    Limit::new(0.0..=3600.0, "s", "Menura")
-}
+/// Largest number of steps: with three echoes and their intensities each, they still fit a message.
+const MOST_STEPS: i128 = 2880;
 
 fn seconds() -> Time {
-    Time(seconds_limit(), 1e9)
+    Time(Limit::new(0.0..=3600.0, "s", "Menura"), 1e9)
 }
 
 /// A time in milliseconds, from `least` to 1000.
@@ -125,35 +127,49 @@ fn echo_count(field: &Field<'_>) -> Option<usize> {
     field.integer::<u8>(&Limit::new(1..=3, "", "SCIP, ND: up to three echoes")).map(usize::from)
 }
 
-/// A firmware of one of Hokuyo's scanners.
-#[derive(Clone, Debug)]
-pub struct HokuyoProfile {
-    /// Identity that the scanner reports.
-    pub identity: Identity,
-    /// Connection to hosts.
-    pub connection: Connection,
-    /// Steps of a revolution.
-    pub steps: Steps,
-    /// Times of scans.
-    pub timing: Timing,
-    /// The motor.
-    pub motor: Motor,
-    /// Encoding of distances.
-    pub distances: Distances,
-    /// Rules for the echoes that are sent.
-    pub echoes: EchoRules,
-    /// Encoding of intensities.
-    pub intensity: IntensityScale,
-    /// Protocol.
-    pub protocol: Protocol,
-    /// Answers.
-    pub statuses: Statuses,
-    /// Texts of the answer to II.
-    pub state: StateTexts,
-    /// Behaviour when the scanner fails.
-    pub failure: Failure,
-    /// Defaults that a rig may override.
-    pub defaults: HokuyoSettings,
+keys! {
+    /// A firmware of one of Hokuyo's scanners.
+    #[derive(Clone, Debug)]
+    pub struct HokuyoProfile {
+        /// Identity that the product reports.
+        pub identity: Identity, Table("[identity]");
+        /// Connection of hosts.
+        pub connection: Connection, Table("[connection]");
+        /// The steps of a revolution, counter-clockwise seen from above.
+        pub steps: Steps, Table("[steps]");
+        /// Times of scans.
+        pub timing: Timing, Table("[timing]");
+        /// The motor of the mirror.
+        pub motor: Motor, Table("[motor]");
+        /// Distances as they are sent, millimetres, and the codes below them.
+        pub distances: Distances, Table("[distances]");
+        /// Echoes of a pulse that are distinguished.
+        pub echoes: EchoRules, Table("[echoes]");
+        /// Intensities as they are sent: white * (reflectance * (at_m / range)^falloff)^power.
+        pub intensity: IntensityScale, Table("[intensity]");
+        /// Behaviour of the scanner's protocol.
+        pub protocol: Protocol, Table("[protocol]");
+        /// Answers to commands that the scanner cannot obey: two digits or capitals each.
+        pub statuses: Statuses, Table("[statuses]");
+        /// Answer to `II`.
+        pub state: StateTexts, Table("[state]");
+        /// Behaviour when a fault holds the motor, or `DB` simulates a failure.
+        pub failure: Failure, Table("[failure]");
+    } then optics => |root| lidar::profile_optics(root, &reach()); {
+        /// Defaults that a rig may override.
+        pub defaults: HokuyoSettings = HokuyoSettings {
+            power_on_stream: None,
+            start_up_ns: 0,
+            uptime_ns: 60_000_000_000,
+            clock: ScannerClock::default(),
+            lag_ns: timing.lag_ns,
+            bit_rate: connection.bit_rates.first().copied().unwrap_or(0),
+            serial_number: identity.serial_number.clone(),
+            is_sensitive: false,
+            beam: optics.0,
+            noise: optics.1,
+        };
+    }
 }
 
 keys! {
@@ -175,32 +191,43 @@ keys! {
     }
 }
 
-/// Connection to hosts.
-#[derive(Clone, Debug)]
-pub struct Connection {
-    /// Kind of the interface.
-    pub interface: HostInterface,
-    /// Treatment of a second host.
-    pub second_host: SecondHost,
-    /// Bit rates that `SS` accepts; the first is the factory setting. Empty with Ethernet.
-    pub bit_rates: Vec<u32>,
-    /// Whether commands are answered while the scanner starts; otherwise they wait.
-    pub listens_while_booting: bool,
+keys! {
+    /// Connection of hosts.
+    #[derive(Clone, Debug)]
+    pub struct Connection {
+        /// Whether the scanner is a TCP server or has a serial line.
+        pub interface: HostInterface, OneOf(&HostInterface::WORDS, PROFILES);
+        /// Whether a second host waits until the first disconnects, or takes over.
+        pub second_host: SecondHost, OneOf(&SecondHost::WORDS, PROFILES);
+        /// Bit rates that `SS` accepts; the first is the factory setting. With Ethernet there are none.
+        pub bit_rates: Vec<u32>, Listed(
+            "bit rates, the factory's first",
+            Limit::new(1200..=12_000_000, "bit/s", "USB 2.0 at full speed"),
+        );
+        /// Whether commands are answered while the scanner starts; else they wait.
+        pub listens_while_booting: bool, TrueOrFalse;
+    } check rates_fit_interface;
 }
 
-/// The steps of a revolution.
-#[derive(Clone, Copy, Debug)]
-pub struct Steps {
-    /// Steps of a whole rotation: `ARES`.
-    pub per_turn: u32,
-    /// The first step that is measured: `AMIN`.
-    pub first: u32,
-    /// The last step that is measured: `AMAX`.
-    pub last: u32,
-    /// Straight ahead: `AFRT`.
-    pub front: u32,
-    /// Last step that may be requested.
-    pub last_accepted: u32,
+fn step(least: i128) -> Limit<i128> {
+    Limit::new(least..=MOST_STEPS, "", "Menura: a scan fits into a message")
+}
+
+keys! {
+    /// The steps of a revolution, counter-clockwise seen from above.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Steps {
+        /// Steps of a whole turn.
+        pub per_turn: u32, step(8);
+        /// The first step that is measured.
+        pub first: u32, step(0);
+        /// The last step that is measured.
+        pub last: u32, step(0);
+        /// The step straight ahead.
+        pub front: u32, step(0);
+        /// The last step that a host may ask for.
+        pub last_accepted: u32, step(0);
+    } check steps_fit;
 }
 
 keys! {
@@ -228,17 +255,25 @@ keys! {
     }
 }
 
-/// The motor.
-#[derive(Clone, Copy, Debug)]
-pub struct Motor {
-    /// Revolutions a minute: `SCAN`.
-    pub speed_rpm: u32,
-    /// Reduction of the speed by each step of `CR`.
-    pub speed_step_rpm: u32,
-    /// Time of a speed change, nanoseconds.
-    pub settle_ns: u64,
-    /// Time from rest to full speed, nanoseconds.
-    pub spin_up_ns: u64,
+keys! {
+    /// The motor of the mirror.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Motor {
+        /// The motor's speed.
+        pub speed_rpm: u32, By(|field: &Field<'_>| {
+            field.integer_that_limits(&Limit::new(60..=12_000, "rpm", PROFILES))
+        });
+        /// Speed that each of the ten steps of `CR` subtracts.
+        pub speed_step_rpm: u32, Limit::new(
+            // Ten steps leave a motor that turns.
+            0..=i128::from(speed_rpm.unwrap_or(12_000) / 20),
+            "rpm", "SCIP, CR: ten steps; half of the speed remains",
+        );
+        /// Time from a change of the scan until scans are sent.
+        pub settle_ns as "settle_s": u64, seconds();
+        /// Time from the end of a stall until scans are sent again.
+        pub spin_up_ns as "spin_up_s": u64, seconds();
+    }
 }
 
 keys! {
@@ -392,28 +427,143 @@ keys! {
     }
 }
 
-/// Settings of a scanner in a rig; the profile has the defaults.
-#[derive(Clone, Debug)]
-pub struct HokuyoSettings {
-    /// Stream of whole scans by this command from power-on, without a request; a recording needs it.
-    pub power_on_stream: Option<Name>,
-    /// Time from the run's first instant until it is ready, nanoseconds; 0 for one that runs
-    /// already.
-    pub start_up_ns: u64,
-    /// Time since power-on at the first instant, nanoseconds.
-    pub uptime_ns: u64,
-    /// Drift of the clock, parts in 10^9; positive is fast.
-    pub drift_ppb: i64,
-    /// How much later than [`Timing::send_delay_ns`] a scan leaves, nanoseconds.
-    pub lag_ns: u64,
-    /// Bit rate of the serial line after power-on.
-    pub bit_rate: u32,
-    /// `SERI`.
-    pub serial_number: String,
-    /// High sensitivity, as after `HS1`.
-    pub is_sensitive: bool,
-    /// The optics.
-    pub beam: BeamSettings,
-    /// The errors.
-    pub noise: NoiseSettings,
+keys! {
+    in profile and rig with (profile: &Profile, driver: &HokuyoProfile);
+    /// Settings of a scanner in a rig; the profile has the defaults.
+    #[derive(Clone, Debug)]
+    pub struct HokuyoSettings {
+        /// Whether hosts get scans from power-on without a request, and in which dialect.
+        pub power_on_stream: Option<Name>,
+            OneOf(&driver.streams(), &format!("{}, [protocol] commands", profile.file));
+        /// Time from the start of the run until the scanner is ready; 0 for a scanner that was on before.
+        pub start_up_ns as "start_up_s": u64, seconds();
+        /// Time since power-on at the start of the run; the unit's clock and counters show it.
+        pub uptime_ns as "uptime_s": u64, Time(Limit::new(0.0..=1e9, "s", "Menura"), 1e9);
+        /// Clock of the unit: reference and errors.
+        pub clock: ScannerClock => |all, keys| {
+            let how = "write clock = { drift_ppm = 20.0 }";
+            keys.table.was_called_in("clock_drift_ppm", "clock.drift_ppm", how);
+            keys.table("clock", "the clock", &mut all.clock, SharedKeys::read);
+        };
+        /// Output latency in addition to the product's own delay.
+        pub lag_ns as "lag_ms": u64, lag::key();
+        /// Rate of the serial line after power-on.
+        pub bit_rate as "baud_rate": u32 => |all, keys| bit_rate(all, keys, profile, driver);
+        /// The serial number that the scanner reports.
+        pub serial_number: String, Text(text);
+        /// Whether the scanner is in its mode of high sensitivity after power-on, as `HS1` sets it.
+        pub is_sensitive as "high_sensitivity": bool, TrueOrFalse;
+        /// Optics of the laser beam.
+        pub beam: BeamSettings => |all, keys| {
+            lidar::rig_beam(keys, "{ shape = \"circular\" }", &reach(), &mut all.beam);
+        };
+        /// Random errors, as standard deviations.
+        pub noise: NoiseSettings =>
+            |all, keys| lidar::rig_noise(keys, "{ range_std_m = 0.01 }", &mut all.noise);
+    }
+}
+
+keys! {
+    in profile and rig;
+    /// Clock of a scanner.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct ScannerClock {
+        /// Drift of the oscillator: positive is fast, negative is slow.
+        pub drift_ppm: f64, Limit::new(-10_000.0..=10_000.0, "ppm", "Menura: 1 % of the rate");
+    }
+}
+
+impl HokuyoProfile {
+    /// Commands whose scans can be sent from power-on, by name; `off` is none.
+    fn streams(&self) -> Vec<(&'static str, Option<Name>)> {
+        let is_stream = |name: Name| name.scan().is_some_and(|scan| scan.is_stream);
+        let names = NAMES.into_iter();
+        let streams =
+            names.filter(|(_, name)| is_stream(*name) && self.protocol.commands.contains(name));
+        let streams = streams.map(|(word, name)| (word, Some(name)));
+        std::iter::once(("off", None)).chain(streams).collect()
+    }
+}
+
+/// Whether there are bit rates if, and only if, the interface needs them.
+fn rates_fit_interface(table: &TableReader<'_>, all: &Connection) -> bool {
+    let fit = all.bit_rates.is_empty() == (all.interface == HostInterface::Ethernet);
+    if let Some(place) = table.place_of("bit_rates").filter(|_| !fit) {
+        let label = "allowed: none with \"ethernet\", at least one with \"serial\"";
+        table.fault(place.fault("these bit rates do not go with the interface", label));
+    }
+    fit
+}
+
+/// Whether the steps are in order and in one turn.
+fn steps_fit(table: &TableReader<'_>, steps: &Steps) -> bool {
+    let half = steps.per_turn / 2;
+    let refuse = |key: &str, is_wrong: bool, title: &str, label: String| {
+        if let Some(place) = table.place_of(key).filter(|_| is_wrong) {
+            table.fault(place.fault(title, label));
+        }
+        is_wrong
+    };
+    let front_is_wrong = steps.front > half || steps.front < steps.first;
+    let wrong = [
+        refuse(
+            "last",
+            steps.last <= steps.first || steps.last - steps.first >= steps.per_turn,
+            "the last step does not follow the first",
+            format!("allowed: more than {}, less than a turn of {}", steps.first, steps.per_turn),
+        ),
+        refuse(
+            "front",
+            front_is_wrong,
+            "the front is not among the steps",
+            format!("allowed: {} to {half}, half a turn", steps.first),
+        ),
+        refuse(
+            "last",
+            !front_is_wrong && steps.last >= steps.front + half,
+            "the last step lies beyond the rear",
+            format!("allowed: less than {}", steps.front + half),
+        ),
+        refuse(
+            "last_accepted",
+            steps.last_accepted < steps.last,
+            "`last_accepted` must not be less than `last`",
+            format!("allowed: {} or more", steps.last),
+        ),
+    ];
+    !wrong.contains(&true)
+}
+
+/// Reads `baud_rate`, which only scanners with a line have.
+fn bit_rate(
+    all: &mut HokuyoSettings,
+    keys: &mut Keys<'_>,
+    profile: &Profile,
+    driver: &HokuyoProfile,
+) {
+    keys.table.was_called("bit_rate", "baud_rate");
+    let rates = &driver.connection.bit_rates;
+    let by = match driver.connection.interface {
+        HostInterface::Serial => None,
+        HostInterface::Ethernet => Some("Ethernet"),
+        HostInterface::Usb => Some("USB"),
+    };
+    if let Some(by) = by {
+        if let Some(place) = keys.table.take_unlisted("baud_rate") {
+            let label = format!("{} is connected by {by}", profile.name);
+            keys.table.fault(place.fault("this scanner has no serial line", label));
+        }
+        return;
+    }
+    let origin = format!("{}, [connection]", profile.file);
+    keys.typed(
+        "baud_rate",
+        &Among(&plain(rates.iter().copied()), "baud", &origin),
+        &mut all.bit_rate,
+    );
+}
+
+/// Ranges of a beam.
+fn reach() -> Limit<f64> {
+    Limit::new(0.0..=262.143, "m", "SCIP: three characters of 1 mm")
 }

@@ -13,16 +13,16 @@ const LONGEST_TEXT: usize = LONGEST_LINE - BEHIND_TEXT - 5;
 /// Drivers refuse fewer lines.
 const LEAST_STATE_LINES: usize = 7;
 
-/// States that have a text, in the order of the texts.
-pub(super) const MODES: [&str; 8] = [
-    "booting",
-    "idle",
-    "time_adjustment",
-    "single_scan",
-    "multi_scan",
-    "sleep",
-    "waking",
-    "failed",
+/// States that have a text, in the order of the texts, each with its sentence.
+pub(super) const MODES: [(&str, &str); 8] = [
+    ("booting", "Text while the scanner starts."),
+    ("idle", "Text while the laser is off."),
+    ("time_adjustment", "Text while the host compares clocks."),
+    ("single_scan", "Text while the laser is on."),
+    ("multi_scan", "Text while scans are sent."),
+    ("sleep", "Text while the motor is at rest."),
+    ("waking", "Text while the motor comes to its speed."),
+    ("failed", "Text when the scanner has failed."),
 ];
 
 /// Names that may be in braces in a line of `II`.
@@ -102,7 +102,7 @@ pub(super) fn text(field: &Field<'_>) -> Option<String> {
 /// The texts of [`MODES`].
 pub(super) fn state_modes(field: &Field<'_>) -> Option<[String; MODES.len()]> {
     let mut table = field.table("what each state is called")?;
-    let modes = MODES.map(|key| text(&table.required(key)));
+    let modes = MODES.map(|(key, says)| text(&table.required(key).meaning(says)));
     table.finish();
     let modes: Option<Vec<String>> = modes.into_iter().collect();
     modes?.try_into().ok()

@@ -2,35 +2,38 @@
 //! and settings without effect, with the values before a host writes them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::Dialect;
+use crate::config::toml::key_types::{KeyType, RequiredKeys, Table};
 use crate::config::toml::reader::{Field, Limit, TableReader};
 
 /// Reads `[answers]` of a profile.
-pub(crate) fn read<T>(
+pub(crate) fn read<T: RequiredKeys + Dialect>(
     root: &mut TableReader<'_>,
-    read: fn(&mut TableReader<'_>) -> Option<T>,
-) -> Option<T> {
-    let mut table = root.required("answers").table("[answers]")?;
-    let answers = read(&mut table);
-    table.finish();
-    answers
+) -> Option<Arc<dyn Dialect>> {
+    let says = "Constant answers of the unit to commands whose format is documented and whose contents are not.";
+    let answers: Option<T> = Table("[answers]").read(&root.required("answers").meaning(says));
+    Some(Arc::new(answers?))
 }
 
-/// A status word of the type that is wanted.
-pub(crate) fn word<T: TryFrom<i128>>(table: &mut TableReader<'_>, key: &'static str) -> Option<T> {
-    let most = (1_i128 << (8 * size_of::<T>())) - 1;
-    table.required(key).integer(&Limit::new(0..=most, "", "the wire format"))
+/// Limits of a status word of type `T`.
+pub(crate) fn word<T>() -> Limit<i128> {
+    Limit::new(0..=(1 << (8 * size_of::<T>())) - 1, "", "the wire format")
 }
 
-/// Reads all settings of a list.
+/// A setting that a host can write: its key, its number in the protocol, and its size.
+pub(crate) type Setting = (&'static str, u8, usize);
+
+/// Reads all settings of a list, each with its sentence.
 pub(crate) fn stored<T>(
     table: &mut TableReader<'_>,
-    list: &[(&'static str, u8, usize)],
+    list: impl IntoIterator<Item = (Setting, String)>,
     read: fn(&Field<'_>, usize) -> Option<T>,
 ) -> Option<BTreeMap<u8, T>> {
     let all: Vec<_> = list
-        .iter()
-        .map(|(key, id, count)| Some((*id, read(&table.required(key), *count)?)))
+        .into_iter()
+        .map(|((key, id, size), says)| Some((id, read(&table.required(key).meaning(&says), size)?)))
         .collect();
     all.into_iter().collect()
 }

@@ -8,16 +8,12 @@ pub(super) fn sections(driver: &ImuProfile) -> Vec<Section> {
     vec![("device", device(driver))]
 }
 
-fn list(values: &[u32]) -> String {
-    values.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
-}
-
 fn device(driver: &ImuProfile) -> Rows {
     let identity = &driver.identity;
     vec![
         ("model", format!("{}, serial number {}", identity.model, identity.serial)),
         ("firmware", format!("{}, hardware {}", identity.firmware, identity.hardware)),
-        ("line", format!("8N1, {} baud", list(&driver.line.baud_rates))),
+        ("line", driver.line.serial.words()),
         (
             "samples",
             format!(

@@ -5,14 +5,14 @@
 use super::settings_read::{MODEL, limit, magnetic_field, physics};
 use super::{Dialect, ImuFamily};
 use crate::config::profile::read::PROFILES;
-use crate::config::profile::{Profile, lag};
+use crate::config::profile::{Profile, errors, lag};
 use crate::config::toml::key_types::{
     Among, By, KeyType, OneOf, Scaled, Table, Time, TrueOrFalse, plain,
 };
 use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::imu::settings::ImuModel;
-use crate::serial::line_read;
+use crate::serial::line_read::{self, SerialLine, delay, line_field};
 use std::sync::Arc;
 
 words!(Decimation: "mean" => Mean, "last" => Last);
@@ -58,24 +58,16 @@ keys! {
     }
 }
 
-fn delay() -> Time {
-    Time(Limit::new(0.0..=10_000.0, "ms", PROFILES), 1e6)
-}
-
 keys! {
     /// Serial line, and times of the unit's answers.
     #[derive(Clone, Debug)]
     pub struct ImuLine {
-        /// The rates that the unit can run at; the first is the factory setting.
-        pub baud_rates: Vec<u32>, By(line_read::baud_rates);
-        /// Size of the transmit buffer; a message that does not fit is lost.
-        pub transmit_buffer_bytes: usize, Limit::new(64..=1_000_000, "bytes", PROFILES);
+        /// The line itself.
+        pub serial: SerialLine => |table| SerialLine::read_keys(table, PROFILES);
         /// Time from a command's last byte to the first byte of the answer.
-        pub reply_delay_ns as "reply_delay_ms": u64, delay();
+        pub reply_delay_ns as "reply_delay_ms": u64, delay(PROFILES);
         /// Time from a sample to the first byte of its message.
-        pub output_delay_ns as "output_delay_ms": u64, delay();
-        /// Silence of the unit after a reset.
-        pub boot_ns as "boot_ms": u64, delay();
+        pub output_delay_ns as "output_delay_ms": u64, delay(PROFILES);
         /// Output latency in addition to the product's own delay.
         pub lag_ns as "lag_ms": u64, lag::key();
     }
@@ -127,7 +119,7 @@ keys! {
         ));
         /// Rate of the serial line after power-on.
         pub baud_rate: u32, Among(
-            &plain(driver.line.baud_rates.iter().copied()), "baud",
+            &plain(driver.line.serial.baud_rates.iter().copied()), "baud",
             &format!("{}, [line]", profile.file),
         );
         /// Whether the unit streams from power-on without a request.
@@ -187,8 +179,7 @@ keys! {
 /// Reads all keys of a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<ImuProfile> {
     let identity = Table("[identity]").read(&root.required("identity"));
-    let says = "Serial line, and times of the unit's answers.";
-    let line = Table("[line]").read(&root.required("line").meaning(says));
+    let line = Table("[line]").read(&line_field(&mut root));
     let output = root.required("output").meaning("Messages and rates.").table("[output]");
     let output = output.and_then(|mut table| {
         let output = ImuOutput::read_keys(&mut table, family);
@@ -208,7 +199,7 @@ pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<Im
         identity: identity?,
         defaults: ImuSettings {
             rate_hz: output.rate_hz,
-            baud_rate: *line.baud_rates.first()?,
+            baud_rate: *line.serial.baud_rates.first()?,
             model: ImuModel { window_ns: output.window_ns, earth_rate: output.earth_rate, ..model },
             lag_ns: line.lag_ns,
             clock,
@@ -228,8 +219,7 @@ pub(super) fn settings(
     driver: &ImuProfile,
 ) -> Option<ImuSettings> {
     let mut all = driver.defaults.clone();
-    let errors = table.optional("errors");
-    if errors.choice_or(&[("profile", false), ("none", true)], MODEL, false) {
+    if errors::are_none(&mut table, MODEL) {
         all = all.without_errors();
     }
     table.was_called("on_for_s", "uptime_s");

@@ -40,7 +40,7 @@ impl Unit {
             profile: profile.clone(),
             settings: settings.clone(),
             epoch,
-            port: Uart::new(settings.baud_rate, profile.line.transmit_buffer_bytes),
+            port: Uart::new(settings.baud_rate, profile.line.serial.transmit_buffer_bytes),
             noise: NoiseSource::new(seed, &format!("{name}/clock")),
             on_since: SimTime::ZERO,
             on_before_ns: settings.on_for_ns,

@@ -73,7 +73,7 @@ impl MipUnit {
         self.gps_ahead_ns = 0;
         self.bytes_read = 0;
         self.samples = 0;
-        self.silent_until = SimTime(now.0 + unit.profile.line.boot_ns);
+        self.silent_until = SimTime(now.0 + unit.profile.line.serial.boot_ns);
         self.estimator.reset(self.silent_until);
         unit.restart(self.silent_until);
         if self.saved.baud_rate != unit.port.line().baud {

@@ -117,7 +117,7 @@ impl Estimator {
         Solution {
             attitude,
             is_valid,
-            state: if is_valid { answers.filter_status[0] } else { INITIALISING },
+            state: if is_valid { answers.filter_state } else { INITIALISING },
             heading_source: match values.byte(HEADING_SOURCE) {
                 source::NONE => 0,
                 source::EXTERNAL => 4,

@@ -148,7 +148,7 @@ pub fn field(
         (_, 0x0d) => valid(&f32s(m.accel + down)),
         (_, 0x0e) => valid(&f32s(m.gyro)),
         (_, 0x10) => {
-            let [_, mode, flags] = answers.filter_status;
+            let (mode, flags) = (answers.filter_mode, answers.filter_flags);
             raw([moment.solution.state, mode, flags].map(u16::to_be_bytes).concat())
         }
         (_, 0x13) => valid(&f32s(down)),

@@ -44,6 +44,7 @@ use self::settings::{Memory, Values};
 use self::state::{LowPass, MipSettings};
 use self::streams::{DataStream, MAX_FIELDS, place_of};
 use crate::frames::quat_from_rpy;
+use crate::imu::answers::read as read_answers;
 use crate::imu::conditioning::{Conditioning, Correction};
 use crate::imu::output::{Measured, Stream, frd};
 use crate::imu::{ImuFamily, Protocol, Unit};
@@ -57,7 +58,7 @@ use estimator::Estimator;
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "microstrain-mip",
     messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
-    dialect: answers::read,
+    dialect: read_answers::<MipAnswers>,
     commands: &[("MIP commands", include_str!("commands.csv"))],
     decoder: decoder::decoder,
 };
@@ -360,7 +361,7 @@ impl MipUnit {
         match data {
             [function::WRITE, a, b, c, d] => {
                 let baud = u32::from_be_bytes([*a, *b, *c, *d]);
-                if !unit.profile.line.baud_rates.contains(&baud) {
+                if !unit.profile.line.serial.baud_rates.contains(&baud) {
                     return Err(reply::BAD_PARAMETER);
                 }
                 self.current.baud_rate = baud;

@@ -174,7 +174,7 @@ impl Values {
         for of_the_field in [0x4c, 0x4d] {
             put((set::FILTER, of_the_field), vec![2, 0, 0, 0, 0]);
         }
-        for (_, id, _) in MIP_TUNING {
+        for ((_, id, _), _) in MIP_TUNING {
             let length = find(set::FILTER, id).map_or(0, |s| s.length);
             let text = answers.tuning.get(&id).map_or("", String::as_str);
             let values: Vec<f64> = text.split(',').filter_map(|x| x.trim().parse().ok()).collect();

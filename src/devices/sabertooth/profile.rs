@@ -6,8 +6,9 @@ use super::SabertoothUnit;
 use crate::config::toml::key_types::{OneOf, Time};
 use crate::config::toml::keys::{Keys, SharedKeys};
 use crate::config::toml::reader::Limit;
-use crate::drive_base::profile::{PROFILES, delay};
+use crate::drive_base::profile::PROFILES;
 use crate::drive_base::{Dialect, Protocol, Unit};
+use crate::serial::line_read::delay;
 
 /// Input of a Sabertooth, selected by its switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +35,7 @@ keys! {
         pub timeout_ns as "timeout_ms": u64,
             Time(Limit::new(0.0..=12_700.0, "ms", "Sabertooth's packet serial: 127 of 100 ms"), 1e6);
         /// Time for which the controller ignores input after a change of the baud rate.
-        pub restart_ns as "restart_ms": u64, delay();
+        pub restart_ns as "restart_ms": u64, delay(PROFILES);
     }
 }
 

@@ -108,7 +108,7 @@ pub fn log(
         log::IMU_SHORT => Log::ImuShort(short(timestamp_us, sample, m, healthy)),
         log::MAG => Log::Mag(Mag {
             timestamp_us,
-            status: healthy.mag,
+            status: healthy.magnetometer,
             mag: f32s(m.mag / unit.profile.output.magnetic_unit_gauss),
             accel_m_s2: f32s(m.accel),
         }),

@@ -23,6 +23,7 @@ pub use self::logs::MESSAGES;
 use self::logs::{Heave, NEVER_SENT, log as log_of};
 use self::magnetic::MagneticCalibration;
 use self::settings::Settings;
+use crate::imu::answers::read as read_answers;
 use crate::imu::conditioning::{Conditioning, Correction};
 use crate::imu::output::{Stream, frd};
 use crate::imu::{ImuFamily, Protocol, Unit};
@@ -35,7 +36,7 @@ use crate::wire::sbg_ecom::{Frame, OUTPUT_DIVISORS, SbgEcom, class, code, comman
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "sbg-ecom",
     messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
-    dialect: answers::read,
+    dialect: read_answers::<SbgAnswers>,
     commands: &[("sbgECom commands", include_str!("commands.csv"))],
     decoder: decoder::decoder,
 };
@@ -207,7 +208,7 @@ impl SbgUnit {
             }
             (command::UART_CONF, &[0, a, b, c, d, _]) => {
                 let baud = u32::from_le_bytes([a, b, c, d]);
-                if unit.profile.line.baud_rates.contains(&baud) {
+                if unit.profile.line.serial.baud_rates.contains(&baud) {
                     Self::say(unit, now, &Frame::ack(message, code::NO_ERROR));
                     unit.port.change_rate(now, baud);
                     return;
@@ -239,7 +240,7 @@ impl SbgUnit {
             self.retime(unit);
             self.magnetic = MagneticCalibration::default();
             self.heave = Heave::default();
-            self.silent_until = SimTime(now.0 + unit.profile.line.boot_ns);
+            self.silent_until = SimTime(now.0 + unit.profile.line.serial.boot_ns);
             unit.restart(self.silent_until);
         }
     }

@@ -99,7 +99,7 @@ fn rows() -> Vec<(u8, Vec<u8>, Proof)> {
 
 #[test]
 fn every_command_has_its_effect_or_is_kept() {
-    for (_, id, _) in SBG_SETTINGS {
+    for ((_, id, _), _) in SBG_SETTINGS {
         assert!(rows().iter().any(|(row, ..)| *row == id), "{id} has no row");
     }
     for (id, data, proof) in rows() {
@@ -120,7 +120,7 @@ fn every_command_has_its_effect_or_is_kept() {
             _ => assert_eq!(answer, Frame::ack(id, code::NO_ERROR), "{id}"),
         }
         proof.check(["sbg-ellipse2d", &id.to_string()], &sent, &without.2);
-        if SBG_SETTINGS.iter().any(|(_, known, _)| *known == id) {
+        if SBG_SETTINGS.iter().any(|((_, known, _), _)| *known == id) {
             let has_pin = matches!(id, command::SYNC_IN_CONF | command::SYNC_OUT_CONF);
             let question = if has_pin { &data[..1] } else { &[][..] };
             assert_eq!(ask(&mut bench, id, question).data, data, "{id}");
@@ -252,7 +252,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
 /// acknowledgement, the answer to a question, or an acknowledgement with the error for a wrong frame or
 /// parameter; the setting is then unchanged. Codes: sbgECom, `sbgErrorCodes.h`.
 fn check_damaged(bench: &mut Bench, id: u8, data: &[u8], is_cut: bool) {
-    let is_stored = SBG_SETTINGS.iter().any(|(_, known, _)| *known == id)
+    let is_stored = SBG_SETTINGS.iter().any(|((_, known, _), _)| *known == id)
         && !matches!(id, command::SYNC_IN_CONF | command::SYNC_OUT_CONF);
     let before = is_stored.then(|| ask(bench, id, &[]));
     ask(bench, id, data);

@@ -1,9 +1,42 @@
 //! Keys that profiles of devices on a serial line have in common.
 
-use crate::config::toml::reader::{Field, Limit};
+use crate::config::toml::key_types::{By, Time};
+use crate::config::toml::reader::{Field, Limit, TableReader};
+
+keys! {
+    with (origin: &'static str);
+    /// Serial line of a unit; `origin` is that of limits in messages.
+    #[derive(Clone, Debug)]
+    pub struct SerialLine {
+        /// The rates that the unit can run at; the first is the factory setting.
+        pub baud_rates: Vec<u32>, By(baud_rates);
+        /// Size of the transmit buffer; a message that does not fit is lost.
+        pub transmit_buffer_bytes: usize, Limit::new(64..=1_000_000, "bytes", origin);
+        /// Silence of the unit after a reset.
+        pub boot_ns as "boot_ms": u64, delay(origin);
+    }
+}
+
+impl SerialLine {
+    /// Format and rates of the line, for `menura profiles`.
+    pub(crate) fn words(&self) -> String {
+        let bauds: Vec<String> = self.baud_rates.iter().map(u32::to_string).collect();
+        format!("8N1, {} baud", bauds.join(", "))
+    }
+}
+
+/// The `[line]` of a profile, with its sentence.
+pub(crate) fn line_field<'f>(root: &mut TableReader<'f>) -> Field<'f> {
+    root.required("line").meaning("Serial line, and times of the unit's answers.")
+}
+
+/// A delay in milliseconds.
+pub(crate) fn delay(origin: &'static str) -> Time {
+    Time(Limit::new(0.0..=10_000.0, "ms", origin), 1e6)
+}
 
 /// Baud rates that a unit can be set to, the factory's first.
-pub(crate) fn baud_rates(field: &Field<'_>) -> Option<Vec<u32>> {
+fn baud_rates(field: &Field<'_>) -> Option<Vec<u32>> {
     let expected = "baud rates, the factory's first";
     let items = field.some_items(expected, "a serial line needs at least one rate")?;
     let baud = Limit::new(1200..=4_000_000, "baud", "UARTs");

@@ -2,25 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use std::sync::Arc;
-
 use super::VectorNavUnit;
-use crate::config::toml::reader::TableReader;
-use crate::imu::answers::{self, numbers, stored};
+use crate::imu::answers::{Setting, numbers, stored};
 use crate::imu::{Dialect, Protocol, Unit};
 
-/// Answers of a VN-100: registers' contents by number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VectorNavAnswers(pub BTreeMap<u8, String>);
+keys! {
+    /// Answers of a VN-100.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct VectorNavAnswers {
+        /// Contents of registers by number.
+        pub registers: BTreeMap<u8, String> => |table| {
+            let says = |id, count| format!("Register {id} before a host writes it, {count} numbers.");
+            let list = VECTORNAV_REGISTERS.map(|(key, id, count)| ((key, id, count), says(id, count)));
+            stored(table, list, numbers)
+        };
+    }
+}
 
 impl Dialect for VectorNavAnswers {
     fn start(&self, unit: &Unit) -> Box<dyn Protocol> {
-        Box::new(VectorNavUnit::new(unit, self.0.clone()))
+        Box::new(VectorNavUnit::new(unit, self.registers.clone()))
     }
 }
 
 /// A VectorNav's registers: key, number, how many numbers.
-pub const VECTORNAV_REGISTERS: [(&str, u8, usize); 18] = [
+pub const VECTORNAV_REGISTERS: [Setting; 18] = [
     ("register_21", 21, 6),
     ("register_23", 23, 12),
     ("register_25", 25, 12),
@@ -41,13 +47,6 @@ pub const VECTORNAV_REGISTERS: [(&str, u8, usize); 18] = [
     ("register_85", 85, 10),
 ];
 
-/// Reads `[answers]`.
-pub(super) fn read(root: &mut TableReader<'_>) -> Option<Arc<dyn Dialect>> {
-    Some(Arc::new(answers::read(root, |table| {
-        stored(table, &VECTORNAV_REGISTERS, numbers).map(VectorNavAnswers)
-    })?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +54,6 @@ mod tests {
 
     #[test]
     fn the_profile_has_them() {
-        assert_eq!(dialect::<VectorNavAnswers>("vectornav-vn100").0[&35], "1,1,1,1");
+        assert_eq!(dialect::<VectorNavAnswers>("vectornav-vn100").registers[&35], "1,1,1,1");
     }
 }

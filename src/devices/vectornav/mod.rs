@@ -22,11 +22,13 @@ use std::collections::BTreeMap;
 
 use glam::DQuat;
 
+use self::answers::VectorNavAnswers;
 pub use self::names::MESSAGES;
 use self::packets::binary;
 use self::registers::{MEASUREMENTS, Registers, Started};
 use self::text::{line_len, suffix, text};
 use self::view::{Chain, Increments, Processed, View, ViewStream};
+use crate::imu::answers::read as read_answers;
 use crate::imu::{ImuFamily, Protocol, Unit};
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
@@ -37,7 +39,7 @@ use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav, error};
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "vectornav",
     messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
-    dialect: answers::read,
+    dialect: read_answers::<VectorNavAnswers>,
     commands: &[("VectorNav registers", include_str!("commands.csv"))],
     decoder: decoder::decoder,
 };
@@ -213,7 +215,7 @@ impl VectorNavUnit {
         self.is_paused = !unit.settings.is_streaming;
         self.tare = DQuat::IDENTITY;
         self.latest = None;
-        self.silent_until = SimTime(now.0 + unit.profile.line.boot_ns);
+        self.silent_until = SimTime(now.0 + unit.profile.line.serial.boot_ns);
         unit.restart(self.silent_until);
         if self.registers.baud_rate != unit.port.line().baud {
             unit.port.change_rate(now, self.registers.baud_rate);

@@ -389,7 +389,7 @@ impl Registers {
             5..=7 => {
                 let codes = MESSAGES.map(|(_, code)| u32::from(code));
                 let allowed = match id {
-                    5 => profile.line.baud_rates.as_slice(),
+                    5 => profile.line.serial.baud_rates.as_slice(),
                     6 => &codes,
                     _ => &TEXT_RATES_HZ,
                 };

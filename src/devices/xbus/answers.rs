@@ -2,34 +2,40 @@
 
 use std::collections::BTreeMap;
 
-use std::sync::Arc;
-
 use super::XbusUnit;
-use crate::config::toml::reader::{Field, TableReader};
-use crate::imu::answers::{self, bytes, stored, word};
+use crate::config::toml::key_types::{By, KeyType, Table};
+use crate::config::toml::reader::Field;
+use crate::imu::answers::{Setting, bytes, stored, word};
 use crate::imu::{Dialect, Protocol, Unit};
 use crate::wire::xbus::mid;
 
-/// Answers of an MTi.
-#[derive(Clone, Debug, PartialEq)]
-pub struct XbusAnswers {
-    /// Result of the self-test, a bit for each test that was passed.
-    pub self_test: u16,
-    /// Filter profiles that can be set.
-    pub filter_profiles: Vec<FilterProfile>,
-    /// Settings' data by message id.
-    pub stored: BTreeMap<u8, Vec<u8>>,
+keys! {
+    /// Answers of an MTi.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct XbusAnswers {
+        /// The result of the self-test, a bit for each test that was passed.
+        pub self_test: u16, word::<u16>();
+        /// Filter profiles of the unit.
+        pub filter_profiles: Vec<FilterProfile>, By(filter_profiles);
+        /// Settings' data by message id.
+        pub stored: BTreeMap<u8, Vec<u8>> => |table| {
+            let says = |name| format!("Bytes of {name} before a host writes them.");
+            stored(table, XBUS_SETTINGS.map(|(setting, name)| (setting, says(name))), bytes)
+        };
+    }
 }
 
-/// A filter profile of an MTi.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FilterProfile {
-    /// Number that selects the filter profile.
-    pub number: u8,
-    /// Version of the filter profile.
-    pub version: u8,
-    /// Name of the filter profile, at most 20 characters.
-    pub label: String,
+keys! {
+    /// A filter profile of an MTi.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct FilterProfile {
+        /// Number that selects the filter profile.
+        pub number: u8, word::<u8>();
+        /// Version of the filter profile.
+        pub version: u8, word::<u8>();
+        /// Name of the filter profile.
+        pub label: String, By(label);
+    }
 }
 
 impl Dialect for XbusAnswers {
@@ -38,49 +44,36 @@ impl Dialect for XbusAnswers {
     }
 }
 
-/// An MTi's settings: key, message id, bytes.
-pub const XBUS_SETTINGS: [(&str, u8, usize); 9] = [
-    ("period", mid::SET_PERIOD, 2),
-    ("option_flags", mid::SET_OPTION_FLAGS, 4),
-    ("filter_profile", mid::SET_FILTER_PROFILE, 2),
-    ("lat_lon_alt", mid::SET_LAT_LON_ALT, 24),
-    ("location_id", mid::SET_LOCATION_ID, 2),
-    ("string_output_type", mid::SET_STRING_OUTPUT_TYPE, 2),
-    ("output_mode", mid::SET_OUTPUT_MODE, 2),
-    ("output_settings", mid::SET_OUTPUT_SETTINGS, 4),
-    ("error_mode", mid::SET_ERROR_MODE, 2),
+/// An MTi's settings: key, message id, bytes; and message.
+pub const XBUS_SETTINGS: [(Setting, &str); 9] = [
+    (("period", mid::SET_PERIOD, 2), "SetPeriod"),
+    (("option_flags", mid::SET_OPTION_FLAGS, 4), "SetOptionFlags"),
+    (
+        ("filter_profile", mid::SET_FILTER_PROFILE, 2),
+        "SetFilterProfile, the filter profile in use,",
+    ),
+    (("lat_lon_alt", mid::SET_LAT_LON_ALT, 24), "SetLatLonAlt"),
+    (("location_id", mid::SET_LOCATION_ID, 2), "SetLocationID"),
+    (("string_output_type", mid::SET_STRING_OUTPUT_TYPE, 2), "SetStringOutputType"),
+    (("output_mode", mid::SET_OUTPUT_MODE, 2), "SetOutputMode"),
+    (("output_settings", mid::SET_OUTPUT_SETTINGS, 4), "SetOutputSettings"),
+    (("error_mode", mid::SET_ERROR_MODE, 2), "SetErrorMode"),
 ];
 
-/// Reads `[answers]`.
-pub(super) fn read(root: &mut TableReader<'_>) -> Option<Arc<dyn Dialect>> {
-    Some(Arc::new(answers::read(root, xbus)?))
+fn filter_profiles(field: &Field<'_>) -> Option<Vec<FilterProfile>> {
+    let (items, _) = field.array("filter profiles")?;
+    let profiles: Vec<_> = items.iter().map(|item| Table("filter_profiles").read(item)).collect();
+    profiles.into_iter().collect()
 }
 
-fn xbus(table: &mut TableReader<'_>) -> Option<XbusAnswers> {
-    let self_test = word(table, "self_test");
-    let field = table.required("filter_profiles");
-    let filter_profiles = field.array("filter profiles").and_then(|(items, _)| {
-        items.iter().map(filter_profile).collect::<Vec<_>>().into_iter().collect()
-    });
-    let stored = stored(table, &XBUS_SETTINGS, bytes);
-    Some(XbusAnswers { self_test: self_test?, filter_profiles: filter_profiles?, stored: stored? })
-}
-
-fn filter_profile(item: &Field<'_>) -> Option<FilterProfile> {
-    let mut table = item.table("filter_profiles")?;
-    let (number, version) = (word(&mut table, "number"), word(&mut table, "version"));
-    let field = table.required("label");
-    let label = field.text("a name").and_then(|text| {
-        let is_good =
-            text.value.len() <= 20 && text.value.chars().all(|c| (' '..='~').contains(&c));
-        if !is_good {
-            let label = "allowed: at most 20 printable ASCII characters";
-            field.fault(text.place.fault("`label` cannot be sent", label));
-        }
-        is_good.then_some(text.value)
-    });
-    table.finish();
-    Some(FilterProfile { number: number?, version: version?, label: label? })
+fn label(field: &Field<'_>) -> Option<String> {
+    let text = field.text("a name")?;
+    let is_good = text.value.len() <= 20 && text.value.chars().all(|c| (' '..='~').contains(&c));
+    if !is_good {
+        let label = "allowed: at most 20 printable ASCII characters";
+        field.fault(text.place.fault("`label` cannot be sent", label));
+    }
+    is_good.then_some(text.value)
 }
 
 #[cfg(test)]

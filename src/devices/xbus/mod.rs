@@ -22,6 +22,7 @@ use self::compass::Compass;
 pub use self::items::MESSAGES;
 use self::items::{Moment, item, utc};
 use crate::frames::Geodetic;
+use crate::imu::answers::read as read_answers;
 use crate::imu::output::Stream;
 use crate::imu::{ImuFamily, Protocol, Unit};
 use crate::sensors::imu::Sample;
@@ -34,7 +35,7 @@ use crate::wire::xbus::{BAUD_IDS, Configuration, Message, OutputItem, Xbus, Xdi,
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "xsens-xbus",
     messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
-    dialect: answers::read,
+    dialect: read_answers::<XbusAnswers>,
     commands: &[("Xbus messages", include_str!("commands.csv"))],
     decoder: decoder::decoder,
 };
@@ -101,7 +102,7 @@ fn takes(id: u8, length: usize) -> bool {
         // Twelve bytes for each of up to ten.
         mid::SET_SYNC_SETTINGS => length.is_multiple_of(12) && length <= 120,
         _ => {
-            let listed = XBUS_SETTINGS.iter().map(|(_, known, bytes)| (*known, *bytes));
+            let listed = XBUS_SETTINGS.iter().map(|((_, known, bytes), _)| (*known, *bytes));
             let more = STORED.iter().map(|(known, value)| (*known, value.len()));
             listed.chain(more).any(|known| known == (id, length))
         }
@@ -211,7 +212,7 @@ impl XbusUnit {
             mid::RESET => {
                 Self::say(unit, now, ack, []);
                 unit.forget_held();
-                self.state = State::Booting(SimTime(now.0 + unit.profile.line.boot_ns));
+                self.state = State::Booting(SimTime(now.0 + unit.profile.line.serial.boot_ns));
             }
             mid::ICC_COMMAND => match self.compass.obey(&message.data) {
                 Ok(data) => Self::say(unit, now, ack, data),
@@ -332,7 +333,7 @@ impl XbusUnit {
                 return Err(error::PARAMETER);
             }
             id => {
-                let is_known = XBUS_SETTINGS.iter().any(|(_, known, _)| *known == id)
+                let is_known = XBUS_SETTINGS.iter().any(|((_, known, _), _)| *known == id)
                     || STORED.iter().any(|(known, _)| *known == id);
                 if !is_known && id != mid::SET_SYNC_SETTINGS {
                     return Err(error::MESSAGE);
@@ -366,7 +367,7 @@ impl XbusUnit {
             }
             [id] => {
                 let rate = BAUD_IDS.iter().find(|(known, _)| known == id).map(|(_, rate)| *rate);
-                let rate = rate.filter(|rate| unit.profile.line.baud_rates.contains(rate));
+                let rate = rate.filter(|rate| unit.profile.line.serial.baud_rates.contains(rate));
                 let rate = rate.ok_or(error::BAUD_RATE)?;
                 self.stored.insert(mid::SET_BAUDRATE, rate.to_be_bytes().to_vec());
                 Ok(Vec::new())

@@ -108,7 +108,7 @@ fn rows() -> Vec<(u8, Vec<u8>, Proof)> {
 
 #[test]
 fn every_message_has_its_effect_or_is_kept() {
-    for (_, id, _) in XBUS_SETTINGS {
+    for ((_, id, _), _) in XBUS_SETTINGS {
         assert!(rows().iter().any(|(row, ..)| *row == id), "{id:02x} has no row");
     }
     for (id, data, proof) in rows() {
@@ -336,7 +336,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
 /// or error 0x21, parameter invalid. An unknown message gives error 4, whatever its data. After an error the
 /// setting is unchanged. Codes: MT0101P and `xsresultvalue.h`.
 fn check_damaged(bench: &mut Bench, id: u8, data: &[u8], is_cut: bool, is_unknown: bool) {
-    let is_stored = XBUS_SETTINGS.iter().any(|(_, known, _)| *known == id);
+    let is_stored = XBUS_SETTINGS.iter().any(|((_, known, _), _)| *known == id);
     let before = is_stored.then(|| ask(bench, id, &[]));
     ask(bench, id, data);
     let sent = messages(bench).into_iter().filter(|message| message.mid != mid::MT_DATA2);

@@ -106,7 +106,7 @@ impl Tile {
 }
 
 /// The physics of a sensor chip.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Chip {
     /// Whether pixels have filters: red and green in even rows, green and blue in odd ones.
     pub is_colour: bool,

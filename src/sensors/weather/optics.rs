@@ -24,10 +24,10 @@ impl AirOptics {
     /// The optics of a lidar's settings.
     pub fn of(beam: &BeamSettings) -> Self {
         let along = match beam.shape {
-            BeamShape::Circular => beam.divergence_horizontal_rad,
-            _ => beam.divergence_vertical_rad,
+            BeamShape::Circular => beam.divergence_rad[0],
+            _ => beam.divergence_rad[1],
         };
-        let divergence_rad = [beam.divergence_horizontal_rad, along];
+        let divergence_rad = [beam.divergence_rad[0], along];
         Self {
             width_m: beam.signal_cutoff_m,
             threshold: beam.threshold(),

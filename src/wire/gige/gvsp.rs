@@ -11,9 +11,10 @@ const IMAGE: u32 = 1;
 const HAS_CHUNKS: u32 = 0x4000;
 
 /// Pixel formats with their codes in PFNC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PixelFormat {
     /// Brightness, 8 bits.
+    #[default]
     Mono8,
     /// Brightness, 12 bits in the low bits of 16.
     Mono12,

@@ -15,7 +15,7 @@ pub fn run(bytes: &[u8]) {
         catalogue().profiles().iter().filter_map(|profile| profile.data::<BaseProfile>()).collect();
     let driver = units[usize::from(first) % units.len()];
     let mut settings = driver.defaults.clone();
-    settings.is_input_paced = first & 0x80 != 0;
+    settings.times.is_input_paced = first & 0x80 != 0;
     let mut base = DriveBase::new(driver, &settings, Vec::new());
     let mut last = SimTime::ZERO;
     let mut wheels = WheelState::default();

@@ -7,11 +7,11 @@ use crate::wire::gige::gvsp::{PixelFormat, chunks};
 #[test]
 fn packets_carry_the_lens_of_their_image() {
     let mut bench = Bench::with(|settings| {
-        settings.distortion = vec![-0.1, 0.02];
+        settings.lens.distortion = vec![-0.1, 0.02];
         settings.binning = 4;
-        settings.image_size = [320, 240];
+        settings.image_size = ImageSize { width: 320, height: 240 };
     });
-    let whole = bench.camera.settings.optics(bench.camera.profile.size).lens;
+    let whole = bench.camera.settings.optics(bench.camera.profile.size()).lens;
     let taken = |bench: &mut Bench| {
         bench.lenses.clear();
         bench.write(at::START, 1);

@@ -37,7 +37,7 @@ fn a_repeated_trigger_takes_one_frame() {
 #[test]
 fn pulses_at_the_input_take_frames() {
     let ms = 1_000_000;
-    let pulses = Pulses { start: SimTime(5 * ms), period_ns: 50 * ms, high_ns: 10 * ms };
+    let pulses = Pulses { start_ns: 5 * ms, period_ns: 50 * ms, high_ns: 10 * ms };
     let mut bench = Bench::with(|settings| {
         settings.line1 = Some(pulses);
         settings.trigger = Trigger::Line;
@@ -65,7 +65,7 @@ fn pulses_at_the_input_take_frames() {
 #[test]
 fn pulses_that_come_too_fast_are_missed() {
     let us = 1000;
-    let pulses = Pulses { start: SimTime(0), period_ns: 500 * us, high_ns: 100 * us };
+    let pulses = Pulses { start_ns: 0, period_ns: 500 * us, high_ns: 100 * us };
     let mut bench = Bench::with(|settings| {
         settings.line1 = Some(pulses);
         settings.trigger = Trigger::Line;
@@ -98,9 +98,9 @@ fn a_cable_at_the_input_takes_frames() {
 #[test]
 fn a_change_of_the_trigger_loses_no_frame() {
     let mut bench = Bench::with(|settings| {
-        settings.image_size = [640, 480];
+        settings.image_size = ImageSize { width: 640, height: 480 };
         // The first frame is not sent before the second one is measured.
-        settings.exposure_us = 50_000.0;
+        settings.start.exposure_us = 50_000.0;
     });
     bench.open();
     bench.write(at::START, 1);

@@ -1,0 +1,11 @@
+//! `errors` of a lidar or an IMU: the errors of the profile, or none.
+
+use crate::toml::reader::TableReader;
+
+/// Reads whether a rig leaves out the errors of the profile; `origin` is the source of the words in messages.
+pub fn are_none(table: &mut TableReader<'_>, origin: &str) -> bool {
+    let says = "Errors of the unit: those of the profile, or \"none\", which leaves only the errors that the rig sets \
+        itself.";
+    let words = [("profile", false), ("none", true)];
+    table.optional("errors").meaning(says).choice_or(&words, origin, false)
+}
