@@ -264,8 +264,7 @@ pub struct Flow {
     pub senders: Senders,
     /// Analysis of the flow's data packets.
     pub data: Option<Box<DataFlow>>,
-    /// The last datagram that was passed to the sender's other flows: the first of all, or one that is no
-    /// data packet.
+    /// The last datagram that went to the sender's other flows: the first datagram, or one that is no data packet.
     aside: Option<Vec<u8>>,
     /// Number of datagrams of each other kind that a family sends.
     pub other_kinds: BTreeMap<&'static str, u64>,

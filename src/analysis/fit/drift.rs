@@ -182,9 +182,9 @@ impl Drift {
     }
 }
 
-/// Squares with the best fit for a correlation time, and -2 times the logarithm of their likelihood. An Allan
-/// variance has approximately a chi-squared distribution. Its weight is computed from the model, because low
-/// measured values would otherwise have too much weight.
+/// The model that fits best with a given correlation time, and -2 times the logarithm of its likelihood. An Allan
+/// variance has approximately a chi-squared distribution. The weights of the points are computed from the model, because
+/// weights from the measured values would be too large for low values.
 fn solve(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> (Model, f64) {
     let rows: Vec<[f64; 3]> =
         points.iter().map(|p| unit_variances(correlation_s, p.tau_s)).collect();

@@ -209,7 +209,7 @@ impl GigeCamera {
         }
     }
 
-    /// From a trigger to the start of the exposure.
+    /// Time from a trigger to the start of the exposure.
     fn trigger_delay_ns(&self) -> u64 {
         (self.values.get(at::TRIGGER_DELAY) * 1e3) as u64 + self.profile.timing.trigger_ns
     }

@@ -149,7 +149,7 @@ pub struct Gnss {
     /// Distance since the odometer was reset, and in total.
     distance_m: f64,
     total_distance_m: f64,
-    /// Garmin: NMEA 2.3.
+    /// Garmin: whether sentences have the mode field of NMEA 2.3.
     has_modes: bool,
     /// Garmin: values that sentences keep.
     memory: Memory,

@@ -80,7 +80,7 @@ impl Estimator {
         self.ahead_rad = 0.0;
     }
 
-    /// Follows a sample.
+    /// Updates the estimate with a sample.
     pub fn step(&mut self, sample: &Sample, values: &Values, answers: &MipAnswers, epoch: Epoch) {
         if values.byte(HEADING_SOURCE) == source::MAGNETOMETER {
             self.ahead_rad = 0.0;

@@ -17,7 +17,7 @@ pub struct Inertial {
     noise: NoiseSource,
     celsius: f64,
     count: u32,
-    /// What waits for a packet.
+    /// Samples that wait for their packet.
     pub samples: InertialSamples,
 }
 

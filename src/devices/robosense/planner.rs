@@ -63,7 +63,7 @@ impl FieldOfView {
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
     pub number: u64,
-    /// In force at its first firing.
+    /// Operating mode at the first firing of the packet.
     pub mode: Mode,
     /// Its number for the host; of an M1 its place in the frame from 0.
     pub count: u32,

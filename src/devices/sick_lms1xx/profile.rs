@@ -27,7 +27,7 @@ pub const TURN: u32 = 3_600_000;
 /// The dialects that a scanner accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptedDialects {
-    /// Both dialects, each answered in kind.
+    /// Both dialects; an answer has the dialect of its command.
     Both,
     /// The dialect that `EIHstCola` set when the host connected; the other gets no answer.
     Configured,

@@ -17,7 +17,7 @@ const POWERS: usize = 6;
 struct Shape {
     /// Lines that fire in turn.
     lines: usize,
-    /// Of every line.
+    /// Terms that all lines have.
     common: &'static [Term],
     /// The height of a line above the next.
     line_rad: f64,
