@@ -139,7 +139,7 @@ class Bench:
         turn = np.exp(2j * np.pi * np.array(best) / period)
         phase_s = np.angle(np.mean(turn)) / (2 * np.pi) * period
         began = phase_s + np.round((np.array(best) - phase_s) / period) * period
-        later = np.arange(-0.003, 0.003, 0.0002)
+        later = np.arange(-0.003, 0.003, 0.00005)
         total = sum(self.misfit(scan, begin + later) for scan, begin in zip(scans_m, began))
         return began + later[np.argmin(total)]
 
@@ -170,9 +170,9 @@ class Bench:
         laser = np.zeros(len(ranges_m), int)
         done = Comparison(self.optics, "first", laser, unit_m)
         if self.timing.step is None:
-            # The phase is known to half a millisecond, and the scanner's place to a tenth of a millimetre: in that
-            # one of a beam's five columns of rays passes one of two edges every 20 cm for a few pulses in a thousand.
-            done.share = 0.005
+            # The phase is known to half a millisecond, and the scanner's place to a tenth of a millimetre: within that, one
+            # of a beam's five columns of rays passes one of two edges every 20 cm. So two to five pulses in a thousand differ.
+            done.share = 0.01
         done.run(wanted, read)
         # A value between a rod and the wall is one whose light came from both.
         split = np.mean(wanted.light_apart_m > 1.0)
