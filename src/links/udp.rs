@@ -125,12 +125,15 @@ impl UdpLink {
     }
 
     /// Opens this link a second time at the address `ip`, with its port, destination and settings, for
-    /// [`UdpLink::take_over`]. `first` is a link of the same device at that address, if there is one.
+    /// [`UdpLink::take_over`]. Without [`UdpOptions::from`], the system chooses another port. `first` is a link of
+    /// the same device at that address, if there is one.
     ///
     /// # Errors
     /// Like [`UdpLink::open`].
     pub fn opened_at(&self, ip: IpAddr, first: Option<&UdpLink>) -> io::Result<Self> {
-        let from = SocketAddr::new(ip, self.local_addr()?.port());
+        // A socket without `from` is bound to all addresses, so that its port is taken until it is closed.
+        let port = if self.options.from.is_some() { self.local_addr()?.port() } else { 0 };
+        let from = SocketAddr::new(ip, port);
         let options = UdpOptions { to: self.to(), from: Some(from), ..self.options.clone() };
         let is_shared = |first: &&UdpLink| first.local_addr().is_ok_and(|at| at == from);
         let mut link = match first.filter(is_shared) {
