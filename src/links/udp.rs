@@ -745,6 +745,21 @@ mod tests {
     }
 
     #[test]
+    fn a_link_without_a_source_moves_after_it_has_sent() {
+        let listener = listener();
+        let link = UdpLink::open(&listener.local_addr().unwrap().into()).unwrap();
+        link.send(b"a").unwrap();
+        let other = link.opened_at([127, 0, 0, 15].into(), None).unwrap();
+        link.take_over(other);
+        link.send(b"b").unwrap();
+        let mut buffer = [0; 9];
+        for (byte, ip) in [(b"a", [127u8, 0, 0, 1]), (b"b", [127, 0, 0, 15])] {
+            let (length, from) = listener.recv_from(&mut buffer).unwrap();
+            assert_eq!((&buffer[..length], from.ip()), (&byte[..], IpAddr::from(ip)));
+        }
+    }
+
+    #[test]
     fn send_errors_are_explained() {
         let link = UdpLink::open(&SocketAddr::from(([127, 0, 0, 1], 9)).into()).unwrap();
         let error = link.send(&[0; 70_000]).unwrap_err();

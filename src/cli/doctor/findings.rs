@@ -380,8 +380,8 @@ pub fn of_casting(probed: Result<Probed, GpuProblem>) -> Finding {
         Ok(Probed { identity, scene, speeds_hz }) => {
             let [gpu, processor] = speeds_hz.map(|hz| hz / 1e6);
             let found = format!(
-                "by {identity}, which has passed the self-test; in {scene}, it casts {gpu:.2} million pulses per \
-                 second, the processor {processor:.2}"
+                "by {identity}, which has passed the self-test; in {scene}, it casts {gpu:.2} \
+                 million pulses per second, the processor {processor:.2}"
             );
             match gpu < processor {
                 true => note(topic, found, SLOWER_GPU),
@@ -509,8 +509,8 @@ mod tests {
         assert_eq!(without_gpu(&GpuProblem::NotBuilt).found, "not searched for");
         let (identity, scene) = ("GPU A".to_owned(), "a courtyard".to_owned());
         let casting = of_casting(Ok(Probed { identity, scene, speeds_hz: [1.234e6, 0.5e6] }));
-        let wanted = "by GPU A, which has passed the self-test; in a courtyard, it casts 1.23 million pulses per \
-                      second, the processor 0.50";
+        let wanted = "by GPU A, which has passed the self-test; in a courtyard, it casts 1.23 \
+                      million pulses per second, the processor 0.50";
         assert_eq!((casting.state, casting.found.as_str()), (State::Good, wanted));
         let (identity, scene) = ("GPU A".to_owned(), "a courtyard".to_owned());
         let slower = of_casting(Ok(Probed { identity, scene, speeds_hz: [0.5e6, 1.234e6] }));
