@@ -116,8 +116,8 @@ pub enum Output {
     Host(HostAddress),
     /// Sets whether datagrams that are due from now on may be fragmented.
     Fragments(bool),
-    /// The device asks for this address for its datagrams, out and in. [`Device::handle_address`] has the answer.
-    /// Datagrams that are due from this instant on leave from there if it is granted.
+    /// The device requests this address, for the datagrams that it sends and receives. [`Device::handle_address`]
+    /// gets the answer. If the address is granted, datagrams that are due from this instant on leave from there.
     Address(Ipv4Addr),
     /// A command to the robot's drive or joints. Nothing leaves by the device's link.
     Actuate(Actuation),
@@ -278,7 +278,7 @@ pub trait Device: Send {
         self.ptp_slave()?.poll_send()
     }
 
-    /// Answer to [`Output::Address`]: whether the device `moves` to the address `ip`. Without one, it stays.
+    /// Answer to [`Output::Address`]: whether the device `moves` to the address `ip`. Without an answer, it stays.
     fn handle_address(&mut self, _now: SimTime, _ip: Ipv4Addr, _moves: bool) {}
 
     /// A signal arrived at `now` from the device that is wired to this one.

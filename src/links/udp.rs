@@ -125,12 +125,15 @@ impl UdpLink {
     }
 
     /// Opens this link a second time at the address `ip`, with its port, destination and settings, for
-    /// [`UdpLink::take_over`]. `first` is a link of the same device at that address, if there is one.
+    /// [`UdpLink::take_over`]. Without [`UdpOptions::from`], the system chooses another port. `first` is a link of
+    /// the same device at that address, if there is one.
     ///
     /// # Errors
     /// Like [`UdpLink::open`].
     pub fn opened_at(&self, ip: IpAddr, first: Option<&UdpLink>) -> io::Result<Self> {
-        let from = SocketAddr::new(ip, self.local_addr()?.port());
+        // A socket without `from` is bound to all addresses, so that its port is taken until it is closed.
+        let port = if self.options.from.is_some() { self.local_addr()?.port() } else { 0 };
+        let from = SocketAddr::new(ip, port);
         let options = UdpOptions { to: self.to(), from: Some(from), ..self.options.clone() };
         let is_shared = |first: &&UdpLink| first.local_addr().is_ok_and(|at| at == from);
         let mut link = match first.filter(is_shared) {
@@ -739,6 +742,21 @@ mod tests {
         assert!(error.to_string().contains("no network interface has this address"), "{error}");
         assert_eq!(link.send(b"d").unwrap(), 2);
         assert_eq!(listener.recv_from(&mut [0; 9]).unwrap(), (1, at));
+    }
+
+    #[test]
+    fn a_link_without_a_source_moves_after_it_has_sent() {
+        let listener = listener();
+        let link = UdpLink::open(&listener.local_addr().unwrap().into()).unwrap();
+        link.send(b"a").unwrap();
+        let other = link.opened_at([127, 0, 0, 15].into(), None).unwrap();
+        link.take_over(other);
+        link.send(b"b").unwrap();
+        let mut buffer = [0; 9];
+        for (byte, ip) in [(b"a", [127u8, 0, 0, 1]), (b"b", [127, 0, 0, 15])] {
+            let (length, from) = listener.recv_from(&mut buffer).unwrap();
+            assert_eq!((&buffer[..length], from.ip()), (&byte[..], IpAddr::from(ip)));
+        }
     }
 
     #[test]

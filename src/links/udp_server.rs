@@ -138,7 +138,8 @@ impl UdpServer {
         })
     }
 
-    /// Receives and answers at `other` from now on. Broadcasts that have arrived are not lost.
+    /// Receives and answers at `other` from now on. Broadcasts that have arrived are not lost. Commands that wait at
+    /// the old address are.
     pub fn take_over(&self, other: Bound) {
         let mut bound = self.bound.write().expect("no holder panics");
         let old = std::mem::replace(&mut *bound, Arc::new(other));

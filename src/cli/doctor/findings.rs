@@ -368,6 +368,10 @@ pub fn without_gpu(why: &GpuProblem) -> Finding {
     note("GPU", found, &why.to_string().replace('\n', "; "))
 }
 
+/// Advice about a GPU that is slower than the processor.
+const SLOWER_GPU: &str =
+    "the processor casts the rays of rigs for which it is faster, unless MENURA_GPU names the GPU";
+
 /// Finding about the ray casting of a rig with `engine.caster = "auto"`, from the result of
 /// [`caster::measure_gpu`](crate::engine::caster::measure_gpu).
 pub fn of_casting(probed: Result<Probed, GpuProblem>) -> Finding {
@@ -375,13 +379,14 @@ pub fn of_casting(probed: Result<Probed, GpuProblem>) -> Finding {
     match probed {
         Ok(Probed { identity, scene, speeds_hz }) => {
             let [gpu, processor] = speeds_hz.map(|hz| hz / 1e6);
-            good(
-                topic,
-                format!(
-                    "by {identity}, which has passed the self-test; million pulses per second in {scene}: {gpu:.2}, by \
-                     the processor {processor:.2}"
-                ),
-            )
+            let found = format!(
+                "by {identity}, which has passed the self-test; in {scene}, it casts {gpu:.2} \
+                 million pulses per second, the processor {processor:.2}"
+            );
+            match gpu < processor {
+                true => note(topic, found, SLOWER_GPU),
+                false => good(topic, found),
+            }
         }
         Err(why) => note(topic, "by the processor", &format!("no GPU: {why}").replace('\n', "; ")),
     }
@@ -504,9 +509,12 @@ mod tests {
         assert_eq!(without_gpu(&GpuProblem::NotBuilt).found, "not searched for");
         let (identity, scene) = ("GPU A".to_owned(), "a courtyard".to_owned());
         let casting = of_casting(Ok(Probed { identity, scene, speeds_hz: [1.234e6, 0.5e6] }));
-        let wanted = "by GPU A, which has passed the self-test; million pulses per second in a courtyard: 1.23, by the \
-                      processor 0.50";
+        let wanted = "by GPU A, which has passed the self-test; in a courtyard, it casts 1.23 \
+                      million pulses per second, the processor 0.50";
         assert_eq!((casting.state, casting.found.as_str()), (State::Good, wanted));
+        let (identity, scene) = ("GPU A".to_owned(), "a courtyard".to_owned());
+        let slower = of_casting(Ok(Probed { identity, scene, speeds_hz: [0.5e6, 1.234e6] }));
+        assert_eq!((slower.state, slower.advice.as_deref()), (State::Note, Some(SLOWER_GPU)));
         let refused = of_casting(Err(GpuProblem::NotBuilt));
         assert_eq!((refused.state, refused.found.as_str()), (State::Note, "by the processor"));
         assert!(refused.advice.is_some_and(|advice| advice.contains("; build it with")));

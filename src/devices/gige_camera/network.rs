@@ -40,7 +40,7 @@ impl Addresses {
         // Networks of one or two addresses have no broadcast.
         let is_host = mask.count_ones() > 30 || (host != 0 && host != !mask);
         let has_mask = mask != 0 && is_mask(self.mask);
-        is_unicast(self.ip) && has_mask && is_host && is_gateway(self.gateway)
+        is_unicast(self.ip) && has_mask && is_host && is_empty_or_unicast(self.gateway)
     }
 }
 
@@ -48,7 +48,7 @@ fn is_unicast(ip: Ipv4Addr) -> bool {
     (1..224).contains(&ip.octets()[0])
 }
 
-fn is_gateway(ip: Ipv4Addr) -> bool {
+fn is_empty_or_unicast(ip: Ipv4Addr) -> bool {
     ip.is_unspecified() || is_unicast(ip)
 }
 
@@ -85,20 +85,16 @@ impl Network {
     /// Sets an address register; those of the persistent address can be empty.
     pub fn set(&mut self, address: u32, value: u32) -> Result<(), u16> {
         let ip = Ipv4Addr::from_bits(value);
-        let (register, is_allowed) = match address {
-            0x0014 => {
-                // LLA is always on.
-                let is_allowed = value & !PERSISTENT == LINK_LOCAL;
-                (&mut self.ways, is_allowed)
-            }
-            0x064c => return store(&mut self.persistent.ip, ip, is_gateway(ip)),
-            0x065c => return store(&mut self.persistent.mask, ip, is_mask(ip)),
-            _ => return store(&mut self.persistent.gateway, ip, is_gateway(ip)),
-        };
-        store(register, value, is_allowed)
+        match address {
+            // LLA is always on.
+            0x0014 => store(&mut self.ways, value, value & !PERSISTENT == LINK_LOCAL),
+            0x064c => store(&mut self.persistent.ip, ip, is_empty_or_unicast(ip)),
+            0x065c => store(&mut self.persistent.mask, ip, is_mask(ip)),
+            _ => store(&mut self.persistent.gateway, ip, is_empty_or_unicast(ip)),
+        }
     }
 
-    /// Configures the addresses again at `at`, and is deaf until then.
+    /// Configures the addresses again at `at`. The unit ignores hosts until then.
     pub fn restart(&mut self, at: SimTime) {
         self.restart_at = Some(at);
     }
@@ -162,7 +158,7 @@ impl GigeCamera {
         is_there.then(|| Ok(Vec::new()))
     }
 
-    /// Asks the link for other addresses; whether the unit has them at once.
+    /// Requests other addresses from the link. Returns whether the unit has them at once.
     fn move_to(&mut self, to: Addresses, asked_by: Option<(Peer, u16)>) -> bool {
         if to.ip == self.network.now.ip {
             self.network.now = to;
@@ -174,7 +170,7 @@ impl GigeCamera {
         false
     }
 
-    /// Restarts the configuration when it is time, and waits for the link's answer no longer than it should.
+    /// Configures the addresses when a restart ends, and refuses a move that the link has not granted in time.
     pub(super) fn watch_network(&mut self) {
         let now = self.now;
         if self.network.restart_at.take_if(|at| *at <= now).is_some() {

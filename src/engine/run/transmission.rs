@@ -74,7 +74,8 @@ pub enum Next<'a> {
 
 /// State that both senders share: the send queue and the state of the lines. It allocates nothing, frees
 /// nothing, and waits for no thread except at the locks of serial lines and servers; used buffers go to the
-/// send log. Each system call sends one packet, because several packets of one call would leave together.
+/// send log. Only a move to another address closes sockets and waits for the send log. Each system call sends
+/// one packet, because several packets of one call would leave together.
 pub struct Transmission<'a> {
     context: SendContext<'a>,
     queue: SendQueue,

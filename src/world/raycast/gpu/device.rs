@@ -435,7 +435,7 @@ impl Device {
             }
             Err(error) => {
                 let waited_s = (STEP * steps).as_secs();
-                self.fault.set(format!("it does not answer for {waited_s} s: {error}"));
+                self.fault.set(format!("it has not answered for {waited_s} s: {error}"));
             }
         }
         if let Some(reason) = self.fault.get() {

@@ -1,6 +1,6 @@
 //! Layout of the trees on the GPU.
 //!
-//! A node of [`tree`](crate::world::raycast::tree) has 256 bytes here and 96 there: the bounds of its children are
+//! A node of [`tree`](crate::world::raycast::tree) has 256 bytes there and 96 here: the bounds of its children are
 //! rounded outward to a byte each. A child is in the slot of the octant in which it lies. A ray therefore meets
 //! children in the order of `slot ^ octant`, where `octant` has a bit for each axis along which the ray runs downwards.
 
