@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use super::refusal::Refusal;
@@ -35,6 +36,8 @@ pub struct Connections {
     pub ptp: Option<PtpLink>,
     /// Sockets at another address, which the sender takes over.
     pub(super) opened: Mutex<Option<Opened>>,
+    /// Whether the device has kept its address although a host wanted another one.
+    pub(super) has_stayed: AtomicBool,
 }
 
 /// Sockets at another address: the links, by [`PortIndex`], and for each control its socket if it moves.
@@ -92,7 +95,14 @@ impl Connections {
             link.open_carrier().map(|()| link)
         });
         let ptp = ptp.transpose().map_err(|error| SetupError::Link { device: name(), error })?;
-        Ok(Self { device: name(), link, controls, ptp, opened: Mutex::default() })
+        Ok(Self {
+            device: name(),
+            link,
+            controls,
+            ptp,
+            opened: Mutex::default(),
+            has_stayed: AtomicBool::default(),
+        })
     }
 
     /// Opens sockets for the device's datagrams at the address `ip`, for [`Connections::take_over`]. Controls that
@@ -207,6 +217,7 @@ impl From<Link> for Connections {
             controls: Vec::new(),
             ptp: None,
             opened: Mutex::default(),
+            has_stayed: AtomicBool::default(),
         }
     }
 }

@@ -125,14 +125,15 @@ impl UdpLink {
     }
 
     /// Opens this link a second time at the address `ip`, with its port, destination and settings, for
-    /// [`UdpLink::take_over`]. Without [`UdpOptions::from`], the system chooses another port. `first` is a link of
-    /// the same device at that address, if there is one.
+    /// [`UdpLink::take_over`]. If [`UdpOptions::from`] names no address, the system chooses another port. `first` is a
+    /// link of the same device at that address, if there is one.
     ///
     /// # Errors
     /// Like [`UdpLink::open`].
     pub fn opened_at(&self, ip: IpAddr, first: Option<&UdpLink>) -> io::Result<Self> {
-        // A socket without `from` is bound to all addresses, so that its port is taken until it is closed.
-        let port = if self.options.from.is_some() { self.local_addr()?.port() } else { 0 };
+        // The port of a socket that is bound to all addresses is taken until it is closed.
+        let has_own = self.options.from.is_some_and(|from| !from.ip().is_unspecified());
+        let port = if has_own { self.local_addr()?.port() } else { 0 };
         let from = SocketAddr::new(ip, port);
         let options = UdpOptions { to: self.to(), from: Some(from), ..self.options.clone() };
         let is_shared = |first: &&UdpLink| first.local_addr().is_ok_and(|at| at == from);

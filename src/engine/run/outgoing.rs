@@ -1,6 +1,7 @@
 //! Output of devices on its way through the faults of links into the send queue.
 
 use std::net::Ipv4Addr;
+use std::sync::atomic::Ordering;
 
 use super::RealTimeRun;
 use super::answers::Carried;
@@ -181,7 +182,12 @@ impl<'a> Outgoing<'a> {
         let connections = &self.run.connections[device.0];
         let opened = connections.open_at(ip);
         if let Err(error) = &opened {
-            tracing::warn!("{}: keeps its address: {error}", connections.device);
+            // Hosts can send such requests without end.
+            if connections.has_stayed.swap(true, Ordering::Relaxed) {
+                tracing::debug!("{}: keeps its address: {error}", connections.device);
+            } else {
+                tracing::warn!("{}: keeps its address: {error}", connections.device);
+            }
         }
         let words = Words::Address { ip, moves: opened.is_ok() };
         let said = Said { at: self.run.clock.now(), to: HostTarget::Device(device), words };
