@@ -16,6 +16,7 @@ use super::truth_target::TruthTarget;
 use super::{CliError, all, console, ranks, setup};
 use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::engine::WorldSummary;
+use crate::engine::caster;
 use crate::engine::certificate::{Account, Certificate, Right, digest};
 use crate::engine::os::Grant;
 use crate::engine::responses::ResponseFigures;
@@ -318,6 +319,7 @@ fn summary_of(outcome: &RunOutcome, rig: &Rig) -> String {
 }
 
 fn print_start(rig: &Rig, summary: &WorldSummary, others: Option<&dyn RemoteWorkers>) {
+    let own = &summary.caster;
     console::say(format_args!(
         "{}: {} with {} triangles ({} instances, {} moving objects, {} MB of trees); rays are cast by: {}",
         rig.name,
@@ -326,7 +328,7 @@ fn print_start(rig: &Rig, summary: &WorldSummary, others: Option<&dyn RemoteWork
         summary.instances,
         summary.moving_objects,
         summary.tracer_bytes / 1_000_000,
-        others.map_or_else(|| summary.caster.clone(), |others| others.caster()),
+        others.map_or_else(|| own.clone(), |others| caster::of_ranks(rig, own, &others.caster())),
     ));
 }
 

@@ -106,6 +106,14 @@ pub fn for_few_rays(rig: &Rig) -> Rig {
     rig
 }
 
+/// Identities of the ray casters of a rig whose lidars `others` cast for: theirs, and rank 0's `own` if it casts for cameras.
+pub fn of_ranks(rig: &Rig, own: &str, others: &str) -> String {
+    match has_cameras(rig) {
+        true => format!("{others}; images, by rank 0: {own}"),
+        false => others.to_owned(),
+    }
+}
+
 /// Whether `rig` has cameras.
 pub fn has_cameras(rig: &Rig) -> bool {
     rig.devices.iter().any(|device| device.profile.product.sees_colours)

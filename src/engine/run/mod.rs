@@ -275,10 +275,7 @@ impl<'a> RealTimeRun<'a> {
         let own = self.world.caster_report();
         match self.casters {
             Casters::Threads(_) => own,
-            Casters::Elsewhere(remote) if caster::has_cameras(self.rig) => {
-                format!("{}; images, by rank 0: {own}", remote.caster())
-            }
-            Casters::Elsewhere(remote) => remote.caster(),
+            Casters::Elsewhere(remote) => caster::of_ranks(self.rig, &own, &remote.caster()),
         }
     }
 

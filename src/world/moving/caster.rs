@@ -58,7 +58,7 @@ impl RayCaster for MovingCaster {
     fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], fired: &[SimTime], hits: &mut [Hit]) {
         assert_eq!(fired.len(), pulses.len(), "one firing time for every pulse");
         let Some(call) = Call::new(stencil, pulses, fired) else { return };
-        if self.still.casts_bodies() && self.cast_together(&call, hits) {
+        if self.still.casts_bodies(hits.len()) && self.cast_together(&call, hits) {
             return;
         }
         self.still.cast(stencil, pulses, hits);

@@ -167,13 +167,14 @@ pub trait RayCaster: Send + Sync {
         self.cast(stencil, pulses, hits);
     }
 
-    /// Whether [`RayCaster::cast_with_bodies`] may cast.
-    fn casts_bodies(&self) -> bool {
+    /// Whether [`RayCaster::cast_with_bodies`] casts a call that has so many rays into the scene.
+    fn casts_bodies(&self, rays: usize) -> bool {
+        let _ = rays; // a caster that casts into one scene at a time
         false
     }
 
     /// Casts pulses into the scene, and at the same time others into the bodies of moving objects. Returns false, and
-    /// leaves it to the caller, if few rays are to be cast, or if a GPU was lost.
+    /// leaves it to the caller, if a GPU was lost.
     fn cast_with_bodies(
         &self,
         stencil: &Stencil,
@@ -244,8 +245,8 @@ impl<C: RayCaster> RayCaster for Arc<C> {
         C::cast_at(self, stencil, pulses, fired, hits);
     }
 
-    fn casts_bodies(&self) -> bool {
-        C::casts_bodies(self)
+    fn casts_bodies(&self, rays: usize) -> bool {
+        C::casts_bodies(self, rays)
     }
 
     fn cast_with_bodies(

@@ -22,8 +22,9 @@ pub const MOST_RAYS: usize = 9 * MOST_PULSES;
 pub const MOST_PULSES: usize = 98_304;
 /// Unit in which waits for the GPU are counted.
 const STEP: Duration = Duration::from_millis(10);
-/// A GPU counts as lost after so many steps without an answer: at most, and at least.
+/// Longest time without an answer after which a GPU counts as lost, in [`STEP`]s.
 const MOST_STEPS: u32 = 12_000;
+/// Shortest time without an answer after which a GPU counts as lost, in [`STEP`]s.
 const LEAST_STEPS: u32 = 1000;
 /// A GPU may become slower by this factor: other programs use it, and rays that meet many triangles take longer.
 const SLOWER: f64 = 10.0;

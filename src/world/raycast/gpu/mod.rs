@@ -459,8 +459,8 @@ impl RayCaster for GpuCaster {
         }
     }
 
-    fn casts_bodies(&self) -> bool {
-        !self.is_lost.load(Ordering::Acquire)
+    fn casts_bodies(&self, rays: usize) -> bool {
+        rays >= FEW_RAYS && !self.is_lost.load(Ordering::Acquire)
     }
 
     fn cast_with_bodies(
@@ -476,8 +476,7 @@ impl RayCaster for GpuCaster {
             let Some(scene) = scene else { return false };
             parts.push(Part { scene, pulses, hits });
         }
-        let rays: usize = parts.iter().map(|part| part.hits.len()).sum();
-        let is_cast = rays >= FEW_RAYS && self.cast_parts(stencil, &mut parts);
+        let is_cast = self.cast_parts(stencil, &mut parts);
         if is_cast {
             self.pulses.fetch_add(pulses.len() as u64, Ordering::Relaxed);
         }
