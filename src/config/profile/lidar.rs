@@ -1,12 +1,10 @@
 //! Optics and errors of all lidars: keys of profiles and rigs.
 
-use serde_json::Value as Json;
-
 use super::errors;
 use crate::toml::diagnostic::{Diagnostic, Place};
-use crate::toml::key_types::{Among, Degrees, KeyType, OneOf, Scaled, plain, shortest};
+use crate::toml::key_types::{Among, Degrees, OneOf, OneOrTwo, Scaled, plain};
 use crate::toml::keys::{Keys, SharedKeys};
-use crate::toml::reader::{Field, Limit, TableReader};
+use crate::toml::reader::{Limit, TableReader};
 
 words!(BeamShape:
     "ray" => Ray, "circular" => Circular, "elliptical" => Elliptical, "rectangular" => Rectangular);
@@ -62,7 +60,7 @@ keys! {
     /// Optics of a lidar; `reach` limits the beam's ranges.
     #[derive(Clone, Debug, PartialEq)]
     pub struct BeamSettings {
-        /// Rays of a pulse: one, or nine over the beam footprint.
+        /// Shape of the beam footprint; `ray` casts a single ray in its centre.
         pub shape: BeamShape, OneOf(&BeamShape::WORDS, MODELS);
         /// Positions of the rays in the beam footprint: equal light for each, or those of MAVS or of Goodin et al.
         /// 2018.
@@ -70,7 +68,8 @@ keys! {
         /// Rays of a pulse: 1, 5, 9 or 16. 5 and 16 need an evenly lit footprint.
         pub rays: u8, Among(&plain(RAYS), "rays", MODELS);
         /// Full angle by which the beam widens: one number, or horizontal and vertical.
-        pub divergence_rad as "divergence_mrad": [f64; 2], Divergence;
+        pub divergence_rad as "divergence_mrad": [f64; 2],
+            OneOrTwo(Limit::new(0.0..=100.0, "mrad", MODELS), 1e3);
         /// Width of the beam where it leaves the device.
         pub exit_width_m as "exit_width_mm": f64,
             Scaled(Limit::new(0.0..=100.0, "mm", "Menura: wider windows are not a lidar's"), 1e-3);
@@ -88,27 +87,6 @@ keys! {
             |all, keys| keys.table("sees", "a target of the data sheet", &mut all.sees, SharedKeys::read);
         /// Parameter sets of papers, by name.
         pub papers: Vec<(String, BeamSettings)>;
-    }
-}
-
-/// One number, or `[horizontal, vertical]`, in milliradians; stored in radians.
-#[derive(Debug)]
-struct Divergence;
-
-impl KeyType<[f64; 2]> for Divergence {
-    fn read(&self, field: &Field<'_>) -> Option<[f64; 2]> {
-        let limit = Limit::new(0.0..=100.0, "mrad", MODELS);
-        let mrad = if field.is_array() {
-            field.numbers::<2>(&limit)
-        } else {
-            field.number(&limit).map(|both| [both; 2])
-        };
-        mrad.map(|axes| axes.map(|x| x / 1000.0))
-    }
-
-    fn written(&self, axes_rad: &[f64; 2]) -> Json {
-        let [across, along] = axes_rad.map(|rad| shortest(rad * 1e3));
-        if across == along { across.into() } else { vec![across, along].into() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde_json::Value as Json;
 
 use super::parts::{position_limit, seed, socket, turn_limit};
-use crate::toml::key_types::{By, Degrees, KeyType, Maybe, Scaled, SuchAs, Table};
+use crate::toml::key_types::{By, Degrees, KeyType, Maybe, OneOrTwo, Scaled, SuchAs, Table};
 use crate::toml::reader::{Field, Limit, TableReader};
 
 /// Origin of the limits.
@@ -39,7 +39,7 @@ keys! {
             1e-3
         );
         /// Share of the distance of a track or wheel that is lost to slip; two numbers are left and right.
-        pub slip: [f64; 2] = [0.0; 2], Sides(Limit::new(0.0..=0.95, "", "physics: a share below 1"));
+        pub slip: [f64; 2] = [0.0; 2], OneOrTwo(Limit::new(0.0..=0.95, "", "physics: a share below 1"), 1.0);
         /// Body that collides with obstacles.
         pub body: DriveBody => |table| Some(body(table));
         /// Springs and dampers between the body and its wheels (default: rigid wheels).
@@ -62,7 +62,7 @@ keys! {
         SkidSteer = "skid-steer" {
             /// Distance from the robot's middle to the instantaneous centre of rotation (ICR) of each side's track; two
             /// numbers: left, right.
-            y_icr_m: [f64; 2], Sides(length());
+            y_icr_m: [f64; 2], OneOrTwo(length(), 1.0);
             /// Distance of the instantaneous centres of rotation (ICR) ahead of the robot's middle.
             x_icr_m: f64 = 0.0, Limit::new(-20.0..=20.0, "m", FORMAT);
             /// Variation of the centres with the ground; `None` for constant ones.
@@ -192,22 +192,6 @@ pub(super) fn drive(table: &mut TableReader<'_>, rig_seed: u64) -> Option<DriveC
     table.was_called("lag_ms", "time_constant_ms");
     let model = kind.read(table, rig_seed);
     DriveConfig::read_keys(table, model)
-}
-
-/// One number for both sides, or two for left and right.
-struct Sides(Limit<f64>);
-
-impl KeyType<[f64; 2]> for Sides {
-    fn read(&self, field: &Field<'_>) -> Option<[f64; 2]> {
-        match field.is_array() {
-            true => field.numbers(&self.0),
-            false => field.number(&self.0).map(|both| [both; 2]),
-        }
-    }
-
-    fn written(&self, [left, right]: &[f64; 2]) -> Json {
-        if left == right { (*left).into() } else { vec![*left, *right].into() }
-    }
 }
 
 fn variation(table: &mut TableReader<'_>, rig_seed: u64) -> Option<IcrVariation> {

@@ -64,6 +64,26 @@ impl KeyType<f64> for Scaled {
     }
 }
 
+/// One number for both values, or two; in another unit than stored, divided by the factor: 1e3 for millimetres stored in
+/// metres.
+#[derive(Debug)]
+pub struct OneOrTwo(pub Limit<f64>, pub f64);
+
+impl KeyType<[f64; 2]> for OneOrTwo {
+    fn read(&self, field: &Field<'_>) -> Option<[f64; 2]> {
+        let written = match field.is_array() {
+            true => field.numbers(&self.0),
+            false => field.number(&self.0).map(|both| [both; 2]),
+        };
+        written.map(|values| values.map(|x| x / self.1))
+    }
+
+    fn written(&self, values: &[f64; 2]) -> Json {
+        let [first, second] = values.map(|x| shortest(x * self.1));
+        if first == second { first.into() } else { vec![first, second].into() }
+    }
+}
+
 /// Several whole numbers.
 #[derive(Debug)]
 pub struct Whole(pub Limit<i128>);

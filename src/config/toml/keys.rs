@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::key_types::{KeyType, OneOf, RequiredKeys, Time, TrueOrFalse};
+use super::key_types::{KeyType, OneOf, RequiredKeys, TrueOrFalse};
 use super::reader::{Field, Limit, TableReader};
 
 /// Reads the keys of a table into a value.
@@ -111,16 +111,6 @@ impl<'f> Keys<'f> {
     /// The value of a key whose sentence is stated elsewhere.
     pub fn typed<T>(&mut self, key: &'static str, key_type: &impl KeyType<T>, into: &mut T) {
         self.with_default(key, key_type.written(into), into, |field| key_type.read(field));
-    }
-
-    /// A number within `limit`.
-    pub fn number(&mut self, key: &'static str, limit: &Limit<f64>, into: &mut f64) {
-        self.typed(key, limit, into);
-    }
-
-    /// A time, stored in whole nanoseconds; `unit_ns` is the written unit in nanoseconds.
-    pub fn time_ns(&mut self, key: &'static str, limit: &Limit<f64>, unit_ns: f64, into: &mut u64) {
-        self.typed(key, &Time(limit.clone(), unit_ns), into);
     }
 
     /// A whole number within `limit`.

@@ -196,20 +196,6 @@ fn models(field: &Field<'_>) -> Option<Vec<ErrorModel>> {
     models.into_iter().collect()
 }
 
-/// The kind of an error model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
-    /// Independent errors.
-    Gaussian,
-    /// A random walk with a restoring acceleration.
-    RandomWalk,
-    /// A first-order Gauss-Markov process.
-    GaussMarkov,
-}
-
-words!(Model:
-    "gaussian" => Gaussian, "random-walk" => RandomWalk, "gauss-markov" => GaussMarkov);
-
 fn std_limit() -> Limit<f64> {
     Limit::new(0.0..=1000.0, "m", ERRORS)
 }
@@ -230,62 +216,60 @@ keys! {
 }
 
 keys! {
-    /// Keys of [`ErrorKind::Gaussian`].
+    /// Keys of an error model besides those of all.
     #[derive(Debug)]
-    pub struct Gaussian {
-        /// The mean error east, north and up.
-        pub mean_m: [f64; 3] = [0.0; 3], Limit::new(-1000.0..=1000.0, "m", ERRORS);
-        /// Standard deviation east, north and up.
-        pub std_m: [f64; 3], std_limit();
-    }
-}
-
-keys! {
-    /// Keys of [`ErrorKind::GaussMarkov`].
-    #[derive(Debug)]
-    pub struct GaussMarkov {
-        /// Standard deviation east, north and up.
-        pub std_m: [f64; 3], std_limit();
-        /// Time constant of the error.
-        pub time_constant_s: f64, positive("s");
-    }
-}
-
-keys! {
-    /// Keys of [`ErrorKind::RandomWalk`].
-    #[derive(Debug)]
-    pub struct RandomWalk {
-        /// Standard deviation of the random accelerations.
-        pub std_m_s2: f64, positive("m/s2");
-        /// Steps of the random walk per second.
-        pub update_hz: f64, Limit::new(1.0..=1000.0, "Hz", ERRORS);
-        /// The largest speed of the random walk.
-        pub max_speed_m_s: f64, positive("m/s");
-        /// The largest acceleration of the random walk.
-        pub max_acceleration_m_s2: f64, positive("m/s2");
-        /// Distance at which the random walk is pulled back.
-        pub radius_m: f64 = 1.0, positive("m");
+    pub enum ModelKeys of Model {
+        /// Independent errors.
+        Gaussian = "gaussian" {
+            /// The mean error east, north and up.
+            mean_m: [f64; 3] = [0.0; 3], Limit::new(-1000.0..=1000.0, "m", ERRORS);
+            /// Standard deviation east, north and up.
+            std_m: [f64; 3], std_limit();
+        }
+        /// A random walk with a restoring acceleration.
+        RandomWalk = "random-walk" {
+            /// Standard deviation of the random accelerations.
+            std_m_s2: f64, positive("m/s2");
+            /// Steps of the random walk per second.
+            update_hz: f64, Limit::new(1.0..=1000.0, "Hz", ERRORS);
+            /// The largest speed of the random walk.
+            max_speed_m_s: f64, positive("m/s");
+            /// The largest acceleration of the random walk.
+            max_acceleration_m_s2: f64, positive("m/s2");
+            /// Distance at which the random walk is pulled back.
+            radius_m: f64 = 1.0, positive("m");
+        }
+        /// A first-order Gauss-Markov process.
+        GaussMarkov = "gauss-markov" {
+            /// Standard deviation east, north and up.
+            std_m: [f64; 3], std_limit();
+            /// Time constant of the error.
+            time_constant_s: f64, positive("s");
+        }
     }
 }
 
 fn model(mut table: TableReader<'_>) -> Option<ErrorModel> {
     let AnyModel { model, times_dop } = AnyModel::read_keys(&mut table)?;
-    let kind = match model {
-        Model::Gaussian => Gaussian::read_keys(&mut table)
-            .map(|Gaussian { mean_m, std_m }| ErrorKind::Gaussian { mean_m, std_m }),
-        Model::GaussMarkov => {
-            GaussMarkov::read_keys(&mut table).map(|GaussMarkov { std_m, time_constant_s }| {
-                ErrorKind::GaussMarkov { std_m, time_constant_s }
-            })
+    let kind = model.read(&mut table).map(|keys| match keys {
+        ModelKeys::Gaussian { mean_m, std_m } => ErrorKind::Gaussian { mean_m, std_m },
+        ModelKeys::GaussMarkov { std_m, time_constant_s } => {
+            ErrorKind::GaussMarkov { std_m, time_constant_s }
         }
-        Model::RandomWalk => RandomWalk::read_keys(&mut table).map(|all| ErrorKind::RandomWalk {
-            std_m_s2: all.std_m_s2,
-            update_hz: all.update_hz,
-            max_speed_m_s: all.max_speed_m_s,
-            max_acceleration_m_s2: all.max_acceleration_m_s2,
-            radius_m: all.radius_m,
-        }),
-    };
+        ModelKeys::RandomWalk {
+            std_m_s2,
+            update_hz,
+            max_speed_m_s,
+            max_acceleration_m_s2,
+            radius_m,
+        } => ErrorKind::RandomWalk {
+            std_m_s2,
+            update_hz,
+            max_speed_m_s,
+            max_acceleration_m_s2,
+            radius_m,
+        },
+    });
     table.finish();
     kind.map(|kind| ErrorModel { kind, times_dop })
 }

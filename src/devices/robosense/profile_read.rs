@@ -9,7 +9,7 @@ use crate::config::profile::Profile;
 use crate::config::profile::lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
-use crate::config::toml::key_types::{FactoryFirst, KeyType, Listed, SomeOf};
+use crate::config::toml::key_types::{FactoryFirst, KeyType, Listed, SomeOf, Time};
 use crate::config::toml::keys::{Keys, section_of};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::spinning::clock_settings::{self, ptp, ptp_ahead};
@@ -39,7 +39,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<RobosenseProfile> {
         rates(keys, &mut rates_rpm);
         if layout != Some(Layout::M1) {
             let us = Limit::new(10.0..=1000.0, "us", PROFILES);
-            keys.time_ns("firing_period_us", &us, 1e3, &mut period_ns);
+            keys.typed("firing_period_us", &Time(us, 1e3), &mut period_ns);
             all.rotation(keys);
         }
         all.phase(keys);
@@ -188,7 +188,7 @@ fn raster(table: TableReader<'_>) -> Option<RasterProfile> {
         keys.table.fault(place.fault("a frame has a whole number of packets", label));
     }
     let step = Limit::new(0.01..=1.0, "degrees", PROFILES);
-    keys.number("step_deg", &step, &mut all.step_deg);
+    keys.typed("step_deg", &step, &mut all.step_deg);
     keys.finish()?;
     Some(all)
 }
