@@ -10,9 +10,10 @@
 
 A run is one of ROTATIONS rotations, which the commit's hash selects; `--rotation N` selects one by hand.
 
-- The good drivers run a tenth of their cases, at least one, and two of the other products run the cases COMMON too.
-- Half of the faults run, each on one case that is meant for it and one of BESIDE.
-- Each real driver runs the cases that it is known to fail and a tenth of the others, at least one.
+- The good drivers of the suites `lidar` and `gnss` run a tenth of their cases. Those of two other products run the cases COMMON.
+- Of all other products and of the real drivers, every third runs a tenth of its cases, at least one, and those that it is
+  known to fail.
+- A quarter of the faults run, each on one case that is meant for it and one of BESIDE.
 
 `--all` runs all of these cases, without rotation. `--full` runs every case of the suites, without a fault and with each.
 
@@ -109,9 +110,11 @@ FAULTS = {
 # Cases that no fault is meant to fail.
 BESIDE = {"lidar": ["loss", "dual-return"], "gnss": ["midnight"]}
 
-# The products that a rotation runs the common cases on; odd and even rotations try different faults.
+# The products that a rotation runs the common cases on.
 PAIRS = list(combinations(GOOD, 2))
-ROTATIONS = 2 * len(PAIRS)
+# In how many rotations each fault, and each product or real driver, has its turn once.
+FAULTS_EVERY, DRIVERS_EVERY = 4, 3
+ROTATIONS = FAULTS_EVERY * len(PAIRS)
 
 SCRIPTS = HERE / "kit"
 GOOD_DRIVER = SCRIPTS / "good_driver.py"
@@ -276,17 +279,21 @@ def rotation_of(options):
     return int(commit, 16) % ROTATIONS, f"from the hash of commit {commit[:12]}"
 
 
+def has_turn(number, rotation, every):
+    return rotation is None or number % every == rotation % every
+
+
 def one_of(cases, rotation):
-    """All cases, or the one whose turn it is in this pair of rotations."""
-    return cases if rotation is None else [cases[rotation // 2 % len(cases)]]
+    """All cases, or the one whose turn it is when a fault has its own."""
+    return cases if rotation is None else [cases[rotation // FAULTS_EVERY % len(cases)]]
 
 
 def tenth_of(cases, rotation, always=()):
-    """All cases, or those of `always` and a tenth of the others, at least one."""
+    """All cases, or those of `always` and a tenth of the others, at least one; another tenth when a driver has its turn again."""
     others = [case for case in cases if case not in always]
     every = min(10, len(others))
-    return [case for case in cases
-            if rotation is None or case in always or others.index(case) % every == rotation % every]
+    return [case for case in cases if rotation is None or case in always
+            or has_turn(others.index(case), rotation // DRIVERS_EVERY, every)]
 
 
 def trials(options, rotation):
@@ -296,14 +303,16 @@ def trials(options, rotation):
         if "good" in chosen:
             only = None if options.full else tenth_of(CASES[suite], rotation)
             yield Trial(f"{suite}: the good driver passes", suite, command, only, set())
-    for product, (suite, adapter, told, cases) in GOOD.items():
-        if "good" in chosen and not options.driver:
+    for number, (product, (suite, adapter, told, cases)) in enumerate(GOOD.items()):
+        tenth = tenth_of(cases, rotation) if has_turn(number, rotation, DRIVERS_EVERY) else []
+        only = [*(COMMON if product in pair else []), *tenth]
+        if "good" in chosen and not options.driver and only:
             command = [sys.executable, str(GOOD_DRIVER), product, *told]
-            only = None if options.full else [*(COMMON if product in pair else []), *tenth_of(cases, rotation)]
+            only = None if options.full else only
             yield Trial(f"{product}: the good driver passes", suite, command, only, set(), adapter)
     if "real" in chosen:
-        for name, (suite, cases, adapter, command, known) in REAL.items():
-            if options.driver and name not in options.driver:
+        for number, (name, (suite, cases, adapter, command, known)) in enumerate(REAL.items()):
+            if name not in options.driver if options.driver else not has_turn(number, rotation, DRIVERS_EVERY):
                 continue
             program = command[0].replace("{drivers}", str(Path(options.drivers).resolve()))
             what = f"{name}: known weaknesses: {', '.join(sorted(known)) or 'none'}"
@@ -311,7 +320,7 @@ def trials(options, rotation):
             yield Trial(what, suite, [program, *command[1:]], only, set(known), adapter, known)
     for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
         for number, (fault, meant) in enumerate(FAULTS[suite].items()) if "faults" in chosen else ():
-            if rotation is not None and number % 2 != rotation % 2:
+            if not has_turn(number, rotation, FAULTS_EVERY):
                 continue
             tried = one_of(sorted(meant), rotation)
             only = None if options.full else [*tried, *one_of(BESIDE[suite], rotation)]
