@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster};
-use tiny_skia::{FillRule, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
+use tiny_skia::{
+    ColorU8, FillRule, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
+};
 
 use super::colour::{Colour, WHITE};
 use super::shape::{Anchor, CHARACTER_PX, Shape, Style};
@@ -58,12 +60,17 @@ fn draw(shape: &Shape, pixmap: &mut Pixmap) {
 
 /// Fills whole pixels, so that pictures of many points have few colours.
 fn fill(pixmap: &mut Pixmap, [left, top, width, height]: [f64; 4], colour: Colour) {
-    let [left, top, right, bottom] =
-        [left, top, left + width, top + height].map(|v| v.round() as f32);
-    let area = Rect::from_ltrb(left, top, right.max(left + 1.0), bottom.max(top + 1.0));
-    if let Some(area) = area {
-        let paint = Paint { anti_alias: false, ..paint(colour, 1.0) };
-        pixmap.fill_rect(area, &paint, Transform::identity(), None);
+    let pixels = |from: f64, length: f64, limit: usize| {
+        let begin = from.round();
+        let end = (from + length).round().max(begin + 1.0);
+        (begin as usize).min(limit)..(end as usize).min(limit)
+    };
+    let (row_len, rows) = (pixmap.width() as usize, pixmap.height() as usize);
+    let columns = pixels(left, width, row_len);
+    let Colour([red, green, blue]) = colour;
+    let colour = ColorU8::from_rgba(red, green, blue, u8::MAX).premultiply();
+    for row in pixels(top, height, rows) {
+        pixmap.pixels_mut()[row * row_len..][columns.clone()].fill(colour);
     }
 }
 
