@@ -96,13 +96,13 @@ fn folder_of(folder: &str) -> PathBuf {
 #[macro_export]
 macro_rules! conversations {
     ($bench:ty, $folder:literal: $($test:ident: $name:literal),+ $(,)?) => {
-        $(#[test] fn $test() { common::dialogue::play_file::<$bench>($folder, $name); })+
+        $(#[test] fn $test() { $crate::common::dialogue::play_file::<$bench>($folder, $name); })+
 
         #[test]
         fn every_file_is_played() {
             let mut names = [$($name),+];
             names.sort_unstable();
-            assert_eq!(common::dialogue::names_in($folder), names);
+            assert_eq!($crate::common::dialogue::names_in($folder), names);
         }
     };
 }

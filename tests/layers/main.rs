@@ -271,17 +271,21 @@ fn top_folder_fault(name: &str) -> Option<Fault> {
 /// An ignored test says what it needs, and `tools/test` has a row that runs it where that is there.
 fn ignore_faults(file: &str, text: &str, script: &str) -> Vec<Fault> {
     let mut folders = file.trim_end_matches(".rs").split('/');
-    let program = match (folders.next(), folders.next().unwrap_or_default()) {
-        (Some("tests"), name) => name.to_owned(),
-        (_, "sensors") => "menura_world".to_owned(),
-        (_, "analysis" | "links" | "plot" | "timing") => "menura_engine".to_owned(),
-        (_, "cli" | "kit" | "lib" | "main") => "menura".to_owned(),
-        (_, layer) => format!("menura_{layer}"),
+    let (program, module) = match (folders.next(), folders.next().unwrap_or_default()) {
+        (Some("tests"), program) => (program.to_owned(), folders.next()),
+        (_, "sensors") => ("menura_world".to_owned(), None),
+        (_, "analysis" | "links" | "plot" | "timing") => ("menura_engine".to_owned(), None),
+        (_, "cli" | "kit" | "lib" | "main") => ("menura".to_owned(), None),
+        (_, layer) => (format!("menura_{layer}"), None),
     };
+    let runs_module = |filter: &str| filter.split("::").next() == module;
     let is_run = |need: &str| {
         let row = format!("'{need}: ");
         let mut rows = script.lines().filter_map(|line| line.trim().strip_prefix(&row));
-        rows.any(|programs| programs.trim_end_matches('\'').split(' ').any(|one| one == program))
+        rows.any(|row| {
+            let mut words = row.trim_end_matches('\'').split(' ');
+            words.next() == Some(&program) && (module.is_none() || words.any(runs_module))
+        })
     };
     text.lines()
         .enumerate()
@@ -350,11 +354,16 @@ mod checker {
 
     #[test]
     fn finds_ignored_tests_that_nobody_runs() {
-        let script = "rows=(\n    'two cores: a b'\n    'a net: menura_engine -- x'\n)\n";
+        let script =
+            "rows=(\n    'two cores: live a:: b::some_test'\n    'a net: menura_engine x'\n)\n";
         let text = "#[ignore]\n#[ignore = \"needs two cores\"]\n#[ignore = \"needs more\"]\n\
                     \n    #[ignore = \"needs a net\"]\n#[ignore = \"slow\"]\n";
-        assert_eq!(lines(&ignore_faults("tests/a.rs", text, script)), [1, 3, 5, 6]);
-        assert_eq!(lines(&ignore_faults("tests/c.rs", text, script)), [1, 2, 3, 5, 6]);
+        for file in ["tests/live/a.rs", "tests/live/b.rs"] {
+            assert_eq!(lines(&ignore_faults(file, text, script)), [1, 3, 5, 6]);
+        }
+        for file in ["tests/live/c.rs", "tests/other/a.rs"] {
+            assert_eq!(lines(&ignore_faults(file, text, script)), [1, 2, 3, 5, 6]);
+        }
         assert_eq!(lines(&ignore_faults("src/links/a.rs", text, script)), [1, 2, 3, 6]);
     }
 

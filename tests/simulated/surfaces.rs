@@ -1,0 +1,323 @@
+//! Signs, windows and puddles as recorded packets show them, with nine rays and each profile's own noise.
+//! What is expected is worked out here from the geometry and the equations of docs/MATERIALS.md.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use menura::config::profile::lidar::{BeamSettings, NoiseSettings};
+use menura::frames::Transform;
+use menura::sensors::lidar::{Lidar, Scratch, Watch};
+use menura::sensors::noise::NoiseSource;
+use menura::sensors::pattern::LaserGeometry;
+use menura::sensors::receiver::{EchoSelection, ReceiverSetting};
+use menura::sensors::{
+    FiringSlot, MeasurementRequest, Outcome, RotorMotion, Sensor, Subject, Sweep,
+};
+use menura::time::SimTime;
+use menura::wire::framer::Framer;
+use menura::wire::sick_lms2xx::frame::{Item, Telegrams};
+use menura::wire::sick_lms2xx::reply::{Body, Reply};
+use menura::wire::velodyne::DataPacket;
+
+use crate::common;
+
+/// Above the floor, metres.
+const SENSOR_M: f64 = 1.0;
+
+/// An upright rectangle that faces the x axis: its distance, from y to y, from z to z, and material.
+type Wall<'a> = (f64, [f64; 2], [f64; 2], &'a str);
+
+/// Writes walls and their materials as OBJ files into `folder`, and gives the rig's `world`. A material is
+/// `name`, or `name = statements`.
+fn scene(folder: &Path, walls: &[Wall<'_>]) -> String {
+    let (mut obj, mut mtl) = ("mtllib m.mtl\n".to_owned(), String::new());
+    for (index, (x, y, z, material)) in walls.iter().enumerate() {
+        for (y, z) in [(y[0], z[0]), (y[1], z[0]), (y[1], z[1]), (y[0], z[1])] {
+            writeln!(obj, "v {x} {y} {z}").unwrap();
+        }
+        let (name, statements) = material.split_once(" = ").unwrap_or((material, ""));
+        let v = 4 * index + 1;
+        writeln!(obj, "usemtl {name}{index}\nf {v} {} {} {}", v + 1, v + 2, v + 3).unwrap();
+        writeln!(mtl, "newmtl {name}{index}\n{statements}").unwrap();
+    }
+    std::fs::write(folder.join("s.obj"), obj).unwrap();
+    std::fs::write(folder.join("m.mtl"), mtl).unwrap();
+    format!("[world]\nscene = \"{}\"\n", folder.join("s.obj").display())
+}
+
+/// What a laser of a VLP-16 reports of one pulse.
+struct Shot {
+    /// Unit vector from the sensor, forward-left-up.
+    direction: [f64; 3],
+    /// Range in metres and intensity of each return, the block's own and its partner's.
+    returns: [Option<(f64, u8)>; 2],
+}
+
+impl Shot {
+    /// The places of its returns, metres from the floor below the sensor, with their intensity.
+    fn places(&self) -> impl Iterator<Item = ([f64; 3], u8)> {
+        let [x, y, z] = self.direction;
+        self.returns.iter().flatten().map(move |&(range_m, intensity)| {
+            ([x * range_m, y * range_m, SENSOR_M + z * range_m], intensity)
+        })
+    }
+
+    /// Range at which the beam meets the plane at `x`, metres.
+    fn range_to(&self, x: f64) -> f64 {
+        x / self.direction[0]
+    }
+
+    /// Whether it meets the plane at `x` between these y and z.
+    fn meets(&self, x: f64, y: [f64; 2], z: [f64; 2]) -> bool {
+        let range_m = self.range_to(x);
+        let (at_y, at_z) = (self.direction[1] * range_m, SENSOR_M + self.direction[2] * range_m);
+        range_m > 0.0 && (y[0]..=y[1]).contains(&at_y) && (z[0]..=z[1]).contains(&at_z)
+    }
+}
+
+/// Two turns of a VLP-16 in dual return, which stands a metre above the origin and looks along x.
+fn vlp16(world: &str, trajectory: &str) -> Vec<Shot> {
+    let rig = format!(
+        "seed = 5\n{world}[robot]\ntrajectory = {trajectory}\n[[device]]\nname = \"puck\"\n\
+         profile = \"velodyne-vlp16-3.0\"\nmount = {{ translation_m = [0.0, 0.0, {SENSOR_M}] }}\n\
+         link = {{ udp = {{ to = \"127.0.0.1:9\" }} }}\nsettings = {{ return_mode = \"dual\" }}\n"
+    );
+    let rig = common::rig(&rig, &[]);
+    let [pcap] = common::captures(&rig, Duration::from_millis(200), ["puck"]);
+    let mut shots = Vec::new();
+    for (_, payload) in common::frames(&pcap) {
+        // Position packets have another length.
+        let Ok(packet) = DataPacket::parse(&payload) else { continue };
+        for pair in packet.blocks.chunks_exact(2) {
+            assert_eq!(pair[0].azimuth_centideg, pair[1].azimuth_centideg);
+            for slot in 0..32 {
+                // 600 revolutions a minute are 3.6 degrees a millisecond.
+                let (laser, sequence) = (slot % 16, slot / 16);
+                let after_us = 55.296 * sequence as f64 + 2.304 * laser as f64;
+                let azimuth_deg = f64::from(pair[0].azimuth_centideg) / 100.0 + 3.6e-3 * after_us;
+                let elevation_deg = if laser % 2 == 0 { laser as f64 - 15.0 } else { laser as f64 };
+                let (sin_a, cos_a) = libm::sincos(azimuth_deg.to_radians());
+                let (sin_e, cos_e) = libm::sincos(elevation_deg.to_radians());
+                let seen = |block: usize| {
+                    let point = pair[block].points[slot];
+                    (point.distance > 0)
+                        .then(|| (f64::from(point.distance) * 0.002, point.intensity))
+                };
+                shots.push(Shot {
+                    direction: [cos_e * cos_a, -cos_e * sin_a, sin_e],
+                    returns: [seen(0), seen(1)],
+                });
+            }
+        }
+    }
+    assert!(shots.len() > 50_000, "{}", shots.len());
+    shots
+}
+
+const STILL: &str = r#"{ kind = "still" }"#;
+
+/// The ranges in metres that an LMS 291-S14 reports in its scans: 181 each over 90 degrees, from right
+/// to left.
+fn lms291(world: &str) -> Vec<Vec<Option<f64>>> {
+    let rig = format!(
+        "seed = 5\n{world}[robot]\ntrajectory = {STILL}\n[[device]]\nname = \"lms\"\n\
+         profile = \"sick-lms291-s14\"\nmount = {{ translation_m = [0.0, 0.0, {SENSOR_M}] }}\n\
+         link = {{ pty = \"lms\" }}\n\
+         settings = {{ baud_rate = 500000, power_on_mode = \"continuous\", unit = \"cm\" }}\n"
+    );
+    let rig = common::rig(&rig, &[]);
+    let files = common::recorded(&rig, Duration::from_secs(1));
+    let mut framer = Framer::new(Telegrams::default());
+    let (mut rest, mut scans) = (&files["lms.bin"][..], Vec::new());
+    while let Some(piece) = framer.next_piece(&mut rest) {
+        let Some(Item::Telegram { payload, .. }) = piece.frame else { continue };
+        if let Body::Scan { values, .. } = Reply::parse(&payload).unwrap().body {
+            let metres = |&value: &u16| (value < 8000).then(|| f64::from(value) * 0.01);
+            scans.push(values.values.iter().map(metres).collect());
+        }
+    }
+    assert!(scans.len() > 20, "{}", scans.len());
+    scans
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn a_sign_is_brighter_than_any_wall_near_and_far() {
+    let folder = tempfile::tempdir().unwrap();
+    let (near, far, wall) = ([-0.4, 0.4], [6.0, 12.0], [-9.0, -1.0]);
+    let world = scene(
+        folder.path(),
+        &[
+            (5.0, near, [0.6, 1.4], "stop sign"),
+            (50.0, far, [-1.0, 3.0], "road_sign"),
+            (5.0, wall, [0.0, 3.0], "wall = Kd 0.5 0.5 0.5"),
+        ],
+    );
+    let shots = vlp16(&world, STILL);
+    // Beams that are on the surface with all their rays: half a spot is 0.2 % of the range.
+    let bytes = |x: f64, y: [f64; 2], z: [f64; 2]| -> Vec<f64> {
+        let inside = |range: [f64; 2]| [range[0] + 0.006 * x, range[1] - 0.006 * x];
+        let on = shots.iter().filter(|shot| shot.meets(x, inside(y), inside(z)));
+        on.map(|shot| {
+            let (range_m, intensity) = shot.returns[0].expect("the sign is seen");
+            assert!((range_m - shot.range_to(x)).abs() < 0.2, "{range_m} at {x}");
+            f64::from(intensity)
+        })
+        .collect()
+    };
+    let (at_5, at_50) = (bytes(5.0, near, [0.6, 1.4]), bytes(50.0, far, [-1.0, 3.0]));
+    assert!(at_5.len() > 100 && at_50.len() > 30, "{} {}", at_5.len(), at_50.len());
+    assert!(at_5.iter().chain(&at_50).all(|&byte| byte > 100.0), "{at_5:?} {at_50:?}");
+    // The scale is that of reflectance, wherever the sign stands.
+    assert!((mean(&at_5) - mean(&at_50)).abs() < 5.0, "{} {}", mean(&at_5), mean(&at_50));
+    let diffuse = bytes(5.0, [-4.0, -1.0], [0.5, 1.5]);
+    assert!(diffuse.iter().all(|&byte| byte <= 60.0), "{diffuse:?}");
+}
+
+/// Dirt first, then the wall behind by the light that two faces leave.
+#[test]
+fn a_window_gives_two_echoes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (y, z) = ([1.0, 6.0], [-1.0, 3.0]);
+    let world = scene(
+        folder.path(),
+        &[(5.0, y, z, "window"), (9.0, [-20.0, 20.0], [-3.0, 6.0], "wall = Kd 0.6 0.6 0.6")],
+    );
+    let shots = vlp16(&world, STILL);
+    let through: Vec<&Shot> =
+        shots.iter().filter(|shot| shot.meets(5.0, [1.2, 5.0], [0.3, 1.7])).collect();
+    assert!(through.len() > 300, "{}", through.len());
+    let two = through.iter().filter(|shot| {
+        let [Some(last), Some(other)] = shot.returns else { return false };
+        (last.0 - shot.range_to(9.0)).abs() < 0.2 && (other.0 - shot.range_to(5.0)).abs() < 0.2
+    });
+    let share = two.count() as f64 / through.len() as f64;
+    assert!(share > 0.99, "{share} of the beams through the window have two echoes");
+    // Beside it the wall is seen alone, and brighter: 0.85 of the light comes through, and the dirt's
+    // share of that.
+    let of_wall = |inside: bool| -> Vec<f64> {
+        let y = if inside { [1.2, 1.8] } else { [-1.8, -1.2] };
+        let met = shots.iter().filter(|shot| shot.meets(5.0, y, [0.5, 1.5]));
+        met.map(|shot| f64::from(shot.returns[0].unwrap().1)).collect()
+    };
+    let (behind, beside) = (mean(&of_wall(true)), mean(&of_wall(false)));
+    let expected = (0.921 * 0.98_f64).powi(2);
+    assert!((behind / beside - expected).abs() < 0.03, "{behind} of {beside}");
+}
+
+/// The LMS 291 reports the first echo that it can see: a window's dirt is one when near.
+#[test]
+fn a_scanner_of_one_echo_sees_the_near_window_and_looks_through_the_far_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |window_m: f64| {
+        let wide = [-40.0, 40.0];
+        let world = scene(
+            folder.path(),
+            &[
+                (window_m, wide, [-2.0, 4.0], "window"),
+                (window_m + 8.0, wide, [-2.0, 4.0], "wall = Kd 0.6 0.6 0.6"),
+            ],
+        );
+        // Five to thirty degrees to the left: no glints.
+        let scans = lms291(&world);
+        let seen = scans.iter().flat_map(|scan| {
+            (100..=150).map(|place| {
+                let along = libm::cos((0.5 * (place as f64 - 90.0)).to_radians());
+                scan[place].map(|range_m| range_m * along)
+            })
+        });
+        seen.collect::<Vec<Option<f64>>>()
+    };
+    let assert_all_at = |seen: Vec<Option<f64>>, expected: f64| {
+        let off: Vec<_> =
+            seen.iter().filter(|x| x.is_none_or(|x| (x - expected).abs() > 0.15)).collect();
+        assert!(off.is_empty(), "{} of {} not at {expected} m: {off:?}", off.len(), seen.len());
+    };
+    assert_all_at(at(5.0), 5.0);
+    // 0.02 is seen to 13 m; at 24 m it is more than four standard deviations below what is detected.
+    assert_all_at(at(24.0), 32.0);
+}
+
+/// Of the street's puddle, 8 m away, a still robot sees the parked car behind it, upside down, or nothing.
+#[test]
+fn a_puddle_is_missing_or_mirrors_what_stands_behind_it() {
+    let street = |radius_m: f64| {
+        let world = format!(
+            "[world]\nscene = \"street\"\nparameters = {{ puddle_radius_m = {radius_m:?} }}\n"
+        );
+        vlp16(&world, STILL)
+    };
+    let (with, without) = (street(1.9), street(0.0));
+    // Range at which a beam meets the puddle, farther than 7.5 m; nearer its bottom may be seen.
+    let to_puddle = |shot: &Shot| -> Option<f64> {
+        let range_m = -SENSOR_M / shot.direction[2];
+        let [x, y] = [shot.direction[0] * range_m, shot.direction[1] * range_m];
+        (libm::hypot(x - 8.0, y - 1.8) < 1.8 && range_m > 7.5).then_some(range_m)
+    };
+    let over = |shots| -> Vec<(f64, &Shot)> {
+        let shots: &Vec<Shot> = shots;
+        shots.iter().filter_map(|shot| Some((to_puddle(shot)?, shot))).collect()
+    };
+    let is_seen = |&(range_m, shot): &(f64, &Shot)| {
+        shot.returns.iter().flatten().any(|seen| (seen.0 - range_m).abs() < 0.2)
+    };
+    let (wet, dry) = (over(&with), over(&without));
+    assert!(wet.len() > 100 && wet.len() == dry.len(), "{} {}", wet.len(), dry.len());
+    assert!(dry.iter().all(is_seen), "dry asphalt is seen");
+    assert!(!wet.iter().any(is_seen), "of the water nothing is seen");
+    let images: Vec<[f64; 3]> =
+        wet.iter().flat_map(|(_, shot)| shot.places()).map(|(place, _)| place).collect();
+    assert!(images.iter().all(|place| place[2] < -0.1), "{images:?}");
+    let of_car = images.iter().filter(|[x, y, z]| {
+        (x - 10.0).abs() < 0.15 && (1.6..3.6).contains(y) && (-1.5..-0.2).contains(z)
+    });
+    let (of_car, missing) =
+        (of_car.count(), wet.len() - wet.iter().filter(|(_, s)| s.places().count() > 0).count());
+    assert!(of_car > 50, "{of_car} points of the mirrored car");
+    assert!(missing > 20, "{missing} beams without a return");
+    let is_below = |place: &([f64; 3], u8)| place.0[2] < -0.1;
+    assert_eq!(without.iter().flat_map(Shot::places).filter(is_below).count(), 0);
+}
+
+/// An object behind a window counts as seen when the receiver reports it, and not when it reports the
+/// window.
+#[test]
+fn a_stimulus_is_seen_through_a_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = scene(folder.path(), &[(5.0, [-5.0, 5.0], [-1.0, 3.0], "window")]);
+    let rig = format!(
+        "{world}[[world.object]]\nname = \"car\"\nbody = \"box\"\nsize_m = [1.0, 4.0, 2.0]\n\
+         trajectory = {{ kind = \"still\", position_m = [9.0, 0.0, 0.0] }}\n\
+         [robot]\ntrajectory = {STILL}\n[[device]]\nname = \"a\"\nprofile = \"velodyne-vlp16-3.0\"\n\
+         link = {{ udp = {{ to = \"127.0.0.1:9\" }} }}\n"
+    );
+    let (_, world) = common::load(&rig);
+    let beam = BeamSettings { max_range_m: 100.0, ..BeamSettings::default() };
+    let seed = NoiseSource::new(0, "a");
+    let lidar = Lidar::new(vec![LaserGeometry::default()], &beam, &NoiseSettings::default(), seed);
+    let mount = Transform::from_rpy(glam::DVec3::Z * SENSOR_M, 0.0, 0.0, 0.0);
+    let sees = |selection| {
+        let sweep = Sweep {
+            number: 0,
+            rotor: RotorMotion::even(0.1, 0.0),
+            selection,
+            receiver: ReceiverSetting::default(),
+            firings: [FiringSlot { offset_ns: 0, laser: 0 }].into(),
+        };
+        let subject = Subject::Sweep(sweep);
+        let request = MeasurementRequest { index: 0, start: SimTime::ZERO, subject };
+        let mut scratch = Scratch::default();
+        scratch.set_watch(Watch { objects: 1, ..world.watch });
+        let measured = lidar.measure(request, &world.surroundings(&mount), &mut scratch);
+        let Outcome::Returns(returns) = &measured.outcome else { panic!("no returns") };
+        (returns[0].first.unwrap().range_m, scratch.take_seen())
+    };
+    let (range_m, seen) = sees(EchoSelection::First);
+    assert!((range_m - 5.0 / 0.995).abs() < 0.01 && seen == 0, "{range_m} {seen}");
+    let (range_m, seen) = sees(EchoSelection::Strongest);
+    assert!((range_m - 8.5 / 0.995).abs() < 0.01 && seen == 1, "{range_m} {seen}");
+}
