@@ -2,8 +2,9 @@
 //!
 //! The result only decides who casts: the hits are the same.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
+use std::thread::Builder;
 use std::time::Duration;
 
 use super::{GpuProblem, Probed, open};
@@ -58,25 +59,21 @@ pub fn speeds(gpu: &GpuCaster, own: &BvhCaster, workers: Option<usize>) -> [f64;
 /// Casts pulses into hits.
 type Cast<'a> = dyn Fn(&[Pulse], &mut [Hit]) + Sync + 'a;
 
-/// Time in which `callers` threads cast all pulses.
+/// Time in which `callers` threads, this one among them, cast all pulses.
 fn time_of(cast: &Cast<'_>, callers: usize, pulses: &[Pulse], rays: usize) -> Duration {
     let next = AtomicUsize::new(0);
-    let begin = Barrier::new(callers + 1);
     let work = || {
         let mut hits = vec![Hit::MISS; PULSES_PER_CALL * rays];
-        begin.wait();
         let call = || pulses.chunks(PULSES_PER_CALL).nth(next.fetch_add(1, Ordering::Relaxed));
         while let Some(pulses) = call() {
             cast(pulses, &mut hits[..pulses.len() * rays]);
         }
     };
-    let watch = std::thread::scope(|scope| {
-        for _ in 0..callers {
-            scope.spawn(work);
-        }
-        let watch = Stopwatch::start();
-        begin.wait();
-        watch
+    let watch = Stopwatch::start();
+    std::thread::scope(|scope| {
+        // If the system refuses a thread, those that there are cast all pulses.
+        let _ = (1..callers).try_for_each(|_| Builder::new().spawn_scoped(scope, work).map(drop));
+        work();
     });
     watch.elapsed()
 }

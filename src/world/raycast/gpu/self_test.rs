@@ -79,11 +79,13 @@ pub fn sample(caster: &GpuCaster) -> (Stencil, Vec<Pulse>) {
     let group = |index| {
         let middle = Pulse { max_range_m: 120.0, start_m: 0.0, ..pulse(scene, &mut rng, index) };
         let (left, up) = (middle.half_axis_u.normalize(), middle.half_axis_v.normalize());
-        // Eight lasers, a degree apart, in 48 directions.
+        // Eight lasers, a degree apart, in 48 directions. Their beams widen by 3 mrad.
+        let (half_axis_u, half_axis_v) = (left * 1.5e-3, up * 1.5e-3);
         (0..PER_GROUP).map(move |k| {
             let (laser, column) = (f64::from(k / 48) - 3.5, f64::from(k % 48) - 23.5);
             let aside = left * (column * 3e-3) + up * (laser * 0.0175);
-            Pulse { direction: (middle.direction + aside).normalize(), ..middle }
+            let direction = (middle.direction + aside).normalize();
+            Pulse { direction, half_axis_u, half_axis_v, ..middle }
         })
     };
     (nine(), (0..GROUPS).flat_map(group).collect())
