@@ -254,7 +254,7 @@ fn velocity_and_course_are_one_vector() {
     assert!((solution.ground_speed_m_s() - 2.0_f64.sqrt()).abs() < 1e-12);
 }
 
-/// The five combinations of error model and HDOP in AirSim's documentation.
+/// The five combinations of error model and HDOP in the paper.
 #[test]
 fn the_combinations_are_those_of_the_paper() {
     for (preset, errs, falls) in [
