@@ -10,12 +10,12 @@ use crate::wire::sick_lms2xx::data::{MeasuringMode, Values};
 use crate::wire::sick_lms2xx::reply::{Body, Indices, Reply, SwitchResult};
 use crate::wire::sick_lms2xx::{LineRate, status_byte};
 
-/// Kind under which a command is counted.
+/// Name of a command for statistics.
 pub(super) fn command_kind(payload: &[u8]) -> String {
     format!("{:#04x} {}", payload[0], command_name(&Command::parse(payload)))
 }
 
-/// Kind under which a reply is counted.
+/// Name of a reply for statistics.
 pub(super) fn reply_kind(payload: &[u8], reply: Option<&Reply>) -> String {
     let name = reply.map_or("not read", |reply| body_name(&reply.body));
     format!("{:#04x} {name}", payload[0])
@@ -225,14 +225,14 @@ fn indices_of(body: &Body) -> Option<Indices> {
     }
 }
 
-/// A command for machines.
+/// Fields of a command for JSON.
 pub(super) fn command_fields(address: u8, payload: &[u8]) -> Map<String, Value> {
     object_of(json!({
         "address": address, "kind": command_name(&Command::parse(payload)), "payload": hex(payload),
     }))
 }
 
-/// A reply for machines.
+/// Fields of a reply for JSON.
 pub(super) fn reply_fields(
     address: u8,
     payload: &[u8],
