@@ -68,8 +68,8 @@ impl Stream {
         self.count.is_none_or(|count| count > scans)
     }
 
-    /// The next revolution to measure while `waiting` scans are not sent yet; `None` if these are all.
-    /// `leaves` returns the earliest departure of a scan, `line_ns` its time on the line.
+    /// The next revolution to measure while `waiting` scans are pending; `None` if all requested scans are planned.
+    /// `leaves` returns the earliest departure of a scan; `line_ns` is its transmission time.
     pub fn plan(
         &mut self,
         waiting: usize,
