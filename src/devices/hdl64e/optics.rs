@@ -46,7 +46,7 @@ struct Laser {
 struct TwoPoint {
     x: Axis,
     y: Axis,
-    /// Factors of z in the corrections of x and y, as factors of the squared sine of the vertical angle.
+    /// Contribution of z to x and to y, as a factor of the squared sine of the vertical angle.
     steep: [f64; 2],
     /// Squared cosine of the vertical angle.
     level: f64,

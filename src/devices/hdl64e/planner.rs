@@ -158,7 +158,7 @@ impl stream::Planner for Planner {
             let rpm = program.rotor().rpm(start);
             let is_lit = self.motor.lasers_fire_at(rpm);
             if !is_lit && !self.motor.sends_when_dark {
-                // In this mode no packet is sent.
+                // The rotor is too slow for the lasers, so no packet is sent.
                 self.base = Base { is_dual, number: self.next_number, start: next_start };
                 continue;
             }

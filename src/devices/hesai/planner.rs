@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(whole.packets(2000, 8), 250);
         let front = FiringRange([2700, 900]);
         assert!(front.contains(3000.0) && front.contains(900.0) && !front.contains(1800.0));
-        // From 270 to 90 degrees, both included: 501 firings on each side of 0.
+        // From 270 to 90 degrees, both included: 500 firings before 0 and 501 from 0 on.
         assert_eq!(front.packets(2000, 8), 63 + 63);
     }
 }
