@@ -31,8 +31,8 @@ pub(super) struct Values {
     /// The unit's own address, which commands store and read. The link of the rig determines the address in packets.
     pub network: OwnNetwork,
     pub ptp: PtpConfiguration,
-    /// Offset from the master's time up to which the clock counts as locked. A simulated master is exact, so
-    /// no value unlocks it.
+    /// Offset from the PTP master up to which the clock counts as locked. A simulated master is exact, so
+    /// its clock is locked at any value.
     pub ptp_lock_offset_us: u8,
 }
 

@@ -54,8 +54,8 @@ impl FiringRange {
         }
     }
 
-    /// Number of packets in a rotation of `steps` firings that contain at least one firing of the range, with
-    /// `per_packet` firings each.
+    /// Number of packets with a firing in the sector, in a rotation of `steps` firings;
+    /// `per_packet` is the number of firings per packet.
     pub fn packets(self, steps: u32, per_packet: u32) -> u32 {
         let has_one = |packet: &u32| {
             let own = packet * per_packet..(packet + 1) * per_packet;

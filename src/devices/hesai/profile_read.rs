@@ -106,7 +106,7 @@ fn rotation(keys: &mut Keys<'_>, rates: &mut Vec<u32>, steps: &mut u32) {
     let field = keys.field("rates_rpm");
     keys.put(spinning::listed_rates().read(&field), rates);
     keys.integer("steps_at_600_rpm", &Limit::new(1..=36_000, "", PROFILES), steps);
-    // Every speed has a whole number of firings per rotation, which must make whole packets with one and two returns.
+    // Every speed needs a whole number of firings per rotation.
     let are_whole = |rate: &u32| (*steps * 600).is_multiple_of(*rate);
     if keys.is_complete()
         && (rates.is_empty() || !rates.iter().all(are_whole))

@@ -286,7 +286,7 @@ impl SickLms1xx {
             }
             ("SetPassword", [Value::U8(level), Value::U32(hash)]) => {
                 let passwords = self.now.passwords.iter_mut();
-                // Higher levels can never be entered, because they have no password.
+                // A host can change passwords only up to its own login level.
                 let own = self.clients[client].level;
                 let known = passwords.filter(|known| known.level <= own);
                 let known = known.into_iter().find(|known| known.level == *level);

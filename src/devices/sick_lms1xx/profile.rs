@@ -368,7 +368,7 @@ fn modes(field: &Field<'_>) -> Option<Vec<ScanMode>> {
     modes.into_iter().collect()
 }
 
-/// Scan mode of a frequency and a rounded resolution; exact resolutions divide a degree, so 0.1667 means a sixth.
+/// Scan mode of a frequency and a rounded resolution; exact resolutions divide a rotation, so 0.1667 means a sixth.
 fn scan_mode(frequency_hz: f64, resolution_deg: f64) -> ScanMode {
     ScanMode {
         frequency_centihz: (frequency_hz * 100.0).round() as u32,
