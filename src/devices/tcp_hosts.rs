@@ -1,10 +1,10 @@
-//! Hosts that are connected to a device's command port, and their input so far.
+//! Hosts connected to a device's command port, and their input.
 
 use crate::time::SimTime;
 use crate::wire::framer::{Framer, Framing};
 use crate::wire::port::Peer;
 
-/// Largest number of waiting answers to one host; further requests are ignored.
+/// Largest number of pending answers per host; further requests are ignored.
 const MAX_WAITING: u64 = 32;
 /// Pause after which an incomplete frame is dropped, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
@@ -15,7 +15,7 @@ struct Host<F> {
     peer: Peer,
     framer: Framer<F>,
     heard: SimTime,
-    /// Departure of the host's last answer.
+    /// Departure of the last answer to the host.
     busy_until: SimTime,
 }
 
@@ -33,7 +33,7 @@ impl<F: Framing + Default> TcpHosts<F> {
         }
     }
 
-    /// Requests of `peer` that these bytes complete.
+    /// Requests of `peer` that are completed by these bytes.
     pub fn hear(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) -> Vec<F::Frame> {
         let Some(host) = self.0.iter_mut().find(|host| host.peer == peer) else {
             return Vec::new();
@@ -57,7 +57,7 @@ impl<F: Framing + Default> TcpHosts<F> {
         })
     }
 
-    /// Disconnects all hosts.
+    /// Disconnects all hosts; returns them.
     pub fn drop_all(&mut self) -> Vec<Peer> {
         self.0.drain(..).map(|host| host.peer).collect()
     }

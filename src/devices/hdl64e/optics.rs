@@ -182,7 +182,7 @@ impl Optics {
         let [slope, focal] = self.lasers[laser].focal;
         let distance = 1.0 - f64::from(raw_distance) / 65_535.0;
         let added = slope * (focal - distance * distance).abs();
-        // A cast ends at 0 and 255.
+        // A cast saturates at 0 and 255.
         (intensity * 255.0 - added + 0.5) as u8
     }
 }

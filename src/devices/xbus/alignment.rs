@@ -16,8 +16,8 @@ const AT_REST_RAD_S: f64 = 0.1;
 /// Present rotations and gyro bias.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alignment {
-    /// Object from sensor, and the host's local frame from the unit's; forward-left-up and
-    /// east-north-up.
+    /// Rotation from the sensor to the object frame (forward, left, up), and from the unit's to the
+    /// host's local frame (east, north, up).
     pub rotations: [DQuat; 2],
     /// Addition to the heading, clockwise, rad.
     heading_rad: f64,

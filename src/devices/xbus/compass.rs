@@ -16,8 +16,8 @@ mod command {
 
 /// The motion was not sufficient.
 const NOT_ENOUGH_DATA: u8 = 0x02;
-/// Variation of the field along an axis, relative to the field strength, above which the unit was rotated about another
-/// axis.
+/// Variation of the field along an axis, relative to the field strength, above which the axis counts as
+/// rotated.
 const TURNED: f64 = 1.0;
 
 /// State of the in-run compass calibration.

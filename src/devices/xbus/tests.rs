@@ -174,7 +174,7 @@ fn what_is_not_possible_is_refused() {
 #[test]
 fn utc_is_what_the_host_sets() {
     let mut bench = unit();
-    // 2000-02-29T23:59:59.5 plus the time since then is in March.
+    // 2000-02-29T23:59:59.5, half a second before March.
     let utc = [0x1d, 0xcd, 0x65, 0x00, 0x07, 0xd0, 2, 29, 23, 59, 59, 7];
     ask(&mut bench, mid::SET_UTC_TIME, &utc);
     let read = ask(&mut bench, mid::SET_UTC_TIME, &[]).data;
