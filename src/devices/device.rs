@@ -275,7 +275,7 @@ pub trait Device: Send {
         self.ptp_slave()?.poll_send()
     }
 
-    /// Answer to [`Output::Address`]: whether the device `moves` to the address `ip`. Without an answer, it stays.
+    /// Answer to [`Output::Address`]: whether the device `moves` to `ip`. Without an answer it keeps its address.
     fn handle_address(&mut self, _now: SimTime, _ip: Ipv4Addr, _moves: bool) {}
 
     /// Processes a signal that arrived at `now` from the device at the other end of a cable.

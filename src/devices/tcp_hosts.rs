@@ -45,8 +45,8 @@ impl<F: Framing + Default> TcpHosts<F> {
         host.framer.frames(bytes)
     }
 
-    /// Departure of the answer to a request of `peer` at `now`; `None` if the request is ignored because too
-    /// many wait. Answers take `reply_ns` each.
+    /// Departure of the answer to a request of `peer` at `now`; `None` if the request is ignored because too many
+    /// answers are pending. Each answer takes `reply_ns`.
     pub fn due(&mut self, now: SimTime, peer: Peer, reply_ns: u64) -> Option<SimTime> {
         let host = self.0.iter_mut().find(|host| host.peer == peer)?;
         let due = SimTime(host.busy_until.max(now).0 + reply_ns);

@@ -19,8 +19,8 @@ pub trait DatagramDecoder: Debug + Send {
     /// A copy of the decoder with its state.
     fn boxed_clone(&self) -> Box<dyn DatagramDecoder>;
 
-    /// Kind of a datagram; `None` if no unit of the family sends it. `ports` are those of the sender and the
-    /// receiver.
+    /// Kind and timestamp of a datagram; `None` if no unit of the family sends it. `ports` are the source port and
+    /// the destination port.
     fn head(&self, ports: [u16; 2], payload: &[u8]) -> Option<Head>;
 
     /// Collects the facts about the sender in a datagram's header.

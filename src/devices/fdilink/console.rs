@@ -76,7 +76,7 @@ impl Console {
     /// Processes a byte from the host at `now`; a line end can cause a reaction.
     pub fn take(&mut self, now: SimTime, byte: u8) -> Option<Reaction> {
         if !matches!(byte, b'\r' | b'\n') {
-            // The length limit is kept, so that the end of a longer line is no command.
+            // A longer line keeps one byte more than the limit, so that it is no command.
             self.line.truncate(MOST_LINE);
             self.line.push(byte);
             return None;

@@ -23,7 +23,7 @@ impl Order {
         }
     }
 
-    /// The move in other units; `scale` is the number of old units per new unit.
+    /// The move in other units; `scale` is the number of new units per old unit.
     pub fn scaled(&self, scale: f64) -> Self {
         let both = |value: Option<(f64, bool)>| value.map(|(number, is)| (number * scale, is));
         Self {
