@@ -1,4 +1,4 @@
-//! Description of a product for `menura profiles NAME`, besides its settings.
+//! Description of a product for `menura profiles NAME`, in addition to its settings.
 
 use crate::config::profile::lidar::BeamSettings;
 use crate::wire::ethernet::FrameHeader;

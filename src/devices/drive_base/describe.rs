@@ -1,4 +1,4 @@
-//! Description of a drive base for `menura profiles NAME`, besides its settings.
+//! Description of a drive base for `menura profiles NAME`, in addition to its settings.
 
 use super::profile::BaseProfile;
 use crate::describe::{Rows, Section};

@@ -67,7 +67,7 @@ pub trait Protocol: Send {
     /// Processes bytes from the host; the last byte was complete at `at`.
     fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit);
 
-    /// Time of the next event besides commands.
+    /// Time of the next event other than a command.
     fn next_due(&self, _unit: &Unit) -> Option<SimTime> {
         None
     }

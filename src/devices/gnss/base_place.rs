@@ -10,7 +10,7 @@
 //! are free of clock errors, and at the true position all of them are whole numbers. The reported position is
 //! tested first. If it fails, positions near the code solution are tried (the ambiguity function method:
 //! Counselman and Gourevitch, 1981, IEEE Transactions on Geoscience and Remote Sensing GE-19), first by the
-//! wide lane (the beat of both signals, 0.8 m), then by the first signal. GLONASS is left out, because its
+//! wide lane (the difference of both signals, wavelength 0.8 m), then by the first signal. GLONASS is left out, because its
 //! satellites have different wavelengths.
 
 use std::f64::consts::TAU;

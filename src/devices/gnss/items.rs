@@ -361,7 +361,7 @@ impl Store {
         }
     }
 
-    /// Checks that a message may set these items in these layers; values are not checked.
+    /// Checks that a message can set these items in these layers; values are not checked.
     pub fn knows(&self, layers: u8, items: &[Item]) -> Result<(), Refused> {
         let is_known = |item: &Item| self.factory.contains_key(&item.key);
         let fits = items.len() <= MAX_ITEMS && layers & 7 != 0;

@@ -110,7 +110,7 @@ impl Gnss {
         })
     }
 
-    /// Feeds a solution to the survey.
+    /// Adds a solution to the survey.
     pub(super) fn survey_with(&mut self, at: SimTime, s: &Solution) {
         let demand = Demand {
             is_on: self.store.get(key::TMODE_MODE) == 1,

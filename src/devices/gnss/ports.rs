@@ -56,7 +56,7 @@ impl Port {
                 let uart = Uart::new(baud(*port), profile.receiver.tx_buffer_bytes);
                 Self {
                     number: port.number(),
-                    // A cable to another receiver may be at UART2.
+                    // UART2 can have a cable to another receiver.
                     is_wired: *port == settings.port || *port == LinePort::Uart2,
                     line: uart.line(),
                     uart,

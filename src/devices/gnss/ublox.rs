@@ -102,7 +102,7 @@ impl Gnss {
         self.send_frame(now, &ack.to_frame());
     }
 
-    /// Takes an RTCM 3 message, with header and CRC, from a port. RXM-RTCM and RXM-COR report it.
+    /// Processes an RTCM 3 message, with header and CRC, from a port. RXM-RTCM and RXM-COR report it.
     pub(super) fn handle_correction(&mut self, now: SimTime, port: u8, message: &[u8]) {
         if !self.store.is_set(input_key(port, Protocol::Rtcm3)) || self.holds_back(now, message) {
             return;

@@ -56,7 +56,7 @@ pub struct Hdl64eProfile {
     pub generation: Hdl64eGeneration,
     /// Addresses and header fields.
     pub network: FrameHeader,
-    /// Rotation rates that a rig may set.
+    /// Rotation rates that a rig can set.
     pub rotation_rates: RotationRates,
     /// Lowest and highest intensity of a point without a return; values are uniformly distributed.
     pub dark_intensity: [u8; 2],

@@ -154,7 +154,7 @@ struct Asked {
     first_step: u32,
 }
 
-/// Next event besides commands.
+/// Next event other than a command.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,

@@ -103,7 +103,7 @@ fn value(profile: &HokuyoProfile, format: ScanFormat, scan: &Scan, step: u32) ->
         let one = match profile.echoes.single {
             EchoChoice::First => seen.first(),
             EchoChoice::Last => seen.last(),
-            // Of equal echoes the nearest.
+            // Among equal echoes the nearest is selected.
             EchoChoice::Strongest => seen.iter().rev().max_by(strength),
         };
         return one.map_or_else(

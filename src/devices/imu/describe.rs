@@ -1,4 +1,4 @@
-//! Description of an IMU for `menura profiles NAME`, besides its settings.
+//! Description of an IMU for `menura profiles NAME`, in addition to its settings.
 
 use super::profile::ImuProfile;
 use crate::describe::{Rows, Section};

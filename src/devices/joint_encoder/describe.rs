@@ -1,4 +1,4 @@
-//! Description of an encoder or a turning head for `menura profiles NAME`, besides its settings.
+//! Description of an encoder or a turning head for `menura profiles NAME`, in addition to its settings.
 
 use super::profile::{JointEncoderProfile, OutputWay};
 use crate::describe::{Rows, Section, network_rows, shortest};

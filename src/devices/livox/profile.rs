@@ -37,7 +37,7 @@ pub struct LivoxProfile {
     pub points: PointProfile,
     /// The IMU.
     pub imu: ImuProfile,
-    /// Values that a rig may override.
+    /// Values that a rig can override.
     pub defaults: LivoxSettings,
 }
 

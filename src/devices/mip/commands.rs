@@ -2,7 +2,7 @@
 
 use crate::wire::mip::set;
 
-/// Commands besides [`super::settings::SETTINGS`], for the answer "descriptors".
+/// Commands in addition to [`super::settings::SETTINGS`], for the answer "descriptors".
 pub const COMMANDS: [(u8, u8); 38] = [
     (set::BASE, base::PING),
     (set::BASE, base::IDLE),

@@ -24,7 +24,7 @@ impl LowPass {
 /// Fields with their decimations.
 pub type Format = Vec<(u8, u16)>;
 
-/// Settings that a host can save, besides those of [`super::settings`].
+/// Settings that a host can save, in addition to those of [`super::settings`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MipSettings {
     /// Formats of the sensor stream and the filter stream.

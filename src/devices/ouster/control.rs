@@ -154,7 +154,7 @@ impl Ouster {
         self.stream.plan_again(down_at);
     }
 
-    /// Adapts the rotor's phase to the clock, which a pulse may just have set.
+    /// Adapts the rotor's phase to the clock, which a pulse can have set.
     pub(super) fn follow_clock(&mut self) {
         let (rpm, phase) = (self.control.rpm(), self.wanted_phase());
         if self.stream.program.rotor().drive() == (rpm, phase) {

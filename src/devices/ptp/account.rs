@@ -9,7 +9,7 @@ pub const TAI_AHEAD_NS: i128 = UTC_OFFSET_S as i128 * SECOND_NS as i128;
 /// Largest number of queued accounts; no run reaches it.
 const MOST_WAITING: usize = 4096;
 
-/// State of a PTP clock at an instant.
+/// State of a PTP clock at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockAccount {
     /// Time of the account.

@@ -557,7 +557,7 @@ impl RoboClawUnit {
     }
 }
 
-/// Arguments of a position command besides the position.
+/// Arguments of a position command in addition to the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PositionKind {
     /// Acceleration, speed, deceleration.

@@ -100,7 +100,7 @@ impl Values {
         if let Some((_, length)) = LONGER.iter().find(|(known, _)| *known == write) {
             let is_accel = matches!(write, c::SET_DEFAULT_ACCEL_M1 | c::SET_DEFAULT_ACCEL_M2);
             if is_accel && data.len() == 4 {
-                // A single acceleration applies to both motors.
+                // A single value applies to acceleration and deceleration.
                 data.extend_from_within(..);
             }
             data.resize(*length, 0);

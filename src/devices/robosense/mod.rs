@@ -361,7 +361,7 @@ impl Device for Robosense {
             return;
         }
         self.clock.handle_signal(now, signal);
-        // PPS may just have been locked or lost.
+        // The state of PPS can have changed.
         let at = self.stream.program.takes_effect(self.stream.now);
         self.follow(at);
     }

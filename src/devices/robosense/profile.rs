@@ -54,7 +54,7 @@ pub struct RobosenseProfile {
     pub lasers: Vec<UnitLaser>,
     /// IMU of an Airy.
     pub imu: Option<ImuProfile>,
-    /// Values that a rig may override.
+    /// Values that a rig can override.
     pub defaults: RobosenseSettings,
 }
 

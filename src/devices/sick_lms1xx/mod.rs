@@ -119,7 +119,7 @@ enum Phase {
     Stalled { until: Option<SimTime>, standby: bool },
 }
 
-/// Next event besides commands.
+/// Next event other than a command.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,

@@ -1,4 +1,4 @@
-//! Events besides scans: evaluation fields, inputs and outputs.
+//! Events other than scans: evaluation fields, inputs and outputs.
 //!
 //! A host that subscribes gets the present state at once, as in a log of an LMS511, and then every change.
 

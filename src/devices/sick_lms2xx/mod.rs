@@ -113,7 +113,7 @@ enum Task {
     Measure { capture: Capture, format: Format },
 }
 
-/// Next event besides commands.
+/// Next event other than a command.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,

@@ -186,7 +186,7 @@ impl Rotor {
         motion
     }
 
-    /// The first instant after `after` at which the rotor reaches angle 0, if there is one.
+    /// The first time after `after` at which the rotor reaches angle 0, if there is one.
     pub fn next_zero(&self, after: SimTime) -> Option<SimTime> {
         let first = self.index(after);
         (first..self.stretches.len()).find_map(|index| {

@@ -301,7 +301,7 @@ impl Device for Velodyne {
             return;
         }
         self.clock.handle_signal(now, signal);
-        // PPS may just have been locked or lost.
+        // The state of PPS can have changed.
         self.follow_configuration(self.stream.program.takes_effect(self.stream.now));
     }
 

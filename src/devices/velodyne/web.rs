@@ -15,7 +15,7 @@ use crate::velodyne::web_settings::WebProfile;
 use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 use crate::{Device as _, REACTION_NS};
 
-/// State of the web interface besides the configuration.
+/// State of the web interface in addition to the configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Web {
     /// Model and serial number.

@@ -1,4 +1,4 @@
-//! Times of a receiver's output: PPS, latency, averaging window and lag.
+//! Times of a receiver's output: PPS, averaging window and output latency.
 
 use super::super::clock::LeapSeconds;
 use super::*;

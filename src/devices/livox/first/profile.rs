@@ -26,7 +26,7 @@ words!(ReturnMode:
 pub struct FirstProfile {
     /// Addresses and header fields of packets of points.
     pub network: FrameHeader,
-    /// The other destination ports.
+    /// Destination ports other than the port of points.
     pub ports: Ports,
     /// Identity that the unit reports.
     pub identity: Identity,
@@ -38,7 +38,7 @@ pub struct FirstProfile {
     pub points: PointProfile,
     /// The IMU, if the model has one.
     pub imu: Option<ImuProfile>,
-    /// Values that a rig may override.
+    /// Values that a rig can override.
     pub defaults: FirstSettings,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the command table, and of events besides scans.
+//! Tests of the command table, and of events other than scans.
 
 use super::super::commands::table;
 use super::*;
