@@ -10,7 +10,7 @@ use crate::time::SimTime;
 
 /// Message rates by index, Hz; 0: not sent.
 pub const LADDER_HZ: [u32; 10] = [0, 1, 2, 5, 10, 20, 50, 100, 200, 400];
-/// Parameters of message rates, with the types of the messages.
+/// Names of the rate parameters, each with the type of its message.
 pub const PARAMETERS: [(&str, u8); 4] =
     [("MSG_IMU", 0x40), ("MSG_AHRS", 0x41), ("MSG_INSGPS", 0x42), ("MSG_GEODETIC_POS", 0x5c)];
 

@@ -73,7 +73,7 @@ pub struct GigeCamera {
 }
 
 impl GigeCamera {
-    /// A unit that is running before the start of the run. With `streams_alone` it sends to `host`.
+    /// A unit that is already running at the start of the run. With `streams_alone` it sends to `host`.
     pub fn new(
         profile: &CameraProfile,
         settings: &CameraSettings,

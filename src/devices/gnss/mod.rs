@@ -106,7 +106,7 @@ pub struct Gnss {
     store: Store,
     /// Ports of the receiver; the first is the port of the link.
     ports: Vec<Port>,
-    /// Index of the port whose host is being answered.
+    /// Index of the port that is being served: its host gets the present answer.
     served: usize,
     /// Pending output of all ports except the link's.
     asides: VecDeque<Transmit>,
@@ -467,7 +467,7 @@ impl Gnss {
         output
     }
 
-    /// Whether the port whose host is being answered sends a protocol.
+    /// Whether the port that is being served sends a protocol.
     fn sends(&self, protocol: Protocol) -> bool {
         self.sends_on(self.served, protocol)
     }

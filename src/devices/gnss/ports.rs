@@ -120,7 +120,7 @@ impl Gnss {
         self.ports.iter().position(|port| port.number == number)
     }
 
-    /// Number of the port whose host is being answered.
+    /// Number of the port that is being served.
     pub(super) fn served_port(&self) -> u8 {
         self.ports[self.served].number
     }

@@ -82,7 +82,7 @@ struct Limits {
 }
 
 impl Hdl64e {
-    /// A unit that rotates at its set speed before the start of the run.
+    /// A unit that already rotates at its set speed at the start of the run.
     pub fn new(
         profile: &Hdl64eProfile,
         settings: &Hdl64eSettings,

@@ -27,7 +27,7 @@ pub struct HesaiClock {
 }
 
 impl HesaiClock {
-    /// A clock that is on before the start of the run.
+    /// A clock that is already on at the start of the run.
     ///
     /// `identity` and `noise` belong to its PTP slave.
     pub fn new(

@@ -87,7 +87,7 @@ pub struct Hesai {
 }
 
 impl Hesai {
-    /// A unit that is running before the start of the run, unless its settings start it at rest or in standby. It sends to
+    /// A unit that is already running at the start of the run, unless its settings start it at rest or in standby. It sends to
     /// `host`, or to the factory destination.
     pub fn new(
         profile: &HesaiProfile,

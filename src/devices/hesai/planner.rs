@@ -103,7 +103,7 @@ impl PacketPlan {
         share * f64::from(FULL_TURN_CENTIDEG)
     }
 
-    /// Whether lasers fire at this firing.
+    /// Whether the firing is inside the sector, so that its lasers fire.
     pub fn is_fired(&self, firing: usize) -> bool {
         self.mode.range.contains(decideg(self.first + firing as u32, self.steps))
     }

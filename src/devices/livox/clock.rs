@@ -39,7 +39,7 @@ pub struct LivoxClock {
 }
 
 impl LivoxClock {
-    /// A clock that is on before the start of the run. `identity` and `noise` belong to its PTP slave.
+    /// A clock that is already on at the start of the run. `identity` and `noise` belong to its PTP slave.
     pub fn new(
         settings: &LivoxClockSettings,
         epoch: Epoch,

@@ -166,7 +166,7 @@ impl Livox {
         Frame { sequence, id: id::PUSH, is_answer: false, is_lidars: true, data }.to_bytes()
     }
 
-    /// Applies the values `wanted`. `names_hosts` and `has_target`: the request sets destinations or the target state.
+    /// Applies the values `wanted`; `names_hosts`: the request sets destinations; `has_target`: it sets the target state.
     fn configure(&mut self, wanted: Values, names_hosts: bool, has_target: bool) {
         let at = SimTime(self.now.0 + REACTION_NS);
         for host in wanted.moved(&self.values) {

@@ -217,7 +217,7 @@ pub enum TargetState {
 }
 
 impl TargetState {
-    /// Number in keys.
+    /// Number of the state in values of keys.
     pub fn number(self) -> u8 {
         match self {
             Self::Sampling => state::SAMPLING,

@@ -24,7 +24,7 @@ pub struct Motor {
 }
 
 impl States {
-    /// A unit that is in the state `target` before the start of the run.
+    /// A unit that is already in the state `target` at the start of the run.
     pub fn new(profile: &InterfaceProfile, target: u8) -> Self {
         let &InterfaceProfile { boot_ns, self_check_ns, motor_start_ns, motor_stop_ns, .. } =
             profile;

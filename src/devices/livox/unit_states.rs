@@ -37,7 +37,7 @@ pub struct UnitStates<K, M> {
 }
 
 impl<K: Alert, M> UnitStates<K, M> {
-    /// A unit that is in `state` before the start of the run.
+    /// A unit that is already in `state` at the start of the run.
     pub fn in_state(state: u8, motor: M) -> Self {
         Self { line: Timeline::new(state), motor, faults: Vec::new() }
     }

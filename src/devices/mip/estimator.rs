@@ -69,7 +69,7 @@ pub struct Solution {
 }
 
 impl Estimator {
-    /// A filter that runs before the start of the run; `is_magnetic`: headings of samples refer to magnetic north.
+    /// A filter that already runs at the start of the run; `is_magnetic`: headings of samples refer to magnetic north.
     pub fn running(is_magnetic: bool) -> Self {
         Self { state: State::Running, is_magnetic, ahead_rad: 0.0 }
     }

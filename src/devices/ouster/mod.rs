@@ -92,7 +92,7 @@ pub struct Ouster {
 }
 
 impl Ouster {
-    /// A unit that is running before the start of the run, unless its settings start it at rest or in standby. It
+    /// A unit that is already running at the start of the run, unless its settings start it at rest or in standby. It
     /// sends to `host`, or to the factory destination.
     pub fn new(
         profile: &OusterProfile,

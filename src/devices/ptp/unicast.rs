@@ -38,7 +38,7 @@ struct AskedMaster {
     address: Ipv4Addr,
     /// Port of the master, after the master has announced itself.
     port: Option<PortIdentity>,
-    /// End of each grant of [`KINDS`].
+    /// End of the grant for each of [`KINDS`].
     until: [SimTime; 3],
 }
 

@@ -55,7 +55,7 @@ pub(super) fn transport_of(settings: &RobosenseClockSettings) -> Transport {
 }
 
 impl RobosenseClock {
-    /// A clock that is on before the start of the run. `identity` and `noise` belong to its PTP slave.
+    /// A clock that is already on at the start of the run. `identity` and `noise` belong to its PTP slave.
     pub fn new(
         settings: &RobosenseClockSettings,
         epoch: Epoch,

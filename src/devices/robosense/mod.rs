@@ -80,7 +80,7 @@ pub struct Robosense {
 }
 
 impl Robosense {
-    /// A unit that is running before the start of the run, unless its settings start it at rest. It sends to `host`, or to
+    /// A unit that is already running at the start of the run, unless its settings start it at rest. It sends to `host`, or to
     /// the factory destination.
     pub fn new(
         profile: &RobosenseProfile,

@@ -68,7 +68,7 @@ pub struct PacketPlan {
     pub mode: Mode,
     /// Sequence number; in an M1, the index in the frame from 0.
     pub count: u32,
-    /// Part of the stream of returns that the packet contains.
+    /// Whether the packet begins with the first or the second return of a firing.
     pub phase: Phase,
     /// Start times of the firings, each with the rotor's angle, hundredths of a degree.
     pub firings: Vec<(SimTime, u16)>,

@@ -126,7 +126,7 @@ enum Event {
 }
 
 impl SickLms2xx {
-    /// A unit whose mirror rotates before the start of the run.
+    /// A unit whose mirror already rotates at the start of the run.
     pub fn new(
         profile: &SickLms2xxProfile,
         settings: &SickLms2xxSettings,

@@ -76,7 +76,7 @@ struct Pps {
 }
 
 impl DeviceClock {
-    /// A clock that is on before the start of the run, with the setting `power_up_us`.
+    /// A clock that is already on at the start of the run, with the setting `power_up_us`.
     pub fn new(settings: &ClockSettings, epoch: Epoch) -> Self {
         Self {
             epoch,

@@ -78,7 +78,7 @@ impl Rotor {
         rotor
     }
 
-    /// A rotor that rotates at `rpm` before the start of the run and then has the angle `turn`. Its motor
+    /// A rotor that already rotates at `rpm` at the start of the run, when its angle is `turn`. Its motor
     /// accelerates by `acceleration_rpm_s`, at least 1.
     pub fn turning(rpm: u32, turn: f64, acceleration_rpm_s: u32) -> Self {
         let first = Stretch { from: SimTime::ZERO, turn, motion: Motion::Even { rpm } };

@@ -78,7 +78,7 @@ pub struct Velodyne {
 }
 
 impl Velodyne {
-    /// A unit that rotates at its set speed before the start of the run, unless its settings start it at rest. It sends
+    /// A unit that already rotates at its set speed at the start of the run, unless its settings start it at rest. It sends
     /// to `host`, or to the factory destination.
     pub fn new(
         profile: &VelodyneProfile,

@@ -94,7 +94,7 @@ pub struct LivoxFirst {
 }
 
 impl LivoxFirst {
-    /// A unit that is running before the start of the run, unless its settings require a cold start.
+    /// A unit that is already running at the start of the run, unless its settings require a cold start.
     pub fn new(
         profile: &FirstProfile,
         settings: &FirstSettings,

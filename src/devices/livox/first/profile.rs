@@ -182,7 +182,7 @@ pub enum ReturnMode {
 }
 
 impl ReturnMode {
-    /// Number in commands.
+    /// Number of the mode in commands.
     pub fn number(self) -> u8 {
         match self {
             Self::First => 0,

@@ -20,7 +20,7 @@ pub struct Motor {
 }
 
 impl States {
-    /// A unit that is working before the start of the run.
+    /// A unit that is already working at the start of the run.
     pub fn new(profile: &InterfaceProfile) -> Self {
         let &InterfaceProfile { boot_ns, motor_start_ns, .. } = profile;
         let started_at = Timeline::new(SimTime::ZERO);
