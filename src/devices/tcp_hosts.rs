@@ -9,7 +9,6 @@ const MAX_WAITING: u64 = 32;
 /// Pause after which an incomplete frame is dropped, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// A connected host.
 #[derive(Debug)]
 struct Host<F> {
     peer: Peer,

@@ -12,7 +12,6 @@ use crate::wire::ptp::ClockIdentity;
 /// Latched state and offset at power-up.
 const NOTHING_LATCHED: (PortState, i64) = (PortState::Disabled, 0);
 
-/// A unit's clock.
 #[derive(Clone, Debug)]
 pub(super) struct CameraClock {
     source: PtpState,

@@ -448,7 +448,6 @@ impl GigeCamera {
         Ok(())
     }
 
-    /// Sets a feature.
     fn set(&mut self, feature: &Feature, value: f64) -> Result<(), u16> {
         if feature.access == Access::Read {
             return Err(status::WRITE_PROTECT);

@@ -162,7 +162,6 @@ impl GigeCamera {
         self.values.set(at::RESULTING_RATE, 1e9 / self.period_ns() as f64);
     }
 
-    /// Readout time of a frame.
     fn readout_ns(&self) -> u64 {
         let rows = self.values.whole(at::HEIGHT) + self.profile.timing.blank_rows;
         u64::from(rows) * self.profile.timing.line_ns

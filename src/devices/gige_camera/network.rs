@@ -56,7 +56,6 @@ fn is_mask(mask: Ipv4Addr) -> bool {
     mask.to_bits().leading_ones() == mask.to_bits().count_ones()
 }
 
-/// Network configuration of a unit.
 #[derive(Debug)]
 pub(super) struct Network {
     pub now: Addresses,

@@ -240,7 +240,6 @@ keys! {
     } check pulses_fall;
 }
 
-/// A time in seconds.
 fn seconds(range: RangeInclusive<f64>) -> Time {
     Time(Limit::new(range, "s", CAMERAS), 1e9)
 }
@@ -435,12 +434,10 @@ impl CameraSettings {
     }
 }
 
-/// A serial number.
 fn serial() -> Ascii {
     Ascii(15, "a serial number such as \"0001\"")
 }
 
-/// A name that a user gives.
 fn user_name() -> Ascii {
     Ascii(15, "a name such as \"front\"")
 }

@@ -565,7 +565,6 @@ impl GigeCamera {
         }
     }
 
-    /// Resends packets.
     pub(super) fn resend(&mut self, resend: Resend) {
         const MOST: u32 = 512;
         let shape = self.control.shape();

@@ -14,7 +14,6 @@ use crate::wire::ubx::MessageId;
 
 const LACKING: &str = "this firmware does not have it";
 
-/// Command tables of a firmware.
 pub(super) fn tables(profile: &GnssProfile) -> Vec<CommandTable> {
     match profile.receiver.dialect {
         GnssDialect::Ublox8 => vec![messages(profile), rates(profile)],

@@ -10,9 +10,7 @@ use crate::wire::ubx::cfg::{Item, Key};
 use crate::wire::ubx::nav_more::{FenceState, NavGeofence, NavOdo};
 use crate::wire::ubx::{Frame, MessageId};
 
-/// CFG-GEOFENCE.
 pub(super) const CFG_GEOFENCE: MessageId = MessageId::new(0x06, 0x69);
-/// Number of fences of a receiver.
 const FENCES: u32 = 4;
 /// Bytes before the first fence: version, number of fences, confidence, reserved, pin enabled, polarity, pin
 /// number, reserved.

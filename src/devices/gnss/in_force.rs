@@ -17,14 +17,12 @@ impl Gnss {
         self.profile.systems().filter(is_on).collect()
     }
 
-    /// Number of received signals of a system.
     pub(super) fn signals_of(&self, system: GnssSystem) -> usize {
         let known = self.profile.nmea.signals.iter().find(|(other, _)| *other == system);
         let known = known.map_or(0, |(_, signals)| signals.len());
         if self.store.is_set(signal_key(system, true)) { known } else { known.min(1) }
     }
 
-    /// Number of received signals of each system.
     pub(super) fn signals_of_systems(&self) -> [usize; 4] {
         let mut signals = [0; 4];
         for system in self.systems() {

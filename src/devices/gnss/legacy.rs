@@ -20,9 +20,7 @@ struct Part {
     byte: usize,
     /// First bit of the item in the block.
     bit: usize,
-    /// Number of bits.
     bits: usize,
-    /// Key of the item.
     key: Key,
     /// Mask bit that enables the item, in bytes 0 and 1 (CFG-NAVX5: bytes 2 and 3); `None`: always applied.
     mask: Option<usize>,
@@ -320,7 +318,6 @@ pub static LEGACY: [Legacy; 14] = [
     },
 ];
 
-/// CFG-TMODE3.
 const TMODE3: MessageId = MessageId::new(0x06, 0x71);
 
 /// The position of CFG-TMODE3, earth-centred.

@@ -8,9 +8,7 @@ use super::Verdict;
 use crate::time::SimTime;
 use crate::wire::ubx::MessageId;
 
-/// CFG-PWR.
 pub(super) const CFG_PWR: MessageId = MessageId::new(0x06, 0x57);
-/// RXM-PMREQ.
 pub(super) const RXM_PMREQ: MessageId = MessageId::new(0x02, 0x41);
 const RUN: u32 = 0x5255_4e20;
 const STOP: u32 = 0x5354_4f50;

@@ -47,7 +47,6 @@ impl Channels {
     }
 }
 
-/// The bit of a system's second signal.
 fn second_signal_bit(system: GnssSystem) -> u8 {
     if system == GnssSystem::Galileo { 0x20 } else { 0x10 }
 }

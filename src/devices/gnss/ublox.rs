@@ -23,7 +23,6 @@ use crate::wire::ubx::mon_more::{MgaAck, MonGnss, MonPatch, SecSig, SecUniqid};
 use crate::wire::ubx::rxm::{RxmCor, RxmRtcm};
 use crate::wire::ubx::{Frame, MessageId, Payload};
 
-/// NAV-RESETODO.
 const NAV_RESETODO: MessageId = MessageId::new(0x01, 0x10);
 /// Message id of MGA-DBD, the navigation database.
 const MGA_DBD: u8 = 0x80;
@@ -40,7 +39,6 @@ pub(super) enum Heard {
 }
 
 impl Gnss {
-    /// Processes a frame.
     pub(super) fn handle_frame(&mut self, now: SimTime, frame: &Frame) {
         if !self.store.is_set(input_key(self.served_port(), Protocol::Ubx)) {
             return;

@@ -12,7 +12,6 @@ use granit_parser::{Event, Marker, Parser, Span};
 
 use crate::config::toml::diagnostic::{Diagnostic, Place, SourceFile};
 
-/// A YAML document.
 pub(super) struct Document<'a> {
     source: &'a Arc<SourceFile>,
     nodes: Vec<Node<'a>>,

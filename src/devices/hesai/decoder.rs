@@ -85,7 +85,6 @@ fn mode_name(tail: &Tail) -> String {
     known.map_or_else(|| format!("{:#04x}", tail.return_mode), |mode| mode.name().to_owned())
 }
 
-/// The first profile of a format.
 fn driver_of(format: HesaiFormat, known: &'static [Arc<Profile>]) -> Option<&'static HesaiProfile> {
     let drivers = known.iter().filter_map(|profile| profile.data());
     drivers.into_iter().find(|driver: &&HesaiProfile| driver.packet.format == format)

@@ -68,7 +68,6 @@ const LIVE_DRAWS: u64 = 1 << 62;
 pub struct Hesai {
     profile: Arc<HesaiProfile>,
     settings: HesaiSettings,
-    /// Lasers of this unit.
     lasers: Vec<UnitLaser>,
     stream: PacketStream<Planner>,
     values: Values,
@@ -87,8 +86,8 @@ pub struct Hesai {
 }
 
 impl Hesai {
-    /// A unit that is already running at the start of the run, unless its settings start it at rest or in standby. It sends to
-    /// `host`, or to the factory destination.
+    /// A unit that is already running at the start of the run, unless its settings start it at rest or in standby.
+    /// It sends to `host`, or to the factory destination.
     pub fn new(
         profile: &HesaiProfile,
         settings: &HesaiSettings,

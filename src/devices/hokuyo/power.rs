@@ -8,7 +8,6 @@ use crate::wire::port::Peer;
 use crate::{Output, PacketTruth};
 
 impl Hokuyo {
-    /// Time of the next power cut.
     pub(super) fn next_cut(&self) -> Option<SimTime> {
         let is_off = matches!(self.phase, Phase::Off { .. });
         next_cut(&self.cuts, self.done_to).filter(|_| !is_off)

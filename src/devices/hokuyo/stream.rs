@@ -21,7 +21,6 @@ pub struct Stream {
     skip: u32,
     /// Number of requested scans; `None`: unlimited.
     count: Option<u32>,
-    /// Number of sent scans.
     sent: u32,
     /// The next revolution to measure.
     next: u64,

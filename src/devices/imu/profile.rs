@@ -232,7 +232,6 @@ fn serial_text(field: &Field<'_>) -> Option<String> {
     line_read::identity_text(field, 32, why)
 }
 
-/// Reads the sample rate, 1/s.
 fn sample_rate(field: &Field<'_>) -> Option<u32> {
     let rate = field.integer_that_limits::<u32>(&Limit::new(1..=10_000, "Hz", PROFILES))?;
     if !1_000_000_000u32.is_multiple_of(rate) {

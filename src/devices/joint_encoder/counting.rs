@@ -103,7 +103,6 @@ impl Counter {
     }
 }
 
-/// A unit's clock.
 #[derive(Clone, Debug)]
 pub(super) struct UnitClock {
     offset_ns: i64,

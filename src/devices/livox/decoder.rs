@@ -128,7 +128,6 @@ pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
     String::from_utf8(text).ok().filter(|_| is_plain)
 }
 
-/// Text of an IMU sample.
 pub(super) fn sample_text(sample: &Inertial, time_ns: u64) -> String {
     let ([x, y, z], [p, q, r]) = (sample.acceleration_g, sample.gyro_rad_s);
     format!("imu  {x:+.4} {y:+.4} {z:+.4} g  {p:+.4} {q:+.4} {r:+.4} rad/s  t {time_ns} ns")

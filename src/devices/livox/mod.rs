@@ -93,8 +93,8 @@ pub struct Livox {
 }
 
 impl Livox {
-    /// A unit that is already running at the start of the run, unless its settings require a cold start. It sends to `host`,
-    /// or to the factory destination, until a host sets another.
+    /// A unit that is already running at the start of the run, unless its settings require a cold start. It sends
+    /// to `host`, or to the factory destination, until a host sets another.
     pub fn new(
         profile: &LivoxProfile,
         settings: &LivoxSettings,

@@ -45,7 +45,6 @@ const FORMAT: &str = "the wire format";
 /// Origin of the limits of values that the protocol's keys set.
 const KEYS: &str = "the unit's keys";
 
-/// Limit of one byte.
 pub(super) fn byte() -> Limit<i128> {
     Limit::new(0..=255, "", FORMAT)
 }

@@ -10,7 +10,6 @@ use super::answers::{MIP_TUNING, MipAnswers};
 use super::commands::{dm, filter, function};
 use crate::wire::mip::{Field, reply, set};
 
-/// Check of a setting's value.
 type Check = fn(&[u8]) -> bool;
 
 /// One setting.

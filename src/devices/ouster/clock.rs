@@ -25,7 +25,6 @@ const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
 /// Number of settings that are stored, for packets whose measurement is late.
 const KEPT_SETTINGS: usize = 4096;
-/// Longest sentence that is accepted.
 const LONGEST_SENTENCE: usize = 306;
 /// Time without a pulse after which the pulse counts as lost, nanoseconds.
 const PULSE_LOST_NS: u64 = 1_500_000_000;

@@ -59,7 +59,6 @@ impl Query {
 }
 
 impl Ouster {
-    /// The answer to a client's request.
     pub(super) fn answer(&mut self, request: &HttpRequest) -> HttpResponse {
         // Some clients write double slashes.
         let parts: Vec<_> = request.path.split('/').filter(|part| !part.is_empty()).collect();

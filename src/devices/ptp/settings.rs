@@ -100,7 +100,6 @@ impl PtpOptions {
     }
 }
 
-/// Reads IPv4 addresses.
 fn addresses(field: &Field<'_>) -> Option<Vec<Ipv4Addr>> {
     if !field.is_written() {
         return None;

@@ -36,7 +36,6 @@ pub struct RobosenseClock {
     pub slave: Option<PtpSlave>,
 }
 
-/// PTP settings of a slave.
 fn ptp_settings(settings: &RobosenseClockSettings) -> PtpSettings {
     let by_udp = PtpSettings { transport: Transport::Udp, ..PtpSettings::default() };
     match settings.mode {

@@ -61,7 +61,6 @@ use state::Values;
 pub struct Robosense {
     profile: Arc<RobosenseProfile>,
     settings: RobosenseSettings,
-    /// Lasers of this unit.
     lasers: Vec<UnitLaser>,
     raster: Option<Arc<Raster>>,
     stream: PacketStream<Planner>,
@@ -80,8 +79,8 @@ pub struct Robosense {
 }
 
 impl Robosense {
-    /// A unit that is already running at the start of the run, unless its settings start it at rest. It sends to `host`, or to
-    /// the factory destination.
+    /// A unit that is already running at the start of the run, unless its settings start it at rest. It sends to `host`,
+    /// or to the factory destination.
     pub fn new(
         profile: &RobosenseProfile,
         settings: &RobosenseSettings,

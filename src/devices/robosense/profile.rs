@@ -62,7 +62,6 @@ const FORMAT: &str = "the wire format";
 /// Origin, in messages, of limits of values that hosts set.
 pub(super) const SETTINGS: &str = "the unit's configuration";
 
-/// Limit of one byte.
 pub(super) fn byte() -> Limit<i128> {
     Limit::new(0..=255, "", FORMAT)
 }

@@ -5,7 +5,6 @@ use glam::{DMat4, DVec3, DVec4};
 
 use crate::wire::sbg_ecom::code;
 
-/// Largest number of points.
 const MOST_POINTS: usize = 1000;
 /// Smallest number of points for a fit.
 const LEAST_POINTS: usize = 20;

@@ -43,7 +43,6 @@ pub(crate) enum Summary {
 
 /// Decoder of frames of the format `F`.
 pub(crate) struct FrameDecoder<F: Framing> {
-    /// Key of the family.
     key: &'static str,
     format: F,
     framer: Framer<F>,

@@ -27,7 +27,6 @@ pub struct Parameters {
 }
 
 impl SickLms1xx {
-    /// Time of the next power cut.
     pub(super) fn next_cut(&self) -> Option<SimTime> {
         let is_off = matches!(self.phase, Phase::Off { .. });
         next_cut(&self.cuts, self.done_to).filter(|_| !is_off)

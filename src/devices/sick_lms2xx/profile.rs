@@ -302,7 +302,6 @@ pub(super) fn settings(
     Keys::over(table, &driver.defaults, |all, keys| all.read_keys(keys, profile, driver))
 }
 
-/// Limits of ranges.
 fn range_limit() -> Limit<f64> {
     Limit::new(0.0..=327.58, "m", "the wire format: 15 bits of 1 cm")
 }

@@ -18,7 +18,6 @@ use crate::time::SimTime;
 pub struct Stream {
     /// Scans of a telegram.
     pattern: Pattern,
-    /// Format of the telegrams.
     format: Format,
     transmission_start: TransmissionStart,
     /// Transmission time of a telegram.

@@ -111,7 +111,6 @@ pub(crate) fn ptp<T: Clone + PartialEq>(
     keys.of_type("ptp", sentence, &OneOf(states, "Menura's clocks"), ptp_state);
 }
 
-/// Reads `ptp_ahead_s`.
 pub(crate) fn ptp_ahead(keys: &mut Keys<'_>, ahead_s: &mut i32) {
     let sentence = "Offset of a simulated PTP master's time from UTC; positive is ahead.";
     keys.of_type("ptp_ahead_s", sentence, &ahead_of_utc(), ahead_s);

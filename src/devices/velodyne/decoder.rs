@@ -55,7 +55,6 @@ pub(super) struct VelodyneDecoder {
     models: BTreeMap<Option<Model>, u64>,
     /// Last two bytes (return mode and product) of the first and of the last data packet.
     status: Option<([u8; 2], [u8; 2])>,
-    /// The last position packet.
     position: Option<Box<PositionPacket>>,
 }
 

@@ -26,7 +26,6 @@ pub struct Compass {
     motion: Option<Motion>,
 }
 
-/// Statistics of the motion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Motion {
     least: DVec3,

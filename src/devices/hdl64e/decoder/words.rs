@@ -32,7 +32,6 @@ pub(super) fn status_type(kind: u8) -> String {
     if kind.is_ascii_graphic() { char::from(kind).to_string() } else { format!("{kind:#04x}") }
 }
 
-/// Text of a status value.
 pub(super) fn status_value(kind: u8, value: u8) -> String {
     match kind {
         b'Y' => format!("20{value:02}"),

@@ -66,7 +66,6 @@ fn command_name(command: &Command) -> &'static str {
     }
 }
 
-/// Text of a command.
 pub(super) fn command(command: &Command) -> String {
     let name = command_name(command);
     match command {
@@ -113,13 +112,11 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches(['\0', ' ']).to_owned()
 }
 
-/// Text of a reply.
 pub(super) fn reply(reply: &Reply, mode: MeasuringMode) -> String {
     let (name, said) = (body_name(&reply.body), said(reply, mode));
     format!("{:#04x} {name:<18}{said}{}", reply.body.code(), status(reply.status))
 }
 
-/// Text of a reply's data.
 fn said(reply: &Reply, mode: MeasuringMode) -> String {
     match &reply.body {
         Body::PowerOn { text: bytes } | Body::Type { text: bytes } => text(bytes),
@@ -225,14 +222,12 @@ fn indices_of(body: &Body) -> Option<Indices> {
     }
 }
 
-/// Fields of a command for JSON.
 pub(super) fn command_fields(address: u8, payload: &[u8]) -> Map<String, Value> {
     object_of(json!({
         "address": address, "kind": command_name(&Command::parse(payload)), "payload": hex(payload),
     }))
 }
 
-/// Fields of a reply for JSON.
 pub(super) fn reply_fields(
     address: u8,
     payload: &[u8],

@@ -46,7 +46,6 @@ pub(super) fn point_source(model: Model, known: &'static [Arc<Profile>]) -> Opti
     Some(PointSource { calibration: "angles of the model", ..point_source_of(driver) })
 }
 
-/// Point source for a profile.
 pub(super) fn point_source_of(driver: &VelodyneProfile) -> PointSource {
     let lasers = &driver.lasers;
     let cloud = Cloud {
