@@ -72,8 +72,8 @@ pub trait StreamDecoder {
     /// Number of bytes outside frames so far, including an incomplete frame.
     fn skipped_bytes(&self) -> u64;
 
-    /// Returns to the start of the stream. Facts about the sender are kept, and used for decoding if the stream was read
-    /// to its end.
+    /// Returns to the start of the stream. Facts about the sender are kept, and used for decoding if the stream was
+    /// read to its end.
     fn rewind(&mut self);
 
     /// Whether frames can be decoded correctly only after the whole stream has been read once.
@@ -81,8 +81,8 @@ pub trait StreamDecoder {
         false
     }
 
-    /// Probability that the stream belongs to this decoder, 0 to 1, from its first bytes: the fraction of bytes in frames
-    /// that no other family sends.
+    /// Probability that the stream belongs to this decoder, 0 to 1, from its first bytes: the fraction of bytes in
+    /// frames that no other family sends.
     fn likelihood(&mut self, head: &[u8]) -> f64 {
         let mut rest = head;
         let frames = std::iter::from_fn(|| self.next_frame(&mut rest));

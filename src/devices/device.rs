@@ -187,8 +187,8 @@ pub trait Device: Send {
     /// The next request for a measurement, if its first firing is before `horizon`. Call it until it returns
     /// `None`.
     ///
-    /// Measurements are requested ahead of time. A measurement can turn out to be unnecessary when it is due; the device
-    /// then does not send it.
+    /// Measurements are requested ahead of time. A measurement can turn out to be unnecessary when it is due; the
+    /// device then does not send it.
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest>;
 
     /// Processes the answer to the oldest open request. If earlier indices are missing, those requests were revoked
@@ -198,7 +198,8 @@ pub trait Device: Send {
     /// Processes bytes from the host that arrived at `now`, in pieces of any length.
     fn handle_input(&mut self, _now: SimTime, _bytes: &[u8]) {}
 
-    /// Processes bytes from the host of a further line that arrived at `now`; the line is at a port other than the link's.
+    /// Processes bytes from the host of a further line that arrived at `now`; the line is at a port other than the
+    /// link's.
     fn handle_line_input(&mut self, _now: SimTime, _port: u8, _bytes: &[u8]) {}
 
     /// Handles the connection or disconnection of a host at the device's server.
@@ -230,8 +231,8 @@ pub trait Device: Send {
     /// Called after a PTP message at `now`, which can have set the clock.
     fn follow_ptp(&mut self, _now: SimTime) {}
 
-    /// Processes a PTP message (arbitrary bytes) that the kernel received at `stamped`, at or before `now`. `from` is the
-    /// sender of a unicast message.
+    /// Processes a PTP message (arbitrary bytes) that the kernel received at `stamped`, at or before `now`. `from` is
+    /// the sender of a unicast message.
     fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.advance(now);
         if self.is_deaf(now) {
@@ -285,9 +286,9 @@ pub trait Device: Send {
     /// not depend on the number of steps.
     fn advance(&mut self, _now: SimTime) {}
 
-    /// Replaces the faults inside the device from `at` on; before `at`, old and new faults are equal. The device's time is
-    /// before `at`, and no request reaches `at`. The call can set the end of an active fault, whose start was announced
-    /// before.
+    /// Replaces the faults inside the device from `at` on; before `at`, old and new faults are equal. The device's time
+    /// is before `at`, and no request reaches `at`. The call can set the end of an active fault, whose start was
+    /// announced before.
     fn change_faults(&mut self, _at: SimTime, _faults: &DeviceFaults) {}
 
     /// Time before the start or end of a fault of this kind at which the device needs [`Device::change_faults`],

@@ -39,7 +39,8 @@ pub trait DatagramDecoder: Debug + Send {
         None
     }
 
-    /// Probability that the sender is of this family, 0 to 1; 2 if the user named the family and no datagram contradicts.
+    /// Probability that the sender is of this family, 0 to 1; 2 if the user named the family and no datagram
+    /// contradicts.
     fn likelihood(&self) -> f64;
 
     /// Contradictions between the datagrams and the named profile; empty if the profile is of another family.

@@ -63,8 +63,8 @@ impl Pixels {
         }
     }
 
-    /// Pixels as Y, Cb, Y, Cr with 8 bits (ITU-R BT.601, black 16, white 235), row by row. If the width is odd, the last
-    /// pixel of a row counts twice.
+    /// Pixels as Y, Cb, Y, Cr with 8 bits (ITU-R BT.601, black 16, white 235), row by row. If the width is odd, the
+    /// last pixel of a row counts twice.
     pub fn yuyv(&self, width: usize) -> Vec<u8> {
         let luma = |[r, g, b]: [i32; 3]| ((66 * r + 129 * g + 25 * b + 128) >> 8) + 16;
         let pair = |one: [u8; 3], other: [u8; 3]| {

@@ -60,8 +60,8 @@ impl Assembly {
 }
 
 impl Open {
-    /// Adds the data of a packet; returns whether the image is complete. All packets except the last have the same length.
-    /// Data behind the image are ignored.
+    /// Adds the data of a packet; returns whether the image is complete. All packets except the last have the same
+    /// length. Data behind the image are ignored.
     fn add(&mut self, packet: u32, data: &[u8]) -> bool {
         if data.is_empty() {
             return false;

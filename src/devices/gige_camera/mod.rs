@@ -1,10 +1,11 @@
 //! Cameras with GigE Vision.
 //!
 //! [`control`] answers hosts (GVCP). [`features`] is the table of features, from which [`xml`] makes the GenICam
-//! description. [`stream`] takes frames and sends them (GVSP), [`image`] converts ADC counts to images, [`lines`] has the
-//! electrical lines, [`clock`] timestamps frames, and [`network`] has the addresses.
+//! description. [`stream`] takes frames and sends them (GVSP), [`image`] converts ADC counts to images, [`lines`] has
+//! the electrical lines, [`clock`] timestamps frames, and [`network`] has the addresses.
 //!
-//! Sources: Aravis 0.8.26 and recorded sessions with it; Wireshark's dissectors; the GigE Vision register table of d3cam.
+//! Sources: Aravis 0.8.26 and recorded sessions with it; Wireshark's dissectors; the GigE Vision register table of
+//! d3cam.
 
 mod assembly;
 mod calibration;

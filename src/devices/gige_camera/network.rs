@@ -123,8 +123,8 @@ fn store<T>(register: &mut T, value: T, is_allowed: bool) -> Result<(), u16> {
 }
 
 impl GigeCamera {
-    /// Handles FORCEIP: changes the address of the unit with the given MAC address. `None`: no answer, or a later answer,
-    /// which leaves from the new address.
+    /// Handles FORCEIP: changes the address of the unit with the given MAC address. `None`: no answer, or a later
+    /// answer, which leaves from the new address.
     pub(super) fn force_ip(
         &mut self,
         peer: Peer,

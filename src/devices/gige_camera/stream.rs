@@ -214,8 +214,8 @@ impl GigeCamera {
         (self.values.get(at::TRIGGER_DELAY) * 1e3) as u64 + self.profile.timing.trigger_ns
     }
 
-    /// Start of the next frame triggered by a generated pulse at `Line1`, if it is before `horizon`. Pulses during exposure
-    /// or readout are missed.
+    /// Start of the next frame triggered by a generated pulse at `Line1`, if it is before `horizon`. Pulses during
+    /// exposure or readout are missed.
     fn next_pulse(&mut self, pulses: &Pulses, horizon: SimTime) -> Option<SimTime> {
         let (edges, delay_ns) = (self.wanted_edges(), self.trigger_delay_ns());
         loop {

@@ -6,12 +6,11 @@
 //!
 //! **By code.** Least squares over pseudoranges, with a clock for each system.
 //!
-//! **By phase.** Phases are exact except for whole wavelengths. Differences between satellites of a system
-//! are free of clock errors, and at the true position all of them are whole numbers. The reported position is
-//! tested first. If it fails, positions near the code solution are tried (the ambiguity function method:
-//! Counselman and Gourevitch, 1981, IEEE Transactions on Geoscience and Remote Sensing GE-19), first by the
-//! wide lane (the difference of both signals, wavelength 0.8 m), then by the first signal. GLONASS is left out, because its
-//! satellites have different wavelengths.
+//! **By phase.** Phases are exact except for whole wavelengths. Differences between satellites of a system are free of
+//! clock errors, and at the true position all of them are whole numbers. The reported position is tested first. If it
+//! fails, positions near the code solution are tried (the ambiguity function method: Counselman and Gourevitch, 1981,
+//! IEEE Transactions on Geoscience and Remote Sensing GE-19), first by the wide lane (the difference of both signals,
+//! wavelength 0.8 m), then by the first signal. GLONASS is left out, because its satellites have different wavelengths.
 
 use std::f64::consts::TAU;
 

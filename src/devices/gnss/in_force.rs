@@ -50,7 +50,8 @@ impl Gnss {
         }
         let has_one = |system: &GnssSystem| !self.store.is_set(signal_key(*system, true));
         let tenths = |item| get(item) as f64 * 0.1;
-        // The limit in metres is a time multiplied by the speed of light. The receiver's time is accurate to 25 ns (7.5 m).
+        // The limit in metres is a time multiplied by the speed of light. The receiver's time is accurate to 25 ns (7.5
+        // m).
         let is_time_good = get(key::OUTFIL_TACC) as f64 >= 7.5;
         NavigationLimits {
             single_signal: systems.into_iter().filter(has_one).collect(),

@@ -80,10 +80,9 @@ pub const NMEA_FILT_BDS: Key = Key(0x1093_0017);
 pub const NMEA_ONLYGPS: Key = Key(0x1093_0025);
 /// Whether NMEA reports the course at low speed too.
 pub const NMEA_FROZENCOG: Key = Key(0x1093_0026);
-/// Dynamic model (number of u-blox).
-/// Dimensions of fixes: 1 two, 2 three, 3 automatic.
+/// Dynamic model, by u-blox's number.
 pub const DYNMODEL: Key = Key(0x2011_0021);
-/// Whether fixes are two- or three-dimensional.
+/// Dimensions of fixes: 1 two, 2 three, 3 automatic.
 pub const FIXMODE: Key = Key(0x2011_0011);
 /// Whether the time pulse is enabled.
 pub const TP1_ENA: Key = Key(0x1005_0007);

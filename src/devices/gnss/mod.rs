@@ -481,7 +481,8 @@ impl Gnss {
         }
     }
 
-    /// Sends a TXT sentence and an INF message on a port if the host enabled them. Levels: 0 error, 1 warning, 2 notice.
+    /// Sends a TXT sentence and an INF message on a port if the host enabled them. Levels: 0 error, 1 warning, 2
+    /// notice.
     fn send_text(&mut self, place: usize, at: SimTime, level: u8, text: &str) {
         let number = self.ports[place].number;
         let is_wanted = |item| self.store.get(item) >> level & 1 == 1;

@@ -210,8 +210,8 @@ keys! {
         pub min_course_speed_m_s: f64, up_to(10.0, "m/s");
         /// The leap seconds that the firmware assumes until it receives them.
         pub firmware_leap_s: i8, Limit::new(0..=127, "s", "the wire format: one signed byte");
-        /// Day at whose end a leap second (23:59:60) is inserted into UTC; satellites announce it. The run's own UTC has
-        /// no leap second: afterwards the receiver is one second behind it.
+        /// Day at whose end a leap second (23:59:60) is inserted into UTC; satellites announce it. The run's own UTC
+        /// has no leap second: afterwards the receiver is one second behind it.
         pub leap_second_on: Option<jiff::civil::Date> =>
             |all, keys| keys.maybe("leap_second_on", &mut all.leap_second_on, |field| field.date());
         /// First of the 1024 GPS weeks that the receiver can represent (default: the firmware's). With an old week, its

@@ -245,7 +245,8 @@ impl Hdl64e {
         points
     }
 
-    /// The raw point from which drivers compute `echo` of laser `laser` with the rotor at `rotor`; `None` without an echo.
+    /// The raw point from which drivers compute `echo` of laser `laser` with the rotor at `rotor`; `None` without an
+    /// echo.
     fn point(&self, laser: usize, rotor: Heading, echo: Return) -> Option<Point> {
         let distance = self.optics.raw_distance(laser, rotor, echo.range_m.into())?;
         let intensity = self.optics.raw_intensity(laser, distance, echo.intensity.into());

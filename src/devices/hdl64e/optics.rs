@@ -163,7 +163,8 @@ impl Optics {
                     near
                 } else if far >= FAR_COUNTS {
                     far
-                // Near-point corrections end with a step at the far point; a range inside the step gets the nearer edge.
+                // Near-point corrections end with a step at the far point; a range inside the step gets the nearer
+                // edge.
                 } else if near - last_near < FAR_POINT_RAW - far {
                     last_near
                 } else {
@@ -317,8 +318,8 @@ mod tests {
                 libm::sincos(laser.elevation_rad),
             );
             let along = (point - beam.exit).dot(beam.direction);
-            // Half a count of 2 mm, scaled by up to a thousandth by the corrections. At the far point of velodyne-decoder,
-            // ranges inside the step have no exact count.
+            // Half a count of 2 mm, scaled by up to a thousandth by the corrections. At the far point of
+            // velodyne-decoder, ranges inside the step have no exact count.
             let at_step = !is_ros && (f64::from(raw) - FAR_POINT_RAW).abs() < 2.0;
             let tolerance = if at_step { 0.02 } else { 0.001_01 };
             prop_assert!((along - range).abs() < tolerance, "{along} for {range}");

@@ -84,8 +84,8 @@ impl Hdl64eProfile {
     }
 }
 
-/// Firing times of a packet's lasers. A *cycle* is one sweep over 32 slots. In an S1 it fires one block; in S2 and S3 it
-/// fires an upper and a lower block, whose lasers with equal slots fire together.
+/// Firing times of a packet's lasers. A *cycle* is one sweep over 32 slots. In an S1 it fires one block; in S2 and S3
+/// it fires an upper and a lower block, whose lasers with equal slots fire together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketTiming {
     /// Nominal packet rate, 1/s.
@@ -107,8 +107,8 @@ pub enum CycleStarts {
         /// Time from the packet's first firing to its departure, nanoseconds.
         packet_end_ns: u64,
     },
-    /// S1: cycles start on a time grid, at the last grid point not after their start at the mean rate. So a cycle lasts one
-    /// or two grid steps, as in a capture. The packet leaves one grid step after the start of its last cycle.
+    /// S1: cycles start on a time grid, at the last grid point not after their start at the mean rate. So a cycle lasts
+    /// one or two grid steps, as in a capture. The packet leaves one grid step after the start of its last cycle.
     Grid {
         /// Step of the grid, nanoseconds.
         grid_ns: u64,

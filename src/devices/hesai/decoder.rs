@@ -1,7 +1,7 @@
 //! Decodes data packets and GPS packets.
 //!
-//! Length and first bytes of a packet determine the model. The true laser angles are only in the unit's own table, so the
-//! angles of the profile are used.
+//! Length and first bytes of a packet determine the model. The true laser angles are only in the unit's own table, so
+//! the angles of the profile are used.
 
 use std::sync::Arc;
 

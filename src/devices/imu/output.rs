@@ -46,8 +46,8 @@ impl Clipped {
     }
 }
 
-/// Values that a stream reports: averages since its last output, and the latest sample's other values. Axes are forward,
-/// left, up, unless [`Measured::in_frd`] has converted them.
+/// Values that a stream reports: averages since its last output, and the latest sample's other values. Axes are
+/// forward, left, up, unless [`Measured::in_frd`] has converted them.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// Angular rates, rad/s.
@@ -62,9 +62,9 @@ pub struct Measured {
     /// Velocity increment since the last output, in the axes at its start, m/s: the integral of the specific force with
     /// the rotation and sculling corrections.
     pub delta_velocity: DVec3,
-    /// Corrections in `delta_angle` (coning) and in `delta_velocity` (rotation and sculling), i.e. the differences from the
-    /// plain integrals (P. G. Savage, Strapdown Inertial Navigation Integration Algorithm Design, Journal of Guidance,
-    /// Control, and Dynamics 21, 1998; first-order sums).
+    /// Corrections in `delta_angle` (coning) and in `delta_velocity` (rotation and sculling), i.e. the differences from
+    /// the plain integrals (P. G. Savage, Strapdown Inertial Navigation Integration Algorithm Design, Journal of
+    /// Guidance, Control, and Dynamics 21, 1998; first-order sums).
     pub corrections: [DVec3; 2],
     /// Time since the last output, s.
     pub interval_s: f64,

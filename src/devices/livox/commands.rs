@@ -166,7 +166,8 @@ impl Livox {
         Frame { sequence, id: id::PUSH, is_answer: false, is_lidars: true, data }.to_bytes()
     }
 
-    /// Applies the values `wanted`; `names_hosts`: the request sets destinations; `has_target`: it sets the target state.
+    /// Applies the values `wanted`; `names_hosts`: the request sets destinations; `has_target`: it sets the target
+    /// state.
     fn configure(&mut self, wanted: Values, names_hosts: bool, has_target: bool) {
         let at = SimTime(self.now.0 + REACTION_NS);
         for host in wanted.moved(&self.values) {
@@ -193,7 +194,8 @@ impl Livox {
         self.follow(at);
     }
 
-    /// Restarts with the present settings at `at`, or as soon as possible: packets stop, and the clock restarts from zero.
+    /// Restarts with the present settings at `at`, or as soon as possible: packets stop, and the clock restarts from
+    /// zero.
     fn restart(&mut self, at: SimTime) {
         let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at, self.values.target_after_boot());

@@ -107,8 +107,8 @@ pub(super) trait ClosedForm {
     /// Lines that fire together.
     fn lines(&self) -> usize;
 
-    /// Writes unit vectors (forward, left, up) of all lines for several groups of points; `motions` are the phases of both
-    /// rotations.
+    /// Writes unit vectors (forward, left, up) of all lines for several groups of points; `motions` are the phases of
+    /// both rotations.
     fn groups<S: Simd>(&self, motions: [Lanes<S>; 2], aims: &mut [DVec3]);
 }
 

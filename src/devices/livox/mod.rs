@@ -251,8 +251,8 @@ impl Livox {
 
 impl Device for Livox {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request, and
-        // everything due by then must have been measured.
+        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request,
+        // and everything due by then must have been measured.
         let until = self.inertial.samples.series.next_start().min(horizon);
         let Self { planner, modes, states, .. } = self;
         if let Some((plan, sweep)) = planner.next(modes, |at| states.is_stopped(at), until) {

@@ -123,7 +123,8 @@ struct Dome {
 }
 
 impl Pattern {
-    /// Pattern of `profile` with the frequencies of both rotations (Hz). It has run for `start_s` at the start of the run.
+    /// Pattern of `profile` with the frequencies of both rotations (Hz). It has run for `start_s` at the start of the
+    /// run.
     pub fn of(profile: &LivoxProfile, hz: [f64; 2], start_s: f64) -> Self {
         Self::new(profile.pattern.form, profile.pattern.point_rate_hz, hz, start_s)
     }

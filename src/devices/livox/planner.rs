@@ -133,8 +133,8 @@ impl Planner {
         }
     }
 
-    /// Goes back to the first planned packet that starts at or after `from`. Returns its number and its end; `None` if no
-    /// such packet is planned.
+    /// Goes back to the first planned packet that starts at or after `from`. Returns its number and its end; `None` if
+    /// no such packet is planned.
     pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
         let estimate = u128::from(from.0) * u128::from(self.profile.pattern.point_rate_hz)
             / (POINTS as u128 * 1_000_000_000);

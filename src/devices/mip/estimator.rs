@@ -180,8 +180,8 @@ impl Estimator {
 
     /// Attitude with the heading corrected by the magnetometer.
     fn aided(&self, sample: &Sample, values: &Values, epoch: Epoch) -> DQuat {
-        // The heading of a sample has the reference of the rig's settings. It is converted to magnetic north, then to the
-        // reference that the host has set.
+        // The heading of a sample has the reference of the rig's settings. It is converted to magnetic north, then to
+        // the reference that the host has set.
         let is_as_shipped = values.byte(DECLINATION) != 3 && values.reference_position().is_none();
         if is_as_shipped && self.is_magnetic == (values.byte(DECLINATION) == 1) {
             return sample.attitude;

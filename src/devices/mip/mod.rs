@@ -328,8 +328,8 @@ impl MipUnit {
         Field::new(descriptor, [wanted.as_slice(), &rate].concat())
     }
 
-    /// Polls data: `suppress acknowledgement, count, descriptors` (`width` bytes each). Without descriptors, those of the
-    /// format. The acknowledgement is always sent; hosts skip it.
+    /// Polls data: `suppress acknowledgement, count, descriptors` (`width` bytes each). Without descriptors, those of
+    /// the format. The acknowledgement is always sent; hosts skip it.
     fn poll(
         &self,
         place: usize,

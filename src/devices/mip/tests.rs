@@ -434,9 +434,9 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     }
 }
 
-/// Sends a command with shortened, lengthened or doubled data; expects one acknowledgement. Unknown commands are refused
-/// as unknown, whatever their data. Data that are too short, or too long for a write, are an invalid parameter. A refused
-/// command does not change the setting. Codes: mip_sdk, `cmd_result.h`.
+/// Sends a command with shortened, lengthened or doubled data; expects one acknowledgement. Unknown commands are
+/// refused as unknown, whatever their data. Data that are too short, or too long for a write, are an invalid parameter.
+/// A refused command does not change the setting. Codes: mip_sdk, `cmd_result.h`.
 fn check_damaged(bench: &mut Bench, valid: &[u8], data: &[u8], place: usize, code: u8) {
     let command = (valid[0], valid[1]);
     let what = format!("{command:02x?} {data:02x?}");

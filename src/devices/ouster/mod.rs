@@ -279,8 +279,8 @@ impl Ouster {
 
 impl Device for Ouster {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request, and
-        // everything due by then must have been measured.
+        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request,
+        // and everything due by then must have been measured.
         let imu_from = self.inertial.samples.series.next_start();
         self.stream.poll_request(imu_from.min(horizon)).or_else(|| {
             let (start, subject) = self.inertial.samples.series.poll(horizon)?;

@@ -117,8 +117,8 @@ impl PixelMaker {
         }
     }
 
-    /// Writes the pixels of a column to zeroed bytes; the echoes of a pixel are in order of range. Returns the number of
-    /// returns.
+    /// Writes the pixels of a column to zeroed bytes; the echoes of a pixel are in order of range. Returns the number
+    /// of returns.
     pub fn write_column(&mut self, column: &[Echoes], out: &mut [u8]) -> u32 {
         match self.format {
             LidarFormat::Legacy => self.write_pixels(LidarFormat::Legacy, column, out),
@@ -383,8 +383,8 @@ mod tests {
         pixel
     }
 
-    /// Up to five echoes in order of range: dim, white, bright, equally strong, on the window, beyond the largest range,
-    /// and without light.
+    /// Up to five echoes in order of range: dim, white, bright, equally strong, on the window, beyond the largest
+    /// range, and without light.
     fn any_echoes() -> impl Strategy<Value = Echoes> {
         let range_m = prop_oneof![0.0..200.0_f32, 0.0..0.002_f32, 200.0..1200.0_f32, Just(3.0e7)];
         let intensity = prop_oneof![0.0..1.2_f32, 0.0..3000.0_f32, Just(0.0), Just(1.0)];
@@ -400,8 +400,8 @@ mod tests {
     }
 
     proptest! {
-        /// Columns encoded one after the other equal their pixels encoded separately, byte for byte: the encoder keeps no
-        /// state.
+        /// Columns encoded one after the other equal their pixels encoded separately, byte for byte: the encoder keeps
+        /// no state.
         #[test]
         fn columns_are_their_pixels_one_by_one(
             format in prop::sample::select(LidarFormat::NAMES.map(|(_, format)| format).to_vec()),

@@ -225,8 +225,8 @@ impl PtpMaster {
         }
     }
 
-    /// Processes a message (arbitrary bytes) that the kernel received at `at`; `now` is the time of processing. `from` is
-    /// the sender of a unicast message.
+    /// Processes a message (arbitrary bytes) that the kernel received at `at`; `now` is the time of processing. `from`
+    /// is the sender of a unicast message.
     pub fn hear(&mut self, now: SimTime, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.now = now;
         let Ok(message) = Message::of_datagram(bytes) else { return };

@@ -136,8 +136,8 @@ impl Masters {
         self.0.retain(|known| known.source != source);
     }
 
-    /// The best qualified master, with announcements every `interval_ns`. The present master stays qualified until it is
-    /// dropped.
+    /// The best qualified master, with announcements every `interval_ns`. The present master stays qualified until it
+    /// is dropped.
     pub fn best(
         &self,
         now: SimTime,

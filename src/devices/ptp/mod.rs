@@ -309,8 +309,8 @@ impl PtpSlave {
         &self.settings
     }
 
-    /// Changes the settings at `now`; without `is_on`, PTP is switched off. Different settings discard received messages;
-    /// the clock continues.
+    /// Changes the settings at `now`; without `is_on`, PTP is switched off. Different settings discard received
+    /// messages; the clock continues.
     pub fn configure(&mut self, now: SimTime, settings: PtpSettings, is_on: bool) {
         self.advance(now);
         if (&settings, is_on) == (&self.settings, self.is_on) {
@@ -337,8 +337,8 @@ impl PtpSlave {
         while self.advance_to_message(now).is_some() {}
     }
 
-    /// Advances the time to `now`, or to the earlier time at which a message from a master within Menura arrives; returns
-    /// that earlier time.
+    /// Advances the time to `now`, or to the earlier time at which a message from a master within Menura arrives;
+    /// returns that earlier time.
     pub fn advance_to_message(&mut self, now: SimTime) -> Option<SimTime> {
         while self.is_on {
             let lost_at = self.announce_due.min(self.sync_due);
@@ -399,8 +399,8 @@ impl PtpSlave {
         self.is_followed || self.settings.delay == DelayMechanism::PeerToPeer
     }
 
-    /// Processes a message (arbitrary bytes) that the kernel received at `at`; `now` is the time of processing. `from` is
-    /// the sender of a unicast message.
+    /// Processes a message (arbitrary bytes) that the kernel received at `at`; `now` is the time of processing. `from`
+    /// is the sender of a unicast message.
     pub fn hear(&mut self, now: SimTime, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.advance(now);
         if now >= self.now {

@@ -1,7 +1,7 @@
 //! Decodes packets of points (MSOP), of state (DIFOP) and of IMU samples.
 //!
-//! Length, first bytes and type of a packet determine its layout. DIFOP packets, which go to another port, have the laser
-//! angles; before the first one, the angles of the profile are used.
+//! Length, first bytes and type of a packet determine its layout. DIFOP packets, which go to another port, have the
+//! laser angles; before the first one, the angles of the profile are used.
 
 use std::sync::Arc;
 
@@ -130,8 +130,8 @@ impl RobosenseDecoder {
         })
     }
 
-    /// Whether firings have two returns: from DIFOP packets; without one, from the header of a Ruby, Airy or M1, else from
-    /// pairs of blocks with the same azimuth.
+    /// Whether firings have two returns: from DIFOP packets; without one, from the header of a Ruby, Airy or M1, else
+    /// from pairs of blocks with the same azimuth.
     fn is_dual(&self, packet: &Packet<'_>) -> bool {
         let layout = packet.layout();
         if let Some(state) = &self.state {

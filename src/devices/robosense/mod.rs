@@ -79,8 +79,8 @@ pub struct Robosense {
 }
 
 impl Robosense {
-    /// A unit that is already running at the start of the run, unless its settings start it at rest. It sends to `host`,
-    /// or to the factory destination.
+    /// A unit that is already running at the start of the run, unless its settings start it at rest. It sends to
+    /// `host`, or to the factory destination.
     pub fn new(
         profile: &RobosenseProfile,
         settings: &RobosenseSettings,
@@ -320,7 +320,8 @@ impl Robosense {
 impl Device for Robosense {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let Some(inertial) = &mut self.inertial else { return self.stream.poll_request(horizon) };
-        // Requests must be in the order of their starts: everything due before the oldest request must have been measured.
+        // Requests must be in the order of their starts: everything due before the oldest request must have been
+        // measured.
         let until = inertial.samples.series.next_start().min(horizon);
         self.stream.poll_request(until).or_else(|| {
             let (start, subject) = inertial.samples.series.poll(horizon)?;

@@ -288,8 +288,8 @@ keys! {
             pub phase_deg: u16, Limit::new(0..=359, "degrees", SETTINGS);
         }
         ucwp {
-            /// When a configuration by UCWP takes effect: with the next rotation, after a restart that the unit makes, or
-            /// not in this run.
+            /// When a configuration by UCWP takes effect: with the next rotation, after a restart that the unit makes,
+            /// or not in this run.
             pub ucwp_effect: UcwpEffect, OneOf(&UcwpEffect::WORDS, PROFILES);
         }
         difop {

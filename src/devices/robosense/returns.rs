@@ -1,7 +1,8 @@
 //! Encodes the echoes of a pulse as points.
 //!
-//! With one return, a point has the echo of the mode. With two returns, the points have both echoes of the mode. If both
-//! are the same echo, the strongest other echo replaces the second; without another echo, the same one is sent twice.
+//! With one return, a point has the echo of the mode. With two returns, the points have both echoes of the mode. If
+//! both are the same echo, the strongest other echo replaces the second; without another echo, the same one is sent
+//! twice.
 
 use super::profile::{PacketProfile, Returns, TwoReturns};
 use crate::sensors::{Echoes, Return};

@@ -15,7 +15,8 @@ use crate::wire::robosense::msop::FULL_TURN_CENTIDEG;
 use crate::wire::robosense::ucwp::Ucwp;
 use crate::{Output, REACTION_NS, Transmit};
 
-/// Narrowest accepted field of view, hundredths of a degree; with a narrower one a packet would take more than a second.
+/// Narrowest accepted field of view, hundredths of a degree; with a narrower one a packet would take more than a
+/// second.
 pub(super) const NARROWEST_CENTIDEG: u16 = 1000;
 
 /// Settings of a unit.

@@ -201,8 +201,8 @@ impl Settings {
         floats(self.raw(command::GNSS_1_LEVER_ARM_ALIGNMENT))[4].to_degrees()
     }
 
-    /// Solution status: rejected measurements are not used, and values whose accuracy exceeds its threshold are invalid. A
-    /// threshold of 0 means the factory value.
+    /// Solution status: rejected measurements are not used, and values whose accuracy exceeds its threshold are
+    /// invalid. A threshold of 0 means the factory value.
     pub fn solution_status(&self, healthy: u32, unit: &Unit) -> u32 {
         use solution::*;
         let mut status = healthy;

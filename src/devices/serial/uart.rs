@@ -44,7 +44,8 @@ impl Uart {
         self.line.duration_ns(bytes)
     }
 
-    /// Sends `bytes` at `at`, or when the line is free. Returns `false` if they are lost because the buffer has no room.
+    /// Sends `bytes` at `at`, or when the line is free. Returns `false` if they are lost because the buffer has no
+    /// room.
     pub fn send(&mut self, at: SimTime, bytes: Vec<u8>) -> bool {
         self.send_marked(at, bytes, 0, Vec::new())
     }

@@ -386,7 +386,8 @@ impl SickLms1xx {
         if telegram.name == "LMDscandata" {
             self.clients[client].stream = wanted.then_some(dialect);
             if wanted {
-                // The subscription starts with scans that begin after this time, so the answer is not mixed with a scan.
+                // The subscription starts with scans that begin after this time, so the answer is not mixed with a
+                // scan.
                 self.clients[client].stream_from = self.mirror.first_from(self.clock);
             }
         }

@@ -146,8 +146,8 @@ impl SickLms2xx {
         self.task = Some(Task::Measure { capture, format });
     }
 
-    /// Changes angle and resolution and stops the stream. Installation mode remains, because Player configures the scanner
-    /// after this command.
+    /// Changes angle and resolution and stops the stream. Installation mode remains, because Player configures the
+    /// scanner after this command.
     fn switch_variant(&mut self, variant: Variant) -> Body {
         let accepted =
             self.profile.scan.can_switch_variant && self.profile.scan.variants.contains(&variant);

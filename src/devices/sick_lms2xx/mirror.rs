@@ -66,8 +66,8 @@ impl Mirror {
         }
     }
 
-    /// Sets the faults that stall the mirror. The mirror stops at once. After spin-up it has the angle that it would have
-    /// without the fault. Both are assumptions; no source describes them.
+    /// Sets the faults that stall the mirror. The mirror stops at once. After spin-up it has the angle that it would
+    /// have without the fault. Both are assumptions; no source describes them.
     pub fn set_stalls(&mut self, stalls: &[Timed<MotorStall>]) {
         self.stalls = stalls.to_vec();
     }

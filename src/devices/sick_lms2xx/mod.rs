@@ -450,8 +450,8 @@ impl SickLms2xx {
         text
     }
 
-    /// Detector setting from the configuration: sensitivity (range at 10 % reflectance relative to the standard one's), and
-    /// blanked zone.
+    /// Detector setting from the configuration: sensitivity (range at 10 % reflectance relative to the standard one's),
+    /// and blanked zone.
     fn receiver_setting(&self) -> ReceiverSetting {
         let configuration = &self.stored.configuration;
         let sensitivity = usize::from(configuration.sensitivity()).min(3);

@@ -72,8 +72,8 @@ impl Stream {
                 self.plan(mirror);
                 continue;
             };
-            // A stall can begin during the run, so it is checked when a revolution is requested, not when the telegram is
-            // planned.
+            // A stall can begin during the run, so it is checked when a revolution is requested, not when the telegram
+            // is planned.
             match capture.held_next(mirror) {
                 None => return capture.poll_request(mirror, receiver, index, horizon),
                 Some(Some(until)) if until < horizon => {

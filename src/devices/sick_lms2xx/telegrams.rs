@@ -160,8 +160,8 @@ impl Encoder<'_> {
         mode.value(Range::Units(self.units(seen.range_m)), level)
     }
 
-    /// Whether an echo is so strong that the scanner reports dazzling instead of a range; never for a detection threshold
-    /// of zero.
+    /// Whether an echo is so strong that the scanner reports dazzling instead of a range; never for a detection
+    /// threshold of zero.
     fn is_dazzled(&self, seen: &Seen) -> bool {
         let dazzles = self.profile.configuration.dazzling_signal * self.threshold;
         dazzles > 0.0 && seen.signal >= dazzles

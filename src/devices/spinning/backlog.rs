@@ -75,8 +75,8 @@ impl<P: PacketPlan> Backlog<P> {
         index
     }
 
-    /// The packet of request `index`; `None` if the packet has been planned again. Earlier packets without an answer are
-    /// dropped, because their requests were revoked.
+    /// The packet of request `index`; `None` if the packet has been planned again. Earlier packets without an answer
+    /// are dropped, because their requests were revoked.
     pub fn answered(&mut self, index: u64) -> Option<P> {
         while self.planned.pop_front_if(|(asked, _)| *asked < index).is_some() {}
         self.planned.pop_front_if(|(asked, _)| *asked == index).map(|(_, plan)| plan)
@@ -98,8 +98,8 @@ impl<P: PacketPlan> Backlog<P> {
         self.held.pop_front_if(|held| held.plan.clock_needed_to() <= known_to)
     }
 
-    /// Drops the packets from `number` on and withdraws those that are already in the output; the first of them is due at
-    /// `due`.
+    /// Drops the packets from `number` on and withdraws those that are already in the output; the first of them is due
+    /// at `due`.
     pub fn revoke(&mut self, number: u64, due: SimTime) {
         self.planned.retain(|(_, plan)| plan.number() < number);
         self.held.retain(|held| held.plan.number() < number);

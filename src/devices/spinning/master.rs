@@ -32,8 +32,8 @@ impl PtpState {
     }
 }
 
-/// A PTP slave that is already on at the start of the run, with the oscillator of `own`. With `virtual_master`, a master
-/// within Menura serves it; that epoch is the master's time at the start of the run.
+/// A PTP slave that is already on at the start of the run, with the oscillator of `own`. With `virtual_master`, a
+/// master within Menura serves it; that epoch is the master's time at the start of the run.
 pub(crate) fn slave(
     own: &ClockSettings,
     ptp: &PtpSettings,

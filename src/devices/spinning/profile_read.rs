@@ -241,8 +241,8 @@ pub(crate) fn listed_rate(
     keys.put(rate, rate_rpm);
 }
 
-/// Reads a rig's `sector_deg`: first and last angle, clockwise, in `steps` of a degree. Returns the key if both ends are
-/// valid.
+/// Reads a rig's `sector_deg`: first and last angle, clockwise, in `steps` of a degree. Returns the key if both ends
+/// are valid.
 pub(crate) fn sector<'t>(
     keys: &mut Keys<'t>,
     steps: f64,

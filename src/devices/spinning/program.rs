@@ -13,7 +13,7 @@ use crate::time::SimTime;
 
 /// Longest time that a change waits for the rotor, nanoseconds.
 const MAX_WAIT_NS: u64 = 1_000_000_000;
-/// Time by which the rotor's schedule must be known ahead of planning, nanoseconds.
+/// Time for which the rotor's schedule must be known beyond the planned time, nanoseconds.
 const FORESIGHT_NS: u64 = 2 * MAX_WAIT_NS;
 /// Longest time from a command to its effect; the rotor's angle at that time must be known.
 const STALL_NOTICE_NS: u64 = REACTION_NS + MAX_WAIT_NS;

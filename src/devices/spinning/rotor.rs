@@ -204,8 +204,8 @@ impl Rotor {
         })
     }
 
-    /// Drives the rotor to `rpm` from `at` on. With a `phase`, the speed then differs slightly until the phase is reached.
-    /// This replaces the later schedule.
+    /// Drives the rotor to `rpm` from `at` on. With a `phase`, the speed then differs slightly until the phase is
+    /// reached. This replaces the later schedule.
     pub fn schedule(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
         self.drive = (rpm, phase);
         if self.stalls.is_empty() {
@@ -243,8 +243,8 @@ impl Rotor {
         }
     }
 
-    /// Changes the speed from `rpm` to `to` (rpm, and rate in rpm/s) at `at`, where the rotor has the angle `turn`. Returns
-    /// the end of the change.
+    /// Changes the speed from `rpm` to `to` (rpm, and rate in rpm/s) at `at`, where the rotor has the angle `turn`.
+    /// Returns the end of the change.
     fn change_speed(&mut self, at: SimTime, turn: f64, rpm: f64, to: (u32, f64)) -> SimTime {
         let (wanted_rpm, pace) = to;
         let difference = f64::from(wanted_rpm) - rpm;

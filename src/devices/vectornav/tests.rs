@@ -356,8 +356,8 @@ fn every_row_of_the_table_is_what_the_unit_does() {
 /// Registers with a variable number of values: user tag, and registers with an optional port.
 const OPEN: [&str; 4] = ["00", "05", "06", "07"];
 
-/// Sends a damaged command. Expects the answer `wanted`, or one line: the command itself or an error of UM001 (1 to 12).
-/// After an error the register is unchanged.
+/// Sends a damaged command. Expects the answer `wanted`, or one line: the command itself or an error of UM001 (1 to
+/// 12). After an error the register is unchanged.
 fn check_damaged(bench: &mut Bench, body: &str, wanted: Option<&str>) {
     if body.starts_with("VNRS") || body.starts_with("VNRF") {
         // The unit is silent for a while after a restart.

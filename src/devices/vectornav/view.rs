@@ -257,8 +257,8 @@ impl ViewStream {
 }
 
 impl Registers {
-    /// Heading of the output minus heading of the sample, clockwise, rad: the declination of the host's reference minus the
-    /// true declination.
+    /// Heading of the output minus heading of the sample, clockwise, rad: the declination of the host's reference minus
+    /// the true declination.
     fn heading_shift_rad(&self, sample: &Sample, unit: &Unit) -> f64 {
         let Some(reference) = self.effects().magnetic_reference else { return 0.0 };
         let counts_from_magnetic = unit.settings.model.attitude.heading_is_magnetic;

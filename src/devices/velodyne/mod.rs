@@ -78,8 +78,8 @@ pub struct Velodyne {
 }
 
 impl Velodyne {
-    /// A unit that already rotates at its set speed at the start of the run, unless its settings start it at rest. It sends
-    /// to `host`, or to the factory destination.
+    /// A unit that already rotates at its set speed at the start of the run, unless its settings start it at rest. It
+    /// sends to `host`, or to the factory destination.
     pub fn new(
         profile: &VelodyneProfile,
         settings: &VelodyneSettings,
@@ -268,8 +268,8 @@ impl Velodyne {
 
 impl Device for Velodyne {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request, and
-        // everything due by then must have been measured.
+        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request,
+        // and everything due by then must have been measured.
         let base_from =
             self.inertial.as_ref().map_or(horizon, |inertial| inertial.samples.series.next_start());
         self.stream.poll_request(base_from.min(horizon)).or_else(|| self.poll_inertial(horizon))

@@ -51,8 +51,8 @@ fn echo(range_m: f32, intensity: f32) -> Option<Return> {
     Some(Return { range_m, intensity, signal: 1.0 })
 }
 
-/// Packet for the common input of the protocol notes: one laser measures 12.346 m (slightly more, because half a count of
-/// 4 mm is not exact in f32) with intensity 77 at 123.45 degrees.
+/// Packet for the common input of the protocol notes: one laser measures 12.346 m (slightly more, because half a count
+/// of 4 mm is not exact in f32) with intensity 77 at 123.45 degrees.
 fn golden(name: &str, laser: u16, change: impl FnOnce(&mut VelodyneSettings)) -> Vec<u8> {
     let mut unit = unit(name, |settings| {
         settings.start_azimuth_rad = 123.45f64.to_radians();

@@ -73,8 +73,8 @@ impl Velodyne {
         self.stream.now < self.web.up_at
     }
 
-    /// Restarts with the saved configuration: packets stop and the rotor slows down; later both start again, and the clock
-    /// counts from zero as at power-on.
+    /// Restarts with the saved configuration: packets stop and the rotor slows down; later both start again, and the
+    /// clock counts from zero as at power-on.
     fn reset(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         let up_at = SimTime(down_at.0 + self.web.profile.reset_ns);

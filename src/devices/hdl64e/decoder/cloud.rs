@@ -165,8 +165,8 @@ mod tests {
         point
     }
 
-    /// Laser 40 of an S2 at 12.346 m raw distance and 123.45 degrees, with vertical offset zero, where all decoders agree.
-    /// Expected positions from velodyne-decoder 3.1.
+    /// Laser 40 of an S2 at 12.346 m raw distance and 123.45 degrees, with vertical offset zero, where all decoders
+    /// agree. Expected positions from velodyne-decoder 3.1.
     #[test]
     fn an_hdl64e_point_is_where_another_decoder_puts_it() {
         let place = |distance_x_mm, distance_y_mm| {
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn the_near_point_correction_holds_at_the_near_points() {
-        // Straight ahead at 1.93 m and to the right at 2.40 m raw distance: each point uses its own near-point correction
-        // instead of the far-point one.
+        // Straight ahead at 1.93 m and to the right at 2.40 m raw distance: each point uses its own near-point
+        // correction instead of the far-point one.
         let laser = LaserCalibration {
             distance_m: 0.0,
             distance_x_m: 0.05,

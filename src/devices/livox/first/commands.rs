@@ -261,8 +261,8 @@ impl LivoxFirst {
         self.follow(at);
     }
 
-    /// Restarts with the present settings at `at`, or as soon as possible: the host is lost, and the clock restarts from
-    /// zero.
+    /// Restarts with the present settings at `at`, or as soon as possible: the host is lost, and the clock restarts
+    /// from zero.
     fn restart(&mut self, at: SimTime) {
         let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at);

@@ -113,8 +113,8 @@ impl FirstDecoder {
         Self { named, known, ..Self::default() }
     }
 
-    /// The named profile, the profile of the device type in a broadcast, or the first profile with the same pulse rate and
-    /// format.
+    /// The named profile, the profile of the device type in a broadcast, or the first profile with the same pulse rate
+    /// and format.
     fn profile(&self) -> Option<(&str, &FirstProfile)> {
         if let Some(named) = &self.named {
             return Some((&named.name, &named.profile));

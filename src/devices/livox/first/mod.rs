@@ -312,8 +312,8 @@ impl LivoxFirst {
 
 impl Device for LivoxFirst {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request, and
-        // everything due by then must have been measured.
+        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request,
+        // and everything due by then must have been measured.
         let next_sample = self.inertial.as_ref().map(|own| own.samples.series.next_start());
         let until = next_sample.map_or(horizon, |next| next.min(horizon));
         let Self { planner, modes, states, .. } = self;

@@ -120,8 +120,8 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Pattern of a form with this pulse rate (1/s) and these prism speeds (rpm). The prisms have rotated for `start_s` at
-    /// the start of the run.
+    /// Pattern of a form with this pulse rate (1/s) and these prism speeds (rpm). The prisms have rotated for `start_s`
+    /// at the start of the run.
     pub fn new(form: Form, pulse_rate_hz: u32, prism_rpm: [f64; 2], start_s: f64) -> Self {
         let group_s = form.lines() as f64 / f64::from(pulse_rate_hz);
         let before = (start_s / group_s).round() + form.shape().first;
@@ -130,8 +130,8 @@ impl Pattern {
         Self { form, motions }
     }
 
-    /// Unit vectors (forward, left, up) of `count` groups from group `first` on; the lines of a group are adjacent. In the
-    /// repetitive pattern both prisms have the same speed, which gives straight lines.
+    /// Unit vectors (forward, left, up) of `count` groups from group `first` on; the lines of a group are adjacent. In
+    /// the repetitive pattern both prisms have the same speed, which gives straight lines.
     pub fn aims(&self, first: u64, count: usize, repeats: bool) -> Vec<DVec3> {
         self.motions[usize::from(repeats)].aims(self.form.shape(), first, count)
     }

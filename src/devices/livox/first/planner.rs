@@ -130,8 +130,8 @@ impl Planner {
         self.at(self.next)
     }
 
-    /// Goes back to the first planned packet that starts at or after `from`. Returns its number, and a time between the end
-    /// of the previous packet and its own end; `None` if no such packet is planned.
+    /// Goes back to the first planned packet that starts at or after `from`. Returns its number, and a time between the
+    /// end of the previous packet and its own end; `None` if no such packet is planned.
     pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
         let before = self.next;
         while let Some(pulse) =

@@ -248,8 +248,8 @@ proptest! {
         }
     }
 
-    /// For any oscillator, a locked clock is exact at every edge, and between edges its error is at most the drift of one
-    /// second.
+    /// For any oscillator, a locked clock is exact at every edge, and between edges its error is at most the drift of
+    /// one second.
     #[test]
     fn a_locked_clock_stays_within_a_seconds_drift(
         drift_s_per_day in -30.0..30.0f64,

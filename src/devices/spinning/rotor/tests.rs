@@ -90,8 +90,8 @@ fn a_command_waits_for_the_rotor_to_be_let_go() {
 }
 
 proptest! {
-    /// The angle of a repeatedly stalled rotor is continuous. It depends neither on the length of the known schedule nor on
-    /// commands without effect.
+    /// The angle of a repeatedly stalled rotor is continuous. It depends neither on the length of the known schedule
+    /// nor on commands without effect.
     #[test]
     fn a_held_rotor_never_jumps(
         stalls in prop::collection::vec((0u64..6_000, 1u64..3_000, 1u64..2_000, 10u64..2_000), 1..3),
@@ -186,8 +186,8 @@ proptest! {
 }
 
 proptest! {
-    /// A stall announced during a run, at first without its end, gives bit for bit the same motion as a stall known from
-    /// the start.
+    /// A stall announced during a run, at first without its end, gives bit for bit the same motion as a stall known
+    /// from the start.
     #[test]
     fn a_stall_told_in_time_is_as_one_known_from_the_start(
         begins in 100u64..9000, lasts in 1u64..9000, paced in any::<bool>(), ahead in 1u64..3000,

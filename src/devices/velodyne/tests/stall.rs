@@ -50,8 +50,8 @@ fn a_held_head_stands_and_the_interface_says_so() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
-    /// For any stall, every packet is complete and on time, and its content agrees with the measurement, for any lead time
-    /// of the requests.
+    /// For any stall, every packet is complete and on time, and its content agrees with the measurement, for any lead
+    /// time of the requests.
     #[test]
     fn a_held_head_sends_good_packets(
         start_ms in 0u64..800, duration_ms in 20u64..600, gap_ms in 20u64..600, step in 1u64..40,
