@@ -96,7 +96,7 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// Decoder of a unit's datagrams; `profile` is the profile in the user's hints, if it belongs to this family. Without
+    /// Decoder of a unit's datagrams; `profile` is that in the user's hints, if it belongs to this family. Without
     /// it, the packets determine the model, and a profile of that model is searched in `known`. `None` if units send no
     /// datagrams.
     ///

@@ -97,7 +97,7 @@ const PERIOD_NS: u64 = 1_000_000;
 /// Largest number of bytes from the host that wait for their time on the line; further bytes are lost.
 const INPUT_BYTES: usize = 4096;
 
-/// An emulated unit of the family.
+/// An emulated drive base or motor controller.
 pub struct DriveBase {
     unit: Unit,
     protocol: Box<dyn Protocol>,

@@ -543,7 +543,7 @@ fn fixed_place(place: Geodetic) -> Vec<(Key, u64)> {
     items
 }
 
-/// Settings as items.
+/// Configuration items for the settings of a rig.
 fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
     let mut items = vec![
         (key::RATE_MEAS, settings.period_ns / 1_000_000),
@@ -577,7 +577,7 @@ fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
     items
 }
 
-/// Settings of a port as items.
+/// Configuration items for the settings of a port.
 fn port_items(
     port: LinePort,
     output: &PortOutput,

@@ -1,4 +1,4 @@
-//! A solution as UBX messages.
+//! Encodes a solution as UBX messages.
 
 use glam::{DVec3, Vec3};
 

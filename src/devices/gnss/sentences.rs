@@ -1,4 +1,4 @@
-//! A solution as NMEA sentences.
+//! Encodes a solution as NMEA sentences.
 
 use super::clock::Stamp;
 use super::profile::{GnssDialect, GnssProfile, NmeaVersion, SentenceKind};

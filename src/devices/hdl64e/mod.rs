@@ -52,7 +52,7 @@ use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, Point, TA
 use optics::{Heading, Optics};
 use planner::{Mode, PacketPlan, Planner};
 
-/// An emulated unit of the family.
+/// An emulated HDL-64E.
 pub struct Hdl64e {
     settings: Hdl64eSettings,
     status: Hdl64eStatus,

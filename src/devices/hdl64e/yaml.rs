@@ -212,7 +212,7 @@ impl<'d> NodeRef<'d> {
 }
 
 impl YamlFault {
-    /// The diagnostic under `title`.
+    /// Diagnostic with the title `title`.
     pub fn titled(self, title: &str) -> Diagnostic {
         self.place.fault(title, self.text)
     }

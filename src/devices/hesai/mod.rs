@@ -64,7 +64,7 @@ const LIVE_COUNTS: u8 = 4;
 /// First random stream of varying status words, above those of packets.
 const LIVE_DRAWS: u64 = 1 << 62;
 
-/// An emulated unit of the family.
+/// An emulated Hesai.
 pub struct Hesai {
     profile: Arc<HesaiProfile>,
     settings: HesaiSettings,

@@ -64,7 +64,7 @@ const LINE_BUFFER: usize = 1 << 15;
 /// Time after which a measurement is not expected any more, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// An emulated unit of the family.
+/// An emulated Hokuyo scanner.
 pub struct Hokuyo {
     profile: HokuyoProfile,
     settings: HokuyoSettings,

@@ -71,7 +71,7 @@ pub trait Protocol: Send {
     fn rate_hz(&self) -> f64;
 }
 
-/// An emulated unit of the family.
+/// An emulated IMU.
 pub struct Imu {
     unit: Unit,
     protocol: Box<dyn Protocol>,

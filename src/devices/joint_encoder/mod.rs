@@ -39,7 +39,7 @@ use crate::world::joints::JointState;
 /// Time between samples.
 const SAMPLE_NS: u64 = 1_000_000_000 / SAMPLES_PER_S as u64;
 
-/// An emulated unit of the family.
+/// An emulated encoder or turning head.
 pub struct JointEncoder {
     profile: JointEncoderProfile,
     settings: JointEncoderSettings,

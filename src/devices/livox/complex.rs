@@ -38,7 +38,7 @@ impl<S: Simd> Lanes<S> {
         Self { re: f64x4::simd_from(simd, re), im: f64x4::simd_from(simd, im) }
     }
 
-    /// The product.
+    /// Product of the numbers in each lane.
     #[inline(always)]
     pub fn times(self, by: Self) -> Self {
         Self { re: self.re * by.re - self.im * by.im, im: self.im * by.re + self.re * by.im }
@@ -54,7 +54,7 @@ impl<S: Simd> Lanes<S> {
         Self { re: self.re * by, im: self.im * by }
     }
 
-    /// The complex conjugates.
+    /// Complex conjugate of the number in each lane.
     #[inline(always)]
     pub fn conjugate(self) -> Self {
         Self { im: -self.im, ..self }

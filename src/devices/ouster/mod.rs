@@ -71,7 +71,7 @@ use planner::{PacketPlan, Planner};
 /// Frame numbers wrap after this value, except in packets of functional safety.
 const FRAME_MASK: u32 = 0xffff;
 
-/// An emulated unit of the family.
+/// An emulated Ouster.
 pub struct Ouster {
     profile: OusterProfile,
     settings: OusterSettings,

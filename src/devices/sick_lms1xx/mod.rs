@@ -55,7 +55,7 @@ use crate::wire::cola::telegram::Telegram;
 use crate::wire::cola::{Dialect, frame};
 use crate::wire::port::Peer;
 
-/// An emulated unit of the family.
+/// An emulated LMS1xx or LMS5xx.
 pub struct SickLms1xx {
     profile: SickLms1xxProfile,
     settings: SickLms1xxSettings,

@@ -61,7 +61,7 @@ use crate::wire::sick_lms2xx::{
     ACK, ERROR_IS_OVER, FROM_SCANNER, LineRate, NAK, Variant, frame, status_byte,
 };
 
-/// An emulated unit of the family.
+/// An emulated LMS 2xx.
 pub struct SickLms2xx {
     profile: SickLms2xxProfile,
     settings: SickLms2xxSettings,

@@ -62,7 +62,7 @@ pub enum PpsState {
     Synchronizing,
     /// The clock is locked: each pulse sets it.
     Locked,
-    /// The last pulse was off the second.
+    /// The last pulse was not one second after the previous one.
     Error,
 }
 

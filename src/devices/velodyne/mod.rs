@@ -55,7 +55,7 @@ use planner::{PacketPlan, Planner};
 use position::PositionSender;
 use web::Web;
 
-/// An emulated unit of the family.
+/// An emulated Velodyne with fixed optics.
 pub struct Velodyne {
     packet: VelodynePacket,
     /// Distance counts per metre.
