@@ -60,7 +60,7 @@ impl Raster {
     }
 }
 
-/// Unit vector of these angles, up and to the left, hundredths of a degree.
+/// Unit vector (forward, left, up) of pitch (up positive) and yaw (left positive), hundredths of a degree.
 pub fn aim([pitch, yaw]: [i32; 2]) -> DVec3 {
     let [(sin_pitch, cos_pitch), (sin_yaw, cos_yaw)] =
         [pitch, yaw].map(|centideg| libm::sincos((f64::from(centideg) / 100.0).to_radians()));

@@ -92,8 +92,8 @@ impl<P: PacketPlan> Backlog<P> {
         self.held.push_back(packet);
     }
 
-    /// The next packet whose timestamp is final: all clock signals that it needs are known, if signals up to `known_to`
-    /// are.
+    /// The next packet whose timestamp is final. All clock signals up to `known_to` are known; later ones can still
+    /// change timestamps.
     pub fn known_by(&mut self, known_to: SimTime) -> Option<Held<P>> {
         self.held.pop_front_if(|held| held.plan.clock_needed_to() <= known_to)
     }
